@@ -1,0 +1,46 @@
+option(INGOT_PYTHON "build the Python extension and its core" ON)
+option(INGOT_TESTS "build the C++ tests and ingot-opt" OFF)
+option(INGOT_CHECKED "assertions on, and the verifier after every pass" OFF)
+set(INGOT_SANITIZE "" CACHE STRING "empty, address;undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(INGOT_CCACHE ccache)
+if(INGOT_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${INGOT_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${INGOT_CCACHE})
+endif()
+
+find_program(INGOT_MOLD mold)
+find_program(INGOT_LLD NAMES ld.lld-19 ld.lld)
+if(INGOT_MOLD)
+  add_link_options(-fuse-ld=mold)
+elseif(INGOT_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+# The flags of Ingot's own sources; what is included from elsewhere is SYSTEM.
+add_library(ingot_options INTERFACE)
+# No contraction and no fast-math anywhere: the interpreter and the runtime define values.
+target_compile_options(ingot_options INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -fno-math-errno)
+target_include_directories(ingot_options INTERFACE
+  ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+if(INGOT_CHECKED)
+  target_compile_definitions(ingot_options INTERFACE INGOT_CHECKED=1)
+endif()
+foreach(sanitizer IN LISTS INGOT_SANITIZE)
+  add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${sanitizer})
+endforeach()

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace ingot::base {
+
+/// A place in a source file: 1-based line, 0-based columns in bytes of UTF-8, as Python's `ast` counts them.
+/// Line 0: no place.
+struct Place {
+  std::string file;
+  uint32_t line = 0;
+  uint32_t column = 0;
+  uint32_t end_column = 0;
+};
+
+/// What a person wrote cannot be read: a malformed `.ir` text, a signature string. The message starts with
+/// the place.
+class UserError : public std::runtime_error {
+ public:
+  UserError(const Place& place, const std::string& message)
+      : std::runtime_error(place.file + ":" + std::to_string(place.line) + ":" +
+                           std::to_string(place.column + 1) + ": " + message) {}
+};
+
+/// Python code that Ingot does not compile: what it is, where it stands, what to write instead.
+class Unsupported : public std::runtime_error {
+ public:
+  Unsupported(Place where, const std::string& reason, std::string advice)
+      : std::runtime_error(reason), place(std::move(where)), advice(std::move(advice)) {}
+  Place place;
+  std::string advice;
+};
+
+/// A fault of Ingot itself: the pass or room, and what was found.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+/// Throws InternalError with the condition's text unless it holds.
+#define INGOT_ASSERT(condition, message)                                                                 \
+  do {                                                                                                   \
+    if (!(condition)) throw ::ingot::base::InternalError(std::string(message) + " [" #condition "]");    \
+  } while (0)
+
+}  // namespace ingot::base

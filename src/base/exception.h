@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ingot::base {
+
+/// The exceptions that compiled code raises, by the names Python knows them under. Numbers are part of the
+/// entry ABI: append only.
+#define INGOT_EXCEPTIONS(X)                                                                              \
+  X(ValueError) X(TypeError) X(IndexError) X(KeyError) X(ZeroDivisionError) X(OverflowError)             \
+  X(ArithmeticError) X(FloatingPointError) X(AssertionError) X(AttributeError) X(NameError)              \
+  X(UnboundLocalError) X(RuntimeError) X(RecursionError) X(StopIteration) X(LookupError)                 \
+  X(NotImplementedError) X(Exception) X(MemoryError) X(KeyboardInterrupt) X(LinAlgError)                 \
+  X(TypeChangeError)
+
+enum class ExceptionKind : uint8_t {
+#define X(name) name,
+  INGOT_EXCEPTIONS(X)
+#undef X
+};
+
+constexpr std::string_view name_of(ExceptionKind kind) {
+  constexpr std::string_view names[] = {
+#define X(name) #name,
+      INGOT_EXCEPTIONS(X)
+#undef X
+  };
+  return names[static_cast<uint8_t>(kind)];
+}
+
+constexpr std::optional<ExceptionKind> exception_from_name(std::string_view name) {
+#define X(candidate) \
+  if (name == #candidate) return ExceptionKind::candidate;
+  INGOT_EXCEPTIONS(X)
+#undef X
+  return std::nullopt;
+}
+
+}  // namespace ingot::base
