@@ -1,7 +1,9 @@
 #pragma once
 
 #include <stdexcept>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 namespace ingot::base {
 
@@ -26,8 +28,8 @@ class UserError : public std::runtime_error {
 /// Python code that Ingot does not compile: what it is, where it stands, what to write instead.
 class Unsupported : public std::runtime_error {
  public:
-  Unsupported(Place where, const std::string& reason, std::string advice)
-      : std::runtime_error(reason), place(std::move(where)), advice(std::move(advice)) {}
+  Unsupported(Place where, const std::string& reason, std::string remedy)
+      : std::runtime_error(reason), place(std::move(where)), advice(std::move(remedy)) {}
   Place place;
   std::string advice;
 };

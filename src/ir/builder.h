@@ -1,0 +1,124 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace ingot::ir {
+
+/// Builds one function in program order. Every node is born in `make`, which infers the type, folds what is
+/// constant, finds a pure node that is already there, and otherwise appends.
+///
+/// The rules of folding (fold.cpp) keep the type, never make a thing dearer, and end: each replaces a node by
+/// one of its operands, a constant, or a node nearer to the canonical form.
+class Builder {
+ public:
+  /// A builder of a function that `module` has declared or not; `finish` gives it back.
+  Builder(Module& module, std::string name);
+
+  Module& module() const { return *module_; }
+  const Function& function() const { return *function_; }
+
+  /// Adds a parameter of the function. Before any node.
+  NodeId add_parameter(Type type, ParameterInfo parameter);
+
+  /// Folding off: nodes are appended as they are asked for (the parser, and tests of passes).
+  void set_folding(bool on) { folding_ = on; }
+  /// The place of the nodes made from now on.
+  void set_span(SpanId span) { span_ = span; }
+  SpanId span() const { return span_; }
+
+  /// Makes a node. `type` is needed exactly for ops whose card says TYPED. Attributes are words as
+  /// `Function::attributes` gives them. Throws InternalError when operands do not fit the op. For ops without
+  /// regions only; a node with several results is followed by its `result` nodes.
+  NodeId make(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes = {},
+              Type type = {});
+  NodeId make(Op op, std::initializer_list<NodeId> operands, std::initializer_list<int64_t> attributes = {},
+              Type type = {}) {
+    return make(op, std::span(operands.begin(), operands.size()),
+                std::span(attributes.begin(), attributes.size()), type);
+  }
+
+  /// @name Nodes with regions
+  /// `begin` makes the node; `enter` opens its next region and gives its parameters; a terminator closes the
+  /// region; `end` gives the results. The result types are those of `begin`, or for `for_` and `while_` (whose
+  /// `begin` may leave them out) what inference says.
+  NodeId begin(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes = {},
+               std::span<const Type> results = {});
+  std::vector<NodeId> enter(NodeId node, size_t region, std::span<const Type> parameters);
+  std::vector<NodeId> end(NodeId node);
+  /// Sets the result types of a node with open regions, before `end`: known only when its arms are (`if_`).
+  void set_results(NodeId node, std::span<const Type> results);
+  /// Closes the current region: yield, return_, exit_ or raise.
+  void terminate(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes = {});
+  void yield(std::span<const NodeId> values) { terminate(Op::yield, values); }
+  void yield(std::initializer_list<NodeId> values) { yield(std::span(values.begin(), values.size())); }
+  /// Whether the current region has its terminator already.
+  bool terminated() const;
+
+  /// @name Shorthands
+  NodeId constant(Type type, base::Scalar bits);
+  template <class T>
+  NodeId constant(T value) {
+    return constant(Type::scalar(base::dtype_for<T>()), base::Scalar::of(value));
+  }
+  NodeId index(int64_t value) { return constant<int64_t>(value); }
+  NodeId cast(NodeId value, DType dtype);
+  NodeId length(NodeId shaped, int axis) { return make(Op::length, {shaped}, {axis}); }
+  /// Raises unless the condition holds.
+  void check(NodeId condition, base::ExceptionKind kind, std::string_view message,
+             std::initializer_list<NodeId> values = {});
+
+  /// The state of the arena, to go back to.
+  struct Mark {
+    size_t nodes, operands, attributes, regions, open;
+    RegionId region;
+  };
+  /// Only while the same regions are open may a mark be rolled back to; nodes made since are gone.
+  Mark mark() const;
+  void roll_back(const Mark& mark);
+
+  /// The function with its result types (those of its `return_`). Every region must have been closed.
+  std::unique_ptr<Function> finish(std::span<const Type> results);
+
+ private:
+  friend class Folder;
+  NodeId append(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes, Type type);
+  void append_results(NodeId node);
+  NodeId find_equal(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes,
+                    Type type) const;
+  void remember(NodeId node);
+  size_t key(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes, Type type) const;
+
+  Module* module_;
+  std::unique_ptr<Function> function_;
+  RegionId current_{0};
+  SpanId span_;
+  bool folding_ = true;
+  std::vector<RegionId> open_;                        ///< enclosing regions, innermost last
+  std::unordered_multimap<size_t, NodeId> known_;     ///< pure nodes by key, for `find_equal`
+};
+
+/// The type a node has, from its operands and attributes; for TYPED ops, `asked` after a check. Throws
+/// InternalError, naming the op and what does not fit. Nodes with regions: from their operands alone.
+Type infer(const Function& function, Op op, std::span<const NodeId> operands,
+           std::span<const int64_t> attributes, Type asked);
+
+/// The node that may stand for this one, made of operands and constants, or none. Pure ops only.
+NodeId fold(Builder& builder, Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes,
+            Type type);
+
+/// The value of an elementwise op on scalars of one dtype (`cast` and `select` apart): `base::math`.
+base::Scalar evaluate(Op op, DType dtype, std::span<const base::Scalar> operands);
+base::Scalar evaluate_cast(DType from, DType to, base::Scalar value);
+
+/// What a node does, with what its regions do; an exit to a label inside does not count.
+Effects effects_of(const Function& function, NodeId node);
+
+}  // namespace ingot::ir

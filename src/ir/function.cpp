@@ -1,0 +1,77 @@
+#include "ir/function.h"
+
+#include <algorithm>
+
+namespace ingot::ir {
+
+size_t Function::result_count(NodeId id) const {
+  const Type t = type(id);
+  if (t.is(TypeKind::Results)) return module_->types.members(t).size();
+  return t.is_void() ? 0 : 1;
+}
+
+NodeId Function::result(NodeId id, size_t i) const {
+  if (!type(id).is(TypeKind::Results)) return id;
+  // The projections stand right after the node in its region; with regions, after the nodes inside.
+  const Node& n = nodes_[id.index];
+  const std::vector<NodeId>& siblings = regions_[n.parent.index].nodes;
+  const auto at = std::lower_bound(siblings.begin(), siblings.end(), id);
+  return *(at + 1 + static_cast<ptrdiff_t>(i));
+}
+
+std::vector<NodeId> Function::results_of(NodeId id) const {
+  std::vector<NodeId> values(result_count(id));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = result(id, i);
+  return values;
+}
+
+bool Function::encloses(RegionId outer, RegionId inner) const {
+  // A region's owner is older than the region, so ids fall on the way out.
+  while (inner.index > outer.index) {
+    const NodeId owner = regions_[inner.index].owner;
+    if (!owner) return false;
+    inner = nodes_[owner.index].parent;
+  }
+  return inner == outer;
+}
+
+TextId Module::text(std::string_view text) {
+  const auto [it, is_new] =
+      text_ids_.try_emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
+  if (is_new) texts_.emplace_back(text);
+  return TextId(it->second);
+}
+
+SpanId Module::span(const Span& span) {
+  if (!spans_.empty() && spans_.back() == span) return SpanId(static_cast<uint32_t>(spans_.size() - 1));
+  spans_.push_back(span);
+  return SpanId(static_cast<uint32_t>(spans_.size() - 1));
+}
+
+base::Place Module::place(SpanId id) const {
+  if (!id) return {};
+  const Span& s = spans_[id.index];
+  return {text(s.file), s.line, s.column, s.end_column};
+}
+
+FunctionId Module::declare(std::string name, std::vector<Type> parameters, std::vector<Type> results) {
+  INGOT_ASSERT(!find(name), "a function of this name exists: " + name);
+  signatures_.push_back({std::move(name), std::move(parameters), std::move(results)});
+  functions_.emplace_back();
+  return FunctionId(static_cast<uint32_t>(functions_.size() - 1));
+}
+
+void Module::define(FunctionId id, std::unique_ptr<Function> function) {
+  const Signature& s = signatures_[id.index];
+  INGOT_ASSERT(s.name == function->name(), "defined under its name: " + s.name);
+  INGOT_ASSERT(std::ranges::equal(s.results, function->results()), "results of " + s.name);
+  functions_[id.index] = std::move(function);
+}
+
+std::optional<FunctionId> Module::find(std::string_view name) const {
+  for (size_t i = 0; i < signatures_.size(); ++i)
+    if (signatures_[i].name == name) return FunctionId(static_cast<uint32_t>(i));
+  return std::nullopt;
+}
+
+}  // namespace ingot::ir

@@ -1,0 +1,204 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "base/exception.h"
+#include "base/scalar.h"
+#include "ir/op.h"
+#include "ir/type.h"
+
+namespace ingot::ir {
+
+/// A 32-bit id that is not mixed up with others.
+template <class Tag>
+struct Id {
+  static constexpr uint32_t kNone = 0xffffffff;
+  uint32_t index = kNone;
+
+  constexpr Id() = default;
+  constexpr explicit Id(uint32_t i) : index(i) {}
+  constexpr explicit operator bool() const { return index != kNone; }
+  constexpr bool operator==(const Id&) const = default;
+  constexpr auto operator<=>(const Id&) const = default;
+};
+
+using NodeId = Id<struct NodeTag>;
+using RegionId = Id<struct RegionTag>;
+using SpanId = Id<struct SpanTag>;
+using FunctionId = Id<struct FunctionTag>;
+using TextId = Id<struct TextTag>;
+
+/// A node: an op, what it takes, what it gives. Nodes are born in `Builder::make` and never change; a pass
+/// builds a new function. Ids grow in program order, parameters of a region and its nodes after the node that
+/// owns it.
+struct Node {
+  Op op;
+  uint16_t region_count;
+  Type type;                 ///< Void: no value; Results: the `result` nodes after it give the values
+  uint32_t operand_begin;
+  uint32_t operand_count;
+  uint32_t attribute_begin;
+  uint32_t attribute_count;
+  uint32_t first_region;     ///< its regions have consecutive ids
+  SpanId span;
+  RegionId parent;           ///< the region it stands in
+};
+
+/// A sequence of nodes, the last a terminator, with parameters.
+struct Region {
+  NodeId owner;                ///< none: the function's body
+  uint32_t parameter_count = 0;
+  std::vector<NodeId> nodes;   ///< parameters first, then the body in order
+};
+
+/// A place in the source, and the place of the call that brought it here by inlining.
+struct Span {
+  TextId file;
+  uint32_t line = 0;
+  uint32_t column = 0;
+  uint32_t end_column = 0;
+  TextId function;
+  SpanId inlined_at;
+  bool operator==(const Span&) const = default;
+};
+
+/// What is known of a function's parameter beyond its type. Buffers and views whose alias sets differ never
+/// share memory.
+struct ParameterInfo {
+  std::string name;
+  uint32_t alias_set = 0;
+  bool writable = true;
+  bool operator==(const ParameterInfo&) const = default;
+};
+
+class Module;
+
+/// One function: an arena of nodes and regions.
+class Function {
+ public:
+  Function(Module& module, std::string name) : module_(&module), name_(std::move(name)) {}
+
+  Module& module() const { return *module_; }
+  const std::string& name() const { return name_; }
+
+  /// The body; its parameters are the function's.
+  RegionId body() const { return RegionId(0); }
+  std::span<const ParameterInfo> parameters() const { return parameters_; }
+  std::span<const Type> results() const { return results_; }
+
+  const Node& operator[](NodeId id) const { return nodes_[id.index]; }
+  const Region& operator[](RegionId id) const { return regions_[id.index]; }
+  size_t node_count() const { return nodes_.size(); }
+  size_t region_count() const { return regions_.size(); }
+
+  std::span<const NodeId> operands(NodeId id) const {
+    const Node& n = nodes_[id.index];
+    return std::span(operands_).subspan(n.operand_begin, n.operand_count);
+  }
+  NodeId operand(NodeId id, size_t i) const { return operands_[nodes_[id.index].operand_begin + i]; }
+  Type type(NodeId id) const { return nodes_[id.index].type; }
+  Op op(NodeId id) const { return nodes_[id.index].op; }
+
+  /// The attributes, one word each, an `Ints` as its words at the end.
+  std::span<const int64_t> attributes(NodeId id) const {
+    const Node& n = nodes_[id.index];
+    return std::span(attributes_).subspan(n.attribute_begin, n.attribute_count);
+  }
+  int64_t attribute(NodeId id, size_t i) const { return attributes(id)[i]; }
+  /// The words of an `Ints` attribute, which is the op's last.
+  std::span<const int64_t> ints(NodeId id) const {
+    return attributes(id).subspan(info(op(id)).attribute_count - 1u);
+  }
+  Op op_attribute(NodeId id, size_t i) const { return static_cast<Op>(attribute(id, i)); }
+
+  RegionId region(NodeId id, size_t i = 0) const {
+    return RegionId(nodes_[id.index].first_region + static_cast<uint32_t>(i));
+  }
+  std::span<const NodeId> region_parameters(RegionId id) const {
+    const Region& r = regions_[id.index];
+    return std::span(r.nodes).first(r.parameter_count);
+  }
+  std::span<const NodeId> region_body(RegionId id) const {
+    const Region& r = regions_[id.index];
+    return std::span(r.nodes).subspan(r.parameter_count);
+  }
+  /// The last node of a region.
+  NodeId terminator(RegionId id) const { return regions_[id.index].nodes.back(); }
+
+  /// How many values a node gives: 0, 1, or the members of its Results.
+  size_t result_count(NodeId id) const;
+  /// The i-th value of a node: itself, or the `result` node after it.
+  NodeId result(NodeId id, size_t i) const;
+  std::vector<NodeId> results_of(NodeId id) const;
+
+  /// The bits of a constant.
+  base::Scalar constant(NodeId id) const {
+    return {{static_cast<uint64_t>(attribute(id, 0)), static_cast<uint64_t>(attribute(id, 1))}};
+  }
+  bool is_constant(NodeId id) const { return op(id) == Op::constant; }
+
+  /// Whether region `inner` is `outer` or lies in it.
+  bool encloses(RegionId outer, RegionId inner) const;
+
+ private:
+  friend class Builder;
+  Module* module_;
+  std::string name_;
+  std::vector<ParameterInfo> parameters_;
+  std::vector<Type> results_;
+  std::vector<Node> nodes_;
+  std::vector<NodeId> operands_;
+  std::vector<int64_t> attributes_;
+  std::vector<Region> regions_;
+};
+
+/// What belongs together: functions and the types, texts and places they use. Owns all of it.
+class Module {
+ public:
+  Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  TypeTable types;
+
+  TextId text(std::string_view text);
+  const std::string& text(TextId id) const { return texts_[id.index]; }
+
+  SpanId span(const Span& span);
+  const Span& span(SpanId id) const { return spans_[id.index]; }
+  /// file, line and columns of a span; an empty place for none.
+  base::Place place(SpanId id) const;
+
+  /// Reserves a function's number before it is built, so that calls can name it (recursion).
+  FunctionId declare(std::string name, std::vector<Type> parameters, std::vector<Type> results);
+  /// Gives the declared function its body; replaces an earlier one.
+  void define(FunctionId id, std::unique_ptr<Function> function);
+  std::optional<FunctionId> find(std::string_view name) const;
+
+  struct Signature {
+    std::string name;
+    std::vector<Type> parameters;
+    std::vector<Type> results;
+  };
+  const Signature& signature(FunctionId id) const { return signatures_[id.index]; }
+  /// Null: declared only.
+  Function* function(FunctionId id) const { return functions_[id.index].get(); }
+  size_t function_count() const { return functions_.size(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, uint32_t> text_ids_;
+  std::vector<Span> spans_;
+  std::vector<Signature> signatures_;
+  std::vector<std::unique_ptr<Function>> functions_;
+};
+
+}  // namespace ingot::ir

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/exception.h"
+#include "base/scalar.h"
+#include "ir/function.h"
+
+namespace ingot::ir {
+
+/// Memory of the interpreter: its own, or the caller's (arguments).
+struct MemoryBlock {
+  std::vector<std::byte> own;
+  std::byte* data = nullptr;
+  int64_t size = 0;
+  Space space = Space::Host;
+};
+using BlockRef = std::shared_ptr<MemoryBlock>;
+
+/// A whole array: elements in C order.
+struct ArrayValue {
+  DType dtype;
+  std::vector<int64_t> lengths;
+  std::vector<std::byte> data;
+};
+
+/// A window on a block; `offset` and strides in bytes.
+struct ViewValue {
+  DType dtype;
+  BlockRef block;
+  int64_t offset = 0;
+  std::vector<int64_t> lengths;
+  std::vector<int64_t> strides;
+};
+
+struct ObjectValue;  // a list, dict or record; interpreter.cpp
+struct AggregateValue;
+
+/// What a node gave. Arrays are shared and never change.
+using Value = std::variant<std::monostate, base::Scalar, std::shared_ptr<const ArrayValue>, ViewValue, BlockRef,
+                           std::shared_ptr<ObjectValue>, std::shared_ptr<const AggregateValue>>;
+
+/// The members of an optional (tag, value) or of a tuple.
+struct AggregateValue {
+  int tag = 0;
+  std::vector<Value> members;
+};
+
+/// An exception that left the function.
+struct Raised {
+  base::ExceptionKind kind;
+  std::string message;  ///< holes filled
+  SpanId span;
+};
+
+/// What compiled code reaches outside itself: the routines of the library table and host calls. The driver
+/// fills it; compiled code calls the same routines.
+struct Externals {
+  /// Runs a library routine; false: it raised, `raised` is set.
+  std::function<bool(std::string_view routine, std::span<const Value> operands, std::vector<Value>& results,
+                     Raised& raised)>
+      library;
+  std::function<bool(int64_t site, std::span<const Value> operands, std::vector<Value>& results, Raised& raised)>
+      host;
+};
+
+struct InterpretOptions {
+  uint64_t seed = 0;        ///< of the order of parallel turns and threads
+  int64_t step_limit = -1;  ///< nodes executed before InternalError("step limit"); -1: none
+  const Externals* externals = nullptr;
+};
+
+struct Outcome {
+  bool raised = false;
+  Raised exception;
+  std::vector<Value> results;
+};
+
+/// Runs a function, at either stage, slowly and plainly. Elementwise values are `base::math`; reductions are in
+/// the order of docs/semantics.md. Every load, store, index and view is checked: what a check of the program
+/// should have caught is an InternalError, as are two turns of a `parallel_for` or two threads between barriers
+/// touching one byte when one of them writes (atomics apart), and a barrier not all threads of a block reach.
+Outcome interpret(const Module& module, FunctionId function, std::span<const Value> arguments,
+                  const InterpretOptions& options = {});
+
+}  // namespace ingot::ir

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ir/op.h"
+#include "ir/type.h"
+
+namespace ingot::ir {
+
+/// A routine outside the IR: what `library` nodes name. The runtime, or a library it stands on, holds it.
+struct LibraryInfo {
+  std::string_view name;
+  Effects effects;
+  /// Whether the routine takes these types and gives those.
+  bool (*fits)(std::span<const Type> operands, std::span<const Type> results);
+};
+
+/// The routine of this name, or null. Routines and their rules: library.cpp.
+const LibraryInfo* find_library(std::string_view name);
+std::span<const LibraryInfo> libraries();
+
+}  // namespace ingot::ir

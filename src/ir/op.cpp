@@ -1,0 +1,150 @@
+#include "ir/op.h"
+
+
+namespace ingot::ir {
+
+namespace {
+
+using base::DType;
+using base::DTypeClass;
+
+constexpr ClassMask class_mask(std::string_view letters) {
+  ClassMask mask = 0;
+  for (char letter : letters) {
+    const DTypeClass dtype_class = letter == 'B'   ? DTypeClass::Bool
+                                   : letter == 'I' ? DTypeClass::Int
+                                   : letter == 'F' ? DTypeClass::Float
+                                                   : DTypeClass::Complex;
+    mask = static_cast<ClassMask>(mask | static_cast<ClassMask>(dtype_class));
+  }
+  return mask;
+}
+
+constexpr std::string_view text_name(std::string_view token) {
+  if (token.ends_with('_')) token.remove_suffix(1);
+  return token;
+}
+
+// The cards build a table of OpInfo: OP and STRUCT begin an entry, the columns fill the last one.
+struct Table {
+  std::array<OpInfo, kOpCount> entries;
+  int count = 0;
+
+  constexpr void begin_elementwise(std::string_view name, int operands, std::string_view accepts,
+                                   Gives gives) {
+    OpInfo& e = entries[static_cast<size_t>(count++)];
+    e.name = text_name(name);
+    e.elementwise = true;
+    e.operands = static_cast<uint8_t>(operands);
+    e.accepts = class_mask(accepts);
+    e.gives = gives;
+  }
+  constexpr void begin_struct(std::string_view name, Stage stage, Effects effects) {
+    OpInfo& e = entries[static_cast<size_t>(count++)];
+    e.name = text_name(name);
+    e.stage = stage;
+    e.effects = effects;
+  }
+  constexpr OpInfo& last() { return entries[static_cast<size_t>(count - 1)]; }
+
+  template <class... Names>
+  constexpr void numpy(Names... names) {
+    size_t i = 0;
+    ((last().numpy[i++] = names), ...);
+  }
+  template <class... Attributes>
+  constexpr void attributes(Attributes... attributes) {
+    OpInfo& e = last();
+    ((e.attributes[e.attribute_count++] = attributes), ...);
+  }
+};
+
+constexpr Table make_table() {
+  using namespace effect;
+  constexpr auto Array = Stage::Array;
+  constexpr auto Loop = Stage::Loop;
+  constexpr auto Both = Stage::Both;
+  Table t;
+#define OP(name, operands, accepts, gives) t.begin_elementwise(#name, operands, #accepts, Gives::gives);
+#define STRUCT(name, stage, effects) t.begin_struct(#name, stage, effects);
+#define NUMPY(...) t.numpy(__VA_ARGS__);
+#define Commutative .commutative = true
+#define Associative .associative = true
+#define Idempotent .idempotent = true
+#define LAWS(...) t.last().laws = Laws{__VA_ARGS__};
+#define Int(name) AttributeInfo{AttributeKind::Int, #name}
+#define Ints(name) AttributeInfo{AttributeKind::Ints, #name}
+#define OpCode(name) AttributeInfo{AttributeKind::OpCode, #name}
+#define Exception(name) AttributeInfo{AttributeKind::Exception, #name}
+#define Text(name) AttributeInfo{AttributeKind::Text, #name}
+#define Symbol(name) AttributeInfo{AttributeKind::Symbol, #name}
+#define Choice(name) AttributeInfo{AttributeKind::Choice, #name}
+#define ATTRIBUTES(...) t.attributes(__VA_ARGS__);
+#define REGIONS(count) t.last().regions = count;
+#define TYPED t.last().typed = true;
+#define TERMINATOR t.last().terminator = true;
+#include "ir/ops.def"
+#undef Commutative
+#undef Associative
+#undef Idempotent
+#undef Int
+#undef Ints
+#undef OpCode
+#undef Exception
+#undef Text
+#undef Symbol
+#undef Choice
+  return t;
+}
+
+constexpr Table kTable = make_table();
+static_assert(kTable.count == kOpCount, "every card begins one entry");
+
+constexpr bool well_formed() {
+  for (const OpInfo& e : kTable.entries) {
+    if (e.elementwise && (e.accepts == 0 || e.operands == 0 || e.operands > 2)) return false;
+    for (size_t i = 0; i + 1 < e.attribute_count; ++i)
+      if (e.attributes[i].kind == AttributeKind::Ints) return false;
+  }
+  return true;
+}
+static_assert(well_formed(), "an elementwise card accepts something; an Ints attribute stands last");
+
+constexpr std::string_view kSchedules[] = {"serial", "vector", "threads", "grid",
+                                           "block",  "warp",   "unroll"};
+constexpr std::string_view kScopes[] = {"warp", "block", "device", "system"};
+constexpr std::string_view kOrders[] = {"relaxed", "acquire_release"};
+
+}  // namespace
+
+const OpInfo& info(Op op) { return kTable.entries[static_cast<size_t>(op)]; }
+
+std::optional<Op> op_from_name(std::string_view name) {
+  for (size_t i = 0; i < kTable.entries.size(); ++i)
+    if (kTable.entries[i].name == name) return static_cast<Op>(i);
+  return std::nullopt;
+}
+
+bool accepts(Op op, DType dtype) {
+  return (info(op).accepts & static_cast<ClassMask>(base::info(dtype).dtype_class)) != 0 &&
+         (info(op).gives != Gives::Complex || base::complex_of(dtype).has_value());
+}
+
+DType result_dtype(Op op, DType operand) {
+  switch (info(op).gives) {
+    case Gives::Same: return operand;
+    case Gives::Bool: return DType::Bool;
+    case Gives::Component: return base::component_of(operand);
+    case Gives::Complex: return base::complex_of(operand).value_or(operand);
+    case Gives::Int32: return DType::Int32;
+  }
+  __builtin_unreachable();
+}
+
+std::span<const std::string_view> choices(std::string_view attribute) {
+  if (attribute == "schedule") return kSchedules;
+  if (attribute == "scope") return kScopes;
+  return kOrders;
+}
+
+}  // namespace ingot::ir

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/dtype.h"
+
+namespace ingot::ir {
+
+/// Every op of the table; the text form drops a trailing underscore.
+enum class Op : uint16_t {
+#define OP(name, operands, accepts, gives) name,
+#define STRUCT(name, stage, effects) name,
+#include "ir/ops.def"
+};
+
+inline constexpr int kOpCount = 0
+#define OP(name, operands, accepts, gives) +1
+#define STRUCT(name, stage, effects) +1
+#include "ir/ops.def"
+    ;
+
+/// Where an op may stand.
+enum class Stage : uint8_t { Array = 1, Loop = 2, Both = 3 };
+
+/// What an op does besides giving a value. Passes ask these, never lists of ops.
+struct Effects {
+  uint16_t bits = 0;
+  constexpr bool any(Effects other) const { return (bits & other.bits) != 0; }
+  constexpr bool pure() const { return bits == 0; }
+  constexpr Effects operator|(Effects other) const {
+    return {static_cast<uint16_t>(bits | other.bits)};
+  }
+  constexpr bool operator==(const Effects&) const = default;
+};
+
+namespace effect {
+inline constexpr Effects Pure{0};
+inline constexpr Effects Read{1};       ///< of memory
+inline constexpr Effects Write{2};      ///< to memory
+inline constexpr Effects Allocate{4};   ///< gives memory with an identity of its own
+inline constexpr Effects Raise{8};      ///< may leave the function with an exception
+inline constexpr Effects Exit{16};      ///< may leave for a label outside
+inline constexpr Effects Host{32};      ///< is seen outside, or sees it
+inline constexpr Effects Random{64};    ///< draws from a stream of random numbers
+inline constexpr Effects Sync{128};     ///< waits for other threads
+inline constexpr Effects Control{256};  ///< in the table only: has those of its regions
+}  // namespace effect
+
+/// What an elementwise op gives for operands of a dtype.
+enum class Gives : uint8_t { Same, Bool, Component, Complex, Int32 };
+
+/// A set of dtype classes, `base::DTypeClass` bits.
+using ClassMask = uint8_t;
+
+enum class AttributeKind : uint8_t { Int, Ints, OpCode, Exception, Text, Symbol, Choice };
+
+struct AttributeInfo {
+  AttributeKind kind = AttributeKind::Int;
+  std::string_view name;
+};
+
+inline constexpr int kMaxAttributes = 3;
+
+struct Laws {
+  bool commutative = false;
+  bool associative = false;
+  bool idempotent = false;
+};
+
+/// One card of the op table.
+struct OpInfo {
+  std::string_view name;
+  bool elementwise = false;
+  uint8_t operands = 0;       ///< of elementwise ops
+  ClassMask accepts = 0;      ///< of elementwise ops
+  Gives gives = Gives::Same;  ///< of elementwise ops
+  Stage stage = Stage::Both;
+  Effects effects;
+  Laws laws;
+  uint8_t regions = 0;
+  bool typed = false;
+  bool terminator = false;
+  uint8_t attribute_count = 0;
+  std::array<AttributeInfo, kMaxAttributes> attributes;
+  std::array<std::string_view, 6> numpy;  ///< empty names end it
+
+  std::span<const AttributeInfo> schema() const { return {attributes.data(), attribute_count}; }
+};
+
+const OpInfo& info(Op op);
+inline std::string_view name_of(Op op) { return info(op).name; }
+std::optional<Op> op_from_name(std::string_view name);
+
+/// Whether an elementwise op takes operands of this dtype.
+bool accepts(Op op, base::DType dtype);
+/// The dtype an elementwise op gives for operands of an accepted dtype.
+base::DType result_dtype(Op op, base::DType operand);
+
+/// The values of Choice attributes, by attribute name: the texts, in the order of their numbers.
+std::span<const std::string_view> choices(std::string_view attribute);
+
+enum class Schedule : uint8_t { Serial, Vector, Threads, Grid, Block, Warp, Unroll };
+enum class Scope : uint8_t { Warp, Block, Device, System };
+enum class Order : uint8_t { Relaxed, AcquireRelease };
+
+}  // namespace ingot::ir

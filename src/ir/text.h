@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ir/function.h"
+
+namespace ingot::ir {
+
+struct PrintOptions {
+  bool spans = false;  ///< also the place of each node: `at "f.py":3:4-9`
+};
+
+/// The text form. Reading it back gives the same nodes in the same order: printing what `parse` read from a
+/// printed text gives that text again. Grammar: docs/ir.md.
+std::string print(const Module& module, PrintOptions options = {});
+std::string print(const Function& function, PrintOptions options = {});
+/// One node on one line, for messages.
+std::string print_node(const Function& function, NodeId node);
+
+/// Reads a text; `file` names it in errors. Types are inferred and compared with those written. Nodes are
+/// appended as they stand: nothing is folded. Throws base::UserError with the place.
+std::unique_ptr<Module> parse(std::string_view text, const std::string& file);
+/// Reads functions into an existing module.
+void parse_into(Module& module, std::string_view text, const std::string& file);
+
+}  // namespace ingot::ir

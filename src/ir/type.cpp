@@ -1,0 +1,85 @@
+#include "ir/type.h"
+
+#include "base/error.h"
+
+namespace ingot::ir {
+
+namespace {
+constexpr std::string_view kSpaceNames[kSpaceCount] = {"host", "device", "pinned", "shared", "local"};
+}
+
+std::string_view name_of(Space space) { return kSpaceNames[static_cast<size_t>(space)]; }
+
+Type TypeTable::intern(TypeKind kind, std::span<const Type> members) {
+  std::string key(1, static_cast<char>(kind));
+  for (Type member : members) {
+    const uint32_t bits = member.bits();
+    key.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+  }
+  const auto [it, is_new] = interned_.try_emplace(key, static_cast<uint32_t>(compounds_.size()));
+  if (is_new) compounds_.emplace_back(members.begin(), members.end());
+  return {kind, it->second};
+}
+
+Type TypeTable::optional(Type value) { return intern(TypeKind::Optional, {&value, 1}); }
+Type TypeTable::tuple(std::span<const Type> members) { return intern(TypeKind::Tuple, members); }
+Type TypeTable::list(Type element) { return intern(TypeKind::List, {&element, 1}); }
+Type TypeTable::dict(Type key, Type value) {
+  const Type members[] = {key, value};
+  return intern(TypeKind::Dict, members);
+}
+
+Type TypeTable::results(std::span<const Type> members) {
+  if (members.empty()) return {};
+  return members.size() == 1 ? members[0] : intern(TypeKind::Results, members);
+}
+
+Type TypeTable::record(const std::string& name) {
+  for (size_t i = 0; i < records_.size(); ++i)
+    if (records_[i].name == name) return record_at(i);
+  records_.push_back({name, {}, {}});
+  return record_at(records_.size() - 1);
+}
+
+void TypeTable::define_record(Type record, std::vector<std::string> names, std::vector<Type> types) {
+  INGOT_ASSERT(record.is(TypeKind::Record) && names.size() == types.size(), "record fields");
+  RecordClass& c = records_[record.index()];
+  c.field_names = std::move(names);
+  c.field_types = std::move(types);
+}
+
+std::span<const Type> TypeTable::members(Type compound) const { return compounds_[compound.index()]; }
+
+const RecordClass& TypeTable::record_class(Type record) const { return records_[record.index()]; }
+
+std::string TypeTable::to_string(Type type) const {
+  const auto joined = [&](std::string_view open, std::string_view close) {
+    std::string out(open);
+    for (size_t i = 0; i < members(type).size(); ++i)
+      out += (i == 0 ? "" : ", ") + to_string(members(type)[i]);
+    return out += close;
+  };
+  const auto space = [&](std::string_view before) {
+    return type.space() == Space::Host ? std::string() : std::string(before) + std::string(name_of(type.space()));
+  };
+  switch (type.kind()) {
+    case TypeKind::Void: return "void";
+    case TypeKind::Label: return "label";
+    case TypeKind::Scalar: return std::string(base::info(type.dtype()).name);
+    case TypeKind::Array:
+      return "array<" + std::string(base::info(type.dtype()).name) + ", " + std::to_string(type.rank()) + ">";
+    case TypeKind::View:
+      return "view<" + std::string(base::info(type.dtype()).name) + ", " + std::to_string(type.rank()) +
+             space(", ") + ">";
+    case TypeKind::Buffer: return type.space() == Space::Host ? "buffer" : "buffer<" + space("") + ">";
+    case TypeKind::Optional: return joined("optional<", ">");
+    case TypeKind::Results: return joined("(", ")");
+    case TypeKind::Tuple: return joined("tuple<", ">");
+    case TypeKind::List: return joined("list<", ">");
+    case TypeKind::Dict: return joined("dict<", ">");
+    case TypeKind::Record: return "record @" + record_class(type).name;
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace ingot::ir
