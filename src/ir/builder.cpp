@@ -114,6 +114,20 @@ bool Builder::terminated() const {
   return !nodes.empty() && info(function_->op(nodes.back())).terminator;
 }
 
+RegionId Builder::suspend() {
+  INGOT_ASSERT(open_.size() > 1 && !terminated(), "an inner region without terminator is suspended");
+  const RegionId region = current_;
+  open_.pop_back();
+  current_ = open_.back();
+  return region;
+}
+
+void Builder::resume(RegionId region) {
+  current_ = region;
+  open_.push_back(region);
+  INGOT_ASSERT(!terminated(), "a region without terminator is resumed");
+}
+
 void Builder::set_results(NodeId node, std::span<const Type> results) {
   function_->nodes_[node.index].type = module_->types.results(results);
 }

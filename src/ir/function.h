@@ -37,8 +37,8 @@ using FunctionId = Id<struct FunctionTag>;
 using TextId = Id<struct TextTag>;
 
 /// A node: an op, what it takes, what it gives. Nodes are born in `Builder::make` and never change; a pass
-/// builds a new function. Ids grow in program order, parameters of a region and its nodes after the node that
-/// owns it.
+/// builds a new function. Ids ascend within a region, and are greater than that of the node that owns it; an
+/// operand is older than its user.
 struct Node {
   Op op;
   uint16_t region_count;
