@@ -168,11 +168,11 @@ NodeId Builder::find_equal(Op op, std::span<const NodeId> operands, std::span<co
   const Function& f = *function_;
   const auto [first, last] = known_.equal_range(key(op, operands, attributes, type));
   for (auto it = first; it != last; ++it) {
-    // Entries outlive a roll-back, so each is compared in full; a closed region does not enclose this one.
+    // Entries outlive a roll-back, so each is compared in full.
     const NodeId id = it->second;
     if (id.index < f.node_count() && f.op(id) == op && f.type(id) == type &&
         std::ranges::equal(f.operands(id), operands) && std::ranges::equal(f.attributes(id), attributes) &&
-        f.encloses(f[id].parent, current_)) {
+        f.reaches(id, current_)) {
       return id;
     }
   }

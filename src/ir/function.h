@@ -147,6 +147,10 @@ class Function {
 
   /// Whether region `inner` is `outer` or lies in it.
   bool encloses(RegionId outer, RegionId inner) const;
+  /// Whether a node's value is there for the next node appended to a region: it stands in that region, or in an
+  /// enclosing one before the node through which that region is entered. (Ids alone do not say so: a region may
+  /// be resumed after later nodes of an enclosing one.)
+  bool reaches(NodeId definition, RegionId region) const;
 
  private:
   friend class Builder;
