@@ -59,6 +59,8 @@ class Builder {
   void terminate(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes = {});
   void yield(std::span<const NodeId> values) { terminate(Op::yield, values); }
   void yield(std::initializer_list<NodeId> values) { yield(std::span(values.begin(), values.size())); }
+  /// The region that the next node is appended to.
+  RegionId current() const { return current_; }
   /// Whether the current region has its terminator already.
   bool terminated() const;
   /// Leaves the current region without a terminator, to `resume` it when what it must carry is known: the join
