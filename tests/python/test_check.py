@@ -42,7 +42,9 @@ def test_both_kinds_of_reports_are_counted(check, tmp_path):
     assert check.count_tests([ctest, pytest_report, tmp_path / "none.xml"]) == (3, 2, 3)
 
 
-@pytest.mark.parametrize("script, status, last", [("exit 0", 0, "0 passed, 0 failed"), ("exit 3", 1, "0 passed, 1 failed")])
+@pytest.mark.parametrize(
+    "script, status, last", [("exit 0", 0, "0 passed, 0 failed"), ("exit 3", 1, "0 passed, 1 failed")]
+)
 def test_a_part_fails_with_its_command(check, tmp_path, capsys, script, status, last):
     write_tidy(tmp_path, script)
     assert check.main(["tidy"]) == status
@@ -71,6 +73,12 @@ def test_the_sum_is_over_all_parts_and_remembers_failures(check, tmp_path, capsy
     check.main(["tidy"])
     assert check.main(["--sum"]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+def test_a_suite_that_ends_without_a_report_counts_as_one_failure(check, tmp_path):
+    report = tmp_path / "r.xml"
+    assert not check.run_suite(["false"], report)
+    assert check.count_tests([report]) == (0, 1, 0)
 
 
 def test_unknown_parts_are_refused(check):

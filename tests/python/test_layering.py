@@ -44,7 +44,7 @@ CODE = {".h", ".cpp", ".c", ".def", ".py", ".pyi", ".cmake", ".ir", ".txt", ".sh
 
 # Spelt apart, so that this file does not hold them.
 UNWANTED = {
-    "a path of one machine": re.compile(r"(?<![\w.$}])/(" + "|".join(["wo" + "rk", "ro" + "ot", "ho" + r"me/\w+"]) + ")/"),
+    "a path of one machine": re.compile(r"(?<![\w.$}])/(wo" + "rk|ro" + "ot|ho" + r"me/\w+)/"),
     "a note of work left over": re.compile(r"\b(TO" + r"DO|FIX" + r"ME)\b"),
 }
 
@@ -205,13 +205,14 @@ PLANTED = [
     (confined_includes, "include/ingot/d.h", "#include <nanobind/ndarray.h>", "include/ingot/d.h:1: Python in ingot"),
     (confined_includes, "src/transform/h.cpp", "#include <mutex>", "src/transform/h.cpp:1: threads in transform"),
     (long_files, "src/ir/long.cpp", "\n" * 1001, "src/ir/long.cpp: 1001 lines"),
-    (unwanted_words, "docs/a.md", "see /ho" + "me/me/notes", "docs/a.md:1: a path of one machine: see /ho" + "me/me/notes"),
+    (unwanted_words, "docs/a.md", "/ho" + "me/me/x", "docs/a.md:1: a path of one machine: /ho" + "me/me/x"),
     (unwanted_words, "tools/b", "x=/wo" + "rk/x", "tools/b:1: a path of one machine: x=/wo" + "rk/x"),
     (unwanted_words, "a.cpp", "// TO" + "DO: later", "a.cpp:1: a note of work left over: // TO" + "DO: later"),
 ]
+PLANTED_IDS = [f"{rule.__name__}-{name}" for rule, name, *_ in PLANTED]
 
 
-@pytest.mark.parametrize("rule, name, text, violation", PLANTED, ids=[f"{case[0].__name__}-{case[1]}" for case in PLANTED])
+@pytest.mark.parametrize("rule, name, text, violation", PLANTED, ids=PLANTED_IDS)
 def test_a_planted_violation_is_found(rule, name, text, violation, tmp_path):
     assert rule(plant(tmp_path, {name: text})) == [violation]
 
