@@ -171,6 +171,7 @@ class Module {
 
   TextId text(std::string_view text);
   const std::string& text(TextId id) const { return texts_[id.index]; }
+  size_t text_count() const { return texts_.size(); }
 
   SpanId span(const Span& span);
   const Span& span(SpanId id) const { return spans_[id.index]; }
