@@ -257,7 +257,8 @@ Type infer_reduce(const Query& q) {
   if (q.operands.size() == 2) {
     q.need(q.type(1) == q.type(0).with_dtype(DType::Bool), "wants a mask of the array's rank");
     const Op combiner = static_cast<Op>(q.attributes[0]);
-    q.need(combiner != Op::minimum && combiner != Op::maximum, "this combiner has no identity for a mask");
+    q.need(combiner != Op::minimum && combiner != Op::maximum && combiner != Op::fmin && combiner != Op::fmax,
+           "this combiner has no identity for a mask");
   }
   q.need_combiner(q.attributes[0], q.type(0).dtype());
   q.need_axes(q.ints(), q.type(0).rank());
@@ -549,7 +550,7 @@ Type infer_atomic(const Query& q) {
 
 void check_attributes(const Query& q) {
   const auto schema = info(q.op).schema();
-  const bool open = !schema.empty() && schema.back().kind == AttributeKind::Ints;
+  const bool open = !schema.empty() && is_list(schema.back().kind);
   const size_t fixed = schema.size() - (open ? 1 : 0);
   q.need(open ? q.attributes.size() >= fixed : q.attributes.size() == fixed, "wrong number of attributes");
   for (size_t i = 0; i < fixed; ++i)
