@@ -260,6 +260,8 @@ void interp_exit_(Step& step) {
   }
 }
 
+void interp_unreachable(Step& step) { step.fail("is reached"); }
+
 void interp_return_(Step& step) {
   Strand& strand = step.strand;
   const std::vector<Value> values = step.values();
