@@ -44,6 +44,10 @@ target_include_directories(ingot_options INTERFACE
 if(INGOT_CHECKED)
   target_compile_definitions(ingot_options INTERFACE INGOT_CHECKED=1)
 endif()
+if(INGOT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # The instrumentation hides from it that a variant's members are set.
+  target_compile_options(ingot_options INTERFACE -Wno-maybe-uninitialized)
+endif()
 foreach(sanitizer IN LISTS INGOT_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizer})
