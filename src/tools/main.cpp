@@ -5,7 +5,8 @@
 #include "tools/actions.h"
 
 int main(int argc, char** argv) {
-  using namespace ingot;
+  namespace base = ingot::base;
+  namespace tools = ingot::tools;
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   try {
     const tools::Options options = tools::read_options(words);
@@ -16,7 +17,7 @@ int main(int argc, char** argv) {
     tools::Streams streams{std::cin, std::cout, std::cerr};
     return tools::run(options, streams);
   } catch (const tools::UsageError& error) {
-    std::cerr << "ingot-opt: " << error.message << "\n" << tools::usage();
+    std::cerr << "ingot-opt: " << error.message << "; --help shows the options\n";
     return 2;
   } catch (const base::UserError& error) {
     std::cerr << error.what() << "\n";
