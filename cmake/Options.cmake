@@ -35,6 +35,10 @@ add_library(ingot_options INTERFACE)
 # No contraction and no fast-math anywhere: the interpreter and the runtime define values.
 target_compile_options(ingot_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # It is wrong about `"text" + std::string`: GCC bug 105651.
+  target_compile_options(ingot_options INTERFACE -Wno-restrict)
+endif()
 target_include_directories(ingot_options INTERFACE
   ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 if(INGOT_CHECKED)

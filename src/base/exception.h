@@ -21,6 +21,12 @@ enum class ExceptionKind : uint8_t {
 #undef X
 };
 
+inline constexpr int kExceptionCount = 0
+#define X(name) +1
+    INGOT_EXCEPTIONS(X)
+#undef X
+    ;
+
 constexpr std::string_view name_of(ExceptionKind kind) {
   constexpr std::string_view names[] = {
 #define X(name) #name,

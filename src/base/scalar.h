@@ -25,7 +25,7 @@ struct Scalar {
   T as() const {
     static_assert(sizeof(T) <= sizeof(bits));
     T value;
-    std::memcpy(&value, bits.data(), sizeof(T));
+    std::memcpy(static_cast<void*>(&value), bits.data(), sizeof(T));
     return value;
   }
   /// Reads one element of dtype `t` at `address`, which need not be aligned.

@@ -107,13 +107,13 @@ class Function {
   Type type(NodeId id) const { return nodes_[id.index].type; }
   Op op(NodeId id) const { return nodes_[id.index].op; }
 
-  /// The attributes, one word each, an `Ints` as its words at the end.
+  /// The attributes, one word each, an `Ints` or `OpCodes` as its words at the end.
   std::span<const int64_t> attributes(NodeId id) const {
     const Node& n = nodes_[id.index];
     return std::span(attributes_).subspan(n.attribute_begin, n.attribute_count);
   }
   int64_t attribute(NodeId id, size_t i) const { return attributes(id)[i]; }
-  /// The words of an `Ints` attribute, which is the op's last.
+  /// The words of an `Ints` or `OpCodes` attribute, which is the op's last.
   std::span<const int64_t> ints(NodeId id) const {
     return attributes(id).subspan(info(op(id)).attribute_count - 1u);
   }
@@ -171,6 +171,7 @@ class Module {
 
   TextId text(std::string_view text);
   const std::string& text(TextId id) const { return texts_[id.index]; }
+  size_t text_count() const { return texts_.size(); }
 
   SpanId span(const Span& span);
   const Span& span(SpanId id) const { return spans_[id.index]; }

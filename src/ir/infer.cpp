@@ -546,7 +546,7 @@ Type infer_atomic(const Query& q) {
 
 void check_attributes(const Query& q) {
   const auto schema = info(q.op).schema();
-  const bool open = !schema.empty() && schema.back().kind == AttributeKind::Ints;
+  const bool open = !schema.empty() && is_list(schema.back().kind);
   const size_t fixed = schema.size() - (open ? 1 : 0);
   q.need(open ? q.attributes.size() >= fixed : q.attributes.size() == fixed, "wrong number of attributes");
   for (size_t i = 0; i < fixed; ++i)

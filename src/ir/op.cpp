@@ -1,6 +1,5 @@
 #include "ir/op.h"
 
-
 namespace ingot::ir {
 
 namespace {
@@ -74,6 +73,7 @@ constexpr Table make_table() {
 #define LAWS(...) t.last().laws = Laws{__VA_ARGS__};
 #define Int(name) AttributeInfo{AttributeKind::Int, #name}
 #define Ints(name) AttributeInfo{AttributeKind::Ints, #name}
+#define OpCodes(name) AttributeInfo{AttributeKind::OpCodes, #name}
 #define OpCode(name) AttributeInfo{AttributeKind::OpCode, #name}
 #define Exception(name) AttributeInfo{AttributeKind::Exception, #name}
 #define Text(name) AttributeInfo{AttributeKind::Text, #name}
@@ -90,6 +90,7 @@ constexpr Table make_table() {
 #undef Int
 #undef Ints
 #undef OpCode
+#undef OpCodes
 #undef Exception
 #undef Text
 #undef Symbol
@@ -104,11 +105,11 @@ constexpr bool well_formed() {
   for (const OpInfo& e : kTable.entries) {
     if (e.elementwise && (e.accepts == 0 || e.operands == 0 || e.operands > 2)) return false;
     for (size_t i = 0; i + 1 < e.attribute_count; ++i)
-      if (e.attributes[i].kind == AttributeKind::Ints) return false;
+      if (is_list(e.attributes[i].kind)) return false;
   }
   return true;
 }
-static_assert(well_formed(), "an elementwise card accepts something; an Ints attribute stands last");
+static_assert(well_formed(), "an elementwise card accepts something; a list attribute stands last");
 
 constexpr std::string_view kSchedules[] = {"serial", "vector", "threads", "grid",
                                            "block",  "warp",   "unroll"};

@@ -56,7 +56,12 @@ enum class Gives : uint8_t { Same, Bool, Component, Complex, Int32 };
 /// A set of dtype classes, `base::DTypeClass` bits.
 using ClassMask = uint8_t;
 
-enum class AttributeKind : uint8_t { Int, Ints, OpCode, Exception, Text, Symbol, Choice };
+enum class AttributeKind : uint8_t { Int, Ints, OpCode, OpCodes, Exception, Text, Symbol, Choice };
+
+/// Whether an attribute of this kind takes all the words at the end.
+constexpr bool is_list(AttributeKind kind) {
+  return kind == AttributeKind::Ints || kind == AttributeKind::OpCodes;
+}
 
 struct AttributeInfo {
   AttributeKind kind = AttributeKind::Int;

@@ -1,6 +1,7 @@
 #include "ir/type.h"
 
 #include "base/error.h"
+#include "ir/lexicon.h"
 
 namespace ingot::ir {
 
@@ -77,7 +78,7 @@ std::string TypeTable::to_string(Type type) const {
     case TypeKind::Tuple: return joined("tuple<", ">");
     case TypeKind::List: return joined("list<", ">");
     case TypeKind::Dict: return joined("dict<", ">");
-    case TypeKind::Record: return "record @" + record_class(type).name;
+    case TypeKind::Record: return "record " + symbol(record_class(type).name);
   }
   __builtin_unreachable();
 }

@@ -1,0 +1,645 @@
+#include <charconv>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/builder.h"
+#include "ir/lexer.h"
+#include "ir/lexicon.h"
+#include "ir/text.h"
+
+// A text is read twice. First the headers: records and signatures, bodies skipped by their braces, so that a
+// call may name a function that stands further down. Then the bodies, through a Builder that does not fold.
+
+namespace ingot::ir {
+
+namespace {
+
+constexpr int kMaxTypeDepth = 64;
+constexpr int kMaxRegionDepth = 500;
+
+/// What all of the grammar is made of: marks, words, numbers, types.
+class Reader {
+ public:
+  Reader(Module& module, const Lexer& lexer) : module_(module), lexer_(lexer) {}
+
+ protected:
+  [[noreturn]] void fail(const Token& at, const std::string& message) const { lexer_.fail(at, message); }
+  [[noreturn]] void fail_expected(const std::string& what) const;
+  bool at_mark(std::string_view mark) const { return lexer_.peek().is_mark(mark); }
+  bool skip_mark(std::string_view mark);
+  void expect_mark(std::string_view mark);
+  bool skip_word(std::string_view word);
+  void expect_word(std::string_view word);
+  Token expect(Token::Kind kind, const std::string& what);
+  std::string read_text();
+  std::string read_symbol();
+  /// A word, perhaps behind a minus sign.
+  std::string read_signed_word();
+  template <class T>
+  T read_int();
+
+  /// A type that values have.
+  Type read_type(int depth = 0);
+  /// What stands behind a node: a type, `(T, U)` or `()`.
+  Type read_node_type();
+  std::vector<Type> read_type_list(std::string_view close, int depth);
+  DType read_dtype();
+  int read_rank();
+  Space read_space();
+
+  Module& module_;
+  Lexer lexer_;
+
+ private:
+  Type read_shaped(bool is_view);
+  Type read_dict(int depth);
+};
+
+[[noreturn]] void Reader::fail_expected(const std::string& what) const {
+  const Token& token = lexer_.peek();
+  const std::string found =
+      token.kind == Token::Kind::End ? "the end of the text" : "'" + std::string(token.text) + "'";
+  fail(token, "expected " + what + ", found " + found);
+}
+bool Reader::skip_mark(std::string_view mark) {
+  const bool found = at_mark(mark);
+  if (found) lexer_.next();
+  return found;
+}
+void Reader::expect_mark(std::string_view mark) {
+  if (!skip_mark(mark)) fail_expected("'" + std::string(mark) + "'");
+}
+bool Reader::skip_word(std::string_view word) {
+  const bool found = lexer_.peek().is_word(word);
+  if (found) lexer_.next();
+  return found;
+}
+void Reader::expect_word(std::string_view word) {
+  if (!skip_word(word)) fail_expected("'" + std::string(word) + "'");
+}
+Token Reader::expect(Token::Kind kind, const std::string& what) {
+  if (lexer_.peek().kind != kind) fail_expected(what);
+  return lexer_.next();
+}
+std::string Reader::read_text() {
+  return lexer_.unescaped(expect(Token::Kind::Text, "a text in quotes"));
+}
+std::string Reader::read_symbol() {
+  return lexer_.unescaped(expect(Token::Kind::Symbol, "a name like @f"));
+}
+
+std::string Reader::read_signed_word() {
+  const std::string sign = skip_mark("-") ? "-" : "";
+  return sign + std::string(expect(Token::Kind::Word, "a number").text);
+}
+
+template <class T>
+T Reader::read_int() {
+  const Token at = lexer_.peek();
+  const std::string text = read_signed_word();
+  T value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last) fail(at, "'" + text + "' is not an integer in range");
+  return value;
+}
+
+DType Reader::read_dtype() {
+  const Token word = expect(Token::Kind::Word, "a dtype");
+  const auto dtype = base::dtype_from_name(word.text);
+  if (!dtype) fail(word, "no dtype '" + std::string(word.text) + "'");
+  return *dtype;
+}
+int Reader::read_rank() {
+  const Token at = lexer_.peek();
+  const auto rank = read_int<int>();
+  if (rank < 0 || rank > kMaxRank) fail(at, "a rank is at least 0 and at most 16");
+  return rank;
+}
+Space Reader::read_space() {
+  const Token word = expect(Token::Kind::Word, "a memory space");
+  for (int i = 0; i < kSpaceCount; ++i)
+    if (name_of(static_cast<Space>(i)) == word.text) return static_cast<Space>(i);
+  fail(word, "no memory space '" + std::string(word.text) + "'");
+}
+
+Type Reader::read_shaped(bool is_view) {
+  expect_mark("<");
+  const DType dtype = read_dtype();
+  expect_mark(",");
+  const int rank = read_rank();
+  Space space = Space::Host;
+  if (is_view && skip_mark(",")) space = read_space();
+  expect_mark(">");
+  return is_view ? Type::view(dtype, rank, space) : Type::array(dtype, rank);
+}
+
+Type Reader::read_dict(int depth) {
+  expect_mark("<");
+  const Type key = read_type(depth);
+  expect_mark(",");
+  const Type value = skip_word("void") ? Type::none() : read_type(depth);
+  expect_mark(">");
+  return module_.types.dict(key, value);
+}
+
+std::vector<Type> Reader::read_type_list(std::string_view close, int depth) {
+  std::vector<Type> types;
+  if (skip_mark(close)) return types;
+  do types.push_back(read_type(depth));
+  while (skip_mark(","));
+  expect_mark(close);
+  return types;
+}
+
+Type Reader::read_type(int depth) {
+  const Token word = expect(Token::Kind::Word, "a type");
+  if (depth > kMaxTypeDepth) fail(word, "types nest too deeply");
+  const auto one = [&] {
+    expect_mark("<");
+    const Type inner = read_type(depth + 1);
+    expect_mark(">");
+    return inner;
+  };
+  if (const auto dtype = base::dtype_from_name(word.text)) return Type::scalar(*dtype);
+  if (word.text == "array" || word.text == "view") return read_shaped(word.text == "view");
+  if (word.text == "buffer") {
+    if (!skip_mark("<")) return Type::buffer();
+    const Space space = read_space();
+    expect_mark(">");
+    return Type::buffer(space);
+  }
+  if (word.text == "optional") return module_.types.optional(one());
+  if (word.text == "list") return module_.types.list(one());
+  if (word.text == "dict") return read_dict(depth + 1);
+  if (word.text == "record") return module_.types.record(read_symbol());
+  if (word.text == "tuple") {
+    expect_mark("<");
+    return module_.types.tuple(read_type_list(">", depth + 1));
+  }
+  fail(word, "no type '" + std::string(word.text) + "'");
+}
+
+Type Reader::read_node_type() {
+  if (!skip_mark("(")) return read_type();
+  return module_.types.results(read_type_list(")", 0));
+}
+
+/// A function as its header says it.
+struct Header {
+  FunctionId id;
+  std::vector<Token> names;  ///< of the parameters
+  std::vector<Type> types;
+  std::vector<ParameterInfo> parameters;
+  std::vector<Type> results;
+  Lexer body;
+};
+
+/// Reads the nodes of one function.
+class BodyReader : Reader {
+ public:
+  BodyReader(Module& module, const Header& header)
+      : Reader(module, header.body), header_(header), builder_(module, module.signature(header.id).name) {
+    builder_.set_folding(false);
+  }
+  std::unique_ptr<Function> read();
+
+ private:
+  /// A node while it is read.
+  struct Pending {
+    std::vector<Token> names;
+    Token at;
+    Op op;
+    std::vector<NodeId> operands;
+    std::vector<int64_t> attributes;
+    Type type;
+    SpanId span;
+  };
+
+  const Function& function() const { return builder_.function(); }
+  void read_nodes();
+  /// False: it was a terminator.
+  bool read_node();
+  Pending read_head();
+  Op read_op();
+  void read_operands(Pending& node);
+  void read_attributes(Pending& node);
+  int64_t read_attribute(const AttributeInfo& attribute);
+  void read_constant(Pending& node);
+  base::Scalar read_literal(DType dtype, const Token& at, std::span<const std::string> words) const;
+  SpanId read_span();
+  NodeId make(const Pending& node);
+  NodeId make_with_regions(const Pending& node);
+  void read_region(NodeId node, size_t index);
+  std::vector<Token> read_region_parameters(std::vector<Type>& types);
+  void bind(const Pending& node, NodeId id);
+  void define(const Token& name, NodeId id);
+  NodeId use(const Token& name, bool label);
+  void forget(size_t from);
+
+  const Header& header_;
+  Builder builder_;
+  std::unordered_map<std::string_view, NodeId> visible_;
+  std::vector<std::string_view> defined_;  ///< the visible names, oldest first
+  int depth_ = 0;
+};
+
+void BodyReader::define(const Token& name, NodeId id) {
+  if (!visible_.emplace(name.text, id).second)
+    fail(name, "%" + std::string(name.text) + " is defined already");
+  defined_.push_back(name.text);
+}
+
+void BodyReader::forget(size_t from) {
+  for (size_t i = from; i < defined_.size(); ++i) visible_.erase(defined_[i]);
+  defined_.resize(from);
+}
+
+NodeId BodyReader::use(const Token& name, bool label) {
+  const auto found = visible_.find(name.text);
+  if (found == visible_.end()) fail(name, "%" + std::string(name.text) + " is not defined here");
+  if (function().type(found->second).is(TypeKind::Label) && !label)
+    fail(name, "a label is the first operand of an exit and nothing else");
+  return found->second;
+}
+
+Op BodyReader::read_op() {
+  const Token word = expect(Token::Kind::Word, "an op");
+  const auto op = op_from_name(word.text);
+  if (!op) fail(word, "no op '" + std::string(word.text) + "'");
+  if (*op == Op::param || *op == Op::result)
+    fail(word, "'" + std::string(word.text) + "' nodes are not written: they are names");
+  return *op;
+}
+
+void BodyReader::read_operands(Pending& node) {
+  while (lexer_.peek().kind == Token::Kind::Value) {
+    node.operands.push_back(use(lexer_.next(), node.op == Op::exit_ && node.operands.empty()));
+    if (!skip_mark(",")) return;
+    if (lexer_.peek().kind != Token::Kind::Value) fail_expected("an operand like %x");
+  }
+}
+
+int64_t BodyReader::read_attribute(const AttributeInfo& attribute) {
+  const auto unknown = [&](const Token& word) {
+    fail(word, "'" + std::string(word.text) + "' is no " + std::string(attribute.name));
+  };
+  const auto word = [&] { return expect(Token::Kind::Word, "a " + std::string(attribute.name)); };
+  switch (attribute.kind) {
+    case AttributeKind::Int:
+    case AttributeKind::Ints: return read_int<int64_t>();
+    case AttributeKind::OpCode:
+    case AttributeKind::OpCodes: {
+      const Token name = word();
+      const auto op = op_from_name(name.text);
+      if (!op) unknown(name);
+      return static_cast<int64_t>(*op);
+    }
+    case AttributeKind::Exception: {
+      const Token name = word();
+      const auto kind = base::exception_from_name(name.text);
+      if (!kind) unknown(name);
+      return static_cast<int64_t>(*kind);
+    }
+    case AttributeKind::Text: return module_.text(read_text()).index;
+    case AttributeKind::Symbol: {
+      const Token at = lexer_.peek();
+      const auto id = module_.find(read_symbol());
+      if (!id) fail(at, "no function @" + std::string(at.text));
+      return id->index;
+    }
+    case AttributeKind::Choice: break;
+  }
+  const Token name = word();
+  const auto names = choices(attribute.name);
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name.text) return static_cast<int64_t>(i);
+  unknown(name);
+  return 0;
+}
+
+void BodyReader::read_attributes(Pending& node) {
+  const auto schema = info(node.op).schema();
+  if (schema.empty()) return;
+  expect_mark("{");
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (i > 0) expect_mark(",");
+    expect_word(schema[i].name);
+    expect_mark("=");
+    if (!is_list(schema[i].kind)) {
+      node.attributes.push_back(read_attribute(schema[i]));
+      continue;
+    }
+    expect_mark("[");
+    if (skip_mark("]")) continue;
+    do node.attributes.push_back(read_attribute(schema[i]));
+    while (skip_mark(","));
+    expect_mark("]");
+  }
+  expect_mark("}");
+}
+
+base::Scalar BodyReader::read_literal(DType dtype, const Token& at,
+                                      std::span<const std::string> words) const {
+  if (words.size() != (base::is_complex(dtype) ? 2u : 1u))
+    fail(at, "complex constants, and no others, are written (re, im)");
+  std::array<base::Scalar, 2> parts;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto part = read_number(dtype, words[i]);
+    if (!part) fail(at, "'" + words[i] + "' is no " + std::string(base::info(dtype).name));
+    parts[i] = *part;
+  }
+  if (dtype == DType::Complex64) return {{parts[0].bits[0] | parts[1].bits[0] << 32, 0}};
+  if (dtype == DType::Complex128) return {{parts[0].bits[0], parts[1].bits[0]}};
+  return parts[0];
+}
+
+void BodyReader::read_constant(Pending& node) {
+  const Token at = lexer_.peek();
+  std::vector<std::string> words;
+  if (skip_mark("(")) {
+    words.push_back(read_signed_word());
+    expect_mark(",");
+    words.push_back(read_signed_word());
+    expect_mark(")");
+  } else {
+    words.push_back(read_signed_word());
+  }
+  expect_mark(":");
+  const Token type = lexer_.peek();
+  node.type = read_type();
+  if (!node.type.is_scalar()) fail(type, "constants are scalars");
+  const base::Scalar value = read_literal(node.type.dtype(), at, words);
+  for (uint64_t word : value.bits) node.attributes.push_back(static_cast<int64_t>(word));
+}
+
+SpanId BodyReader::read_span() {
+  std::vector<Span> chain;
+  do {
+    Span span;
+    span.file = module_.text(read_text());
+    expect_mark(":");
+    span.line = read_int<uint32_t>();
+    expect_mark(":");
+    span.column = read_int<uint32_t>();
+    expect_mark("-");
+    span.end_column = read_int<uint32_t>();
+    if (skip_word("in")) span.function = module_.text(read_text());
+    chain.push_back(span);
+    if (!skip_word("inlined")) break;
+    expect_word("at");
+  } while (true);
+  SpanId id;
+  for (size_t i = chain.size(); i-- > 0;) {
+    chain[i].inlined_at = id;
+    id = module_.span(chain[i]);
+  }
+  return id;
+}
+
+BodyReader::Pending BodyReader::read_head() {
+  Pending node;
+  if (lexer_.peek().kind == Token::Kind::Value) {
+    do node.names.push_back(expect(Token::Kind::Value, "a name like %x"));
+    while (skip_mark(","));
+    expect_mark("=");
+  }
+  node.at = lexer_.peek();
+  node.op = read_op();
+  if (node.op == Op::constant) {
+    read_constant(node);
+  } else {
+    read_operands(node);
+    read_attributes(node);
+    if (skip_mark(":")) node.type = read_node_type();
+  }
+  if (skip_word("at")) node.span = read_span();
+  return node;
+}
+
+NodeId BodyReader::make(const Pending& node) {
+  try {
+    if (info(node.op).terminator) {
+      builder_.terminate(node.op, node.operands, node.attributes);
+      return {};
+    }
+    if (info(node.op).regions == 0) return builder_.make(node.op, node.operands, node.attributes, node.type);
+    std::vector<Type> results;
+    if (node.type.is(TypeKind::Results)) {
+      const auto members = module_.types.members(node.type);
+      results.assign(members.begin(), members.end());
+    } else if (!node.type.is_void()) {
+      results.push_back(node.type);
+    }
+    return builder_.begin(node.op, node.operands, node.attributes, results);
+  } catch (const base::InternalError& error) {
+    fail(node.at, error.what());
+  }
+}
+
+std::vector<Token> BodyReader::read_region_parameters(std::vector<Type>& types) {
+  std::vector<Token> names;
+  if (!skip_mark("^")) return names;
+  expect_mark("(");
+  do {
+    names.push_back(expect(Token::Kind::Value, "a parameter like %x"));
+    expect_mark(":");
+    types.push_back(skip_word("label") ? Type::label() : read_type());
+  } while (skip_mark(","));
+  expect_mark(")");
+  expect_mark(":");
+  return names;
+}
+
+void BodyReader::read_region(NodeId node, size_t index) {
+  const Token at = lexer_.peek();
+  expect_mark("{");
+  if (++depth_ > kMaxRegionDepth) fail(at, "regions nest too deeply");
+  const size_t outside = defined_.size();
+  std::vector<Type> types;
+  const std::vector<Token> names = read_region_parameters(types);
+  const std::vector<NodeId> parameters = builder_.enter(node, index, types);
+  for (size_t i = 0; i < names.size(); ++i) define(names[i], parameters[i]);
+  read_nodes();
+  forget(outside);
+  --depth_;
+}
+
+/// The nodes up to the terminator, and the closing brace.
+void BodyReader::read_nodes() {
+  while (!at_mark("}"))
+    if (!read_node()) return expect_mark("}");
+  fail(lexer_.peek(), "the region does not end in yield, exit, return or raise");
+}
+
+void BodyReader::bind(const Pending& node, NodeId id) {
+  if (node.names.empty()) return;
+  const size_t count = function().result_count(id);
+  if (node.names.size() != count)
+    fail(node.names[0], "'" + std::string(name_of(node.op)) + "' gives " + std::to_string(count) + " values");
+  for (size_t i = 0; i < count; ++i) define(node.names[i], function().result(id, i));
+}
+
+bool BodyReader::read_node() {
+  const Pending node = read_head();
+  builder_.set_span(node.span);
+  const NodeId id = make(node);
+  if (!id) {
+    if (!node.names.empty()) fail(node.names[0], "a terminator gives no value");
+    if (!node.type.is_void()) fail(node.at, "a terminator has no type");
+    return false;
+  }
+  const Type type = function().type(id);
+  if (!node.type.is_void() && node.type != type)
+    fail(node.at, "'" + std::string(name_of(node.op)) + "' gives " + module_.types.to_string(type) +
+                      ", not " + module_.types.to_string(node.type));
+  const size_t regions = info(node.op).regions;
+  for (size_t i = 0; i < regions; ++i) read_region(id, i);
+  if (regions > 0) {
+    builder_.set_span(node.span);
+    builder_.end(id);
+  }
+  bind(node, id);
+  return true;
+}
+
+std::unique_ptr<Function> BodyReader::read() {
+  for (size_t i = 0; i < header_.names.size(); ++i)
+    define(header_.names[i], builder_.add_parameter(header_.types[i], header_.parameters[i]));
+  expect_mark("{");
+  read_nodes();
+  return builder_.finish(header_.results);
+}
+
+/// Reads a whole text.
+class ModuleReader : Reader {
+ public:
+  ModuleReader(Module& module, const Lexer& lexer)
+      : Reader(module, lexer), records_before_(module.types.records().size()) {}
+  void read();
+
+ private:
+  void read_record();
+  void read_header();
+  void read_parameter(Header& header);
+  void declare(const Token& at, const std::string& name, Header& header);
+  void skip_body();
+
+  size_t records_before_;
+  std::unordered_set<std::string> defined_records_;
+  std::unordered_set<uint32_t> defined_functions_;
+  std::vector<Header> headers_;
+};
+
+void ModuleReader::read_record() {
+  const Token at = lexer_.peek();
+  const std::string name = read_symbol();
+  const Type record = module_.types.record(name);
+  if (record.index() < records_before_ || !defined_records_.insert(name).second)
+    fail(at, "record " + symbol(name) + " is defined already");
+  std::vector<std::string> names;
+  std::vector<Type> types;
+  expect_mark("{");
+  while (!at_mark("}")) {
+    if (!names.empty()) expect_mark(",");
+    const Token& token = lexer_.peek();
+    names.push_back(token.kind == Token::Kind::Text
+                        ? read_text()
+                        : std::string(expect(Token::Kind::Word, "a field's name").text));
+    expect_mark(":");
+    types.push_back(read_type());
+  }
+  expect_mark("}");
+  module_.types.define_record(record, std::move(names), std::move(types));
+}
+
+void ModuleReader::read_parameter(Header& header) {
+  const Token name = expect(Token::Kind::Value, "a parameter like %x");
+  expect_mark(":");
+  header.names.push_back(name);
+  header.types.push_back(read_type());
+  ParameterInfo info;
+  const bool number = name.text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!number) info.name = name.text;
+  if (skip_word("alias")) info.alias_set = read_int<uint32_t>();
+  if (skip_word("readonly")) info.writable = false;
+  if (skip_word("name")) info.name = read_text();
+  header.parameters.push_back(std::move(info));
+}
+
+void ModuleReader::declare(const Token& at, const std::string& name, Header& header) {
+  const auto known = module_.find(name);
+  if (!known) {
+    header.id = module_.declare(name, header.types, header.results);
+    return;
+  }
+  header.id = *known;
+  const Module::Signature& signature = module_.signature(*known);
+  if (signature.parameters != header.types || signature.results != header.results)
+    fail(at, "function " + symbol(name) + " is declared with another signature");
+}
+
+/// To behind the brace that closes the body.
+void ModuleReader::skip_body() {
+  size_t depth = 0;
+  do {
+    const Token token = lexer_.next();
+    if (token.kind == Token::Kind::End) fail(token, "the function has no closing '}'");
+    if (token.is_mark("{")) ++depth;
+    if (token.is_mark("}")) --depth;
+  } while (depth > 0);
+}
+
+void ModuleReader::read_header() {
+  Header header{{}, {}, {}, {}, {}, lexer_};
+  const Token at = lexer_.peek();
+  const std::string name = read_symbol();
+  expect_mark("(");
+  if (!at_mark(")")) {
+    do read_parameter(header);
+    while (skip_mark(","));
+  }
+  expect_mark(")");
+  expect_mark("->");
+  expect_mark("(");
+  header.results = read_type_list(")", 0);
+  declare(at, name, header);
+  if (!at_mark("{")) return;
+  if (module_.function(header.id) != nullptr || !defined_functions_.insert(header.id.index).second)
+    fail(at, "function " + symbol(name) + " is defined already");
+  header.body = lexer_;
+  skip_body();
+  headers_.push_back(std::move(header));
+}
+
+void ModuleReader::read() {
+  while (lexer_.peek().kind != Token::Kind::End) {
+    if (skip_word("record")) {
+      read_record();
+    } else if (skip_word("func")) {
+      read_header();
+    } else {
+      fail_expected("'func' or 'record'");
+    }
+  }
+  for (const Header& header : headers_) module_.define(header.id, BodyReader(module_, header).read());
+  const auto records = module_.types.records();
+  for (size_t i = records_before_; i < records.size(); ++i)
+    if (!defined_records_.contains(records[i].name))
+      fail(lexer_.peek(), "record " + symbol(records[i].name) + " is nowhere defined");
+}
+
+}  // namespace
+
+std::unique_ptr<Module> parse(std::string_view text, const std::string& file) {
+  auto module = std::make_unique<Module>();
+  parse_into(*module, text, file);
+  return module;
+}
+
+void parse_into(Module& module, std::string_view text, const std::string& file) {
+  ModuleReader(module, Lexer(text, file)).read();
+}
+
+}  // namespace ingot::ir
