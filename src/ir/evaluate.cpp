@@ -123,6 +123,20 @@ ElementLoop cast_loop(DType from, DType to) {
   });
 }
 
+std::optional<Scalar> identity_of(Op op, DType dtype) {
+  const auto number = [&](int64_t value) { return evaluate_cast(DType::Int64, dtype, Scalar::of(value)); };
+  switch (op) {
+    case Op::add:
+    case Op::gcd:
+    case Op::bitwise_or:
+    case Op::bitwise_xor: return number(0);
+    case Op::multiply:
+    case Op::lcm: return number(1);
+    case Op::bitwise_and: return number(-1);
+    default: return std::nullopt;
+  }
+}
+
 Scalar evaluate(Op op, DType dtype, std::span<const Scalar> operands) {
   const ElementLoop apply = element_loop(op, dtype);
   INGOT_ASSERT(apply != nullptr && operands.size() == info(op).operands,

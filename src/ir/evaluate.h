@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/dtype.h"
+#include "base/scalar.h"
 #include "ir/op.h"
 
 namespace ingot::ir {
@@ -19,5 +21,9 @@ ElementLoop element_loop(Op op, base::DType dtype);
 
 /// The conversion of elements; unary.
 ElementLoop cast_loop(base::DType from, base::DType to);
+
+/// The identity of an associative op: combining it with x gives x (or |x|, of gcd and lcm). None: the op has
+/// none for this dtype, and reductions start from their first element (base/reduction.h).
+std::optional<base::Scalar> identity_of(Op op, base::DType dtype);
 
 }  // namespace ingot::ir

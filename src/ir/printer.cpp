@@ -62,13 +62,15 @@ std::string Printer::name(NodeId id) const {
 /// The `result` nodes that stand right after a node, as they should: all of them, or none.
 std::span<const NodeId> Printer::results_after(NodeId node) const {
   if (!function_.type(node).is(TypeKind::Results)) return {};
+  if (function_[node].parent.index >= function_.region_count()) return {};
   const std::vector<NodeId>& siblings = function_[function_[node].parent].nodes;
   const auto at = std::ranges::find(siblings, node);
   const size_t count = function_.result_count(node);
   if (siblings.end() - at <= static_cast<ptrdiff_t>(count)) return {};
   const std::span<const NodeId> results(at + 1, count);
   for (size_t i = 0; i < count; ++i)
-    if (function_.op(results[i]) != Op::result || function_.operand(results[i], 0) != node ||
+    if (function_.op(results[i]) != Op::result ||
+        !std::ranges::equal(function_.operands(results[i]), std::span(&node, 1)) ||
         function_.attribute(results[i], 0) != static_cast<int64_t>(i))
       return {};
   return results;

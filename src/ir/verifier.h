@@ -25,7 +25,8 @@ namespace ingot::ir {
 ///  9. No exit leaves a parallel_for or launch; `return_` stands only at the end of the body, with the function's
 ///     result types.
 /// 10. `barrier` stands in a launch, in uniform control flow: under no `if`, `while` or `for` whose condition or
-///     count depends on the thread index or on a load or atomic.
+///     count depends on the thread index or on a load or atomic, and not where an exit under such a condition
+///     may have led some threads past it.
 /// 11. A node whose effects are more than Read and Allocate has a span, when the function has any span at all.
 /// 12. A shared buffer is allocated at the top of a launch region, of constant size.
 /// 13. Every node belongs to the region that lists it; ids ascend in a region.
@@ -35,7 +36,10 @@ struct Fault {
   std::string message;
 };
 
-/// All faults found, at most 20. `stage` is the stage the function is said to be at.
+/// `invariant 3 at %5 = ...: message`
+std::string to_string(const Function& function, const Fault& fault);
+
+/// All faults found, at most 20; those of invariants 1 to 5 and 13 hide those of the others, which rely on them. `stage` is the stage the function is said to be at.
 std::vector<Fault> verify(const Function& function, Stage stage);
 /// Throws InternalError with the faults' text, blaming `after` (a pass's name).
 void verify_or_throw(const Function& function, Stage stage, const std::string& after);
