@@ -17,7 +17,8 @@ struct CompiledFunction {
   std::string bytes;  ///< the sealed object, for a file
 };
 
-/// Compiles functions with one set of options. Sessions share nothing; one may be used by one thread at a time.
+/// Compiles functions with one set of options. Sessions share nothing; one may be used by one thread at a
+/// time.
 class Session {
  public:
   Session() : Session(CompileOptions{codegen::Target::host(), {}}) {}

@@ -21,11 +21,70 @@ using ir::Type;
 
 std::vector<double> float_edges(DType t) {
   const double inf = std::numeric_limits<double>::infinity();
-  std::vector<double> v = {0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 0.1, -0.1, 0.3, 7, -7, 10, 100.25, -100.25, 1e-5,
-                           1024, 65504, 65520, -65520, 65519.996, 70000, 2147483647, 2147483648.0, -2147483648.0, -2147483649.0, 4294967295.0, 4294967296.0,
-                           9223372036854775807.0, -9223372036854775808.0, 18446744073709551616.0, 1e19, -1e19, 1.8e19, 1e30, -1e30, inf, -inf,
-                           std::nan(""), 6.103515625e-05, 5.960464477539063e-08, 2.9802322387695312e-08, 3e-8, 8.9e-8, 1e-40, -1e-310, 3.14159, -2.71828, 255.5, 256, 127, 128, -128, -129};
-  if (t == DType::Float64) v.insert(v.end(), {1e300, -1e300, 1e-300, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(), 0.99999999999999989});
+  std::vector<double> v = {0.0,
+                           -0.0,
+                           1,
+                           -1,
+                           2,
+                           -2,
+                           3,
+                           -3,
+                           0.5,
+                           -0.5,
+                           1.5,
+                           -1.5,
+                           2.5,
+                           -2.5,
+                           0.1,
+                           -0.1,
+                           0.3,
+                           7,
+                           -7,
+                           10,
+                           100.25,
+                           -100.25,
+                           1e-5,
+                           1024,
+                           65504,
+                           65520,
+                           -65520,
+                           65519.996,
+                           70000,
+                           2147483647,
+                           2147483648.0,
+                           -2147483648.0,
+                           -2147483649.0,
+                           4294967295.0,
+                           4294967296.0,
+                           9223372036854775807.0,
+                           -9223372036854775808.0,
+                           18446744073709551616.0,
+                           1e19,
+                           -1e19,
+                           1.8e19,
+                           1e30,
+                           -1e30,
+                           inf,
+                           -inf,
+                           std::nan(""),
+                           6.103515625e-05,
+                           5.960464477539063e-08,
+                           2.9802322387695312e-08,
+                           3e-8,
+                           8.9e-8,
+                           1e-40,
+                           -1e-310,
+                           3.14159,
+                           -2.71828,
+                           255.5,
+                           256,
+                           127,
+                           128,
+                           -128,
+                           -129};
+  if (t == DType::Float64)
+    v.insert(v.end(), {1e300, -1e300, 1e-300, std::numeric_limits<double>::denorm_min(),
+                       std::numeric_limits<double>::max(), 0.99999999999999989});
   if (t == DType::Float32) v.insert(v.end(), {1e38, -3.4e38, 1.2e-38, 1e-45});
   return v;
 }
@@ -36,8 +95,17 @@ std::vector<Scalar> edges(DType t) {
   if (base::is_int(t)) {
     const int width = static_cast<int>(8 * base::size_of(t));
     const uint64_t top = uint64_t{1} << (width - 1);
-    for (uint64_t word : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}, uint64_t{2}, ~uint64_t{1}, uint64_t{3}, uint64_t{5}, uint64_t{7}, ~uint64_t{6},
-                          uint64_t{10}, uint64_t{12}, uint64_t{31}, uint64_t{63}, uint64_t{64}, uint64_t{100}, ~uint64_t{99}, top, top - 1, top + 1, top / 2, top / 3, uint64_t{0x5a5a5a5a5a5a5a5a}}) {
+    for (uint64_t word : {uint64_t{0},   uint64_t{1},
+                          ~uint64_t{0},  uint64_t{2},
+                          ~uint64_t{1},  uint64_t{3},
+                          uint64_t{5},   uint64_t{7},
+                          ~uint64_t{6},  uint64_t{10},
+                          uint64_t{12},  uint64_t{31},
+                          uint64_t{63},  uint64_t{64},
+                          uint64_t{100}, ~uint64_t{99},
+                          top,           top - 1,
+                          top + 1,       top / 2,
+                          top / 3,       uint64_t{0x5a5a5a5a5a5a5a5a}}) {
       Scalar s;
       s.bits[0] = width == 64 ? word : word & ((uint64_t{1} << width) - 1);
       values.push_back(s);
@@ -69,7 +137,9 @@ bool same_part(DType t, const char* a, const char* b) {
 bool same(DType t, const Scalar& a, const Scalar& b) {
   const DType part = base::component_of(t);
   for (size_t at = 0; at < base::size_of(t); at += base::size_of(part))
-    if (!same_part(part, reinterpret_cast<const char*>(a.bits.data()) + at, reinterpret_cast<const char*>(b.bits.data()) + at)) return false;
+    if (!same_part(part, reinterpret_cast<const char*>(a.bits.data()) + at,
+                   reinterpret_cast<const char*>(b.bits.data()) + at))
+      return false;
   return true;
 }
 
@@ -95,8 +165,10 @@ ir::FunctionId add_function(ir::Module& module, const Case& c) {
   const NodeId loop = b.begin(Op::for_, {&count, 1}, std::vector<int64_t>{0, 0});
   const NodeId k = b.enter(loop, 0, std::vector<Type>{ir::kInt64})[0];
   std::vector<NodeId> operands;
-  for (int i = 0; i < c.operands; ++i) operands.push_back(b.make(Op::load, {NodeId(static_cast<uint32_t>(i)), k}));
-  const NodeId value = c.op == Op::cast ? b.make(Op::cast, operands, {}, Type::scalar(c.to)) : b.make(c.op, operands);
+  for (int i = 0; i < c.operands; ++i)
+    operands.push_back(b.make(Op::load, {NodeId(static_cast<uint32_t>(i)), k}));
+  const NodeId value =
+      c.op == Op::cast ? b.make(Op::cast, operands, {}, Type::scalar(c.to)) : b.make(c.op, operands);
   b.make(Op::store, {out, k, value});
   b.yield({});
   b.end(loop);
@@ -110,8 +182,9 @@ std::vector<Case> all_cases() {
   for (int t = 0; t < base::kDTypeCount; ++t) {
     const auto from = static_cast<DType>(t);
     const std::string suffix = "_" + std::string(base::info(from).name);
-#define OP(op_name, count, ...) \
-  if (ir::accepts(Op::op_name, from)) cases.push_back({#op_name + suffix, from, ir::result_dtype(Op::op_name, from), count, Op::op_name});
+#define OP(op_name, count, ...)       \
+  if (ir::accepts(Op::op_name, from)) \
+    cases.push_back({#op_name + suffix, from, ir::result_dtype(Op::op_name, from), count, Op::op_name});
 #include "ir/ops.def"
     for (int u = 0; u < base::kDTypeCount; ++u) {
       const auto to = static_cast<DType>(u);
@@ -126,7 +199,10 @@ int check_case(const Case& c, runtime::Entry entry) {
   const size_t size = base::size_of(c.from);
   std::vector<std::vector<Scalar>> rows;
   for (size_t i = 0; i < lattice.size(); ++i) {
-    if (c.operands == 1) { rows.push_back({lattice[i]}); continue; }
+    if (c.operands == 1) {
+      rows.push_back({lattice[i]});
+      continue;
+    }
     const size_t step = lattice.size() > 300 ? 17 : 1;
     for (size_t j = i % step; j < lattice.size(); j += step) rows.push_back({lattice[i], lattice[j]});
   }
@@ -135,10 +211,12 @@ int check_case(const Case& c, runtime::Entry entry) {
   std::vector<ViewArgument> views;
   for (int k = 0; k < c.operands; ++k) {
     in[k].resize(rows.size() * size);
-    for (size_t i = 0; i < rows.size(); ++i) rows[i][static_cast<size_t>(k)].store(c.from, in[k].data() + i * size);
+    for (size_t i = 0; i < rows.size(); ++i)
+      rows[i][static_cast<size_t>(k)].store(c.from, in[k].data() + i * size);
     views.emplace_back(in[k].data(), std::initializer_list<int64_t>{n}, static_cast<int64_t>(size));
   }
-  views.emplace_back(out.data(), std::initializer_list<int64_t>{n}, static_cast<int64_t>(base::size_of(c.to)));
+  views.emplace_back(out.data(), std::initializer_list<int64_t>{n},
+                     static_cast<int64_t>(base::size_of(c.to)));
   std::vector<void*> slots;
   for (ViewArgument& view : views) slots.push_back(&view.slot);
   runtime::Context context = runtime::make_context();
@@ -146,12 +224,14 @@ int check_case(const Case& c, runtime::Entry entry) {
   EXPECT_EQ(call.run(entry, slots.data()), 0) << c.name;
   int wrong = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const Scalar expected = c.op == Op::cast ? ir::evaluate_cast(c.from, c.to, rows[i][0]) : ir::evaluate(c.op, c.from, rows[i]);
+    const Scalar expected =
+        c.op == Op::cast ? ir::evaluate_cast(c.from, c.to, rows[i][0]) : ir::evaluate(c.op, c.from, rows[i]);
     const Scalar got = Scalar::load(c.to, out.data() + i * base::size_of(c.to));
     if (same(c.to, expected, got)) continue;
     if (++wrong <= 3)
-      ADD_FAILURE() << std::hex << c.name << " of " << rows[i][0].bits[0] << ':' << rows[i][0].bits[1] << ", " << rows[i].back().bits[0] << ':'
-                    << rows[i].back().bits[1] << " gave " << got.bits[0] << ':' << got.bits[1] << ", not " << expected.bits[0] << ':' << expected.bits[1];
+      ADD_FAILURE() << std::hex << c.name << " of " << rows[i][0].bits[0] << ':' << rows[i][0].bits[1] << ", "
+                    << rows[i].back().bits[0] << ':' << rows[i].back().bits[1] << " gave " << got.bits[0]
+                    << ':' << got.bits[1] << ", not " << expected.bits[0] << ':' << expected.bits[1];
   }
   return static_cast<int>(rows.size());
 }
@@ -162,16 +242,23 @@ void check_all(const Target& target, Effort effort) {
   std::vector<ir::FunctionId> ids;
   for (const Case& c : cases) ids.push_back(add_function(module, c));
   driver::Report report;
-  const driver::CompileResult compiled = driver::compile(module, ids, {target, {.effort = effort, .verify = true}}, report);
+  const driver::CompileResult compiled =
+      driver::compile(module, ids, {target, {.effort = effort, .verify = true}}, report);
   const runtime::Object object = runtime::Object::open(std::as_bytes(std::span(compiled.bytes)));
   int64_t rows = 0;
   for (const Case& c : cases) rows += check_case(c, object.entry(entry_symbol(c.name)));
   std::printf("%zu op x dtype, %lld values\n", cases.size(), static_cast<long long>(rows));
 }
 
-TEST(Elementwise, EqualsEvaluateOnThisCpu) { check_all(Target::host(), Effort::Normal); }
-TEST(Elementwise, EqualsEvaluateOnTheOldestCpu) { check_all(Target::generic(1), Effort::Full); }
-TEST(Elementwise, EqualsEvaluateUnoptimized) { check_all(Target::generic(3), Effort::Quick); }
+TEST(Elementwise, EqualsEvaluateOnThisCpu) {
+  check_all(Target::host(), Effort::Normal);
+}
+TEST(Elementwise, EqualsEvaluateOnTheOldestCpu) {
+  check_all(Target::generic(1), Effort::Full);
+}
+TEST(Elementwise, EqualsEvaluateUnoptimized) {
+  check_all(Target::generic(3), Effort::Quick);
+}
 
 TEST(Elementwise, TheRuntimeHasExactlyTheCalledFunctions) {
   size_t called = 0;

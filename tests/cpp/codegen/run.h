@@ -16,7 +16,8 @@ namespace ingot::codegen {
 /// A module from text with its function "f" compiled, and what calling it takes.
 class Program {
  public:
-  explicit Program(std::string_view text, const driver::CompileOptions& options = {Target::host(), {.verify = true}})
+  explicit Program(std::string_view text,
+                   const driver::CompileOptions& options = {Target::host(), {.verify = true}})
       : Program(ir::parse(text, "test.ir"), options) {}
   Program(std::unique_ptr<ir::Module> made, const driver::CompileOptions& options)
       : module(std::move(made)), session(options), f(session.compile(*module, *module->find("f"))) {}
