@@ -16,6 +16,7 @@ inline constexpr uint64_t kErrorArguments = 8;
 inline constexpr int kMaxErrorArguments = 6;
 inline constexpr uint32_t kNoSite = 0xffffffff;
 inline constexpr uint64_t kBufferData = 0;
+inline constexpr uint64_t kBufferSize = 8;
 inline constexpr uint64_t kViewData = 0;
 inline constexpr uint64_t kViewBuffer = 8;
 inline constexpr uint64_t kViewExtent = 16;

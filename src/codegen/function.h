@@ -108,6 +108,10 @@ class FunctionEmitter {
   void store_element(DType dtype, const Parts& value, llvm::Value* address, bool aligned);
   Parts load_slot(ir::Type type, llvm::Value* slot);
   void store_slot(ir::Type type, const Parts& value, llvm::Value* slot);
+  llvm::Value* allocate(llvm::Value* bytes);
+  llvm::Value* may_overlap(const Parts& a, const Parts& b);
+  Parts temporary_like(ir::Type type, const Parts& view);
+  void copy_view(ir::Type type, const Parts& to, const Parts& from);
   void copy_axis(DType dtype, int axis, std::span<llvm::Value* const> lengths, const Parts& to,
                  const Parts& from, llvm::Value* to_address, llvm::Value* from_address);
 

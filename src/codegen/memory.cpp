@@ -27,11 +27,10 @@ Value* FunctionEmitter::buffer_data(Value* buffer) {
   return data;
 }
 
-void FunctionEmitter::emit_alloc(NodeId id) {
+Value* FunctionEmitter::allocate(Value* bytes) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type = llvm::FunctionType::get(pointer, {pointer, b_.getInt64Ty()}, false);
-  llvm::Function* const allocate = unit_.outside("ingot_v1_allocate", type, false);
-  Value* const buffer = b_.CreateCall(allocate, {context_, value(source_.operand(id, 0))});
+  Value* const buffer = b_.CreateCall(unit_.outside("ingot_v1_allocate", type, false), {context_, bytes});
   // The callee has described the error.
   Block* const failed = new_block("no_memory");
   leave_if(b_.CreateIsNull(buffer), failed);
@@ -39,7 +38,11 @@ void FunctionEmitter::emit_alloc(NodeId id) {
   b_.SetInsertPoint(failed);
   return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(base::ExceptionKind::MemoryError))));
   b_.restoreIP(place);
-  set(id, {buffer});
+  return buffer;
+}
+
+void FunctionEmitter::emit_alloc(NodeId id) {
+  set(id, {allocate(value(source_.operand(id, 0)))});
 }
 
 void FunctionEmitter::emit_view(NodeId id) {
@@ -123,13 +126,57 @@ void FunctionEmitter::store_slot(ir::Type type, const Parts& value, Value* slot)
   }
 }
 
+/// Whether the bytes of two views' buffers have a common one.
+Value* FunctionEmitter::may_overlap(const Parts& a, const Parts& b) {
+  const auto range = [&](const Parts& view) {
+    Value* const begin = buffer_data(view[1]);
+    Value* const size = b_.CreateLoad(b_.getInt64Ty(), field(view[1], abi::kBufferSize));
+    return std::pair(begin, b_.CreateGEP(b_.getInt8Ty(), begin, size));
+  };
+  const auto [a_begin, a_end] = range(a);
+  const auto [b_begin, b_end] = range(b);
+  return b_.CreateAnd(b_.CreateICmpULT(a_begin, b_end), b_.CreateICmpULT(b_begin, a_end));
+}
+
+/// A view of a new buffer, C order, like the other view.
+Parts FunctionEmitter::temporary_like(ir::Type type, const Parts& view) {
+  const auto rank = static_cast<size_t>(type.rank());
+  Parts temporary(2 + 2 * rank);
+  Value* bytes = b_.getInt64(base::size_of(type.dtype()));
+  for (size_t i = rank; i-- > 0;) {
+    temporary[2 + i] = view[2 + i];
+    temporary[2 + rank + i] = bytes;
+    bytes = b_.CreateMul(bytes, view[2 + i]);
+  }
+  temporary[1] = allocate(bytes);
+  temporary[0] = buffer_data(temporary[1]);
+  return temporary;
+}
+
+void FunctionEmitter::copy_view(ir::Type type, const Parts& to, const Parts& from) {
+  const std::span<Value* const> lengths(to.begin() + 2, static_cast<size_t>(type.rank()));
+  copy_axis(type.dtype(), 0, lengths, to, from, to[0], from[0]);
+}
+
 void FunctionEmitter::emit_copy(NodeId id) {
-  const NodeId to = source_.operand(id, 0);
-  const NodeId from = source_.operand(id, 1);
-  const auto rank = static_cast<size_t>(source_.type(to).rank());
-  const Parts& t = parts(to);
-  const Parts& f = parts(from);
-  copy_axis(dtype(to), 0, std::span(t.begin() + 2, rank), t, f, t[0], f[0]);
+  const ir::Type type = source_.type(source_.operand(id, 0));
+  const Parts& to = parts(source_.operand(id, 0));
+  const Parts& from = parts(source_.operand(id, 1));
+  Block* const twice = new_block("copy.twice");
+  Block* const once = new_block("copy");
+  Block* const done = new_block("copy.end");
+  b_.CreateCondBr(may_overlap(to, from), twice, once);
+  b_.SetInsertPoint(twice);
+  const Parts temporary = temporary_like(type, from);
+  copy_view(type, temporary, from);
+  copy_view(type, to, temporary);
+  auto* const release = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
+  b_.CreateCall(unit_.outside("ingot_v1_release", release, false), {context_, temporary[1]});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(once);
+  copy_view(type, to, from);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
 }
 
 }  // namespace ingot::codegen

@@ -15,6 +15,7 @@ static_assert(abi::kErrorArguments == runtime::kErrorArgumentsOffset);
 static_assert(abi::kMaxErrorArguments == runtime::Error::kMaxArguments);
 static_assert(abi::kNoSite == runtime::Error::kNoSite);
 static_assert(abi::kBufferData == runtime::kBufferDataOffset);
+static_assert(abi::kBufferSize == runtime::kBufferSizeOffset);
 static_assert(abi::kViewData == runtime::kViewDataOffset);
 static_assert(abi::kViewBuffer == runtime::kViewBufferOffset);
 static_assert(abi::kViewExtent == runtime::kViewExtentOffset);
