@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/exception.h"
 
@@ -8,6 +9,7 @@
 /// the numbers equal by static_asserts.
 namespace ingot::codegen::abi {
 
+inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
 inline constexpr uint64_t kContextInterrupt = 0;
 inline constexpr uint64_t kContextError = 8;
 inline constexpr uint64_t kContextStackLimit = 88;

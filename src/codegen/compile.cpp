@@ -23,6 +23,7 @@
 #include <ctime>
 #include <memory>
 
+#include "codegen/abi_layout.h"
 #include "codegen/unit.h"
 
 extern "C" {
@@ -143,7 +144,7 @@ void verify(const llvm::Module& module) {
 }  // namespace
 
 std::string entry_symbol(std::string_view function) {
-  return "ingot_entry_" + std::string(function);
+  return std::string(abi::kEntryPrefix) + std::string(function);
 }
 
 Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entries, const Target& target,

@@ -7,6 +7,7 @@ namespace ingot::driver {
 namespace {
 
 namespace abi = codegen::abi;
+static_assert(abi::kEntryPrefix == runtime::kEntryPrefix);
 static_assert(abi::kContextInterrupt == runtime::kContextInterruptOffset);
 static_assert(abi::kContextError == runtime::kContextErrorOffset);
 static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
