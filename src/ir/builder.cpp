@@ -135,6 +135,7 @@ NodeId Builder::cast(NodeId value, DType dtype) {
 
 void Builder::check(NodeId condition, base::ExceptionKind kind, std::string_view message,
                     std::initializer_list<NodeId> values) {
+  if (folding_ && function_->is_constant(condition) && function_->constant(condition).bits[0] != 0) return;
   std::vector<NodeId> operands{condition};
   operands.insert(operands.end(), values.begin(), values.end());
   const int64_t attributes[] = {static_cast<int64_t>(kind), module_->text(message).index};

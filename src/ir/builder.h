@@ -71,7 +71,8 @@ class Builder {
   NodeId index(int64_t value) { return constant<int64_t>(value); }
   NodeId cast(NodeId value, DType dtype);
   NodeId length(NodeId shaped, int axis) { return make(Op::length, {shaped}, {axis}); }
-  /// Raises unless the condition holds.
+  /// Raises unless the condition holds. With folding, makes nothing when it is the constant true. (`make` has to
+  /// give a node, so checks whose condition becomes constant later go when a pass makes them anew by this.)
   void check(NodeId condition, base::ExceptionKind kind, std::string_view message,
              std::initializer_list<NodeId> values = {});
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ir/interpreter_machine.h"
+#include "ir/text.h"
 
 namespace ingot::ir {
 
@@ -19,14 +20,6 @@ void execute(Step& step) {
   case Op::name: return interp_##name(step);
 #include "ir/ops.def"
   }
-}
-
-/// The node in words: `%7 = add %5, %6 (f64)`.
-std::string describe(const Function& function, NodeId node) {
-  std::string text = "%" + std::to_string(node.index) + " = " + std::string(name_of(function.op(node)));
-  for (size_t i = 0; i < function.operands(node).size(); ++i)
-    text += (i == 0 ? " %" : ", %") + std::to_string(function.operand(node, i).index);
-  return text + " : " + function.module().types.to_string(function.type(node));
 }
 
 /// Objects that can be reached from values.
@@ -72,7 +65,7 @@ std::vector<Value> Step::values(size_t first) const {
 }
 
 void Step::fail(const std::string& what) const {
-  std::string message = what + " in @" + function.name() + ": " + describe(function, node);
+  std::string message = what + " in @" + function.name() + ": " + print_node(function, node);
   const base::Place place = function.module().place(function[node].span);
   if (place.line != 0) message += " at " + place.file + ":" + std::to_string(place.line);
   throw base::InternalError(message);
