@@ -444,7 +444,8 @@ std::vector<Fault> verify(const Function& function, Stage stage) {
 
 std::string to_string(const Function& function, const Fault& fault) {
   std::string where = "invariant " + std::to_string(fault.invariant);
-  if (fault.node) where += " at " + print_node(function, fault.node);
+  if (fault.node)
+    where += " at node " + std::to_string(fault.node.index) + ", " + print_node(function, fault.node);
   return where + ": " + fault.message;
 }
 

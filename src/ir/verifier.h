@@ -36,10 +36,11 @@ struct Fault {
   std::string message;
 };
 
-/// `invariant 3 at %5 = ...: message`
+/// `invariant 3 at node 5, %5 = ...: message`
 std::string to_string(const Function& function, const Fault& fault);
 
-/// All faults found, at most 20; those of invariants 1 to 5 and 13 hide those of the others, which rely on them. `stage` is the stage the function is said to be at.
+/// All faults found, at most 20; those of invariants 1 to 5 and 13 hide those of the others, which rely on
+/// them. `stage` is the stage the function is said to be at.
 std::vector<Fault> verify(const Function& function, Stage stage);
 /// Throws InternalError with the faults' text, blaming `after` (a pass's name).
 void verify_or_throw(const Function& function, Stage stage, const std::string& after);

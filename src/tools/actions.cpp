@@ -13,7 +13,7 @@ std::unique_ptr<ir::Module> read_input(const Options& options, Streams& streams)
   std::ifstream file;
   const bool standard = options.input == "-";
   if (!standard) file.open(options.input, std::ios::binary);
-  if (!standard && !file) throw base::UserError({options.input, 0, 0, 0}, "cannot be read");
+  if (!standard && !file) throw UsageError{"cannot read " + options.input};
   std::istream& in = standard ? streams.in : file;
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   return ir::parse(text, standard ? "<stdin>" : options.input);

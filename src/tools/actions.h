@@ -15,7 +15,7 @@ struct Streams {
   std::ostream& err;
 };
 
-/// Reads the options' input. Throws base::UserError.
+/// Reads the options' input. Throws base::UserError, or UsageError of a file that cannot be read.
 std::unique_ptr<ir::Module> read_input(const Options& options, Streams& streams);
 
 /// @name Actions, one an option

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     tools::Streams streams{std::cin, std::cout, std::cerr};
     return tools::run(options, streams);
   } catch (const tools::UsageError& error) {
-    std::cerr << "ingot-opt: " << error.message << "\n" << tools::usage();
+    std::cerr << "ingot-opt: " << error.message << "; --help shows the options\n";
     return 2;
   } catch (const base::UserError& error) {
     std::cerr << error.what() << "\n";
