@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -21,20 +22,15 @@ enum class ExceptionKind : uint8_t {
 #undef X
 };
 
-inline constexpr int kExceptionCount = 0
-#define X(name) +1
+/// By number.
+inline constexpr std::string_view kExceptionNames[] = {
+#define X(name) #name,
     INGOT_EXCEPTIONS(X)
 #undef X
-    ;
+};
+inline constexpr int kExceptionCount = static_cast<int>(std::size(kExceptionNames));
 
-constexpr std::string_view name_of(ExceptionKind kind) {
-  constexpr std::string_view names[] = {
-#define X(name) #name,
-      INGOT_EXCEPTIONS(X)
-#undef X
-  };
-  return names[static_cast<uint8_t>(kind)];
-}
+constexpr std::string_view name_of(ExceptionKind kind) { return kExceptionNames[static_cast<uint8_t>(kind)]; }
 
 constexpr std::optional<ExceptionKind> exception_from_name(std::string_view name) {
 #define X(candidate) \

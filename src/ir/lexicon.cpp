@@ -44,10 +44,11 @@ std::string shortest(T value) {
 
 template <class T>
 T default_nan() {
-  if constexpr (std::is_same_v<T, Half>)
+  if constexpr (std::is_same_v<T, Half>) {
     return Half::from_bits(0x7e00);
-  else
+  } else {
     return std::numeric_limits<T>::quiet_NaN();
+  }
 }
 
 template <class T>
@@ -110,7 +111,7 @@ bool is_word(std::string_view name) {
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (char c : text) {
+  for (char const c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out += {'\\', c};

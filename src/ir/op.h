@@ -18,8 +18,8 @@ enum class Op : uint16_t {
 };
 
 inline constexpr int kOpCount = 0
-#define OP(name, operands, accepts, gives) +1
-#define STRUCT(name, stage, effects) +1
+#define OP(name, operands, accepts, gives) +1  // NOLINT(bugprone-macro-parentheses)
+#define STRUCT(name, stage, effects) +1  // NOLINT(bugprone-macro-parentheses)
 #include "ir/ops.def"
     ;
 

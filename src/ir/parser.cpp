@@ -226,6 +226,9 @@ class BodyReader : Reader {
   void read_operands(Pending& node);
   void read_attributes(Pending& node);
   int64_t read_attribute(const AttributeInfo& attribute);
+  [[noreturn]] void fail_unknown(const Token& word, const AttributeInfo& attribute) const {
+    fail(word, "'" + std::string(word.text) + "' is no " + std::string(attribute.name));
+  }
   void read_constant(Pending& node);
   base::Scalar read_literal(DType dtype, const Token& at, std::span<const std::string> words) const;
   SpanId read_span();
@@ -282,9 +285,6 @@ void BodyReader::read_operands(Pending& node) {
 }
 
 int64_t BodyReader::read_attribute(const AttributeInfo& attribute) {
-  const auto unknown = [&](const Token& word) {
-    fail(word, "'" + std::string(word.text) + "' is no " + std::string(attribute.name));
-  };
   const auto word = [&] { return expect(Token::Kind::Word, "a " + std::string(attribute.name)); };
   switch (attribute.kind) {
     case AttributeKind::Int:
@@ -293,13 +293,13 @@ int64_t BodyReader::read_attribute(const AttributeInfo& attribute) {
     case AttributeKind::OpCodes: {
       const Token name = word();
       const auto op = op_from_name(name.text);
-      if (!op) unknown(name);
+      if (!op) fail_unknown(name, attribute);
       return static_cast<int64_t>(*op);
     }
     case AttributeKind::Exception: {
       const Token name = word();
       const auto kind = base::exception_from_name(name.text);
-      if (!kind) unknown(name);
+      if (!kind) fail_unknown(name, attribute);
       return static_cast<int64_t>(*kind);
     }
     case AttributeKind::Text: return module_.text(read_text()).index;
@@ -315,8 +315,7 @@ int64_t BodyReader::read_attribute(const AttributeInfo& attribute) {
   const auto names = choices(attribute.name);
   for (size_t i = 0; i < names.size(); ++i)
     if (names[i] == name.text) return static_cast<int64_t>(i);
-  unknown(name);
-  return 0;
+  fail_unknown(name, attribute);
 }
 
 void BodyReader::read_attributes(Pending& node) {
@@ -491,9 +490,10 @@ bool BodyReader::read_node() {
     return false;
   }
   const Type type = function().type(id);
-  if (!node.type.is_void() && node.type != type)
+  if (!node.type.is_void() && node.type != type) {
     fail(node.at, "'" + std::string(name_of(node.op)) + "' gives " + module_.types.to_string(type) +
                       ", not " + module_.types.to_string(node.type));
+  }
   const size_t regions = info(node.op).regions;
   for (size_t i = 0; i < regions; ++i) read_region(id, i);
   if (regions > 0) {
@@ -625,9 +625,10 @@ void ModuleReader::read() {
   }
   for (const Header& header : headers_) module_.define(header.id, BodyReader(module_, header).read());
   const auto records = module_.types.records();
-  for (size_t i = records_before_; i < records.size(); ++i)
+  for (size_t i = records_before_; i < records.size(); ++i) {
     if (!defined_records_.contains(records[i].name))
       fail(lexer_.peek(), "record " + symbol(records[i].name) + " is nowhere defined");
+  }
 }
 
 }  // namespace

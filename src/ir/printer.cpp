@@ -68,18 +68,19 @@ std::span<const NodeId> Printer::results_after(NodeId node) const {
   const size_t count = function_.result_count(node);
   if (siblings.end() - at <= static_cast<ptrdiff_t>(count)) return {};
   const std::span<const NodeId> results(at + 1, count);
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i) {
     if (function_.op(results[i]) != Op::result ||
         !std::ranges::equal(function_.operands(results[i]), std::span(&node, 1)) ||
         function_.attribute(results[i], 0) != static_cast<int64_t>(i))
       return {};
+  }
   return results;
 }
 
 /// The names on the left; the number of `result` nodes they stand for.
 size_t Printer::print_names(NodeId node) {
   const std::span<const NodeId> results = results_after(node);
-  for (NodeId result : results) out_ += (result == results[0] ? "" : ", ") + name(result);
+  for (NodeId const result : results) out_ += (result == results[0] ? "" : ", ") + name(result);
   if (results.empty() && !function_.type(node).is_void()) out_ += name(node);
   if (!function_.type(node).is_void()) out_ += " = ";
   return results.size();
@@ -180,7 +181,7 @@ void Printer::print_block(NodeId node, size_t depth) {
     if (function_[region].parameter_count > 0) {
       indent(depth);
       out_ += "^(";
-      for (NodeId parameter : function_.region_parameters(region)) {
+      for (NodeId const parameter : function_.region_parameters(region)) {
         out_ += (parameter == function_[region].nodes[0] ? "" : ", ") + name(parameter) + ": " +
                 module_.types.to_string(function_.type(parameter));
       }
@@ -234,9 +235,10 @@ std::string Printer::print_function() {
 
 std::string declaration(const Module& module, const Module::Signature& signature) {
   std::string out = "func " + symbol(signature.name) + "(";
-  for (size_t i = 0; i < signature.parameters.size(); ++i)
+  for (size_t i = 0; i < signature.parameters.size(); ++i) {
     out +=
         (i == 0 ? "%" : ", %") + std::to_string(i) + ": " + module.types.to_string(signature.parameters[i]);
+  }
   return out + ") -> " + types_text(module, signature.results) + "\n";
 }
 

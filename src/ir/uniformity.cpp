@@ -22,7 +22,7 @@ void Uniformity::mark(NodeId value, bool varies) {
 }
 
 void Uniformity::mark_results(NodeId node, bool varies) {
-  for (NodeId result : function_.results_of(node)) mark(result, varies);
+  for (NodeId const result : function_.results_of(node)) mark(result, varies);
 }
 
 bool Uniformity::any_operand_varies(NodeId node, size_t from) const {
@@ -40,7 +40,7 @@ void Uniformity::walk(RegionId region, bool divergent) {
     divergent_regions_[region.index] = true;
     changed_ = true;
   }
-  for (NodeId node : function_.region_body(region)) walk_node(node, divergent);
+  for (NodeId const node : function_.region_body(region)) walk_node(node, divergent);
 }
 
 void Uniformity::walk_node(NodeId node, bool divergent) {
@@ -109,7 +109,7 @@ void Uniformity::walk_block(NodeId node, bool divergent) {
 /// Turns in any order: nothing in there is uniform.
 void Uniformity::walk_parallel(NodeId node) {
   const RegionId body = function_.region(node);
-  for (NodeId parameter : function_.region_parameters(body)) mark(parameter, true);
+  for (NodeId const parameter : function_.region_parameters(body)) mark(parameter, true);
   mark_results(node, true);
   walk(body, true);
 }

@@ -58,7 +58,7 @@ class Verifier {
   }
   Types types_of(std::span<const NodeId> values) const {
     Types types;
-    for (NodeId value : values) types.push_back(function_.type(value));
+    for (NodeId const value : values) types.push_back(function_.type(value));
     return types;
   }
   std::string text(const Types& types) const {
@@ -79,7 +79,7 @@ class Verifier {
 
 void Verifier::check_listing(RegionId region, std::vector<int>& listings) {
   NodeId last;
-  for (NodeId node : function_[region].nodes) {
+  for (NodeId const node : function_[region].nodes) {
     if (!node || node.index >= function_.node_count())
       return add(13, {}, "region " + std::to_string(region.index) + " lists a node that does not exist");
     need(function_[node].parent == region, 13, node, "stands in another region than the one that lists it");
@@ -121,7 +121,7 @@ void Verifier::check_regions_end() {
       add(1, region.owner, "has an empty region");
       continue;
     }
-    for (NodeId node : region.nodes) {
+    for (NodeId const node : region.nodes) {
       const bool last = node == region.nodes.back();
       if (info(function_.op(node)).terminator != last)
         add(1, node, last ? "ends its region and is no terminator" : "is a terminator inside its region");
@@ -139,9 +139,10 @@ void Verifier::check_parameters_stand_first() {
       const bool parameter = function_.op(node) == Op::param;
       need(parameter == (k < region.parameter_count), 1, node,
            "parameters do not stand first in their region");
-      if (parameter && function_.attributes(node).size() == 1)
+      if (parameter && function_.attributes(node).size() == 1) {
         need(function_.attribute(node, 0) == static_cast<int64_t>(k), 1, node,
              "parameters are not numbered in order");
+      }
     }
   }
 }
@@ -214,15 +215,16 @@ void Verifier::check_results_follow() {
       need(in_place[node.index], 5, node, "does not follow the node whose result it is");
       return;
     }
-    for (NodeId operand : function_.operands(node))
+    for (NodeId const operand : function_.operands(node)) {
       if (operand.index < function_.node_count() && function_.type(operand).is(TypeKind::Results))
         add(5, node, "uses several results as one value");
+    }
   });
 }
 
 void Verifier::check_operands_dominate() {
   each_node([&](NodeId node) {
-    for (NodeId operand : function_.operands(node)) {
+    for (NodeId const operand : function_.operands(node)) {
       if (!operand || operand >= node) {
         add(2, node, "an operand is not older");
         continue;
@@ -275,10 +277,11 @@ void Verifier::check_stage() {
 void Verifier::check_region(NodeId node, size_t index, const Types& parameters, const Types& yields) {
   const RegionId region = function_.region(node, index);
   const Types found = types_of(function_.region_parameters(region));
-  if (found != parameters)
+  if (found != parameters) {
     add(7, node,
         "region " + std::to_string(index) + " has parameters " + text(found) + ", should have " +
             text(parameters));
+  }
   const NodeId last = function_.terminator(region);
   if (function_.op(last) != Op::yield) return;
   const Types given = types_of(function_.operands(last));
@@ -379,13 +382,13 @@ void Verifier::check_barriers() {
   });
   std::optional<Uniformity> uniformity;
   NodeId analysed;
-  for (NodeId barrier : barriers) {
+  for (NodeId const barrier : barriers) {
     const NodeId launch = enclosing_launch(barrier);
     if (!launch) {
       add(10, barrier, "stands in no launch");
       continue;
     }
-    if (launch != analysed) uniformity.emplace(function_, launch);
+    if (!uniformity || launch != analysed) uniformity.emplace(function_, launch);
     analysed = launch;
     need(uniformity->is_uniform(barrier), 10, barrier, "not all threads of the block may come here together");
   }

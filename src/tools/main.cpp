@@ -5,7 +5,8 @@
 #include "tools/actions.h"
 
 int main(int argc, char** argv) {
-  using namespace ingot;
+  namespace base = ingot::base;
+  namespace tools = ingot::tools;
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   try {
     const tools::Options options = tools::read_options(words);

@@ -182,7 +182,7 @@ TEST(InterpreterMemory, RefusesWhatDoesNotFit) {
       {"%r = squeeze %a {axes=[0]} : array<f64, 0>", "not 1 long"},
       {"%r = broadcast %a, %big : array<f64, 1>", "not 1 long"},
       {"%r = slice %a, %k, %k, %k : array<f64, 1>", "outside of the axis"},
-      {"%r = slice %a, %k, %k, %minus : array<f64, 1>", "outside of the axis"},
+      {"%r = slice %a, %zero, %k, %minus : array<f64, 1>", "outside of the axis"},
       {"%r = slice %a, %big, %k, %big : array<f64, 1>", "outside of the axis"},
       {"%r = reshape %a, %minus : array<f64, 1>", "negative length"},
       {"%r = reshape %a, %k : array<f64, 1>", "another number"},
