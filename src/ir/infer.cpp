@@ -131,6 +131,10 @@ Type infer_exit_(const Query& q) {
   return {};
 }
 Type infer_return_(const Query&) { return {}; }
+Type infer_unreachable(const Query& q) {
+  q.need_count(0);
+  return {};
+}
 Type infer_raise(const Query& q) {
   for (size_t i = 0; i < q.operands.size(); ++i) q.need(q.type(i).is_scalar(), "shows scalars");
   return {};
@@ -253,7 +257,8 @@ Type infer_reduce(const Query& q) {
   if (q.operands.size() == 2) {
     q.need(q.type(1) == q.type(0).with_dtype(DType::Bool), "wants a mask of the array's rank");
     const Op combiner = static_cast<Op>(q.attributes[0]);
-    q.need(combiner != Op::minimum && combiner != Op::maximum, "this combiner has no identity for a mask");
+    q.need(combiner != Op::minimum && combiner != Op::maximum && combiner != Op::fmin && combiner != Op::fmax,
+           "this combiner has no identity for a mask");
   }
   q.need_combiner(q.attributes[0], q.type(0).dtype());
   q.need_axes(q.ints(), q.type(0).rank());

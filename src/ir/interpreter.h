@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -40,17 +41,25 @@ struct ViewValue {
   std::vector<int64_t> strides;
 };
 
-struct ObjectValue;  // a list, dict or record; interpreter.cpp
+struct ObjectValue;
 struct AggregateValue;
 
 /// What a node gave. Arrays are shared and never change.
-using Value = std::variant<std::monostate, base::Scalar, std::shared_ptr<const ArrayValue>, ViewValue, BlockRef,
-                           std::shared_ptr<ObjectValue>, std::shared_ptr<const AggregateValue>>;
+using Value = std::variant<std::monostate, base::Scalar, std::shared_ptr<const ArrayValue>, ViewValue,
+                           BlockRef, std::shared_ptr<ObjectValue>, std::shared_ptr<const AggregateValue>>;
 
-/// The members of an optional (tag, value) or of a tuple.
+/// The members of an optional (tag, value; no value in an empty one) or of a tuple.
 struct AggregateValue {
   int tag = 0;
   std::vector<Value> members;
+};
+
+/// A list (items), a dictionary (keys and items by position, in the order of insertion; a set's items are
+/// monostate) or a record (fields as items).
+struct ObjectValue {
+  std::vector<Value> keys;
+  std::vector<Value> items;
+  std::unordered_multimap<size_t, size_t> positions;  ///< of keys, by hash; empty: to be made anew
 };
 
 /// An exception that left the function.
@@ -67,12 +76,13 @@ struct Externals {
   std::function<bool(std::string_view routine, std::span<const Value> operands, std::vector<Value>& results,
                      Raised& raised)>
       library;
-  std::function<bool(int64_t site, std::span<const Value> operands, std::vector<Value>& results, Raised& raised)>
+  std::function<bool(int64_t site, std::span<const Value> operands, std::vector<Value>& results,
+                     Raised& raised)>
       host;
 };
 
 struct InterpretOptions {
-  uint64_t seed = 0;        ///< of the order of parallel turns and threads
+  uint64_t seed = 0;        ///< of the order of parallel turns and threads, and of what new memory holds
   int64_t step_limit = -1;  ///< nodes executed before InternalError("step limit"); -1: none
   const Externals* externals = nullptr;
 };
@@ -83,10 +93,11 @@ struct Outcome {
   std::vector<Value> results;
 };
 
-/// Runs a function, at either stage, slowly and plainly. Elementwise values are `base::math`; reductions are in
-/// the order of docs/semantics.md. Every load, store, index and view is checked: what a check of the program
-/// should have caught is an InternalError, as are two turns of a `parallel_for` or two threads between barriers
-/// touching one byte when one of them writes (atomics apart), and a barrier not all threads of a block reach.
+/// Runs a function, at either stage, slowly and plainly. Elementwise values are `base::math`; reductions are
+/// in the order of docs/semantics.md. Every load, store, index and view is checked: what a check of the
+/// program should have caught is an InternalError, as are two turns of a `parallel_for` or two threads
+/// between barriers touching one byte when one of them writes (atomics apart), and a barrier not all threads
+/// of a block reach.
 Outcome interpret(const Module& module, FunctionId function, std::span<const Value> arguments,
                   const InterpretOptions& options = {});
 

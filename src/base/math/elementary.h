@@ -1,0 +1,153 @@
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include "base/math/arithmetic.h"
+#include "base/math/types.h"
+
+namespace ingot::base::math {
+
+/// The definitions, in double: special values as C's Annex F, errors below 1 ulp. The same argument gives the
+/// same bits at every call. float computes in double and rounds once; Half rounds float's result once more.
+namespace elementary {
+
+double cbrt(double x);
+double exp(double x);
+double exp2(double x);
+double expm1(double x);
+double log(double x);
+double log2(double x);
+double log10(double x);
+double log1p(double x);
+double sin(double x);
+double cos(double x);
+double tan(double x);
+double arcsin(double x);
+double arccos(double x);
+double arctan(double x);
+double sinh(double x);
+double cosh(double x);
+double tanh(double x);
+double arcsinh(double x);
+double arccosh(double x);
+double arctanh(double x);
+double erf(double x);
+double erfc(double x);
+double gamma(double x);
+double lgamma(double x);
+double hypot(double x, double y);
+double arctan2(double y, double x);
+double power(double x, double y);
+double logaddexp(double x, double y);
+double logaddexp2(double x, double y);
+
+/// A function of doubles, for any floating type.
+template <Floating T, class Function, class... Rest>
+T apply(Function fn, T x, Rest... rest) {
+  const double result = fn(static_cast<double>(x), static_cast<double>(rest)...);
+  if constexpr (std::same_as<T, Half>)
+    return Half(static_cast<float>(result));
+  else
+    return static_cast<T>(result);
+}
+
+}  // namespace elementary
+
+/// Correctly rounded; NaN below -0.
+template <Floating T>
+T sqrt(T x) {
+  return T(std::sqrt(computable(x)));
+}
+
+#define INGOT_UNARY(name)                                                           \
+  template <Floating T>                                                             \
+  T name(T x) {                                                                     \
+    return elementary::apply(static_cast<double (*)(double)>(elementary::name), x); \
+  }
+INGOT_UNARY(cbrt)
+INGOT_UNARY(exp)
+INGOT_UNARY(exp2)
+INGOT_UNARY(expm1)
+INGOT_UNARY(log)
+INGOT_UNARY(log2)
+INGOT_UNARY(log10)
+INGOT_UNARY(log1p)
+INGOT_UNARY(sin)
+INGOT_UNARY(cos)
+INGOT_UNARY(tan)
+INGOT_UNARY(arcsin)
+INGOT_UNARY(arccos)
+INGOT_UNARY(arctan)
+INGOT_UNARY(sinh)
+INGOT_UNARY(cosh)
+INGOT_UNARY(tanh)
+INGOT_UNARY(arcsinh)
+INGOT_UNARY(arccosh)
+INGOT_UNARY(arctanh)
+INGOT_UNARY(erf)
+INGOT_UNARY(erfc)
+/// The gamma function: NaN of negative integers and -inf, an infinity of the zero's sign of zeros.
+INGOT_UNARY(gamma)
+/// log(|gamma(x)|): +inf of 0, negative integers and both infinities.
+INGOT_UNARY(lgamma)
+#undef INGOT_UNARY
+
+/// sqrt(x*x + y*y) without overflow between; an infinity wins over NaN.
+template <Floating T>
+T hypot(T x, T y) {
+  return elementary::apply(elementary::hypot, x, y);
+}
+/// The angle of the point (x, y), in [-pi, pi].
+template <Floating T>
+T arctan2(T y, T x) {
+  return elementary::apply(elementary::arctan2, y, x);
+}
+/// log(exp(x) + exp(y)) and log2(exp2(x) + exp2(y)). Where x, y and the result do not have one sign, the
+/// error is below 1 ulp of the largest of the three.
+template <Floating T>
+T logaddexp(T x, T y) {
+  return elementary::apply(elementary::logaddexp, x, y);
+}
+template <Floating T>
+T logaddexp2(T x, T y) {
+  return elementary::apply(elementary::logaddexp2, x, y);
+}
+
+/// Integers by repeated squaring, wrapping; a negative exponent gives the real value, truncated, and 0 from
+/// base 0. Floats as C's pow, but an exponent of exactly 2 gives a * a. Complex numbers: see complex.h.
+template <Real T>
+T power(T a, T b) {
+  if constexpr (Floating<T>) {
+    if (computable(b) == 2) return multiply(a, a);
+    return elementary::apply(elementary::power, a, b);
+  } else {
+    if constexpr (std::is_signed_v<T>) {
+      if (b < T(0)) {
+        if (a == T(1)) return a;
+        return a != T(-1) ? T(0) : (b & 1) != 0 ? T(-1) : T(1);
+      }
+    }
+    uint64_t result = 1;
+    uint64_t factor = to_word(a);
+    for (uint64_t rest = to_word(b); rest != 0; rest >>= 1) {
+      if ((rest & 1) != 0) result *= factor;
+      factor *= factor;
+    }
+    return from_word<T>(result);
+  }
+}
+
+/// x * (180 / pi) and x * (pi / 180), the factor rounded first.
+template <Floating T>
+T degrees(T x) {
+  using Wide = computable_t<T>;
+  return T(computable(x) * (Wide(180) / std::numbers::pi_v<Wide>));
+}
+template <Floating T>
+T radians(T x) {
+  using Wide = computable_t<T>;
+  return T(computable(x) * (std::numbers::pi_v<Wide> / Wide(180)));
+}
+
+}  // namespace ingot::base::math

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/dtype.h"
+#include "base/scalar.h"
+#include "ir/op.h"
+
+namespace ingot::ir {
+
+/// Applies an elementwise op to `count` elements: element i of `a` and `b` lies i strides (bytes) on, a
+/// stride of 0 repeats the first; results lie one after the other. `b` of a unary op is not looked at.
+/// Elements need not be aligned; those of bool are 0 or 1. The result may take the place of an operand of the
+/// same stride.
+using ElementLoop = void (*)(const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* out,
+                             int64_t count);
+
+/// The loop of an elementwise op over operands of this dtype; null if the op does not accept it.
+ElementLoop element_loop(Op op, base::DType dtype);
+
+/// The conversion of elements; unary.
+ElementLoop cast_loop(base::DType from, base::DType to);
+
+/// The identity of an associative op: combining it with x gives x (or |x|, of gcd and lcm). None: the op has
+/// none for this dtype, and reductions start from their first element (base/reduction.h).
+std::optional<base::Scalar> identity_of(Op op, base::DType dtype);
+
+}  // namespace ingot::ir

@@ -1,0 +1,539 @@
+// The rules of folding. Laws for rule writers: a rule keeps the type and, bit for bit, the value (a NaN stays
+// a NaN; its sign and payload are free); it never makes a thing dearer; and it ends, because it gives an
+// operand, a constant, or a node nearer to the canonical form: constants on the right, lengths asked of the
+// oldest array that has them.
+
+#include <algorithm>
+
+#include "ir/builder.h"
+
+namespace ingot::ir {
+
+/// One node that is to be made: the rules look at it and give the node to take instead, or none.
+class Folder {
+ public:
+  Folder(Builder& builder, Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes,
+         Type type)
+      : b_(builder),
+        f_(builder.function()),
+        op_(op),
+        operands_(operands),
+        attributes_(attributes),
+        type_(type) {}
+
+  NodeId elementwise();
+  NodeId cast();
+  NodeId select();
+  NodeId length();
+  NodeId stride();
+  NodeId buffer();
+  NodeId offset();
+  NodeId rearrangement();
+  NodeId some_or_tuple_member();
+  NodeId same_object();
+
+ private:
+  /// Where the length along an axis comes from: a scalar node, or an axis of an older array.
+  struct Extent {
+    NodeId node;
+    int64_t axis;  ///< -1: the node is the length
+    bool operator==(const Extent&) const = default;
+  };
+
+  NodeId at(size_t i) const { return operands_[i]; }
+  bool all_constant() const {
+    return std::ranges::all_of(operands_, [&](NodeId n) { return f_.is_constant(n); });
+  }
+  std::span<const int64_t> ints() const { return attributes_.subspan(info(op_).attribute_count - 1u); }
+  DType dtype() const { return f_.type(at(0)).dtype(); }
+  bool exact_class() const { return base::is_int(dtype()) || base::is_bool(dtype()); }
+
+  /// `node` if it has the type that is wanted.
+  NodeId if_typed(NodeId node) const { return f_.type(node) == type_ ? node : NodeId(); }
+  NodeId constant_of(DType t, base::Scalar bits) const {
+    return type_.is_scalar() ? b_.constant(Type::scalar(t), bits) : NodeId();
+  }
+  NodeId number(int64_t value) const {
+    return constant_of(type_.dtype(), evaluate_cast(DType::Int64, type_.dtype(), base::Scalar::of(value)));
+  }
+  bool is_number(NodeId node, double value) const;
+  bool is_bits(NodeId node, base::Scalar bits) const {
+    return f_.is_constant(node) && f_.constant(node) == bits;
+  }
+
+  NodeId evaluate_constants();
+  NodeId with_equal_operands();
+  NodeId with_number_on_the_right();
+  NodeId bits_with_constant();
+  NodeId multiply_or_divide_by_constant();
+  NodeId of_same_op();
+  NodeId inverted_comparison();
+  NodeId of_complex_parts();
+
+  Extent extent(NodeId array, int64_t axis) const;
+  Extent extent_of_result(NodeId node, int64_t axis) const;
+  Extent follow(NodeId array, int64_t axis) const;
+  bool has_length(NodeId node, NodeId array, int64_t axis) const;
+  NodeId transposed();
+  bool keeps_shape(size_t first, size_t step) const;
+
+  Builder& b_;
+  const Function& f_;
+  Op op_;
+  std::span<const NodeId> operands_;
+  std::span<const int64_t> attributes_;
+  Type type_;
+};
+
+/// A constant of exactly this value, sign of zero included.
+bool Folder::is_number(NodeId node, double value) const {
+  if (!f_.is_constant(node)) return false;
+  const DType t = f_.type(node).dtype();
+  return f_.constant(node) == evaluate_cast(DType::Float64, t, base::Scalar::of(value));
+}
+
+NodeId Folder::evaluate_constants() {
+  base::Scalar values[2];
+  for (size_t i = 0; i < operands_.size(); ++i) values[i] = f_.constant(at(i));
+  return b_.constant(type_, evaluate(op_, dtype(), std::span(values).first(operands_.size())));
+}
+
+NodeId Folder::elementwise() {
+  if (all_constant()) return evaluate_constants();
+  if (operands_.size() == 1) {
+    if (const NodeId node = of_same_op()) return node;
+    if (const NodeId node = inverted_comparison()) return node;
+    return of_complex_parts();
+  }
+  // a op c = c op a: constants stand on the right.
+  if (info(op_).laws.commutative && f_.is_constant(at(0))) return b_.make(op_, {at(1), at(0)});
+  if (const NodeId node = of_complex_parts()) return node;
+  if (at(0) == at(1)) return with_equal_operands();
+  if (!f_.is_constant(at(1))) return {};
+  if (const NodeId node = multiply_or_divide_by_constant()) return node;
+  if (const NodeId node = with_number_on_the_right()) return node;
+  return bits_with_constant();
+}
+
+NodeId Folder::with_equal_operands() {
+  // op(x, x) = x
+  if (info(op_).laws.idempotent) return at(0);
+  if (!exact_class()) return {};
+  switch (op_) {
+    // x - x = 0, x ^ x = 0 (integers)
+    case Op::subtract:
+    case Op::bitwise_xor:
+    // x != x, x < x, x > x: false (no NaN among integers and bool)
+    case Op::not_equal:
+    case Op::less:
+    case Op::greater: return number(0);
+    // x == x, x <= x, x >= x: true (integers, bool)
+    case Op::equal:
+    case Op::less_equal:
+    case Op::greater_equal: return number(1);
+    // x or x = x, x and x = x (bool)
+    case Op::add:
+    case Op::multiply: return base::is_bool(dtype()) ? at(0) : NodeId();
+    default: return {};
+  }
+}
+
+NodeId Folder::multiply_or_divide_by_constant() {
+  const NodeId c = at(1);
+  const bool is_complex = base::is_complex(dtype());
+  switch (op_) {
+    case Op::multiply:
+      // x * 1 = x; not of complex numbers, where inf * (1+0j) has a NaN
+      if (!is_complex && is_number(c, 1)) return if_typed(at(0));
+      // x * 0 = 0 (integers, bool)
+      return exact_class() && is_number(c, 0) ? number(0) : NodeId();
+    // x / 1 = x
+    case Op::divide: return !is_complex && is_number(c, 1) ? if_typed(at(0)) : NodeId();
+    // x // 1 = x (integers)
+    case Op::floor_divide: return exact_class() && is_number(c, 1) ? if_typed(at(0)) : NodeId();
+    // x % 1 = 0 (integers)
+    case Op::remainder:
+    case Op::fmod: return exact_class() && is_number(c, 1) ? number(0) : NodeId();
+    case Op::power:
+      if (is_complex) return {};
+      // x ** 1 = x
+      if (exact_class() && is_number(c, 1)) return if_typed(at(0));
+      // x ** 2 = x * x, as the op says
+      return is_number(c, 2) ? b_.make(Op::square, {at(0)}) : NodeId();
+    default: return {};
+  }
+}
+
+NodeId Folder::with_number_on_the_right() {
+  const NodeId c = at(1);
+  const bool is_complex = base::is_complex(dtype());
+  const auto zero = [&](double real) {
+    if (exact_class()) return is_number(c, 0);
+    if (!is_complex) return is_number(c, real);
+    const DType part = base::component_of(dtype());
+    const base::Scalar r = evaluate_cast(DType::Float64, part, base::Scalar::of(real));
+    const base::Scalar bits[] = {r, r};
+    return is_bits(c, evaluate(Op::make_complex, part, bits));
+  };
+  switch (op_) {
+    case Op::add:
+      // x or true = true (bool)
+      if (base::is_bool(dtype()) && is_number(c, 1)) return number(1);
+      // x + (-0.0) = x (x + 0.0 is not: -0.0 + 0.0 = 0.0); x + 0 = x (integers), x or false = x
+      return zero(-0.0) ? if_typed(at(0)) : NodeId();
+    // x - 0.0 = x; x - 0 = x
+    case Op::subtract: return zero(0.0) ? if_typed(at(0)) : NodeId();
+    // x << 0 = x, x >> 0 = x
+    case Op::left_shift:
+    case Op::right_shift: return is_number(c, 0) ? if_typed(at(0)) : NodeId();
+    // x + 0 and x - 0 do not overflow, nor does x * 0 or x * 1, x ** 0 or x ** 1
+    case Op::add_overflows:
+    case Op::subtract_overflows: return is_number(c, 0) ? number(0) : NodeId();
+    case Op::multiply_overflows:
+    case Op::power_overflows: return is_number(c, 0) || is_number(c, 1) ? number(0) : NodeId();
+    default: return {};
+  }
+}
+
+NodeId Folder::bits_with_constant() {
+  if (!exact_class()) return {};
+  const base::Scalar none{};
+  const base::Scalar all = evaluate(Op::invert, dtype(), {&none, 1});
+  const NodeId c = at(1);
+  switch (op_) {
+    // x & 0 = 0, x & ~0 = x
+    case Op::bitwise_and: return is_bits(c, none) ? number(0) : is_bits(c, all) ? if_typed(at(0)) : NodeId();
+    // x | 0 = x, x | ~0 = ~0
+    case Op::bitwise_or: return is_bits(c, none) ? if_typed(at(0)) : is_bits(c, all) ? if_typed(c) : NodeId();
+    // x ^ 0 = x, x ^ ~0 = ~x
+    case Op::bitwise_xor:
+      if (is_bits(c, none)) return if_typed(at(0));
+      return is_bits(c, all) ? b_.make(Op::invert, {at(0)}) : NodeId();
+    // (b == true) = b, (b == false) = ~b (bool)
+    case Op::equal:
+      if (!base::is_bool(dtype())) return {};
+      return is_bits(c, all) ? if_typed(at(0)) : b_.make(Op::invert, {at(0)});
+    // (b != false) = b, (b != true) = ~b (bool)
+    case Op::not_equal:
+      if (!base::is_bool(dtype())) return {};
+      return is_bits(c, none) ? if_typed(at(0)) : b_.make(Op::invert, {at(0)});
+    default: return {};
+  }
+}
+
+NodeId Folder::of_same_op() {
+  const NodeId inner = at(0);
+  switch (op_) {
+    // -(-x) = x, ~~x = x, conj(conj(x)) = x
+    case Op::negative:
+    case Op::invert:
+    case Op::conjugate:
+      if (op_ == Op::conjugate && !base::is_complex(dtype())) return inner;
+      return f_.op(inner) == op_ ? f_.operand(inner, 0) : NodeId();
+    // ||x|| = |x|, floor(floor(x)) = floor(x) and so on, where the inner op has kept the dtype
+    case Op::absolute:
+      if (base::is_bool(dtype())) return inner;
+      return f_.op(inner) == op_ ? if_typed(inner) : NodeId();
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc:
+    case Op::rint:
+      for (Op whole : {Op::floor, Op::ceil, Op::trunc, Op::rint})
+        if (f_.op(inner) == whole) return inner;
+      return {};
+    default: return {};
+  }
+}
+
+NodeId Folder::inverted_comparison() {
+  if (op_ != Op::invert || !base::is_bool(dtype())) return {};
+  const auto turned = [&](Op op) { return b_.make(op, {f_.operand(at(0), 0), f_.operand(at(0), 1)}); };
+  // not (a == b) = (a != b), NaN or not
+  if (f_.op(at(0)) == Op::equal) return turned(Op::not_equal);
+  if (f_.op(at(0)) == Op::not_equal) return turned(Op::equal);
+  if (!info(f_.op(at(0))).elementwise) return {};
+  const DType compared = f_.type(f_.operand(at(0), 0)).dtype();
+  if (!base::is_int(compared) && !base::is_bool(compared)) return {};
+  // not (a < b) = (a >= b) and so on (integers, bool)
+  switch (f_.op(at(0))) {
+    case Op::less: return turned(Op::greater_equal);
+    case Op::less_equal: return turned(Op::greater);
+    case Op::greater: return turned(Op::less_equal);
+    case Op::greater_equal: return turned(Op::less);
+    default: return {};
+  }
+}
+
+NodeId Folder::of_complex_parts() {
+  const NodeId a = at(0);
+  // real(make_complex(x, y)) = x, imaginary(make_complex(x, y)) = y
+  if (op_ == Op::real && f_.op(a) == Op::make_complex) return if_typed(f_.operand(a, 0));
+  if (op_ == Op::imaginary && f_.op(a) == Op::make_complex) return if_typed(f_.operand(a, 1));
+  // make_complex(real(z), imaginary(z)) = z
+  if (op_ == Op::make_complex && f_.op(a) == Op::real && f_.op(at(1)) == Op::imaginary &&
+      f_.operand(a, 0) == f_.operand(at(1), 0))
+    return f_.operand(a, 0);
+  return {};
+}
+
+namespace {
+
+/// Whether `to` holds every value of `from`.
+bool lossless(DType from, DType to) {
+  const bool wide_int = base::is_int(from) && base::size_of(from) == 8;
+  return base::can_cast_safely(from, to) && !(wide_int && !base::is_int(to));
+}
+
+/// Whether from → through → to is from → to. Between integers and floats, C goes by way of different types
+/// for different sources, so that only the way back is safe.
+bool may_skip(DType from, DType through, DType to) {
+  if (!lossless(from, through)) return false;
+  if (to == from || base::is_bool(from)) return true;
+  return base::is_int(from) == base::is_int(through);
+}
+
+}  // namespace
+
+NodeId Folder::cast() {
+  const NodeId x = at(0);
+  const DType to = type_.dtype();
+  if (f_.is_constant(x)) return b_.constant(type_, evaluate_cast(dtype(), to, f_.constant(x)));
+  // cast<T>(x: T) = x
+  if (dtype() == to) return x;
+  // cast<C>(cast<B>(x: A)) = cast<C>(x), when B holds every A
+  if (f_.op(x) == Op::cast && may_skip(f_.type(f_.operand(x, 0)).dtype(), dtype(), to))
+    return b_.cast(f_.operand(x, 0), to);
+  return {};
+}
+
+NodeId Folder::select() {
+  // select(true, x, y) = x, select(false, x, y) = y
+  if (f_.is_constant(at(0))) return if_typed(f_.constant(at(0)).bits[0] != 0 ? at(1) : at(2));
+  // select(c, x, x) = x
+  if (at(1) == at(2)) return if_typed(at(1));
+  // select(c, true, false) = c
+  if (type_.dtype() == DType::Bool && is_number(at(1), 1) && is_number(at(2), 0)) return if_typed(at(0));
+  // select(not c, x, y) = select(c, y, x)
+  if (f_.op(at(0)) == Op::invert) return b_.make(Op::select, {f_.operand(at(0), 0), at(2), at(1)});
+  return {};
+}
+
+// Shape forwarding: lengths are those of the operands, so that they do not keep an array alive.
+
+Folder::Extent Folder::extent(NodeId array, int64_t axis) const {
+  const auto operand = [&](size_t i) { return f_.operand(array, i); };
+  const auto a = static_cast<size_t>(axis);
+  const auto rank = static_cast<size_t>(f_.type(array).rank());
+  switch (f_.op(array)) {
+    // length(broadcast(x, n...), i) = n[i], length(reshape(x, n...), i) = n[i]
+    case Op::broadcast:
+    case Op::reshape: return {operand(1 + a), -1};
+    // length(transpose(x, axes), i) = length(x, axes[i])
+    case Op::transpose: return {operand(0), f_.ints(array)[a]};
+    // length(slice(x, (start, n, step)...), i) = n[i]
+    case Op::slice: return {operand(2 + 3 * a), -1};
+    // length(iota(n...), i) = n[i]
+    case Op::iota: return {operand(a), -1};
+    // length(view(buffer, offset, n..., strides...), i) = n[i]
+    case Op::view: return {operand(2 + a), -1};
+    // length(x + y, i) = length(x, i), and so on
+    case Op::cast:
+    case Op::scan:
+    case Op::sort:
+    case Op::argsort:
+    case Op::read:
+    case Op::materialize: return {operand(0), axis};
+    // length(concat(xs..., axis j), i) = length(xs[0], i), i != j
+    case Op::concat: return axis == f_.attribute(array, 0) ? Extent{array, axis} : Extent{operand(0), axis};
+    // length(compress(x, mask), i) = length(x, i + rank(mask) - 1), i > 0
+    case Op::compress:
+      return axis == 0 ? Extent{array, axis} : Extent{operand(0), axis + f_.type(operand(1)).rank() - 1};
+    // length(matmul(x, y), i): x's but for the last axis, y's there
+    case Op::dot: {
+      const auto rank_of = [&](size_t i) { return static_cast<size_t>(f_.type(operand(i)).rank()); };
+      if (rank_of(0) == 1) return {operand(1), static_cast<int64_t>(rank_of(1) - 1)};
+      if (rank_of(1) == 1 || a + 1 < rank) return {operand(0), axis};
+      return {operand(1), axis};
+    }
+    default: return extent_of_result(array, axis);
+  }
+}
+
+Folder::Extent Folder::extent_of_result(NodeId array, int64_t axis) const {
+  const Op op = f_.op(array);
+  const auto axes = [&] { return f_.ints(array); };
+  // The axis of x that is the i-th not listed.
+  const auto kept = [&](std::span<const int64_t> dropped, int64_t i) {
+    for (int64_t axis_dropped : dropped) i += axis_dropped <= i ? 1 : 0;
+    return i;
+  };
+  if (info(op).elementwise || op == Op::select) {
+    // length(op(x, y), i) = length of the first that is an array
+    for (NodeId x : f_.operands(array))
+      if (f_.type(x).is_array()) return {x, axis};
+  }
+  // length(reduce(x, axes), i) = length(x, the i-th kept axis); so of squeeze
+  if (op == Op::reduce || op == Op::squeeze) return {f_.operand(array, 0), kept(axes(), axis)};
+  if (op == Op::arg_reduce) {
+    const int64_t dropped[] = {f_.attribute(array, 1)};
+    return {f_.operand(array, 0), kept(dropped, axis)};
+  }
+  if (op == Op::expand) {
+    // length(expand(x, axes), i) = 1 if i is one of axes
+    if (std::ranges::find(axes(), axis) != axes().end()) return {array, axis};
+    return {f_.operand(array, 0), axis - std::ranges::count_if(axes(), [&](int64_t e) { return e < axis; })};
+  }
+  if (op == Op::gather) {
+    // length(gather(x, at...), i) = length(at[0], i), then those of x that are not indexed
+    const NodeId index = f_.operand(array, 1);
+    const int64_t index_rank = f_.type(index).rank();
+    if (axis < index_rank) return {index, axis};
+    return {f_.operand(array, 0), kept(axes(), axis - index_rank)};
+  }
+  return {array, axis};
+}
+
+Folder::Extent Folder::follow(NodeId array, int64_t axis) const {
+  Extent here{array, axis};
+  while (here.axis >= 0) {
+    const Extent next = extent(here.node, here.axis);
+    if (next == here) break;
+    here = next;
+  }
+  return here;
+}
+
+NodeId Folder::length() {
+  const Extent found = follow(at(0), attributes_[0]);
+  if (found.axis < 0) return found.node;
+  if (f_.op(found.node) == Op::expand) return b_.index(1);
+  return found.node == at(0) ? NodeId() : b_.make(Op::length, {found.node}, {found.axis});
+}
+
+NodeId Folder::stride() {
+  const NodeId x = at(0);
+  const auto a = static_cast<size_t>(attributes_[0]);
+  // stride(view(buffer, offset, n..., s...), i) = s[i]
+  if (f_.op(x) == Op::view) return f_.operand(x, 2 + static_cast<size_t>(f_.type(x).rank()) + a);
+  // stride(transpose(v, axes), i) = stride(v, axes[i])
+  if (f_.op(x) == Op::transpose) return b_.make(Op::stride, {f_.operand(x, 0)}, {f_.ints(x)[a]});
+  return {};
+}
+
+NodeId Folder::buffer() {
+  // buffer(view(b, ...)) = b; buffer(rearrangement of v) = buffer(v)
+  switch (f_.op(at(0))) {
+    case Op::view: return f_.operand(at(0), 0);
+    case Op::broadcast:
+    case Op::transpose:
+    case Op::slice:
+    case Op::squeeze:
+    case Op::expand:
+    case Op::reshape: return b_.make(Op::buffer, {f_.operand(at(0), 0)});
+    default: return {};
+  }
+}
+
+NodeId Folder::offset() {
+  // offset(view(b, offset, ...)) = offset; all rearrangements but slice keep it
+  switch (f_.op(at(0))) {
+    case Op::view: return f_.operand(at(0), 1);
+    case Op::broadcast:
+    case Op::transpose:
+    case Op::squeeze:
+    case Op::expand:
+    case Op::reshape: return b_.make(Op::offset, {f_.operand(at(0), 0)});
+    default: return {};
+  }
+}
+
+bool Folder::has_length(NodeId node, NodeId array, int64_t axis) const {
+  const Extent wanted = follow(array, axis);
+  if (wanted.axis < 0) return node == wanted.node;
+  return f_.op(node) == Op::length && f_.operand(node, 0) == wanted.node &&
+         f_.attribute(node, 0) == wanted.axis;
+}
+
+/// Whether the lengths among the operands - `first`, then every `step` - are those of operand 0.
+bool Folder::keeps_shape(size_t first, size_t step) const {
+  if (f_.type(at(0)) != type_) return false;
+  for (int64_t i = 0; i < type_.rank(); ++i)
+    if (!has_length(at(first + step * static_cast<size_t>(i)), at(0), i)) return false;
+  return true;
+}
+
+NodeId Folder::transposed() {
+  const NodeId x = at(0);
+  const auto axes = ints();
+  // transpose(x, (0, 1, ...)) = x
+  if (std::ranges::is_sorted(axes)) return x;
+  if (f_.op(x) != Op::transpose) return {};
+  // transpose(transpose(x, p), q) = transpose(x, p[q])
+  std::vector<int64_t> both;
+  for (int64_t axis : axes) both.push_back(f_.ints(x)[static_cast<size_t>(axis)]);
+  const NodeId inner = f_.operand(x, 0);
+  return b_.make(Op::transpose, {&inner, 1}, both);
+}
+
+NodeId Folder::rearrangement() {
+  const NodeId x = at(0);
+  switch (op_) {
+    case Op::transpose: return transposed();
+    // squeeze(x, ()) = x, expand(x, ()) = x
+    case Op::squeeze:
+    case Op::expand: return ints().empty() ? x : NodeId();
+    // broadcast(x, lengths of x) = x
+    case Op::broadcast: return type_.rank() > 0 && keeps_shape(1, 1) ? x : NodeId();
+    // reshape(x, lengths of x) = x
+    case Op::reshape: return keeps_shape(1, 1) ? x : NodeId();
+    // slice(x, (0, length, 1)...) = x
+    case Op::slice:
+      for (size_t i = 1; i < operands_.size(); i += 3)
+        if (!is_number(at(i), 0) || !is_number(at(i + 2), 1)) return {};
+      return keeps_shape(2, 3) ? x : NodeId();
+    default: return {};
+  }
+}
+
+NodeId Folder::some_or_tuple_member() {
+  const NodeId x = at(0);
+  // value(some(x)) = x; tag(some(x)) = 0; tag(none k) = k
+  if (op_ == Op::value && f_.op(x) == Op::some) return f_.operand(x, 0);
+  if (op_ == Op::tag && f_.op(x) == Op::some) return number(0);
+  if (op_ == Op::tag && f_.op(x) == Op::none) return number(f_.attribute(x, 0));
+  // member(tuple(xs...), i) = xs[i]
+  if (op_ == Op::member && f_.op(x) == Op::tuple) return f_.operand(x, static_cast<size_t>(attributes_[0]));
+  return {};
+}
+
+NodeId Folder::same_object() {
+  // x is x
+  return at(0) == at(1) ? number(1) : NodeId();
+}
+
+NodeId fold(Builder& builder, Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes,
+            Type type) {
+  Folder folder(builder, op, operands, attributes, type);
+  if (info(op).elementwise) return folder.elementwise();
+  switch (op) {
+    case Op::cast: return folder.cast();
+    case Op::select: return folder.select();
+    case Op::length: return folder.length();
+    case Op::stride: return folder.stride();
+    case Op::buffer: return folder.buffer();
+    case Op::offset: return folder.offset();
+    case Op::broadcast:
+    case Op::transpose:
+    case Op::slice:
+    case Op::squeeze:
+    case Op::expand:
+    case Op::reshape: return folder.rearrangement();
+    case Op::value:
+    case Op::tag:
+    case Op::member: return folder.some_or_tuple_member();
+    case Op::same_object: return folder.same_object();
+    default: return {};
+  }
+}
+
+}  // namespace ingot::ir

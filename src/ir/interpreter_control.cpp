@@ -1,0 +1,353 @@
+#include <algorithm>
+
+#include "base/reduction.h"
+#include "base/text.h"
+#include "ir/evaluate.h"
+#include "ir/interpreter_machine.h"
+#include "ir/library.h"
+
+namespace ingot::ir {
+
+namespace {
+
+std::string show(DType dtype, const Scalar& value) {
+  return base::visit_dtype(dtype, [&]<class T>() -> std::string {
+    if constexpr (std::is_same_v<T, base::Half>)
+      return base::repr(static_cast<float>(value.as<T>()));
+    else if constexpr (std::is_same_v<T, bool>)
+      return base::repr(value.bits[0] != 0);
+    else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+      return base::repr(static_cast<int64_t>(value.as<T>()));
+    else if constexpr (std::is_integral_v<T>)
+      return base::repr(static_cast<uint64_t>(value.as<T>()));
+    else
+      return base::repr(value.as<T>());
+  });
+}
+
+void pop_frame(Strand& strand) {
+  Frame& frame = strand.frames.back();
+  if (frame.parallel) strand.watches.pop_back();
+  if (frame.own) --strand.calls;
+  strand.frames.pop_back();
+}
+
+/// Begins the region of the topmost frame again.
+void restart(Frame& frame, size_t region, std::span<const Value> parameters) {
+  const Function& function = *frame.activation->function;
+  frame.region = function.region(frame.owner, region);
+  frame.next = 0;
+  const auto nodes = function.region_parameters(frame.region);
+  for (size_t i = 0; i < nodes.size(); ++i) frame.activation->values[nodes[i].index] = parameters[i];
+}
+
+/// The topmost frame's node is done and has these results.
+void leave(Strand& strand, std::span<const Value> results) {
+  Activation& activation = *strand.frames.back().activation;
+  const NodeId owner = strand.frames.back().owner;
+  pop_frame(strand);
+  give_results(activation, owner, results);
+}
+
+std::vector<Value> with_number(int64_t number, std::span<const Value> values) {
+  std::vector<Value> all{Scalar::of(number)};
+  all.insert(all.end(), values.begin(), values.end());
+  return all;
+}
+
+void finish_parallel(Machine& machine, Strand& strand) {
+  Frame& frame = strand.frames.back();
+  const Function& function = *frame.activation->function;
+  ParallelLoop& loop = *frame.parallel;
+  if (loop.failed_turn >= 0) {
+    Raised failure = std::move(loop.failure);
+    pop_frame(strand);
+    strand.raised = std::move(failure);
+    return unwind(machine, strand);
+  }
+  std::vector<Value> results;
+  const auto combiners = function.ints(frame.owner);
+  for (size_t i = 0; i < combiners.size(); ++i) {
+    const std::vector<Scalar>& xs = loop.contributions[i];
+    const NodeId init_node = function.operand(frame.owner, i + 1);
+    const Scalar init = std::get<Scalar>(frame.activation->values[init_node.index]);
+    const Combiner combine(static_cast<Op>(combiners[i]), function.type(init_node).dtype());
+    const auto accumulate = [&](Scalar& lane, int64_t k) {
+      lane = combine(lane, xs[static_cast<size_t>(k)]);
+    };
+    if (xs.empty()) {
+      results.push_back(init);
+      continue;
+    }
+    const Scalar start = combine.start(xs[0]);
+    results.push_back(
+        combine(init, base::reduce_in_order(static_cast<int64_t>(xs.size()), start, accumulate, combine)));
+  }
+  leave(strand, results);
+}
+
+/// Goes on with the next turn that may still matter: none after the lowest that raised.
+void next_parallel_turn(Machine& machine, Strand& strand) {
+  Frame& frame = strand.frames.back();
+  ParallelLoop& loop = *frame.parallel;
+  while (loop.position < loop.order.size()) {
+    const int64_t turn = loop.order[loop.position++];
+    if (loop.failed_turn >= 0 && turn > loop.failed_turn) continue;
+    frame.turn = turn;
+    strand.watches.back().turn = static_cast<uint32_t>(turn);
+    const Value parameters[] = {Scalar::of(turn)};
+    return restart(frame, 0, parameters);
+  }
+  finish_parallel(machine, strand);
+}
+
+void yield_to_for(Strand& strand, std::span<const Value> carried) {
+  Frame& frame = strand.frames.back();
+  if (++frame.turn >= frame.count) return leave(strand, carried);
+  restart(frame, 0, with_number(frame.turn, carried));
+}
+
+void yield_to_while(const Step& step, std::span<const Value> values) {
+  Frame& frame = step.strand.frames.back();
+  if (frame.region != step.function.region(frame.owner, 0)) return restart(frame, 0, values);
+  if (!step.truth(0)) return leave(step.strand, values.subspan(1));
+  restart(frame, 1, values.subspan(1));
+}
+
+void yield_to_parallel(const Step& step, std::span<const Value> values) {
+  ParallelLoop& loop = *step.strand.frames.back().parallel;
+  const auto turn = static_cast<size_t>(step.strand.frames.back().turn);
+  for (size_t i = 0; i < values.size(); ++i) loop.contributions[i][turn] = step.scalar(i);
+  next_parallel_turn(step.machine, step.strand);
+}
+
+/// Status first, then what stands for the results that are not there.
+std::vector<Value> failed_results(const Function& function, NodeId node, base::ExceptionKind kind) {
+  std::vector<Value> results{Scalar::of(static_cast<int32_t>(kind) + 1)};
+  for (size_t i = 1; i < function.result_count(node); ++i)
+    results.push_back(unspecified(function.type(function.result(node, i))));
+  return results;
+}
+
+}  // namespace
+
+Combiner::Combiner(Op op, DType dtype) : apply_(element_loop(op, dtype)), identity_(identity_of(op, dtype)) {}
+
+Scalar Combiner::operator()(const Scalar& a, const Scalar& b) const {
+  Scalar result;
+  apply_(a.bits.data(), 0, b.bits.data(), 0, result.bits.data(), 1);
+  return result;
+}
+
+void enter_region(Strand& strand, NodeId owner, size_t region, std::span<const Value> parameters) {
+  Frame frame;
+  frame.activation = strand.frames.back().activation;
+  frame.owner = owner;
+  restart(frame, region, parameters);
+  strand.frames.push_back(std::move(frame));
+}
+
+void give_results(Activation& activation, NodeId node, std::span<const Value> values) {
+  for (size_t i = 0; i < values.size(); ++i)
+    activation.values[activation.function->result(node, i).index] = values[i];
+}
+
+void unwind(Machine& machine, Strand& strand) {
+  while (!strand.frames.empty()) {
+    Frame& frame = strand.frames.back();
+    if (ParallelLoop* loop = frame.parallel.get()) {
+      if (loop->failed_turn < 0 || frame.turn < loop->failed_turn) {
+        loop->failed_turn = frame.turn;
+        loop->failure = std::move(*strand.raised);
+      }
+      strand.raised.reset();
+      return next_parallel_turn(machine, strand);
+    }
+    const bool is_call = frame.own && frame.owner;
+    const NodeId owner = frame.owner;
+    pop_frame(strand);
+    if (!is_call || strand.frames.empty()) continue;
+    Activation& caller = *strand.frames.back().activation;
+    if (caller.function->op(owner) != Op::call || caller.function->attribute(owner, 1) == 0) continue;
+    give_results(caller, owner, failed_results(*caller.function, owner, strand.raised->kind));
+    strand.raised.reset();
+    return;
+  }
+  strand.state = Strand::State::Failed;
+}
+
+std::string format_message(const Step& step, TextId text, size_t first) {
+  std::string message = step.function.module().text(text);
+  size_t from = 0;
+  for (size_t i = first; i < step.count(); ++i) {
+    const size_t hole = message.find("{}", from);
+    if (hole == std::string::npos) break;
+    const std::string shown = show(step.type(i).dtype(), step.scalar(i));
+    message.replace(hole, 2, shown);
+    from = hole + shown.size();
+  }
+  return message;
+}
+
+void interp_param(Step&) {}
+void interp_result(Step&) {}
+void interp_constant(Step& step) {
+  step.give(step.function.constant(step.node));
+}
+
+void interp_if_(Step& step) {
+  enter_region(step.strand, step.node, step.truth(0) ? 0 : 1, {});
+}
+
+void interp_for_(Step& step) {
+  const int64_t count = step.index(0);
+  const std::vector<Value> inits = step.values(1);
+  if (count <= 0) return give_results(step.activation, step.node, inits);
+  enter_region(step.strand, step.node, 0, with_number(0, inits));
+  step.strand.frames.back().count = count;
+}
+
+void interp_while_(Step& step) {
+  enter_region(step.strand, step.node, 0, step.values());
+}
+
+void interp_parallel_for(Step& step) {
+  const int64_t count = std::max<int64_t>(step.index(0), 0);
+  const int64_t lengths[] = {count};
+  byte_count(lengths, DType::Int64);
+  auto loop = std::make_unique<ParallelLoop>();
+  loop->order = step.machine.shuffled(count);
+  loop->contributions.assign(step.count() - 1, std::vector<Scalar>(static_cast<size_t>(count)));
+  Strand& strand = step.strand;
+  strand.watches.push_back({&loop->tracker, 0});
+  const Value first[] = {Scalar::of(int64_t{0})};
+  enter_region(strand, step.node, 0, first);
+  strand.frames.back().parallel = std::move(loop);
+  next_parallel_turn(step.machine, strand);
+}
+
+void interp_block(Step& step) {
+  const Value label[] = {Value()};
+  enter_region(step.strand, step.node, 0, label);
+}
+
+void interp_yield(Step& step) {
+  Strand& strand = step.strand;
+  Frame& frame = strand.frames.back();
+  const std::vector<Value> values = step.values();
+  if (frame.own) {
+    // A thread of a launch: its region is its whole stack.
+    strand.state = Strand::State::Done;
+    return;
+  }
+  switch (step.function.op(frame.owner)) {
+    case Op::for_: return yield_to_for(strand, values);
+    case Op::while_: return yield_to_while(step, values);
+    case Op::parallel_for: return yield_to_parallel(step, values);
+    default: return leave(strand, values);
+  }
+}
+
+void interp_exit_(Step& step) {
+  Strand& strand = step.strand;
+  const std::vector<Value> values = step.values(1);
+  const RegionId target = step.function[step.operand(0)].parent;
+  for (;;) {
+    const Frame& frame = strand.frames.back();
+    if (frame.region == target) return leave(strand, values);
+    if (frame.own || frame.parallel) step.fail("exits from a region that it may not leave");
+    pop_frame(strand);
+  }
+}
+
+void interp_return_(Step& step) {
+  Strand& strand = step.strand;
+  const std::vector<Value> values = step.values();
+  while (!strand.frames.back().own) {
+    if (strand.frames.back().parallel) step.fail("returns from a parallel loop");
+    pop_frame(strand);
+  }
+  const NodeId owner = strand.frames.back().owner;
+  if (strand.block != nullptr && strand.frames.size() == 1) step.fail("returns from a launch");
+  pop_frame(strand);
+  if (strand.frames.empty()) {
+    strand.results = values;
+    strand.state = Strand::State::Done;
+    return;
+  }
+  Activation& caller = *strand.frames.back().activation;
+  const bool catches = caller.function->attribute(owner, 1) != 0;
+  std::vector<Value> results;
+  if (catches) results.push_back(Scalar::of(int32_t{0}));
+  results.insert(results.end(), values.begin(), values.end());
+  give_results(caller, owner, results);
+}
+
+void interp_raise(Step& step) {
+  const TextId text(static_cast<uint32_t>(step.attribute(1)));
+  step.raise(static_cast<base::ExceptionKind>(step.attribute(0)), format_message(step, text, 0));
+}
+
+void interp_check(Step& step) {
+  if (step.truth(0)) return;
+  const TextId text(static_cast<uint32_t>(step.attribute(1)));
+  step.raise(static_cast<base::ExceptionKind>(step.attribute(0)), format_message(step, text, 1));
+}
+
+void interp_call(Step& step) {
+  const FunctionId callee(static_cast<uint32_t>(step.attribute(0)));
+  const std::vector<Value> arguments = step.values();
+  step.machine.enter_call(step.strand, callee, step.node, arguments);
+  if (!step.strand.raised) return;
+  step.strand.raised->span = step.function[step.node].span;
+  if (step.attribute(1) == 0) return;
+  give_results(step.activation, step.node,
+               failed_results(step.function, step.node, step.strand.raised->kind));
+  step.strand.raised.reset();
+}
+
+namespace {
+
+/// Holds what came from outside to the node's types, from result `first` on.
+void check_results(const Step& step, size_t first, std::span<const Value> results) {
+  const size_t count = step.function.result_count(step.node);
+  step.need(results.size() + first == count, "gave another number of results");
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Type type = step.function.type(step.function.result(step.node, first + i));
+    step.need(conforms(step.function.module().types, type, results[i]), "gave a result of another type");
+  }
+}
+
+}  // namespace
+
+void interp_library(Step& step) {
+  const Externals* externals = step.machine.options.externals;
+  step.need(externals != nullptr && externals->library, "wants a library");
+  const bool catches = step.attribute(1) != 0;
+  std::vector<Value> results;
+  Raised raised{base::ExceptionKind::Exception, "", step.function[step.node].span};
+  const std::string& routine = step.function.module().text(TextId(static_cast<uint32_t>(step.attribute(0))));
+  if (externals->library(routine, step.values(), results, raised)) {
+    check_results(step, catches ? 1 : 0, results);
+    if (catches) results.insert(results.begin(), Scalar::of(int32_t{0}));
+    return give_results(step.activation, step.node, results);
+  }
+  if (catches)
+    return give_results(step.activation, step.node, failed_results(step.function, step.node, raised.kind));
+  step.strand.raised = std::move(raised);
+}
+
+void interp_host(Step& step) {
+  const Externals* externals = step.machine.options.externals;
+  step.need(externals != nullptr && externals->host, "wants a host");
+  std::vector<Value> results;
+  Raised raised{base::ExceptionKind::Exception, "", step.function[step.node].span};
+  if (!externals->host(step.attribute(0), step.values(), results, raised)) {
+    step.strand.raised = std::move(raised);
+    return;
+  }
+  check_results(step, 0, results);
+  give_results(step.activation, step.node, results);
+}
+
+}  // namespace ingot::ir
