@@ -12,6 +12,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "" FORCE)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
@@ -44,6 +45,10 @@ target_include_directories(ingot_options INTERFACE
   ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 if(INGOT_CHECKED)
   target_compile_definitions(ingot_options INTERFACE INGOT_CHECKED=1)
+endif()
+if(INGOT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # The instrumentation hides from it that a variant's members are set.
+  target_compile_options(ingot_options INTERFACE -Wno-maybe-uninitialized)
 endif()
 foreach(sanitizer IN LISTS INGOT_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+
+#include "base/dtype.h"
 
 namespace ingot::base {
 
@@ -20,6 +23,8 @@ namespace ingot::base {
 ///  - Blocks first ... first + count - 1 have the value of the one block, or with m the largest power of two
 ///    below count, combine(value of the first m, value of the rest).
 ///  - An empty range has the start as its value.
+///  - Half elements are converted to float, combined as float, and the value is rounded once, at the end (as
+///    NumPy's sums and products of them); all other dtypes are combined as they are.
 ///
 /// The start is the combiner's identity: +0 (both components) for add, 1 for multiply, and so on. The
 /// combiners without one (minimum, maximum, fmin, fmax) start from x[0], in every lane of every block; their
@@ -29,6 +34,11 @@ namespace ingot::base {
 /// when there are no turns.
 inline constexpr int64_t kReductionBlock = 1024;
 inline constexpr int64_t kReductionLanes = 32;
+
+/// The dtype that lanes have for elements of dtype `t`.
+constexpr DType lane_dtype(DType t) {
+  return t == DType::Float16 ? DType::Float32 : t;
+}
 
 /// The value of block `b` of a range of n. `accumulate(lane, i)` combines element i into the lane, or leaves
 /// it (masked out); `combine(a, b)` combines two lanes.

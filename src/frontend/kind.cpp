@@ -5,8 +5,10 @@
 namespace ingot::frontend {
 
 std::string_view Kind::name() const {
-  constexpr std::string_view python[] = {"bool", "int", "float", "complex"};
-  return is_python() ? python[value_ - base::kDTypeCount] : base::info(dtype()).numpy;
+  if (*this == py_bool()) return "bool";
+  if (*this == py_int()) return "int";
+  if (*this == py_float()) return "float";
+  return *this == py_complex() ? "complex" : base::info(dtype()).numpy;
 }
 
 namespace {

@@ -26,8 +26,10 @@ class Kind {
   constexpr bool is_weak() const { return value_ > base::kDTypeCount; }
   /// How a value of this kind is held.
   constexpr DType dtype() const {
-    constexpr DType held[] = {DType::Bool, DType::Int64, DType::Float64, DType::Complex128};
-    return is_python() ? held[value_ - base::kDTypeCount] : static_cast<DType>(value_);
+    if (*this == py_bool()) return DType::Bool;
+    if (*this == py_int()) return DType::Int64;
+    if (*this == py_float()) return DType::Float64;
+    return *this == py_complex() ? DType::Complex128 : static_cast<DType>(value_);
   }
   /// `int`, `float64`.
   std::string_view name() const;

@@ -2,6 +2,7 @@
 
 #include "base/reduction.h"
 #include "base/text.h"
+#include "ir/builder.h"
 #include "ir/evaluate.h"
 #include "ir/interpreter_machine.h"
 #include "ir/library.h"
@@ -55,6 +56,21 @@ std::vector<Value> with_number(int64_t number, std::span<const Value> values) {
   return all;
 }
 
+/// combine(init, contributions in the order of reductions).
+Scalar combine_contributions(Op op, DType dtype, const Scalar& init, std::span<const Scalar> contributions) {
+  if (contributions.empty()) return init;
+  const DType lane = base::lane_dtype(dtype);
+  const auto widened = [&](const Scalar& x) { return evaluate_cast(dtype, lane, x); };
+  const Combiner combine(op, lane);
+  const auto accumulate = [&](Scalar& sum, int64_t k) {
+    sum = combine(sum, widened(contributions[static_cast<size_t>(k)]));
+  };
+  const Scalar start = combine.start(widened(contributions[0]));
+  const Scalar all =
+      base::reduce_in_order(static_cast<int64_t>(contributions.size()), start, accumulate, combine);
+  return evaluate_cast(lane, dtype, combine(widened(init), all));
+}
+
 void finish_parallel(Machine& machine, Strand& strand) {
   Frame& frame = strand.frames.back();
   const Function& function = *frame.activation->function;
@@ -68,20 +84,10 @@ void finish_parallel(Machine& machine, Strand& strand) {
   std::vector<Value> results;
   const auto combiners = function.ints(frame.owner);
   for (size_t i = 0; i < combiners.size(); ++i) {
-    const std::vector<Scalar>& xs = loop.contributions[i];
-    const NodeId init_node = function.operand(frame.owner, i + 1);
-    const Scalar init = std::get<Scalar>(frame.activation->values[init_node.index]);
-    const Combiner combine(static_cast<Op>(combiners[i]), function.type(init_node).dtype());
-    const auto accumulate = [&](Scalar& lane, int64_t k) {
-      lane = combine(lane, xs[static_cast<size_t>(k)]);
-    };
-    if (xs.empty()) {
-      results.push_back(init);
-      continue;
-    }
-    const Scalar start = combine.start(xs[0]);
-    results.push_back(
-        combine(init, base::reduce_in_order(static_cast<int64_t>(xs.size()), start, accumulate, combine)));
+    const NodeId init = function.operand(frame.owner, i + 1);
+    results.push_back(combine_contributions(static_cast<Op>(combiners[i]), function.type(init).dtype(),
+                                            std::get<Scalar>(frame.activation->values[init.index]),
+                                            loop.contributions[i]));
   }
   leave(strand, results);
 }
@@ -259,6 +265,8 @@ void interp_exit_(Step& step) {
     pop_frame(strand);
   }
 }
+
+void interp_unreachable(Step& step) { step.fail("is reached"); }
 
 void interp_return_(Step& step) {
   Strand& strand = step.strand;

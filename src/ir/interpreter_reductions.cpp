@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "base/reduction.h"
+#include "ir/builder.h"
 #include "ir/interpreter_machine.h"
 
 namespace ingot::ir {
@@ -106,7 +107,8 @@ void interp_reduce(Step& step) {
   const ArrayValue& x = step.array(0);
   const ArrayValue* where = step.count() > 1 ? &step.array(1) : nullptr;
   step.need(where == nullptr || where->lengths == x.lengths, "takes a mask of other lengths");
-  const Combiner combine(step.function.op_attribute(step.node, 0), x.dtype);
+  const DType lane = base::lane_dtype(x.dtype);
+  const Combiner combine(step.function.op_attribute(step.node, 0), lane);
   const Ranges r = ranges(x, step.function.ints(step.node));
   const auto count = static_cast<int64_t>(r.offsets.size());
   ArrayValue result = make_array(x.dtype, r.kept_lengths);
@@ -117,13 +119,15 @@ void interp_reduce(Step& step) {
     const auto place = [&](int64_t k) {
       return static_cast<size_t>(offset + r.offsets[static_cast<size_t>(k)]);
     };
-    const auto load = [&](int64_t k) { return Scalar::load(x.dtype, x.data.data() + place(k)); };
-    const Scalar start = combine.start(count > 0 ? load(0) : Scalar{});
-    const auto accumulate = [&](Scalar& lane, int64_t k) {
-      if (where == nullptr || where->data[place(k) / size] != std::byte{0}) lane = combine(lane, load(k));
+    const auto load = [&](int64_t k) {
+      return evaluate_cast(x.dtype, lane, Scalar::load(x.dtype, x.data.data() + place(k)));
     };
-    base::reduce_in_order(count, start, accumulate, combine)
-        .store(x.dtype, result.data.data() + number * size);
+    const Scalar start = combine.start(count > 0 ? load(0) : Scalar{});
+    const auto accumulate = [&](Scalar& sum, int64_t k) {
+      if (where == nullptr || where->data[place(k) / size] != std::byte{0}) sum = combine(sum, load(k));
+    };
+    const Scalar value = base::reduce_in_order(count, start, accumulate, combine);
+    evaluate_cast(lane, x.dtype, value).store(x.dtype, result.data.data() + number * size);
   });
   give_array_or_scalar(step, std::move(result));
 }

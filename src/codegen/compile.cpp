@@ -1,0 +1,216 @@
+#include "codegen/compile.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/BasicAliasAnalysis.h>
+#include <llvm/Analysis/BlockFrequencyInfo.h>
+#include <llvm/Analysis/BranchProbabilityInfo.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/MemorySSA.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ProfileSummaryInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <ctime>
+#include <memory>
+
+#include "codegen/abi_layout.h"
+#include "codegen/unit.h"
+
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+}
+
+namespace ingot::codegen {
+
+namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+double cpu_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+}
+
+/// Adds the CPU time of its life to a phase.
+class Timer {
+ public:
+  explicit Timer(double& phase) : phase_(phase), start_(cpu_ms()) {}
+  ~Timer() { phase_ += cpu_ms() - start_; }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  double& phase_;
+  double start_;
+};
+
+const llvm::Target& x86() {
+  static const llvm::Target* const found = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    std::string error;
+    return llvm::TargetRegistry::lookupTarget(kTriple, error);
+  }();
+  INGOT_ASSERT(found != nullptr, "codegen: LLVM has no x86-64 target");
+  return *found;
+}
+
+llvm::CodeGenOptLevel level_of(Effort effort) {
+  switch (effort) {
+    case Effort::Quick: return llvm::CodeGenOptLevel::None;
+    case Effort::Normal: return llvm::CodeGenOptLevel::Less;
+    case Effort::Full: return llvm::CodeGenOptLevel::Default;
+  }
+  __builtin_unreachable();
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, Effort effort) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.TrapUnreachable = true;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      x86().createTargetMachine(kTriple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                llvm::CodeModel::Small, level_of(effort), /*JIT=*/false));
+  INGOT_ASSERT(machine != nullptr, "codegen: LLVM knows the CPU " + target.cpu);
+  return machine;
+}
+
+/// What the passes below ask. (PassBuilder would register all that LLVM has, and bring it into the binary.)
+struct Analyses {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::ModuleAnalysisManager modules;
+
+  explicit Analyses(llvm::TargetMachine& machine) {
+    modules.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
+    modules.registerPass([] { return llvm::ProfileSummaryAnalysis(); });
+    modules.registerPass([this] { return llvm::FunctionAnalysisManagerModuleProxy(functions); });
+    functions.registerPass([this] { return llvm::ModuleAnalysisManagerFunctionProxy(modules); });
+    functions.registerPass([this] { return llvm::LoopAnalysisManagerFunctionProxy(loops); });
+    loops.registerPass([this] { return llvm::FunctionAnalysisManagerLoopProxy(functions); });
+    loops.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
+    functions.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
+    functions.registerPass([&machine] { return machine.getTargetIRAnalysis(); });
+    functions.registerPass([] { return llvm::TargetLibraryAnalysis(); });
+    functions.registerPass([] { return llvm::AssumptionAnalysis(); });
+    functions.registerPass([] { return llvm::DominatorTreeAnalysis(); });
+    functions.registerPass([] { return llvm::PostDominatorTreeAnalysis(); });
+    functions.registerPass([] { return llvm::LoopAnalysis(); });
+    functions.registerPass([] { return llvm::ScalarEvolutionAnalysis(); });
+    functions.registerPass([] { return llvm::MemorySSAAnalysis(); });
+    functions.registerPass([] { return llvm::BlockFrequencyAnalysis(); });
+    functions.registerPass([] { return llvm::BranchProbabilityAnalysis(); });
+    functions.registerPass([] { return llvm::OptimizationRemarkEmitterAnalysis(); });
+    functions.registerPass([] { return llvm::BasicAA(); });
+    functions.registerPass([] {
+      llvm::AAManager aliases;
+      aliases.registerFunctionAnalysis<llvm::BasicAA>();
+      return aliases;
+    });
+  }
+};
+
+/// What clean SSA still needs. The order: expand stack slots, find equal values, canonical instructions, then
+/// what the loops do not change goes before them, and blocks are merged.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  Analyses analyses(machine);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(
+      llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration()) passes.run(function, analyses.functions);
+}
+
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return stream.str();
+}
+
+std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  const bool failed = machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true);
+  INGOT_ASSERT(!failed, "codegen: LLVM emits objects");
+  passes.run(module);
+  return {bytes.data(), bytes.size()};
+}
+
+void verify(const llvm::Module& module) {
+  std::string faults;
+  llvm::raw_string_ostream stream(faults);
+  if (llvm::verifyModule(module, &stream))
+    throw base::InternalError("codegen: LLVM's verifier: " + stream.str() + "\n" + text_of(module));
+}
+
+}  // namespace
+
+std::string entry_symbol(std::string_view function) {
+  return std::string(abi::kEntryPrefix) + std::string(function);
+}
+
+Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entries, const Target& target,
+                 const Options& options) {
+  Compiled compiled;
+  llvm::LLVMContext context;
+  context.setDiscardValueNames(!options.want_llvm_ir);
+  llvm::Module module("ingot", context);
+  const std::unique_ptr<llvm::TargetMachine> machine = make_machine(target, options.effort);
+  module.setTargetTriple(kTriple);
+  module.setDataLayout(machine->createDataLayout());
+  module.setPICLevel(llvm::PICLevel::SmallPIC);
+  {
+    const Timer timer(compiled.times.emit);
+    Unit unit(source, target, module);
+    unit.emit(entries);
+    compiled.sites = std::move(unit.sites);
+  }
+  if (options.verify) verify(module);
+  if (options.want_llvm_ir) compiled.llvm_ir = text_of(module);
+  {
+    const Timer timer(compiled.times.passes);
+    optimize(module, *machine);
+  }
+  if (options.want_llvm_ir) compiled.llvm_ir_optimized = text_of(module);
+  if (options.want_assembly) {
+    const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+    compiled.assembly = emit_file(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
+  }
+  const Timer timer(compiled.times.select);
+  compiled.object = emit_file(module, *machine, llvm::CodeGenFileType::ObjectFile);
+  return compiled;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/exception.h"
+#include "codegen/target.h"
+#include "ir/function.h"
+
+/// Loop-stage functions to an ELF x86-64 relocatable object. Values are those of `base::math`, bit for bit:
+/// by the same formulas inline, or by calls of the same functions (rules.cpp says which). The object names
+/// the outside only by the symbols that the runtime lists, and is position-independent.
+
+namespace ingot::codegen {
+
+/// A place that raises, by its number in the error that an entry leaves.
+struct ErrorSite {
+  base::ExceptionKind kind;
+  std::string message;                 ///< with a hole `{}` for each argument
+  std::vector<base::DType> arguments;  ///< none complex
+  base::Place place;
+  std::string function;
+};
+
+/// How hard LLVM works on instructions and registers.
+enum class Effort : uint8_t {
+  Quick,   ///< least time: every value lives in memory between uses
+  Normal,  ///< registers, no costly search
+  Full,
+};
+
+struct Options {
+  Effort effort = Effort::Normal;
+  bool want_llvm_ir = false;  ///< the text before and after LLVM's passes
+  bool want_assembly = false;
+  bool verify = false;  ///< LLVM's own verifier before its passes
+};
+
+/// CPU milliseconds of each phase.
+struct Times {
+  double emit = 0;
+  double passes = 0;
+  double select = 0;  ///< instruction selection to object bytes
+};
+
+struct Compiled {
+  std::string object;   ///< ELF
+  std::string llvm_ir;  ///< on request, as emitted
+  std::string llvm_ir_optimized;
+  std::string assembly;          ///< on request
+  std::vector<ErrorSite> sites;  ///< by `Error::site`
+  Times times;
+};
+
+/// The symbol of an entry: `runtime::Entry`. The prefix keeps functions named as C's apart from C's.
+std::string entry_symbol(std::string_view function);
+
+/// Compiles `entries` and all they call. Parameters and results of entries are scalars, views and buffers.
+/// Throws InternalError for what is not at the loop stage and for ops that are not lowered.
+Compiled compile(const ir::Module& module, std::span<const ir::FunctionId> entries, const Target& target,
+                 const Options& options = {});
+
+}  // namespace ingot::codegen

@@ -1,0 +1,200 @@
+#include <algorithm>
+
+#include "codegen/function.h"
+#include "codegen/loops.h"
+#include "codegen/reduction.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+void FunctionEmitter::emit_poll() {
+  Value* const flag = b_.CreateLoad(b_.getInt32Ty(), interrupt_, /*isVolatile=*/true);
+  leave_if(b_.CreateIsNotNull(flag), leaving_block(base::ExceptionKind::KeyboardInterrupt));
+}
+
+void FunctionEmitter::emit_poll_every(Value* counter, uint64_t mask) {
+  if (mask == 0) return emit_poll();
+  Block* const poll = new_block("poll");
+  Block* const on = new_block("on");
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(counter, mask), b_.getInt64(mask)), poll, on);
+  b_.SetInsertPoint(poll);
+  emit_poll();
+  b_.CreateBr(on);
+  b_.SetInsertPoint(on);
+}
+
+/// How deep loops are nested in a region; a call counts as one.
+int FunctionEmitter::loop_depth(RegionId region) const {
+  int depth = 0;
+  for (NodeId node : source_.region_body(region)) {
+    const ir::Op op = source_.op(node);
+    if (op == ir::Op::call) depth = std::max(depth, 1);
+    const int own = op == ir::Op::for_ || op == ir::Op::while_ || op == ir::Op::parallel_for ? 1 : 0;
+    for (size_t i = 0; i < source_[node].region_count; ++i)
+      depth = std::max(depth, own + loop_depth(source_.region(node, i)));
+  }
+  return depth;
+}
+
+FunctionEmitter::Poll FunctionEmitter::poll_of(std::span<const RegionId> regions) const {
+  int depth = 0;
+  for (RegionId region : regions) depth = std::max(depth, loop_depth(region));
+  return depth == 0 ? Poll::Strip : depth == 1 ? Poll::Sometimes : Poll::Always;
+}
+
+void FunctionEmitter::emit_if_(NodeId id) {
+  Block* const yes = new_block("then");
+  Block* const no = new_block("else");
+  Join join = new_join("end");
+  b_.CreateCondBr(value(source_.operand(id, 0)), yes, no);
+  b_.SetInsertPoint(yes);
+  if (const auto result = emit_region(source_.region(id, 0), {})) arrive(join, *result);
+  b_.SetInsertPoint(no);
+  if (const auto result = emit_region(source_.region(id, 1), {})) arrive(join, *result);
+  set(id, close(join, unit_.types_of(source_.type(id))));
+}
+
+void FunctionEmitter::emit_for_(NodeId id) {
+  const RegionId body = source_.region(id);
+  const Parts inits = gather(source_.operands(id).subspan(1));
+  set(id, emit_counted(value(source_.operand(id, 0)), inits, poll_of({&body, 1}),
+                       [&](Value* k, const Parts& carried) {
+                         Parts arguments{k};
+                         arguments.append(carried);
+                         return emit_region(body, arguments);
+                       }));
+}
+
+void FunctionEmitter::emit_while_(NodeId id) {
+  const RegionId regions[] = {source_.region(id, 0), source_.region(id, 1)};
+  const Poll poll = poll_of(regions);
+  const Parts inits = gather(source_.operands(id));
+  Types types{b_.getInt64Ty()};
+  for (Value* init : inits) types.push_back(init->getType());
+  Parts start{b_.getInt64(0)};
+  start.append(inits);
+
+  Block* const test = new_block("while");
+  Join done = new_join("end");
+  Block* const before = here();
+  b_.CreateBr(test);
+  b_.SetInsertPoint(test);
+  const Parts carried = phis(types, 2);
+  for (size_t i = 0; i < carried.size(); ++i)
+    llvm::cast<llvm::PHINode>(carried[i])->addIncoming(start[i], before);
+  const auto tested = emit_region(regions[0], Parts(carried.begin() + 1, carried.end()));
+  if (tested) {
+    const Parts values(tested->begin() + 1, tested->end());
+    Block* const turn = new_block("turn");
+    done.incoming.emplace_back(here(), values);
+    b_.CreateCondBr((*tested)[0], turn, done.block);
+    b_.SetInsertPoint(turn);
+    if (const auto next = emit_region(regions[1], values)) {
+      emit_poll_every(carried[0], poll == Poll::Strip       ? kStrip - 1
+                                  : poll == Poll::Sometimes ? kSometimes - 1
+                                                            : 0);
+      Parts all{b_.CreateAdd(carried[0], b_.getInt64(1))};
+      all.append(*next);
+      add_incoming(carried, all);
+      b_.CreateBr(test);
+    }
+  }
+  set(id, close(done, unit_.types_of(source_.type(id))));
+}
+
+void FunctionEmitter::emit_block(NodeId id) {
+  const RegionId body = source_.region(id);
+  Join join = new_join("end");
+  labels_.emplace_back(source_.region_parameters(body)[0], &join);
+  if (const auto result = emit_region(body, {})) arrive(join, *result);
+  labels_.pop_back();
+  set(id, close(join, unit_.types_of(source_.type(id))));
+}
+
+void FunctionEmitter::emit_exit_(NodeId id) {
+  const auto operands = source_.operands(id);
+  const auto label = std::ranges::find(labels_, operands[0], &std::pair<NodeId, Join*>::first);
+  INGOT_ASSERT(label != labels_.end(), "codegen: an exit's block encloses it");
+  arrive(*label->second, gather(operands.subspan(1)));
+}
+
+void FunctionEmitter::emit_parallel_for(NodeId id) {
+  const RegionId body = source_.region(id);
+  const auto operands = source_.operands(id);
+  const auto combiners = source_.ints(id);
+  std::vector<Reduction> reductions;
+  for (size_t i = 0; i < combiners.size(); ++i)
+    reductions.emplace_back(unit_, b_, static_cast<ir::Op>(combiners[i]), dtype(operands[i + 1]));
+
+  const auto one_turn = [&](Value* k, const Parts& carried) -> std::optional<Parts> {
+    const auto given = emit_region(body, {k});
+    if (!given) return std::nullopt;
+    Parts next;
+    size_t at = 0;
+    for (Reduction& reduction : reductions) {
+      const size_t count = reduction.part_count();
+      const Parts contribution(given->begin() + at, given->begin() + at + count);
+      const Parts running(carried.begin() + at, carried.begin() + at + count);
+      next.append(reduction.accumulate(k, running, contribution));
+      at += count;
+    }
+    return next;
+  };
+
+  Value* const count = value(operands[0]);
+  const Parts inits = gather(operands.subspan(1));
+  const Poll poll = poll_of({&body, 1});
+  if (std::ranges::none_of(reductions, &Reduction::ordered)) {
+    set(id, emit_counted(count, inits, poll, one_turn));
+    return;
+  }
+  Value* const some = b_.CreateICmpSGT(count, b_.getInt64(0));
+  Value* const turns = b_.CreateSelect(some, count, b_.getInt64(0));
+  Value* const blocks =
+      b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
+  const Parts carried = emit_counted(
+      blocks, inits, poll == Poll::Strip ? Poll::Sometimes : Poll::Always,
+      [&](Value* block, const Parts& running) -> std::optional<Parts> {
+        for (Reduction& reduction : reductions) reduction.begin_block();
+        Value* const first = b_.CreateShl(block, Reduction::kBlockBits);
+        Value* const left = b_.CreateSub(turns, first);
+        Value* const in_block =
+            b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(Reduction::kBlock));
+        const Parts after = emit_counted(
+            in_block, running, poll == Poll::Strip ? Poll::Never : poll,
+            [&](Value* i, const Parts& inner) { return one_turn(b_.CreateAdd(first, i), inner); });
+        for (Reduction& reduction : reductions) reduction.end_block(block);
+        return after;
+      });
+  Parts results;
+  size_t at = 0;
+  for (Reduction& reduction : reductions) {
+    const size_t size = reduction.part_count();
+    const Parts own(carried.begin() + at, carried.begin() + at + size);
+    results.append(reduction.finish(some, blocks, own));
+    at += size;
+  }
+  set(id, std::move(results));
+}
+
+/// Copies one axis and those inside it, element by element in C order.
+void FunctionEmitter::copy_axis(DType dtype, int axis, std::span<Value* const> lengths, const Parts& to,
+                                const Parts& from, Value* to_address, Value* from_address) {
+  const size_t rank = lengths.size();
+  const auto at = static_cast<size_t>(axis);
+  if (at == rank) {
+    store_element(dtype, load_element(dtype, from_address, false), to_address, false);
+    return;
+  }
+  const Poll poll = at + 1 == rank ? Poll::Strip : at + 2 == rank ? Poll::Sometimes : Poll::Always;
+  emit_counted(lengths[at], {}, poll, [&](Value* k, const Parts&) -> std::optional<Parts> {
+    const auto moved = [&](Value* address, const Parts& view) {
+      return b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateMul(k, view[2 + rank + at]));
+    };
+    copy_axis(dtype, axis + 1, lengths, to, from, moved(to_address, to), moved(from_address, from));
+    return Parts{};
+  });
+}
+
+}  // namespace ingot::codegen

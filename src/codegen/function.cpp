@@ -1,0 +1,156 @@
+#include "codegen/function.h"
+
+#include "codegen/abi_layout.h"
+
+namespace ingot::codegen {
+
+void emit_entry(Unit& unit, const ir::Function& source, bool recursive) {
+  llvm::Type* const pointer = llvm::PointerType::getUnqual(unit.context);
+  auto* const type = llvm::FunctionType::get(llvm::Type::getInt32Ty(unit.context), {pointer, pointer}, false);
+  auto* const function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                                entry_symbol(source.name()), unit.module);
+  function->setDoesNotThrow();
+  FunctionEmitter(unit, source, function, FunctionEmitter::Form::Entry, recursive).emit();
+}
+
+void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive) {
+  FunctionEmitter(unit, source, target, FunctionEmitter::Form::Internal, recursive).emit();
+}
+
+FunctionEmitter::FunctionEmitter(Unit& unit, const ir::Function& source, llvm::Function* target, Form form,
+                                 bool recursive)
+    : unit_(unit),
+      source_(source),
+      target_(target),
+      form_(form),
+      recursive_(recursive),
+      b_(llvm::BasicBlock::Create(unit.context, "entry", target)),
+      scalars_(unit, b_),
+      parts_(source.node_count()) {}
+
+void FunctionEmitter::emit() {
+  emit_prologue();
+  const Parts parameters = take_parameters();
+  emit_region(source_.body(), parameters);
+}
+
+void FunctionEmitter::emit_prologue() {
+  context_ = target_->getArg(0);
+  for (unsigned i = 0; i < target_->arg_size(); ++i)
+    if (target_->getArg(i)->getType()->isPointerTy() && (i == 0 || form_ == Form::Entry))
+      target_->addParamAttr(i, llvm::Attribute::NonNull);
+  interrupt_ = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextInterrupt));
+  if (recursive_) check_stack();
+}
+
+Parts FunctionEmitter::take_parameters() {
+  Parts all;
+  const auto nodes = source_.region_parameters(source_.body());
+  if (form_ == Form::Internal) {
+    for (unsigned i = 1; i < target_->arg_size(); ++i) all.push_back(target_->getArg(i));
+    if (!source_.results().empty()) results_ = all.pop_back_val();
+    return all;
+  }
+  results_ = target_->getArg(1);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    llvm::Value* const slot = b_.CreateLoad(b_.getPtrTy(), field(results_, 8 * i));
+    all.append(load_slot(source_.type(nodes[i]), slot));
+  }
+  return all;
+}
+
+std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& arguments) {
+  size_t at = 0;
+  for (NodeId parameter : source_.region_parameters(region)) {
+    const size_t count = unit_.part_count(source_.type(parameter));
+    set(parameter, Parts(arguments.begin() + at, arguments.begin() + at + count));
+    at += count;
+  }
+  for (NodeId node : source_.region_body(region)) emit_node(node);
+  const NodeId last = source_.terminator(region);
+  if (source_.op(last) != ir::Op::yield) return std::nullopt;
+  return gather(source_.operands(last));
+}
+
+#define STRUCT_Both(name) emit_##name(id);
+#define STRUCT_Array(name) fail_not_lowered("the array op " #name);
+#define STRUCT_Loop(name) fail_not_lowered(#name);
+
+// What needs the call's heap, the embedding program or a device, which come later.
+#define emit_library(id) fail_not_lowered("library")
+#define emit_host(id) fail_not_lowered("host")
+#define emit_list_new(id) fail_not_lowered("list_new")
+#define emit_list_length(id) fail_not_lowered("list_length")
+#define emit_list_get(id) fail_not_lowered("list_get")
+#define emit_list_set(id) fail_not_lowered("list_set")
+#define emit_list_insert(id) fail_not_lowered("list_insert")
+#define emit_list_remove(id) fail_not_lowered("list_remove")
+#define emit_dict_new(id) fail_not_lowered("dict_new")
+#define emit_dict_length(id) fail_not_lowered("dict_length")
+#define emit_dict_find(id) fail_not_lowered("dict_find")
+#define emit_dict_key(id) fail_not_lowered("dict_key")
+#define emit_dict_value(id) fail_not_lowered("dict_value")
+#define emit_dict_set(id) fail_not_lowered("dict_set")
+#define emit_dict_remove(id) fail_not_lowered("dict_remove")
+#define emit_record_new(id) fail_not_lowered("record_new")
+#define emit_field_get(id) fail_not_lowered("field_get")
+#define emit_field_set(id) fail_not_lowered("field_set")
+
+void FunctionEmitter::emit_node(NodeId id) {
+  switch (source_.op(id)) {
+#define OP(name, ...) \
+  break;              \
+  case ir::Op::name: emit_elementwise(id);
+#define STRUCT(name, stage, effects) \
+  break;                             \
+  case ir::Op::name: STRUCT_##stage(name)
+#include "ir/ops.def"
+  }
+}
+
+Parts FunctionEmitter::gather(std::span<const NodeId> nodes) const {
+  Parts all;
+  for (NodeId node : nodes) all.append(parts(node));
+  return all;
+}
+
+FunctionEmitter::Block* FunctionEmitter::new_block(const char* name) {
+  return Block::Create(unit_.context, name, target_);
+}
+
+FunctionEmitter::Join FunctionEmitter::new_join(const char* name) {
+  return {new_block(name), {}};
+}
+
+void FunctionEmitter::arrive(Join& join, const Parts& parts) {
+  join.incoming.emplace_back(here(), parts);
+  b_.CreateBr(join.block);
+}
+
+Parts FunctionEmitter::close(Join& join, const Types& types) {
+  b_.SetInsertPoint(join.block);
+  Parts merged;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (join.incoming.empty()) {
+      // Nothing arrives: what follows is dead.
+      merged.push_back(llvm::PoisonValue::get(types[i]));
+      continue;
+    }
+    llvm::PHINode* const phi = b_.CreatePHI(types[i], static_cast<unsigned>(join.incoming.size()));
+    for (const auto& [block, parts] : join.incoming) phi->addIncoming(parts[i], block);
+    merged.push_back(phi);
+  }
+  return merged;
+}
+
+Parts FunctionEmitter::phis(const Types& types, unsigned incoming) {
+  Parts all;
+  for (llvm::Type* type : types) all.push_back(b_.CreatePHI(type, incoming));
+  return all;
+}
+
+void FunctionEmitter::add_incoming(const Parts& phis, const Parts& values) {
+  for (size_t i = 0; i < phis.size(); ++i) llvm::cast<llvm::PHINode>(phis[i])->addIncoming(values[i], here());
+}
+
+}  // namespace ingot::codegen

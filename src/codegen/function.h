@@ -1,0 +1,150 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "codegen/scalars.h"
+#include "codegen/unit.h"
+
+namespace ingot::codegen {
+
+/// Emits the entry of a function, by its entry symbol.
+void emit_entry(Unit& unit, const ir::Function& source, bool recursive);
+/// Emits the body of a function that others call.
+void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive);
+
+/// Emits one function. Nodes become parts in the order in which they stand; regions become basic blocks, and
+/// control that arrives at one place from several becomes a `Join` with a phi for each part.
+class FunctionEmitter {
+ public:
+  enum class Form : uint8_t { Entry, Internal };
+  FunctionEmitter(Unit& unit, const ir::Function& source, llvm::Function* target, Form form, bool recursive);
+  void emit();
+
+ private:
+  using NodeId = ir::NodeId;
+  using RegionId = ir::RegionId;
+  using Block = llvm::BasicBlock;
+
+  /// A place that control reaches from several blocks, each with its own parts.
+  struct Join {
+    Block* block = nullptr;
+    std::vector<std::pair<Block*, Parts>> incoming;
+  };
+  /// How often a loop looks at the interrupt flag: at the end of each strip of 64 k turns, every 64th turn
+  /// (of loops round innermost ones), or every turn.
+  enum class Poll : uint8_t { Strip, Sometimes, Always, Never };
+  /// A loop over 0 ... count - 1 (loops.h). `turn(k, carried)` emits a turn and gives the parts carried to
+  /// the next, none if control never gets there. Gives what is carried at the end.
+  template <class Turn>
+  Parts emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn);
+  /// The same over begin ... end - 1, which is not empty; none if control never gets to the end.
+  template <class Turn>
+  std::optional<Parts> emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits, Poll poll,
+                                    Turn turn);
+
+  // function.cpp
+  void emit_prologue();
+  Parts take_parameters();
+  void emit_node(NodeId id);
+  /// The parts that the region yields; none if control never reaches its end.
+  std::optional<Parts> emit_region(RegionId region, const Parts& arguments);
+  const Parts& parts(NodeId id) const { return parts_[id.index]; }
+  void set(NodeId id, Parts value) { parts_[id.index] = std::move(value); }
+  llvm::Value* value(NodeId id) const { return parts(id)[0]; }
+  Parts gather(std::span<const NodeId> nodes) const;
+  DType dtype(NodeId id) const { return source_.type(id).dtype(); }
+
+  Block* new_block(const char* name);
+  Block* here() const { return b_.GetInsertBlock(); }
+  Join new_join(const char* name);
+  void arrive(Join& join, const Parts& parts);
+  Parts close(Join& join, const Types& types);
+  Parts phis(const Types& types, unsigned incoming);
+  void add_incoming(const Parts& phis, const Parts& values);
+
+  // control.cpp
+  Poll poll_of(std::span<const RegionId> regions) const;
+  int loop_depth(RegionId region) const;
+  void emit_poll();
+  void emit_poll_every(llvm::Value* counter, uint64_t mask);
+  void emit_if_(NodeId id);
+  void emit_for_(NodeId id);
+  void emit_while_(NodeId id);
+  void emit_parallel_for(NodeId id);
+  void emit_block(NodeId id);
+  void emit_exit_(NodeId id);
+
+  // leave.cpp
+  void emit_return_(NodeId id);
+  void emit_raise(NodeId id);
+  void emit_check(NodeId id);
+  void emit_call(NodeId id);
+  void check_stack();
+  void store_error(NodeId id, std::span<const NodeId> shown);
+  llvm::Value* widened(NodeId id);
+  ErrorSite site_of(NodeId id, std::span<const NodeId> shown) const;
+  /// The block that leaves the function with an exception no place of the source raises.
+  Block* leaving_block(base::ExceptionKind kind);
+  void leave_if(llvm::Value* condition, Block* leaving);
+  void return_status(llvm::Value* status);
+
+  // memory.cpp
+  void emit_length(NodeId id);
+  void emit_stride(NodeId id);
+  void emit_alloc(NodeId id);
+  void emit_view(NodeId id);
+  void emit_buffer(NodeId id);
+  void emit_offset(NodeId id);
+  void emit_load(NodeId id);
+  void emit_store(NodeId id);
+  void emit_copy(NodeId id);
+  llvm::Value* field(llvm::Value* base, uint64_t offset);
+  llvm::Value* buffer_data(llvm::Value* buffer);
+  llvm::Value* element_address(NodeId view, std::span<const NodeId> indices);
+  Parts load_element(DType dtype, llvm::Value* address, bool aligned);
+  void store_element(DType dtype, const Parts& value, llvm::Value* address, bool aligned);
+  Parts load_slot(ir::Type type, llvm::Value* slot);
+  void store_slot(ir::Type type, const Parts& value, llvm::Value* slot);
+  llvm::Value* allocate(llvm::Value* bytes);
+  llvm::Value* may_overlap(const Parts& a, const Parts& b);
+  Parts temporary_like(ir::Type type, const Parts& view);
+  void copy_view(ir::Type type, const Parts& to, const Parts& from);
+  void copy_axis(DType dtype, int axis, std::span<llvm::Value* const> lengths, const Parts& to,
+                 const Parts& from, llvm::Value* to_address, llvm::Value* from_address);
+
+  // values.cpp
+  void emit_param(NodeId) {}
+  void emit_yield(NodeId) {}
+  void emit_constant(NodeId id);
+  void emit_result(NodeId id);
+  void emit_cast(NodeId id);
+  void emit_select(NodeId id);
+  void emit_elementwise(NodeId id);
+  void emit_some(NodeId id);
+  void emit_none(NodeId id);
+  void emit_tag(NodeId id);
+  void emit_value(NodeId id);
+  void emit_tuple(NodeId id);
+  void emit_member(NodeId id);
+  void emit_same_object(NodeId id);
+  Parts member_of(NodeId compound, size_t index) const;
+
+  Unit& unit_;
+  const ir::Function& source_;
+  llvm::Function* target_;
+  Form form_;
+  bool recursive_;
+  Builder b_;
+  Scalars scalars_;
+  llvm::Value* context_ = nullptr;
+  llvm::Value* results_ = nullptr;    ///< Entry: the slots; Internal: the result struct
+  llvm::Value* interrupt_ = nullptr;  ///< the address of the flag
+  std::vector<Parts> parts_;
+  std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
+  std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;
+};
+
+}  // namespace ingot::codegen

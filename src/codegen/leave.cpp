@@ -1,0 +1,153 @@
+#include <llvm/IR/MDBuilder.h>
+
+#include "codegen/abi_layout.h"
+#include "codegen/function.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+void FunctionEmitter::return_status(Value* status) {
+  b_.CreateRet(status);
+}
+
+void FunctionEmitter::leave_if(Value* condition, Block* leaving) {
+  Block* const on = new_block("on");
+  b_.CreateCondBr(condition, leaving, on, llvm::MDBuilder(unit_.context).createBranchWeights(1, 1 << 20));
+  b_.SetInsertPoint(on);
+}
+
+FunctionEmitter::Block* FunctionEmitter::leaving_block(base::ExceptionKind kind) {
+  for (const auto& [known, block] : leaving_)
+    if (known == kind) return block;
+  const auto place = b_.saveIP();
+  Block* const block = new_block("leave");
+  b_.SetInsertPoint(block);
+  b_.CreateStore(b_.getInt32(abi::kNoSite), field(context_, abi::kContextError + abi::kErrorSite));
+  return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+  b_.restoreIP(place);
+  leaving_.emplace_back(kind, block);
+  return block;
+}
+
+void FunctionEmitter::emit_return_(NodeId id) {
+  const auto operands = source_.operands(id);
+  if (form_ == Form::Internal) {
+    const Parts all = gather(operands);
+    llvm::StructType* const type = unit_.result_struct(source_.results());
+    for (unsigned i = 0; i < all.size(); ++i) {
+      llvm::Type* const memory = type->getElementType(i);
+      Value* const part = memory == all[i]->getType() ? all[i] : b_.CreateZExt(all[i], memory);
+      b_.CreateStore(part, b_.CreateStructGEP(type, results_, i));
+    }
+  } else {
+    const size_t first = source_.parameters().size();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      Value* const slot = b_.CreateLoad(b_.getPtrTy(), field(results_, 8 * (first + i)));
+      store_slot(source_.type(operands[i]), parts(operands[i]), slot);
+    }
+  }
+  return_status(b_.getInt32(0));
+}
+
+Value* FunctionEmitter::widened(NodeId id) {
+  const DType type = dtype(id);
+  if (base::is_float(type)) {
+    const Parts wide = scalars_.cast(type, DType::Float64, parts(id));
+    return b_.CreateBitCast(wide[0], b_.getInt64Ty());
+  }
+  return scalars_.cast(type, base::is_signed(type) ? DType::Int64 : DType::UInt64, parts(id))[0];
+}
+
+ErrorSite FunctionEmitter::site_of(NodeId id, std::span<const NodeId> shown) const {
+  const ir::Module& module = unit_.source;
+  if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 6 values");
+  ErrorSite site;
+  site.kind = static_cast<base::ExceptionKind>(source_.attribute(id, 0));
+  site.message = module.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1))));
+  for (NodeId value : shown) {
+    if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
+    site.arguments.push_back(dtype(value));
+  }
+  const ir::SpanId span = source_[id].span;
+  site.place = module.place(span);
+  site.function =
+      span && module.span(span).function ? module.text(module.span(span).function) : source_.name();
+  return site;
+}
+
+void FunctionEmitter::store_error(NodeId id, std::span<const NodeId> shown) {
+  Value* const error = field(context_, abi::kContextError);
+  const uint32_t site = unit_.site(site_of(id, shown));
+  b_.CreateStore(b_.getInt32(site), field(error, abi::kErrorSite));
+  for (size_t i = 0; i < shown.size(); ++i)
+    b_.CreateStore(widened(shown[i]), field(error, abi::kErrorArguments + 8 * i));
+  const auto kind = static_cast<base::ExceptionKind>(source_.attribute(id, 0));
+  return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+}
+
+void FunctionEmitter::emit_raise(NodeId id) {
+  store_error(id, source_.operands(id));
+}
+
+void FunctionEmitter::emit_check(NodeId id) {
+  Block* const raising = new_block("raise");
+  leave_if(b_.CreateNot(value(source_.operand(id, 0))), raising);
+  const auto place = b_.saveIP();
+  b_.SetInsertPoint(raising);
+  store_error(id, source_.operands(id).subspan(1));
+  b_.restoreIP(place);
+}
+
+void FunctionEmitter::check_stack() {
+  llvm::AllocaInst* const here_on_stack = b_.CreateAlloca(b_.getInt8Ty());
+  Value* const limit = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextStackLimit));
+  leave_if(b_.CreateICmpULT(here_on_stack, limit), leaving_block(base::ExceptionKind::RecursionError));
+  emit_poll();
+}
+
+void FunctionEmitter::emit_call(NodeId id) {
+  const ir::FunctionId callee_id(static_cast<uint32_t>(source_.attribute(id, 0)));
+  const bool catches = source_.attribute(id, 1) != 0;
+  const ir::Module::Signature& signature = unit_.source.signature(callee_id);
+  llvm::Function* const callee = unit_.internal(callee_id);
+  llvm::StructType* const type = unit_.result_struct(signature.results);
+  Parts arguments{context_};
+  arguments.append(gather(source_.operands(id)));
+  Value* home = nullptr;
+  if (!signature.results.empty()) {
+    Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+    home = at_entry.CreateAlloca(type);
+    arguments.push_back(home);
+    // An exception that is caught leaves the results as they were.
+    if (catches) b_.CreateStore(llvm::Constant::getNullValue(type), home);
+  }
+  llvm::CallInst* const status = b_.CreateCall(callee, arguments);
+  status->setCallingConv(callee->getCallingConv());
+  Value* leaves = b_.CreateIsNotNull(status);
+  if (catches) {
+    const auto is = [&](base::ExceptionKind kind) {
+      return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+    };
+    leaves = b_.CreateOr(is(base::ExceptionKind::MemoryError), is(base::ExceptionKind::KeyboardInterrupt));
+  }
+  Block* const failed = new_block("failed");
+  leave_if(leaves, failed);
+  const auto place = b_.saveIP();
+  b_.SetInsertPoint(failed);
+  return_status(status);
+  b_.restoreIP(place);
+
+  Parts results;
+  if (catches) results.push_back(status);
+  Types types;
+  for (ir::Type result : signature.results) unit_.append_types(result, types);
+  for (unsigned i = 0; i < types.size(); ++i) {
+    Value* part = b_.CreateLoad(type->getElementType(i), b_.CreateStructGEP(type, home, i));
+    if (types[i]->isIntegerTy(1)) part = b_.CreateTrunc(part, types[i]);
+    results.push_back(part);
+  }
+  set(id, std::move(results));
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "codegen/function.h"
+
+/// Counted loops, rotated: the test stands at the end of a turn.
+namespace ingot::codegen {
+
+inline constexpr uint64_t kStrip = 65536;
+inline constexpr uint64_t kSometimes = 64;
+
+template <class Turn>
+std::optional<Parts> FunctionEmitter::emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits,
+                                                   Poll poll, Turn turn) {
+  Types types{b_.getInt64Ty()};
+  for (llvm::Value* init : inits) types.push_back(init->getType());
+  Block* const before = here();
+  Block* const body = new_block("turn");
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  const Parts all = phis(types, 2);
+  const Parts carried(all.begin() + 1, all.end());
+  llvm::cast<llvm::PHINode>(all[0])->addIncoming(begin, before);
+  for (size_t i = 0; i < inits.size(); ++i)
+    llvm::cast<llvm::PHINode>(carried[i])->addIncoming(inits[i], before);
+  const std::optional<Parts> next = turn(all[0], carried);
+  if (!next) return std::nullopt;
+  if (poll == Poll::Always || poll == Poll::Sometimes)
+    emit_poll_every(all[0], poll == Poll::Always ? 0 : kSometimes - 1);
+  llvm::Value* const k = b_.CreateAdd(all[0], b_.getInt64(1), "", true, true);
+  Parts incoming{k};
+  incoming.append(*next);
+  add_incoming(all, incoming);
+  Block* const after = new_block("after");
+  b_.CreateCondBr(b_.CreateICmpSLT(k, end), body, after);
+  b_.SetInsertPoint(after);
+  return next;
+}
+
+template <class Turn>
+Parts FunctionEmitter::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn) {
+  Types types;
+  for (llvm::Value* init : inits) types.push_back(init->getType());
+  const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(count);
+  if (known != nullptr && poll == Poll::Strip && known->getSExtValue() <= static_cast<int64_t>(kStrip))
+    poll = Poll::Never;
+  Join done = new_join("done");
+  Block* const enter = new_block("loop");
+  done.incoming.emplace_back(here(), inits);
+  b_.CreateCondBr(b_.CreateICmpSGT(count, b_.getInt64(0)), enter, done.block);
+  b_.SetInsertPoint(enter);
+  if (poll != Poll::Strip) {
+    if (const auto last = emit_rotated(b_.getInt64(0), count, inits, poll, turn)) arrive(done, *last);
+    return close(done, types);
+  }
+  Types strip_types{b_.getInt64Ty()};
+  strip_types.append(types);
+  Block* const strip = new_block("strip");
+  b_.CreateBr(strip);
+  b_.SetInsertPoint(strip);
+  const Parts all = phis(strip_types, 2);
+  Parts start{b_.getInt64(0)};
+  start.append(inits);
+  for (size_t i = 0; i < all.size(); ++i) llvm::cast<llvm::PHINode>(all[i])->addIncoming(start[i], enter);
+  llvm::Value* const left = b_.CreateSub(count, all[0]);
+  llvm::Value* const turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(kStrip));
+  llvm::Value* const end = b_.CreateAdd(all[0], turns, "", true, true);
+  const auto last = emit_rotated(all[0], end, Parts(all.begin() + 1, all.end()), Poll::Never, turn);
+  if (last) {
+    Block* const more = new_block("more");
+    done.incoming.emplace_back(here(), *last);
+    b_.CreateCondBr(b_.CreateICmpSLT(end, count), more, done.block);
+    b_.SetInsertPoint(more);
+    emit_poll();
+    Parts next{end};
+    next.append(*last);
+    add_incoming(all, next);
+    b_.CreateBr(strip);
+  }
+  return close(done, types);
+}
+
+}  // namespace ingot::codegen

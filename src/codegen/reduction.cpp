@@ -1,0 +1,158 @@
+#include "codegen/reduction.h"
+
+namespace ingot::codegen {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+namespace {
+
+bool is_extreme(ir::Op op) {
+  return op == ir::Op::minimum || op == ir::Op::maximum || op == ir::Op::fmin || op == ir::Op::fmax;
+}
+
+/// Of float and complex combiners: 0 of add, 1 of multiply. Of lcm, 1.
+double identity_of(ir::Op op) {
+  return op == ir::Op::add ? 0 : 1;
+}
+
+}  // namespace
+
+Reduction::Reduction(Unit& unit, Builder& builder, ir::Op combiner, DType dtype)
+    : unit_(unit),
+      b_(builder),
+      scalars_(unit, builder),
+      combiner_(combiner),
+      dtype_(dtype),
+      // Integers: associative as they stand, but for lcm, whose product wraps.
+      ordered_(base::is_float(dtype) || base::is_complex(dtype) || combiner == ir::Op::lcm),
+      has_identity_(!is_extreme(combiner)),
+      types_(unit.types_of(ir::Type::scalar(dtype))) {
+  if (!ordered_) return;
+  BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  Builder at_entry(&entry, entry.begin());
+  const auto array = [&](uint64_t count) {
+    return at_entry.CreateAlloca(types_[0], at_entry.getInt64(count * types_.size()));
+  };
+  start_ = array(1);
+  lanes_ = array(kLanes);
+  levels_ = array(kLevels);
+  Parts identity;
+  const bool is_real = base::is_float(dtype_);
+  const base::Scalar one = base::Scalar::of(identity_of(combiner));
+  identity = scalars_.cast(DType::Float64, dtype, scalars_.constant(DType::Float64, one));
+  INGOT_ASSERT(is_real || !identity.empty(), "codegen: an identity");
+  store(identity, start_, b_.getInt64(0));
+}
+
+Parts Reduction::load(Value* array, Value* index) {
+  Value* const first = b_.CreateMul(index, b_.getInt64(types_.size()));
+  Parts value;
+  for (size_t i = 0; i < types_.size(); ++i)
+    value.push_back(
+        b_.CreateLoad(types_[0], b_.CreateGEP(types_[0], array, b_.CreateAdd(first, b_.getInt64(i)))));
+  return value;
+}
+
+void Reduction::store(const Parts& value, Value* array, Value* index) {
+  Value* const first = b_.CreateMul(index, b_.getInt64(types_.size()));
+  for (size_t i = 0; i < types_.size(); ++i)
+    b_.CreateStore(value[i], b_.CreateGEP(types_[0], array, b_.CreateAdd(first, b_.getInt64(i))));
+}
+
+Parts Reduction::combine(const Parts& a, const Parts& b) {
+  const Parts operands[] = {a, b};
+  return scalars_.elementwise(combiner_, dtype_, operands);
+}
+
+template <class Body>
+void Reduction::repeat(uint64_t count, Body body) {
+  llvm::Function* const function = b_.GetInsertBlock()->getParent();
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const turn = BasicBlock::Create(unit_.context, "each", function);
+  BasicBlock* const after = BasicBlock::Create(unit_.context, "each.end", function);
+  b_.CreateBr(turn);
+  b_.SetInsertPoint(turn);
+  llvm::PHINode* const i = b_.CreatePHI(b_.getInt64Ty(), 2);
+  i->addIncoming(b_.getInt64(0), before);
+  body(i);
+  Value* const next = b_.CreateAdd(i, b_.getInt64(1));
+  i->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(count)), turn, after);
+  b_.SetInsertPoint(after);
+}
+
+void Reduction::fill(const Parts& value) {
+  repeat(kLanes, [&](Value* lane) { store(value, lanes_, lane); });
+}
+
+void Reduction::begin_block() {
+  if (ordered_) fill(load(start_, b_.getInt64(0)));
+}
+
+Parts Reduction::accumulate(Value* k, const Parts& running, const Parts& contribution) {
+  if (!ordered_) return combine(running, contribution);
+  if (!has_identity_) {
+    llvm::Function* const function = b_.GetInsertBlock()->getParent();
+    BasicBlock* const first = BasicBlock::Create(unit_.context, "first", function);
+    BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
+    b_.CreateCondBr(b_.CreateICmpEQ(k, b_.getInt64(0)), first, on);
+    b_.SetInsertPoint(first);
+    store(contribution, start_, b_.getInt64(0));
+    fill(contribution);
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
+  }
+  Value* const lane = b_.CreateAnd(k, b_.getInt64(kLanes - 1));
+  store(combine(load(lanes_, lane), contribution), lanes_, lane);
+  return running;
+}
+
+void Reduction::end_block(Value* block) {
+  if (!ordered_) return;
+  for (uint64_t half = kLanes / 2; half > 0; half /= 2)
+    repeat(half, [&](Value* j) {
+      const Parts other = load(lanes_, b_.CreateAdd(j, b_.getInt64(half)));
+      store(combine(load(lanes_, j), other), lanes_, j);
+    });
+  // Lane 0 takes the levels in, as many as the number of blocks before has trailing ones.
+  Value* const levels = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b_.CreateNot(block), b_.getFalse());
+  llvm::Function* const function = b_.GetInsertBlock()->getParent();
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const test = BasicBlock::Create(unit_.context, "carry", function);
+  BasicBlock* const turn = BasicBlock::Create(unit_.context, "carry.turn", function);
+  BasicBlock* const after = BasicBlock::Create(unit_.context, "carry.end", function);
+  b_.CreateBr(test);
+  b_.SetInsertPoint(test);
+  llvm::PHINode* const level = b_.CreatePHI(b_.getInt64Ty(), 2);
+  level->addIncoming(b_.getInt64(0), before);
+  b_.CreateCondBr(b_.CreateICmpULT(level, levels), turn, after);
+  b_.SetInsertPoint(turn);
+  store(combine(load(levels_, level), load(lanes_, b_.getInt64(0))), lanes_, b_.getInt64(0));
+  level->addIncoming(b_.CreateAdd(level, b_.getInt64(1)), b_.GetInsertBlock());
+  b_.CreateBr(test);
+  b_.SetInsertPoint(after);
+  store(load(lanes_, b_.getInt64(0)), levels_, level);
+}
+
+Parts Reduction::finish(Value* some, Value* blocks, const Parts& running) {
+  if (!ordered_) return running;
+  // From the level of the lowest bit of the number of blocks upwards; with no blocks, all of it is unused.
+  Value* const lowest = b_.CreateAnd(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, blocks, b_.getFalse()),
+                                     b_.getInt64(kLevels - 1));
+  store(load(levels_, lowest), lanes_, b_.getInt64(0));
+  repeat(kLevels, [&](Value* level) {
+    llvm::Function* const function = b_.GetInsertBlock()->getParent();
+    BasicBlock* const take = BasicBlock::Create(unit_.context, "take", function);
+    BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
+    Value* const bit = b_.CreateTrunc(b_.CreateLShr(blocks, level), b_.getInt1Ty());
+    b_.CreateCondBr(b_.CreateAnd(bit, b_.CreateICmpUGT(level, lowest)), take, on);
+    b_.SetInsertPoint(take);
+    store(combine(load(levels_, level), load(lanes_, b_.getInt64(0))), lanes_, b_.getInt64(0));
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
+  });
+  return scalars_.select(some, combine(running, load(lanes_, b_.getInt64(0))), running);
+}
+
+}  // namespace ingot::codegen

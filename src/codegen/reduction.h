@@ -1,0 +1,53 @@
+#pragma once
+
+#include "codegen/scalars.h"
+
+namespace ingot::codegen {
+
+/// One combiner of a parallel loop, in the order of base/reduction.h: contributions go to 32 lanes of a block
+/// of 1 024 turns, lanes are combined pairwise at its end, and blocks as a binary counter carries: the value
+/// of 2**l blocks waits on level l of a stack. Where every order gives the same value (integers), the running
+/// value is carried from turn to turn instead.
+class Reduction {
+ public:
+  static constexpr uint64_t kBlockBits = 10;
+  static constexpr uint64_t kBlock = uint64_t{1} << kBlockBits;
+  static constexpr uint64_t kLanes = 32;
+  static constexpr uint64_t kLevels = 64;
+
+  Reduction(Unit& unit, Builder& builder, ir::Op combiner, DType dtype);
+
+  bool ordered() const { return ordered_; }
+  size_t part_count() const { return types_.size(); }
+
+  void begin_block();
+  /// Takes turn k's contribution; gives the running value, which is `running` itself if this is ordered.
+  Parts accumulate(llvm::Value* k, const Parts& running, const Parts& contribution);
+  void end_block(llvm::Value* block);
+  /// The loop's value: the init if there were no turns (`some` is false). `running` is the running value, or
+  /// the init if this is ordered.
+  Parts finish(llvm::Value* some, llvm::Value* blocks, const Parts& running);
+
+ private:
+  Parts load(llvm::Value* array, llvm::Value* index);
+  void store(const Parts& value, llvm::Value* array, llvm::Value* index);
+  Parts combine(const Parts& a, const Parts& b);
+  void fill(const Parts& value);
+  /// `for (i = 0; i < count; ++i) body(i)`, count constant.
+  template <class Body>
+  void repeat(uint64_t count, Body body);
+
+  Unit& unit_;
+  Builder& b_;
+  Scalars scalars_;
+  ir::Op combiner_;
+  DType dtype_;
+  bool ordered_;
+  bool has_identity_;
+  Types types_;
+  llvm::Value* start_ = nullptr;  ///< of combiners without identity: the first contribution
+  llvm::Value* lanes_ = nullptr;
+  llvm::Value* levels_ = nullptr;
+};
+
+}  // namespace ingot::codegen

@@ -1,0 +1,254 @@
+#include <numbers>
+
+#include "codegen/rules.h"
+
+namespace ingot::codegen {
+
+namespace {
+
+using llvm::Value;
+
+Value* zero(const RuleArguments& a) {
+  return llvm::Constant::getNullValue(a.type());
+}
+Value* integer(const RuleArguments& a, int64_t value) {
+  return llvm::ConstantInt::getSigned(a.type(), value);
+}
+Value* real(const RuleArguments& a, double value) {
+  return llvm::ConstantFP::get(a.type(), value);
+}
+Value* fabs(const RuleArguments& a, Value* v) {
+  return a.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
+}
+
+/// Division of integers that never traps, rounded to zero.
+struct Quotient {
+  Value* divisor;  ///< the real one, or 1 where that is 0 or -1
+  Value* by_zero;
+  Value* by_minus_one;  ///< null of unsigned
+  Value* quotient;
+  Value* rest;
+};
+
+Quotient divide_integers(const RuleArguments& a) {
+  Quotient q{};
+  q.by_zero = a.b.CreateICmpEQ(a.re(1), zero(a));
+  Value* unsafe = q.by_zero;
+  if (a.is_signed_int()) {
+    q.by_minus_one = a.b.CreateICmpEQ(a.re(1), integer(a, -1));
+    unsafe = a.b.CreateOr(unsafe, q.by_minus_one);
+  }
+  q.divisor = a.b.CreateSelect(unsafe, integer(a, 1), a.re(1));
+  q.quotient = a.is_signed_int() ? a.b.CreateSDiv(a.re(0), q.divisor) : a.b.CreateUDiv(a.re(0), q.divisor);
+  q.rest = a.is_signed_int() ? a.b.CreateSRem(a.re(0), q.divisor) : a.b.CreateURem(a.re(0), q.divisor);
+  return q;
+}
+
+/// Whether the quotient rounded to zero is one above the quotient rounded down.
+Value* rounds_up(const RuleArguments& a, const Quotient& q) {
+  Value* const inexact = a.b.CreateICmpNE(q.rest, zero(a));
+  Value* const signs_differ = a.b.CreateICmpSLT(a.b.CreateXor(q.rest, q.divisor), zero(a));
+  return a.b.CreateAnd(inexact, signs_differ);
+}
+
+/// Smith's algorithm, with p the larger component of the divisor and q the smaller: see base/math.
+Parts divide_complex(const RuleArguments& a) {
+  Builder& b = a.b;
+  Value* const size_re = fabs(a, a.re(1));
+  Value* const size_im = fabs(a, a.im(1));
+  Value* const real_larger = b.CreateFCmpOGE(size_re, size_im);
+  Value* const p = b.CreateSelect(real_larger, a.re(1), a.im(1));
+  Value* const q = b.CreateSelect(real_larger, a.im(1), a.re(1));
+  Value* const u = b.CreateSelect(real_larger, a.re(0), a.im(0));
+  Value* const v = b.CreateSelect(real_larger, a.im(0), a.re(0));
+  Value* const ratio = b.CreateFDiv(q, p);
+  Value* const scale = b.CreateFDiv(real(a, 1), b.CreateFAdd(p, b.CreateFMul(q, ratio)));
+  Value* const re = b.CreateFMul(b.CreateFAdd(u, b.CreateFMul(v, ratio)), scale);
+  Value* const product = b.CreateFMul(u, ratio);
+  Value* const difference = b.CreateSelect(real_larger, b.CreateFSub(v, product), b.CreateFSub(product, v));
+  Value* const im = b.CreateFMul(difference, scale);
+  Value* const by_zero = b.CreateAnd(b.CreateFCmpOEQ(size_re, zero(a)), b.CreateFCmpOEQ(size_im, zero(a)));
+  return {b.CreateSelect(by_zero, b.CreateFDiv(a.re(0), size_re), re),
+          b.CreateSelect(by_zero, b.CreateFDiv(a.im(0), size_re), im)};
+}
+
+Parts reciprocal_complex(const RuleArguments& a) {
+  Builder& b = a.b;
+  Value* const real_larger = b.CreateFCmpOLE(fabs(a, a.im(0)), fabs(a, a.re(0)));
+  Value* const p = b.CreateSelect(real_larger, a.re(0), a.im(0));
+  Value* const q = b.CreateSelect(real_larger, a.im(0), a.re(0));
+  Value* const ratio = b.CreateFDiv(q, p);
+  Value* const size = b.CreateFAdd(p, b.CreateFMul(q, ratio));
+  Value* const one = real(a, 1);
+  Value* const re = b.CreateSelect(real_larger, one, ratio);
+  Value* const im = b.CreateSelect(real_larger, b.CreateFNeg(ratio), real(a, -1));
+  return {b.CreateFDiv(re, size), b.CreateFDiv(im, size)};
+}
+
+}  // namespace
+
+Parts emit_add(const RuleArguments& a) {
+  if (base::is_bool(a.dtype)) return {a.b.CreateOr(a.re(0), a.re(1))};
+  if (a.is_int()) return {a.b.CreateAdd(a.re(0), a.re(1))};
+  if (a.is_float()) return {a.b.CreateFAdd(a.re(0), a.re(1))};
+  return {a.b.CreateFAdd(a.re(0), a.re(1)), a.b.CreateFAdd(a.im(0), a.im(1))};
+}
+
+Parts emit_subtract(const RuleArguments& a) {
+  if (a.is_int()) return {a.b.CreateSub(a.re(0), a.re(1))};
+  if (a.is_float()) return {a.b.CreateFSub(a.re(0), a.re(1))};
+  return {a.b.CreateFSub(a.re(0), a.re(1)), a.b.CreateFSub(a.im(0), a.im(1))};
+}
+
+Parts emit_multiply(const RuleArguments& a) {
+  Builder& b = a.b;
+  if (base::is_bool(a.dtype)) return {b.CreateAnd(a.re(0), a.re(1))};
+  if (a.is_int()) return {b.CreateMul(a.re(0), a.re(1))};
+  if (a.is_float()) return {b.CreateFMul(a.re(0), a.re(1))};
+  return {b.CreateFSub(b.CreateFMul(a.re(0), a.re(1)), b.CreateFMul(a.im(0), a.im(1))),
+          b.CreateFAdd(b.CreateFMul(a.re(0), a.im(1)), b.CreateFMul(a.im(0), a.re(1)))};
+}
+
+Parts emit_divide(const RuleArguments& a) {
+  if (a.is_float()) return {a.b.CreateFDiv(a.re(0), a.re(1))};
+  return divide_complex(a);
+}
+
+Parts emit_floor_divide(const RuleArguments& a) {
+  const Quotient q = divide_integers(a);
+  Value* result = q.quotient;
+  if (a.is_signed_int()) {
+    result = a.b.CreateSelect(rounds_up(a, q), a.b.CreateSub(result, integer(a, 1)), result);
+    result = a.b.CreateSelect(q.by_minus_one, a.b.CreateNeg(a.re(0)), result);
+  }
+  return {a.b.CreateSelect(q.by_zero, zero(a), result)};
+}
+
+Parts emit_remainder(const RuleArguments& a) {
+  // By 0 and by -1 the division was by 1, which leaves 0.
+  const Quotient q = divide_integers(a);
+  if (!a.is_signed_int()) return {q.rest};
+  return {a.b.CreateSelect(rounds_up(a, q), a.b.CreateAdd(q.rest, q.divisor), q.rest)};
+}
+
+Parts emit_fmod(const RuleArguments& a) {
+  return {divide_integers(a).rest};
+}
+
+Parts emit_negative(const RuleArguments& a) {
+  if (a.is_int()) return {a.b.CreateNeg(a.re(0))};
+  if (a.is_float()) return {a.b.CreateFNeg(a.re(0))};
+  return {a.b.CreateFNeg(a.re(0)), a.b.CreateFNeg(a.im(0))};
+}
+
+Parts emit_absolute(const RuleArguments& a) {
+  if (a.is_float()) return {fabs(a, a.re(0))};
+  if (!a.is_signed_int()) return {a.re(0)};
+  return {a.b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a.re(0), a.b.getFalse())};
+}
+
+Parts emit_sign(const RuleArguments& a) {
+  Builder& b = a.b;
+  if (a.is_int()) {
+    Value* const positive =
+        a.is_signed_int() ? b.CreateICmpSGT(a.re(0), zero(a)) : b.CreateICmpNE(a.re(0), zero(a));
+    Value* const up = b.CreateZExt(positive, a.type());
+    if (!a.is_signed_int()) return {up};
+    return {b.CreateOr(up, b.CreateSExt(b.CreateICmpSLT(a.re(0), zero(a)), a.type()))};
+  }
+  Value* const rest = b.CreateSelect(b.CreateFCmpOEQ(a.re(0), zero(a)), zero(a), a.re(0));
+  Value* const below = b.CreateSelect(b.CreateFCmpOLT(a.re(0), zero(a)), real(a, -1), rest);
+  return {b.CreateSelect(b.CreateFCmpOGT(a.re(0), zero(a)), real(a, 1), below)};
+}
+
+Parts emit_reciprocal(const RuleArguments& a) {
+  if (a.is_complex()) return reciprocal_complex(a);
+  if (a.is_float()) return {a.b.CreateFDiv(real(a, 1), a.re(0))};
+  const Parts wide = a.scalars.cast(a.dtype, DType::Float64, a.operands[0]);
+  Value* const one = llvm::ConstantFP::get(a.b.getDoubleTy(), 1);
+  return a.scalars.cast(DType::Float64, a.dtype, {a.b.CreateFDiv(one, wide[0])});
+}
+
+Parts emit_square(const RuleArguments& a) {
+  const Parts twice[] = {a.operands[0], a.operands[0]};
+  return emit_multiply({a.scalars, a.b, a.dtype, twice});
+}
+
+Parts emit_conjugate(const RuleArguments& a) {
+  if (!a.is_complex()) return a.operands[0];
+  return {a.re(0), a.b.CreateFNeg(a.im(0))};
+}
+
+Parts emit_degrees(const RuleArguments& a) {
+  const double factor = a.dtype == DType::Float32 ? static_cast<double>(180.0f / std::numbers::pi_v<float>)
+                                                  : 180.0 / std::numbers::pi;
+  return {a.b.CreateFMul(a.re(0), real(a, factor))};
+}
+
+Parts emit_radians(const RuleArguments& a) {
+  const double factor = a.dtype == DType::Float32 ? static_cast<double>(std::numbers::pi_v<float> / 180.0f)
+                                                  : std::numbers::pi / 180.0;
+  return {a.b.CreateFMul(a.re(0), real(a, factor))};
+}
+
+namespace {
+
+Parts emit_overflow(const RuleArguments& a, llvm::Intrinsic::ID of_signed, llvm::Intrinsic::ID of_unsigned) {
+  Value* const pair =
+      a.b.CreateBinaryIntrinsic(a.is_signed_int() ? of_signed : of_unsigned, a.re(0), a.re(1));
+  return {a.b.CreateExtractValue(pair, 1)};
+}
+
+}  // namespace
+
+Parts emit_add_overflows(const RuleArguments& a) {
+  return emit_overflow(a, llvm::Intrinsic::sadd_with_overflow, llvm::Intrinsic::uadd_with_overflow);
+}
+Parts emit_subtract_overflows(const RuleArguments& a) {
+  return emit_overflow(a, llvm::Intrinsic::ssub_with_overflow, llvm::Intrinsic::usub_with_overflow);
+}
+Parts emit_multiply_overflows(const RuleArguments& a) {
+  return emit_overflow(a, llvm::Intrinsic::smul_with_overflow, llvm::Intrinsic::umul_with_overflow);
+}
+
+Parts emit_bitwise_and(const RuleArguments& a) {
+  return {a.b.CreateAnd(a.re(0), a.re(1))};
+}
+Parts emit_bitwise_or(const RuleArguments& a) {
+  return {a.b.CreateOr(a.re(0), a.re(1))};
+}
+Parts emit_bitwise_xor(const RuleArguments& a) {
+  return {a.b.CreateXor(a.re(0), a.re(1))};
+}
+Parts emit_invert(const RuleArguments& a) {
+  return {a.b.CreateNot(a.re(0))};
+}
+
+namespace {
+
+/// A count outside the width compares as too large, negative ones too.
+Value* shifts_out(const RuleArguments& a) {
+  return a.b.CreateICmpUGE(a.re(1), integer(a, a.type()->getIntegerBitWidth()));
+}
+
+}  // namespace
+
+Parts emit_left_shift(const RuleArguments& a) {
+  Value* const out = shifts_out(a);
+  Value* const count = a.b.CreateSelect(out, zero(a), a.re(1));
+  return {a.b.CreateSelect(out, zero(a), a.b.CreateShl(a.re(0), count))};
+}
+
+Parts emit_right_shift(const RuleArguments& a) {
+  Value* const out = shifts_out(a);
+  Value* const last = integer(a, static_cast<int64_t>(a.type()->getIntegerBitWidth()) - 1);
+  Value* const count = a.b.CreateSelect(out, last, a.re(1));
+  if (a.is_signed_int()) return {a.b.CreateAShr(a.re(0), count)};
+  return {a.b.CreateSelect(out, zero(a), a.b.CreateLShr(a.re(0), count))};
+}
+
+Parts emit_bitwise_count(const RuleArguments& a) {
+  return {a.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, emit_absolute(a)[0])};
+}
+
+}  // namespace ingot::codegen

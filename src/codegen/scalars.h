@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+
+#include "codegen/unit.h"
+
+namespace ingot::codegen {
+
+using Builder = llvm::IRBuilder<>;
+
+/// Emits scalar operations at a builder's place, each exactly as `base::math` defines it.
+class Scalars {
+ public:
+  Scalars(Unit& unit, Builder& builder) : unit_(unit), b(builder) {}
+
+  Parts constant(DType dtype, const base::Scalar& bits);
+  /// An elementwise op: inline where rules.cpp has a rule for the dtype's class, else a call.
+  Parts elementwise(ir::Op op, DType dtype, std::span<const Parts> operands);
+  Parts cast(DType from, DType to, const Parts& value);
+  Parts select(llvm::Value* condition, const Parts& yes, const Parts& no);
+
+  /// @name binary16, given and taken as bits
+  llvm::Value* widen_half(llvm::Value* bits);       ///< to float, exact
+  llvm::Value* narrow_to_half(llvm::Value* value);  ///< from float or double, rounded once
+
+  /// A call of `ingot_v1_math_<op>_<dtype>`: real numbers by value (f16 as its bits, bool as a byte), complex
+  /// ones, and a complex result behind them, by address.
+  Parts call_math(ir::Op op, DType dtype, std::span<const Parts> operands);
+
+ private:
+  llvm::Value* float_to_int(llvm::Value* value, DType to);
+  llvm::Value* cast_real(DType from, DType to, llvm::Value* value);
+  llvm::Function* half_helper(bool widen, llvm::Type* from);
+  llvm::Value* call_argument(DType dtype, const Parts& value, llvm::AllocaInst*& home);
+
+  Unit& unit_;
+
+ public:
+  Builder& b;
+};
+
+/// Whether the op's value at this dtype is a call of the outside; and the called symbol.
+bool is_called(ir::Op op, DType dtype);
+std::string math_symbol(ir::Op op, DType dtype);
+
+}  // namespace ingot::codegen

@@ -1,0 +1,173 @@
+#include "codegen/unit.h"
+
+#include <llvm/IR/Attributes.h>
+
+#include "codegen/function.h"
+
+namespace ingot::codegen {
+
+void fail_not_lowered(std::string_view what) {
+  throw base::InternalError("codegen: not lowered: " + std::string(what));
+}
+
+Unit::Unit(const ir::Module& ir_module, const Target& cpu, llvm::Module& llvm_module)
+    : source(ir_module),
+      target(cpu),
+      module(llvm_module),
+      context(llvm_module.getContext()),
+      internals_(ir_module.function_count()),
+      recursive_(ir_module.function_count()) {
+  find_recursion();
+}
+
+llvm::Type* Unit::part_type(DType component) const {
+  switch (component) {
+    case DType::Bool: return llvm::Type::getInt1Ty(context);
+    case DType::Int8:
+    case DType::UInt8: return llvm::Type::getInt8Ty(context);
+    case DType::Int16:
+    case DType::UInt16:
+    case DType::Float16: return llvm::Type::getInt16Ty(context);
+    case DType::Int32:
+    case DType::UInt32: return llvm::Type::getInt32Ty(context);
+    case DType::Int64:
+    case DType::UInt64: return llvm::Type::getInt64Ty(context);
+    case DType::Float32: return llvm::Type::getFloatTy(context);
+    case DType::Float64: return llvm::Type::getDoubleTy(context);
+    case DType::Complex64:
+    case DType::Complex128: break;
+  }
+  throw base::InternalError("codegen: a complex number is two parts");
+}
+
+void Unit::append_types(ir::Type type, Types& types) const {
+  using ir::TypeKind;
+  llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
+  switch (type.kind()) {
+    case TypeKind::Void:
+    case TypeKind::Label: return;
+    case TypeKind::Scalar:
+      types.append(base::is_complex(type.dtype()) ? 2 : 1, part_type(base::component_of(type.dtype())));
+      return;
+    case TypeKind::View:
+      types.append(2, pointer);
+      types.append(2 * static_cast<size_t>(type.rank()), llvm::Type::getInt64Ty(context));
+      return;
+    case TypeKind::Buffer:
+    case TypeKind::List:
+    case TypeKind::Dict:
+    case TypeKind::Record: types.push_back(pointer); return;
+    case TypeKind::Optional: types.push_back(llvm::Type::getInt8Ty(context)); [[fallthrough]];
+    case TypeKind::Results:
+    case TypeKind::Tuple:
+      for (ir::Type member : source.types.members(type)) append_types(member, types);
+      return;
+    case TypeKind::Array: break;
+  }
+  throw base::InternalError("codegen: a whole array at the loop stage");
+}
+
+Types Unit::types_of(ir::Type type) const {
+  Types types;
+  append_types(type, types);
+  return types;
+}
+
+size_t Unit::part_count(ir::Type type) const {
+  return types_of(type).size();
+}
+
+llvm::Type* Unit::memory_type(llvm::Type* part) const {
+  return part->isIntegerTy(1) ? llvm::Type::getInt8Ty(context) : part;
+}
+
+llvm::StructType* Unit::result_struct(std::span<const ir::Type> results) const {
+  Types types;
+  for (ir::Type result : results) append_types(result, types);
+  for (llvm::Type*& type : types) type = memory_type(type);
+  return llvm::StructType::get(context, types);
+}
+
+const ir::Function& Unit::body(ir::FunctionId id) const {
+  const ir::Function* function = source.function(id);
+  INGOT_ASSERT(function != nullptr, "codegen: no body of " + source.signature(id).name);
+  return *function;
+}
+
+llvm::Function* Unit::internal(ir::FunctionId id) {
+  if (llvm::Function* known = internals_[id.index]) return known;
+  llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
+  const ir::Module::Signature& signature = source.signature(id);
+  Types parameters{pointer};
+  for (ir::Type type : signature.parameters) append_types(type, parameters);
+  if (!signature.results.empty()) parameters.push_back(pointer);
+  auto* const type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), parameters, false);
+  auto* const function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
+                                                "ingot_function_" + signature.name, module);
+  function->setDoesNotThrow();
+  function->setCallingConv(llvm::CallingConv::Fast);
+  internals_[id.index] = function;
+  wanted_.push_back(id);
+  return function;
+}
+
+void Unit::emit(std::span<const ir::FunctionId> entries) {
+  for (ir::FunctionId id : entries) emit_entry(*this, body(id), recursive(id));
+  while (!wanted_.empty()) {
+    const ir::FunctionId id = wanted_.front();
+    wanted_.pop_front();
+    emit_internal(*this, body(id), internals_[id.index], recursive(id));
+  }
+}
+
+void Unit::find_recursion() {
+  const size_t count = source.function_count();
+  std::vector<std::vector<size_t>> callees(count);
+  for (size_t i = 0; i < count; ++i) {
+    const ir::Function* f = source.function(ir::FunctionId(static_cast<uint32_t>(i)));
+    if (f == nullptr) continue;
+    for (uint32_t n = 0; n < f->node_count(); ++n)
+      if (f->op(ir::NodeId(n)) == ir::Op::call)
+        callees[i].push_back(static_cast<size_t>(f->attribute(ir::NodeId(n), 0)));
+  }
+  for (size_t start = 0; start < count; ++start) {
+    std::vector<bool> seen(count);
+    std::vector<size_t> open = callees[start];
+    while (!open.empty() && !recursive_[start]) {
+      const size_t at = open.back();
+      open.pop_back();
+      if (at == start) recursive_[start] = true;
+      if (seen[at]) continue;
+      seen[at] = true;
+      open.insert(open.end(), callees[at].begin(), callees[at].end());
+    }
+  }
+}
+
+llvm::Function* Unit::find(std::string_view name) const {
+  return module.getFunction(llvm::StringRef(name.data(), name.size()));
+}
+
+llvm::Function* Unit::outside(std::string_view name, llvm::FunctionType* type, bool pure) {
+  if (llvm::Function* known = find(name)) return known;
+  auto* const function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                                llvm::StringRef(name.data(), name.size()), module);
+  function->setDoesNotThrow();
+  if (pure) {
+    function->setWillReturn();
+    function->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
+  }
+  return function;
+}
+
+uint32_t Unit::site(const ErrorSite& site) {
+  std::string key = std::to_string(static_cast<int>(site.kind)) + '\0' + site.message + '\0' +
+                    site.place.file + '\0' + site.function + '\0' + std::to_string(site.place.line) + ':' +
+                    std::to_string(site.place.column) + ':' + std::to_string(site.place.end_column) + '\0';
+  for (DType argument : site.arguments) key += static_cast<char>('a' + static_cast<int>(argument));
+  const auto [it, is_new] = site_numbers_.try_emplace(std::move(key), static_cast<uint32_t>(sites.size()));
+  if (is_new) sites.push_back(site);
+  return it->second;
+}
+
+}  // namespace ingot::codegen

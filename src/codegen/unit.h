@@ -1,0 +1,80 @@
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/compile.h"
+#include "ir/function.h"
+
+/// What is shared by the functions of one LLVM module while it is emitted.
+///
+/// A value of the IR is a sequence of *parts*, LLVM values of the simple types:
+///  - a scalar: one part; bool i1, integers iN, f16 its bits as i16, f32 and f64; a complex number two;
+///  - a view: address of the element 0, buffer, lengths, strides (bytes);
+///  - a buffer, an object: one pointer;
+///  - an optional: its tag (i8), then the value; a tuple: its members one after the other.
+namespace ingot::codegen {
+
+using base::DType;
+using Parts = llvm::SmallVector<llvm::Value*, 2>;
+using Types = llvm::SmallVector<llvm::Type*, 4>;
+
+class Unit {
+ public:
+  Unit(const ir::Module& source, const Target& target, llvm::Module& module);
+
+  const ir::Module& source;
+  const Target& target;
+  llvm::Module& module;
+  llvm::LLVMContext& context;
+  std::vector<ErrorSite> sites;
+
+  /// @name Types
+  llvm::Type* part_type(DType component) const;  ///< of a real dtype, in registers
+  void append_types(ir::Type type, Types& types) const;
+  Types types_of(ir::Type type) const;
+  size_t part_count(ir::Type type) const;
+  /// The type in memory of a part: i1 is i8.
+  llvm::Type* memory_type(llvm::Type* part) const;
+  /// The struct through which an IR function hands out its results.
+  llvm::StructType* result_struct(std::span<const ir::Type> results) const;
+
+  /// @name Functions
+  /// `Status (Context*, parts..., result_struct*)`; asks for its body.
+  llvm::Function* internal(ir::FunctionId id);
+  /// Emits entries and all they reach.
+  void emit(std::span<const ir::FunctionId> entries);
+  /// Whether the function may call itself, perhaps through others.
+  bool recursive(ir::FunctionId id) const { return recursive_[id.index]; }
+
+  /// A declared function of the outside; `pure`: depends on its arguments' values alone.
+  llvm::Function* outside(std::string_view name, llvm::FunctionType* type, bool pure);
+  /// The function of this name in the module, or null.
+  llvm::Function* find(std::string_view name) const;
+
+  /// The number of an error site; equal sites share one.
+  uint32_t site(const ErrorSite& site);
+
+ private:
+  void find_recursion();
+  const ir::Function& body(ir::FunctionId id) const;
+
+  std::vector<llvm::Function*> internals_;
+  std::deque<ir::FunctionId> wanted_;
+  std::vector<bool> recursive_;
+  std::unordered_map<std::string, uint32_t> site_numbers_;
+};
+
+/// Throws InternalError: `what` has no lowering.
+[[noreturn]] void fail_not_lowered(std::string_view what);
+
+}  // namespace ingot::codegen

@@ -1,0 +1,72 @@
+#include "driver/compile.h"
+
+#include "codegen/abi_layout.h"
+
+namespace ingot::driver {
+
+namespace {
+
+namespace abi = codegen::abi;
+static_assert(abi::kEntryPrefix == runtime::kEntryPrefix);
+static_assert(abi::kContextInterrupt == runtime::kContextInterruptOffset);
+static_assert(abi::kContextError == runtime::kContextErrorOffset);
+static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
+static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);
+static_assert(abi::kErrorArguments == runtime::kErrorArgumentsOffset);
+static_assert(abi::kMaxErrorArguments == runtime::Error::kMaxArguments);
+static_assert(abi::kNoSite == runtime::Error::kNoSite);
+static_assert(abi::kBufferData == runtime::kBufferDataOffset);
+static_assert(abi::kBufferSize == runtime::kBufferSizeOffset);
+static_assert(abi::kViewData == runtime::kViewDataOffset);
+static_assert(abi::kViewBuffer == runtime::kViewBufferOffset);
+static_assert(abi::kViewExtent == runtime::kViewExtentOffset);
+static_assert(abi::status_of(base::ExceptionKind::MemoryError) ==
+              runtime::status_of(base::ExceptionKind::MemoryError));
+
+runtime::SlotInfo slot_of(const ir::Module& module, ir::Type type) {
+  using Kind = runtime::SlotInfo::Kind;
+  if (type.is_scalar()) return {Kind::Scalar, type.dtype(), 0};
+  if (type.is_view()) return {Kind::View, type.dtype(), static_cast<uint8_t>(type.rank())};
+  if (type.is_buffer()) return {Kind::Buffer, base::DType::Bool, 0};
+  throw base::InternalError("driver: no slot for the type " + module.types.to_string(type));
+}
+
+runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::FunctionId> entries,
+                             const std::vector<codegen::ErrorSite>& sites) {
+  runtime::ObjectInfo info;
+  for (ir::FunctionId entry : entries) info.entries.push_back(interface_of(module, entry));
+  for (const codegen::ErrorSite& site : sites)
+    info.sites.push_back({site.kind, site.message, site.arguments, site.place, site.function});
+  return info;
+}
+
+}  // namespace
+
+runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId function) {
+  const ir::Module::Signature& signature = module.signature(function);
+  runtime::EntryInfo entry;
+  entry.symbol = codegen::entry_symbol(signature.name);
+  for (ir::Type type : signature.parameters) entry.params.push_back(slot_of(module, type));
+  for (ir::Type type : signature.results) entry.results.push_back(slot_of(module, type));
+  return entry;
+}
+
+CompileResult compile(const ir::Module& module, std::span<const ir::FunctionId> entries,
+                      const CompileOptions& options, Report& report) {
+  CompileResult result;
+  {
+    const PhaseScope scope(report, "loop stage", &module);
+  }
+  {
+    const PhaseScope scope(report, "codegen");
+    result.code = codegen::compile(module, entries, options.target, options.codegen);
+  }
+  {
+    const PhaseScope scope(report, "seal");
+    result.bytes = runtime::seal(std::as_bytes(std::span(result.code.object)),
+                                 describe(module, entries, result.code.sites));
+  }
+  return result;
+}
+
+}  // namespace ingot::driver

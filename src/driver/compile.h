@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "codegen/compile.h"
+#include "driver/phase_scope.h"
+#include "ir/function.h"
+#include "runtime/object.h"
+
+/// The order of things.
+namespace ingot::driver {
+
+struct CompileOptions {
+  codegen::Target target;
+  codegen::Options codegen;
+};
+
+struct CompileResult {
+  std::string bytes;  ///< an object with its metadata, as runtime::Object opens it
+  codegen::Compiled code;
+};
+
+/// From the module's functions at the loop stage to a sealed object whose entries are those of `entries`.
+/// Adds its phases to `report`.
+CompileResult compile(const ir::Module& module, std::span<const ir::FunctionId> entries,
+                      const CompileOptions& options, Report& report);
+
+/// What the object says of an entry.
+runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId function);
+
+}  // namespace ingot::driver

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/dtype.h"
+
+namespace ingot::runtime {
+
+/// The functions of `base::math` that compiled code calls instead of repeating their formulas, so that its
+/// values are the interpreter's bit for bit: `ingot_v1_math_<op>_<dtype>`, the dtype that of the operands.
+///
+/// Real numbers are passed and returned by value, f16 as its bits (`uint16_t`), bool as a byte 0 or 1.
+/// Complex operands are passed by address; a complex result is written to an address passed behind them.
+struct MathFunction {
+  std::string_view op;
+  base::DType dtype;
+  void* address;
+};
+
+/// All of them, the dtypes of one op side by side.
+std::span<const MathFunction> math_functions();
+
+/// The address of the function that a symbol names, null if there is none.
+void* find_math_function(std::string_view symbol);
+
+}  // namespace ingot::runtime
