@@ -83,7 +83,8 @@ TEST(GoldenFiles, EveryElementwiseOp) {
 TEST(RandomFunctions, VerifyAndRoundTrip) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     Module module;
-    const test::RandomOptions options{.nodes = 60, .spans = seed % 2 == 0, .arrays = seed % 3 != 0};
+    const test::RandomOptions options{
+        .nodes = 60, .spans = seed % 2 == 0, .folding = seed % 5 == 0, .arrays = seed % 3 != 0};
     const FunctionId id = test::RandomFunction(module, seed, options).build();
     for (const Fault& fault : verify(*module.function(id), Stage::Array))
       ADD_FAILURE() << "seed " << seed << ": " << to_string(*module.function(id), fault);
@@ -143,10 +144,8 @@ class Mutator {
     const size_t begin = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at);
     const size_t end = std::min(text.find('\n', at + 1), text.size());
     const std::string line = text.substr(begin, end - begin);
-    if (below(2) == 0)
-      text.erase(begin, end - begin);
-    else
-      text.insert(below(text.size()), line);
+    if (below(2) == 0) text.erase(begin, end - begin);
+    else text.insert(below(text.size()), line);
   }
   std::mt19937_64 random_;
 };
