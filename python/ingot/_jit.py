@@ -138,13 +138,20 @@ class _Boxing:
             owner = self.arguments[key]
             low = sum(min(0, (n - 1) * s) for n, s in zip(owner.shape, owner.strides)) if owner.size else 0
             array = np.lib.stride_tricks.as_strided(_bytes_at(owner, low + offset, dtype), shape, strides)
-            array.flags.writeable = writable
+            if not writable:
+                array.flags.writeable = False
             return array
         array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
         if self.uses[key] == 1 and array.nbytes == memory.nbytes:
             array = array.copy(order="K")
         array.flags.writeable = writable
         return array
+
+
+class _Memory:
+    def __init__(self, interface: dict, owner: np.ndarray) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
 
 
 def _bytes_at(owner: np.ndarray, offset: int, dtype: str) -> np.ndarray:
@@ -154,8 +161,7 @@ def _bytes_at(owner: np.ndarray, offset: int, dtype: str) -> np.ndarray:
         data=(interface["data"][0] + offset, not owner.flags.writeable), shape=(1,), strides=None, typestr=np.dtype(dtype).str
     )
     interface.pop("descr", None)
-    holder = types.SimpleNamespace(__array_interface__=interface, owner=owner)
-    return np.asarray(holder)
+    return np.asarray(_Memory(interface, owner))
 
 
 class Specialisation:

@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "frontend/evaluator.h"
@@ -220,17 +221,16 @@ NB_MODULE(_core, m) {
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);
 
-  static nb::object unsupported = nb::module_::import_("ingot._errors").attr("unsupported");
-  static nb::object demanded = nb::module_::import_("ingot._errors").attr("Demanded");
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    const nb::module_ errors = nb::module_::import_("ingot._errors");
     try {
       std::rethrow_exception(pointer);
     } catch (const base::Unsupported& u) {
-      const nb::object error = unsupported(u.place.file, u.place.line, u.place.column, u.place.end_column,
+      const nb::object error = errors.attr("unsupported")(u.place.file, u.place.line, u.place.column, u.place.end_column,
                                            std::string(u.what()), u.advice);
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Demand& demand) {
-      const nb::object error = demanded(demand.argument);
+      const nb::object error = errors.attr("Demanded")(demand.argument);
       PyErr_SetObject(error.type().ptr(), error.ptr());
     }
   });

@@ -11,7 +11,7 @@ bool is_extreme(ir::Op op) {
   return op == ir::Op::minimum || op == ir::Op::maximum || op == ir::Op::fmin || op == ir::Op::fmax;
 }
 
-/// Of float and complex combiners: 0 of add, 1 of multiply. Of lcm, 1.
+/// Of the combiners that are ordered and have one: add, multiply and lcm.
 double identity_of(ir::Op op) {
   return op == ir::Op::add ? 0 : 1;
 }
@@ -37,11 +37,8 @@ Reduction::Reduction(Unit& unit, Builder& builder, ir::Op combiner, DType dtype)
   start_ = array(1);
   lanes_ = array(kLanes);
   levels_ = array(kLevels);
-  Parts identity;
-  const bool is_real = base::is_float(dtype_);
-  const base::Scalar one = base::Scalar::of(identity_of(combiner));
-  identity = scalars_.cast(DType::Float64, dtype, scalars_.constant(DType::Float64, one));
-  INGOT_ASSERT(is_real || !identity.empty(), "codegen: an identity");
+  const base::Scalar number = base::Scalar::of(identity_of(combiner));
+  const Parts identity = scalars_.cast(DType::Float64, dtype, scalars_.constant(DType::Float64, number));
   store(identity, start_, b_.getInt64(0));
 }
 

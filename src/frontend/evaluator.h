@@ -209,6 +209,7 @@ class Evaluator {
   NodeId stage_index(const Value& value);                ///< an integer (by __index__) as i64
   std::optional<Kind> kind_of(const Value& value) const;  ///< of numbers and arrays
   std::optional<int64_t> static_int(const Value& value) const;
+  void demand(NodeId number, nb::handle node);           ///< asks for what it is made of, where that can be known
   nb::object require_static(const Value& value, const char* what, nb::handle node);
   Value stage_number(const Value& value);                ///< a static number as a constant; others as they are
   Value present(const Value& value, const std::string& name, nb::handle node);  ///< a Maybe, checked

@@ -39,7 +39,11 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
     } catch (const Diverged&) {
     }
   }
-  return close(node, edges);
+  Value value = close(node, edges);
+  if (Conflict* conflict = value.as<Conflict>(); conflict != nullptr && !conflict->condition) conflict->condition = condition;
+  for (auto& [name, local] : state_.locals)
+    if (Conflict* conflict = local.as<Conflict>(); conflict != nullptr && !conflict->condition) conflict->condition = condition;
+  return value;
 }
 
 Value Evaluator::block(const std::function<Value(Target&)>& body) {

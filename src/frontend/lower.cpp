@@ -39,7 +39,7 @@ void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initial
 void Evaluator::raise_host_error(nb::python_error& error) {
   const auto kind = base::exception_from_name(text_of(error.type().attr("__name__")));
   if (!kind) throw error;
-  const std::string message = text_of(nb::str(error.value()));
+  const std::string message = base::escape_message(text_of(nb::str(error.value())));
   error.restore();
   PyErr_Clear();
   raise(*kind, message);
@@ -239,7 +239,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   frame.file = module_.text(text_of(source[1]));
   frame.name = module_.text(text_of(function.attr("__name__")));
   frame.globals = nb::cast<nb::dict>(function.attr("__globals__"));
-  frame.called_at = builder_->span();
+  if (frame_ != nullptr) frame.called_at = builder_->span();
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
   if (frame.depth > 64)
     unsupported(node, "recursion of `" + text_of(function.attr("__name__")) + "`", "write it as a loop");
@@ -289,6 +289,10 @@ Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   const nb::object code = attribute(function, "__code__");
   const nb::tuple names = code.attr("co_varnames");
+  builder_->set_span(module_.span({.file = module_.text(text_of(code.attr("co_filename"))),
+                                   .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
+                                   .function = module_.text(text_of(function.attr("__name__"))),
+                                   .inlined_at = {}}));
   std::vector<ir::Type> results;
   Lowered lowered;
   std::vector<Value> values;

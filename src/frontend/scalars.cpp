@@ -108,6 +108,22 @@ std::optional<int64_t> Evaluator::static_int(const Value& value) const {
   return integer;
 }
 
+void Evaluator::demand(NodeId number, nb::handle node) {
+  // Walk to what the number is made of: loop indices and scalar arguments can be known on demand.
+  std::vector<NodeId> pending{number};
+  while (!pending.empty()) {
+    const NodeId at = pending.back();
+    pending.pop_back();
+    if (const auto loop = loop_indices_.find(at.index); loop != loop_indices_.end())
+      throw Demand{loop->second, -1, place_of(node)};
+    if (const auto given = scalar_arguments_.find(at.index); given != scalar_arguments_.end())
+      throw Demand{{}, given->second, place_of(node)};
+    const ir::Function& f = builder_->function();
+    if (ir::info(f.op(at)).elementwise || f.op(at) == Op::cast || f.op(at) == Op::select)
+      for (NodeId operand : f.operands(at)) pending.push_back(operand);
+  }
+}
+
 nb::object Evaluator::require_static(const Value& value, const char* what, nb::handle node) {
   if (const Static* s = value.as<Static>()) return s->object;
   if (const Tuple* t = value.as<Tuple>()) {
@@ -116,25 +132,14 @@ nb::object Evaluator::require_static(const Value& value, const char* what, nb::h
     return nb::tuple(members);
   }
   if (const auto* s = value.as<Scalar>()) {
-    // Walk to what the number is made of: loop indices and scalar arguments can be known on demand.
-    std::vector<NodeId> pending{s->node};
-    while (!pending.empty()) {
-      const NodeId at = pending.back();
-      pending.pop_back();
-      if (const auto loop = loop_indices_.find(at.index); loop != loop_indices_.end())
-        throw Demand{loop->second, -1, place_of(node)};
-      if (const auto argument = scalar_arguments_.find(at.index); argument != scalar_arguments_.end())
-        throw Demand{{}, argument->second, place_of(node)};
-      const ir::Function& f = builder_->function();
-      if (ir::info(f.op(at)).elementwise || f.op(at) == Op::cast || f.op(at) == Op::select)
-        for (NodeId operand : f.operands(at)) pending.push_back(operand);
-    }
+    demand(s->node, node);
   }
   unsupported(node, std::string(what) + " must be known when compiling",
               "use a constant, an argument, or a loop over a constant range");
 }
 
 Value Evaluator::present(const Value& value, const std::string& name, nb::handle node) {
+  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->condition) demand(c->condition, node);
   if (const Conflict* c = value.as<Conflict>())
     unsupported(node, c->reason, "use another name, or make the paths agree");
   if (value.is<Unbound>())

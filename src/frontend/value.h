@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <array>
 #include <map>
@@ -88,6 +89,7 @@ struct Maybe {
 /// Different things on different paths that nothing can hold both of: harmless until it is used, then refused.
 struct Conflict {
   std::string reason;
+  NodeId condition{};  ///< what chose the path: knowing it when compiling would settle the conflict
 };
 
 struct Value {
