@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -176,6 +177,28 @@ TEST(Context, can_always_be_polled) {
   EXPECT_EQ(*context.interrupt, 1u);
   context.hooks->long_call(&context);
   EXPECT_EQ(user, 5);
+}
+
+Status remember_stack(Context* context, void** slots) {
+  *static_cast<std::byte**>(slots[0]) = static_cast<std::byte*>(__builtin_frame_address(0));
+  *static_cast<std::byte**>(slots[1]) = context->stack_limit;
+  return 0;
+}
+
+TEST(Call, knows_how_deep_its_thread_may_recurse) {
+  std::byte* limits[2] = {};
+  auto check = [](std::byte** limit) {
+    std::byte* here = nullptr;
+    void* slots[] = {static_cast<void*>(&here), static_cast<void*>(limit)};
+    Context context = make_context();
+    Call call(context);
+    call.run(remember_stack, slots);
+    const ptrdiff_t room = here - *limit;
+    EXPECT_GT(room, 64 << 10);
+  };
+  check(&limits[0]);
+  std::thread([&] { check(&limits[1]); }).join();
+  EXPECT_NE(limits[0], limits[1]);
 }
 
 TEST(Abi, is_what_c_code_sees) {
