@@ -12,8 +12,11 @@ namespace ingot::runtime {
 /// symbols carry the version of the ABI in their names; a changed meaning is a new name, and the old one
 /// stays as long as objects that use it may be loaded.
 ///
-/// Besides `ingot_v1_*` these are memcpy, memmove, memset, and the C library's mathematical functions, for
-/// double and float, that the code generator asks for or that LLVM makes of others (`sincos`, `exp10`).
+/// They are `ingot_v1_allocate` and `ingot_v1_release` below, the functions of math_symbols.h, and of the C
+/// library memcpy, memmove, memset and the mathematical functions, for double and float, that the code
+/// generator asks for or that LLVM makes of others (`sincos`, `exp10`).
+
+/// Their names, but for those that math_symbols.h lists.
 std::span<const std::string_view> symbol_names();
 
 /// The address of a symbol of the list, null for every other name.

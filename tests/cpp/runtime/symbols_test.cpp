@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "runtime/math_symbols.h"
+
 namespace ingot::runtime {
 namespace {
 
@@ -72,6 +74,17 @@ TEST(Symbols, with_other_types_are_the_functions_of_their_names) {
   reinterpret_cast<void (*)(double, double*, double*)>(find_symbol("sincos"))(0.5, &sine, &cosine);
   EXPECT_EQ(sine, std::sin(0.5));
   EXPECT_EQ(cosine, std::cos(0.5));
+}
+
+TEST(Symbols, include_the_mathematics_of_every_dtype) {
+  EXPECT_GT(math_functions().size(), 50u);
+  for (const MathFunction& function : math_functions()) {
+    const std::string name =
+        "ingot_v1_math_" + std::string(function.op) + "_" + std::string(base::info(function.dtype).name);
+    EXPECT_EQ(find_symbol(name), function.address) << name;
+  }
+  EXPECT_EQ(find_symbol("ingot_v1_math_sin_"), nullptr);
+  EXPECT_EQ(find_symbol("ingot_v1_math_"), nullptr);
 }
 
 TEST(Symbols, move_memory) {
