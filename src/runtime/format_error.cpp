@@ -3,9 +3,10 @@
 #include <charconv>
 #include <cmath>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "base/error.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "runtime/object_info.h"
 
@@ -61,54 +62,18 @@ std::string format_without_site(const Error& error) {
   return "";
 }
 
-/// Calls `text(character)` and `hole()` for what a message consists of; false if its braces do not pair.
-template <class Text, class Hole>
-bool walk(std::string_view message, Text text, Hole hole) {
-  for (size_t i = 0; i < message.size(); ++i) {
-    const char c = message[i];
-    const char next = i + 1 < message.size() ? message[i + 1] : '\0';
-    if (c != '{' && c != '}') {
-      text(c);
-      continue;
-    }
-    ++i;
-    if (next == c) text(c);
-    else if (c == '{' && next == '}') hole();
-    else return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-int count_holes(std::string_view message) {
-  int holes = 0;
-  return walk(message, [](char) {}, [&] { ++holes; }) ? holes : -1;
-}
-
-std::string escape_message(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    result += c;
-    if (c == '{' || c == '}') result += c;
-  }
-  return result;
-}
 
 std::string format_error(const ObjectInfo& info, const Error& error) {
   if (error.site == Error::kNoSite) return format_without_site(error);
   INGOT_ASSERT(error.site < info.sites.size(), "runtime: an error of an unknown site");
   const ErrorSite& site = info.sites[error.site];
-  std::string result;
-  size_t shown = 0;
-  walk(
-      site.message, [&](char c) { result += c; },
-      [&] {
-        INGOT_ASSERT(shown < site.arguments.size(), "runtime: a message with too many holes");
-        result += show(site.arguments[shown], error.arguments[shown]);
-        ++shown;
-      });
-  return result;
+  INGOT_ASSERT(site.arguments.size() <= Error::kMaxArguments, "runtime: a site with too many arguments");
+  std::vector<std::string> values;
+  values.reserve(site.arguments.size());
+  for (size_t i = 0; i < site.arguments.size(); ++i)
+    values.push_back(show(site.arguments[i], error.arguments[i]));
+  return base::fill_message(site.message, values);
 }
 
 }  // namespace ingot::runtime

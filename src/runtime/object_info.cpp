@@ -6,6 +6,7 @@
 #include <set>
 #include <type_traits>
 
+#include "base/message.h"
 #include "runtime/crc32c.h"
 #include "runtime/load_error.h"
 
@@ -102,7 +103,7 @@ bool is_valid(const ErrorSite& site) {
   if (site.arguments.size() > Error::kMaxArguments) return false;
   for (const base::DType t : site.arguments)
     if (base::is_complex(t)) return false;
-  return count_holes(site.message) == static_cast<int>(site.arguments.size());
+  return base::count_holes(site.message) == static_cast<int>(site.arguments.size());
 }
 
 void write(Writer& out, std::span<const SlotInfo> slots) {

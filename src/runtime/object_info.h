@@ -58,14 +58,8 @@ std::string encode(const ObjectInfo& info);
 /// Throws LoadError unless `bytes` are what `encode` of this version of the format returned.
 ObjectInfo decode(std::span<const std::byte> bytes);
 
-/// `text` as the message of an ErrorSite that shows just that.
-std::string escape_message(std::string_view text);
-
 /// The message of an error, as Python would show it. Throws base::InternalError if the error's site is not
 /// one of `info`'s.
 std::string format_error(const ObjectInfo& info, const Error& error);
-
-/// How many holes a message has; -1 if its braces do not pair.
-int count_holes(std::string_view message);
 
 }  // namespace ingot::runtime

@@ -169,13 +169,6 @@ TEST(ObjectInfo, out_of_range_is_not_written) {
   EXPECT_THROW(encode_site("{x}", {}), base::InternalError);
 }
 
-TEST(Messages, count_their_holes) {
-  EXPECT_EQ(count_holes(""), 0);
-  EXPECT_EQ(count_holes("{}, {}"), 2);
-  EXPECT_EQ(count_holes("{{}} {{{}}}"), 1);
-  for (const char* bad : {"{", "}", "{x}", "a{", "{{}", "}{", "{}}"}) EXPECT_EQ(count_holes(bad), -1) << bad;
-}
-
 std::string format(const std::string& message, std::vector<DType> types, std::vector<uint64_t> values) {
   ObjectInfo info;
   info.sites.resize(2);
@@ -200,8 +193,6 @@ TEST(Messages, show_integers_and_bools) {
 TEST(Messages, keep_other_text) {
   EXPECT_EQ(format("", {}, {}), "");
   EXPECT_EQ(format("{{{}}}", {DType::Int8}, {3}), "{3}");
-  for (const char* text : {"{}", "{", "}}{{", "a {b: {}} c", "\xc3\xa9"})
-    EXPECT_EQ(format(escape_message(text), {}, {}), text);
 }
 
 TEST(Messages, show_doubles_as_python_does) {
