@@ -9,12 +9,14 @@ namespace ingot::base {
 
 /// The exceptions that compiled code raises, by the names Python knows them under. Numbers are part of the
 /// entry ABI: append only.
+// clang-format off
 #define INGOT_EXCEPTIONS(X)                                                                              \
   X(ValueError) X(TypeError) X(IndexError) X(KeyError) X(ZeroDivisionError) X(OverflowError)             \
   X(ArithmeticError) X(FloatingPointError) X(AssertionError) X(AttributeError) X(NameError)              \
   X(UnboundLocalError) X(RuntimeError) X(RecursionError) X(StopIteration) X(LookupError)                 \
   X(NotImplementedError) X(Exception) X(MemoryError) X(KeyboardInterrupt) X(LinAlgError)                 \
   X(TypeChangeError)
+// clang-format on
 
 enum class ExceptionKind : uint8_t {
 #define X(name) name,

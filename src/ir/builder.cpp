@@ -114,6 +114,20 @@ bool Builder::terminated() const {
   return !nodes.empty() && info(function_->op(nodes.back())).terminator;
 }
 
+RegionId Builder::suspend() {
+  INGOT_ASSERT(open_.size() > 1 && !terminated(), "an inner region without terminator is suspended");
+  const RegionId region = current_;
+  open_.pop_back();
+  current_ = open_.back();
+  return region;
+}
+
+void Builder::resume(RegionId region) {
+  current_ = region;
+  open_.push_back(region);
+  INGOT_ASSERT(!terminated(), "a region without terminator is resumed");
+}
+
 void Builder::set_results(NodeId node, std::span<const Type> results) {
   function_->nodes_[node.index].type = module_->types.results(results);
 }
@@ -155,11 +169,11 @@ NodeId Builder::find_equal(Op op, std::span<const NodeId> operands, std::span<co
   const Function& f = *function_;
   const auto [first, last] = known_.equal_range(key(op, operands, attributes, type));
   for (auto it = first; it != last; ++it) {
-    // Entries outlive a roll-back, so each is compared in full; a closed region does not enclose this one.
+    // Entries outlive a roll-back, so each is compared in full.
     const NodeId id = it->second;
     if (id.index < f.node_count() && f.op(id) == op && f.type(id) == type &&
         std::ranges::equal(f.operands(id), operands) && std::ranges::equal(f.attributes(id), attributes) &&
-        f.encloses(f[id].parent, current_)) {
+        f.reaches(id, current_)) {
       return id;
     }
   }

@@ -59,8 +59,15 @@ class Builder {
   void terminate(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes = {});
   void yield(std::span<const NodeId> values) { terminate(Op::yield, values); }
   void yield(std::initializer_list<NodeId> values) { yield(std::span(values.begin(), values.size())); }
+  /// The region that the next node is appended to.
+  RegionId current() const { return current_; }
   /// Whether the current region has its terminator already.
   bool terminated() const;
+  /// Leaves the current region without a terminator, to `resume` it when what it must carry is known: the join
+  /// of two arms, or of all exits to a label. Only the tail - conversions and the terminator - is added then.
+  RegionId suspend();
+  /// Opens a suspended region again, from anywhere; its terminator leads back to where `resume` was called.
+  void resume(RegionId region);
 
   /// @name Shorthands
   NodeId constant(Type type, base::Scalar bits);
@@ -102,7 +109,7 @@ class Builder {
   RegionId current_{0};
   SpanId span_;
   bool folding_ = true;
-  std::vector<RegionId> open_;                        ///< enclosing regions, innermost last
+  std::vector<RegionId> open_;  ///< the way back: each region that was left to enter another, current last
   std::unordered_multimap<size_t, NodeId> known_;     ///< pure nodes by key, for `find_equal`
 };
 

@@ -35,6 +35,18 @@ bool Function::encloses(RegionId outer, RegionId inner) const {
   return inner == outer;
 }
 
+bool Function::reaches(NodeId definition, RegionId region) const {
+  const RegionId home = nodes_[definition.index].parent;
+  NodeId way_in;
+  while (region != home) {
+    if (region.index < home.index) return false;
+    way_in = regions_[region.index].owner;
+    if (!way_in) return false;
+    region = nodes_[way_in.index].parent;
+  }
+  return !way_in || definition < way_in;
+}
+
 TextId Module::text(std::string_view text) {
   const auto [it, is_new] =
       text_ids_.try_emplace(std::string(text), static_cast<uint32_t>(texts_.size()));

@@ -37,8 +37,8 @@ using FunctionId = Id<struct FunctionTag>;
 using TextId = Id<struct TextTag>;
 
 /// A node: an op, what it takes, what it gives. Nodes are born in `Builder::make` and never change; a pass
-/// builds a new function. Ids grow in program order, parameters of a region and its nodes after the node that
-/// owns it.
+/// builds a new function. Ids ascend within a region, and are greater than that of the node that owns it; an
+/// operand is older than its user.
 struct Node {
   Op op;
   uint16_t region_count;
@@ -147,6 +147,10 @@ class Function {
 
   /// Whether region `inner` is `outer` or lies in it.
   bool encloses(RegionId outer, RegionId inner) const;
+  /// Whether a node's value is there for the next node appended to a region: it stands in that region, or in an
+  /// enclosing one before the node through which that region is entered. (Ids alone do not say so: a region may
+  /// be resumed after later nodes of an enclosing one.)
+  bool reaches(NodeId definition, RegionId region) const;
 
  private:
   friend class Builder;

@@ -131,6 +131,10 @@ Type infer_exit_(const Query& q) {
   return {};
 }
 Type infer_return_(const Query&) { return {}; }
+Type infer_unreachable(const Query& q) {
+  q.need_count(0);
+  return {};
+}
 Type infer_raise(const Query& q) {
   for (size_t i = 0; i < q.operands.size(); ++i) q.need(q.type(i).is_scalar(), "shows scalars");
   return {};

@@ -469,7 +469,7 @@ void BodyReader::read_region(NodeId node, size_t index) {
 void BodyReader::read_nodes() {
   while (!at_mark("}"))
     if (!read_node()) return expect_mark("}");
-  fail(lexer_.peek(), "the region does not end in yield, exit, return or raise");
+  fail(lexer_.peek(), "the region does not end in a terminator");
 }
 
 void BodyReader::bind(const Pending& node, NodeId id) {

@@ -11,14 +11,21 @@ namespace {
 class Printer {
  public:
   Printer(const Function& function, PrintOptions options)
-      : function_(function), module_(function.module()), options_(options) {
+      : function_(function),
+        module_(function.module()),
+        options_(options),
+        numbers_(function.node_count(), NodeId::kNone),
+        numbered_(function.region_count()) {
     name_parameters();
+    number_region(function.body());
   }
 
   std::string print_function();
   std::string print_line(NodeId node);
+  uint32_t number(NodeId node) const { return numbers_[node.index]; }
 
  private:
+  void number_region(RegionId id);
   void name_parameters();
   void print_parameter(size_t index);
   void print_region(RegionId id, size_t depth);
@@ -37,6 +44,9 @@ class Printer {
   const Module& module_;
   PrintOptions options_;
   std::vector<std::string> parameter_names_;  ///< empty: a number
+  std::vector<uint32_t> numbers_;             ///< by node, in the order of the text
+  std::vector<bool> numbered_;                ///< by region
+  uint32_t next_number_ = 0;
   std::string out_;
 };
 
@@ -52,11 +62,22 @@ void Printer::name_parameters() {
   }
 }
 
+/// Numbers the nodes of a region and of the regions in it; of a broken function, no region twice.
+void Printer::number_region(RegionId id) {
+  if (id.index >= numbered_.size() || numbered_[id.index]) return;
+  numbered_[id.index] = true;
+  for (const NodeId node : function_[id].nodes) {
+    if (node.index >= numbers_.size()) continue;
+    numbers_[node.index] = next_number_++;
+    for (size_t i = 0; i < function_[node].region_count; ++i) number_region(function_.region(node, i));
+  }
+}
+
 std::string Printer::name(NodeId id) const {
-  if (!id) return "%none";
+  if (id.index >= numbers_.size()) return "%none";
   if (id.index < parameter_names_.size() && !parameter_names_[id.index].empty())
     return "%" + parameter_names_[id.index];
-  return "%" + std::to_string(id.index);
+  return "%" + std::to_string(numbers_[id.index]);
 }
 
 /// The `result` nodes that stand right after a node, as they should: all of them, or none.
@@ -273,5 +294,7 @@ std::string print(const Function& function, PrintOptions options) {
 std::string print_node(const Function& function, NodeId node) {
   return Printer(function, {}).print_line(node);
 }
+
+uint32_t text_number(const Function& function, NodeId node) { return Printer(function, {}).number(node); }
 
 }  // namespace ingot::ir

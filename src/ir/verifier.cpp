@@ -230,10 +230,8 @@ void Verifier::check_operands_dominate() {
         continue;
       }
       need(!function_.type(operand).is_void(), 2, node, "an operand gives no value");
-      need(function_.encloses(function_[operand].parent, function_[node].parent), 2, node,
-           "an operand stands in a region that does not enclose this one");
-      for (NodeId around = owner(function_[node].parent); around; around = owner(function_[around].parent))
-        need(around != operand, 2, node, "an operand is a node around this one");
+      need(function_.reaches(operand, function_[node].parent), 2, node,
+           "an operand stands where it does not reach this node");
     }
   });
 }
@@ -441,14 +439,13 @@ std::vector<Fault> Verifier::run() {
 
 }  // namespace
 
-std::vector<Fault> verify(const Function& function, Stage stage) {
-  return Verifier(function, stage).run();
-}
+std::vector<Fault> verify(const Function& function, Stage stage) { return Verifier(function, stage).run(); }
 
 std::string to_string(const Function& function, const Fault& fault) {
   std::string where = "invariant " + std::to_string(fault.invariant);
   if (fault.node)
-    where += " at node " + std::to_string(fault.node.index) + ", " + print_node(function, fault.node);
+    where += " at node " + std::to_string(text_number(function, fault.node)) + ", " +
+             print_node(function, fault.node);
   return where + ": " + fault.message;
 }
 

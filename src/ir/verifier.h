@@ -11,7 +11,7 @@ namespace ingot::ir {
 /// its text.
 ///
 ///  1. Every region is non-empty and ends with its only terminator; parameters stand first, numbered in order.
-///  2. A node's operands are older, and their regions enclose it (definitions dominate uses).
+///  2. A node's operands are older and reach it (`Function::reaches`): definitions dominate uses.
 ///  3. A node's type is what `infer` says of its operands and attributes.
 ///  4. Attributes follow the card's schema: enumerations in range, axes ascending, texts and functions exist.
 ///  5. `result` nodes follow their node at once, one for each member, and stand nowhere else.

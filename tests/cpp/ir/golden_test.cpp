@@ -6,6 +6,7 @@
 #include <iterator>
 #include <random>
 
+#include "interpreter_helpers.h"
 #include "ir/builder.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
@@ -83,12 +84,40 @@ TEST(GoldenFiles, EveryElementwiseOp) {
 TEST(RandomFunctions, VerifyAndRoundTrip) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     Module module;
-    const test::RandomOptions options{.nodes = 60, .spans = seed % 2 == 0, .arrays = seed % 3 != 0};
+    const test::RandomOptions options{
+        .nodes = 60, .spans = seed % 2 == 0, .folding = seed % 5 == 0, .arrays = seed % 3 != 0};
     const FunctionId id = test::RandomFunction(module, seed, options).build();
     for (const Fault& fault : verify(*module.function(id), Stage::Array))
       ADD_FAILURE() << "seed " << seed << ": " << to_string(*module.function(id), fault);
     expect_round_trip(module, "seed " + std::to_string(seed));
     if (HasFailure()) break;
+  }
+}
+
+/// What a function gives, and what it leaves in its views. NaNs count as one: their signs are unspecified.
+std::vector<uint64_t> run_bits(const Module& module) {
+  std::vector<double> v = {0.5, -1.25, 3.0, 1e10};
+  std::vector<double> w = {2.0};
+  const std::vector<Value> arguments = {number(1.5),  number(-0.25), number<int64_t>(7), number<int64_t>(-3),
+                                        number(true), view_of(v),    view_of(w)};
+  const Outcome outcome = interpret(module, *module.find("f"), arguments, {.step_limit = 1000000});
+  EXPECT_FALSE(outcome.raised) << outcome.exception.message;
+  std::vector<double> floats = {as_number<double>(outcome.results.at(0))};
+  floats.insert(floats.end(), v.begin(), v.end());
+  floats.insert(floats.end(), w.begin(), w.end());
+  std::vector<uint64_t> bits = {base::Scalar::of(as_number<int64_t>(outcome.results.at(1))).bits[0],
+                                base::Scalar::of(as_number<bool>(outcome.results.at(2))).bits[0]};
+  for (const double x : floats) bits.push_back(x != x ? 0x7ff8000000000000 : base::Scalar::of(x).bits[0]);
+  return bits;
+}
+
+/// The same value from the function as built and as read back from its text.
+TEST(RandomFunctions, RunAlike) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Module module;
+    test::RandomFunction(module, seed, {.arrays = seed % 3 != 0}).build();
+    EXPECT_EQ(run_bits(*parse(print(module), "random.ir")), run_bits(module)) << "seed " << seed;
+    if (HasFailure()) FAIL() << print(module);
   }
 }
 
@@ -143,10 +172,8 @@ class Mutator {
     const size_t begin = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at);
     const size_t end = std::min(text.find('\n', at + 1), text.size());
     const std::string line = text.substr(begin, end - begin);
-    if (below(2) == 0)
-      text.erase(begin, end - begin);
-    else
-      text.insert(below(text.size()), line);
+    if (below(2) == 0) text.erase(begin, end - begin);
+    else text.insert(below(text.size()), line);
   }
   std::mt19937_64 random_;
 };

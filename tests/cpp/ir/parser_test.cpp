@@ -110,8 +110,7 @@ TEST(Parser, ErrorsOfAttributes) {
 
 TEST(Parser, ErrorsOfRegions) {
   EXPECT_EQ(body_error("if %c { yield }"), "t.ir:3:3: expected '{', found 'return'");
-  EXPECT_EQ(body_error("if %c { } { yield }"),
-            "t.ir:2:11: the region does not end in yield, exit, return or raise");
+  EXPECT_EQ(body_error("if %c { } { yield }"), "t.ir:2:11: the region does not end in a terminator");
   EXPECT_EQ(body_error("if %c { ^(): yield } { yield }"),
             "t.ir:2:13: expected a parameter like %x, found ')'");
   EXPECT_EQ(body_error("if %c { ^(%x: f64): yield } { yield }"), "t.ir:2:13: %x is defined already");

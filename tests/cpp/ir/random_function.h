@@ -217,12 +217,25 @@ class RandomFunction {
     const NodeId node = builder_.begin(Op::if_, {&condition, 1}, {}, types);
     const SpanId span = builder_.span();
     const size_t visible = pool_.size();
+    // Now and then the arms are left open, to be ended when both are there.
+    const bool suspends = chance(2);
+    std::vector<RegionId> arms;
+    std::vector<std::vector<NodeId>> yields;
     for (size_t i = 0; i < 2; ++i) {
       builder_.enter(node, i, {});
       grow(nodes, depth);
       const NodeId x = pick(kFloat64);
-      builder_.yield({x, pick(kInt64)});
+      yields.push_back({x, pick(kInt64)});
+      if (suspends) {
+        arms.push_back(builder_.suspend());
+      } else {
+        builder_.yield(yields[i]);
+      }
       pool_.resize(visible);
+    }
+    for (size_t i = 0; i < arms.size(); ++i) {
+      builder_.resume(arms[i]);
+      builder_.yield({builder_.make(Op::negative, {yields[i][0]}), yields[i][1]});
     }
     builder_.set_span(span);
     return builder_.end(node);

@@ -104,6 +104,27 @@ TEST(Verifier, OperandsDominate) {
   expect_broken(2, [](Subject& s) { s.corrupt.set_operand(kReturn, 0, kCheck); });
 }
 
+/// A region that was suspended may not use what came in between outside, though it is older.
+TEST(Verifier, ResumedRegionsSeeOnlyWhatStandsBefore) {
+  Module module;
+  Builder builder(module, "f");
+  builder.set_folding(false);
+  const NodeId condition = builder.add_parameter(kBool, {.name = "c"});
+  const NodeId node = builder.begin(Op::if_, {&condition, 1}, {}, std::vector<Type>{kBool});
+  builder.enter(node, 0, {});
+  const RegionId arm = builder.suspend();
+  builder.enter(node, 1, {});
+  builder.yield({condition});
+  builder.end(node);
+  const NodeId late = builder.make(Op::invert, {condition});
+  builder.resume(arm);
+  builder.yield({late});
+  builder.terminate(Op::return_, {});
+  const auto function = builder.finish({});
+  expect_fault(*function, 2);
+  EXPECT_EQ(text_number(*function, late), 4u);
+}
+
 TEST(Verifier, TypesAreInferred) {
   expect_broken(3, [](Subject& s) { s.corrupt.nodes[kSqrt.index].type = kInt64; });
   expect_broken(3, [](Subject& s) { s.corrupt.nodes[kInner.index].op = Op::bitwise_or; });
@@ -265,6 +286,34 @@ TEST(Verifier, VaryingValuesSpread) {
       faulty_barriers("%x = atomic %v, %zero, %n {combiner=add, scope=block, order=relaxed} : i64\n"
                       "for %x {schedule=serial, width=0} { ^(%i: i64): barrier {scope=block} yield }\n"),
       1u);
+}
+
+/// The exit is younger than the barrier, and stands before it all the same.
+TEST(Verifier, ResumedExitsStandWhereTheirRegionStands) {
+  Module module;
+  Builder builder(module, "f");
+  builder.set_folding(false);
+  const NodeId n = builder.add_parameter(kInt64, {.name = "n"});
+  const NodeId launch = builder.begin(Op::launch, std::vector<NodeId>(6, n));
+  const auto indices = builder.enter(launch, 0, std::vector<Type>(6, kInt64));
+  const NodeId condition = builder.make(Op::equal, {indices[3], n});
+  const NodeId block = builder.begin(Op::block, {});
+  const auto label = builder.enter(block, 0, std::vector<Type>{Type::label()});
+  const NodeId choice = builder.begin(Op::if_, {&condition, 1});
+  builder.enter(choice, 0, {});
+  const RegionId arm = builder.suspend();
+  builder.enter(choice, 1, {});
+  builder.yield({});
+  builder.end(choice);
+  builder.make(Op::barrier, {}, {static_cast<int64_t>(Scope::Block)});
+  builder.resume(arm);
+  builder.terminate(Op::exit_, label);
+  builder.yield({});
+  builder.end(block);
+  builder.yield({});
+  builder.end(launch);
+  builder.terminate(Op::return_, {});
+  expect_fault(*builder.finish({}), 10, Stage::Loop);
 }
 
 TEST(Verifier, ThreadsThatLeftMissLaterBarriers) {

@@ -1,0 +1,34 @@
+# The Python package of this build. Its binaries lie in <build>/python/ingot next to links to the sources in
+# python/ingot, so that PYTHONPATH=<build>/python imports this build; the install component `python` is the wheel's.
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
+execute_process(
+  COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_VARIABLE nanobind_DIR OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind CONFIG REQUIRED)
+
+set(INGOT_PYTHON_DIR ${PROJECT_BINARY_DIR}/python)
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python
+  ${PROJECT_SOURCE_DIR}/python/*.py ${PROJECT_SOURCE_DIR}/python/*.pyi ${PROJECT_SOURCE_DIR}/python/py.typed)
+file(GLOB_RECURSE old_links ${INGOT_PYTHON_DIR}/*.py ${INGOT_PYTHON_DIR}/*.pyi)
+foreach(link IN LISTS old_links)
+  if(NOT EXISTS ${link})
+    file(REMOVE ${link})
+  endif()
+endforeach()
+foreach(source IN LISTS sources)
+  cmake_path(GET source PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${INGOT_PYTHON_DIR}/${folder})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/${source} ${INGOT_PYTHON_DIR}/${source} SYMBOLIC)
+endforeach()
+
+# All binaries of the package; what `pip install` builds.
+add_custom_target(ingot_python)
+
+# ingot_python_module(TARGET): makes a module or shared library a binary of the package. Only symbols that
+# TARGET's own sources export are visible: those of the static libraries in it (LLVM's, the rooms') are hidden.
+function(ingot_python_module target)
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${INGOT_PYTHON_DIR}/ingot)
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  add_dependencies(ingot_python ${target})
+  install(TARGETS ${target} LIBRARY DESTINATION ingot COMPONENT python)
+endfunction()

@@ -1,0 +1,42 @@
+"""Ingot compiles numerical Python to native code and changes nothing but the speed."""
+
+from ._errors import TypeChangeError, UnsupportedError
+from ._jit import jit
+from ._signature import Type
+from .library.registry import implements
+
+__version__ = "0.1.0"
+
+bool_ = Type("bool")
+int8, int16, int32, int64 = Type("int8"), Type("int16"), Type("int32"), Type("int64")
+uint8, uint16, uint32, uint64 = Type("uint8"), Type("uint16"), Type("uint32"), Type("uint64")
+float16, float32, float64 = Type("float16"), Type("float32"), Type("float64")
+complex64, complex128 = Type("complex64"), Type("complex128")
+
+
+def prange(*bounds: int) -> range:
+    """`range`, whose turns may run in parallel in compiled code; refused there where they depend on each other."""
+    return range(*bounds)
+
+
+__all__ = [
+    "TypeChangeError",
+    "UnsupportedError",
+    "bool_",
+    "complex64",
+    "complex128",
+    "float16",
+    "float32",
+    "float64",
+    "implements",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "jit",
+    "prange",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]

@@ -1,0 +1,21 @@
+"""`python -m ingot COMMAND`. A command is a module with `add_command(subparsers)`, which sets `run`."""
+
+import argparse
+import sys
+
+from . import _info
+
+COMMANDS = (_info,)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m ingot")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_command(subparsers)
+    options = parser.parse_args(arguments)
+    return options.run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""The errors of Ingot itself."""
+
+import linecache
+
+
+class UnsupportedError(Exception):
+    """Python code that Ingot does not compile. The message shows where it stands and what to write instead."""
+
+
+class TypeChangeError(TypeError):
+    """A value whose Python type hangs on a number: the case that was not compiled has come up."""
+
+
+class Demanded(Exception):
+    """Compiling needs the value of the scalar argument of this number; never leaves the package."""
+
+    def __init__(self, argument: int):
+        super().__init__(argument)
+        self.argument = argument
+
+
+def unsupported(file: str, line: int, column: int, end_column: int, reason: str, advice: str) -> UnsupportedError:
+    source = linecache.getline(file, line).rstrip("\n") if line else ""
+    parts = [f"{reason} is not supported"]
+    if line:
+        parts.append(f"  {file}:{line}")
+    if source:
+        width = max(1, end_column - column) if end_column > column else 1
+        indent = len(source) - len(source.lstrip())
+        parts.append("    " + source.strip())
+        parts.append("    " + " " * max(0, column - indent) + "^" * min(width, max(1, len(source) - column)))
+    parts.append(f"  instead: {advice}")
+    return UnsupportedError("\n".join(parts))

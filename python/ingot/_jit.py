@@ -1,0 +1,368 @@
+"""`@ingot.jit`: signatures, guards and the way from Python values to compiled code and back."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _errors
+from ._errors import Demanded, UnsupportedError
+from ._signature import Signature, parse_signatures
+
+DTYPES = {
+    np.dtype(n)
+    for n in (
+        "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+    )
+}
+MAX_LEAVES = 16
+
+
+def _refuse(what: str, advice: str) -> UnsupportedError:
+    return UnsupportedError(f"{what} is not supported\n  instead: {advice}")
+
+
+class _Arguments:
+    """Describes arguments, and takes them apart into the leaves that compiled code gets."""
+
+    def __init__(self) -> None:
+        self.leaves: list[Any] = []
+        self.arrays: list[tuple[int, np.ndarray]] = []
+        self.containers: dict[int, Any] = {}
+
+    def describe(self, value: Any, name: str) -> tuple:
+        kind = type(value)
+        if kind is np.ndarray:
+            return self._array(value, name)
+        if kind in (bool, int, float, complex):
+            if kind is int and not -(2**63) <= value < 2**63:
+                raise OverflowError(f"the int `{name}` does not fit 64 bits")
+            self.leaves.append(value)
+            return ("scalar", kind.__name__)
+        if isinstance(value, np.generic):
+            if value.dtype not in DTYPES or not value.dtype.isnative:
+                raise _refuse(f"`{name}`, a scalar of dtype {value.dtype},", "convert it to a number")
+            self.leaves.append(value)
+            return ("scalar", f"numpy.{value.dtype.name}")
+        if value is None or kind in (str, bytes, slice, np.dtype) or isinstance(
+            value, (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, Function)
+        ):
+            return ("static", value)
+        if kind is tuple:
+            return ("tuple", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
+        if kind in (list, dict):
+            return self._container(value, name)
+        raise _refuse(
+            f"the argument `{name}` of type {kind.__module__}.{kind.__qualname__}",
+            "pass numbers, NumPy arrays, or tuples, lists and dicts of them",
+        )
+
+    def _container(self, value: Any, name: str) -> tuple:
+        if id(value) in self.containers:
+            raise _refuse(f"the same {type(value).__name__} twice among the arguments (`{name}`)", "pass a copy")
+        self.containers[id(value)] = value
+        if len(value) > MAX_LEAVES:
+            raise _refuse(f"`{name}`, a {type(value).__name__} of {len(value)} elements,", "pass a NumPy array")
+        if type(value) is list:
+            return ("list", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
+        for key in value:
+            if type(key) not in (str, int, bool, bytes, type(None)):
+                raise _refuse(f"a key of type {type(key).__name__} in `{name}`", "use strings or ints as keys")
+        return ("dict", tuple(value), tuple(self.describe(v, f"{name}[{k!r}]") for k, v in value.items()))
+
+    def _array(self, value: np.ndarray, name: str) -> tuple:
+        dtype = value.dtype
+        if dtype not in DTYPES or not dtype.isnative:
+            what = "byte-swapped " if dtype.isnative is False else ""
+            raise _refuse(f"`{name}`, an array of {what}dtype {dtype},", "convert it with astype")
+        if value.ndim > MAX_LEAVES:
+            raise _refuse(f"`{name}`, an array of {value.ndim} axes,", "reshape it to at most 16")
+        self.arrays.append((len(self.leaves), value))
+        self.leaves.append(value)
+        return ("array", dtype.name, value.ndim, bool(value.flags.writeable), self._alias_set(value))
+
+    def _alias_set(self, value: np.ndarray) -> int:
+        """The number of the first array argument that may share memory with this one; its own otherwise."""
+        for number, (_, other) in enumerate(self.arrays[:-1]):
+            if np.may_share_memory(value, other):
+                return number + 1
+        return len(self.arrays)
+
+
+class _Boxing:
+    """Makes Python objects of the values that compiled code gives, as a description says."""
+
+    def __init__(self, values: list, arguments: list[Any]) -> None:
+        self.values = iter(values)
+        self.arguments = arguments
+        self.uses: dict[Any, int] = {}
+        for value in values:
+            if type(value) is tuple:
+                self.uses[value[0]] = self.uses.get(value[0], 0) + 1
+
+    def make(self, description: tuple) -> Any:
+        tag = description[0]
+        if tag == "static":
+            return description[1]
+        if tag == "scalar":
+            return self._scalar(description[1], next(self.values))
+        if tag == "array":
+            return self._array(description)
+        if tag == "maybe":
+            there = next(self.values) == 0
+            inside = self.make(description[1])
+            return inside if there else None
+        if tag == "dict":
+            return dict(zip(description[1], [self.make(d) for d in description[2]]))
+        parts = [self.make(d) for d in description[1]]
+        return tuple(parts) if tag == "tuple" else parts
+
+    @staticmethod
+    def _scalar(kind: str, value: Any) -> Any:
+        return getattr(np, kind[6:])(value) if kind.startswith("numpy.") else value
+
+    def _array(self, description: tuple) -> np.ndarray:
+        _, _, _, writable, argument = description
+        key, memory, offset, shape, strides, dtype = next(self.values)
+        if argument is None:
+            argument = next(self.values)
+        if argument >= 0:
+            return self.arguments[argument]
+        if memory is None:
+            owner = self.arguments[key]
+            low = sum(min(0, (n - 1) * s) for n, s in zip(owner.shape, owner.strides)) if owner.size else 0
+            array = np.lib.stride_tricks.as_strided(_bytes_at(owner, low + offset, dtype), shape, strides)
+            if not writable:
+                array.flags.writeable = False
+            return array
+        array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
+        if self.uses[key] == 1 and array.nbytes == memory.nbytes:
+            array = array.copy(order="K")
+        array.flags.writeable = writable
+        return array
+
+
+class _Memory:
+    def __init__(self, interface: dict, owner: np.ndarray) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def _bytes_at(owner: np.ndarray, offset: int, dtype: str) -> np.ndarray:
+    """One element of `dtype` at `offset` bytes from an array's first element; its base is the array."""
+    interface = dict(owner.__array_interface__)
+    interface.update(
+        data=(interface["data"][0] + offset, not owner.flags.writeable), shape=(1,), strides=None, typestr=np.dtype(dtype).str
+    )
+    interface.pop("descr", None)
+    return np.asarray(_Memory(interface, owner))
+
+
+class Specialisation:
+    """A function compiled for arguments of one description."""
+
+    def __init__(self, program: Any, key: tuple, why: str) -> None:
+        self.program = program
+        self.result = program.result
+        self.guards = program.guards
+        self.hosts = program.hosts
+        self.key = key
+        self.why = why
+
+    def __repr__(self) -> str:
+        return f"<specialisation {self.key}: {self.why}>"
+
+    def holds(self) -> str | None:
+        """None, or what has changed outside since it was compiled."""
+        for owner, name, expected, present in self.guards:
+            if type(owner) is types.CellType:
+                now, there = (owner.cell_contents, True)
+                name = "a captured variable"
+            elif type(owner) is dict:
+                there = name in owner
+                now = owner.get(name)
+            else:
+                now, there = getattr(owner, name, None), True
+            if there != present:
+                return f"`{name}` was {'deleted' if present else 'defined'}"
+            if present and not _same(now, expected):
+                return f"`{name}` has changed"
+        return None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return a == b and math.copysign(1, a) == math.copysign(1, b) or (a != a and b != b)
+    if isinstance(a, (bool, int, complex, str, bytes)):
+        return repr(a) == repr(b)
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    return type(a) is tuple and len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b))
+
+
+@functools.cache
+def _core() -> tuple[Any, Any]:
+    """The core and its table of builtins, loaded at the first compile."""
+    from . import _core as core
+
+    return core, core.Registry()
+
+
+class Function:
+    """A Python function that is compiled when it is called."""
+
+    def __init__(self, function: Callable, signatures: list[Signature] | None = None, mode: str = "compiled") -> None:
+        functools.update_wrapper(self, function)
+        self.__ingot_function__ = function
+        self._parameters = inspect.signature(function)
+        self._kinds = [p.kind for p in self._parameters.parameters.values()]
+        self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in self._kinds)
+        self._names = list(self._parameters.parameters)
+        self._signatures = signatures
+        self._table: dict[tuple, list[Specialisation]] = {}
+        self._static: set[int] = set()
+        self._mode = mode
+
+    @property
+    def specialisations(self) -> list[Specialisation]:
+        """What has been compiled so far, in order, each with the reason why."""
+        return [s for entries in self._table.values() for s in entries]
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self._bind(args, kwargs)
+        if self._signatures is not None:
+            values = self._fit(values)
+        arguments = _Arguments()
+        key = tuple(
+            ("static", v) if i in self._static else arguments.describe(v, n)
+            for i, (n, v) in enumerate(zip(self._names, values))
+        )
+        specialisation, arguments, key = self._specialise(key, arguments, values)
+        return self._run(specialisation, arguments)
+
+    def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
+        if self._simple and not kwargs and len(args) == len(self._names):
+            return list(args)
+        bound = self._parameters.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return [bound.arguments[n] for n in self._names]
+
+    def _fit(self, values: list[Any]) -> list[Any]:
+        for signature in self._signatures or ():
+            converted = signature.match(values)
+            if converted is not None:
+                return converted
+        listed = "\n".join(f"  {s}" for s in self._signatures or ())
+        given = ", ".join(_type_text(v) for v in values)
+        raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
+
+    def _specialise(self, key: tuple, arguments: _Arguments, values: list[Any]):
+        why = "the first call" if not self._table else "arguments of other types"
+        hashable = _hashable(key)
+        for candidate in self._table.get(hashable, ()):
+            changed = candidate.holds()
+            if changed is None:
+                return candidate, arguments, key
+            why = changed
+        while True:
+            core, registry = _core()
+            try:
+                program = core.lower(registry, self.__ingot_function__, key)
+            except Demanded as demand:
+                self._static.add(demand.argument)
+                arguments = _Arguments()
+                key = tuple(
+                    ("static", v) if i in self._static else arguments.describe(v, n)
+                    for i, (n, v) in enumerate(zip(self._names, values))
+                )
+                hashable = _hashable(key)
+                why = "the value of an argument must be known"
+                continue
+            specialisation = Specialisation(program, key, why)
+            self._table.setdefault(hashable, []).insert(0, specialisation)
+            return specialisation, arguments, key
+
+    def _run(self, specialisation: Specialisation, arguments: _Arguments) -> Any:
+        leaves = arguments.leaves
+
+        def host(site: int, values: list) -> None:
+            function, (positional, keywords) = specialisation.hosts[site]
+            boxing = _Boxing(values, leaves)
+            function(*[boxing.make(d) for d in positional], **keywords)
+
+        outcome = specialisation.program.interpret(leaves, host, _library)
+        if type(outcome) is tuple:
+            raise _exception(*outcome)
+        return _Boxing(outcome, leaves).make(specialisation.result)
+
+    def ir(self, *args: Any, **kwargs: Any) -> str:
+        """The array IR of the specialisation that these arguments take, as text."""
+        values = self._bind(args, kwargs)
+        arguments = _Arguments()
+        key = tuple(arguments.describe(v, n) for n, v in zip(self._names, values))
+        specialisation, _, _ = self._specialise(key, arguments, values)
+        return specialisation.program.text()
+
+
+def _hashable(key: tuple) -> tuple:
+    def one(part: Any) -> Any:
+        if type(part) is tuple:
+            return tuple(one(p) for p in part)
+        return (type(part), repr(part)) if isinstance(part, (float, complex)) else (type(part), part)
+
+    return one(key)
+
+
+def _library(routine: str, operands: list) -> Any:
+    if routine == "randn":
+        return np.random.randn(operands[0])
+    return np.linalg.solve(*operands)
+
+
+def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> BaseException:
+    if pending is not None:
+        return pending
+    if kind == "LinAlgError":
+        return np.linalg.LinAlgError(message)
+    if kind == "TypeChangeError":
+        return _errors.TypeChangeError(f"{message} ({file}:{line})")
+    import builtins
+
+    return getattr(builtins, kind)(*([message] if message else []))
+
+
+def _type_text(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}[{', '.join(':' * value.ndim)}]"
+    return type(value).__name__
+
+
+def jit(function: Any = None, /, signatures: Any = None, **options: Any) -> Any:
+    """Compiles a Python function for the arguments it is called with.
+
+    Used bare (`@jit`), with options (`@jit(...)`), or with signatures (`@jit("float64(float64[:])")`, a type,
+    or a list of them), which compile for just those argument types. The function keeps its behaviour: values,
+    dtypes, shapes, writes into arguments and exceptions are those of Python and NumPy. What cannot be compiled
+    raises `ingot.UnsupportedError` when it is called with such arguments.
+    """
+    unknown = set(options) - {"nopython", "parallel", "fastmath", "cache"}
+    if unknown:
+        raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if isinstance(function, types.FunctionType):
+        return Function(function, parse_signatures(signatures) if signatures is not None else None)
+    if function is not None:
+        signatures = function
+    return lambda f: Function(f, parse_signatures(signatures) if signatures is not None else None)

@@ -1,0 +1,157 @@
+"""Eager signatures: `float64(float64[:], int64)` and what they accept."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_ALIASES = {
+    "void": None,
+    "none": None,
+    "boolean": "bool",
+    "b1": "bool",
+    "i1": "int8",
+    "u1": "uint8",
+    "i2": "int16",
+    "u2": "uint16",
+    "i4": "int32",
+    "u4": "uint32",
+    "i8": "int64",
+    "u8": "uint64",
+    "f2": "float16",
+    "f4": "float32",
+    "f8": "float64",
+    "c8": "complex64",
+    "c16": "complex128",
+    "intp": "int64",
+    "uintp": "uint64",
+}
+
+
+@dataclass(frozen=True)
+class Type:
+    """A scalar (`ndim` None) or an array: its dtype, number of axes and layout (`C`, `F`, or `A` for any)."""
+
+    dtype: str
+    ndim: int | None = None
+    layout: str = "A"
+
+    def __getitem__(self, axes: Any) -> Type:
+        parts = axes if isinstance(axes, tuple) else (axes,)
+        layout = "A"
+        if all(isinstance(p, slice) and p.start is None and p.stop is None for p in parts):
+            steps = [p.step for p in parts]
+            if steps[-1] == 1 and not any(steps[:-1]):
+                layout = "C"
+            elif steps[0] == 1 and not any(steps[1:]):
+                layout = "F"
+            elif any(steps):
+                raise TypeError(f"bad layout of {self.dtype}: the step 1 stands at the first or last axis")
+            return Type(self.dtype, len(parts), layout)
+        raise TypeError(f"an array type is written {self.dtype}[:, :]")
+
+    def __call__(self, *parameters: Type) -> Signature:
+        return Signature(self, parameters)
+
+    def __str__(self) -> str:
+        if self.ndim is None:
+            return self.dtype
+        axes = [":"] * self.ndim
+        if self.layout != "A":
+            axes[-1 if self.layout == "C" else 0] = "::1"
+        return f"{self.dtype}[{', '.join(axes)}]"
+
+    def convert(self, value: Any) -> Any:
+        """The value as an argument of this type; NotImplemented where it is none."""
+        if self.ndim is None:
+            return self._convert_scalar(value)
+        if not isinstance(value, np.ndarray) or value.dtype != np.dtype(self.dtype) or value.ndim != self.ndim:
+            return NotImplemented
+        if self.layout == "C" and not value.flags.c_contiguous or self.layout == "F" and not value.flags.f_contiguous:
+            return NotImplemented
+        return value
+
+    def _convert_scalar(self, value: Any) -> Any:
+        target = np.dtype(self.dtype).type
+        if type(value) is target:
+            return value
+        order = {bool: 0, int: 1, float: 2, complex: 3}
+        rank = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[np.dtype(self.dtype).kind]
+        if type(value) not in order or order[type(value)] > rank or (rank == 0) != (type(value) is bool):
+            return NotImplemented
+        return target(value)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Parameter types, and the result type where it was written."""
+
+    result: Type | None
+    parameters: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        result = "" if self.result is None else str(self.result)
+        return f"{result}({', '.join(map(str, self.parameters))})"
+
+    def match(self, values: list[Any]) -> list[Any] | None:
+        if len(values) != len(self.parameters):
+            return None
+        converted = [t.convert(v) for t, v in zip(self.parameters, values)]
+        return None if any(c is NotImplemented for c in converted) else converted
+
+
+def _type_of(node: ast.expr, text: str) -> Type | None:
+    if isinstance(node, ast.Constant) and node.value is None:
+        return None
+    if isinstance(node, ast.Name):
+        name = _ALIASES.get(node.id, node.id)
+        if name is None:
+            return None
+        if name in ("float", "int", "bool", "complex"):
+            name = {"float": "float64", "int": "int64", "bool": "bool", "complex": "complex128"}[name]
+        try:
+            dtype = np.dtype(name)
+        except TypeError:
+            raise TypeError(f"unknown type {node.id!r} in the signature {text!r}") from None
+        return Type(dtype.name)
+    if isinstance(node, ast.Subscript):
+        base = _type_of(node.value, text)
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if base is not None and base.ndim is None and all(isinstance(a, ast.Slice) for a in axes):
+            slices = tuple(slice(None, None, 1 if a.step is not None else None) for a in axes)  # type: ignore[attr-defined]
+            return base[slices]
+    raise TypeError(f"cannot read the signature {text!r}")
+
+
+def parse_signature(text: str) -> Signature:
+    """Reads `result(parameters)`, or `(parameters)` without result type. `[:,]` is an array of one axis."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise TypeError(f"cannot read the signature {text!r}") from None
+    if isinstance(tree, ast.Call) and not tree.keywords:
+        result, parameters = _type_of(tree.func, text), tree.args
+    elif isinstance(tree, ast.Tuple):
+        result, parameters = None, tree.elts
+    else:
+        result, parameters = None, [tree]
+    types = [_type_of(p, text) for p in parameters]
+    if any(t is None for t in types):
+        raise TypeError(f"cannot read the signature {text!r}")
+    return Signature(result, tuple(t for t in types if t is not None))
+
+
+def parse_signatures(given: Any) -> list[Signature]:
+    """Signatures from a string, a `Signature`, a tuple of types, or a list of these."""
+    if isinstance(given, list):
+        return [s for one in given for s in parse_signatures(one)]
+    if isinstance(given, Signature):
+        return [given]
+    if isinstance(given, tuple) and all(isinstance(t, Type) for t in given):
+        return [Signature(None, given)]
+    if isinstance(given, str):
+        return [parse_signature(given)]
+    raise TypeError(f"a signature is a string, types, or a list of them, not {type(given).__name__}")

@@ -1,0 +1,102 @@
+"""The AST of a function: found in its file, and accepted only if compiling it gives the function's own code."""
+
+import ast
+import inspect
+import linecache
+import types
+from typing import Any
+
+from ._errors import UnsupportedError
+
+
+def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
+    if (a.co_code, a.co_names, a.co_varnames, a.co_freevars, a.co_cellvars, a.co_argcount) != (
+        b.co_code,
+        b.co_names,
+        b.co_varnames,
+        b.co_freevars,
+        b.co_cellvars,
+        b.co_argcount,
+    ):
+        return False
+    if len(a.co_consts) != len(b.co_consts):
+        return False
+    for x, y in zip(a.co_consts, b.co_consts):
+        if isinstance(x, types.CodeType) and isinstance(y, types.CodeType):
+            if not _same_code(x, y):
+                return False
+        elif type(x) is not type(y) or repr(x) != repr(y):
+            return False
+    return True
+
+
+def _codes(code: types.CodeType):
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _candidates(tree: ast.AST, line: int, name: str):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda) and name == "<lambda>" and node.lineno == line:
+            yield node
+        elif isinstance(node, ast.FunctionDef) and node.name == name:
+            first = min([node.lineno] + [d.lineno for d in node.decorator_list])
+            if line in (first, node.lineno):
+                yield node
+
+
+_trees: dict[str, tuple[str, ast.Module, list[types.CodeType]]] = {}
+
+
+def _parsed(file: str, source: str) -> tuple[ast.Module, list[types.CodeType]]:
+    known = _trees.get(file)
+    if known is None or known[0] != source:
+        tree = ast.parse(source, file)
+        known = _trees[file] = (source, tree, list(_codes(compile(source, file, "exec", dont_inherit=True))))
+    return known[1], known[2]
+
+
+def find(function: types.FunctionType) -> tuple[Any, str, int]:
+    """The `ast.FunctionDef` or `ast.Lambda` of a Python function, the file it stands in, and its first line.
+
+    Raises UnsupportedError where the source is missing or is not what the function was compiled from.
+    """
+    code = function.__code__
+    file = code.co_filename
+    captured = getattr(function, "__ingot_source__", None)
+    source = captured if captured is not None else "".join(linecache.getlines(file, function.__globals__))
+    if not source:
+        raise UnsupportedError(
+            f"`{function.__qualname__}` has no source that can be read ({file})\n"
+            "  instead: define it in a file or a notebook cell"
+        )
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise UnsupportedError(f"the generator or coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")
+    try:
+        tree, codes = _parsed(file, source)
+    except SyntaxError as error:
+        raise UnsupportedError(f"{file} does not parse any more: {error}\n  instead: import it again") from None
+    nodes = list(_candidates(tree, code.co_firstlineno, code.co_name))
+    matching = [c for c in codes if c.co_firstlineno == code.co_firstlineno and c.co_name == code.co_name]
+    # Code objects and AST nodes of one line come in the same order.
+    same = [node for node, candidate in zip(_in_order(nodes), _in_position(matching)) if _same_code(candidate, code)]
+    if not same or len(nodes) != len(matching):
+        raise UnsupportedError(
+            f"the source of `{function.__qualname__}` has changed since it was defined\n"
+            f"  {file}:{code.co_firstlineno}\n  instead: define or import it again"
+        )
+    return same[0], file, code.co_firstlineno
+
+
+def _in_order(nodes):
+    return sorted(nodes, key=lambda n: (n.lineno, n.col_offset))
+
+
+def _in_position(codes):
+    def start(code: types.CodeType):
+        positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None]
+        return min(((p[0], p[2]) for p in positions[1:] or positions), default=(0, 0))
+
+    return sorted(codes, key=start)

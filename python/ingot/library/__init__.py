@@ -1,0 +1,6 @@
+"""Functions of NumPy in terms of others: Python that Ingot compiles in place of the originals."""
+
+from .registry import implementations, implements
+from . import linalg
+
+__all__ = ["implementations", "implements", "linalg"]

@@ -1,0 +1,239 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "frontend/evaluator.h"
+#include "ir/interpreter.h"
+#include "ir/text.h"
+#include "ir/verifier.h"
+
+// The core: everything of the compiler that is loaded at the first compile, as the Python module `_core`.
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace ingot::bindings {
+
+namespace {
+
+using base::DType;
+
+nb::object numpy_scalar_bits(DType dtype, const base::Scalar& bits) {
+  const nb::object kind = nb::module_::import_("numpy").attr(std::string(base::info(dtype).numpy).c_str());
+  const nb::object array = nb::module_::import_("numpy").attr("frombuffer")(
+      nb::bytes(bits.bits.data(), base::size_of(dtype)), "dtype"_a = kind);
+  return array[0].attr("item")();
+}
+
+base::Scalar scalar_bits(DType dtype, nb::handle value) {
+  const nb::object kind = nb::module_::import_("numpy").attr(std::string(base::info(dtype).numpy).c_str());
+  const nb::bytes raw = nb::cast<nb::bytes>(kind(value).attr("tobytes")());
+  return base::Scalar::load(dtype, raw.c_str());
+}
+
+DType dtype_of(nb::handle array) {
+  const std::string name = nb::cast<std::string>(array.attr("dtype").attr("name"));
+  for (int i = 0; i < base::kDTypeCount; ++i)
+    if (base::info(static_cast<DType>(i)).numpy == name) return static_cast<DType>(i);
+  throw base::InternalError("a dtype that the signature let through: " + name);
+}
+
+ir::ViewValue view_of(nb::handle array) {
+  ir::ViewValue view;
+  view.dtype = dtype_of(array);
+  view.lengths = nb::cast<std::vector<int64_t>>(array.attr("shape"));
+  view.strides = nb::cast<std::vector<int64_t>>(array.attr("strides"));
+  // The block spans the lowest to the highest byte of the array.
+  int64_t low = 0;
+  int64_t high = static_cast<int64_t>(base::size_of(view.dtype));
+  for (size_t i = 0; i < view.lengths.size(); ++i) {
+    if (view.lengths[i] == 0) high = low = 0;
+    const int64_t reach = (view.lengths[i] - 1) * view.strides[i];
+    if (view.lengths[i] > 0) (reach < 0 ? low : high) += reach;
+  }
+  for (int64_t length : view.lengths)
+    if (length == 0) low = high = 0;
+  const auto address = nb::cast<uintptr_t>(array.attr("ctypes").attr("data"));
+  view.block = std::make_shared<ir::MemoryBlock>();
+  view.block->data = reinterpret_cast<std::byte*>(address) + low;  // NOLINT(performance-no-int-to-ptr)
+  view.block->size = high - low;
+  view.offset = -low;
+  return view;
+}
+
+nb::object array_of(const ir::ArrayValue& value) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object flat = numpy.attr("frombuffer")(nb::bytes(value.data.data(), value.data.size()),
+                                                   "dtype"_a = std::string(base::info(value.dtype).numpy));
+  return flat.attr("reshape")(nb::tuple(nb::cast(value.lengths)));
+}
+
+std::shared_ptr<const ir::ArrayValue> array_value(nb::handle given) {
+  const nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(given);
+  auto value = std::make_shared<ir::ArrayValue>();
+  value->dtype = dtype_of(array);
+  value->lengths = nb::cast<std::vector<int64_t>>(given.attr("shape"));
+  const nb::bytes raw = nb::cast<nb::bytes>(array.attr("tobytes")());
+  const auto* begin = reinterpret_cast<const std::byte*>(raw.c_str());
+  value->data.assign(begin, begin + raw.size());
+  return value;
+}
+
+/// Values that leave the interpreter: numbers, and views as (key of the block, memory, offset, lengths, strides,
+/// dtype). A block of an argument has the argument's number as key and no memory.
+class Outward {
+ public:
+  explicit Outward(std::span<const ir::Value> arguments) {
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (const auto* view = std::get_if<ir::ViewValue>(&arguments[i])) arguments_[view->block.get()] = i;
+  }
+
+  nb::object operator()(const ir::Value& value, ir::Type type) {
+    if (const auto* bits = std::get_if<base::Scalar>(&value)) return numpy_scalar_bits(type.dtype(), *bits);
+    if (const auto* view = std::get_if<ir::ViewValue>(&value)) {
+      nb::object key;
+      nb::object memory = nb::none();
+      if (const auto argument = arguments_.find(view->block.get()); argument != arguments_.end()) {
+        key = nb::int_(argument->second);
+      } else {
+        key = nb::make_tuple(nb::int_(reinterpret_cast<uintptr_t>(view->block.get())));
+        auto& kept = memories_[view->block.get()];
+        if (!kept.is_valid())
+          kept = nb::module_::import_("numpy")
+                     .attr("frombuffer")(nb::bytes(view->block->data, static_cast<size_t>(view->block->size)),
+                                         "dtype"_a = "uint8")
+                     .attr("copy")();
+        memory = kept;
+      }
+      int64_t offset = view->offset;
+      return nb::make_tuple(key, memory, offset, nb::tuple(nb::cast(view->lengths)), nb::tuple(nb::cast(view->strides)),
+                            std::string(base::info(view->dtype).numpy));
+    }
+    throw base::InternalError("a value that no result can be");
+  }
+
+ private:
+  std::map<const ir::MemoryBlock*, size_t> arguments_;
+  std::map<const ir::MemoryBlock*, nb::object> memories_;
+};
+
+/// A function lowered to IR, for Python: its texts, and running it in the interpreter.
+struct Program {
+  std::unique_ptr<ir::Module> module = std::make_unique<ir::Module>();
+  frontend::Lowered lowered;
+
+  std::string text(bool spans) const { return ir::print(*module, {.spans = spans}); }
+
+  nb::tuple guards() const {
+    nb::list guards;
+    for (const frontend::Guard& g : lowered.guards)
+      guards.append(nb::make_tuple(g.owner, g.name, g.expected.is_valid() ? g.expected : nb::none(), g.expected.is_valid()));
+    return nb::tuple(guards);
+  }
+  nb::tuple hosts() const {
+    nb::list hosts;
+    for (const frontend::HostSite& h : lowered.hosts) hosts.append(nb::make_tuple(h.function, h.arguments));
+    return nb::tuple(hosts);
+  }
+
+  nb::object interpret(nb::list leaves, nb::object host, nb::object library, uint64_t seed) const;
+};
+
+/// Runs a library routine or host call in Python; what it raises is kept for the caller of the interpreter.
+bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Raised& raised) {
+  try {
+    call();
+    return true;
+  } catch (nb::python_error& error) {
+    pending = nb::borrow<nb::object>(error.value());
+    raised.kind = base::exception_from_name(nb::cast<std::string>(error.type().attr("__name__")))
+                      .value_or(base::ExceptionKind::Exception);
+    raised.message = nb::cast<std::string>(nb::str(error.value()));
+    return false;
+  }
+}
+
+nb::object Program::interpret(nb::list leaves, nb::object host, nb::object library, uint64_t seed) const {
+  const auto& signature = module->signature(lowered.function);
+  std::vector<ir::Value> arguments;
+  for (size_t i = 0; i < signature.parameters.size(); ++i) {
+    const nb::handle leaf = leaves[i];
+    const ir::Type type = signature.parameters[i];
+    arguments.push_back(type.is_view() ? ir::Value(view_of(leaf)) : ir::Value(scalar_bits(type.dtype(), leaf)));
+  }
+  Outward outward(arguments);
+  nb::object pending;
+  ir::Externals externals;
+  const ir::Function& function = *module->function(lowered.function);
+  (void)function;
+  externals.host = [&](int64_t site, std::span<const ir::Value> operands, std::vector<ir::Value>&, ir::Raised& raised) {
+    return run_outside(
+        [&] {
+          nb::list values;
+          for (const ir::Value& value : operands) values.append(outward(value, ir::kFloat64));
+          host(site, values);
+        },
+        pending, raised);
+  };
+  externals.library = [&](std::string_view routine, std::span<const ir::Value> operands, std::vector<ir::Value>& results,
+                          ir::Raised& raised) {
+    return run_outside(
+        [&] {
+          nb::list values;
+          for (const ir::Value& value : operands) {
+            if (const auto* array = std::get_if<std::shared_ptr<const ir::ArrayValue>>(&value)) values.append(array_of(**array));
+            else values.append(numpy_scalar_bits(DType::Int64, std::get<base::Scalar>(value)));
+          }
+          results.emplace_back(array_value(library(std::string(routine), values)));
+        },
+        pending, raised);
+  };
+  const ir::Outcome outcome = ir::interpret(*module, lowered.function, arguments, {.seed = seed, .externals = &externals});
+  if (outcome.raised) {
+    const base::Place place = module->place(outcome.exception.span);
+    return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message, place.file,
+                          place.line, pending.is_valid() ? pending : nb::none());
+  }
+  nb::list results;
+  for (size_t i = 0; i < outcome.results.size(); ++i) results.append(outward(outcome.results[i], signature.results[i]));
+  return results;
+}
+
+std::unique_ptr<Program> lower(const frontend::Registry& registry, nb::object function, nb::tuple arguments) {
+  auto program = std::make_unique<Program>();
+  frontend::Evaluator evaluator(registry, *program->module);
+  program->lowered = evaluator.lower(std::move(function), std::move(arguments));
+  ir::verify_or_throw(*program->module->function(program->lowered.function), ir::Stage::Array, "frontend");
+  return program;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);
+  nb::class_<frontend::Registry>(m, "Registry").def(nb::init<>());
+  nb::class_<Program>(m, "Program")
+      .def("text", &Program::text, "spans"_a = false)
+      .def_prop_ro("result", [](const Program& p) { return p.lowered.result; })
+      .def_prop_ro("guards", &Program::guards)
+      .def_prop_ro("hosts", &Program::hosts)
+      .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
+  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);
+
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    const nb::module_ errors = nb::module_::import_("ingot._errors");
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const base::Unsupported& u) {
+      const nb::object error = errors.attr("unsupported")(u.place.file, u.place.line, u.place.column, u.place.end_column,
+                                           std::string(u.what()), u.advice);
+      PyErr_SetObject(error.type().ptr(), error.ptr());
+    } catch (const frontend::Demand& demand) {
+      const nb::object error = errors.attr("Demanded")(demand.argument);
+      PyErr_SetObject(error.type().ptr(), error.ptr());
+    }
+  });
+}
+
+}  // namespace ingot::bindings

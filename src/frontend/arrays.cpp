@@ -1,0 +1,535 @@
+#include <numeric>
+
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+/// Parts in the order of the index; the axes of the array that a part takes are `axis` on.
+struct Evaluator::Indexing {
+  enum class Part { Point, Range, New, Array };
+  struct Item {
+    Part part;
+    int axis = -1;
+    NodeId start, length, step;  ///< of points (start alone) and ranges
+    NodeId array;                ///< i64 index array, or a scalar beside index arrays
+  };
+  std::vector<Item> items;
+  NodeId mask;  ///< the only advanced part, over the leading axes
+  bool advanced = false;
+
+  bool is_point(int rank) const {
+    return !advanced && static_cast<int>(items.size()) == rank &&
+           std::ranges::all_of(items, [](const Item& i) { return i.part == Part::Point; });
+  }
+};
+
+NodeId Evaluator::both(NodeId a, NodeId b) { return builder_->make(Op::bitwise_and, {a, b}); }
+NodeId Evaluator::negate(NodeId a) { return builder_->make(Op::invert, {a}); }
+
+NodeId Evaluator::whole(const Value& value) {
+  const Array& a = *value.as<Array>();
+  if (a.type.is_array()) return a.node;
+  return builder_->make(a.type.rank() == 0 ? Op::load : Op::read, {a.node});
+}
+
+Array Evaluator::named(const Value& value) {
+  const Array& a = *value.as<Array>();
+  if (a.type.is_view()) return a;
+  const NodeId view = builder_->make(Op::materialize, {a.node});
+  return Array{builder_->function().type(view), view};
+}
+
+Value Evaluator::from_node(NodeId node) {
+  const ir::Type type = builder_->function().type(node);
+  if (type.is_scalar()) return Scalar{Kind(type.dtype()), node};
+  return Array{type, node};
+}
+
+std::vector<NodeId> Evaluator::lengths_of(NodeId shaped) {
+  std::vector<NodeId> lengths;
+  for (int axis = 0; axis < builder_->function().type(shaped).rank(); ++axis)
+    lengths.push_back(builder_->length(shaped, axis));
+  return lengths;
+}
+
+NodeId Evaluator::size_of(NodeId shaped) {
+  NodeId size = builder_->index(1);
+  for (NodeId length : lengths_of(shaped)) size = builder_->make(Op::multiply, {size, length});
+  return size;
+}
+
+NodeId Evaluator::reduce_all(NodeId array, Op combiner) {
+  std::vector<int64_t> attributes(1 + static_cast<size_t>(builder_->function().type(array).rank()));
+  attributes[0] = static_cast<int64_t>(combiner);
+  std::iota(attributes.begin() + 1, attributes.end(), 0);
+  const NodeId operands[] = {array};
+  return builder_->make(Op::reduce, operands, attributes);
+}
+
+std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands) {
+  const ir::Function& f = builder_->function();
+  int rank = -1;
+  for (NodeId operand : operands)
+    if (f.type(operand).is_array()) rank = std::max(rank, f.type(operand).rank());
+  if (rank < 0) return operands;
+  std::vector<NodeId> common(static_cast<size_t>(rank));
+  bool equal = true;
+  const NodeId one = builder_->index(1);
+  std::vector<NodeId> shown;
+  std::string shapes;
+  for (NodeId operand : operands) {
+    if (!f.type(operand).is_array()) continue;
+    shapes += "(";
+    for (NodeId length : lengths_of(operand)) {
+      shown.push_back(length);
+      shapes += shapes.back() == '(' ? "{}," : "{},";
+    }
+    if (f.type(operand).rank() > 1) shapes.pop_back();
+    shapes += ") ";
+  }
+  if (shown.size() > 6) shapes = "of different lengths";
+  for (NodeId operand : operands) {
+    if (!f.type(operand).is_array()) continue;
+    const std::vector<NodeId> lengths = lengths_of(operand);
+    equal = equal && static_cast<int>(lengths.size()) == rank;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      NodeId& length = common[common.size() - lengths.size() + i];
+      if (!length) {
+        length = lengths[i];
+      } else if (length != lengths[i]) {
+        equal = false;
+        const NodeId same = builder_->make(Op::equal, {length, lengths[i]});
+        const NodeId one_is_1 = builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {length, one}),
+                                                               builder_->make(Op::equal, {lengths[i], one})});
+        std::vector<NodeId> check{builder_->make(Op::bitwise_or, {same, one_is_1})};
+        if (shown.size() <= 6) check.insert(check.end(), shown.begin(), shown.end());
+        const int64_t attributes[] = {
+            static_cast<int64_t>(ExceptionKind::ValueError),
+            module_.text("operands could not be broadcast together with shapes " + shapes).index};
+        builder_->make(Op::check, check, attributes);
+        length = builder_->make(Op::select, {builder_->make(Op::equal, {length, one}), lengths[i], length});
+      }
+    }
+  }
+  if (equal) return operands;
+  for (NodeId& operand : operands) {
+    if (!f.type(operand).is_array() || lengths_of(operand) == common) continue;
+    std::vector<NodeId> parts{operand};
+    parts.insert(parts.end(), common.begin(), common.end());
+    operand = builder_->make(Op::broadcast, parts);
+  }
+  return operands;
+}
+
+NodeId Evaluator::in_range(NodeId index, NodeId length, int axis) {
+  const NodeId zero = builder_->index(0);
+  const NodeId lowest = builder_->make(Op::negative, {length});
+  builder_->check(both(builder_->make(Op::greater_equal, {index, lowest}), builder_->make(Op::less, {index, length})),
+                  ExceptionKind::IndexError,
+                  "index {} is out of bounds for axis " + std::to_string(axis) + " with size {}", {index, length});
+  return builder_->make(Op::select, {builder_->make(Op::less, {index, zero}),
+                                     builder_->make(Op::add, {index, length}), index});
+}
+
+std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
+  const NodeId zero = builder_->index(0);
+  const NodeId one = builder_->index(1);
+  const auto& [lower, upper, by] = *slice.parts;
+  const NodeId step = is_none(by) ? one : stage_index(by);
+  builder_->check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
+                  "slice step cannot be zero");
+  const NodeId up = builder_->make(Op::greater, {step, zero});
+  // Python's slice.indices: each end is clipped to [0, n] going up, to [-1, n - 1] going down.
+  const NodeId first = builder_->make(Op::select, {up, zero, builder_->index(-1)});
+  const NodeId last = builder_->make(Op::select, {up, length, builder_->make(Op::subtract, {length, one})});
+  const auto end = [&](const Value& part, NodeId otherwise) {
+    if (is_none(part)) return otherwise;
+    const NodeId given = stage_index(part);
+    const NodeId wrapped = builder_->make(
+        Op::select, {builder_->make(Op::less, {given, zero}), builder_->make(Op::add, {given, length}), given});
+    return builder_->make(Op::minimum, {builder_->make(Op::maximum, {wrapped, first}), last});
+  };
+  const NodeId start = end(lower, builder_->make(Op::select, {up, first, last}));
+  const NodeId stop = end(upper, builder_->make(Op::select, {up, last, first}));
+  const NodeId high = builder_->make(Op::select, {up, stop, start});
+  const NodeId low = builder_->make(Op::select, {up, start, stop});
+  const NodeId distance = builder_->make(Op::subtract, {high, low});
+  const NodeId turns = builder_->make(
+      Op::add, {builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}),
+                                                  builder_->make(Op::absolute, {step})}),
+                one});
+  return {start, builder_->make(Op::select, {builder_->make(Op::greater, {distance, zero}), turns, zero}), step};
+}
+
+Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, nb::handle node) {
+  std::vector<Value> parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
+  const int rank = array.type.rank();
+  const auto is_ellipsis = [](const Value& v) {
+    return v.is<Static>() && v.as<Static>()->object.is(nb::ellipsis());
+  };
+  int taken = 0;
+  for (const Value& part : parts) {
+    const Array* a = part.as<Array>();
+    if (a != nullptr && a->type.dtype() == DType::Bool) taken += a->type.rank();
+    else if (!is_none(part) && !is_ellipsis(part)) ++taken;
+  }
+  if (taken > rank)
+    raise(ExceptionKind::IndexError, "too many indices for array: array is " + std::to_string(rank) +
+                                         "-dimensional, but " + std::to_string(taken) + " were indexed");
+  if (std::ranges::none_of(parts, is_ellipsis)) parts.emplace_back(Static{nb::ellipsis()});
+  Indexing result;
+  int axis = 0;
+  const Slice all{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
+  const auto add_range = [&](const Slice& slice) {
+    const auto [start, length, step] = slice_of(slice, builder_->length(array.node, axis));
+    result.items.push_back({Indexing::Part::Range, axis++, start, length, step, {}});
+  };
+  for (const Value& part : parts) {
+    const std::optional<Kind> kind = kind_of(part);
+    if (is_ellipsis(part)) {
+      for (int left = rank - taken; left > 0; --left) add_range(all);
+    } else if (is_none(part)) {
+      result.items.push_back({Indexing::Part::New, -1, {}, {}, {}, {}});
+    } else if (const Slice* slice = part.as<Slice>()) {
+      add_range(*slice);
+    } else if (part.is<Array>() && kind->dtype() == DType::Bool) {
+      take_mask(result, part, axis, array.node);
+      axis += part.as<Array>()->type.rank();
+    } else if (part.is<Array>() && base::is_int(kind->dtype())) {
+      result.advanced = true;
+      result.items.push_back({Indexing::Part::Array, axis++, {}, {}, {}, builder_->cast(whole(part), DType::Int64)});
+    } else if (kind && base::is_int(kind->dtype())) {
+      result.items.push_back({Indexing::Part::Point, axis, stage(part, Kind::py_int()), {}, {}, {}});
+      ++axis;
+    } else if (part.is<Reference>()) {
+      unsupported(node, "an index that is a " + type_name(part), "index with np.array(...)");
+    } else if (kind && base::is_bool(kind->dtype())) {
+      unsupported(node, "an index that is one bool", "use `if`");
+    } else {
+      raise(ExceptionKind::IndexError,
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
+            "valid indices");
+    }
+  }
+  const bool one_mask = result.mask && result.items.size() > 0 && result.items[0].part == Indexing::Part::Array;
+  const auto others = std::ranges::count_if(result.items, [](const Indexing::Item& i) {
+    return i.part == Indexing::Part::Point || i.part == Indexing::Part::New;
+  });
+  if (!one_mask || others > 0) result.mask = {};
+  // A full-range check of points stands at the access; beside index arrays a point is an index array of no axes.
+  for (Indexing::Item& item : result.items) {
+    if (item.part != Indexing::Part::Point) continue;
+    item.start = in_range(item.start, builder_->length(array.node, item.axis), item.axis);
+    if (result.advanced) {
+      item.part = Indexing::Part::Array;
+      item.array = item.start;
+    }
+  }
+  return result;
+}
+
+void Evaluator::take_mask(Indexing& result, const Value& mask, int axis, NodeId array) {
+  const NodeId flags = whole(mask);
+  const int rank = mask.as<Array>()->type.rank();
+  for (int k = 0; k < rank; ++k) {
+    const NodeId size = builder_->length(array, axis + k);
+    const NodeId given = builder_->length(flags, k);
+    builder_->check(builder_->make(Op::equal, {size, given}), ExceptionKind::IndexError,
+                    "boolean index did not match indexed array along axis " + std::to_string(axis + k) +
+                        "; size of axis is {} but size of corresponding boolean axis is {}",
+                    {size, given});
+  }
+  const bool first = !result.advanced && result.items.empty() && axis == 0;
+  result.mask = first ? flags : NodeId();
+  result.advanced = true;
+  for (int k = 0; k < rank; ++k) {
+    const std::vector<NodeId> lengths = lengths_of(flags);
+    const int64_t along[] = {k};
+    const NodeId indices = builder_->make(Op::iota, lengths, along);
+    result.items.push_back({Indexing::Part::Array, axis + k, {}, {}, {}, builder_->make(Op::compress, {indices, flags})});
+  }
+}
+
+NodeId Evaluator::take_part(NodeId shaped, const Indexing& indexing) {
+  std::vector<NodeId> operands{shaped};
+  std::vector<int64_t> squeezed;
+  std::vector<int64_t> inserted;
+  bool whole_array = true;
+  const NodeId zero = builder_->index(0);
+  const NodeId one = builder_->index(1);
+  int64_t place = 0;
+  for (const Indexing::Item& item : indexing.items) {
+    if (item.part == Indexing::Part::New) {
+      inserted.push_back(place++);
+      continue;
+    }
+    const NodeId length = builder_->length(shaped, item.axis);
+    if (item.part == Indexing::Part::Range) {
+      whole_array = whole_array && item.start == zero && item.length == length && item.step == one;
+      operands.insert(operands.end(), {item.start, item.length, item.step});
+      ++place;
+    } else if (item.part == Indexing::Part::Point) {
+      whole_array = false;
+      operands.insert(operands.end(), {item.start, one, one});
+      squeezed.push_back(item.axis);
+    } else {
+      operands.insert(operands.end(), {zero, length, one});
+      ++place;
+    }
+  }
+  NodeId part = whole_array ? shaped : builder_->make(Op::slice, operands);
+  const auto with_axes = [&](Op op, const std::vector<int64_t>& axes) {
+    const NodeId operand[] = {part};
+    if (!axes.empty()) part = builder_->make(op, operand, axes);
+  };
+  with_axes(Op::squeeze, squeezed);
+  with_axes(Op::expand, inserted);
+  return part;
+}
+
+std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& indexing) {
+  std::vector<NodeId> arrays;
+  for (const Indexing::Item& item : indexing.items) {
+    if (item.part != Indexing::Part::Array) continue;
+    NodeId array = item.array;
+    if (builder_->function().type(array).is_array()) {
+      const NodeId length = builder_->length(shaped, item.axis);
+      const NodeId negative = builder_->make(Op::less, {array, builder_->index(0)});
+      const NodeId lowest = builder_->make(Op::negative, {length});
+      const NodeId bad = builder_->make(Op::bitwise_or, {builder_->make(Op::less, {array, lowest}),
+                                                         builder_->make(Op::greater_equal, {array, length})});
+      fork(reduce_all(bad, Op::bitwise_or),
+           [&]() -> Value {
+             const NodeId at = builder_->make(Op::arg_reduce, {bad}, {static_cast<int64_t>(Op::maximum), -1});
+             const NodeId flat = builder_->make(Op::reshape, {array, size_of(array)});
+             const NodeId one = builder_->index(1);
+             const NodeId culprit = reduce_all(builder_->make(Op::slice, {flat, at, one, one}), Op::add);
+             raise(ExceptionKind::IndexError,
+                   "index {} is out of bounds for axis " + std::to_string(item.axis) + " with size {}", {culprit, length});
+           },
+           [] { return Value(Static{nb::none()}); });
+      array = builder_->make(Op::select, {negative, builder_->make(Op::add, {array, length}), array});
+    }
+    arrays.push_back(array);
+  }
+  arrays = broadcast_together(std::move(arrays));
+  // A scalar beside arrays repeats.
+  NodeId like;
+  for (NodeId array : arrays)
+    if (builder_->function().type(array).is_array()) like = array;
+  for (NodeId& array : arrays) {
+    if (builder_->function().type(array).is_array()) continue;
+    std::vector<NodeId> operands{array};
+    const std::vector<NodeId> lengths = lengths_of(like);
+    operands.insert(operands.end(), lengths.begin(), lengths.end());
+    array = builder_->make(Op::broadcast, operands);
+  }
+  return arrays;
+}
+
+/// Where NumPy puts the axes of a gathered array: for each axis of its result, the axis that `gather` gives it.
+std::vector<int64_t> Evaluator::gathered_order(const Indexing& indexing, int index_rank) const {
+  int before = 0;
+  int after = 0;
+  bool seen = false;
+  bool closed = false;
+  bool apart = false;
+  for (const Indexing::Item& item : indexing.items) {
+    const bool is_array = item.part == Indexing::Part::Array;
+    if (is_array && closed) apart = true;
+    if (!is_array && seen) closed = true;
+    seen = seen || is_array;
+    if (!is_array) (seen ? after : before) += 1;
+  }
+  std::vector<int64_t> order;
+  if (apart) before = 0;
+  const int rest = apart ? static_cast<int>(std::ranges::count_if(
+                               indexing.items, [](const Indexing::Item& i) { return i.part != Indexing::Part::Array; }))
+                         : before + after;
+  for (int i = 0; i < before; ++i) order.push_back(index_rank + i);
+  for (int i = 0; i < index_rank; ++i) order.push_back(i);
+  for (int i = before; i < rest; ++i) order.push_back(index_rank + i);
+  return order;
+}
+
+Value Evaluator::index_array(const Array& array, const Value& index, nb::handle node) {
+  const Array source = array.type.is_array() ? named(array) : array;
+  const Indexing indexing = classify(source, index, node);
+  if (indexing.is_point(source.type.rank())) {
+    std::vector<NodeId> operands{source.node};
+    for (const auto& item : indexing.items) operands.push_back(item.start);
+    return from_node(builder_->make(Op::load, operands));
+  }
+  const NodeId part = take_part(source.node, indexing);
+  if (!indexing.advanced)
+    return Array{builder_->function().type(part), part, source.writable};
+  if (indexing.mask) return from_node(builder_->make(Op::compress, {builder_->make(Op::read, {part}), indexing.mask}));
+  const std::vector<NodeId> arrays = index_arrays(source.node, indexing);
+  std::vector<NodeId> operands{builder_->make(Op::read, {part})};
+  operands.insert(operands.end(), arrays.begin(), arrays.end());
+  std::vector<int64_t> axes;
+  int64_t place = 0;
+  for (const auto& item : indexing.items) {
+    if (item.part == Indexing::Part::Array) axes.push_back(place);
+    ++place;
+  }
+  const NodeId gathered = builder_->make(Op::gather, operands, axes);
+  const std::vector<int64_t> order = gathered_order(indexing, builder_->function().type(arrays[0]).rank());
+  if (std::ranges::is_sorted(order)) return from_node(gathered);
+  const NodeId operand[] = {gathered};
+  return from_node(builder_->make(Op::transpose, operand, order));
+}
+
+NodeId Evaluator::value_for(const Value& value, DType dtype) {
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind) {
+    if (value.is<Tuple>() || value.is<Reference>())
+      unsupported({}, "assigning a " + type_name(value) + " to part of an array", "assign element by element");
+    raise(ExceptionKind::TypeError, "float() argument must be a string or a real number, not '" + type_name(value) + "'");
+  }
+  if (*kind == Kind::py_complex() && !base::is_complex(dtype))
+    raise(ExceptionKind::TypeError, "float() argument must be a string or a real number, not 'complex'");
+  if (value.is<Array>()) return builder_->cast(whole(value), dtype);
+  if (*kind == Kind::py_float() && base::is_int(dtype)) {
+    const NodeId number = stage(value, *kind);
+    builder_->check(negate(builder_->make(Op::isnan, {number})), ExceptionKind::ValueError,
+                    "cannot convert float NaN to integer");
+    builder_->check(negate(builder_->make(Op::isinf, {number})), ExceptionKind::OverflowError,
+                    "cannot convert float infinity to integer");
+  }
+  return stage_for_loop(value, dtype);
+}
+
+/// An array broadcast to lengths it must fit.
+NodeId Evaluator::fit(NodeId value, std::span<const NodeId> lengths) {
+  if (!builder_->function().type(value).is_array()) return value;
+  std::vector<NodeId> own = lengths_of(value);
+  const NodeId one = builder_->index(1);
+  // Leading axes of length 1 that the target does not have are dropped.
+  while (own.size() > lengths.size()) {
+    builder_->check(builder_->make(Op::equal, {own[0], one}), ExceptionKind::ValueError,
+                    "could not broadcast input array: too many axes");
+    value = builder_->make(Op::squeeze, {value}, {0});
+    own.erase(own.begin());
+  }
+  bool equal = own.size() == lengths.size();
+  for (size_t i = 0; i < own.size(); ++i) {
+    const NodeId wanted = lengths[lengths.size() - own.size() + i];
+    if (own[i] == wanted) continue;
+    equal = false;
+    builder_->check(builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {own[i], wanted}),
+                                                    builder_->make(Op::equal, {own[i], one})}),
+                    ExceptionKind::ValueError, "could not broadcast input array of length {} into length {}",
+                    {own[i], wanted});
+  }
+  if (equal) return value;
+  std::vector<NodeId> operands{value};
+  operands.insert(operands.end(), lengths.begin(), lengths.end());
+  return builder_->make(Op::broadcast, operands);
+}
+
+void Evaluator::assign_index(const Array& array, const Value& index, const Value& value, nb::handle node) {
+  if (array.type.is_array()) return;  // a temporary that nothing else sees
+  if (!array.writable) raise(ExceptionKind::ValueError, "assignment destination is read-only");
+  const Indexing indexing = classify(array, index, node);
+  const DType dtype = array.type.dtype();
+  if (indexing.is_point(array.type.rank())) {
+    NodeId scalar = value_for(value, dtype);
+    if (builder_->function().type(scalar).is_array()) {
+      builder_->check(builder_->make(Op::equal, {size_of(scalar), builder_->index(1)}), ExceptionKind::ValueError,
+                      "setting an array element with a sequence.");
+      if (array.type.rank() > 0 || builder_->function().type(scalar).rank() > 0)
+        raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
+    }
+    std::vector<NodeId> operands{array.node};
+    for (const auto& item : indexing.items) operands.push_back(item.start);
+    operands.push_back(scalar);
+    builder_->make(Op::store, operands);
+    return;
+  }
+  const NodeId part = take_part(array.node, indexing);
+  if (!indexing.advanced) {
+    builder_->make(Op::write, {part, fit(value_for(value, dtype), lengths_of(part))});
+  } else if (indexing.mask && !value.is<Array>()) {
+    assign_mask(part, indexing, value);
+  } else {
+    assign_gathered(part, indexing, value);
+  }
+}
+
+void Evaluator::assign_mask(NodeId view, const Indexing& indexing, const Value& value) {
+  const ir::Type type = builder_->function().type(view);
+  NodeId mask = indexing.mask;
+  const int mask_rank = builder_->function().type(mask).rank();
+  if (mask_rank < type.rank()) {
+    std::vector<int64_t> trailing(static_cast<size_t>(type.rank() - mask_rank));
+    std::iota(trailing.begin(), trailing.end(), mask_rank);
+    const NodeId operand[] = {mask};
+    mask = builder_->make(Op::expand, operand, trailing);
+    std::vector<NodeId> operands{mask};
+    const std::vector<NodeId> lengths = lengths_of(view);
+    operands.insert(operands.end(), lengths.begin(), lengths.end());
+    mask = builder_->make(Op::broadcast, operands);
+  }
+  const NodeId scalar = value_for(value, type.dtype());
+  builder_->make(Op::write,
+                 {view, builder_->make(Op::select, {mask, scalar, builder_->make(Op::read, {view})})});
+}
+
+void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Value& value) {
+  const ir::Function& f = builder_->function();
+  const std::vector<NodeId> arrays = index_arrays(view, indexing);
+  std::vector<int64_t> attributes{static_cast<int64_t>(Op::constant)};
+  const std::vector<NodeId> view_lengths = lengths_of(view);
+  std::vector<NodeId> gathered_lengths = lengths_of(arrays[0]);
+  int64_t place = 0;
+  for (const auto& item : indexing.items) {
+    if (item.part == Indexing::Part::Array) attributes.push_back(place);
+    else gathered_lengths.push_back(view_lengths[static_cast<size_t>(place)]);
+    ++place;
+  }
+  const std::vector<int64_t> order = gathered_order(indexing, f.type(arrays[0]).rank());
+  std::vector<NodeId> shown;
+  for (int64_t axis : order) shown.push_back(gathered_lengths[static_cast<size_t>(axis)]);
+  NodeId values = fit(value_for(value, f.type(view).dtype()), shown);
+  std::vector<NodeId> operands{values};
+  if (f.type(values).is_scalar()) {
+    operands.insert(operands.end(), gathered_lengths.begin(), gathered_lengths.end());
+    values = builder_->make(Op::broadcast, operands);
+  } else if (!std::ranges::is_sorted(order)) {
+    std::vector<int64_t> inverse(order.size());
+    for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    values = builder_->make(Op::transpose, operands, inverse);
+  }
+  operands = {view, values};
+  operands.insert(operands.end(), arrays.begin(), arrays.end());
+  builder_->make(Op::scatter, operands, attributes);
+}
+
+Value Evaluator::array_attribute(const Array& array, const std::string& name, nb::handle node) {
+  if (name == "shape") {
+    Tuple shape;
+    for (NodeId length : lengths_of(array.node)) shape.members.emplace_back(Scalar{Kind::py_int(), length});
+    return shape;
+  }
+  if (name == "ndim") return Static{nb::int_(array.type.rank())};
+  if (name == "size") return Scalar{Kind::py_int(), size_of(array.node)};
+  if (name == "itemsize") return Static{nb::int_(base::size_of(array.type.dtype()))};
+  if (name == "dtype")
+    return Static{nb::module_::import_("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
+  if (name == "T") {
+    if (array.type.rank() < 2) return array;
+    const Array view = named(array);
+    std::vector<int64_t> axes(static_cast<size_t>(array.type.rank()));
+    std::iota(axes.rbegin(), axes.rend(), 0);
+    const NodeId operand[] = {view.node};
+    return Array{view.type, builder_->make(Op::transpose, operand, axes), view.writable};
+  }
+  if (registry_.method(name) >= 0) return Method{share(Value(array)), name};
+  unsupported(node, "the array attribute `" + name + "`", "use a NumPy function");
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,297 @@
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+const Value* Evaluator::argument(Call& call, size_t position, const char* name) {
+  const auto keyword = std::ranges::find_if(call.keywords, [&](const auto& k) { return k.first == name; });
+  if (position < call.positional.size()) {
+    if (keyword != call.keywords.end())
+      raise(ExceptionKind::TypeError, call.name + "() got multiple values for argument '" + name + "'");
+    return &call.positional[position];
+  }
+  if (keyword == call.keywords.end()) return nullptr;
+  keyword->first = "";  // asked for
+  return &keyword->second;
+}
+
+const Value& Evaluator::need(Call& call, size_t position, const char* name) {
+  const Value* value = argument(call, position, name);
+  if (value == nullptr)
+    raise(ExceptionKind::TypeError, call.name + "() missing required argument '" + name + "' (pos " +
+                                        std::to_string(position + 1) + ")");
+  return *value;
+}
+
+void Evaluator::finish(Call& call, size_t positional) {
+  if (call.positional.size() > positional)
+    raise(ExceptionKind::TypeError, call.name + "() takes at most " + std::to_string(positional) +
+                                        " positional arguments (" + std::to_string(call.positional.size()) + " given)");
+  for (const auto& [name, value] : call.keywords)
+    if (!name.empty())
+      unsupported(call.node, "the keyword `" + name + "` of `" + call.name + "`", "leave it out");
+}
+
+Value Evaluator::builtin_len(Call& call) {
+  const Value value = need(call, 0, "obj");
+  finish(call, 1);
+  if (const Array* a = value.as<Array>()) {
+    if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "len() of unsized object");
+    return Scalar{Kind::py_int(), builder_->length(a->node, 0)};
+  }
+  if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
+  if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
+  raise(ExceptionKind::TypeError, "object of type '" + type_name(value) + "' has no len()");
+}
+
+Value Evaluator::builtin_range(Call& call) {
+  if (call.positional.empty()) raise(ExceptionKind::TypeError, "range expected at least 1 argument, got 0");
+  finish(call, 3);
+  for (const Value& bound : call.positional)
+    if (!bound.is<Static>() || !static_int(bound)) stage_index(bound);
+  std::array<Value, 3> bounds = {Static{nb::int_(0)}, call.positional[0], Static{nb::int_(1)}};
+  if (call.positional.size() > 1) {
+    bounds[0] = call.positional[0];
+    bounds[1] = call.positional[1];
+  }
+  if (call.positional.size() > 2) bounds[2] = call.positional[2];
+  return Range{share(std::move(bounds))};
+}
+
+Value Evaluator::builtin_prange(Call& call) {
+  Range range = *builtin_range(call).as<Range>();
+  range.parallel = true;
+  return range;
+}
+
+Value Evaluator::builtin_print(Call& call) {
+  nb::list arguments;
+  nb::dict keywords;
+  std::vector<NodeId> leaves;
+  for (const Value& value : call.positional) arguments.append(describe_result(value, leaves));
+  for (const auto& [name, value] : call.keywords)
+    keywords[name.c_str()] = require_static(value, "a keyword of print", call.node);
+  hosts_.push_back({nb::module_::import_("builtins").attr("print"), nb::make_tuple(nb::tuple(arguments), keywords)});
+  const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("print").index};
+  builder_->make(Op::host, leaves, attributes);
+  return Static{nb::none()};
+}
+
+Value Evaluator::builtin_abs(Call& call) {
+  const Value value = need(call, 0, "x");
+  finish(call, 1);
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind) raise(ExceptionKind::TypeError, "bad operand type for abs(): '" + type_name(value) + "'");
+  if (value.is<Static>()) return Static{nb::steal(PyNumber_Absolute(value.as<Static>()->object.ptr()))};
+  if (!kind->is_python()) return elementwise(Op::absolute, {value}, "absolute", call.node);
+  const Kind number = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
+  const NodeId x = stage(value, number);
+  if (number == Kind::py_int())
+    builder_->check(builder_->make(Op::not_equal, {x, builder_->index(INT64_MIN)}), ExceptionKind::OverflowError,
+                    "a Python int leaves 64 bits here");
+  return Scalar{number == Kind::py_complex() ? Kind::py_float() : number, builder_->make(Op::absolute, {x})};
+}
+
+Value Evaluator::minmax(Call& call, bool is_max) {
+  std::vector<Value> values = call.positional;
+  finish(call, values.size());
+  if (values.size() == 1) {
+    const auto elements = static_elements(values[0], call.node);
+    if (!elements) unsupported(call.node, "`" + call.name + "` of a " + type_name(values[0]), "use np." + call.name);
+    values = *elements;
+    if (values.empty()) raise(ExceptionKind::ValueError, call.name + "() iterable argument is empty");
+  }
+  Value best = values[0];
+  for (size_t i = 1; i < values.size(); ++i) {
+    const Value& next = values[i];
+    const Value better = compare(is_max ? "Gt" : "Lt", next, best, call.node);
+    if (const std::optional<bool> known = static_truth(better)) {
+      if (*known) best = next;
+      continue;
+    }
+    const Value old = best;
+    best = present(fork(truth(better, call.node), [&] { return next; }, [&] { return old; }), call.name, call.node);
+  }
+  return best;
+}
+Value Evaluator::builtin_min(Call& call) { return minmax(call, false); }
+Value Evaluator::builtin_max(Call& call) { return minmax(call, true); }
+
+Value Evaluator::builtin_int(Call& call) {
+  if (call.positional.empty()) return Static{nb::int_(0)};
+  const Value value = call.positional[0];
+  finish(call, 1);
+  if (const Static* s = value.as<Static>()) {
+    try {
+      return Static{nb::module_::import_("builtins").attr("int")(s->object)};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind || value.is<Array>())
+    unsupported(call.node, "int() of a " + type_name(value), "take one element");
+  if (base::is_complex(kind->dtype()))
+    raise(ExceptionKind::TypeError, "int() argument must be a string, a bytes-like object or a real number, not '" +
+                                        type_name(value) + "'");
+  if (base::is_float(kind->dtype())) {
+    const NodeId x = stage(value, Kind::py_float());
+    builder_->check(negate(builder_->make(Op::isnan, {x})), ExceptionKind::ValueError, "cannot convert float NaN to integer");
+    builder_->check(negate(builder_->make(Op::isinf, {x})), ExceptionKind::OverflowError,
+                    "cannot convert float infinity to integer");
+    builder_->check(both(builder_->make(Op::less, {x, builder_->constant(0x1p63)}),
+                         builder_->make(Op::greater_equal, {x, builder_->constant(-0x1p63)})),
+                    ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
+    return Scalar{Kind::py_int(), builder_->cast(x, DType::Int64)};
+  }
+  const NodeId integer = stage(value, Kind::py_int());
+  if (kind->dtype() == DType::UInt64)
+    builder_->check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}), ExceptionKind::OverflowError,
+                    "a Python int leaves 64 bits here");
+  return Scalar{Kind::py_int(), integer};
+}
+
+Value Evaluator::builtin_float(Call& call) {
+  if (call.positional.empty()) return Static{nb::float_(0.0)};
+  const Value value = call.positional[0];
+  finish(call, 1);
+  if (const Static* s = value.as<Static>()) {
+    try {
+      return Static{nb::module_::import_("builtins").attr("float")(s->object)};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind || value.is<Array>()) unsupported(call.node, "float() of a " + type_name(value), "take one element");
+  if (base::is_complex(kind->dtype()))
+    raise(ExceptionKind::TypeError, "float() argument must be a string or a real number, not '" + type_name(value) + "'");
+  return Scalar{Kind::py_float(), stage(value, Kind::py_float())};
+}
+
+Value Evaluator::builtin_bool(Call& call) {
+  if (call.positional.empty()) return Static{nb::bool_(false)};
+  const Value value = call.positional[0];
+  finish(call, 1);
+  if (const std::optional<bool> known = static_truth(value)) return Static{nb::bool_(*known)};
+  return Scalar{Kind::py_bool(), truth(value, call.node)};
+}
+
+Value Evaluator::builtin_enumerate(Call& call) {
+  const Value iterable = need(call, 0, "iterable");
+  const Value* start = argument(call, 1, "start");
+  const Value first = start == nullptr ? Value(Static{nb::int_(0)}) : *start;
+  finish(call, 2);
+  if (const auto elements = static_elements(iterable, call.node)) {
+    Tuple pairs;
+    Value count = first;
+    for (const Value& element : *elements) {
+      pairs.members.push_back(Tuple{{count, element}});
+      count = binary("Add", count, Static{nb::int_(1)}, call.node);
+    }
+    return pairs;
+  }
+  const Range numbers{share(std::array<Value, 3>{first, Static{nb::int_(INT64_MAX)}, Static{nb::int_(1)}})};
+  return Zip{share(std::vector<Value>{numbers, iterable})};
+}
+
+Value Evaluator::builtin_zip(Call& call) {
+  if (call.positional.empty()) return Tuple{};
+  const Zip zip{share(call.positional)};
+  call.keywords.clear();
+  if (const auto elements = static_elements(zip, call.node)) return Tuple{*elements};
+  return zip;
+}
+
+namespace {
+
+struct MathInfo {
+  const char* name;
+  Op op;
+  const char* infinite;  ///< what an infinite result of finite arguments is: "overflow", "domain", or "" (a value)
+};
+
+constexpr MathInfo kMath[] = {
+    {"sqrt", Op::sqrt, ""},           {"exp", Op::exp, "overflow"},       {"expm1", Op::expm1, "overflow"},
+    {"exp2", Op::exp2, "overflow"},   {"log1p", Op::log1p, "domain"},     {"log2", Op::log2, "domain"},
+    {"log10", Op::log10, "domain"},   {"log", Op::log, "domain"},         {"sin", Op::sin, ""},
+    {"cos", Op::cos, ""},             {"tan", Op::tan, ""},               {"asin", Op::arcsin, ""},
+    {"acos", Op::arccos, ""},         {"atan", Op::arctan, ""},           {"sinh", Op::sinh, "overflow"},
+    {"cosh", Op::cosh, "overflow"},   {"tanh", Op::tanh, ""},             {"asinh", Op::arcsinh, ""},
+    {"acosh", Op::arccosh, ""},       {"atanh", Op::arctanh, "domain"},   {"erf", Op::erf, ""},
+    {"erfc", Op::erfc, ""},           {"gamma", Op::gamma, "overflow"},   {"lgamma", Op::lgamma, "overflow"},
+    {"fabs", Op::absolute, ""},       {"cbrt", Op::cbrt, ""},             {"degrees", Op::degrees, ""},
+    {"radians", Op::radians, ""},     {"atan2", Op::arctan2, ""},         {"hypot", Op::hypot, "overflow"},
+    {"copysign", Op::copysign, ""},   {"pow", Op::power, "overflow"},     {"fmod", Op::fmod, ""},
+};
+
+}  // namespace
+
+Value Evaluator::math_function(Call& call) {
+  const MathInfo* entry = std::ranges::find_if(kMath, [&](const MathInfo& m) { return call.name == m.name; });
+  const size_t wanted = ir::info(entry->op).operands;
+  if (call.positional.size() != wanted || !call.keywords.empty())
+    unsupported(call.node, "math." + call.name + " with " + std::to_string(call.positional.size()) + " arguments",
+                "give it " + std::to_string(wanted));
+  std::vector<NodeId> operands;
+  NodeId finite = builder_->constant(true);
+  NodeId known = builder_->constant(true);
+  for (const Value& value : call.positional) {
+    const std::optional<Kind> kind = kind_of(value);
+    if (!kind || base::is_complex(kind->dtype()))
+      raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
+    NodeId x;
+    if (const Array* a = value.as<Array>()) {
+      builder_->check(builder_->make(Op::equal, {size_of(a->node), builder_->index(1)}), ExceptionKind::TypeError,
+                      "only 0-dimensional arrays can be converted to Python scalars");
+      if (a->type.rank() > 0)
+        raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
+      x = builder_->cast(whole(value), DType::Float64);
+    } else {
+      x = stage(value, Kind::py_float());
+    }
+    operands.push_back(x);
+    finite = both(finite, builder_->make(Op::isfinite, {x}));
+    known = both(known, negate(builder_->make(Op::isnan, {x})));
+  }
+  const NodeId result = builder_->make(entry->op, operands);
+  builder_->check(negate(both(builder_->make(Op::isnan, {result}), known)), ExceptionKind::ValueError, "math domain error");
+  const std::string infinite = entry->infinite;
+  if (!infinite.empty()) {
+    const NodeId bad = both(builder_->make(Op::isinf, {result}), finite);
+    NodeId pole = builder_->constant(infinite == "domain");
+    // gamma and lgamma have poles at 0, -1, -2, ...; pow at 0 with a negative exponent.
+    if (entry->op == Op::gamma || entry->op == Op::lgamma)
+      pole = both(builder_->make(Op::less_equal, {operands[0], builder_->constant(0.0)}),
+                  builder_->make(Op::equal, {builder_->make(Op::floor, {operands[0]}), operands[0]}));
+    if (entry->op == Op::power) pole = builder_->make(Op::equal, {operands[0], builder_->constant(0.0)});
+    builder_->check(negate(both(bad, pole)), ExceptionKind::ValueError, "math domain error");
+    builder_->check(negate(bad), ExceptionKind::OverflowError, "math range error");
+  }
+  return Scalar{Kind::py_float(), result};
+}
+
+Value Evaluator::math_test(Call& call) {
+  const Value value = need(call, 0, "x");
+  finish(call, 1);
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind || value.is<Array>() || base::is_complex(kind->dtype()))
+    raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
+  const Op op = call.name == "isnan" ? Op::isnan : call.name == "isinf" ? Op::isinf : Op::isfinite;
+  return Scalar{Kind::py_bool(), builder_->make(op, {stage(value, Kind::py_float())})};
+}
+
+Value Evaluator::math_round(Call& call) {
+  Value value = need(call, 0, "x");
+  const std::optional<Kind> kind = kind_of(value);
+  if (kind && !value.is<Array>() && base::is_float(kind->dtype())) {
+    const Op op = call.name == "floor" ? Op::floor : call.name == "ceil" ? Op::ceil : Op::trunc;
+    value = Scalar{Kind::py_float(), builder_->make(op, {stage(value, Kind::py_float())})};
+  }
+  Call conversion{.positional = {value}, .keywords = {}, .name = "int", .node = call.node};
+  return builtin_int(conversion);
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,269 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/registry.h"
+#include "frontend/value.h"
+#include "ir/builder.h"
+
+namespace ingot::frontend {
+
+/// What an argument is, as the caller's signature says: nested tuples
+/// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple", parts)`,
+/// `("list", parts)`, `("dict", keys, parts)`.
+using Description = nb::tuple;
+
+/// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell) gives
+/// `expected` under `name`.
+struct Guard {
+  nb::object owner;
+  std::string name;
+  nb::object expected;
+};
+
+/// A call out of compiled code: the host function and the description of its arguments, whose leaves are the
+/// operands of the `host` node with the site's number.
+struct HostSite {
+  nb::object function;
+  nb::object arguments;
+};
+
+/// A function as IR, with what its caller needs to know.
+struct Lowered {
+  ir::FunctionId function;
+  nb::object result;        ///< how the results make the returned object: nested tuples as descriptions
+  std::vector<Guard> guards;
+  std::vector<HostSite> hosts;
+};
+
+/// Control does not go on from here: the current region has ended, or was suspended.
+struct Diverged {};
+
+/// A fact was found that an earlier part of the evaluation contradicts: evaluate that part again.
+struct Demand {
+  std::string loop;        ///< the key of a loop to unroll; empty: none
+  int argument = -1;       ///< a scalar argument to be known statically
+  base::Place place;
+};
+
+/// Turns one Python function, called with arguments of known types, into array-stage IR by evaluating its AST
+/// over values that are known now or staged. No user code runs and no user object changes.
+class Evaluator {
+ public:
+  Evaluator(const Registry& registry, ir::Module& module);
+  ~Evaluator();
+
+  /// Evaluates `function` (a Python function) into the module, for arguments of these descriptions, one for each
+  /// of its parameters (`*args` a tuple, `**kwargs` a dict). Throws base::Unsupported, or Demand with the number of
+  /// an argument whose value must be known: describe it as static and lower again, in a new module.
+  Lowered lower(nb::object function, nb::tuple arguments);
+
+  /// One call of a builtin: what stands between the parentheses.
+  struct Call {
+    std::vector<Value> positional;
+    std::vector<std::pair<std::string, Value>> keywords;
+    std::string name;  ///< of the function, for messages
+    nb::handle node;
+  };
+
+ private:
+  friend class Registry;
+  struct Frame;
+  struct Target;
+  struct Edge;
+  class Here;
+
+  // statements.cpp
+  void run_body(nb::handle statements);
+  void run(nb::handle statement);
+  void run_assign(nb::handle s);
+  void run_aug_assign(nb::handle s);
+  void run_ann_assign(nb::handle s);
+  void run_expr(nb::handle s);
+  void run_if(nb::handle s);
+  void run_for(nb::handle s);
+  void run_while(nb::handle s);
+  void run_return(nb::handle s);
+  void run_break(nb::handle s);
+  void run_continue(nb::handle s);
+  void run_pass(nb::handle s);
+  void run_raise(nb::handle s);
+  void run_assert(nb::handle s);
+  void run_delete(nb::handle s);
+  void assign(nb::handle target, Value value);
+  std::vector<Value> unpack(const Value& value, size_t count, nb::handle node);
+  void bind(const std::string& name, Value value);
+
+  // loops.cpp
+  /// The turns of a staged loop: how many, and what the k-th gives.
+  struct Trips {
+    NodeId count;
+    std::function<Value(NodeId)> element;
+  };
+  /// A point to go back to when a fact is found that contradicts what was built since.
+  struct Checkpoint;
+  Checkpoint checkpoint();
+  void go_back(const Checkpoint& point);
+  void unrolled_loop(nb::handle s, const std::vector<Value>& elements);
+  void counted_loop(nb::handle s, const Value& iterable);
+  void while_loop(nb::handle s);
+  void loop_body(nb::handle s);
+  void with_breaks(nb::handle s, const std::function<void()>& loop);
+  State assumed_carried(const std::string& key, const State& entry);
+  Trips trips_of_range(const Range& range);
+  Trips trips_of(const Value& iterable, nb::handle node);
+  std::optional<std::vector<Value>> static_elements(const Value& iterable, nb::handle node, bool ranges = false);
+  std::string key_of(nb::handle node) const;
+
+  // joins.cpp: values and states that meet. A *shape* is a value whose leaves without a node are slots: what
+  // differs on the paths and so is carried by the results of the node that joins them.
+  Value fork(NodeId condition, const std::function<Value()>& then, const std::function<Value()>& other);
+  Value block(const std::function<Value(Target&)>& body);
+  [[noreturn]] void leave_to(Target& target, Value value);
+  Value close(NodeId node, std::vector<Edge>& edges);
+  Value shape_of(const Value& value, ir::RegionId seen_from);
+  Value join(const Value& a, const Value& b, const std::string& what);
+  Value join_maybe(const Value& a, const Value& b, const std::string& what);
+  bool same(const Value& a, const Value& b) const;
+  void slot_types(const Value& shape, std::vector<ir::Type>& out);
+  void carry(const Value& shape, const Value& actual, std::vector<NodeId>& out);
+  Value fill(const Value& shape, std::span<const NodeId>& values);
+  NodeId convert(const Value& number, Kind kind);
+  State shape_of(const State& state, ir::RegionId seen_from);
+  State join(const State& a, const State& b);
+  bool same(const State& a, const State& b) const;
+  void slot_types(const State& shape, std::vector<ir::Type>& out);
+  void carry(const State& shape, const State& actual, std::vector<NodeId>& out);
+  State fill(const State& shape, std::span<const NodeId>& values);
+
+  // expressions.cpp
+  Value eval(nb::handle expression);
+  Value eval_name(nb::handle e);
+  Value eval_constant(nb::handle e);
+  Value eval_binary(nb::handle e);
+  Value eval_unary(nb::handle e);
+  Value eval_compare(nb::handle e);
+  Value eval_bool(nb::handle e);
+  Value eval_conditional(nb::handle e);
+  Value eval_attribute(nb::handle e);
+  Value eval_subscript(nb::handle e);
+  Value eval_call(nb::handle e);
+  Value eval_tuple(nb::handle e);
+  Value eval_list(nb::handle e);
+  Value eval_dict(nb::handle e);
+  Value eval_slice(nb::handle e);
+  Value eval_walrus(nb::handle e);
+  Value attribute_of(const Value& value, const std::string& name, nb::handle node);
+  Value array_attribute(const Array& array, const std::string& name, nb::handle node);
+  Value call(const Value& callee, Call& call);
+  Value call_method(const Value& self, const std::string& name, Call& call);
+  Value inline_function(nb::object function, Call& call);
+  Value load_global(const std::string& name, nb::handle node);
+
+  // operators.cpp
+  Value binary(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  Value compare(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  Value unary(const std::string& op, const Value& a, nb::handle node);
+  Value python_arithmetic(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
+  Value python_float(const std::string& op, NodeId a, NodeId b, nb::handle node);
+  Value python_power(const Value& a, const Value& b, nb::handle node);
+  Value elementwise(ir::Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle node);
+  Value matmul(const Value& a, const Value& b, nb::handle node);
+  NodeId truth(const Value& value, nb::handle node);
+  std::optional<bool> static_truth(const Value& value);
+
+  // arrays.cpp
+  /// What an index means: how each axis of the array is taken, and the index arrays, if any.
+  struct Indexing;
+  Value index_array(const Array& array, const Value& index, nb::handle node);
+  void assign_index(const Array& array, const Value& index, const Value& value, nb::handle node);
+  Indexing classify(const Array& array, const Value& index, nb::handle node);
+  void take_mask(Indexing& indexing, const Value& mask, int axis, NodeId array);
+  NodeId take_part(NodeId shaped, const Indexing& indexing);
+  std::vector<NodeId> index_arrays(NodeId shaped, const Indexing& indexing);
+  std::vector<int64_t> gathered_order(const Indexing& indexing, int index_rank) const;
+  void assign_mask(NodeId view, const Indexing& indexing, const Value& value);
+  void assign_gathered(NodeId view, const Indexing& indexing, const Value& value);
+  NodeId value_for(const Value& value, DType dtype);   ///< converted as an assignment into an array converts
+  NodeId fit(NodeId value, std::span<const NodeId> lengths);
+  NodeId in_range(NodeId index, NodeId length, int axis);
+  std::array<NodeId, 3> slice_of(const Slice& slice, NodeId length);  ///< start, length, step
+  std::vector<NodeId> broadcast_together(std::vector<NodeId> operands);
+  std::vector<NodeId> lengths_of(NodeId shaped);
+  NodeId size_of(NodeId shaped);
+  NodeId whole(const Value& value);   ///< an array's value: reads a view
+  Array named(const Value& value);    ///< an array as memory: materialises a value
+  Value from_node(NodeId node);       ///< a NumPy scalar, or an array not yet named
+  NodeId reduce_all(NodeId array, ir::Op combiner);
+  NodeId both(NodeId a, NodeId b);
+  NodeId negate(NodeId a);
+
+  // scalars.cpp
+  NodeId stage(const Value& value, Kind kind);           ///< a number as a scalar node of this kind
+  NodeId stage_for_loop(const Value& value, DType loop);  ///< an operand of a NumPy loop, weak ones checked
+  NodeId stage_index(const Value& value);                ///< an integer (by __index__) as i64
+  std::optional<Kind> kind_of(const Value& value) const;  ///< of numbers and arrays
+  std::optional<int64_t> static_int(const Value& value) const;
+  void demand(NodeId number, nb::handle node);           ///< asks for what it is made of, where that can be known
+  nb::object require_static(const Value& value, const char* what, nb::handle node);
+  Value stage_number(const Value& value);                ///< a static number as a constant; others as they are
+  Value present(const Value& value, const std::string& name, nb::handle node);  ///< a Maybe, checked
+  std::string type_name(const Value& value) const;       ///< as Python's messages name it
+
+  // builtins.cpp: arguments of a call by position or name, each asked for once; `finish` refuses the rest
+  const Value* argument(Call& call, size_t position, const char* name);
+  const Value& need(Call& call, size_t position, const char* name);
+  void finish(Call& call, size_t positional);
+  Value elementwise_call(ir::Op op, Call& call);
+  DType dtype_argument(Call& call, size_t position, DType otherwise);
+  std::vector<NodeId> shape_argument(const Value& shape);
+  Value filled(std::span<const NodeId> lengths, NodeId value);
+  Value reduction(Call& call, ir::Op combiner, const char* name);
+  Value minmax(Call& call, bool is_max);
+
+  // errors
+  [[noreturn]] void unsupported(nb::handle node, const std::string& reason, const std::string& advice);
+  [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
+                          std::initializer_list<NodeId> values = {});
+  [[noreturn]] void raise_host_error(nb::python_error& error);
+  base::Place place_of(nb::handle node) const;
+
+  // lower.cpp
+  Value parameter(nb::tuple description, const std::string& name, int argument);
+  nb::object describe_result(const Value& value, std::vector<NodeId>& leaves);
+  Value host_value(nb::object object, const std::string& what, nb::handle node);
+  std::map<std::string, Value> bind_arguments(nb::object function, std::vector<Value> positional,
+                                              std::vector<std::pair<std::string, Value>> keywords,
+                                              nb::handle node);
+  Value run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node);
+
+  /// Where the expression being evaluated stands, for spans and messages.
+  nb::handle here_;
+
+  const Registry& registry_;
+  ir::Module& module_;
+  std::unique_ptr<ir::Builder> builder_;
+  State state_;
+  Frame* frame_ = nullptr;
+  uint32_t next_object_ = 0;
+  std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far
+  std::set<std::string> unrolled_;
+  std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
+  std::unordered_map<uint32_t, int> scalar_arguments_;      ///< parameter nodes → arguments
+  std::vector<Target*> targets_;  ///< the labels that exits may lead to now
+  std::vector<Guard> guards_;
+  std::vector<HostSite> hosts_;
+
+ public:
+  // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.
+  using Handler = Value (Evaluator::*)(Call&);
+#define INGOT_BUILTIN(handler, ...) Value handler(Call& call);
+#include "frontend/builtins.def"
+};
+
+}  // namespace ingot::frontend

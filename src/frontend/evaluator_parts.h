@@ -1,0 +1,88 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "base/message.h"
+#include "frontend/evaluator.h"
+
+/// What the files of the evaluator share, and nobody else sees.
+
+namespace ingot::frontend {
+
+/// The end of a path that waits to be joined: its suspended region, what it knew there, the value it brings, and
+/// the label it exits to (none: it falls through).
+struct Evaluator::Edge {
+  ir::RegionId region;
+  State state;
+  Value value;
+  NodeId label;
+};
+
+/// A label and the exits to it found so far.
+struct Evaluator::Target {
+  NodeId label;
+  std::vector<Edge> edges;
+};
+
+/// One activation of a Python function: the one compiled, or one inlined into it.
+struct Evaluator::Frame {
+  nb::object function;
+  nb::object node;                    ///< its ast.FunctionDef or ast.Lambda
+  nb::dict globals;
+  std::map<std::string, nb::object> cells;
+  std::set<std::string> local_names;
+  ir::TextId file;
+  ir::TextId name;
+  ir::SpanId called_at;
+  std::string path;                   ///< the calls that led here: part of the keys of facts
+  Frame* caller = nullptr;
+  Target* returns = nullptr;          ///< null: the only return is the last statement
+  std::vector<Target*> breaks;
+  std::vector<Target*> continues;
+  int depth = 0;
+};
+
+/// Sets the place of the nodes made while it lives.
+class Evaluator::Here {
+ public:
+  Here(Evaluator& evaluator, nb::handle node);
+  ~Here() {
+    evaluator_.here_ = before_;
+    evaluator_.builder_->set_span(span_before_);
+  }
+  Here(const Here&) = delete;
+  Here& operator=(const Here&) = delete;
+
+ private:
+  Evaluator& evaluator_;
+  nb::handle before_;
+  ir::SpanId span_before_;
+};
+
+/// An element on a stack while it lives.
+template <class T>
+class Pushed {
+ public:
+  Pushed(std::vector<T>& stack, T element) : stack_(stack) { stack_.push_back(element); }
+  ~Pushed() { stack_.pop_back(); }
+  Pushed(const Pushed&) = delete;
+  Pushed& operator=(const Pushed&) = delete;
+
+ private:
+  std::vector<T>& stack_;
+};
+
+inline nb::object attribute(nb::handle object, const char* name) { return nb::borrow<nb::object>(object.attr(name)); }
+inline std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+/// The class name of an AST node: "BinOp".
+inline std::string class_of(nb::handle node) { return text_of(node.type().attr("__name__")); }
+
+template <class T>
+std::shared_ptr<const T> share(T value) {
+  return std::make_shared<const T>(std::move(value));
+}
+
+inline bool is_none(const Value& value) { return value.is<Static>() && value.as<Static>()->object.is_none(); }
+
+}  // namespace ingot::frontend

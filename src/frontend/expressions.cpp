@@ -1,0 +1,319 @@
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+Value Evaluator::eval(nb::handle e) {
+  using Step = Value (Evaluator::*)(nb::handle);
+  static const std::unordered_map<std::string, Step> kSteps = {
+      {"Name", &Evaluator::eval_name},           {"Constant", &Evaluator::eval_constant},
+      {"BinOp", &Evaluator::eval_binary},        {"UnaryOp", &Evaluator::eval_unary},
+      {"Compare", &Evaluator::eval_compare},     {"BoolOp", &Evaluator::eval_bool},
+      {"IfExp", &Evaluator::eval_conditional},   {"Attribute", &Evaluator::eval_attribute},
+      {"Subscript", &Evaluator::eval_subscript}, {"Call", &Evaluator::eval_call},
+      {"Tuple", &Evaluator::eval_tuple},         {"List", &Evaluator::eval_list},
+      {"Dict", &Evaluator::eval_dict},           {"Slice", &Evaluator::eval_slice},
+      {"NamedExpr", &Evaluator::eval_walrus},
+  };
+  const std::string name = class_of(e);
+  const auto method = kSteps.find(name);
+  const Here here(*this, e);
+  if (method == kSteps.end())
+    unsupported(e, "the expression `" + name + "`", "write it with loops, calls and operators");
+  return (this->*method->second)(e);
+}
+
+Value Evaluator::eval_name(nb::handle e) {
+  const std::string name = text_of(e.attr("id"));
+  if (const auto it = state_.locals.find(name); it != state_.locals.end()) return present(it->second, name, e);
+  if (frame_->local_names.contains(name)) return present(Unbound{}, name, e);
+  return load_global(name, e);
+}
+
+Value Evaluator::load_global(const std::string& name, nb::handle e) {
+  if (const auto it = frame_->cells.find(name); it != frame_->cells.end()) {
+    const nb::object content = nb::getattr(it->second, "cell_contents", nb::object());
+    if (!content.is_valid())
+      raise(ExceptionKind::NameError,
+            "cannot access free variable '" + name + "' where it is not associated with a value in enclosing scope");
+    guards_.push_back({it->second, {}, content});
+    return host_value(content, name, e);
+  }
+  const nb::str key(name.c_str());
+  if (frame_->globals.contains(key)) {
+    const nb::object content = frame_->globals[key];
+    guards_.push_back({frame_->globals, name, content});
+    return host_value(content, name, e);
+  }
+  const nb::object builtins = nb::module_::import_("builtins");
+  if (!nb::hasattr(builtins, name.c_str()))
+    raise(ExceptionKind::NameError, "name '" + name + "' is not defined");
+  guards_.push_back({frame_->globals, name, {}});
+  return Static{attribute(builtins, name.c_str())};
+}
+
+Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
+  const Value value = Static{object};
+  PyObject* o = object.ptr();
+  if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyType_Check(o) ||
+      PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) || o == Py_Ellipsis ||
+      registry_.find(object) != nullptr || nb::hasattr(object, "__ingot_function__"))
+    return value;
+  const nb::object dtype = nb::module_::import_("numpy").attr("dtype");
+  if (nb::isinstance(object, dtype)) return value;
+  if (PyTuple_CheckExact(o)) {
+    Tuple tuple;
+    for (nb::handle member : object) tuple.members.push_back(host_value(nb::borrow<nb::object>(member), what, e));
+    return tuple;
+  }
+  unsupported(e, "`" + what + "` is a " + text_of(object.type().attr("__name__")) + " from outside the function",
+              "pass it as an argument");
+}
+
+Value Evaluator::eval_constant(nb::handle e) { return Static{attribute(e, "value")}; }
+
+Value Evaluator::eval_binary(nb::handle e) {
+  const Value left = eval(e.attr("left"));
+  const Value right = eval(e.attr("right"));
+  return binary(class_of(e.attr("op")), left, right, e);
+}
+
+Value Evaluator::eval_unary(nb::handle e) { return unary(class_of(e.attr("op")), eval(e.attr("operand")), e); }
+
+Value Evaluator::eval_compare(nb::handle e) {
+  const nb::list ops = e.attr("ops");
+  const nb::list comparators = e.attr("comparators");
+  const std::function<Value(Value, size_t)> chain = [&](Value left, size_t i) -> Value {
+    // `x is None` looks at the variable itself.
+    const nb::handle node = comparators[i];
+    const Value right = eval(node);
+    const Value first = compare(class_of(ops[i]), left, right, e);
+    if (i + 1 == nb::len(ops)) return first;
+    if (const std::optional<bool> known = static_truth(first)) return *known ? chain(right, i + 1) : first;
+    return fork(truth(first, e), [&] { return chain(right, i + 1); }, [&] { return first; });
+  };
+  const nb::object left = attribute(e, "left");
+  if (class_of(ops[0]).starts_with("Is") && class_of(left) == "Name") {
+    const auto it = state_.locals.find(text_of(left.attr("id")));
+    if (it != state_.locals.end() && it->second.is<Maybe>() && !it->second.as<Maybe>()->may_be_unbound)
+      return chain(it->second, 0);
+  }
+  return chain(eval(left), 0);
+}
+
+Value Evaluator::eval_bool(nb::handle e) {
+  const bool is_and = class_of(e.attr("op")) == "And";
+  const nb::list values = e.attr("values");
+  const std::function<Value(size_t)> chain = [&](size_t i) -> Value {
+    const Value first = eval(values[i]);
+    if (i + 1 == nb::len(values)) return first;
+    if (const std::optional<bool> known = static_truth(first)) return *known == is_and ? chain(i + 1) : first;
+    const auto rest = [&] { return chain(i + 1); };
+    const auto stop = [&] { return first; };
+    const NodeId condition = truth(first, e);
+    return is_and ? fork(condition, rest, stop) : fork(condition, stop, rest);
+  };
+  return chain(0);
+}
+
+Value Evaluator::eval_conditional(nb::handle e) {
+  const Value condition = eval(e.attr("test"));
+  if (const std::optional<bool> known = static_truth(condition)) return eval(e.attr(*known ? "body" : "orelse"));
+  return present(fork(truth(condition, e), [&] { return eval(e.attr("body")); }, [&] { return eval(e.attr("orelse")); }),
+                 "the conditional", e);
+}
+
+Value Evaluator::eval_tuple(nb::handle e) {
+  Tuple tuple;
+  for (nb::handle element : e.attr("elts")) tuple.members.push_back(eval(element));
+  return tuple;
+}
+
+Value Evaluator::eval_list(nb::handle e) {
+  HeapObject list;
+  for (nb::handle element : e.attr("elts")) list.values.push_back(eval(element));
+  const uint32_t id = next_object_++;
+  state_.heap.emplace(id, std::move(list));
+  return Reference{id};
+}
+
+Value Evaluator::eval_dict(nb::handle e) {
+  HeapObject dict{.type = HeapObject::Type::Dict, .values = {}, .keys = {}};
+  const nb::list keys = e.attr("keys");
+  const nb::list values = e.attr("values");
+  for (size_t i = 0; i < nb::len(keys); ++i) {
+    if (nb::handle(keys[i]).is_none()) unsupported(e, "`**` in a dict display", "list the items");
+    const nb::object key = require_static(eval(keys[i]), "a key of a dict", keys[i]);
+    const Value value = eval(values[i]);
+    const auto at = std::ranges::find_if(dict.keys, [&](const nb::object& k) { return k.equal(key); });
+    if (at != dict.keys.end()) {
+      dict.values[static_cast<size_t>(at - dict.keys.begin())] = value;
+      continue;
+    }
+    dict.keys.push_back(key);
+    dict.values.push_back(value);
+  }
+  const uint32_t id = next_object_++;
+  state_.heap.emplace(id, std::move(dict));
+  return Reference{id};
+}
+
+Value Evaluator::eval_slice(nb::handle e) {
+  std::array<Value, 3> parts;
+  const char* names[] = {"lower", "upper", "step"};
+  for (size_t i = 0; i < 3; ++i) {
+    const nb::object part = attribute(e, names[i]);
+    parts[i] = part.is_none() ? Value(Static{part}) : eval(part);
+  }
+  return Slice{share(std::move(parts))};
+}
+
+Value Evaluator::eval_walrus(nb::handle e) {
+  Value value = eval(e.attr("value"));
+  bind(text_of(e.attr("target").attr("id")), value);
+  return state_.locals.at(text_of(e.attr("target").attr("id")));
+}
+
+Value Evaluator::eval_attribute(nb::handle e) {
+  return attribute_of(eval(e.attr("value")), text_of(e.attr("attr")), e);
+}
+
+Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {
+  if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
+  if (const Static* s = value.as<Static>()) {
+    if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
+        nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype"))) {
+      const nb::object member = nb::getattr(s->object, name.c_str(), nb::object());
+      if (!member.is_valid())
+        raise(ExceptionKind::AttributeError, PyModule_Check(s->object.ptr())
+                                                 ? "module '" + text_of(s->object.attr("__name__")) +
+                                                       "' has no attribute '" + name + "'"
+                                                 : "'" + type_name(value) + "' object has no attribute '" + name + "'");
+      if (PyModule_Check(s->object.ptr())) {
+        const std::string module = text_of(s->object.attr("__name__"));
+        const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math";
+        if (!trusted) guards_.push_back({s->object.attr("__dict__"), name, member});
+      }
+      return host_value(member, name, e);
+    }
+  }
+  if (const Scalar* s = value.as<Scalar>(); s != nullptr && !s->kind.is_python()) {
+    if (name == "dtype")
+      return Static{nb::module_::import_("numpy").attr("dtype")(std::string(s->kind.name()))};
+  }
+  if (value.is<Reference>() || value.is<Scalar>() || value.is<Static>()) return Method{share(value), name};
+  unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
+}
+
+Value Evaluator::eval_subscript(nb::handle e) {
+  const Value value = eval(e.attr("value"));
+  const Value index = eval(e.attr("slice"));
+  if (const Array* a = value.as<Array>()) return index_array(*a, index, e);
+  const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
+    const Value at = Static{require_static(index, "an index into a container", e)};
+    const std::optional<int64_t> i = static_int(at);
+    if (!i) raise(ExceptionKind::TypeError, std::string(what) + " indices must be integers or slices, not " + type_name(at));
+    const int64_t size = static_cast<int64_t>(members.size());
+    if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, std::string(what) + " index out of range");
+    return members[static_cast<size_t>(*i < 0 ? *i + size : *i)];
+  };
+  if (const Tuple* t = value.as<Tuple>()) return pick(t->members, "tuple");
+  if (const Reference* r = value.as<Reference>()) {
+    const HeapObject& object = state_.heap.at(r->object);
+    if (object.type == HeapObject::Type::List) return present(pick(object.values, "list"), "the element", e);
+    const nb::object key = require_static(index, "a key of a dict", e);
+    for (size_t i = 0; i < object.keys.size(); ++i)
+      if (object.keys[i].equal(key)) return present(object.values[i], "the item", e);
+    raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
+  }
+  if (value.is<Static>() && index.is<Static>() && PyUnicode_Check(value.as<Static>()->object.ptr())) {
+    try {
+      return Static{value.as<Static>()->object[index.as<Static>()->object]};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not subscriptable");
+}
+
+Value Evaluator::eval_call(nb::handle e) {
+  const Value callee = eval(e.attr("func"));
+  Call call{.positional = {}, .keywords = {}, .name = {}, .node = e};
+  for (nb::handle argument : e.attr("args")) {
+    if (class_of(argument) != "Starred") {
+      call.positional.push_back(eval(argument));
+      continue;
+    }
+    const Value sequence = eval(argument.attr("value"));
+    const auto elements = static_elements(sequence, argument);
+    if (!elements) unsupported(argument, "`*` of a " + type_name(sequence), "pass the arguments one by one");
+    call.positional.insert(call.positional.end(), elements->begin(), elements->end());
+  }
+  for (nb::handle keyword : e.attr("keywords")) {
+    if (keyword.attr("arg").is_none()) unsupported(e, "`**` in a call", "name the arguments");
+    call.keywords.emplace_back(text_of(keyword.attr("arg")), eval(keyword.attr("value")));
+  }
+  return this->call(callee, call);
+}
+
+Value Evaluator::call(const Value& callee, Call& call) {
+  static constexpr Handler kHandlers[] = {
+#define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
+#include "frontend/builtins.def"
+  };
+  if (const Method* m = callee.as<Method>()) return call_method(*m->self, m->name, call);
+  const Static* s = callee.as<Static>();
+  if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
+  nb::object function = s->object;
+  if (const Builtin* builtin = registry_.find(function)) {
+    call.name = builtin->name;
+    if (builtin->op) return elementwise_call(*builtin->op, call);
+    if (builtin->handler >= 0) return (this->*kHandlers[builtin->handler])(call);
+    function = builtin->library;
+  }
+  if (nb::hasattr(function, "__ingot_function__")) function = function.attr("__ingot_function__");
+  if (PyFunction_Check(function.ptr())) return inline_function(function, call);
+  if (!PyCallable_Check(function.ptr()))
+    raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
+  unsupported(call.node, "a call of `" + text_of(nb::getattr(function, "__name__", nb::str("?"))) + "`",
+              "use NumPy, math, or a function written in Python");
+}
+
+Value Evaluator::call_method(const Value& self, const std::string& name, Call& call) {
+  static constexpr Handler kHandlers[] = {
+#define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
+#include "frontend/builtins.def"
+  };
+  call.name = name;
+  if (self.is<Array>() || (self.is<Scalar>() && !self.as<Scalar>()->kind.is_python())) {
+    if (const int handler = registry_.method(name); handler >= 0) {
+      call.positional.insert(call.positional.begin(), self);
+      return (this->*kHandlers[handler])(call);
+    }
+    unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
+  }
+  const Reference* r = self.as<Reference>();
+  if (r == nullptr) unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
+  const HeapObject& object = state_.heap.at(r->object);
+  if (object.type == HeapObject::Type::Dict && call.positional.empty()) {
+    if (name == "values") return Tuple{object.values};
+    Tuple result;
+    for (size_t i = 0; i < object.keys.size(); ++i) {
+      const Value key = Static{object.keys[i]};
+      if (name == "keys") result.members.push_back(key);
+      if (name == "items") result.members.push_back(Tuple{{key, object.values[i]}});
+    }
+    if (name == "keys" || name == "items") return result;
+  }
+  if (object.type == HeapObject::Type::List && name == "append" && call.positional.size() == 1) {
+    Value element = call.positional[0];
+    if (const Array* a = element.as<Array>(); a != nullptr && a->type.is_array()) element = named(element);
+    state_.heap.at(r->object).values.push_back(std::move(element));
+    return Static{nb::none()};
+  }
+  unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use indexing and loops");
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,399 @@
+#include "frontend/evaluator_parts.h"
+
+// Where paths meet. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
+// state; `join` finds the shape that holds all of them, and each path then carries its own values into the slots
+// of that shape, converted (in its own region, so that only the path taken converts).
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+
+namespace {
+
+/// Static values are one when type and value are: 1, 1.0 and True differ, 0.0 and -0.0 differ.
+bool same_static(const nb::object& a, const nb::object& b) {
+  if (a.is(b)) return true;
+  if (!a.type().is(b.type())) return false;
+  if (nb::isinstance<nb::float_>(a) || PyComplex_CheckExact(a.ptr()))
+    return nb::cast<std::string>(nb::repr(a)) == nb::cast<std::string>(nb::repr(b));
+  if (PyLong_CheckExact(a.ptr()) || PyBool_Check(a.ptr()) || PyUnicode_CheckExact(a.ptr()) ||
+      PyBytes_CheckExact(a.ptr()))
+    return a.equal(b);
+  return false;
+}
+
+}  // namespace
+
+Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
+                      const std::function<Value()>& other) {
+  const NodeId operands[] = {condition};
+  const NodeId node = builder_->begin(ir::Op::if_, operands);
+  const State before = state_;
+  std::vector<Edge> edges;
+  for (size_t arm = 0; arm < 2; ++arm) {
+    state_ = before;
+    builder_->enter(node, arm, {});
+    try {
+      Value value = arm == 0 ? then() : other();
+      edges.push_back({builder_->suspend(), std::move(state_), std::move(value), {}});
+    } catch (const Diverged&) {
+    }
+  }
+  Value value = close(node, edges);
+  if (Conflict* conflict = value.as<Conflict>(); conflict != nullptr && !conflict->condition) conflict->condition = condition;
+  for (auto& [name, local] : state_.locals)
+    if (Conflict* conflict = local.as<Conflict>(); conflict != nullptr && !conflict->condition) conflict->condition = condition;
+  return value;
+}
+
+Value Evaluator::block(const std::function<Value(Target&)>& body) {
+  const NodeId node = builder_->begin(ir::Op::block, {});
+  const ir::Type label_type[] = {ir::Type::label()};
+  Target target{builder_->enter(node, 0, label_type)[0], {}};
+  {
+    const Pushed<Target*> open(targets_, &target);
+    try {
+      Value value = body(target);
+      target.edges.push_back({builder_->suspend(), std::move(state_), std::move(value), {}});
+    } catch (const Diverged&) {
+    }
+  }
+  return close(node, target.edges);
+}
+
+void Evaluator::leave_to(Target& target, Value value) {
+  target.edges.push_back({builder_->suspend(), state_, std::move(value), target.label});
+  throw Diverged{};
+}
+
+Value Evaluator::close(NodeId node, std::vector<Edge>& edges) {
+  if (edges.empty()) {
+    builder_->end(node);
+    builder_->terminate(ir::Op::unreachable, {});
+    throw Diverged{};
+  }
+  const ir::RegionId here = builder_->function()[node].parent;
+  State state = shape_of(edges[0].state, here);
+  Value value = shape_of(edges[0].value, here);
+  for (size_t i = 1; i < edges.size(); ++i) {
+    state = join(state, edges[i].state);
+    value = join(value, edges[i].value, "the result");
+  }
+  std::vector<ir::Type> types;
+  slot_types(state, types);
+  slot_types(value, types);
+  for (Edge& edge : edges) {
+    builder_->resume(edge.region);
+    std::vector<NodeId> carried;
+    if (edge.label) carried.push_back(edge.label);
+    carry(state, edge.state, carried);
+    carry(value, edge.value, carried);
+    builder_->terminate(edge.label ? ir::Op::exit_ : ir::Op::yield, carried);
+  }
+  builder_->set_results(node, types);
+  const std::vector<NodeId> results = builder_->end(node);
+  std::span<const NodeId> rest(results);
+  state_ = fill(state, rest);
+  return fill(value, rest);
+}
+
+Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
+  const auto reaches = [&](NodeId node) { return node && builder_->function().reaches(node, seen_from); };
+  if (const Scalar* s = value.as<Scalar>()) return Scalar{s->kind, reaches(s->node) ? s->node : NodeId()};
+  if (const Array* a = value.as<Array>()) {
+    Array shape = *a;
+    // What joins paths is memory: values become views on the way.
+    if (shape.type.is_array()) shape.type = ir::Type::view(shape.type.dtype(), shape.type.rank());
+    if (!reaches(a->node) || a->type.is_array()) shape.node = {};
+    return shape;
+  }
+  if (const Tuple* t = value.as<Tuple>()) {
+    Tuple shape;
+    for (const Value& member : t->members) shape.members.push_back(shape_of(member, seen_from));
+    return shape;
+  }
+  if (const Maybe* m = value.as<Maybe>())
+    return Maybe{reaches(m->node) ? m->node : NodeId(), m->present, m->may_be_unbound, m->may_be_none};
+  if (const Range* r = value.as<Range>()) {
+    std::array<Value, 3> bounds;
+    for (size_t i = 0; i < 3; ++i) bounds[i] = shape_of((*r->bounds)[i], seen_from);
+    return Range{share(std::move(bounds)), r->parallel};
+  }
+  return value;
+}
+
+bool Evaluator::same(const Value& a, const Value& b) const {
+  if (a.v.index() != b.v.index()) return false;
+  if (const Static* s = a.as<Static>()) return same_static(s->object, b.as<Static>()->object);
+  if (const Scalar* s = a.as<Scalar>()) return s->kind == b.as<Scalar>()->kind && s->node == b.as<Scalar>()->node;
+  if (const Array* x = a.as<Array>()) {
+    const Array* y = b.as<Array>();
+    return x->node == y->node && x->type == y->type && x->argument == y->argument && x->origin == y->origin &&
+           x->writable == y->writable;
+  }
+  if (const Tuple* t = a.as<Tuple>()) {
+    const Tuple* u = b.as<Tuple>();
+    return std::ranges::equal(t->members, u->members,
+                              [this](const Value& x, const Value& y) { return same(x, y); });
+  }
+  if (const Reference* r = a.as<Reference>()) return r->object == b.as<Reference>()->object;
+  if (const Range* r = a.as<Range>()) {
+    for (size_t i = 0; i < 3; ++i)
+      if (!same((*r->bounds)[i], (*b.as<Range>()->bounds)[i])) return false;
+    return r->parallel == b.as<Range>()->parallel;
+  }
+  if (const Maybe* m = a.as<Maybe>())
+    {
+    const Maybe* n = b.as<Maybe>();
+    return m->node == n->node && m->may_be_unbound == n->may_be_unbound && m->may_be_none == n->may_be_none &&
+           same(*m->present, *n->present);
+  }
+  return a.is<Unbound>() || a.is<Conflict>();
+}
+
+Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& what) {
+  const auto present = [](const Value& v) -> const Value* {
+    if (v.is<Unbound>() || is_none(v)) return nullptr;
+    return v.is<Maybe>() ? v.as<Maybe>()->present.get() : &v;
+  };
+  const Value* x = present(a);
+  const Value* y = present(b);
+  if (x == nullptr && y == nullptr) return Conflict{what + " is unbound or None"};
+  const Value template_x = shape_of(x != nullptr ? stage_number(*x) : stage_number(*y), ir::RegionId(0));
+  Value joined = y != nullptr ? join(template_x, stage_number(*y), what) : template_x;
+  const auto may = [&](bool Maybe::* flag, bool empty_a, bool empty_b) {
+    return empty_a || empty_b || (a.is<Maybe>() && a.as<Maybe>()->*flag) || (b.is<Maybe>() && b.as<Maybe>()->*flag);
+  };
+  const bool unbound = may(&Maybe::may_be_unbound, a.is<Unbound>(), b.is<Unbound>());
+  const bool none = may(&Maybe::may_be_none, is_none(a), is_none(b));
+  if (Scalar* s = joined.as<Scalar>()) {
+    s->node = {};
+    return Maybe{{}, share(joined), unbound, none};
+  }
+  if (Array* array = joined.as<Array>()) {
+    array->node = {};
+    return Maybe{{}, share(joined), unbound, none};
+  }
+  return Conflict{what + " is bound on some paths only"};
+}
+
+Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
+  if (same(a, b)) return a;
+  if (a.is<Conflict>() || b.is<Conflict>()) return a.is<Conflict>() ? a : b;
+  if (a.is<Unbound>() || b.is<Unbound>() || is_none(a) || is_none(b) || a.is<Maybe>() || b.is<Maybe>())
+    return join_maybe(a, b, what);
+  const Array* x = a.as<Array>();
+  const Array* y = b.as<Array>();
+  if (x != nullptr && y != nullptr) {
+    if (x->type.dtype() != y->type.dtype() || x->type.rank() != y->type.rank())
+      return Conflict{what + " is an array of " + std::to_string(x->type.rank()) + " axes of " +
+                      std::string(base::info(x->type.dtype()).numpy) + " on one path and of " +
+                      std::to_string(y->type.rank()) + " axes of " +
+                      std::string(base::info(y->type.dtype()).numpy) + " on another"};
+    if (x->writable != y->writable) return Conflict{what + " is a read-only array on one path only"};
+    Array shape{ir::Type::view(x->type.dtype(), x->type.rank()), {}, x->writable, x->argument, x->origin};
+    if (x->argument != y->argument || x->origin || y->origin) {
+      shape.argument = -2;  // the origin is a slot
+      shape.origin = {};
+    }
+    return shape;
+  }
+  const std::optional<Kind> j = kind_of(a);
+  const std::optional<Kind> k = kind_of(b);
+  if (j && k && x == nullptr && y == nullptr) {
+    if (const std::optional<Kind> kind = frontend::join(*j, *k)) return Scalar{*kind, {}};
+    return Conflict{what + " is " + std::string(j->name()) + " on one path and " + std::string(k->name()) +
+                    " on another"};
+  }
+  const Tuple* t = a.as<Tuple>();
+  const Tuple* u = b.as<Tuple>();
+  if (t != nullptr && u != nullptr && t->members.size() == u->members.size()) {
+    Tuple shape;
+    for (size_t i = 0; i < t->members.size(); ++i)
+      shape.members.push_back(join(t->members[i], u->members[i], "a member of " + what));
+    return shape;
+  }
+  return Conflict{what + " is a different thing on different paths"};
+}
+
+void Evaluator::slot_types(const Value& shape, std::vector<ir::Type>& out) {
+  ir::TypeTable& types = module_.types;
+  if (const Scalar* s = shape.as<Scalar>()) {
+    if (!s->node) out.push_back(ir::Type::scalar(s->kind.dtype()));
+  } else if (const Array* a = shape.as<Array>()) {
+    if (!a->node) out.push_back(a->type);
+    if (a->argument == -2) out.push_back(ir::kInt64);
+  } else if (const Tuple* t = shape.as<Tuple>()) {
+    for (const Value& member : t->members) slot_types(member, out);
+  } else if (const Maybe* m = shape.as<Maybe>()) {
+    if (m->node) return;
+    const Scalar* inside = m->present->as<Scalar>();
+    out.push_back(types.optional(inside != nullptr ? ir::Type::scalar(inside->kind.dtype())
+                                                   : m->present->as<Array>()->type));
+  } else if (const Range* r = shape.as<Range>()) {
+    for (const Value& bound : *r->bounds) slot_types(bound, out);
+  }
+}
+
+void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeId>& out) {
+  if (const Scalar* s = shape.as<Scalar>()) {
+    if (!s->node) out.push_back(convert(actual, s->kind));
+  } else if (const Array* a = shape.as<Array>()) {
+    const Array& from = *actual.as<Array>();
+    if (!a->node) out.push_back(named(actual).node);
+    if (a->argument == -2) out.push_back(from.origin ? from.origin : builder_->index(from.argument));
+  } else if (const Tuple* t = shape.as<Tuple>()) {
+    for (size_t i = 0; i < t->members.size(); ++i) carry(t->members[i], actual.as<Tuple>()->members[i], out);
+  } else if (const Maybe* m = shape.as<Maybe>()) {
+    if (m->node) return;
+    const ir::Type type = [&] {
+      std::vector<ir::Type> one;
+      slot_types(shape, one);
+      return one[0];
+    }();
+    if (actual.is<Unbound>() || is_none(actual)) {
+      out.push_back(builder_->make(ir::Op::none, {}, {actual.is<Unbound>() ? 2 : 1}, type));
+    } else if (const Maybe* other = actual.as<Maybe>()) {
+      if (!same(*other->present, *m->present))
+        unsupported({}, "a variable that may be unbound or None changes its type", "bind it before the branch");
+      out.push_back(other->node);
+    } else {
+      std::vector<NodeId> value;
+      carry(*m->present, actual, value);
+      out.push_back(builder_->make(ir::Op::some, {value[0]}));
+    }
+  } else if (const Range* r = shape.as<Range>()) {
+    for (size_t i = 0; i < 3; ++i) carry((*r->bounds)[i], (*actual.as<Range>()->bounds)[i], out);
+  }
+}
+
+Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
+  const auto next = [&] {
+    const NodeId node = values.front();
+    values = values.subspan(1);
+    return node;
+  };
+  if (const Scalar* s = shape.as<Scalar>()) return Scalar{s->kind, s->node ? s->node : next()};
+  if (const Array* a = shape.as<Array>()) {
+    Array array = *a;
+    if (!a->node) array.node = next();
+    if (a->argument == -2) {
+      array.argument = -1;
+      array.origin = next();
+    }
+    return array;
+  }
+  if (const Tuple* t = shape.as<Tuple>()) {
+    Tuple filled;
+    for (const Value& member : t->members) filled.members.push_back(fill(member, values));
+    return filled;
+  }
+  if (const Maybe* m = shape.as<Maybe>()) return Maybe{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
+  if (const Range* r = shape.as<Range>()) {
+    std::array<Value, 3> bounds;
+    for (size_t i = 0; i < 3; ++i) bounds[i] = fill((*r->bounds)[i], values);
+    return Range{share(std::move(bounds)), r->parallel};
+  }
+  return shape;
+}
+
+NodeId Evaluator::convert(const Value& number, Kind kind) {
+  const std::optional<Kind> from = kind_of(number);
+  if (!from) throw base::InternalError("a number is carried as a number");
+  const NodeId node = stage(number, *from);
+  if (*from == kind || from->dtype() == kind.dtype()) return node;
+  const NodeId converted = builder_->cast(node, kind.dtype());
+  const bool exact = base::can_cast_safely(from->dtype(), kind.dtype()) &&
+                     !(base::is_int(from->dtype()) && base::size_of(from->dtype()) == 8 &&
+                       !base::is_int(kind.dtype()));
+  if (exact) return converted;
+  const NodeId back = builder_->cast(converted, from->dtype());
+  NodeId kept = builder_->make(ir::Op::equal, {back, node});
+  if (!base::is_int(from->dtype()))
+    kept = builder_->make(ir::Op::bitwise_or, {kept, builder_->make(ir::Op::not_equal, {node, node})});
+  if (kind.is_python())
+    builder_->check(kept, ExceptionKind::OverflowError, "int {} is too large to become a float here", {node});
+  else
+    builder_->check(kept, ExceptionKind::TypeChangeError,
+                    "the variable is a Python number here and " + std::string(kind.name()) +
+                        " on another path, which does not hold {}",
+                    {node});
+  return converted;
+}
+
+State Evaluator::shape_of(const State& state, ir::RegionId seen_from) {
+  State shape;
+  for (const auto& [name, value] : state.locals) shape.locals.emplace(name, shape_of(value, seen_from));
+  for (const auto& [id, object] : state.heap) {
+    HeapObject copy = object;
+    for (Value& value : copy.values) value = shape_of(value, seen_from);
+    shape.heap.emplace(id, std::move(copy));
+  }
+  return shape;
+}
+
+State Evaluator::join(const State& a, const State& b) {
+  State joined;
+  std::set<std::string> names;
+  for (const auto& [name, value] : a.locals) names.insert(name);
+  for (const auto& [name, value] : b.locals) names.insert(name);
+  const auto local = [](const State& s, const std::string& name) {
+    const auto it = s.locals.find(name);
+    return it == s.locals.end() ? Value(Unbound{}) : it->second;
+  };
+  for (const std::string& name : names)
+    joined.locals.emplace(name, join(local(a, name), local(b, name), "`" + name + "`"));
+  // An object made on one path only is known to no other.
+  for (const auto& [id, object] : a.heap) {
+    const auto it = b.heap.find(id);
+    if (it == b.heap.end()) continue;
+    HeapObject both = object;
+    if (object.values.size() != it->second.values.size()) {
+      both.values.assign(1, Conflict{"a container grows or shrinks on one path only"});
+      both.keys.clear();
+    } else {
+      for (size_t i = 0; i < both.values.size(); ++i)
+        both.values[i] = join(object.values[i], it->second.values[i], "an element of a container");
+    }
+    joined.heap.emplace(id, std::move(both));
+  }
+  return joined;
+}
+
+bool Evaluator::same(const State& a, const State& b) const {
+  const auto equal = [this](const Value& x, const Value& y) { return same(x, y); };
+  return std::ranges::equal(a.locals, b.locals,
+                            [&](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); }) &&
+         std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
+           return x.first == y.first && std::ranges::equal(x.second.values, y.second.values, equal);
+         });
+}
+
+void Evaluator::slot_types(const State& shape, std::vector<ir::Type>& out) {
+  for (const auto& [name, value] : shape.locals) slot_types(value, out);
+  for (const auto& [id, object] : shape.heap)
+    for (const Value& value : object.values) slot_types(value, out);
+}
+
+void Evaluator::carry(const State& shape, const State& actual, std::vector<NodeId>& out) {
+  for (const auto& [name, value] : shape.locals) {
+    const auto it = actual.locals.find(name);
+    carry(value, it == actual.locals.end() ? Value(Unbound{}) : it->second, out);
+  }
+  for (const auto& [id, object] : shape.heap)
+    for (size_t i = 0; i < object.values.size(); ++i)
+      if (!object.values[i].is<Conflict>()) carry(object.values[i], actual.heap.at(id).values[i], out);
+}
+
+State Evaluator::fill(const State& shape, std::span<const NodeId>& values) {
+  State filled;
+  for (const auto& [name, value] : shape.locals) filled.locals.emplace(name, fill(value, values));
+  for (const auto& [id, object] : shape.heap) {
+    HeapObject copy = object;
+    for (Value& value : copy.values) value = fill(value, values);
+    filled.heap.emplace(id, std::move(copy));
+  }
+  return filled;
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "ir/builder.h"
+
+namespace ingot::frontend {
+
+using base::DType;
+
+/// What a scalar is to Python: an element of a NumPy dtype, or one of Python's own numbers. The numbers int,
+/// float and complex are weak: beside a NumPy operand they take its dtype where they fit.
+class Kind {
+ public:
+  constexpr Kind() = default;
+  constexpr Kind(DType t) : value_(static_cast<uint8_t>(t)) {}  // NOLINT(google-explicit-constructor)
+  static constexpr Kind py_bool() { return Kind(uint8_t{base::kDTypeCount}); }
+  static constexpr Kind py_int() { return Kind(uint8_t{base::kDTypeCount + 1}); }
+  static constexpr Kind py_float() { return Kind(uint8_t{base::kDTypeCount + 2}); }
+  static constexpr Kind py_complex() { return Kind(uint8_t{base::kDTypeCount + 3}); }
+
+  constexpr bool is_python() const { return value_ >= base::kDTypeCount; }
+  /// int, float or complex.
+  constexpr bool is_weak() const { return value_ > base::kDTypeCount; }
+  /// How a value of this kind is held.
+  constexpr DType dtype() const {
+    if (*this == py_bool()) return DType::Bool;
+    if (*this == py_int()) return DType::Int64;
+    if (*this == py_float()) return DType::Float64;
+    return *this == py_complex() ? DType::Complex128 : static_cast<DType>(value_);
+  }
+  /// `int`, `float64`.
+  std::string_view name() const;
+
+  constexpr bool operator==(const Kind&) const = default;
+
+ private:
+  constexpr explicit Kind(uint8_t value) : value_(value) {}
+  uint8_t value_ = 0;
+};
+
+/// The common kind of a value that has one kind on one path and another on the other; none: the code is refused.
+///   PyBool ⊔ PyInt = PyInt; PyInt ⊔ PyFloat = PyFloat; PyFloat ⊔ PyComplex = PyComplex;
+///   weak ⊔ NumPy = the NumPy kind when its class holds the weak one's, the value converted exactly;
+///   two NumPy dtypes: the promoted dtype, if it keeps every value of both.
+std::optional<Kind> join(Kind a, Kind b);
+
+/// The dtype at which NumPy 2 computes an elementwise function of operands of these kinds: the first loop of
+/// `op` to which the promoted operands cast safely. None: the function has no loop for them (a TypeError).
+std::optional<DType> loop_dtype(ir::Op op, std::span<const Kind> operands);
+
+/// NumPy 2's result_type of kinds: strong dtypes promote, weak ones follow.
+Kind result_kind(std::span<const Kind> operands);
+
+}  // namespace ingot::frontend

@@ -1,0 +1,352 @@
+#include "frontend/evaluator_parts.h"
+
+// Loops. What the turns of a staged loop carry is found by a fixpoint: first the body is evaluated as if it
+// changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated again,
+// until nothing new is found. Shapes only move up a finite lattice, so this ends; the solution of an inner loop is
+// where its next evaluation starts.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+struct Evaluator::Checkpoint {
+  ir::Builder::Mark mark;
+  State state;
+  std::vector<size_t> edges;  ///< of each target in `targets_`
+  size_t hosts;
+};
+
+Evaluator::Checkpoint Evaluator::checkpoint() {
+  std::vector<size_t> edges;
+  for (const Target* target : targets_) edges.push_back(target->edges.size());
+  return {builder_->mark(), state_, std::move(edges), hosts_.size()};
+}
+
+void Evaluator::go_back(const Checkpoint& point) {
+  builder_->roll_back(point.mark);
+  state_ = point.state;
+  for (size_t i = 0; i < point.edges.size(); ++i)
+    targets_[i]->edges.erase(targets_[i]->edges.begin() + static_cast<ptrdiff_t>(point.edges[i]),
+                             targets_[i]->edges.end());
+  hosts_.resize(point.hosts);
+  std::erase_if(loop_indices_, [&](const auto& entry) { return entry.first >= point.mark.nodes; });
+}
+
+namespace {
+
+/// Whether statements hold a `break` or `continue` of the loop whose body they are.
+bool leaves_loop(nb::handle statements, const char* kind) {
+  for (nb::handle s : statements) {
+    const std::string name = class_of(s);
+    if (name == kind) return true;
+    if (name == "FunctionDef") continue;
+    const bool loop = name == "For" || name == "While";
+    for (const char* part : {"body", "orelse", "finalbody"}) {
+      if (loop && std::string(part) == "body") continue;
+      if (nb::hasattr(s, part) && leaves_loop(s.attr(part), kind)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string Evaluator::key_of(nb::handle node) const {
+  return frame_->path + "/" + text_of(node.attr("lineno")) + ":" + text_of(node.attr("col_offset"));
+}
+
+void Evaluator::with_breaks(nb::handle s, const std::function<void()>& loop) {
+  const auto whole_loop = [&] {
+    loop();
+    run_body(s.attr("orelse"));
+  };
+  if (!leaves_loop(s.attr("body"), "Break")) return whole_loop();
+  block([&](Target& target) {
+    const Pushed<Target*> open(frame_->breaks, &target);
+    whole_loop();
+    return Value(Static{nb::none()});
+  });
+}
+
+void Evaluator::loop_body(nb::handle s) {
+  if (!leaves_loop(s.attr("body"), "Continue")) return run_body(s.attr("body"));
+  block([&](Target& target) {
+    const Pushed<Target*> open(frame_->continues, &target);
+    run_body(s.attr("body"));
+    return Value(Static{nb::none()});
+  });
+}
+
+void Evaluator::run_for(nb::handle s) {
+  const Value iterable = eval(s.attr("iter"));
+  with_breaks(s, [&] {
+    if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, *elements);
+    const Checkpoint point = checkpoint();
+    try {
+      counted_loop(s, iterable);
+    } catch (const Demand& demand) {
+      if (demand.loop != key_of(s)) throw;
+      go_back(point);
+      unrolled_.insert(demand.loop);
+      const auto elements = static_elements(iterable, s);
+      if (!elements) unsupported(s, "a loop whose index must be known when compiling, over a range that is not",
+                                 "make the range's bounds constants");
+      unrolled_loop(s, *elements);
+    }
+  });
+}
+
+void Evaluator::unrolled_loop(nb::handle s, const std::vector<Value>& elements) {
+  for (const Value& element : elements) {
+    assign(s.attr("target"), element);
+    loop_body(s);
+  }
+}
+
+State Evaluator::assumed_carried(const std::string& key, const State& entry) {
+  State shape = shape_of(entry, builder_->current());
+  const auto solution = solutions_.find(key);
+  if (solution == solutions_.end()) return shape;
+  const auto widen = [&](Value& value, const Value& solved) {
+    std::vector<ir::Type> slots;
+    slot_types(solved, slots);
+    if (!slots.empty() || solved.is<Conflict>()) value = join(solved, value, "a variable of the loop");
+  };
+  for (auto& [name, solved] : solution->second.locals) widen(shape.locals[name], solved);
+  for (auto& [id, object] : shape.heap) {
+    const auto solved = solution->second.heap.find(id);
+    if (solved == solution->second.heap.end() || solved->second.values.size() != object.values.size()) continue;
+    for (size_t i = 0; i < object.values.size(); ++i) widen(object.values[i], solved->second.values[i]);
+  }
+  return shape;
+}
+
+void Evaluator::counted_loop(nb::handle s, const Value& iterable) {
+  const std::string key = key_of(s);
+  const Checkpoint point = checkpoint();
+  State shape = assumed_carried(key, state_);
+  const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
+  for (int turn = 0; turn < 256; ++turn) {
+    const Trips trips = trips_of(iterable, s.attr("iter"));
+    std::vector<NodeId> operands{trips.count};
+    carry(shape, point.state, operands);
+    const int64_t schedule[] = {static_cast<int64_t>(parallel ? ir::Schedule::Threads : ir::Schedule::Serial), 0};
+    const NodeId node = builder_->begin(Op::for_, operands, schedule);
+    std::vector<ir::Type> types{ir::kInt64};
+    slot_types(shape, types);
+    const std::vector<NodeId> parameters = builder_->enter(node, 0, types);
+    std::span<const NodeId> carried = std::span(parameters).subspan(1);
+    state_ = fill(shape, carried);
+    loop_indices_[parameters[0].index] = key;
+    State next = shape;
+    std::optional<ir::RegionId> end;
+    State back;
+    try {
+      assign(s.attr("target"), trips.element(parameters[0]));
+      loop_body(s);
+      end = builder_->suspend();
+      back = state_;
+      next = join(shape, shape_of(back, builder_->current()));
+    } catch (const Diverged&) {
+    }
+    if (!same(next, shape)) {
+      go_back(point);
+      shape = std::move(next);
+      continue;
+    }
+    if (end) {
+      builder_->resume(*end);
+      std::vector<NodeId> values;
+      carry(shape, back, values);
+      builder_->yield(values);
+    }
+    const std::vector<NodeId> results = builder_->end(node);
+    std::span<const NodeId> rest(results);
+    state_ = fill(shape, rest);
+    solutions_[key] = shape;
+    return;
+  }
+  unsupported(s, "a loop whose variables do not settle on their types", "give them their types before the loop");
+}
+
+void Evaluator::run_while(nb::handle s) {
+  with_breaks(s, [&] { while_loop(s); });
+}
+
+void Evaluator::while_loop(nb::handle s) {
+  const std::string key = key_of(s);
+  const Checkpoint point = checkpoint();
+  State shape = assumed_carried(key, state_);
+  for (int turn = 0; turn < 256; ++turn) {
+    std::vector<NodeId> operands;
+    carry(shape, point.state, operands);
+    std::vector<ir::Type> types;
+    slot_types(shape, types);
+    const NodeId node = builder_->begin(Op::while_, operands, {}, types);
+    const ir::RegionId outside = builder_->current();
+    std::vector<NodeId> parameters = builder_->enter(node, 0, types);
+    std::span<const NodeId> carried(parameters);
+    state_ = fill(shape, carried);
+    Value condition;
+    NodeId go_on;
+    try {
+      condition = eval(s.attr("test"));
+      go_on = truth(condition, s);
+    } catch (const Diverged&) {
+      // A condition that always raises ends the loop, and what comes after it, there.
+      builder_->enter(node, 1, types);
+      builder_->terminate(Op::unreachable, {});
+      builder_->end(node);
+      builder_->terminate(Op::unreachable, {});
+      throw;
+    }
+    const State middle = state_;
+    const ir::RegionId condition_end = builder_->suspend();
+    State next = join(shape, shape_of(middle, outside));
+    std::optional<ir::RegionId> end;
+    State back;
+    if (same(next, shape)) {
+      parameters = builder_->enter(node, 1, types);
+      carried = parameters;
+      state_ = fill(shape, carried);
+      try {
+        loop_body(s);
+        end = builder_->suspend();
+        back = state_;
+        next = join(shape, shape_of(back, outside));
+      } catch (const Diverged&) {
+      }
+    }
+    if (!same(next, shape)) {
+      go_back(point);
+      shape = std::move(next);
+      continue;
+    }
+    builder_->resume(condition_end);
+    std::vector<NodeId> values{go_on};
+    carry(shape, middle, values);
+    builder_->yield(values);
+    if (end) {
+      builder_->resume(*end);
+      values.clear();
+      carry(shape, back, values);
+      builder_->yield(values);
+    }
+    const std::vector<NodeId> results = builder_->end(node);
+    std::span<const NodeId> rest(results);
+    state_ = fill(shape, rest);
+    solutions_[key] = shape;
+    if (const std::optional<bool> known = static_truth(condition); known && *known) {
+      builder_->terminate(Op::unreachable, {});
+      throw Diverged{};
+    }
+    return;
+  }
+  unsupported(s, "a loop whose variables do not settle on their types", "give them their types before the loop");
+}
+
+Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
+  const NodeId start = stage_index((*range.bounds)[0]);
+  const NodeId stop = stage_index((*range.bounds)[1]);
+  const NodeId step = stage_index((*range.bounds)[2]);
+  const NodeId zero = builder_->index(0);
+  const NodeId one = builder_->index(1);
+  builder_->check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
+                  "range() arg 3 must not be zero");
+  const NodeId up = builder_->make(Op::greater, {step, zero});
+  const NodeId high = builder_->make(Op::select, {up, stop, start});
+  const NodeId low = builder_->make(Op::select, {up, start, stop});
+  const NodeId some = builder_->make(Op::greater, {high, low});
+  const NodeId too_long = builder_->make(
+      Op::bitwise_and, {some, builder_->make(Op::subtract_overflows, {high, low})});
+  builder_->check(builder_->make(Op::invert, {too_long}), ExceptionKind::OverflowError, "a range of more than 2**63 numbers");
+  const NodeId distance = builder_->make(Op::subtract, {high, low});
+  const NodeId stride = builder_->make(Op::absolute, {step});
+  const NodeId count = builder_->make(
+      Op::add, {builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}), stride}), one});
+  return {builder_->make(Op::select, {some, count, zero}), [this, start, step](NodeId k) {
+            return Value(Scalar{Kind::py_int(),
+                                builder_->make(Op::add, {start, builder_->make(Op::multiply, {k, step})})});
+          }};
+}
+
+Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
+  if (const Range* r = iterable.as<Range>()) return trips_of_range(*r);
+  if (const Array* a = iterable.as<Array>()) {
+    if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+    const Array array = a->type.is_array() ? named(iterable) : *a;
+    return {builder_->length(array.node, 0), [this, array, node](NodeId k) {
+              return index_array(array, Scalar{Kind::py_int(), k}, node);
+            }};
+  }
+  if (const Zip* z = iterable.as<Zip>()) {
+    std::vector<Trips> parts;
+    for (const Value& member : *z->members) parts.push_back(trips_of(member, node));
+    NodeId count = parts[0].count;
+    for (size_t i = 1; i < parts.size(); ++i) count = builder_->make(Op::minimum, {count, parts[i].count});
+    return {count, [parts](NodeId k) {
+              Tuple tuple;
+              for (const Trips& part : parts) tuple.members.push_back(part.element(k));
+              return Value(tuple);
+            }};
+  }
+  if (iterable.is<Tuple>() || iterable.is<Reference>())
+    unsupported(node, "walking a " + type_name(iterable) + " beside something of unknown length", "use an array");
+  raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
+}
+
+std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterable, nb::handle node, bool ranges) {
+  if (const Tuple* t = iterable.as<Tuple>()) return t->members;
+  if (const Reference* r = iterable.as<Reference>()) {
+    const HeapObject& object = state_.heap.at(r->object);
+    if (object.type == HeapObject::Type::List) return object.values;
+    std::vector<Value> keys;
+    for (const nb::object& key : object.keys) keys.push_back(Static{key});
+    return keys;
+  }
+  if (const Range* r = iterable.as<Range>()) {
+    if (!ranges && !unrolled_.contains(key_of(node))) return std::nullopt;
+    std::array<int64_t, 3> bounds{};
+    for (size_t i = 0; i < 3; ++i) {
+      const std::optional<int64_t> bound = static_int((*r->bounds)[i]);
+      if (!bound) return std::nullopt;
+      bounds[i] = *bound;
+    }
+    std::vector<Value> elements;
+    if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
+    for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2]) {
+      if (elements.size() >= 20'000) unsupported(node, "unrolling more than 20 000 turns", "use an array");
+      elements.emplace_back(Static{nb::int_(i)});
+    }
+    return elements;
+  }
+  if (const Zip* z = iterable.as<Zip>()) {
+    bool anchored = false;
+    for (const Value& member : *z->members) anchored = anchored || member.is<Tuple>() || member.is<Reference>();
+    if (!anchored) return std::nullopt;
+    std::optional<size_t> count;
+    std::vector<std::vector<Value>> parts;
+    for (const Value& member : *z->members) {
+      auto elements = static_elements(member, node, true);
+      if (!elements) return std::nullopt;
+      count = std::min(count.value_or(elements->size()), elements->size());
+      parts.push_back(std::move(*elements));
+    }
+    std::vector<Value> tuples(count.value_or(0));
+    for (size_t i = 0; i < tuples.size(); ++i) {
+      Tuple tuple;
+      for (const auto& part : parts) tuple.members.push_back(part[i]);
+      tuples[i] = std::move(tuple);
+    }
+    return tuples;
+  }
+  if (const Static* s = iterable.as<Static>(); s != nullptr && PyUnicode_Check(s->object.ptr())) {
+    std::vector<Value> letters;
+    for (nb::handle letter : s->object) letters.emplace_back(Static{nb::borrow<nb::object>(letter)});
+    return letters;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,322 @@
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+Evaluator::Evaluator(const Registry& registry, ir::Module& module) : registry_(registry), module_(module) {}
+Evaluator::~Evaluator() = default;
+
+Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
+    : evaluator_(evaluator), before_(evaluator.here_), span_before_(evaluator.builder_->span()) {
+  evaluator_.here_ = node;
+  const auto number = [&](const char* name) { return nb::cast<uint32_t>(node.attr(name)); };
+  const Frame& frame = *evaluator.frame_;
+  const uint32_t line = number("lineno");
+  const uint32_t end = number("end_lineno") == line ? number("end_col_offset") : 0;
+  evaluator_.builder_->set_span(
+      evaluator_.module_.span({frame.file, line, number("col_offset"), end, frame.name, frame.called_at}));
+}
+
+base::Place Evaluator::place_of(nb::handle node) const {
+  const nb::handle at = node.is_valid() ? node : here_;
+  if (!at.is_valid() || frame_ == nullptr) return {};
+  return {module_.text(frame_->file), nb::cast<uint32_t>(at.attr("lineno")), nb::cast<uint32_t>(at.attr("col_offset")),
+          nb::cast<uint32_t>(at.attr("end_col_offset"))};
+}
+
+void Evaluator::unsupported(nb::handle node, const std::string& reason, const std::string& advice) {
+  throw base::Unsupported(place_of(node), reason, advice);
+}
+
+void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {
+  const int64_t attributes[] = {static_cast<int64_t>(kind), module_.text(message).index};
+  builder_->terminate(Op::raise, std::span(values.begin(), values.size()), attributes);
+  throw Diverged{};
+}
+
+void Evaluator::raise_host_error(nb::python_error& error) {
+  const auto kind = base::exception_from_name(text_of(error.type().attr("__name__")));
+  if (!kind) throw error;
+  const std::string message = base::escape_message(text_of(nb::str(error.value())));
+  error.restore();
+  PyErr_Clear();
+  raise(*kind, message);
+}
+
+Value Evaluator::parameter(nb::tuple description, const std::string& name, int argument) {
+  const std::string tag = text_of(description[0]);
+  if (tag == "static") return Static{nb::borrow<nb::object>(description[1])};
+  if (tag == "scalar") {
+    const std::string kind_name = text_of(description[1]);
+    Kind kind = Kind::py_bool();
+    for (const Kind k : {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()})
+      if (k.name() == kind_name) kind = k;
+    const std::string numpy_name = kind_name.starts_with("numpy.") ? kind_name.substr(6) : std::string();
+    for (int i = 0; i < base::kDTypeCount; ++i)
+      if (base::info(static_cast<DType>(i)).numpy == numpy_name) kind = Kind(static_cast<DType>(i));
+    const NodeId node = builder_->add_parameter(ir::Type::scalar(kind.dtype()), {name, 0, true});
+    if (argument >= 0) scalar_arguments_[node.index] = argument;
+    return Scalar{kind, node};
+  }
+  if (tag == "array") {
+    const std::string dtype_name = text_of(description[1]);
+    DType dtype = DType::Float64;
+    for (int i = 0; i < base::kDTypeCount; ++i)
+      if (base::info(static_cast<DType>(i)).numpy == dtype_name) dtype = static_cast<DType>(i);
+    const bool writable = nb::cast<bool>(description[3]);
+    const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
+    const int number = static_cast<int>(builder_->function().parameters().size());
+    const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), writable});
+    return Array{type, node, writable, number};
+  }
+  std::vector<Value> parts;
+  size_t place = 0;
+  for (nb::handle part : nb::cast<nb::tuple>(description[tag == "dict" ? 2 : 1]))
+    parts.push_back(parameter(nb::cast<nb::tuple>(part), name + "." + std::to_string(place++), -1));
+  if (tag == "tuple") return Tuple{parts};
+  HeapObject object{.type = tag == "dict" ? HeapObject::Type::Dict : HeapObject::Type::List,
+                    .values = std::move(parts),
+                    .keys = {},
+                    .from_argument = true};
+  if (tag == "dict")
+    for (nb::handle key : nb::cast<nb::tuple>(description[1])) object.keys.push_back(nb::borrow<nb::object>(key));
+  const uint32_t id = next_object_++;
+  state_.heap.emplace(id, std::move(object));
+  return Reference{id};
+}
+
+nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& leaves) {
+  const auto parts_of = [&](const std::vector<Value>& values) {
+    nb::list parts;
+    for (const Value& value : values) parts.append(describe_result(value, leaves));
+    return nb::tuple(parts);
+  };
+  if (const Maybe* m = given.as<Maybe>()) {
+    const Scalar* s = m->present->as<Scalar>();
+    if (s == nullptr || m->may_be_unbound)
+      unsupported({}, "a result that is an array on some paths only", "return an array on every path");
+    leaves.push_back(builder_->make(Op::tag, {m->node}));
+    leaves.push_back(builder_->make(Op::value, {m->node}));
+    return nb::make_tuple("maybe", nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name())));
+  }
+  const Value value = present(given, "the result", {});
+  if (const Static* s = value.as<Static>()) return nb::make_tuple("static", s->object);
+  if (const Scalar* s = value.as<Scalar>()) {
+    leaves.push_back(s->node);
+    return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
+  }
+  if (value.is<Array>()) {
+    Array a = named(value);
+    leaves.push_back(a.node);
+    if (a.origin) leaves.push_back(a.origin);
+    const nb::object origin = a.origin ? nb::none() : nb::object(nb::int_(a.argument));
+    return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(), a.writable, origin);
+  }
+  if (const Tuple* t = value.as<Tuple>()) return nb::make_tuple("tuple", parts_of(t->members));
+  if (const Reference* r = value.as<Reference>()) {
+    const HeapObject object = state_.heap.at(r->object);
+    if (object.from_argument)
+      unsupported({}, "returning or printing an argument's " + type_name(value), "return its elements");
+    if (object.type == HeapObject::Type::List) return nb::make_tuple("list", parts_of(object.values));
+    nb::list keys;
+    for (const nb::object& key : object.keys) keys.append(key);
+    return nb::make_tuple("dict", nb::tuple(keys), parts_of(object.values));
+  }
+  unsupported({}, "a result that is a " + type_name(value), "return numbers, arrays, or tuples, lists and dicts of them");
+}
+
+std::map<std::string, Value> Evaluator::bind_arguments(nb::object function, std::vector<Value> positional,
+                                                       std::vector<std::pair<std::string, Value>> keywords,
+                                                       nb::handle node) {
+  const nb::object code = attribute(function, "__code__");
+  const std::string name = text_of(function.attr("__name__"));
+  const size_t count = nb::cast<size_t>(code.attr("co_argcount"));
+  const size_t keyword_only = nb::cast<size_t>(code.attr("co_kwonlyargcount"));
+  const unsigned flags = nb::cast<unsigned>(code.attr("co_flags"));
+  const nb::tuple names = code.attr("co_varnames");
+  std::map<std::string, Value> locals;
+  const auto is_name = [&](const std::string& wanted) {
+    for (size_t i = 0; i < count + keyword_only; ++i)
+      if (text_of(names[i]) == wanted) return true;
+    return false;
+  };
+  for (size_t i = 0; i < std::min(count, positional.size()); ++i) locals[text_of(names[i])] = positional[i];
+  size_t next = count + keyword_only;
+  if ((flags & CO_VARARGS) != 0) {
+    Tuple rest;
+    for (size_t i = count; i < positional.size(); ++i) rest.members.push_back(positional[i]);
+    locals[text_of(names[next++])] = rest;
+  } else if (positional.size() > count) {
+    raise(ExceptionKind::TypeError, name + "() takes " + std::to_string(count) + " positional argument" +
+                                        (count == 1 ? "" : "s") + " but " + std::to_string(positional.size()) +
+                                        (positional.size() == 1 ? " was" : " were") + " given");
+  }
+  HeapObject extra{.type = HeapObject::Type::Dict, .values = {}, .keys = {}};
+  for (auto& [key, value] : keywords) {
+    if (is_name(key)) {
+      if (locals.contains(key)) raise(ExceptionKind::TypeError, name + "() got multiple values for argument '" + key + "'");
+      locals[key] = value;
+    } else if ((flags & CO_VARKEYWORDS) != 0) {
+      extra.keys.emplace_back(nb::str(key.c_str()));
+      extra.values.push_back(value);
+    } else {
+      raise(ExceptionKind::TypeError, name + "() got an unexpected keyword argument '" + key + "'");
+    }
+  }
+  if ((flags & CO_VARKEYWORDS) != 0) {
+    const uint32_t id = next_object_++;
+    state_.heap.emplace(id, std::move(extra));
+    locals[text_of(names[next])] = Reference{id};
+  }
+  const nb::object defaults = attribute(function, "__defaults__");
+  const size_t with_default = defaults.is_none() ? 0 : nb::len(defaults);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string parameter_name = text_of(names[i]);
+    if (locals.contains(parameter_name)) continue;
+    if (i + with_default < count)
+      raise(ExceptionKind::TypeError, name + "() missing 1 required positional argument: '" + parameter_name + "'");
+    guards_.push_back({function, "__defaults__", defaults});
+    locals[parameter_name] = host_value(nb::object(defaults[i + with_default - count]), parameter_name, node);
+  }
+  const nb::object keyword_defaults = attribute(function, "__kwdefaults__");
+  for (size_t i = count; i < count + keyword_only; ++i) {
+    const std::string parameter_name = text_of(names[i]);
+    if (locals.contains(parameter_name)) continue;
+    if (keyword_defaults.is_none() || !nb::cast<nb::dict>(keyword_defaults).contains(names[i]))
+      raise(ExceptionKind::TypeError, name + "() missing 1 required keyword-only argument: '" + parameter_name + "'");
+    guards_.push_back({keyword_defaults, parameter_name, keyword_defaults[names[i]]});
+    locals[parameter_name] = host_value(keyword_defaults[names[i]], parameter_name, node);
+  }
+  return locals;
+}
+
+namespace {
+
+/// How many `return` statements these statements hold, those of inner functions apart.
+int count_returns(nb::handle statements) {
+  int count = 0;
+  for (nb::handle s : statements) {
+    const std::string name = class_of(s);
+    if (name == "Return") ++count;
+    if (name == "FunctionDef") continue;
+    for (const char* part : {"body", "orelse", "finalbody", "handlers"})
+      if (nb::hasattr(s, part)) count += count_returns(s.attr(part));
+  }
+  return count;
+}
+
+/// Restores the evaluator's frame and the caller's names when an inlined call ends, however it ends.
+template <class Frame, class Locals>
+class Activation {
+ public:
+  Activation(Frame*& current, Frame& frame, Locals& locals, Locals inner)
+      : current_(current), caller_(current), locals_(locals), saved_(std::exchange(locals, std::move(inner))) {
+    current_ = &frame;
+  }
+  ~Activation() {
+    current_ = caller_;
+    locals_ = std::move(saved_);
+  }
+  Activation(const Activation&) = delete;
+  Activation& operator=(const Activation&) = delete;
+
+ private:
+  Frame*& current_;
+  Frame* caller_;
+  Locals& locals_;
+  Locals saved_;
+};
+
+}  // namespace
+
+Value Evaluator::run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node) {
+  Frame frame;
+  frame.function = function;
+  const nb::tuple source = nb::cast<nb::tuple>(nb::module_::import_("ingot._source").attr("find")(function));
+  frame.node = nb::borrow<nb::object>(source[0]);
+  frame.file = module_.text(text_of(source[1]));
+  frame.name = module_.text(text_of(function.attr("__name__")));
+  frame.globals = nb::cast<nb::dict>(function.attr("__globals__"));
+  if (frame_ != nullptr) frame.called_at = builder_->span();
+  frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
+  if (frame.depth > 64)
+    unsupported(node, "recursion of `" + text_of(function.attr("__name__")) + "`", "write it as a loop");
+  frame.path = (frame_ == nullptr ? "" : key_of(node) + ">") + text_of(function.attr("__qualname__"));
+  const nb::object code = attribute(function, "__code__");
+  for (const char* part : {"co_varnames", "co_cellvars"})
+    for (nb::handle name : code.attr(part)) frame.local_names.insert(text_of(name));
+  const nb::object closure = attribute(function, "__closure__");
+  size_t cell = 0;
+  for (nb::handle name : code.attr("co_freevars")) frame.cells[text_of(name)] = closure[cell++];
+  guards_.push_back({function, "__code__", code});
+
+  const Activation activation(frame_, frame, state_.locals, std::move(locals));
+  const nb::object body = attribute(frame.node, "body");
+  if (class_of(frame.node) == "Lambda") return eval(body);
+  const nb::list statements = nb::cast<nb::list>(body);
+  const nb::handle last = statements[nb::len(statements) - 1];
+  const int returns = count_returns(statements);
+  if (returns == 0) {
+    run_body(statements);
+    return Static{nb::none()};
+  }
+  if (returns == 1 && class_of(last) == "Return") {
+    for (size_t i = 0; i + 1 < nb::len(statements); ++i) run(statements[i]);
+    const Here here(*this, last);
+    const nb::object value = attribute(last, "value");
+    return value.is_none() ? Value(Static{nb::none()}) : eval(value);
+  }
+  return block([&](Target& target) {
+    frame.returns = &target;
+    run_body(statements);
+    state_.locals.clear();
+    return Value(Static{nb::none()});
+  });
+}
+
+Value Evaluator::inline_function(nb::object function, Call& call) {
+  for (Value& value : call.positional)
+    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  for (auto& [name, value] : call.keywords)
+    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  auto locals = bind_arguments(function, call.positional, call.keywords, call.node);
+  return run_function(function, std::move(locals), call.node);
+}
+
+Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
+  builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
+  const nb::object code = attribute(function, "__code__");
+  const nb::tuple names = code.attr("co_varnames");
+  builder_->set_span(module_.span({.file = module_.text(text_of(code.attr("co_filename"))),
+                                   .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
+                                   .function = module_.text(text_of(function.attr("__name__"))),
+                                   .inlined_at = {}}));
+  std::vector<ir::Type> results;
+  Lowered lowered;
+  std::vector<Value> values;
+  for (size_t i = 0; i < nb::len(arguments); ++i)
+    values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), text_of(names[i]), static_cast<int>(i)));
+  std::map<std::string, Value> locals;
+  for (size_t i = 0; i < values.size(); ++i) locals[text_of(names[i])] = values[i];
+  try {
+    const Value value = run_function(function, std::move(locals), {});
+    std::vector<NodeId> leaves;
+    lowered.result = describe_result(value, leaves);
+    for (NodeId leaf : leaves) results.push_back(builder_->function().type(leaf));
+    builder_->terminate(Op::return_, leaves);
+  } catch (const Diverged&) {
+    lowered.result = nb::make_tuple("static", nb::none());
+  }
+  std::vector<ir::Type> parameters;
+  for (NodeId p : builder_->function().region_parameters(ir::RegionId(0)))
+    parameters.push_back(builder_->function().type(p));
+  lowered.function = module_.declare(builder_->function().name(), parameters, results);
+  module_.define(lowered.function, builder_->finish(results));
+  lowered.guards = std::move(guards_);
+  lowered.hosts = std::move(hosts_);
+  return lowered;
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,431 @@
+#include <numeric>
+
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+Value Evaluator::elementwise_call(Op op, Call& call) {
+  const size_t wanted = ir::info(op).operands;
+  std::vector<Value> operands = call.positional;
+  for (const auto& [name, value] : call.keywords)
+    unsupported(call.node, "the keyword `" + name + "` of `np." + call.name + "`", "leave it out");
+  if (operands.size() == wanted + 1) unsupported(call.node, "an output argument of `np." + call.name + "`", "assign the result");
+  if (operands.size() != wanted)
+    raise(ExceptionKind::TypeError, call.name + "() takes from " + std::to_string(wanted) + " to " +
+                                        std::to_string(wanted + 1) + " positional arguments but " +
+                                        std::to_string(operands.size()) + " were given");
+  return elementwise(op, std::move(operands), call.name, call.node);
+}
+
+DType Evaluator::dtype_argument(Call& call, size_t position, DType otherwise) {
+  const Value* value = argument(call, position, "dtype");
+  if (value == nullptr || is_none(*value)) return otherwise;
+  const nb::object spelled = require_static(*value, "a dtype", call.node);
+  nb::object dtype;
+  try {
+    dtype = nb::module_::import_("numpy").attr("dtype")(spelled);
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+  const std::string name = text_of(dtype.attr("name"));
+  if (nb::cast<bool>(dtype.attr("isnative")))
+    for (int i = 0; i < base::kDTypeCount; ++i)
+      if (base::info(static_cast<DType>(i)).numpy == name) return static_cast<DType>(i);
+  unsupported(call.node, "the dtype " + name, "use a bool, integer, floating or complex dtype");
+}
+
+std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
+  std::vector<Value> parts{shape};
+  if (const Tuple* t = shape.as<Tuple>()) parts = t->members;
+  if (const Reference* r = shape.as<Reference>()) parts = state_.heap.at(r->object).values;
+  std::vector<NodeId> lengths;
+  for (const Value& part : parts) {
+    const NodeId length = stage_index(part);
+    builder_->check(builder_->make(Op::greater_equal, {length, builder_->index(0)}), ExceptionKind::ValueError,
+                    "negative dimensions are not allowed");
+    lengths.push_back(length);
+  }
+  return lengths;
+}
+
+Value Evaluator::filled(std::span<const NodeId> lengths, NodeId value) {
+  std::vector<NodeId> operands{value};
+  operands.insert(operands.end(), lengths.begin(), lengths.end());
+  const NodeId view = builder_->make(Op::materialize, {builder_->make(Op::broadcast, operands)});
+  return Array{builder_->function().type(view), view};
+}
+
+Value Evaluator::np_empty(Call& call) {
+  const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
+  const DType dtype = dtype_argument(call, 1, DType::Float64);
+  finish(call, 2);
+  // C order: each stride is the product of the lengths to its right, overflow refused as NumPy refuses it.
+  std::vector<NodeId> strides(lengths.size());
+  NodeId bytes = builder_->index(static_cast<int64_t>(base::size_of(dtype)));
+  for (size_t i = lengths.size(); i-- > 0;) {
+    strides[i] = bytes;
+    builder_->check(negate(builder_->make(Op::multiply_overflows, {bytes, lengths[i]})), ExceptionKind::ValueError,
+                    "Maximum allowed dimension exceeded");
+    bytes = builder_->make(Op::multiply, {bytes, lengths[i]});
+  }
+  std::vector<NodeId> operands{builder_->make(Op::alloc, {bytes}, {}, ir::Type::buffer()), builder_->index(0)};
+  operands.insert(operands.end(), lengths.begin(), lengths.end());
+  operands.insert(operands.end(), strides.begin(), strides.end());
+  const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()));
+  return Array{type, builder_->make(Op::view, operands, {}, type)};
+}
+
+Value Evaluator::np_zeros(Call& call) {
+  const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
+  const DType dtype = dtype_argument(call, 1, DType::Float64);
+  finish(call, 2);
+  return filled(lengths, builder_->constant(ir::Type::scalar(dtype), {}));
+}
+
+Value Evaluator::np_ones(Call& call) {
+  const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
+  const DType dtype = dtype_argument(call, 1, DType::Float64);
+  finish(call, 2);
+  return filled(lengths, builder_->cast(builder_->constant(true), dtype));
+}
+
+Value Evaluator::np_full(Call& call) {
+  const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
+  const Value value = need(call, 1, "fill_value");
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind || value.is<Array>()) unsupported(call.node, "np.full with a " + type_name(value), "use a number");
+  const DType dtype = dtype_argument(call, 2, kind->dtype());
+  finish(call, 3);
+  return filled(lengths, value_for(value, dtype));
+}
+
+Value Evaluator::np_empty_like(Call& call) { return np_zeros_like(call); }
+
+Value Evaluator::np_zeros_like(Call& call) {
+  const Value prototype = need(call, 0, "a");
+  const Array* a = prototype.as<Array>();
+  if (a == nullptr) unsupported(call.node, "`np." + call.name + "` of a " + type_name(prototype), "give it an array");
+  const DType dtype = dtype_argument(call, 1, a->type.dtype());
+  finish(call, 2);
+  return filled(lengths_of(a->node), builder_->constant(ir::Type::scalar(dtype), {}));
+}
+
+Value Evaluator::np_ones_like(Call& call) {
+  const Value prototype = need(call, 0, "a");
+  const Array* a = prototype.as<Array>();
+  if (a == nullptr) unsupported(call.node, "`np.ones_like` of a " + type_name(prototype), "give it an array");
+  const DType dtype = dtype_argument(call, 1, a->type.dtype());
+  finish(call, 2);
+  return filled(lengths_of(a->node), builder_->cast(builder_->constant(true), dtype));
+}
+
+Value Evaluator::np_arange(Call& call) {
+  Value start = Static{nb::int_(0)};
+  Value stop = need(call, 0, "start");
+  Value step = Static{nb::int_(1)};
+  if (call.positional.size() > 1) {
+    start = stop;
+    stop = call.positional[1];
+  }
+  if (call.positional.size() > 2) step = call.positional[2];
+  std::vector<Kind> kinds;
+  for (const Value& v : {start, stop, step}) {
+    const std::optional<Kind> kind = kind_of(v);
+    if (!kind || v.is<Array>() || base::is_complex(kind->dtype()))
+      unsupported(call.node, "np.arange of a " + type_name(v), "use real numbers");
+    kinds.push_back(*kind);
+  }
+  Kind kind = result_kind(kinds);
+  if (kind == Kind::py_bool()) kind = Kind::py_int();
+  const DType dtype = dtype_argument(call, 3, kind.dtype());
+  finish(call, 3);
+  const auto vector = [&](NodeId length) { return builder_->make(Op::iota, {length}, {0}); };
+  if (base::is_int(kind.dtype())) {
+    const Range range{share(std::array<Value, 3>{start, stop, step})};
+    const NodeId count = trips_of_range(range).count;
+    const NodeId scaled = builder_->make(Op::multiply, {vector(count), stage_index(step)});
+    return from_node(builder_->cast(builder_->make(Op::add, {scaled, stage_index(start)}), dtype));
+  }
+  const NodeId first = stage(start, Kind::py_float());
+  const NodeId by = stage(step, Kind::py_float());
+  const NodeId span = builder_->make(Op::subtract, {stage(stop, Kind::py_float()), first});
+  builder_->check(builder_->make(Op::not_equal, {by, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
+                  "division by zero");
+  const NodeId turns = builder_->make(Op::ceil, {builder_->make(Op::divide, {span, by})});
+  builder_->check(builder_->make(Op::less, {turns, builder_->constant(0x1p62)}), ExceptionKind::ValueError,
+                  "Maximum allowed size exceeded");
+  const NodeId count = builder_->make(Op::maximum, {builder_->cast(turns, DType::Int64), builder_->index(0)});
+  // NumPy fills with first + i * ((first + step) - first).
+  const NodeId delta = builder_->make(Op::subtract, {builder_->make(Op::add, {first, by}), first});
+  const NodeId scaled = builder_->make(Op::multiply, {builder_->cast(vector(count), DType::Float64), delta});
+  return from_node(builder_->cast(builder_->make(Op::add, {scaled, first}), dtype));
+}
+
+Value Evaluator::np_where(Call& call) {
+  if (call.positional.size() != 3)
+    unsupported(call.node, "np.where with " + std::to_string(call.positional.size()) + " arguments", "give it three");
+  finish(call, 3);
+  std::vector<Kind> kinds;
+  for (const Value& v : call.positional) {
+    const std::optional<Kind> kind = kind_of(v);
+    if (!kind) unsupported(call.node, "np.where of a " + type_name(v), "use numbers and arrays");
+    kinds.push_back(*kind);
+  }
+  const DType dtype = result_kind(std::span(kinds).subspan(1)).dtype();
+  const auto operand = [&](const Value& v, DType t) {
+    return v.is<Array>() ? builder_->cast(whole(v), t) : stage_for_loop(v, t);
+  };
+  std::vector<NodeId> nodes = {operand(call.positional[0], DType::Bool), operand(call.positional[1], dtype),
+                               operand(call.positional[2], dtype)};
+  nodes = broadcast_together(std::move(nodes));
+  const NodeId result = builder_->make(Op::select, nodes);
+  if (builder_->function().type(result).is_array()) return from_node(result);
+  // NumPy gives an array of no axes here.
+  const NodeId view = builder_->make(Op::materialize, {builder_->make(Op::broadcast, {result})});
+  return Array{builder_->function().type(view), view};
+}
+
+Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
+  Value value = need(call, 0, "a");
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind) unsupported(call.node, std::string("np.") + name + " of a " + type_name(value), "give it an array");
+  if (!value.is<Array>()) return elementwise(Op::add, {value, Static{nb::int_(0)}}, "add", call.node);
+  DType dtype = value.as<Array>()->type.dtype();
+  const bool flags = combiner == Op::bitwise_or || combiner == Op::bitwise_and;
+  const bool accumulates = combiner == Op::add || combiner == Op::multiply;
+  if (flags) dtype = DType::Bool;
+  if (accumulates && (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype)))) dtype = DType::Int64;
+  if (accumulates && base::is_int(dtype) && !base::is_signed(dtype)) dtype = DType::UInt64;
+  const Value* axis = argument(call, 1, "axis");
+  std::vector<int64_t> axes(static_cast<size_t>(value.as<Array>()->type.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (axis != nullptr && !is_none(*axis)) {
+    const nb::object given = require_static(*axis, "an axis", call.node);
+    std::vector<int64_t> chosen;
+    const auto add = [&](nb::handle one) {
+      const std::optional<int64_t> a = static_int(Static{nb::borrow<nb::object>(one)});
+      if (!a) raise(ExceptionKind::TypeError, "'" + text_of(one.type().attr("__name__")) + "' object cannot be interpreted as an integer");
+      const int64_t rank = static_cast<int64_t>(axes.size());
+      if (*a < -rank || *a >= rank)
+        raise(ExceptionKind::ValueError, "axis " + std::to_string(*a) + " is out of bounds for array of dimension " + std::to_string(rank));
+      chosen.push_back(*a < 0 ? *a + rank : *a);
+    };
+    if (PyTuple_Check(given.ptr()))
+      for (nb::handle one : given) add(one);
+    else
+      add(given);
+    std::ranges::sort(chosen);
+    if (std::ranges::adjacent_find(chosen) != chosen.end())
+      raise(ExceptionKind::ValueError, "duplicate value in 'axis'");
+    axes = chosen;
+  }
+  if (accumulates) dtype = dtype_argument(call, 2, dtype);
+  const Value* keep = argument(call, 99, "keepdims");
+  const bool keepdims = keep != nullptr && nb::cast<bool>(require_static(*keep, "keepdims", call.node));
+  finish(call, 3);
+  const NodeId array = builder_->cast(whole(value), dtype);
+  if (!builder_->function().type(array).is_array()) return from_node(array);
+  if (!flags && !accumulates)
+    for (int64_t a : axes)
+      builder_->check(builder_->make(Op::greater, {builder_->length(array, static_cast<int>(a)), builder_->index(0)}),
+                      ExceptionKind::ValueError,
+                      "zero-size array to reduction operation " + std::string(ir::name_of(combiner)) +
+                          " which has no identity");
+  std::vector<int64_t> attributes{static_cast<int64_t>(combiner)};
+  attributes.insert(attributes.end(), axes.begin(), axes.end());
+  const NodeId operand[] = {array};
+  NodeId result = builder_->make(Op::reduce, operand, attributes);
+  if (keepdims) {
+    if (builder_->function().type(result).is_scalar()) result = builder_->make(Op::broadcast, {result});
+    const NodeId narrow[] = {result};
+    result = builder_->make(Op::expand, narrow, axes);
+  }
+  return from_node(result);
+}
+
+Value Evaluator::np_sum(Call& call) { return reduction(call, Op::add, "sum"); }
+Value Evaluator::np_prod(Call& call) { return reduction(call, Op::multiply, "prod"); }
+Value Evaluator::np_min(Call& call) { return reduction(call, Op::minimum, "min"); }
+Value Evaluator::np_max(Call& call) { return reduction(call, Op::maximum, "max"); }
+Value Evaluator::np_any(Call& call) { return reduction(call, Op::bitwise_or, "any"); }
+Value Evaluator::np_all(Call& call) { return reduction(call, Op::bitwise_and, "all"); }
+
+Value Evaluator::np_mean(Call& call) {
+  const Value value = need(call, 0, "a");
+  const Array* a = value.as<Array>();
+  if (a == nullptr || call.positional.size() > 1 || !call.keywords.empty())
+    unsupported(call.node, "np.mean with these arguments", "divide np.sum by the count");
+  const DType own = a->type.dtype();
+  const bool inexact = base::is_float(own) || base::is_complex(own);
+  const DType at = own == DType::Float16 ? DType::Float32 : inexact ? own : DType::Float64;
+  const NodeId array = builder_->cast(whole(value), at);
+  if (!builder_->function().type(array).is_array()) return from_node(array);
+  const NodeId mean = builder_->make(Op::divide, {reduce_all(array, Op::add), builder_->cast(size_of(array), at)});
+  return from_node(builder_->cast(mean, inexact ? own : DType::Float64));
+}
+
+Value Evaluator::np_ravel(Call& call) {
+  const Value value = need(call, 0, "a");
+  finish(call, 1);
+  if (!value.is<Array>()) unsupported(call.node, "np.ravel of a " + type_name(value), "give it an array");
+  // A view where the elements lie in order, else a copy; which is known when the call runs.
+  const Array view = named(value);
+  const NodeId size = size_of(view.node);
+  if (view.type.rank() == 0) {
+    const NodeId copy = builder_->make(Op::broadcast, {builder_->make(Op::load, {view.node}), builder_->index(1)});
+    return from_node(copy);
+  }
+  NodeId contiguous = builder_->constant(true);
+  NodeId stride = builder_->index(static_cast<int64_t>(base::size_of(view.type.dtype())));
+  for (int axis = view.type.rank() - 1; axis >= 0; --axis) {
+    const NodeId length = builder_->length(view.node, axis);
+    const NodeId short_axis = builder_->make(Op::less_equal, {length, builder_->index(1)});
+    const NodeId fits = builder_->make(Op::equal, {builder_->make(Op::stride, {view.node}, {axis}), stride});
+    contiguous = both(contiguous, builder_->make(Op::bitwise_or, {short_axis, fits}));
+    stride = builder_->make(Op::multiply, {stride, length});
+  }
+  contiguous = builder_->make(Op::bitwise_or, {contiguous, builder_->make(Op::equal, {size, builder_->index(0)})});
+  const auto flatten = [&](NodeId v) {
+    const NodeId flat = builder_->make(Op::reshape, {v, size});
+    return Array{builder_->function().type(flat), flat, view.writable};
+  };
+  if (!view.writable) return from_node(builder_->make(Op::read, {flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})})).node}));
+  return fork(contiguous, [&] { return Value(flatten(view.node)); },
+              [&] { return Value(flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})}))); });
+}
+
+Value Evaluator::np_cumsum(Call& call) {
+  const Value value = need(call, 0, "a");
+  finish(call, 1);
+  const Array* a = value.as<Array>();
+  if (a == nullptr || a->type.rank() != 1) unsupported(call.node, "np.cumsum of this", "give it an array of one axis");
+  DType dtype = a->type.dtype();
+  if (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype))) dtype = DType::Int64;
+  else if (base::is_int(dtype)) dtype = DType::UInt64;
+  return from_node(builder_->make(Op::scan, {builder_->cast(whole(value), dtype)}, {static_cast<int64_t>(Op::add), 0}));
+}
+
+Value Evaluator::np_argsort(Call& call) {
+  const Value value = need(call, 0, "a");
+  const Value* axis = argument(call, 1, "axis");
+  finish(call, 2);
+  const Array* a = value.as<Array>();
+  if (a == nullptr || a->type.rank() == 0) unsupported(call.node, "np.argsort of a " + type_name(value), "give it an array");
+  int64_t along = a->type.rank() - 1;
+  if (axis != nullptr) {
+    const std::optional<int64_t> given = static_int(Static{require_static(*axis, "an axis", call.node)});
+    if (!given) unsupported(call.node, "np.argsort with axis=None", "ravel the array first");
+    if (*given < -a->type.rank() || *given >= a->type.rank())
+      raise(ExceptionKind::ValueError, "axis " + std::to_string(*given) + " is out of bounds for array of dimension " +
+                                           std::to_string(a->type.rank()));
+    along = *given < 0 ? *given + a->type.rank() : *given;
+  }
+  return from_node(builder_->make(Op::argsort, {whole(value)}, {along, 0}));
+}
+
+Value Evaluator::np_matmul(Call& call) {
+  const Value a = need(call, 0, "x1");
+  const Value b = need(call, 1, "x2");
+  finish(call, 2);
+  return matmul(a, b, call.node);
+}
+
+Value Evaluator::np_dot(Call& call) {
+  const Value a = need(call, 0, "a");
+  const Value b = need(call, 1, "b");
+  finish(call, 2);
+  const auto axes = [](const Value& v) { return v.is<Array>() ? v.as<Array>()->type.rank() : 0; };
+  if (axes(a) == 0 || axes(b) == 0) return elementwise(Op::multiply, {a, b}, "multiply", call.node);
+  if (axes(a) > 2 || axes(b) > 2)
+    unsupported(call.node, "np.dot of arrays of more than two axes", "use `@`");
+  return matmul(a, b, call.node);
+}
+
+Value Evaluator::np_copy(Call& call) {
+  const Value value = need(call, 0, "a");
+  finish(call, 1);
+  if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
+  const NodeId view = named(value).node;
+  if (value.as<Array>()->type.is_array()) return Array{builder_->function().type(view), view};
+  const NodeId copied = value.as<Array>()->type.rank() == 0
+                            ? builder_->make(Op::broadcast, {builder_->make(Op::load, {view})})
+                            : builder_->make(Op::read, {view});
+  const NodeId copy = builder_->make(Op::materialize, {copied});
+  return Array{builder_->function().type(copy), copy};
+}
+
+Value Evaluator::np_astype(Call& call) {
+  const Value value = need(call, 0, "a");
+  const DType dtype = dtype_argument(call, 1, DType::Float64);
+  finish(call, 2);
+  if (!value.is<Array>()) return Scalar{Kind(dtype), stage(value, Kind(dtype))};
+  const NodeId converted = builder_->cast(whole(value), dtype);
+  const NodeId shaped = builder_->function().type(converted).is_scalar() ? builder_->make(Op::broadcast, {converted}) : converted;
+  const NodeId copy = builder_->make(Op::materialize, {shaped});
+  return Array{builder_->function().type(copy), copy};
+}
+
+Value Evaluator::np_solve(Call& call) {
+  const Value a = need(call, 0, "a");
+  const Value b = need(call, 1, "b");
+  finish(call, 2);
+  const Array* x = a.as<Array>();
+  const Array* y = b.as<Array>();
+  if (x == nullptr || y == nullptr || x->type.rank() != 2 || y->type.rank() < 1 || y->type.rank() > 2)
+    unsupported(call.node, "np.linalg.solve of these", "give it a matrix and a vector or matrix");
+  const Kind kinds[] = {Kind(x->type.dtype()), Kind(y->type.dtype())};
+  DType dtype = result_kind(kinds).dtype();
+  if (dtype == DType::Float16)
+    raise(ExceptionKind::TypeError, "array type float16 is unsupported in linalg");
+  if (base::is_int(dtype) || base::is_bool(dtype)) dtype = DType::Float64;
+  const NodeId left = builder_->cast(whole(a), dtype);
+  NodeId right = builder_->cast(whole(b), dtype);
+  const NodeId rows = builder_->length(left, 0);
+  builder_->check(builder_->make(Op::equal, {rows, builder_->length(left, 1)}), ExceptionKind::LinAlgError,
+                  "Last 2 dimensions of the array must be square");
+  builder_->check(builder_->make(Op::equal, {rows, builder_->length(right, 0)}), ExceptionKind::ValueError,
+                  "solve: Input operand 1 has a mismatch in its core dimension 0 (size {} is different from {})",
+                  {builder_->length(right, 0), rows});
+  const bool vector = y->type.rank() == 1;
+  if (vector) right = builder_->make(Op::expand, {right}, {1});
+  NodeId solution = builder_->make(Op::library, {left, right}, {module_.text("solve").index, 0}, ir::Type::array(dtype, 2));
+  if (vector) solution = builder_->make(Op::squeeze, {solution}, {1});
+  return from_node(solution);
+}
+
+Value Evaluator::np_randn(Call& call) {
+  finish(call, call.positional.size());
+  NodeId count = builder_->index(1);
+  std::vector<NodeId> lengths;
+  for (const Value& part : call.positional) {
+    lengths.push_back(shape_argument(part)[0]);
+    count = builder_->make(Op::multiply, {count, lengths.back()});
+  }
+  const NodeId numbers = builder_->make(Op::library, {count}, {module_.text("randn").index, 0}, ir::Type::array(DType::Float64, 1));
+  if (lengths.empty()) return Scalar{Kind::py_float(), reduce_all(numbers, Op::add)};
+  std::vector<NodeId> operands{numbers};
+  operands.insert(operands.end(), lengths.begin(), lengths.end());
+  return from_node(builder_->make(Op::reshape, operands));
+}
+
+Value Evaluator::np_scalar_type(Call& call) {
+  const Value value = call.positional.empty() ? Value(Static{nb::int_(0)}) : call.positional[0];
+  finish(call, 1);
+  const nb::object type = nb::module_::import_("numpy").attr(call.name.c_str());
+  if (const Static* s = value.as<Static>()) {
+    try {
+      return Static{type(s->object)};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  if (!kind_of(value)) unsupported(call.node, "np." + call.name + " of a " + type_name(value), "give it a number");
+  for (int i = 0; i < base::kDTypeCount; ++i)
+    if (base::info(static_cast<DType>(i)).numpy == call.name) return from_node(value_for(value, static_cast<DType>(i)));
+  throw base::InternalError("a scalar type of NumPy without dtype");
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,369 @@
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+struct OperatorInfo {
+  const char* ast;         ///< class of the AST node
+  const char* symbol;      ///< as Python's messages show it
+  const char* host;        ///< function of `operator` for static operands
+  std::optional<Op> op;    ///< NumPy's function
+  const char* numpy_name;
+};
+
+constexpr OperatorInfo kOperators[] = {
+    {"Add", "+", "add", Op::add, "add"},
+    {"Sub", "-", "sub", Op::subtract, "subtract"},
+    {"Mult", "*", "mul", Op::multiply, "multiply"},
+    {"Div", "/", "truediv", Op::divide, "divide"},
+    {"FloorDiv", "//", "floordiv", Op::floor_divide, "floor_divide"},
+    {"Mod", "%", "mod", Op::remainder, "remainder"},
+    {"Pow", "** or pow()", "pow", Op::power, "power"},
+    {"BitAnd", "&", "and_", Op::bitwise_and, "bitwise_and"},
+    {"BitOr", "|", "or_", Op::bitwise_or, "bitwise_or"},
+    {"BitXor", "^", "xor", Op::bitwise_xor, "bitwise_xor"},
+    {"LShift", "<<", "lshift", Op::left_shift, "left_shift"},
+    {"RShift", ">>", "rshift", Op::right_shift, "right_shift"},
+    {"MatMult", "@", "matmul", {}, "matmul"},
+    {"Eq", "==", "eq", Op::equal, "equal"},
+    {"NotEq", "!=", "ne", Op::not_equal, "not_equal"},
+    {"Lt", "<", "lt", Op::less, "less"},
+    {"LtE", "<=", "le", Op::less_equal, "less_equal"},
+    {"Gt", ">", "gt", Op::greater, "greater"},
+    {"GtE", ">=", "ge", Op::greater_equal, "greater_equal"},
+    {"USub", "-", "neg", Op::negative, "negative"},
+    {"UAdd", "+", "pos", {}, "positive"},
+    {"Invert", "~", "invert", Op::invert, "invert"},
+};
+
+const OperatorInfo* find_operator(const std::string& ast) {
+  for (const OperatorInfo& entry : kOperators)
+    if (ast == entry.ast) return &entry;
+  return nullptr;
+}
+
+bool is_sequence(const Value& value) { return value.is<Tuple>() || value.is<Reference>(); }
+
+}  // namespace
+
+Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
+  const OperatorInfo* entry = find_operator(ast);
+  if (a.is<Static>() && b.is<Static>()) {
+    try {
+      return Static{nb::module_::import_("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  if (a.is<Tuple>() && b.is<Tuple>() && ast == "Add") {
+    Tuple joined = *a.as<Tuple>();
+    for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
+    return joined;
+  }
+  const std::optional<Kind> j = kind_of(a);
+  const std::optional<Kind> k = kind_of(b);
+  if (!j || !k) {
+    if (is_sequence(a) || is_sequence(b))
+      unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
+                  "use arrays, or elements one by one");
+    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
+                                        type_name(a) + "' and '" + type_name(b) + "'");
+  }
+  if (ast == "MatMult") return matmul(a, b, node);
+  if (j->is_python() && k->is_python()) return python_arithmetic(ast, a, b, node);
+  return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
+}
+
+Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
+  if (ast == "Is" || ast == "IsNot") {
+    const Value* other = is_none(a) ? &b : &a;
+    if (const Maybe* m = other->as<Maybe>(); m != nullptr && (is_none(a) || is_none(b))) {
+      const NodeId tag = builder_->make(Op::tag, {m->node});
+      return Scalar{Kind::py_bool(), builder_->make(ast == "Is" ? Op::equal : Op::not_equal,
+                                                    {tag, builder_->constant<int8_t>(1)})};
+    }
+    bool identical = false;
+    if (a.is<Static>() && b.is<Static>()) identical = a.as<Static>()->object.is(b.as<Static>()->object);
+    else if (a.is<Reference>() && b.is<Reference>()) identical = a.as<Reference>()->object == b.as<Reference>()->object;
+    else if (!is_none(a) && !is_none(b))
+      unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
+    return Static{nb::bool_(ast == "Is" ? identical : !identical)};
+  }
+  if (ast == "In" || ast == "NotIn") {
+    if (a.is<Static>() && b.is<Reference>() && state_.heap.at(b.as<Reference>()->object).type == HeapObject::Type::Dict) {
+      bool found = false;
+      for (const nb::object& key : state_.heap.at(b.as<Reference>()->object).keys)
+        found = found || key.equal(a.as<Static>()->object);
+      return Static{nb::bool_(found == (ast == "In"))};
+    }
+    unsupported(node, "`in` with " + type_name(b), "compare in a loop");
+  }
+  const OperatorInfo* entry = find_operator(ast);
+  if (a.is<Static>() && b.is<Static>()) return binary(ast, a, b, node);
+  const std::optional<Kind> j = kind_of(a);
+  const std::optional<Kind> k = kind_of(b);
+  if (!j || !k) {
+    if (is_none(a) || is_none(b)) {
+      if (ast == "Eq" || ast == "NotEq") return Static{nb::bool_(ast == "NotEq")};
+    }
+    unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
+  }
+  if (!j->is_python() || !k->is_python()) return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
+  Kind common = *frontend::join(*j, *k);
+  if (common == Kind::py_complex() && ast != "Eq" && ast != "NotEq")
+    raise(ExceptionKind::TypeError, std::string("'") + entry->symbol + "' not supported between instances of '" +
+                                        type_name(a) + "' and '" + type_name(b) + "'");
+  return Scalar{Kind::py_bool(), builder_->make(*entry->op, {stage(a, common), stage(b, common)})};
+}
+
+Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) {
+  if (ast == "Not") {
+    if (const std::optional<bool> known = static_truth(a)) return Static{nb::bool_(!*known)};
+    return Scalar{Kind::py_bool(), builder_->make(Op::invert, {truth(a, node)})};
+  }
+  const OperatorInfo* entry = find_operator(ast);
+  if (const Static* s = a.as<Static>()) {
+    try {
+      return Static{nb::module_::import_("operator").attr(entry->host)(s->object)};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  const std::optional<Kind> kind = kind_of(a);
+  if (!kind)
+    raise(ExceptionKind::TypeError,
+          std::string("bad operand type for unary ") + entry->symbol + ": '" + type_name(a) + "'");
+  if (!kind->is_python()) {
+    if (entry->op) return elementwise(*entry->op, {a}, entry->numpy_name, node);
+    return a.is<Array>() ? from_node(whole(a)) : a;
+  }
+  const Kind number = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
+  const NodeId x = stage(a, number);
+  if (!entry->op) return Scalar{number, x};
+  if (ast == "Invert" && number != Kind::py_int())
+    raise(ExceptionKind::TypeError, "bad operand type for unary ~: '" + type_name(a) + "'");
+  if (ast == "USub" && number == Kind::py_int()) return python_int("Sub", builder_->index(0), x, node);
+  return Scalar{number, builder_->make(*entry->op, {x})};
+}
+
+Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
+  Kind common = *frontend::join(*kind_of(a), *kind_of(b));
+  const bool bits = ast == "BitAnd" || ast == "BitOr" || ast == "BitXor";
+  if (common == Kind::py_bool() && !bits) common = Kind::py_int();
+  const OperatorInfo* entry = find_operator(ast);
+  const bool shift = ast == "LShift" || ast == "RShift";
+  if ((bits || shift) && common != Kind::py_int() && common != Kind::py_bool())
+    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
+                                        type_name(a) + "' and '" + type_name(b) + "'");
+  if (bits) return Scalar{common, builder_->make(*entry->op, {stage(a, common), stage(b, common)})};
+  if (ast == "Pow") return python_power(a, b, node);
+  if (common == Kind::py_int()) return python_int(ast, stage(a, common), stage(b, common), node);
+  if (common == Kind::py_float()) {
+    // An int operand is converted as Python's float(int) does; beyond 2**53 it rounds, as there.
+    return python_float(ast, stage(a, common), stage(b, common), node);
+  }
+  if (ast == "FloorDiv" || ast == "Mod")
+    raise(ExceptionKind::TypeError, "can't take floor of complex number.");
+  const NodeId x = stage(a, common);
+  const NodeId y = stage(b, common);
+  if (ast == "Div") {
+    const NodeId zero = builder_->constant(std::complex<double>(0, 0));
+    builder_->check(builder_->make(Op::not_equal, {y, zero}), ExceptionKind::ZeroDivisionError,
+                    "complex division by zero");
+  }
+  return Scalar{common, builder_->make(*entry->op, {x, y})};
+}
+
+Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::handle) {
+  const auto no_overflow = [&](Op predicate) {
+    builder_->check(builder_->make(Op::invert, {builder_->make(predicate, {a, b})}), ExceptionKind::OverflowError,
+                    "a Python int leaves 64 bits here");
+  };
+  const auto no_zero = [&](const char* message) {
+    builder_->check(builder_->make(Op::not_equal, {b, builder_->index(0)}), ExceptionKind::ZeroDivisionError, message);
+  };
+  const auto result = [&](Op op) { return Scalar{Kind::py_int(), builder_->make(op, {a, b})}; };
+  if (ast == "Add") return no_overflow(Op::add_overflows), result(Op::add);
+  if (ast == "Sub") return no_overflow(Op::subtract_overflows), result(Op::subtract);
+  if (ast == "Mult") return no_overflow(Op::multiply_overflows), result(Op::multiply);
+  if (ast == "FloorDiv") {
+    no_zero("integer division or modulo by zero");
+    // Only MIN // -1 leaves the type.
+    const NodeId least = builder_->make(Op::equal, {a, builder_->index(INT64_MIN)});
+    const NodeId minus_one = builder_->make(Op::equal, {b, builder_->index(-1)});
+    builder_->check(builder_->make(Op::invert, {builder_->make(Op::bitwise_and, {least, minus_one})}),
+                    ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
+    return result(Op::floor_divide);
+  }
+  if (ast == "Mod") return no_zero("integer modulo by zero"), result(Op::remainder);
+  if (ast == "Div") {
+    no_zero("division by zero");
+    // Operands within 2**53 convert exactly, so the quotient is rounded once, as Python's.
+    const NodeId x = builder_->cast(a, DType::Float64);
+    const NodeId y = builder_->cast(b, DType::Float64);
+    for (const auto& [integer, number] : {std::pair{a, x}, std::pair{b, y}})
+      builder_->check(builder_->make(Op::equal, {builder_->cast(number, DType::Int64), integer}),
+                      ExceptionKind::OverflowError, "int {} is too large for exact division", {integer});
+    return Scalar{Kind::py_float(), builder_->make(Op::divide, {x, y})};
+  }
+  builder_->check(builder_->make(Op::greater_equal, {b, builder_->index(0)}), ExceptionKind::ValueError,
+                  "negative shift count");
+  if (ast == "RShift") return result(Op::right_shift);
+  const NodeId shifted = builder_->make(Op::left_shift, {a, b});
+  const NodeId back = builder_->make(Op::right_shift, {shifted, b});
+  const NodeId small = builder_->make(Op::less, {b, builder_->index(64)});
+  const NodeId exact = builder_->make(Op::bitwise_and, {small, builder_->make(Op::equal, {back, a})});
+  const NodeId zero = builder_->make(Op::equal, {a, builder_->index(0)});
+  builder_->check(builder_->make(Op::bitwise_or, {exact, zero}), ExceptionKind::OverflowError,
+                  "a Python int leaves 64 bits here");
+  return Scalar{Kind::py_int(), shifted};
+}
+
+Value Evaluator::python_float(const std::string& ast, NodeId a, NodeId b, nb::handle) {
+  if (ast == "Div" || ast == "FloorDiv" || ast == "Mod") {
+    const char* message = ast == "Div" ? "float division by zero"
+                          : ast == "Mod" ? "float modulo"
+                                         : "float floor division by zero";
+    builder_->check(builder_->make(Op::not_equal, {b, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
+                    message);
+  }
+  return Scalar{Kind::py_float(), builder_->make(*find_operator(ast)->op, {a, b})};
+}
+
+Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
+  const Kind common = *frontend::join(*frontend::join(*kind_of(a), *kind_of(b)), Kind::py_int());
+  if (common == Kind::py_int()) {
+    const NodeId x = stage(a, common);
+    const NodeId y = stage(b, common);
+    if (const std::optional<int64_t> exponent = static_int(b); exponent && *exponent < 0)
+      return python_power(Scalar{Kind::py_float(), builder_->cast(x, DType::Float64)}, b, node);
+    builder_->check(builder_->make(Op::greater_equal, {y, builder_->index(0)}), ExceptionKind::TypeChangeError,
+                    "int ** {} is a float; write float(base) ** exponent", {y});
+    builder_->check(builder_->make(Op::invert, {builder_->make(Op::power_overflows, {x, y})}),
+                    ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
+    return Scalar{common, builder_->make(Op::power, {x, y})};
+  }
+  if (common == Kind::py_complex())
+    return Scalar{common, builder_->make(Op::power, {stage(a, common), stage(b, common)})};
+  const NodeId x = stage(a, common);
+  const NodeId y = stage(b, common);
+  const NodeId zero = builder_->constant(0.0);
+  const auto both = [&](NodeId p, NodeId q) { return builder_->make(Op::bitwise_and, {p, q}); };
+  const auto negate = [&](NodeId p) { return builder_->make(Op::invert, {p}); };
+  builder_->check(negate(both(builder_->make(Op::equal, {x, zero}), builder_->make(Op::less, {y, zero}))),
+                  ExceptionKind::ZeroDivisionError, "0.0 cannot be raised to a negative power");
+  const NodeId finite = both(builder_->make(Op::isfinite, {x}), builder_->make(Op::isfinite, {y}));
+  const NodeId fractional = builder_->make(Op::not_equal, {builder_->make(Op::floor, {y}), y});
+  builder_->check(negate(both(both(builder_->make(Op::less, {x, zero}), fractional), finite)),
+                  ExceptionKind::TypeChangeError, "({}) ** {} is complex; write complex(base) ** exponent", {x, y});
+  const NodeId power = builder_->make(Op::power, {x, y});
+  builder_->check(negate(both(finite, builder_->make(Op::isinf, {power}))), ExceptionKind::OverflowError,
+                  "(34, 'Numerical result out of range')");
+  return Scalar{common, power};
+}
+
+Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
+  std::vector<Kind> kinds;
+  for (Value& value : operands) {
+    if (const Reference* r = value.as<Reference>())
+      unsupported({}, "a " + type_name(Value(*r)) + " where an array is meant", "pass np.array(...)");
+    const std::optional<Kind> kind = kind_of(value);
+    if (!kind)
+      raise(ExceptionKind::TypeError, "ufunc '" + std::string(numpy_name) + "' not supported for the input types");
+    kinds.push_back(*kind);
+  }
+  const bool whole_numbers = std::ranges::all_of(kinds, [](Kind k) { return base::is_int(k.dtype()) || base::is_bool(k.dtype()); });
+  const bool rounds = op == Op::floor || op == Op::ceil || op == Op::trunc;
+  if (rounds && whole_numbers) return operands[0].is<Array>() ? from_node(whole(operands[0])) : operands[0];
+  if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = Kind::py_float();
+  const std::optional<DType> loop = loop_dtype(op, kinds);
+  if (!loop)
+    raise(ExceptionKind::TypeError, "ufunc '" + std::string(numpy_name) +
+                                        "' not supported for the input types, and the inputs could not be safely "
+                                        "coerced to any supported types according to the casting rule ''safe''");
+  std::vector<NodeId> nodes;
+  for (const Value& value : operands) {
+    if (value.is<Array>())
+      nodes.push_back(builder_->cast(whole(value), *loop));
+    else
+      nodes.push_back(stage_for_loop(value, *loop));
+  }
+  nodes = broadcast_together(std::move(nodes));
+  if (op == Op::power && base::is_int(*loop) && base::is_signed(*loop)) {
+    const NodeId zero = builder_->cast(builder_->index(0), *loop);
+    const NodeId negative = builder_->make(Op::less, {nodes[1], zero});
+    const NodeId any = builder_->function().type(negative).is_array() ? reduce_all(negative, Op::bitwise_or) : negative;
+    builder_->check(builder_->make(Op::invert, {any}), ExceptionKind::ValueError,
+                    "Integers to negative integer powers are not allowed.");
+  }
+  return from_node(builder_->make(op, nodes));
+}
+
+std::optional<bool> Evaluator::static_truth(const Value& value) {
+  if (const Static* s = value.as<Static>()) {
+    const int truth = PyObject_IsTrue(s->object.ptr());
+    if (truth < 0) throw nb::python_error();
+    return truth != 0;
+  }
+  if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
+  if (const Reference* r = value.as<Reference>()) return !state_.heap.at(r->object).values.empty();
+  return std::nullopt;
+}
+
+NodeId Evaluator::truth(const Value& value, nb::handle node) {
+  if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
+  if (const Maybe* m = value.as<Maybe>()) {
+    const NodeId tag = builder_->make(Op::tag, {m->node});
+    const NodeId there = builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)});
+    return truth(fork(there, [&] { return Value(Scalar{Kind::py_bool(), truth(present(value, "value", node), node)}); },
+                      [] { return Value(Static{nb::bool_(false)}); }),
+                 node);
+  }
+  if (const Array* a = value.as<Array>()) {
+    NodeId one = a->node;
+    for (int axis = 0; axis < a->type.rank(); ++axis) {
+      const NodeId length = builder_->length(a->node, axis);
+      one = axis == 0 ? length : builder_->make(Op::multiply, {one, length});
+    }
+    if (a->type.rank() > 0)
+      builder_->check(builder_->make(Op::equal, {one, builder_->index(1)}), ExceptionKind::ValueError,
+                      "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+    const NodeId flags = builder_->cast(whole(value), DType::Bool);
+    return builder_->function().type(flags).is_scalar() ? flags : reduce_all(flags, Op::bitwise_or);
+  }
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind) unsupported(node, "the truth of a " + type_name(value), "compare explicitly");
+  return stage(value, Kind::py_bool());
+}
+
+Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node) {
+  const Array* x = a.as<Array>();
+  const Array* y = b.as<Array>();
+  if (x == nullptr || y == nullptr || x->type.rank() == 0 || y->type.rank() == 0)
+    raise(ExceptionKind::ValueError, "matmul: Input operand does not have enough dimensions");
+  const Kind kinds[] = {Kind(x->type.dtype()), Kind(y->type.dtype())};
+  const DType dtype = result_kind(kinds).dtype();
+  NodeId left = builder_->cast(whole(a), dtype);
+  NodeId right = builder_->cast(whole(b), dtype);
+  const int m = x->type.rank();
+  const int n = y->type.rank();
+  if ((m > 2 || n > 2) && m != n)
+    unsupported(node, "matmul of arrays of " + std::to_string(m) + " and " + std::to_string(n) + " axes",
+                "give both the same number of axes");
+  const NodeId inner = builder_->length(left, m - 1);
+  const NodeId other = builder_->length(right, n == 1 ? 0 : n - 2);
+  builder_->check(builder_->make(Op::equal, {inner, other}), ExceptionKind::ValueError,
+                  "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+                  "(n?,k),(k,m?)->(n?,m?) (size {} is different from {})",
+                  {other, inner});
+  for (int axis = 0; axis + 2 < m; ++axis)
+    builder_->check(builder_->make(Op::equal, {builder_->length(left, axis), builder_->length(right, axis)}),
+                    ExceptionKind::ValueError, "operands could not be broadcast together");
+  return from_node(builder_->make(Op::dot, {left, right}));
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/op.h"
+
+namespace ingot::frontend {
+
+namespace nb = nanobind;
+
+/// The host functions that compiled code knows, by identity: what they are called, and what they mean.
+struct Builtin {
+  std::string name{};        ///< "sqrt" of "numpy.sqrt"
+  std::string module{};      ///< "numpy"
+  std::optional<ir::Op> op{};  ///< an elementwise function of NumPy
+  int handler = -1;          ///< a handler of the evaluator: its number in builtins.def
+  nb::object library{};      ///< a Python function that stands for it
+};
+
+/// The table of builtins, made once a process from the op table, builtins.def and `ingot.library`.
+class Registry {
+ public:
+  Registry();
+
+  /// Null: an ordinary function.
+  const Builtin* find(nb::handle function) const;
+  /// The handler of an array's method of this name; -1: none.
+  int method(const std::string& name) const;
+
+ private:
+  void add(const std::string& path, Builtin builtin);
+  std::unordered_map<PyObject*, Builtin> builtins_;
+  std::unordered_map<std::string, int> methods_;
+  std::vector<nb::object> kept_;  ///< the functions, so that their addresses stay theirs
+};
+
+}  // namespace ingot::frontend

@@ -1,0 +1,180 @@
+#include <cmath>
+
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+/// The dtype of a NumPy scalar or dtype object; none for dtypes that Ingot does not have.
+std::optional<DType> numpy_dtype(nb::handle dtype) {
+  const std::string name = text_of(dtype.attr("name"));
+  for (int i = 0; i < base::kDTypeCount; ++i)
+    if (base::info(static_cast<DType>(i)).numpy == name) return static_cast<DType>(i);
+  return std::nullopt;
+}
+
+bool is_numpy_scalar(nb::handle object) {
+  static constexpr const char* kGeneric = "generic";
+  return nb::isinstance(object, nb::module_::import_("numpy").attr(kGeneric));
+}
+
+}  // namespace
+
+std::optional<Kind> Evaluator::kind_of(const Value& value) const {
+  if (const auto* s = value.as<Scalar>()) return s->kind;
+  if (const Array* a = value.as<Array>()) return Kind(a->type.dtype());
+  const Static* s = value.as<Static>();
+  if (s == nullptr) return std::nullopt;
+  PyObject* o = s->object.ptr();
+  if (PyBool_Check(o)) return Kind::py_bool();
+  if (PyLong_CheckExact(o)) return Kind::py_int();
+  if (PyFloat_CheckExact(o)) return Kind::py_float();
+  if (PyComplex_CheckExact(o)) return Kind::py_complex();
+  if (is_numpy_scalar(s->object))
+    if (const auto dtype = numpy_dtype(s->object.attr("dtype"))) return Kind(*dtype);
+  return std::nullopt;
+}
+
+Value Evaluator::stage_number(const Value& value) {
+  if (!value.is<Static>()) return value;
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind) return value;
+  return Scalar{*kind, stage(value, *kind)};
+}
+
+NodeId Evaluator::stage(const Value& value, Kind kind) {
+  if (const auto* s = value.as<Scalar>())
+    return s->kind.dtype() == kind.dtype() ? s->node : builder_->cast(s->node, kind.dtype());
+  const Kind own = *kind_of(value);
+  PyObject* o = value.as<Static>()->object.ptr();
+  base::Scalar bits;
+  if (own == Kind::py_bool()) {
+    bits = base::Scalar::of(o == Py_True);
+  } else if (own == Kind::py_int()) {
+    int overflow = 0;
+    const long long integer = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow != 0) {
+      if (base::is_float(kind.dtype()) || base::is_complex(kind.dtype()))
+        return builder_->cast(builder_->constant(PyLong_AsDouble(o)), kind.dtype());
+      raise(ExceptionKind::OverflowError, "a Python int does not fit 64 bits");
+    }
+    bits = base::Scalar::of(static_cast<int64_t>(integer));
+  } else if (own == Kind::py_float()) {
+    bits = base::Scalar::of(PyFloat_AS_DOUBLE(o));
+  } else if (own == Kind::py_complex()) {
+    const Py_complex c = PyComplex_AsCComplex(o);
+    bits = base::Scalar::of(std::complex<double>(c.real, c.imag));
+  } else {
+    const nb::bytes raw = nb::cast<nb::bytes>(value.as<Static>()->object.attr("tobytes")());
+    bits = base::Scalar::load(own.dtype(), raw.c_str());
+  }
+  return builder_->cast(builder_->constant(ir::Type::scalar(own.dtype()), bits), kind.dtype());
+}
+
+NodeId Evaluator::stage_for_loop(const Value& value, DType loop) {
+  const Kind own = *kind_of(value);
+  if (own == Kind::py_int() && base::is_int(loop)) {
+    const NodeId integer = stage(value, own);
+    const NodeId fitted = builder_->cast(integer, loop);
+    if (loop != DType::Int64) {
+      NodeId fits = builder_->make(Op::equal, {builder_->cast(fitted, DType::Int64), integer});
+      if (loop == DType::UInt64) fits = builder_->make(Op::greater_equal, {integer, builder_->index(0)});
+      builder_->check(fits, ExceptionKind::OverflowError,
+                      "Python integer {} out of bounds for " + std::string(base::info(loop).numpy), {integer});
+    }
+    return fitted;
+  }
+  return stage(value, Kind(loop));
+}
+
+NodeId Evaluator::stage_index(const Value& value) {
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind || value.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
+    raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object cannot be interpreted as an integer");
+  return stage(value, Kind::py_int());
+}
+
+std::optional<int64_t> Evaluator::static_int(const Value& value) const {
+  const Static* s = value.as<Static>();
+  if (s == nullptr || !PyIndex_Check(s->object.ptr())) return std::nullopt;
+  int overflow = 0;
+  const nb::object index = nb::steal(PyNumber_Index(s->object.ptr()));
+  const long long integer = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow != 0) return std::nullopt;
+  return integer;
+}
+
+void Evaluator::demand(NodeId number, nb::handle node) {
+  // Walk to what the number is made of: loop indices and scalar arguments can be known on demand.
+  std::vector<NodeId> pending{number};
+  while (!pending.empty()) {
+    const NodeId at = pending.back();
+    pending.pop_back();
+    if (const auto loop = loop_indices_.find(at.index); loop != loop_indices_.end())
+      throw Demand{loop->second, -1, place_of(node)};
+    if (const auto given = scalar_arguments_.find(at.index); given != scalar_arguments_.end())
+      throw Demand{{}, given->second, place_of(node)};
+    const ir::Function& f = builder_->function();
+    if (ir::info(f.op(at)).elementwise || f.op(at) == Op::cast || f.op(at) == Op::select)
+      for (NodeId operand : f.operands(at)) pending.push_back(operand);
+  }
+}
+
+nb::object Evaluator::require_static(const Value& value, const char* what, nb::handle node) {
+  if (const Static* s = value.as<Static>()) return s->object;
+  if (const Tuple* t = value.as<Tuple>()) {
+    nb::list members;
+    for (const Value& member : t->members) members.append(require_static(member, what, node));
+    return nb::tuple(members);
+  }
+  if (const auto* s = value.as<Scalar>()) {
+    demand(s->node, node);
+  }
+  unsupported(node, std::string(what) + " must be known when compiling",
+              "use a constant, an argument, or a loop over a constant range");
+}
+
+Value Evaluator::present(const Value& value, const std::string& name, nb::handle node) {
+  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->condition) demand(c->condition, node);
+  if (const Conflict* c = value.as<Conflict>())
+    unsupported(node, c->reason, "use another name, or make the paths agree");
+  if (value.is<Unbound>())
+    raise(ExceptionKind::UnboundLocalError,
+          "cannot access local variable '" + name + "' where it is not associated with a value");
+  const Maybe* m = value.as<Maybe>();
+  if (m == nullptr) return value;
+  const NodeId tag = builder_->make(Op::tag, {m->node});
+  if (m->may_be_unbound) {
+    builder_->check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}),
+                    ExceptionKind::UnboundLocalError,
+                    "cannot access local variable '" + name + "' where it is not associated with a value");
+  }
+  if (m->may_be_none) {
+    builder_->check(builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}), ExceptionKind::TypeError,
+                    "'" + name + "' is None here");
+  }
+  const NodeId inside = builder_->make(Op::value, {m->node});
+  if (const auto* s = m->present->as<Scalar>()) return Scalar{s->kind, inside};
+  Array array = *m->present->as<Array>();
+  array.node = inside;
+  return array;
+}
+
+std::string Evaluator::type_name(const Value& value) const {
+  if (const Static* s = value.as<Static>()) return text_of(s->object.type().attr("__name__"));
+  if (const auto* s = value.as<Scalar>())
+    return std::string(s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name());
+  if (value.is<Array>()) return "numpy.ndarray";
+  if (value.is<Tuple>()) return "tuple";
+  if (value.is<Range>()) return "range";
+  if (value.is<Slice>()) return "slice";
+  if (const Reference* r = value.as<Reference>())
+    return state_.heap.at(r->object).type == HeapObject::Type::List ? "list" : "dict";
+  return "object";
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,208 @@
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+
+void Evaluator::run_body(nb::handle statements) {
+  for (nb::handle statement : statements) run(statement);
+}
+
+void Evaluator::run(nb::handle s) {
+  using Step = void (Evaluator::*)(nb::handle);
+  static const std::unordered_map<std::string, Step> kSteps = {
+      {"Assign", &Evaluator::run_assign},       {"AugAssign", &Evaluator::run_aug_assign},
+      {"AnnAssign", &Evaluator::run_ann_assign}, {"Expr", &Evaluator::run_expr},
+      {"If", &Evaluator::run_if},               {"For", &Evaluator::run_for},
+      {"While", &Evaluator::run_while},         {"Return", &Evaluator::run_return},
+      {"Break", &Evaluator::run_break},         {"Continue", &Evaluator::run_continue},
+      {"Pass", &Evaluator::run_pass},           {"Raise", &Evaluator::run_raise},
+      {"Assert", &Evaluator::run_assert},       {"Delete", &Evaluator::run_delete},
+  };
+  const std::string name = class_of(s);
+  const Here here(*this, s);
+  const auto method = kSteps.find(name);
+  if (method == kSteps.end())
+    unsupported(s, "the statement `" + name + "`", "write it with assignments, if, for and while");
+  (this->*method->second)(s);
+}
+
+void Evaluator::bind(const std::string& name, Value value) {
+  // What has a name can be changed and seen through it: an array becomes memory.
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  state_.locals[name] = std::move(value);
+}
+
+std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handle node) {
+  if (const Array* a = value.as<Array>()) {
+    if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+    const NodeId length = builder_->length(a->node, 0);
+    const NodeId wanted = builder_->index(static_cast<int64_t>(count));
+    builder_->check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
+                    "not enough values to unpack (expected " + std::to_string(count) + ", got {})", {length});
+    builder_->check(builder_->make(ir::Op::greater_equal, {wanted, length}), ExceptionKind::ValueError,
+                    "too many values to unpack (expected " + std::to_string(count) + ")");
+    std::vector<Value> elements;
+    for (size_t i = 0; i < count; ++i)
+      elements.push_back(index_array(*a, Static{nb::int_(i)}, node));
+    return elements;
+  }
+  const auto elements = static_elements(value, node);
+  if (!elements) raise(ExceptionKind::TypeError, "cannot unpack non-iterable " + type_name(value) + " object");
+  if (elements->size() < count)
+    raise(ExceptionKind::ValueError, "not enough values to unpack (expected " + std::to_string(count) + ", got " +
+                                         std::to_string(elements->size()) + ")");
+  if (elements->size() > count)
+    raise(ExceptionKind::ValueError, "too many values to unpack (expected " + std::to_string(count) + ")");
+  return *elements;
+}
+
+void Evaluator::assign(nb::handle target, Value value) {
+  const Here here(*this, target);
+  const std::string kind = class_of(target);
+  if (kind == "Name") return bind(text_of(target.attr("id")), std::move(value));
+  if (kind == "Tuple" || kind == "List") {
+    const nb::list targets = target.attr("elts");
+    for (nb::handle t : targets)
+      if (class_of(t) == "Starred") unsupported(t, "a starred target", "unpack by index");
+    const std::vector<Value> parts = unpack(value, nb::len(targets), target);
+    for (size_t i = 0; i < parts.size(); ++i) assign(targets[i], parts[i]);
+    return;
+  }
+  if (kind == "Subscript") {
+    const Value container = eval(target.attr("value"));
+    const Value index = eval(target.attr("slice"));
+    if (const Array* a = container.as<Array>()) return assign_index(*a, index, value, target);
+    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+    if (const Reference* r = container.as<Reference>()) {
+      const nb::object key = require_static(index, "an index into a container", target);
+      HeapObject& object = state_.heap.at(r->object);
+      if (object.from_argument)
+        unsupported(target, "an assignment to an item of an argument's " + type_name(container),
+                    "assign into an array, or return the new value");
+      if (object.type == HeapObject::Type::List) {
+        const std::optional<int64_t> i = static_int(Static{key});
+        const int64_t size = static_cast<int64_t>(object.values.size());
+        if (!i) raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(index));
+        if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, "list assignment index out of range");
+        object.values[static_cast<size_t>(*i < 0 ? *i + size : *i)] = std::move(value);
+        return;
+      }
+      const auto at = std::ranges::find_if(object.keys, [&](const nb::object& k) { return k.equal(key); });
+      if (at != object.keys.end()) {
+        object.values[static_cast<size_t>(at - object.keys.begin())] = std::move(value);
+      } else {
+        object.keys.push_back(key);
+        object.values.push_back(std::move(value));
+      }
+      return;
+    }
+    raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
+  }
+  unsupported(target, "an assignment to a `" + kind + "`", "assign to a name or an element");
+}
+
+void Evaluator::run_assign(nb::handle s) {
+  Value value = eval(s.attr("value"));
+  const nb::list targets = s.attr("targets");
+  if (nb::len(targets) > 1)
+    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  for (nb::handle target : targets) assign(target, value);
+}
+
+void Evaluator::run_ann_assign(nb::handle s) {
+  if (!s.attr("value").is_none()) assign(s.attr("target"), eval(s.attr("value")));
+}
+
+void Evaluator::run_aug_assign(nb::handle s) {
+  const nb::object target = attribute(s, "target");
+  const std::string op = class_of(s.attr("op"));
+  if (class_of(target) == "Name") {
+    const Value before = eval_name(target);
+    const Value right = eval(s.attr("value"));
+    if (const Array* a = before.as<Array>()) {
+      // In place: the object keeps its dtype and shape.
+      const Value result = binary(op, before, right, s);
+      assign_index(*a, Static{nb::ellipsis()}, result, s);
+      return;
+    }
+    if (before.is<Reference>()) unsupported(s, "an augmented assignment to a container", "assign elements");
+    return bind(text_of(target.attr("id")), binary(op, before, right, s));
+  }
+  if (class_of(target) != "Subscript") unsupported(s, "this augmented assignment", "assign to a name or an element");
+  const Value container = eval(target.attr("value"));
+  const Value index = eval(target.attr("slice"));
+  const Array* a = container.as<Array>();
+  if (a == nullptr) unsupported(s, "an augmented assignment to an item of a " + type_name(container), "use an array");
+  const Value before = index_array(*a, index, target);
+  const Value right = eval(s.attr("value"));
+  assign_index(*a, index, binary(op, before, right, s), target);
+}
+
+void Evaluator::run_expr(nb::handle s) {
+  if (class_of(s.attr("value")) != "Constant") eval(s.attr("value"));
+}
+
+void Evaluator::run_if(nb::handle s) {
+  const Value condition = eval(s.attr("test"));
+  const auto arm = [&](const char* name) {
+    run_body(s.attr(name));
+    return Value(Static{nb::none()});
+  };
+  if (const std::optional<bool> known = static_truth(condition)) {
+    arm(*known ? "body" : "orelse");
+    return;
+  }
+  fork(truth(condition, s), [&] { return arm("body"); }, [&] { return arm("orelse"); });
+}
+
+void Evaluator::run_return(nb::handle s) {
+  Value value = s.attr("value").is_none() ? Value(Static{nb::none()}) : eval(s.attr("value"));
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  state_.locals.clear();  // nothing of this call is seen after it
+  leave_to(*frame_->returns, std::move(value));
+}
+
+void Evaluator::run_break(nb::handle) { leave_to(*frame_->breaks.back(), Static{nb::none()}); }
+void Evaluator::run_continue(nb::handle) { leave_to(*frame_->continues.back(), Static{nb::none()}); }
+void Evaluator::run_pass(nb::handle) {}
+
+void Evaluator::run_raise(nb::handle s) {
+  nb::object exception = attribute(s, "exc");
+  std::string message;
+  if (!exception.is_none() && class_of(exception) == "Call") {
+    const nb::list arguments = exception.attr("args");
+    if (nb::len(arguments) > 1) unsupported(s, "an exception with several arguments", "give it one message");
+    if (nb::len(arguments) == 1)
+      message = text_of(require_static(eval(arguments[0]), "the message of an exception", arguments[0]));
+    exception = attribute(exception, "func");
+  }
+  if (exception.is_none()) unsupported(s, "a bare `raise`", "name the exception");
+  const Value type = eval(exception);
+  if (const Static* t = type.as<Static>(); t != nullptr && PyType_Check(t->object.ptr()))
+    if (const auto kind = base::exception_from_name(text_of(t->object.attr("__name__")))) raise(*kind, base::escape_message(message));
+  unsupported(s, "this exception", "raise one of Python's own exceptions");
+}
+
+void Evaluator::run_assert(nb::handle s) {
+  const Value condition = eval(s.attr("test"));
+  std::string message;
+  if (!s.attr("msg").is_none())
+    message = base::escape_message(
+        text_of(require_static(eval(s.attr("msg")), "the message of an assert", s.attr("msg"))));
+  const std::optional<bool> known = static_truth(condition);
+  if (known && *known) return;
+  if (known) raise(ExceptionKind::AssertionError, message);
+  builder_->check(truth(condition, s), ExceptionKind::AssertionError, message);
+}
+
+void Evaluator::run_delete(nb::handle s) {
+  for (nb::handle target : s.attr("targets")) {
+    if (class_of(target) != "Name") unsupported(target, "`del` of an item", "build a new container");
+    const std::string name = text_of(target.attr("id"));
+    eval_name(target);
+    state_.locals[name] = Unbound{};
+  }
+}
+
+}  // namespace ingot::frontend

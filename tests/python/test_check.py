@@ -1,0 +1,85 @@
+"""tools/check: counting, deadlines and what counts as a failure."""
+
+import importlib.machinery
+import importlib.util
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    loader = importlib.machinery.SourceFileLoader("check", str(ROOT / "tools" / "check"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", loader))
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    loader.exec_module(module)
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "RESULTS", tmp_path / "build" / "results")
+    monkeypatch.delenv("INGOT_DEADLINE", raising=False)
+    (tmp_path / "tools").mkdir()
+    return module
+
+
+def write_tidy(root: Path, script: str) -> None:
+    tidy = root / "tools" / "tidy"
+    tidy.write_text(f"#!/bin/sh\n{script}\n")
+    tidy.chmod(0o755)
+
+
+def test_both_kinds_of_reports_are_counted(check, tmp_path):
+    ctest, pytest_report = tmp_path / "c.xml", tmp_path / "p.xml"
+    ctest.write_text(
+        '<testsuite><testcase status="run"/><testcase status="fail"><failure/></testcase>'
+        '<testcase status="notrun"><skipped/></testcase><testcase status="disabled"/></testsuite>'
+    )
+    pytest_report.write_text(
+        "<testsuites><testsuite><testcase/><testcase/><testcase><error/></testcase>"
+        "<testcase><skipped/></testcase></testsuite></testsuites>"
+    )
+    assert check.count_tests([ctest, pytest_report, tmp_path / "none.xml"]) == (3, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "script, status, last", [("exit 0", 0, "0 passed, 0 failed"), ("exit 3", 1, "0 passed, 1 failed")]
+)
+def test_a_part_fails_with_its_command(check, tmp_path, capsys, script, status, last):
+    write_tidy(tmp_path, script)
+    assert check.main(["tidy"]) == status
+    assert capsys.readouterr().out.splitlines()[-1] == last + ", 0 skipped"
+
+
+def test_the_deadline_stops_a_part_and_its_children(check, tmp_path, capsys, monkeypatch):
+    write_tidy(tmp_path, f"(sleep 3; touch {tmp_path}/survived) & wait")
+    monkeypatch.setenv("INGOT_DEADLINE", str(time.time() + 0.5))
+    assert check.main(["tidy"]) == 0
+    assert "tidy     unfinished" in capsys.readouterr().out
+    time.sleep(3)
+    assert not (tmp_path / "survived").exists()
+
+
+def test_nothing_starts_after_the_deadline(check, tmp_path, capsys, monkeypatch):
+    write_tidy(tmp_path, f"touch {tmp_path}/started")
+    monkeypatch.setenv("INGOT_DEADLINE", str(time.time() - 1))
+    assert check.main(["tidy"]) == 0
+    assert "tidy     unfinished" in capsys.readouterr().out
+    assert not (tmp_path / "started").exists()
+
+
+def test_the_sum_is_over_all_parts_and_remembers_failures(check, tmp_path, capsys):
+    write_tidy(tmp_path, "exit 1")
+    check.main(["tidy"])
+    assert check.main(["--sum"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+def test_a_suite_that_ends_without_a_report_counts_as_one_failure(check, tmp_path):
+    report = tmp_path / "r.xml"
+    assert not check.run_suite(["false"], report)
+    assert check.count_tests([report]) == (0, 1, 0)
+
+
+def test_unknown_parts_are_refused(check):
+    assert check.main(["nonsense"]) == 2

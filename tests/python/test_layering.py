@@ -1,0 +1,221 @@
+"""The rooms of the house: who may include whom, and what no file may hold.
+
+The arrows are in two places that must agree: PLAN below, and the DEPENDS of each src/<room>/CMakeLists.txt. Each rule
+is a function from a tree to its violations, tried on this repository and on a planted violation.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PLAN = {
+    "base": set(),
+    "ir": {"base"},
+    "transform": {"ir"},
+    "codegen": {"ir"},
+    "runtime": {"base"},
+    "frontend": {"ir"},
+    "driver": {"transform", "codegen", "runtime"},
+    "bindings": {"driver", "frontend"},
+    "tools": {"driver"},
+    "ingot": {"driver"},  # include/ingot, the public API
+}
+# The public headers are implemented in, and used by, these.
+PUBLIC_HEADERS_IN = {"runtime", "driver", "bindings", "tools"}
+
+# What only some rooms may include.
+CONFINED = {
+    "LLVM": (re.compile(r"llvm(-c)?/"), {"codegen"}),
+    "Python": (re.compile(r"Python\.h$|nanobind/|numpy/"), {"frontend", "bindings"}),
+    "threads": (
+        re.compile(r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|pthread\.h)$"),
+        {"codegen", "runtime", "frontend", "driver", "bindings", "tools", "ingot"},
+    ),
+}
+
+LONGEST_FILE = 1000
+UNLIMITED = {"ops.def"}
+CODE = {".h", ".cpp", ".c", ".def", ".py", ".pyi", ".cmake", ".ir", ".txt", ".sh", ""}
+
+# Spelt apart, so that this file does not hold them.
+UNWANTED = {
+    "a path of one machine": re.compile(r"(?<![\w.$}])/(wo" + "rk|ro" + "ot|ho" + r"me/\w+)/"),
+    "a note of work left over": re.compile(r"\b(TO" + r"DO|FIX" + r"ME)\b"),
+}
+
+
+def closure(arrows: dict[str, set[str]], room: str) -> set[str]:
+    """The rooms that can be reached from a room, itself included."""
+    reached: set[str] = set()
+    waiting = [room]
+    while waiting:
+        current = waiting.pop()
+        if current not in reached:
+            reached.add(current)
+            waiting += arrows.get(current, set())
+    return reached
+
+
+def sources(root: Path) -> Iterator[tuple[str, Path]]:
+    """Each C++ file of src/ and include/ with its room."""
+    for folder in ("src", "include"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp", ".c", ".def", ".inc"):
+                yield path.relative_to(root / folder).parts[0], path
+
+
+def includes(path: Path) -> list[tuple[int, str]]:
+    """Line and target of each #include."""
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
+        if match:
+            found.append((number, match[1]))
+    return found
+
+
+def declared_arrows(root: Path) -> dict[str, set[str]]:
+    """The DEPENDS of every room that src/<room>/CMakeLists.txt declares."""
+    arrows = {}
+    for path in sorted(root.glob("src/*/CMakeLists.txt")):
+        text = re.sub(r"#.*", "", path.read_text())
+        match = re.search(r"ingot_room\(\s*(\w+)([^)]*)\)", text)
+        if match:
+            assert match[1] == path.parent.name, f"{path}: room {match[1]} in the folder of another"
+            depends = re.search(r"\bDEPENDS\b((?:\s+(?!SOURCES\b)\w+)*)", match[2])
+            arrows[match[1]] = set(depends[1].split()) if depends else set()
+    return arrows
+
+
+def unplanned_arrows(root: Path) -> list[str]:
+    """DEPENDS that the plan does not have, and rooms it does not know."""
+    found = [f"src/{room}: not in the plan" for room in sorted({room for room, _ in sources(root)} - PLAN.keys())]
+    for room, depends in declared_arrows(root).items():
+        found += [f"{room} -> {other}" for other in sorted(depends - closure(PLAN, room))]
+    return found
+
+
+def wrong_includes(root: Path) -> list[str]:
+    """#include lines against the arrows: those declared, or for what is no ingot_room() those of the plan."""
+    declared = declared_arrows(root)
+    arrows = {room: declared.get(room, depends) for room, depends in PLAN.items()}
+    found = []
+    for room, path in sources(root):
+        allowed = closure(arrows, room) | ({"ingot"} if room in PUBLIC_HEADERS_IN else set())
+        for number, target in includes(path):
+            other = target.split("/")[0] if "/" in target else room
+            if other in PLAN and other not in allowed:
+                found.append(f"{path.relative_to(root)}:{number}: {target}")
+    return found
+
+
+def confined_includes(root: Path) -> list[str]:
+    """#include lines of what only some rooms may know."""
+    found = []
+    for room, path in sources(root):
+        for number, target in includes(path):
+            for name, (pattern, rooms) in CONFINED.items():
+                if pattern.match(target) and room not in rooms:
+                    found.append(f"{path.relative_to(root)}:{number}: {name} in {room}")
+    return found
+
+
+def tracked_texts(root: Path) -> Iterator[tuple[Path, str]]:
+    """Each tracked file of text that is there, with its text."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, names.split("\0")):
+        path = root / name
+        if path.is_file():
+            try:
+                yield path.relative_to(root), path.read_text()
+            except UnicodeDecodeError:
+                pass  # not text
+
+
+def long_files(root: Path) -> list[str]:
+    """Tracked code of more than LONGEST_FILE lines."""
+    return [
+        f"{path}: {len(text.splitlines())} lines"
+        for path, text in tracked_texts(root)
+        if path.suffix in CODE and path.name not in UNLIMITED and len(text.splitlines()) > LONGEST_FILE
+    ]
+
+
+def unwanted_words(root: Path) -> list[str]:
+    """Lines of tracked files that hold what UNWANTED names."""
+    return [
+        f"{path}:{number}: {name}: {line.strip()}"
+        for path, text in tracked_texts(root)
+        for number, line in enumerate(text.splitlines(), 1)
+        for name, pattern in UNWANTED.items()
+        if pattern.search(line)
+    ]
+
+
+RULES = [unplanned_arrows, wrong_includes, confined_includes, long_files, unwanted_words]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_repository_keeps_the_rule(rule):
+    assert rule(ROOT) == []
+
+
+def plant(root: Path, files: dict[str, str]) -> Path:
+    """A small repository with these files over a sound house of two rooms."""
+    sound = {
+        "src/base/CMakeLists.txt": "ingot_room(base SOURCES a.cpp)\n",
+        "src/base/a.h": "#include <vector>\n",
+        "src/ir/CMakeLists.txt": "ingot_room(ir SOURCES b.cpp\n  DEPENDS base)\n",
+        "src/ir/b.cpp": '#include "base/a.h"\n#include "ir/b.h"\n',
+        "src/driver/c.cpp": '#include "base/a.h"\n#include "ingot/d.h"\n#include <thread>\n',
+        "include/ingot/d.h": '#include "driver/c.h"\n',
+        "src/codegen/e.cpp": '#include "llvm/IR/Module.h"\n',
+        "src/bindings/f.cpp": '#include <Python.h>\n#include <nanobind/nanobind.h>\n#include "frontend/f.h"\n',
+    }
+    for name, text in {**sound, **files}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    subprocess.run(["git", "add", "."], cwd=root, check=True)
+    return root
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_sound_house_passes(rule, tmp_path):
+    assert rule(plant(tmp_path, {})) == []
+
+
+PLANTED = [
+    (unplanned_arrows, "src/base/CMakeLists.txt", "ingot_room(base SOURCES a.cpp DEPENDS ir)", "base -> ir"),
+    (unplanned_arrows, "src/ir/CMakeLists.txt", "ingot_room(ir DEPENDS base runtime SOURCES b.cpp)", "ir -> runtime"),
+    (unplanned_arrows, "src/attic/g.cpp", "", "src/attic: not in the plan"),
+    (wrong_includes, "src/base/a.h", '#include "ir/b.h"', "src/base/a.h:1: ir/b.h"),
+    (wrong_includes, "src/ir/b.cpp", '\n#  include <runtime/abi.h>', "src/ir/b.cpp:2: runtime/abi.h"),
+    (wrong_includes, "src/ir/CMakeLists.txt", "ingot_room(ir SOURCES b.cpp)", "src/ir/b.cpp:1: base/a.h"),
+    (wrong_includes, "src/transform/h.cpp", '#include "ingot/d.h"', "src/transform/h.cpp:1: ingot/d.h"),
+    (wrong_includes, "src/driver/c.cpp", '#include "frontend/f.h"', "src/driver/c.cpp:1: frontend/f.h"),
+    (confined_includes, "src/ir/b.cpp", '#include <llvm/ADT/APInt.h>', "src/ir/b.cpp:1: LLVM in ir"),
+    (confined_includes, "src/driver/c.cpp", "#include <Python.h>", "src/driver/c.cpp:1: Python in driver"),
+    (confined_includes, "include/ingot/d.h", "#include <nanobind/ndarray.h>", "include/ingot/d.h:1: Python in ingot"),
+    (confined_includes, "src/transform/h.cpp", "#include <mutex>", "src/transform/h.cpp:1: threads in transform"),
+    (long_files, "src/ir/long.cpp", "\n" * 1001, "src/ir/long.cpp: 1001 lines"),
+    (unwanted_words, "docs/a.md", "/ho" + "me/me/x", "docs/a.md:1: a path of one machine: /ho" + "me/me/x"),
+    (unwanted_words, "tools/b", "x=/wo" + "rk/x", "tools/b:1: a path of one machine: x=/wo" + "rk/x"),
+    (unwanted_words, "a.cpp", "// TO" + "DO: later", "a.cpp:1: a note of work left over: // TO" + "DO: later"),
+]
+PLANTED_IDS = [f"{rule.__name__}-{name}" for rule, name, *_ in PLANTED]
+
+
+@pytest.mark.parametrize("rule, name, text, violation", PLANTED, ids=PLANTED_IDS)
+def test_a_planted_violation_is_found(rule, name, text, violation, tmp_path):
+    assert rule(plant(tmp_path, {name: text})) == [violation]
+
+
+def test_the_op_table_may_be_long(tmp_path):
+    assert long_files(plant(tmp_path, {"src/ir/ops.def": "\n" * 2000})) == []
