@@ -15,7 +15,8 @@ static_assert(offsetof(Context, error) == kContextErrorOffset);
 static_assert(offsetof(Context, buffers) == 64);
 static_assert(offsetof(Context, hooks) == kContextHooksOffset);
 static_assert(offsetof(Context, user) == 80);
-static_assert(sizeof(Context) == 88 && alignof(Context) == 8);
+static_assert(offsetof(Context, stack_limit) == kContextStackLimitOffset);
+static_assert(sizeof(Context) == 96 && alignof(Context) == 8);
 
 static_assert(offsetof(Error, status) == kErrorStatusOffset);
 static_assert(offsetof(Error, site) == kErrorSiteOffset);

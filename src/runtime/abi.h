@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/exception.h"
 
@@ -75,6 +76,8 @@ struct Context {
   Buffer* buffers;     ///< allocated by this call and still live
   const Hooks* hooks;  ///< what the embedding program provides; never null
   void* user;          ///< the embedding program's own
+  /// Recursion that takes the stack below this raises RecursionError. `Call::run` sets it.
+  std::byte* stack_limit;
 };
 
 /// What the program around the runtime does on request of the code. `long_call` is called by the first poll
@@ -85,10 +88,14 @@ struct Hooks {
 
 using Entry = Status (*)(Context*, void** slots);
 
+/// The symbol of a function's entry is this and its name, so that no entry is called as a C function.
+inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
+
 // What compiled code knows of these structures.
 inline constexpr size_t kContextInterruptOffset = 0;
 inline constexpr size_t kContextErrorOffset = 8;
 inline constexpr size_t kContextHooksOffset = 72;
+inline constexpr size_t kContextStackLimitOffset = 88;
 inline constexpr size_t kErrorStatusOffset = 0;
 inline constexpr size_t kErrorSiteOffset = 4;
 inline constexpr size_t kErrorArgumentsOffset = 8;

@@ -1,5 +1,9 @@
 #include "runtime/context.h"
 
+#include <pthread.h>
+
+#include <algorithm>
+
 #include "base/error.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
@@ -11,10 +15,30 @@ namespace {
 constexpr uint32_t kNeverInterrupted = 0;
 constexpr Hooks kNoHooks = {[](Context*) {}};
 
+/// Recursion may use the stack but for its last 128 KiB, which the runtime's own functions need.
+constexpr size_t kStackReserve = size_t{128} << 10;
+
+std::byte* find_stack_limit() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
+  void* lowest = nullptr;
+  size_t size = 0;
+  pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  return static_cast<std::byte*>(lowest) + std::min(kStackReserve, size / 2);
+}
+
+/// Of the calling thread; looked up once, for it costs microseconds.
+std::byte* stack_limit() {
+  static thread_local std::byte* const limit = find_stack_limit();
+  return limit;
+}
+
 }  // namespace
 
 Context make_context(const volatile uint32_t* interrupt, const Hooks* hooks, void* user) {
-  return {interrupt ? interrupt : &kNeverInterrupted, Error{}, nullptr, hooks ? hooks : &kNoHooks, user};
+  return {
+      interrupt ? interrupt : &kNeverInterrupted, Error{}, nullptr, hooks ? hooks : &kNoHooks, user, nullptr};
 }
 
 void FreeBuffer::operator()(Buffer* buffer) const noexcept { Allocator::free(buffer); }
@@ -36,6 +60,7 @@ void Call::reset() {
 Status Call::run(Entry entry, void** slots) {
   reset();
   context_.error = Error{};
+  context_.stack_limit = stack_limit();
   const Status status = entry(&context_, slots);
   context_.error.status = status;
   if (status != 0) reset();

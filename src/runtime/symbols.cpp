@@ -5,6 +5,7 @@
 
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
+#include "runtime/math_symbols.h"
 
 namespace ingot::runtime {
 
@@ -66,7 +67,7 @@ void* find_symbol(std::string_view name) {
   if (name == (candidate)) return reinterpret_cast<void*>(address);
   INGOT_SYMBOLS
 #undef X
-  return nullptr;
+  return find_math_function(name);
 }
 
 }  // namespace ingot::runtime

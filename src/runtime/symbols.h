@@ -14,6 +14,7 @@ namespace ingot::runtime {
 ///
 /// Besides `ingot_v1_*` these are memcpy, memmove, memset, and the C library's mathematical functions, for
 /// double and float, that the code generator asks for or that LLVM makes of others (`sincos`, `exp10`).
+/// The functions of math_symbols.h belong to the list too, but are not among these names.
 std::span<const std::string_view> symbol_names();
 
 /// The address of a symbol of the list, null for every other name.
