@@ -59,6 +59,8 @@ std::string show(base::DType t, uint64_t bits) {
 std::string format_without_site(const Error& error) {
   if (error.status == status_of(base::ExceptionKind::MemoryError))
     return "Unable to allocate " + std::to_string(static_cast<int64_t>(error.arguments[0])) + " bytes";
+  if (error.status == status_of(base::ExceptionKind::RecursionError))
+    return "maximum recursion depth exceeded";
   return "";
 }
 
