@@ -6,6 +6,7 @@
 
 #include "ir/text.h"
 #include "ir/verifier.h"
+#include "transform/passes.h"
 
 namespace ingot::tools {
 
@@ -17,6 +18,15 @@ std::unique_ptr<ir::Module> read_input(const Options& options, Streams& streams)
   std::istream& in = standard ? streams.in : file;
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   return ir::parse(text, standard ? "<stdin>" : options.input);
+}
+
+bool run_passes(ir::Module& module, const Options& options, Streams&) {
+  for (const std::string& name : options.passes) {
+    const transform::Pass* pass = transform::find_pass(name);
+    if (pass == nullptr) throw UsageError{"no pass " + name};
+    transform::run_on_all(module, *pass);
+  }
+  return true;
 }
 
 bool verify(const ir::Module& module, const Options& options, Streams& streams) {
@@ -39,8 +49,8 @@ bool print(const ir::Module& module, const Options& options, Streams& streams) {
 
 int run(const Options& options, Streams& streams) {
   const std::unique_ptr<ir::Module> module = read_input(options, streams);
-  bool good = true;
-  if (options.verify) good = verify(*module, options, streams);
+  bool good = run_passes(*module, options, streams);
+  if (good && options.verify) good = verify(*module, options, streams);
   if (good && options.print) good = print(*module, options, streams);
   return good ? 0 : 1;
 }

@@ -20,6 +20,7 @@ std::unique_ptr<ir::Module> read_input(const Options& options, Streams& streams)
 
 /// @name Actions, one an option
 /// Each gives false when the module is at fault, having said so on the error stream.
+bool run_passes(ir::Module& module, const Options& options, Streams& streams);
 bool verify(const ir::Module& module, const Options& options, Streams& streams);
 bool print(const ir::Module& module, const Options& options, Streams& streams);
 

@@ -1,5 +1,7 @@
 #include "tools/options.h"
 
+#include <algorithm>
+
 namespace ingot::tools {
 
 namespace {
@@ -10,11 +12,23 @@ ir::Stage read_stage(std::string_view name) {
   throw UsageError{"--stage is array or loop, not '" + std::string(name) + "'"};
 }
 
+/// The words between commas.
+std::vector<std::string> read_list(std::string_view words) {
+  std::vector<std::string> list;
+  while (!words.empty()) {
+    const size_t comma = std::min(words.find(','), words.size());
+    list.emplace_back(words.substr(0, comma));
+    words.remove_prefix(std::min(comma + 1, words.size()));
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string_view usage() {
   return "usage: ingot-opt [options] [file.ir]\n"
          "Reads functions as text from a file or standard input, and does what the options ask.\n"
+         "  --passes a,b          run passes in this order: simplify, dce, to_loops\n"
          "  --verify              check every invariant of the IR\n"
          "  --print               print the functions in canonical form\n"
          "  --spans               ... with the places of their nodes\n"
@@ -34,6 +48,8 @@ Options read_options(std::span<const std::string_view> words) {
     };
     if (word == "--verify") {
       options.verify = true;
+    } else if (word == "--passes") {
+      options.passes = read_list(argument());
     } else if (word == "--print") {
       options.print = true;
     } else if (word == "--spans") {

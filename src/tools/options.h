@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/op.h"
 
@@ -12,6 +13,7 @@ namespace ingot::tools {
 struct Options {
   std::string input = "-";  ///< a path; `-`: standard input
   ir::Stage stage = ir::Stage::Array;
+  std::vector<std::string> passes;  ///< run in this order, then the rest
   bool verify = false;
   bool print = false;
   bool spans = false;  ///< printed texts hold places

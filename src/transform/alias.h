@@ -1,0 +1,25 @@
+#pragma once
+
+#include "ir/function.h"
+
+namespace ingot::transform {
+
+/// The memory that a view or buffer is of, as far as it is known.
+struct Root {
+  enum class Kind : uint8_t {
+    Unknown,    ///< may be any that is known outside
+    Parameter,  ///< of an alias set
+    Fresh,      ///< made by a node of this function
+  };
+  Kind kind = Kind::Unknown;
+  uint32_t number = 0;  ///< the alias set, or the node
+  bool operator==(const Root&) const = default;
+};
+
+/// Follows views to where their buffer comes from.
+Root root_of(const ir::Function& function, ir::NodeId view_or_buffer);
+
+/// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown.)
+bool may_overlap(const Root& a, const Root& b);
+
+}  // namespace ingot::transform

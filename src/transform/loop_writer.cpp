@@ -1,0 +1,121 @@
+#include "transform/loop_writer.h"
+
+#include <algorithm>
+
+namespace ingot::transform {
+
+namespace {
+
+std::vector<Type> types_of(const Function& function, std::span<const NodeId> nodes) {
+  std::vector<Type> types;
+  for (NodeId node : nodes) types.push_back(function.type(node));
+  return types;
+}
+
+}  // namespace
+
+Nodes LoopWriter::nest(std::span<const NodeId> lengths, Nodes& indices, std::span<const NodeId> inits,
+                       const Turn& turn) {
+  if (indices.size() == lengths.size()) return turn(indices, inits);
+  Nodes operands{lengths[indices.size()]};
+  operands.insert(operands.end(), inits.begin(), inits.end());
+  const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0};
+  const ir::SpanId place = b_.span();
+  const NodeId loop = b_.begin(Op::for_, operands, attributes);
+  std::vector<Type> types{ir::kInt64};
+  for (NodeId init : inits) types.push_back(b_.function().type(init));
+  const Nodes entered = b_.enter(loop, 0, types);
+  indices.push_back(entered[0]);
+  b_.yield(nest(lengths, indices, std::span(entered).subspan(1), turn));
+  indices.pop_back();
+  b_.set_span(place);
+  return b_.end(loop);
+}
+
+Nodes LoopWriter::nest(std::span<const NodeId> lengths, std::span<const NodeId> inits, const Turn& turn) {
+  Nodes indices;
+  return nest(lengths, indices, inits, turn);
+}
+
+void LoopWriter::nest(std::span<const NodeId> lengths,
+                      const std::function<void(std::span<const NodeId>)>& turn) {
+  nest(lengths, {}, [&](std::span<const NodeId> indices, std::span<const NodeId>) {
+    turn(indices);
+    return Nodes();
+  });
+}
+
+Nodes LoopWriter::branch(NodeId condition, const std::vector<Type>& types, const std::function<Nodes()>& then,
+                         const std::function<Nodes()>& otherwise) {
+  const NodeId choice = b_.begin(Op::if_, {&condition, 1}, {}, types);
+  b_.enter(choice, 0, {});
+  b_.yield(then());
+  b_.enter(choice, 1, {});
+  b_.yield(otherwise());
+  return b_.end(choice);
+}
+
+Nodes LoopWriter::repeat(std::span<const NodeId> inits, const Step& test, const Step& body) {
+  const std::vector<Type> types = types_of(b_.function(), inits);
+  const NodeId loop = b_.begin(Op::while_, inits, {}, types);
+  b_.yield(test(b_.enter(loop, 0, types)));
+  b_.yield(body(b_.enter(loop, 1, types)));
+  return b_.end(loop);
+}
+
+NodeId LoopWriter::load(NodeId view, std::span<const NodeId> indices) {
+  Nodes operands{view};
+  operands.insert(operands.end(), indices.begin(), indices.end());
+  return b_.make(Op::load, operands);
+}
+
+void LoopWriter::store(NodeId view, std::span<const NodeId> indices, NodeId value) {
+  Nodes operands{view};
+  operands.insert(operands.end(), indices.begin(), indices.end());
+  operands.push_back(value);
+  b_.make(Op::store, operands);
+}
+
+NodeId LoopWriter::product(std::span<const NodeId> lengths) {
+  NodeId count = b_.index(1);
+  for (NodeId length : lengths) count = multiply(count, length);
+  return count;
+}
+
+Nodes LoopWriter::unflatten(NodeId k, std::span<const NodeId> lengths) {
+  Nodes indices(lengths.size());
+  for (size_t i = lengths.size(); i-- > 1;) {
+    indices[i] = b_.make(Op::fmod, {k, lengths[i]});
+    k = b_.make(Op::floor_divide, {k, lengths[i]});
+  }
+  if (!indices.empty()) indices[0] = k;
+  return indices;
+}
+
+NodeId LoopWriter::view(NodeId buffer, NodeId offset, std::span<const NodeId> lengths,
+                        std::span<const NodeId> strides, Type type) {
+  Nodes operands{buffer, offset};
+  operands.insert(operands.end(), lengths.begin(), lengths.end());
+  operands.insert(operands.end(), strides.begin(), strides.end());
+  return b_.make(Op::view, operands, {}, type);
+}
+
+NodeId LoopWriter::c_view(NodeId buffer, NodeId offset, std::span<const NodeId> lengths, DType dtype) {
+  Nodes strides(lengths.size());
+  NodeId stride = b_.index(static_cast<int64_t>(base::size_of(dtype)));
+  for (size_t i = lengths.size(); i-- > 0;) {
+    strides[i] = stride;
+    if (i > 0) stride = multiply(stride, lengths[i]);
+  }
+  const ir::Space space = b_.function().type(buffer).space();
+  return view(buffer, offset, lengths, strides, Type::view(dtype, static_cast<int>(lengths.size()), space));
+}
+
+NodeId LoopWriter::new_view(std::span<const NodeId> lengths, DType dtype) {
+  NodeId bytes = b_.index(static_cast<int64_t>(base::size_of(dtype)));
+  for (size_t i = lengths.size(); i-- > 0;) bytes = multiply(bytes, lengths[i]);
+  const NodeId buffer = b_.make(Op::alloc, {bytes}, {}, Type::buffer());
+  return c_view(buffer, b_.index(0), lengths, dtype);
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+/// Writes loops, branches and arithmetic on indices through a Builder.
+class LoopWriter {
+ public:
+  explicit LoopWriter(ir::Builder& builder) : b_(builder) {}
+
+  /// What a loop does with its indices and carried values: the values for the next turn.
+  using Turn = std::function<Nodes(std::span<const NodeId> indices, std::span<const NodeId> carried)>;
+
+  /// Loops for each axis, the first outermost; C order. Gives the carried values after the last turn.
+  Nodes nest(std::span<const NodeId> lengths, std::span<const NodeId> inits, const Turn& turn);
+  void nest(std::span<const NodeId> lengths, const std::function<void(std::span<const NodeId>)>& turn);
+  /// One loop.
+  Nodes loop(NodeId count, std::span<const NodeId> inits, const Turn& turn) {
+    return nest({&count, 1}, inits, turn);
+  }
+  Nodes branch(NodeId condition, const std::vector<Type>& types, const std::function<Nodes()>& then,
+               const std::function<Nodes()>& otherwise);
+  /// `test` gives the condition first, then the values; `body` what is tested next.
+  using Step = std::function<Nodes(std::span<const NodeId>)>;
+  Nodes repeat(std::span<const NodeId> inits, const Step& test, const Step& body);
+
+  NodeId add(NodeId a, NodeId b) { return b_.make(Op::add, {a, b}); }
+  NodeId subtract(NodeId a, NodeId b) { return b_.make(Op::subtract, {a, b}); }
+  NodeId multiply(NodeId a, NodeId b) { return b_.make(Op::multiply, {a, b}); }
+  NodeId less(NodeId a, NodeId b) { return b_.make(Op::less, {a, b}); }
+  NodeId equal(NodeId a, NodeId b) { return b_.make(Op::equal, {a, b}); }
+  NodeId minimum(NodeId a, NodeId b) { return b_.make(Op::minimum, {a, b}); }
+  NodeId both(NodeId a, NodeId b) { return b_.make(Op::bitwise_and, {a, b}); }
+  NodeId either(NodeId a, NodeId b) { return b_.make(Op::bitwise_or, {a, b}); }
+  NodeId negate(NodeId a) { return b_.make(Op::invert, {a}); }
+  NodeId select(NodeId c, NodeId a, NodeId b) { return b_.make(Op::select, {c, a, b}); }
+  NodeId load(NodeId view, std::span<const NodeId> indices);
+  void store(NodeId view, std::span<const NodeId> indices, NodeId value);
+
+  /// The product of lengths; 1 of none.
+  NodeId product(std::span<const NodeId> lengths);
+  /// The indices of the k-th element in C order; `k` is that index if there is one axis.
+  Nodes unflatten(NodeId k, std::span<const NodeId> lengths);
+  /// A scalar constant zero of a dtype.
+  NodeId zero(DType dtype) { return b_.constant(Type::scalar(dtype), base::Scalar{}); }
+
+  /// A view in C order of a buffer from an offset on.
+  NodeId c_view(NodeId buffer, NodeId offset, std::span<const NodeId> lengths, DType dtype);
+  /// A view in C order of a new buffer.
+  NodeId new_view(std::span<const NodeId> lengths, DType dtype);
+  NodeId view(NodeId buffer, NodeId offset, std::span<const NodeId> lengths, std::span<const NodeId> strides,
+              Type type);
+
+  ir::Builder& builder() { return b_; }
+
+ private:
+  Nodes nest(std::span<const NodeId> lengths, Nodes& indices, std::span<const NodeId> inits,
+             const Turn& turn);
+
+  ir::Builder& b_;
+};
+
+}  // namespace ingot::transform

@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include "transform/lowering.h"
+
+namespace ingot::transform {
+
+/// The indices into what is gathered from, or scattered to: those that the index arrays hold, and `rest`.
+Nodes Lowering::gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest) {
+  const auto axes = source_.ints(id);
+  Nodes indices;
+  size_t next = 0;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    const auto found = std::ranges::find(axes, axis);
+    if (found == axes.end()) {
+      indices.push_back(rest[next++]);
+    } else {
+      const auto number = static_cast<size_t>(found - axes.begin());
+      indices.push_back(element(source_.operand(id, first + number), at));
+    }
+  }
+  return indices;
+}
+
+void Lowering::lower_gather(NodeId id) {
+  const NodeId x = source_.operand(id, 0);
+  if (whole(x).cost > 0) in_view(x);
+  const Axes axes = split_axes(x, source_.ints(id));
+  const bool has_rows = !axes.kept.empty();
+  for (NodeId index : source_.operands(id).subspan(1))
+    if (has_rows && whole(index).cost > 0) in_view(index);
+  const Nodes index_lengths = whole(source_.operand(id, 1)).lengths;
+  Nodes lengths = index_lengths;
+  lengths.insert(lengths.end(), axes.kept.begin(), axes.kept.end());
+  const int rank = source_.type(x).rank();
+  define_stored(id, lengths, [&](Indices at) {
+    const Indices rest = at.subspan(index_lengths.size());
+    return element(x, gathered_indices(id, 1, rank, at.first(index_lengths.size()), rest));
+  });
+}
+
+void Lowering::lower_scatter(NodeId id) {
+  const NodeId old_view = source_.operand(id, 0);
+  const NodeId view = use(old_view);
+  const Root root = root_of(source_, old_view);
+  // All that is read is read before the first element is written.
+  std::vector<std::optional<NodeId>> held;
+  for (NodeId operand : source_.operands(id).subspan(1)) {
+    const bool apart = reads_only_at(operand, NodeId(), root);
+    held.emplace_back(apart ? std::nullopt : std::optional(settled(operand).view));
+  }
+  const auto value_at = [&](size_t i, Indices at) {
+    return held[i] ? loops_.load(*held[i], at) : element(source_.operand(id, 1 + i), at);
+  };
+  const NodeId x = source_.operand(id, 1);
+  const auto axes = source_.ints(id);
+  const auto index_rank = static_cast<size_t>(source_.type(source_.operand(id, 2)).rank());
+  const Op combiner = source_.op_attribute(id, 0);
+  loops_.nest(whole(x).lengths, [&](Indices at) {
+    Nodes place;
+    size_t next = index_rank;
+    for (int64_t axis = 0; axis < source_.type(old_view).rank(); ++axis) {
+      const auto found = std::ranges::find(axes, axis);
+      const auto number = static_cast<size_t>(found - axes.begin());
+      place.push_back(found == axes.end() ? at[next++] : value_at(1 + number, at.first(index_rank)));
+    }
+    NodeId value = value_at(0, at);
+    if (combiner != Op::constant) value = b_.make(combiner, {loops_.load(view, place), value});
+    loops_.store(view, place, value);
+  });
+}
+
+void Lowering::lower_compress(NodeId id) {
+  const NodeId x = source_.operand(id, 0);
+  const NodeId mask = source_.operand(id, 1);
+  if (whole(mask).cost > 0) in_view(mask);
+  const Nodes mask_lengths = whole(mask).lengths;
+  const NodeId one = b_.index(1);
+  const NodeId zero = b_.index(0);
+  const NodeId count = loops_.nest(mask_lengths, {&zero, 1}, [&](Indices at, Indices carried) {
+    return Nodes{loops_.add(carried[0], b_.cast(element(mask, at), DType::Int64))};
+  })[0];
+  const Nodes& all = whole(x).lengths;
+  const Nodes rest(all.begin() + static_cast<ptrdiff_t>(mask_lengths.size()), all.end());
+  Nodes lengths{count};
+  lengths.insert(lengths.end(), rest.begin(), rest.end());
+  const NodeId view = loops_.new_view(lengths, dtype_of(id));
+  loops_.nest(mask_lengths, {&zero, 1}, [&](Indices at, Indices carried) {
+    return loops_.branch(
+        element(mask, at), {ir::kInt64},
+        [&] {
+          loops_.nest(rest, [&](Indices row) {
+            Nodes from(at.begin(), at.end());
+            from.insert(from.end(), row.begin(), row.end());
+            Nodes to{carried[0]};
+            to.insert(to.end(), row.begin(), row.end());
+            loops_.store(view, to, element(x, from));
+          });
+          return Nodes{loops_.add(carried[0], one)};
+        },
+        [&] { return Nodes{carried[0]}; });
+  });
+  define(id, fresh(view, lengths, dtype_of(id)));
+}
+
+void Lowering::lower_concat(NodeId id) {
+  const auto axis = static_cast<size_t>(source_.attribute(id, 0));
+  Nodes lengths = whole(source_.operand(id, 0)).lengths;
+  lengths[axis] = b_.index(0);
+  for (NodeId x : source_.operands(id)) lengths[axis] = loops_.add(lengths[axis], whole(x).lengths[axis]);
+  const NodeId view = loops_.new_view(lengths, dtype_of(id));
+  NodeId start = b_.index(0);
+  for (NodeId x : source_.operands(id)) {
+    loops_.nest(whole(x).lengths, [&](Indices at) {
+      Nodes to(at.begin(), at.end());
+      to[axis] = loops_.add(start, to[axis]);
+      loops_.store(view, to, element(x, at));
+    });
+    start = loops_.add(start, whole(x).lengths[axis]);
+  }
+  define(id, fresh(view, lengths, dtype_of(id)));
+}
+
+void Lowering::lower_dot(NodeId id) {
+  const NodeId a = source_.operand(id, 0);
+  const NodeId b = source_.operand(id, 1);
+  if (whole(a).cost > 0) in_view(a);
+  if (whole(b).cost > 0) in_view(b);
+  const size_t a_rank = whole(a).lengths.size();
+  const size_t b_rank = whole(b).lengths.size();
+  const DType dtype = dtype_of(a);
+  const DType sum_dtype = dtype == DType::Float16 ? DType::Float32 : dtype;
+  Nodes lengths(whole(a).lengths.begin(), whole(a).lengths.end() - 1);
+  if (b_rank > 1) lengths.push_back(whole(b).lengths.back());
+  const NodeId inner = whole(a).lengths.back();
+  const auto value = [&](Indices at) {
+    const NodeId zero = loops_.zero(sum_dtype);
+    const NodeId sum = loops_.loop(inner, {&zero, 1}, [&](Indices k, Indices carried) {
+      Nodes left(at.begin(), at.begin() + static_cast<ptrdiff_t>(a_rank - 1));
+      left.push_back(k[0]);
+      const size_t batch = b_rank > 2 ? b_rank - 2 : 0;
+      Nodes right(at.begin(), at.begin() + static_cast<ptrdiff_t>(batch));
+      right.push_back(k[0]);
+      if (b_rank > 1) right.push_back(at.back());
+      const NodeId x = b_.cast(element(a, left), sum_dtype);
+      const NodeId y = b_.cast(element(b, right), sum_dtype);
+      return Nodes{loops_.add(carried[0], loops_.multiply(x, y))};
+    })[0];
+    return b_.cast(sum, dtype);
+  };
+  if (source_.type(id).is_scalar()) return bind(id, value({}));
+  define_stored(id, lengths, value);
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "transform/alias.h"
+#include "transform/loop_writer.h"
+#include "transform/rewriter.h"
+
+/// The inside of `to_loops`.
+namespace ingot::transform {
+
+/// What stands for an array of the source.
+struct Whole {
+  DType dtype = DType::Bool;
+  Nodes lengths = {};
+  NodeId view = {};              ///< where its elements lie; none: they are evaluated where they are used
+  bool contiguous = false;       ///< the view is in C order without gaps
+  bool fresh = false;            ///< the view is all of a buffer that nothing else refers to
+  int cost = 0;                  ///< elementwise ops in the evaluation of an element
+  std::vector<Root> reads = {};  ///< memory that the program may change, read when an element is evaluated
+};
+
+class Lowering : public Rewriter {
+ public:
+  explicit Lowering(const Function& source);
+
+ protected:
+  void visit(NodeId id) override;
+  NodeId use(NodeId old) override;
+  void bind(NodeId old, NodeId made) override;
+  Type convert(Type type) override;
+  void enter_region(RegionId region) override { regions_.push_back({region, {}}); }
+  void leave_region(RegionId) override { regions_.pop_back(); }
+
+ private:
+  using Indices = std::span<const NodeId>;
+
+  struct OpenRegion {
+    RegionId region;
+    Nodes reading;  ///< arrays defined here whose evaluation reads memory
+  };
+
+  /// @name What is known of the source (to_loops.cpp)
+  void number(RegionId region);
+  void count_uses();
+  bool may_wait(NodeId old) const;
+  bool crosses_loop(RegionId from, RegionId to) const;
+
+  /// @name Order of memory (to_loops.cpp)
+  struct Written {
+    bool anything = false;
+    std::vector<Root> roots;
+  };
+  Written written_by(NodeId id) const;
+  void collect_written(NodeId id, Written& written) const;
+  /// Evaluates what is needed after `id` and would not have the same value then.
+  void settle_before(NodeId id);
+
+  /// @name Arrays (to_loops.cpp)
+  const Whole& whole(NodeId old) const { return wholes_[old.index]; }
+  void define(NodeId old, Whole whole);
+  /// Evaluates into a new view in C order.
+  Whole evaluated(NodeId old);
+  /// The array in a view; evaluated now, and for later users too, if it is in none.
+  Whole in_view(NodeId old);
+  /// ... that nothing will write to.
+  Whole settled(NodeId old);
+  void keep(NodeId old, const Whole& whole);
+  Whole stored(const Nodes& lengths, DType dtype, const std::function<NodeId(Indices)>& element);
+  static Whole fresh(NodeId view, Nodes lengths, DType dtype);
+  void define_stored(NodeId id, Nodes lengths, const std::function<NodeId(Indices)>& element);
+  DType dtype_of(NodeId old) const { return source_.type(old).dtype(); }
+
+  /// @name Elements (elements.cpp)
+  NodeId element(NodeId old, Indices indices);
+  NodeId element_of_elementwise(NodeId old, Indices indices);
+  NodeId element_of_broadcast(NodeId old, Indices indices);
+  NodeId element_of_rearrangement(NodeId old, Indices indices);
+  bool is_pointwise(NodeId old) const;
+  bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
+
+  /// @name Rearrangements (rearrangements.cpp)
+  Nodes rearranged_lengths(NodeId id, const Nodes& lengths);
+  NodeId rearranged_view(NodeId id, NodeId view);
+  void lower_rearrangement(NodeId id);
+  Nodes lengths_of_view(NodeId view);
+  void lower_pointwise(NodeId id);
+
+  /// @name Reductions (lower_reductions.cpp)
+  struct Axes {
+    Nodes kept;
+    Nodes reduced;
+    std::vector<bool> is_reduced;
+    Nodes join(Indices kept_indices, Indices reduced_indices) const;
+  };
+  Axes split_axes(NodeId old, std::span<const int64_t> axes) const;
+  NodeId reduce_range(NodeId id, const Axes& axes, Indices kept);
+  NodeId reduce_lanes(NodeId id, const Axes& axes, Indices kept);  // reduce_lanes.cpp
+  NodeId arg_reduce_range(NodeId id, const Axes& axes, Indices kept);
+  void define_reduced(NodeId id, const Axes& axes, const std::function<NodeId(Indices)>& value);
+
+  /// @name Others
+  Nodes gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest);
+  void sort_lines(NodeId id, const std::function<NodeId(NodeId keys, NodeId position)>& take);
+
+#define OP(...)
+#define LOWER_Array(name) void lower_##name(NodeId id);
+#define LOWER_Loop(name)
+#define LOWER_Both(name)
+#define STRUCT(name, stage, effects) LOWER_##stage(name)
+#include "ir/ops.def"
+#undef LOWER_Array
+#undef LOWER_Loop
+#undef LOWER_Both
+
+  LoopWriter loops_;
+  std::vector<Whole> wholes_;
+  std::vector<uint32_t> order_;     ///< by node: its place in the program
+  std::vector<uint32_t> last_use_;  ///< by node: the place of its last user
+  std::vector<uint32_t> uses_;
+  Nodes user_;  ///< by node: its last user
+  std::vector<OpenRegion> regions_;
+  uint32_t next_ = 0;
+};
+
+}  // namespace ingot::transform

@@ -1,0 +1,33 @@
+#include "transform/passes.h"
+
+#include "transform/simplify.h"
+#include "transform/to_loops.h"
+
+namespace ingot::transform {
+
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"simplify", simplify, ir::Stage::Both},
+    {"dce", dce, ir::Stage::Both},
+    {"to_loops", to_loops, ir::Stage::Loop},
+};
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+const Pass* find_pass(std::string_view name) {
+  for (const Pass& pass : kPasses)
+    if (pass.name == name) return &pass;
+  return nullptr;
+}
+
+void run_on_all(ir::Module& module, const Pass& pass) {
+  for (uint32_t i = 0; i < module.function_count(); ++i) {
+    const ir::FunctionId id(i);
+    if (const ir::Function* function = module.function(id)) module.define(id, pass.run(*function));
+  }
+}
+
+}  // namespace ingot::transform

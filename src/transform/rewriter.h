@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace ingot::transform {
+
+using ir::DType;
+using ir::Function;
+using ir::NodeId;
+using ir::Op;
+using ir::RegionId;
+using ir::Type;
+
+using Nodes = std::vector<NodeId>;
+
+/// The slots of a node with regions: values that go into it and come back with each turn (of `for_`, these
+/// are the results too), and values that it gives.
+enum class Slot : uint8_t { Entry, Result };
+
+/// Builds a function anew from another, node by node in program order, through the Builder's folding. A pass
+/// derives from it and says what it does differently.
+class Rewriter {
+ public:
+  explicit Rewriter(const Function& source);
+  virtual ~Rewriter() = default;
+  Rewriter(const Rewriter&) = delete;
+  Rewriter& operator=(const Rewriter&) = delete;
+
+  std::unique_ptr<Function> run();
+
+ protected:
+  /// Deals with a node that is no terminator; by default `clone`.
+  virtual void visit(NodeId id) { clone(id); }
+  /// The new node for an old one, as an operand of the node that is made next.
+  virtual NodeId use(NodeId old) { return made_[old.index]; }
+  /// An old value - a parameter, a node or a result - has become this one.
+  virtual void bind(NodeId old, NodeId made) { made_[old.index] = made; }
+  /// What a type becomes.
+  virtual Type convert(Type type) { return type; }
+  /// Whether slot `i` of a node with regions stays.
+  virtual bool keeps(NodeId, Slot, size_t) { return true; }
+  virtual void enter_region(RegionId) {}
+  virtual void leave_region(RegionId) {}
+
+  /// Makes the same node of the new operands, with what is in its regions.
+  void clone(NodeId id);
+  /// Visits a region's nodes and terminator in the current region of the builder.
+  void clone_body(RegionId region);
+  /// Visits a region's nodes up to its `yield`; false: the current region has ended otherwise.
+  bool visit_body(RegionId region);
+  /// Ends the current region as this terminator does.
+  void terminate(NodeId terminator);
+  Nodes use_all(std::span<const NodeId> old);
+  /// Nodes made from now on have the place of this one (or, if it has none, of the one before).
+  void set_place(NodeId id);
+
+  const Function& source_;
+  ir::Builder b_;
+
+ private:
+  void clone_with_regions(NodeId id);
+  Nodes kept(NodeId id, Slot slot, std::span<const NodeId> values, size_t fixed);
+  std::vector<Type> types_of(std::span<const NodeId> old);
+  void clone_region(NodeId id, size_t index, NodeId made);
+
+  Nodes made_;
+};
+
+}  // namespace ingot::transform

@@ -1,0 +1,60 @@
+#include "transform/simplify.h"
+
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+namespace {
+
+class Simplifier : public Rewriter {
+ public:
+  explicit Simplifier(const Function& source) : Rewriter(source), exits_(source.node_count()) {
+    for (uint32_t i = 0; i < source.node_count(); ++i)
+      if (source.op(NodeId(i)) == Op::exit_) ++exits_[source.operand(NodeId(i), 0).index];
+  }
+
+ protected:
+  void visit(NodeId id) override {
+    switch (source_.op(id)) {
+      case Op::if_: return visit_if(id);
+      case Op::block: return visit_block(id);
+      case Op::check: return visit_check(id);
+      default: clone(id);
+    }
+  }
+
+ private:
+  bool is_constant(NodeId made) const { return b_.function().is_constant(made); }
+  bool is_true(NodeId made) const { return b_.function().constant(made).bits[0] != 0; }
+
+  /// Puts a region's nodes here; what it yields are the owner's results.
+  void open(NodeId owner, RegionId region) {
+    if (!visit_body(region)) return;
+    const Nodes values = use_all(source_.operands(source_.terminator(region)));
+    for (size_t i = 0; i < values.size(); ++i) bind(source_.result(owner, i), values[i]);
+  }
+  void visit_if(NodeId id) {
+    const NodeId condition = use(source_.operand(id, 0));
+    if (!is_constant(condition)) return clone(id);
+    open(id, source_.region(id, is_true(condition) ? 0 : 1));
+  }
+  void visit_block(NodeId id) {
+    const RegionId body = source_.region(id);
+    if (exits_[source_.region_parameters(body)[0].index] > 0) return clone(id);
+    open(id, body);
+  }
+  void visit_check(NodeId id) {
+    const NodeId condition = use(source_.operand(id, 0));
+    if (!is_constant(condition) || !is_true(condition)) clone(id);
+  }
+
+  std::vector<uint32_t> exits_;  ///< by label: how many exits go there
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> simplify(const ir::Function& function) {
+  return dce(*Simplifier(function).run());
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "ir/function.h"
+
+namespace ingot::transform {
+
+/// Builds the function anew through the Builder's folding; takes the arm of an `if` whose condition is
+/// constant, opens blocks that nothing leaves early, drops checks that hold; then drops what is dead (`dce`).
+/// At either stage.
+std::unique_ptr<ir::Function> simplify(const ir::Function& function);
+
+/// Drops nodes without effect whose values nobody needs: pure ones, reads, allocations, counted loops and
+/// branches without effects, and the values that loops, branches and blocks carry for nobody but themselves.
+/// A `while` stays: it may not end.
+std::unique_ptr<ir::Function> dce(const ir::Function& function);
+
+}  // namespace ingot::transform

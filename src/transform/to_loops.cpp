@@ -1,0 +1,205 @@
+#include "transform/to_loops.h"
+
+#include <algorithm>
+
+#include "ir/verifier.h"
+#include "transform/lowering.h"
+
+namespace ingot::transform {
+
+Lowering::Lowering(const Function& source)
+    : Rewriter(source),
+      loops_(b_),
+      wholes_(source.node_count()),
+      order_(source.node_count()),
+      last_use_(source.node_count()),
+      uses_(source.node_count()),
+      user_(source.node_count()) {
+  number(source.body());
+  count_uses();
+}
+
+void Lowering::number(RegionId region) {
+  for (NodeId id : source_[region].nodes) {
+    order_[id.index] = next_++;
+    for (size_t i = 0; i < source_[id].region_count; ++i) number(source_.region(id, i));
+  }
+}
+
+void Lowering::count_uses() {
+  for (uint32_t i = 0; i < source_.node_count(); ++i) {
+    // Lengths are known without evaluation.
+    if (source_.op(NodeId(i)) == Op::length) continue;
+    for (NodeId operand : source_.operands(NodeId(i))) {
+      ++uses_[operand.index];
+      if (order_[i] < last_use_[operand.index]) continue;
+      last_use_[operand.index] = order_[i];
+      user_[operand.index] = NodeId(i);
+    }
+  }
+}
+
+/// Whether a region is a turn, or in a turn, of a loop that another region stands around.
+bool Lowering::crosses_loop(RegionId from, RegionId to) const {
+  for (; from != to; from = source_[source_[from].owner].parent) {
+    const Op owner = source_.op(source_[from].owner);
+    if (owner != Op::if_ && owner != Op::block) return true;
+  }
+  return false;
+}
+
+bool Lowering::may_wait(NodeId old) const {
+  const Whole& w = whole(old);
+  if (w.view || w.cost == 0 || uses_[old.index] == 0) return true;
+  return uses_[old.index] == 1 && !crosses_loop(source_[user_[old.index]].parent, source_[old].parent);
+}
+
+void Lowering::collect_written(NodeId id, Written& written) const {
+  const ir::OpInfo& card = ir::info(source_.op(id));
+  for (size_t i = 0; i < card.regions; ++i)
+    for (NodeId inner : source_.region_body(source_.region(id, i))) collect_written(inner, written);
+  if (card.regions > 0 || !card.effects.any(ir::effect::Write | ir::effect::Host)) return;
+  const auto operands = source_.operands(id);
+  // What writes a view has it first; containers hold no memory of views; the others may write all they know.
+  if (card.effects.any(ir::effect::Host) || operands.empty()) {
+    written.anything = true;
+  } else if (source_.type(operands[0]).is_view()) {
+    written.roots.push_back(root_of(source_, operands[0]));
+  }
+}
+
+Lowering::Written Lowering::written_by(NodeId id) const {
+  Written written;
+  collect_written(id, written);
+  return written;
+}
+
+void Lowering::settle_before(NodeId id) {
+  if (regions_.back().reading.empty()) return;
+  const Written written = written_by(id);
+  if (!written.anything && written.roots.empty()) return;
+  const Nodes reading = regions_.back().reading;
+  for (NodeId old : reading) {
+    if (last_use_[old.index] <= order_[id.index]) continue;
+    const bool changes =
+        written.anything || std::ranges::any_of(whole(old).reads, [&](const Root& read) {
+          return std::ranges::any_of(written.roots, [&](const Root& w) { return may_overlap(read, w); });
+        });
+    if (changes) settled(old);
+  }
+}
+
+void Lowering::define(NodeId old, Whole w) {
+  const bool reads = !w.reads.empty();
+  wholes_[old.index] = std::move(w);
+  if (!may_wait(old)) {
+    keep(old, evaluated(old));
+  } else if (reads) {
+    regions_.back().reading.push_back(old);
+  }
+}
+
+Whole Lowering::fresh(NodeId view, Nodes lengths, DType dtype) {
+  return {
+      .dtype = dtype,
+      .lengths = std::move(lengths),
+      .view = view,
+      .contiguous = true,
+      .fresh = true,
+  };
+}
+
+Whole Lowering::stored(const Nodes& lengths, DType dtype, const std::function<NodeId(Indices)>& value) {
+  const NodeId view = loops_.new_view(lengths, dtype);
+  loops_.nest(lengths, [&](Indices indices) { loops_.store(view, indices, value(indices)); });
+  return fresh(view, lengths, dtype);
+}
+
+void Lowering::define_stored(NodeId id, Nodes lengths, const std::function<NodeId(Indices)>& value) {
+  define(id, stored(lengths, dtype_of(id), value));
+}
+
+Whole Lowering::evaluated(NodeId old) {
+  const Nodes lengths = whole(old).lengths;
+  return stored(lengths, whole(old).dtype, [&](Indices indices) { return element(old, indices); });
+}
+
+/// For the users that come later, if what has just been made reaches all of them.
+void Lowering::keep(NodeId old, const Whole& w) {
+  if (regions_.empty() || source_[old].parent != regions_.back().region) return;
+  wholes_[old.index] = w;
+  std::erase(regions_.back().reading, old);
+}
+
+Whole Lowering::in_view(NodeId old) {
+  if (whole(old).view) return whole(old);
+  Whole made = evaluated(old);
+  keep(old, made);
+  return made;
+}
+
+Whole Lowering::settled(NodeId old) {
+  if (whole(old).view && whole(old).reads.empty()) return whole(old);
+  Whole made = evaluated(old);
+  keep(old, made);
+  return made;
+}
+
+NodeId Lowering::use(NodeId old) {
+  if (!source_.type(old).is_array()) return Rewriter::use(old);
+  // What others know of is no longer fresh.
+  Whole w = settled(old);
+  wholes_[old.index].fresh = false;
+  return w.view;
+}
+
+void Lowering::bind(NodeId old, NodeId made) {
+  if (!source_.type(old).is_array()) return Rewriter::bind(old, made);
+  wholes_[old.index] = {.dtype = dtype_of(old), .lengths = lengths_of_view(made), .view = made};
+}
+
+Type Lowering::convert(Type type) {
+  ir::TypeTable& types = source_.module().types;
+  const auto member = [&](size_t i) { return convert(types.members(type)[i]); };
+  switch (type.kind()) {
+    case ir::TypeKind::Array: return Type::view(type.dtype(), type.rank());
+    case ir::TypeKind::Optional: return types.optional(member(0));
+    case ir::TypeKind::List: return types.list(member(0));
+    case ir::TypeKind::Dict: return types.dict(member(0), member(1));
+    case ir::TypeKind::Tuple:
+    case ir::TypeKind::Results: {
+      std::vector<Type> members;
+      for (size_t i = 0; i < types.members(type).size(); ++i) members.push_back(member(i));
+      return type.is(ir::TypeKind::Tuple) ? types.tuple(members) : types.results(members);
+    }
+    default: return type;
+  }
+}
+
+void Lowering::visit(NodeId id) {
+  settle_before(id);
+  const Op op = source_.op(id);
+  if (op == Op::length && source_.type(source_.operand(id, 0)).is_array())
+    return Rewriter::bind(
+        id, whole(source_.operand(id, 0)).lengths[static_cast<size_t>(source_.attribute(id, 0))]);
+  switch (op) {
+#define OP(...)
+#define LOWER_Array(name) \
+  case Op::name: return lower_##name(id);
+#define LOWER_Loop(name)
+#define LOWER_Both(name)
+#define STRUCT(name, stage, effects) LOWER_##stage(name)
+#include "ir/ops.def"
+    default: break;
+  }
+  if (is_pointwise(id) && source_.type(id).is_array()) return lower_pointwise(id);
+  clone(id);
+}
+
+std::unique_ptr<ir::Function> to_loops(const ir::Function& function) {
+  std::unique_ptr<Function> lowered = Lowering(function).run();
+  ir::verify_or_throw(*lowered, ir::Stage::Loop, "to_loops");
+  return lowered;
+}
+
+}  // namespace ingot::transform
