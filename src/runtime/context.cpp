@@ -13,7 +13,7 @@ namespace ingot::runtime {
 namespace {
 
 constexpr uint32_t kNeverInterrupted = 0;
-constexpr Hooks kNoHooks = {[](Context*) {}};
+constexpr Hooks kNoHooks = {[](Context*) {}, nullptr};
 
 /// What is left of the stack for the functions that compiled code calls.
 constexpr size_t kStackReserve = size_t{128} << 10;

@@ -26,6 +26,13 @@ void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
   Allocator::free(buffer);
 }
 
+Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
+                        void** slots) noexcept {
+  if (context->hooks->outside != nullptr) return context->hooks->outside(context, what, layout, number, slots);
+  context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}};
+  return context->error.status;
+}
+
 // clang-format off
 #define UNARY(fn)                                 \
   X(#fn, static_cast<double (*)(double)>(::fn))   \
@@ -38,6 +45,7 @@ void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
 #define INGOT_SYMBOLS                                                                                  \
   X("ingot_v1_allocate", ingot_v1_allocate)                                                            \
   X("ingot_v1_release", ingot_v1_release)                                                              \
+  X("ingot_v1_outside", ingot_v1_outside)                                                              \
   X("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))                            \
   X("memmove", static_cast<void* (*)(void*, const void*, size_t)>(::memmove))                          \
   X("memset", static_cast<void* (*)(void*, int, size_t)>(::memset))                                    \

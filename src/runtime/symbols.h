@@ -12,7 +12,7 @@ namespace ingot::runtime {
 /// symbols carry the version of the ABI in their names; a changed meaning is a new name, and the old one
 /// stays as long as objects that use it may be loaded.
 ///
-/// They are `ingot_v1_allocate` and `ingot_v1_release` below, the functions of math_symbols.h, and of the C
+/// They are the `ingot_v1_*` functions below, the functions of math_symbols.h, and of the C
 /// library memcpy, memmove, memset and the mathematical functions, for double and float, that the code
 /// generator asks for or that LLVM makes of others (`sincos`, `exp10`).
 
@@ -29,6 +29,9 @@ Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept;
 /// Frees a buffer that the call allocated. Does nothing for null and for the buffers of arguments, so that
 /// code in which a variable holds the one or the other need not know which.
 void ingot_v1_release(Context* context, Buffer* buffer) noexcept;
+/// `Hooks::outside`; RuntimeError where the embedding program has none.
+Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
+                        void** slots) noexcept;
 }
 
 }  // namespace ingot::runtime
