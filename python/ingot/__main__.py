@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from . import _info
+from . import _info, tour
 
-COMMANDS = (_info,)
+COMMANDS = (_info, tour)
 
 
 def main(arguments: list[str] | None = None) -> int:

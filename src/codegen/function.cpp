@@ -76,9 +76,7 @@ std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& 
 #define STRUCT_Array(name) fail_not_lowered("the array op " #name);
 #define STRUCT_Loop(name) fail_not_lowered(#name);
 
-// What needs the call's heap, the embedding program or a device, which come later.
-#define emit_library(id) fail_not_lowered("library")
-#define emit_host(id) fail_not_lowered("host")
+// What needs the call's heap, which comes later.
 #define emit_list_new(id) fail_not_lowered("list_new")
 #define emit_list_length(id) fail_not_lowered("list_length")
 #define emit_list_get(id) fail_not_lowered("list_get")

@@ -82,6 +82,12 @@ class FunctionEmitter {
   void emit_raise(NodeId id);
   void emit_check(NodeId id);
   void emit_call(NodeId id);
+  // outside.cpp
+  void emit_library(NodeId id);
+  void emit_host(NodeId id);
+  llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
+  void leave_unless_zero(llvm::Value* status);
+
   void check_stack();
   void store_error(NodeId id, std::span<const NodeId> shown);
   llvm::Value* widened(NodeId id);

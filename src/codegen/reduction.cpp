@@ -1,9 +1,13 @@
 #include "codegen/reduction.h"
 
+#include "base/reduction.h"
+
 namespace ingot::codegen {
 
 using llvm::BasicBlock;
 using llvm::Value;
+
+static_assert(Reduction::kBlock == base::kReductionBlock && Reduction::kLanes == base::kReductionLanes);
 
 namespace {
 
@@ -24,10 +28,11 @@ Reduction::Reduction(Unit& unit, Builder& builder, ir::Op combiner, DType dtype)
       scalars_(unit, builder),
       combiner_(combiner),
       dtype_(dtype),
+      lane_(base::lane_dtype(dtype)),
       // Integers: associative as they stand, but for lcm, whose product wraps.
       ordered_(base::is_float(dtype) || base::is_complex(dtype) || combiner == ir::Op::lcm),
       has_identity_(!is_extreme(combiner)),
-      types_(unit.types_of(ir::Type::scalar(dtype))) {
+      types_(unit.types_of(ir::Type::scalar(base::lane_dtype(dtype)))) {
   if (!ordered_) return;
   BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
   Builder at_entry(&entry, entry.begin());
@@ -38,7 +43,7 @@ Reduction::Reduction(Unit& unit, Builder& builder, ir::Op combiner, DType dtype)
   lanes_ = array(kLanes);
   levels_ = array(kLevels);
   const base::Scalar number = base::Scalar::of(identity_of(combiner));
-  const Parts identity = scalars_.cast(DType::Float64, dtype, scalars_.constant(DType::Float64, number));
+  const Parts identity = scalars_.cast(DType::Float64, lane_, scalars_.constant(DType::Float64, number));
   store(identity, start_, b_.getInt64(0));
 }
 
@@ -59,7 +64,7 @@ void Reduction::store(const Parts& value, Value* array, Value* index) {
 
 Parts Reduction::combine(const Parts& a, const Parts& b) {
   const Parts operands[] = {a, b};
-  return scalars_.elementwise(combiner_, dtype_, operands);
+  return scalars_.elementwise(combiner_, lane_, operands);
 }
 
 template <class Body>
@@ -89,19 +94,20 @@ void Reduction::begin_block() {
 
 Parts Reduction::accumulate(Value* k, const Parts& running, const Parts& contribution) {
   if (!ordered_) return combine(running, contribution);
+  const Parts wide = scalars_.cast(dtype_, lane_, contribution);
   if (!has_identity_) {
     llvm::Function* const function = b_.GetInsertBlock()->getParent();
     BasicBlock* const first = BasicBlock::Create(unit_.context, "first", function);
     BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
     b_.CreateCondBr(b_.CreateICmpEQ(k, b_.getInt64(0)), first, on);
     b_.SetInsertPoint(first);
-    store(contribution, start_, b_.getInt64(0));
-    fill(contribution);
+    store(wide, start_, b_.getInt64(0));
+    fill(wide);
     b_.CreateBr(on);
     b_.SetInsertPoint(on);
   }
   Value* const lane = b_.CreateAnd(k, b_.getInt64(kLanes - 1));
-  store(combine(load(lanes_, lane), contribution), lanes_, lane);
+  store(combine(load(lanes_, lane), wide), lanes_, lane);
   return running;
 }
 
@@ -149,7 +155,8 @@ Parts Reduction::finish(Value* some, Value* blocks, const Parts& running) {
     b_.CreateBr(on);
     b_.SetInsertPoint(on);
   });
-  return scalars_.select(some, combine(running, load(lanes_, b_.getInt64(0))), running);
+  const Parts all = combine(scalars_.cast(dtype_, lane_, running), load(lanes_, b_.getInt64(0)));
+  return scalars_.select(some, scalars_.cast(lane_, dtype_, all), running);
 }
 
 }  // namespace ingot::codegen

@@ -6,8 +6,8 @@ namespace ingot::codegen {
 
 /// One combiner of a parallel loop, in the order of base/reduction.h: contributions go to 32 lanes of a block
 /// of 1 024 turns, lanes are combined pairwise at its end, and blocks as a binary counter carries: the value
-/// of 2**l blocks waits on level l of a stack. Where every order gives the same value (integers), the running
-/// value is carried from turn to turn instead.
+/// of 2**l blocks waits on level l of a stack. f16 is combined as float. Where every order gives the same
+/// value (integers), the running value is carried from turn to turn instead.
 class Reduction {
  public:
   static constexpr uint64_t kBlockBits = 10;
@@ -18,7 +18,7 @@ class Reduction {
   Reduction(Unit& unit, Builder& builder, ir::Op combiner, DType dtype);
 
   bool ordered() const { return ordered_; }
-  size_t part_count() const { return types_.size(); }
+  size_t part_count() const { return types_.size(); }  ///< of a contribution, and of a lane
 
   void begin_block();
   /// Takes turn k's contribution; gives the running value, which is `running` itself if this is ordered.
@@ -42,6 +42,7 @@ class Reduction {
   Scalars scalars_;
   ir::Op combiner_;
   DType dtype_;
+  DType lane_;  ///< the dtype of lanes and levels
   bool ordered_;
   bool has_identity_;
   Types types_;

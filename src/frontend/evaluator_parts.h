@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/message.h"
 #include "frontend/evaluator.h"
 
 /// What the files of the evaluator share, and nobody else sees.

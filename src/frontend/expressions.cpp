@@ -226,7 +226,7 @@ Value Evaluator::eval_subscript(nb::handle e) {
     const nb::object key = require_static(index, "a key of a dict", e);
     for (size_t i = 0; i < object.keys.size(); ++i)
       if (object.keys[i].equal(key)) return present(object.values[i], "the item", e);
-    raise(ExceptionKind::KeyError, text_of(nb::repr(key)));
+    raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
   }
   if (value.is<Static>() && index.is<Static>() && PyUnicode_Check(value.as<Static>()->object.ptr())) {
     try {

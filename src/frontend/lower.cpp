@@ -39,7 +39,7 @@ void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initial
 void Evaluator::raise_host_error(nb::python_error& error) {
   const auto kind = base::exception_from_name(text_of(error.type().attr("__name__")));
   if (!kind) throw error;
-  const std::string message = text_of(nb::str(error.value()));
+  const std::string message = base::escape_message(text_of(nb::str(error.value())));
   error.restore();
   PyErr_Clear();
   raise(*kind, message);

@@ -180,7 +180,7 @@ void Evaluator::run_raise(nb::handle s) {
   if (exception.is_none()) unsupported(s, "a bare `raise`", "name the exception");
   const Value type = eval(exception);
   if (const Static* t = type.as<Static>(); t != nullptr && PyType_Check(t->object.ptr()))
-    if (const auto kind = base::exception_from_name(text_of(t->object.attr("__name__")))) raise(*kind, message);
+    if (const auto kind = base::exception_from_name(text_of(t->object.attr("__name__")))) raise(*kind, base::escape_message(message));
   unsupported(s, "this exception", "raise one of Python's own exceptions");
 }
 
@@ -188,7 +188,8 @@ void Evaluator::run_assert(nb::handle s) {
   const Value condition = eval(s.attr("test"));
   std::string message;
   if (!s.attr("msg").is_none())
-    message = text_of(require_static(eval(s.attr("msg")), "the message of an assert", s.attr("msg")));
+    message = base::escape_message(
+        text_of(require_static(eval(s.attr("msg")), "the message of an assert", s.attr("msg"))));
   const std::optional<bool> known = static_truth(condition);
   if (known && *known) return;
   if (known) raise(ExceptionKind::AssertionError, message);

@@ -64,7 +64,7 @@ struct ObjectValue {
 
 /// An exception that left the function.
 struct Raised {
-  base::ExceptionKind kind;
+  base::ExceptionKind kind = base::ExceptionKind::Exception;
   std::string message;  ///< holes filled
   SpanId span;
 };

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "ir/builder.h"
 #include "ir/evaluate.h"
+#include "base/message.h"
 #include "ir/interpreter_machine.h"
 #include "ir/library.h"
 
@@ -183,16 +184,9 @@ void unwind(Machine& machine, Strand& strand) {
 }
 
 std::string format_message(const Step& step, TextId text, size_t first) {
-  std::string message = step.function.module().text(text);
-  size_t from = 0;
-  for (size_t i = first; i < step.count(); ++i) {
-    const size_t hole = message.find("{}", from);
-    if (hole == std::string::npos) break;
-    const std::string shown = show(step.type(i).dtype(), step.scalar(i));
-    message.replace(hole, 2, shown);
-    from = hole + shown.size();
-  }
-  return message;
+  std::vector<std::string> values;
+  for (size_t i = first; i < step.count(); ++i) values.push_back(show(step.type(i).dtype(), step.scalar(i)));
+  return base::fill_message(step.function.module().text(text), values);
 }
 
 void interp_param(Step&) {}

@@ -8,9 +8,7 @@ namespace {
 
 constexpr std::string_view kMarks = "(){}[]<>,:=^-";
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
@@ -19,9 +17,7 @@ int hex_digit(char c) {
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text, const std::string& file) : text_(text), file_(&file) {
-  scan();
-}
+Lexer::Lexer(std::string_view text, const std::string& file) : text_(text), file_(&file) { scan(); }
 
 Token Lexer::next() {
   const Token token = token_;

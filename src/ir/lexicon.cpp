@@ -105,9 +105,7 @@ bool is_word_character(char c) {
          c == '$' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-bool is_word(std::string_view name) {
-  return !name.empty() && std::ranges::all_of(name, is_word_character);
-}
+bool is_word(std::string_view name) { return !name.empty() && std::ranges::all_of(name, is_word_character); }
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -126,9 +124,7 @@ std::string quoted(std::string_view text) {
   return out += '"';
 }
 
-std::string symbol(std::string_view name) {
-  return "@" + (is_word(name) ? std::string(name) : quoted(name));
-}
+std::string symbol(std::string_view name) { return "@" + (is_word(name) ? std::string(name) : quoted(name)); }
 
 std::string literal(DType dtype, Scalar value) {
   return base::visit_dtype(dtype, [&]<class T>() -> std::string {

@@ -82,12 +82,8 @@ Token Reader::expect(Token::Kind kind, const std::string& what) {
   if (lexer_.peek().kind != kind) fail_expected(what);
   return lexer_.next();
 }
-std::string Reader::read_text() {
-  return lexer_.unescaped(expect(Token::Kind::Text, "a text in quotes"));
-}
-std::string Reader::read_symbol() {
-  return lexer_.unescaped(expect(Token::Kind::Symbol, "a name like @f"));
-}
+std::string Reader::read_text() { return lexer_.unescaped(expect(Token::Kind::Text, "a text in quotes")); }
+std::string Reader::read_symbol() { return lexer_.unescaped(expect(Token::Kind::Symbol, "a name like @f")); }
 
 std::string Reader::read_signed_word() {
   const std::string sign = skip_mark("-") ? "-" : "";

@@ -18,8 +18,8 @@ std::string print(const Module& module, PrintOptions options = {});
 std::string print(const Function& function, PrintOptions options = {});
 /// One node on one line, for messages.
 std::string print_node(const Function& function, NodeId node);
-/// The number that names a node in the text form: its place in the order of the text. (Ids differ from it where
-/// a region was suspended and resumed.)
+/// The number that names a node in the text form: its place in the order of the text. (Ids differ from it
+/// where a region was suspended and resumed.)
 uint32_t text_number(const Function& function, NodeId node);
 
 /// Reads a text; `file` names it in errors. Types are inferred and compared with those written. Nodes are

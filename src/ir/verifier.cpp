@@ -443,9 +443,10 @@ std::vector<Fault> verify(const Function& function, Stage stage) { return Verifi
 
 std::string to_string(const Function& function, const Fault& fault) {
   std::string where = "invariant " + std::to_string(fault.invariant);
-  if (fault.node)
+  if (fault.node) {
     where += " at node " + std::to_string(text_number(function, fault.node)) + ", " +
              print_node(function, fault.node);
+  }
   return where + ": " + fault.message;
 }
 

@@ -10,24 +10,29 @@ namespace ingot::ir {
 /// What holds of every function between two passes, one number each; a fault names the number, the node and
 /// its text.
 ///
-///  1. Every region is non-empty and ends with its only terminator; parameters stand first, numbered in order.
+///  1. Every region is non-empty and ends with its only terminator; parameters stand first, numbered in
+///     order.
 ///  2. A node's operands are older and reach it (`Function::reaches`): definitions dominate uses.
 ///  3. A node's type is what `infer` says of its operands and attributes.
-///  4. Attributes follow the card's schema: enumerations in range, axes ascending, texts and functions exist.
+///  4. Attributes follow the card's schema: enumerations in range, axes ascending, texts and functions
+///     exist.
 ///  5. `result` nodes follow their node at once, one for each member, and stand nowhere else.
-///  6. The op may stand at the stage the function is at: whole-array types and ops with Stage::Array only before
-///     `to_loops`, ops with Stage::Loop only after.
-///  7. if: both regions yield the node's types. for: parameters (i64, carried...) and yields carried. while: the
-///     condition takes the inits' types and yields (bool, results...), the body takes the results and yields the
-///     inits' types. parallel_for: parameter (i64), yields one contribution for each combiner. block: its label is
-///     the region's only parameter, yields the node's types. launch: six i64 parameters, yields nothing.
-///  8. `exit`: its label's region encloses it, and it carries the block's types; labels are used by nothing else.
-///  9. No exit leaves a parallel_for or launch; `return_` stands only at the end of the body, with the function's
-///     result types.
-/// 10. `barrier` stands in a launch, in uniform control flow: under no `if`, `while` or `for` whose condition or
-///     count depends on the thread index or on a load or atomic, and not where an exit under such a condition
-///     may have led some threads past it.
-/// 11. A node whose effects are more than Read and Allocate has a span, when the function has any span at all.
+///  6. The op may stand at the stage the function is at: whole-array types and ops with Stage::Array
+///     only before `to_loops`, ops with Stage::Loop only after.
+///  7. if: both regions yield the node's types. for: parameters (i64, carried...) and yields carried.
+///     while: the condition takes the inits' types and yields (bool, results...), the body takes the
+///     results and yields the inits' types. parallel_for: parameter (i64), yields one contribution for
+///     each combiner. block: its label is the region's only parameter, yields the node's types. launch:
+///     six i64 parameters, yields nothing.
+///  8. `exit`: its label's region encloses it, and it carries the block's types; labels are used by
+///     nothing else.
+///  9. No exit leaves a parallel_for or launch; `return_` stands only at the end of the body, with the
+///     function's result types.
+/// 10. `barrier` stands in a launch, in uniform control flow: under no `if`, `while` or `for` whose
+///     condition or count depends on the thread index or on a load or atomic, and not where an exit
+///     under such a condition may have led some threads past it.
+/// 11. A node whose effects are more than Read and Allocate has a span, when the function has any span
+///     at all.
 /// 12. A shared buffer is allocated at the top of a launch region, of constant size.
 /// 13. Every node belongs to the region that lists it; ids ascend in a region.
 struct Fault {

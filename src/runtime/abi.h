@@ -2,11 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+
+#include "base/exception.h"
 
 /// The entry ABI: what compiled code and its callers agree on, the same for code compiled in this process,
 /// read from the disk cache, compiled ahead of time, or called from C++. Everything here is plain data; the
-/// offsets of `Context`'s first members are known to codegen (`kContext...` below) and checked by
-/// static_asserts in abi.cpp.
+/// offsets that compiled code uses are the constants at the end of this file (codegen's copy of them must be
+/// equal), checked by static_asserts in abi.cpp. A change of any of them is a new version: see symbols.h.
 ///
 /// An entry is `Status fn(Context*, void** slots)`. The slots are those of the parameters, then those of the
 /// results, in order:
@@ -22,18 +25,26 @@ namespace ingot::runtime {
 /// 0, or 1 + the number of a `base::ExceptionKind`; the rest stands in `Context::error`.
 using Status = int32_t;
 
+constexpr Status status_of(base::ExceptionKind kind) { return 1 + static_cast<Status>(kind); }
+/// Of a status that is not 0.
+constexpr base::ExceptionKind exception_of(Status status) {
+  return static_cast<base::ExceptionKind>(status - 1);
+}
+
 /// Memory that views are views of. Those of arguments are made by the caller (on its stack) for the call;
 /// those that the code allocates belong to the call, which hands the ones that results view to the caller.
 struct Buffer {
-  std::byte* data;
-  int64_t size;        ///< bytes
-  void* owner;         ///< of arguments: the caller's business; of allocated ones: null
-  Buffer* next;        ///< the list of the call's allocated buffers
+  std::byte* data;  ///< never null; of allocated ones aligned to 64 bytes
+  int64_t size;     ///< bytes
+  /// Of allocated ones: the Context of the call as long as they belong to it, null once handed out. Of
+  /// arguments: the caller's business, but never the address of the call's Context.
+  void* owner;
+  Buffer* next;  ///< the list of the call's allocated buffers
   Buffer* previous;
 };
 
 /// A view: the address of the element with index 0 in every axis, the buffer it lies in, then `rank` lengths
-/// and `rank` strides (bytes) in `extent`.
+/// and `rank` strides (bytes) that follow it in memory.
 struct ViewSlot {
   std::byte* data;
   Buffer* buffer;
@@ -45,32 +56,58 @@ struct ViewSlot {
 /// its message shows (bits of each, widened to 64: integers sign- or zero-extended, floats as double).
 struct Error {
   static constexpr int kMaxArguments = 6;
-  Status status;
+  /// The site of an error that no place in the object raises: memory ran out in an allocation (argument 0
+  /// is the number of bytes), or the call was interrupted.
+  static constexpr uint32_t kNoSite = 0xffffffff;
+  Status status;  ///< what the entry returned
   uint32_t site;
   uint64_t arguments[kMaxArguments];
 };
 
 struct Hooks;
 
-/// The state of one call. Made anew, or reset, by the caller for each.
+/// The state of one call, used by one thread at a time. Made anew, or reset, by the caller for each (`Call`
+/// in context.h does).
 struct Context {
   /// Not 0: leave at the next poll with KeyboardInterrupt. Set from a signal handler or another thread.
+  /// The pointer itself is never null.
   const volatile uint32_t* interrupt;
   Error error;
   Buffer* buffers;     ///< allocated by this call and still live
   const Hooks* hooks;  ///< what the embedding program provides; never null
   void* user;          ///< the embedding program's own
+  /// Recursion that would take the stack below this raises RecursionError. `Call::run` sets it; null: there
+  /// is no limit.
+  std::byte* stack_limit;
 };
 
-/// What the program around the runtime does on request of the code. `sample` is called by the first poll
+/// What the program around the runtime does on request of the code. `long_call` is called by the first poll
 /// later than 10 µs after the entry (to release the GIL).
 struct Hooks {
   void (*long_call)(Context*);
+  /// Runs what only the embedding program has: the library routine `what`, or, `what` being "host", its own call
+  /// number `number`. The slots are those of the operands, each as `layout` says it: words such as `f64` and
+  /// `view<f64,2>`, each with a space after it. Returns a status as an entry does; null: there is no such thing here.
+  Status (*outside)(Context*, const char* what, const char* layout, int64_t number, void** slots);
 };
 
 using Entry = Status (*)(Context*, void** slots);
 
+/// The symbol of a function's entry is this and its name, so that no entry is called as a C function is.
+inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
+
+// What compiled code knows of these structures.
 inline constexpr size_t kContextInterruptOffset = 0;
 inline constexpr size_t kContextErrorOffset = 8;
+inline constexpr size_t kContextHooksOffset = 72;
+inline constexpr size_t kContextStackLimitOffset = 88;
+inline constexpr size_t kErrorStatusOffset = 0;
+inline constexpr size_t kErrorSiteOffset = 4;
+inline constexpr size_t kErrorArgumentsOffset = 8;
+inline constexpr size_t kBufferDataOffset = 0;
+inline constexpr size_t kBufferSizeOffset = 8;
+inline constexpr size_t kViewDataOffset = 0;
+inline constexpr size_t kViewBufferOffset = 8;
+inline constexpr size_t kViewExtentOffset = 16;
 
 }  // namespace ingot::runtime

@@ -1,9 +1,11 @@
+#include <bit>
 #include <cmath>
 #include <map>
 #include <random>
 
 #include "interpreter_helpers.h"
 #include "ir/builder.h"
+#include "random_function.h"
 
 namespace ingot::ir {
 namespace {
@@ -211,6 +213,34 @@ TEST(Fold, KeepsEveryBit) {
     }
   }
   EXPECT_LT(folded_nodes, plain_nodes * 9 / 10);
+}
+
+/// Loops, branches, exits, loads and stores: one run of a random function, results and memory as bits.
+std::vector<uint64_t> run_random(uint64_t seed, bool folding) {
+  Module module;
+  const FunctionId id = test::RandomFunction(module, seed, {.folding = folding}).build();
+  EXPECT_TRUE(verify(*module.function(id), Stage::Array).empty());
+  std::vector<double> v{0.5, -0.0, 3, -2};
+  std::vector<double> w{1, 2.5, -7, 0, 11};
+  const Value arguments[] = {number(1.5),  number(-0.0), number<int64_t>(3), number<int64_t>(-5),
+                             number(true), view_of(v),   view_of(w)};
+  const Outcome outcome = interpret(module, id, arguments);
+  std::vector<uint64_t> bits{outcome.raised};
+  if (outcome.raised) bits.push_back(static_cast<uint64_t>(outcome.exception.kind));
+  const auto add = [&](double x) { bits.push_back(std::isnan(x) ? 1 : std::bit_cast<uint64_t>(x)); };
+  if (!outcome.raised) {
+    add(as_number<double>(outcome.results[0]));
+    bits.push_back(std::get<Scalar>(outcome.results[1]).bits[0]);
+    bits.push_back(std::get<Scalar>(outcome.results[2]).bits[0]);
+  }
+  for (double x : v) add(x);
+  for (double x : w) add(x);
+  return bits;
+}
+
+TEST(Fold, KeepsEveryBitOfProgramsWithControlFlow) {
+  for (uint64_t seed = 0; seed < 2000; ++seed)
+    ASSERT_EQ(run_random(seed, false), run_random(seed, true)) << "seed " << seed;
 }
 
 class FoldTo : public ::testing::Test {

@@ -1,0 +1,249 @@
+"""The programs of the tour, as their authors wrote them, and the arguments they are run with.
+
+A program says how it is called under plain Python, under Ingot, and with what; `sizes` gives the arguments for the
+full size and for `--small`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ingot
+
+from . import sources
+
+
+@dataclass(frozen=True)
+class Program:
+    """`plain` is the Python function; `compiled` makes the jitted one; `arguments(small)` makes fresh arguments."""
+
+    name: str
+    plain: Callable
+    arguments: Callable[[bool], tuple]
+    compiled: Callable[[Callable], Callable] = ingot.jit
+    bound: float = 0.0
+    reduced: Callable[[], tuple] | None = None
+    """Smaller arguments for plain Python, where the full size takes it minutes."""
+    calls: Callable[[Callable, tuple], list] | None = None
+    """How the program is run, where it is more than one call."""
+    notes: str = ""
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(20)
+
+
+def _quadratic(n: int) -> tuple:
+    g = _rng()
+    return g.uniform(5, 10, n), g.uniform(10, 20, n), g.uniform(-0.1, 0.1, n)
+
+
+def _vectors(n: int, count: int, *scalars: float) -> tuple:
+    g = _rng()
+    return (np.zeros(n), *(g.random(n) for _ in range(count - 1)), *scalars)
+
+
+def _plane(n: int, count: int, *scalars: float) -> tuple:
+    g = _rng()
+    shape = (n // 8, 8)
+    return (np.zeros(shape), *(g.random(shape) for _ in range(count - 1)), *scalars)
+
+
+def _kuramoto(nodes: int, steps: int, dtype: Any) -> tuple:
+    g = _rng()
+    speeds, couplings, ntime, links = 1, 1, 64, 16
+    ids = speeds * couplings
+    nnz = nodes * links
+    row = np.arange(0, nnz + 1, links, dtype=np.int64)
+    col = g.integers(0, nodes, nnz)
+    delays = g.integers(0, ntime, speeds * nnz)
+    weights = g.random(nnz).astype(dtype)
+    a = (g.random(couplings) * 0.1).astype(dtype)
+    omega = (g.random(ids * nodes) * 0.1).astype(dtype)
+    state = (g.random(ids * nodes) * 6.28).astype(dtype)
+    obsrv = (g.random(ids * ntime * nodes * 2) * 6.28).astype(dtype)
+    inputs, drift, diffs = (np.zeros(ids * nodes, dtype) for _ in range(3))
+    return steps, nodes, ntime, state, inputs, omega, drift, diffs, obsrv, nnz, delays, row, col, weights, a, 0
+
+
+def _accumulate_calls(function: Callable, arguments: tuple) -> list:
+    results = []
+    for flag in (False, True):
+        sources.do_sum = flag
+        results.append(function(*arguments))
+    return results
+
+
+def _calls_for_both(function: Callable, arguments: tuple) -> list:
+    x, y = arguments
+    return [function(x, True), function(y, False)]
+
+
+STREAM = 120_000_000
+SMALL = 4096
+
+
+def _stream(small: bool) -> int:
+    return SMALL if small else STREAM
+
+
+def _programs() -> list[Program]:
+    real = {np.float32: 2e-4, np.float64: 1e-12}
+    programs = [
+        Program("quadratic_array", sources.quadratic_formula, lambda s: _quadratic(SMALL if s else 5_000_000)),
+        Program(
+            "quadratic_loop",
+            sources.quadratic_formula_loop,
+            lambda s: _quadratic(SMALL if s else 5_000_000),
+            bound=1e-12,
+            reduced=lambda: _quadratic(100_000),
+        ),
+        Program(
+            "quadratic_prange",
+            sources.quadratic_formula_prange,
+            lambda s: _quadratic(SMALL if s else 5_000_000),
+            bound=1e-12,
+            reduced=lambda: _quadratic(100_000),
+        ),
+        Program("sum_dict_values", sources.sum_dict_values, lambda s: ({"a": 1.0, "b": 2.0, "c": 3.0},)),
+        Program("accumulate_if", sources.accumulate_if, lambda s: (np.array([1.0, 2.0, 3.0, 4.0, 5.0]),), bound=1e-15),
+        Program("sum_greater_than_three", sources.sum_greater_than_three, lambda s: (np.array([1.0, 2.0, 3.0, 4.0, 5.0]),)),
+        Program(
+            "accumulate_global",
+            sources.accumulate,
+            lambda s: (np.array([1.0, 2.0, 3.0, 4.0, 5.0]),),
+            calls=_accumulate_calls,
+        ),
+        Program("matmul", sources.matmul, lambda s: tuple(_rng().random((2, 64 if s else 512, 64 if s else 512))), bound=1e-13),
+        Program("reduce_elements", sources.reduce, lambda s: (_rng().random(SMALL if s else 1_000_000),)),
+        Program(
+            "reduce_elements_called",
+            sources.reduce,
+            lambda s: (_rng().random(SMALL if s else 1_000_000),),
+            compiled=lambda f: ingot.jit()(f),
+        ),
+    ]
+    for name, count, scalars in (("copy", 2, ()), ("scale", 2, (3.0,)), ("add", 3, ()), ("triad", 3, (3.0,))):
+        plain = getattr(sources, name)
+        eager = {
+            "copy": "(float64[:, :], float64[:, :])",
+            "scale": "(float64[:, :], float64[:, :], float64)",
+            "add": "(float64[:, :], float64[:, :], float64[:, :])",
+            "triad": "(float64[:, :], float64[:, :], float64[:, :], float64)",
+        }[name]
+
+        def line(s: bool, count: int = count, scalars: tuple = scalars) -> tuple:
+            return _vectors(_stream(s), count, *scalars)
+
+        def plane(s: bool, count: int = count, scalars: tuple = scalars) -> tuple:
+            return _plane(_stream(s), count, *scalars)
+
+        def short(count: int = count, scalars: tuple = scalars) -> tuple:
+            return _vectors(100_000, count, *scalars)
+
+        def short_plane(count: int = count, scalars: tuple = scalars) -> tuple:
+            return _plane(100_000, count, *scalars)
+
+        programs += [
+            Program(f"stream_{name}", plain, line, reduced=short),
+            Program(f"stream_{name}_prange", getattr(sources, f"{name}_prange"), line, reduced=short),
+            Program(
+                f"stream_{name}_eager",
+                plain,
+                plane,
+                compiled=lambda f, eager=eager: ingot.jit(eager, nopython=True)(f),  # type: ignore[misc]
+                reduced=short_plane,
+            ),
+        ]
+    for dtype in (np.float32, np.float64):
+        kind = np.dtype(dtype).name
+
+        def axpy(s: bool, dtype: Any = dtype) -> tuple:
+            n = SMALL if s else 10_000_000
+            return dtype(2.5), _rng().random(n).astype(dtype), _rng().random(n).astype(dtype)
+
+        def short_axpy(dtype: Any = dtype) -> tuple:
+            return dtype(2.5), _rng().random(100_000).astype(dtype), _rng().random(100_000).astype(dtype)
+
+        programs.append(
+            Program(
+                f"axpy_{kind}",
+                sources.axpy,
+                axpy,
+                compiled=lambda f, kind=kind: ingot.jit("({dtype}, {dtype}[:], {dtype}[:])".format(dtype=kind))(f),  # type: ignore[misc]
+                reduced=short_axpy,
+            )
+        )
+    programs.append(
+        Program(
+            "sine",
+            sources.sine,
+            lambda s: _vectors(SMALL if s else 100_000_000, 2),
+            bound=1e-15,
+            reduced=lambda: _vectors(100_000, 2),
+        )
+    )
+    for variant in ("original", "refactored"):
+        for nodes in (256, 1024):
+            for dtype in (np.float32, np.float64):
+
+                def full(s: bool, nodes: int = nodes, dtype: Any = dtype) -> tuple:
+                    return _kuramoto(16 if s else nodes, 3 if s else 200, dtype)
+
+                def few(dtype: Any = dtype) -> tuple:
+                    return _kuramoto(64, 3, dtype)
+
+                programs.append(
+                    Program(
+                        f"kuramoto_{variant}_{nodes}_{np.dtype(dtype).name}",
+                        getattr(sources, f"kuramoto_{variant}"),
+                        full,
+                        bound=real[dtype],
+                        reduced=few,
+                    )
+                )
+    programs += [
+        Program("sum2d", sources.sum2d, lambda s: (np.arange(9 if s else 1_000_000).reshape(3, -1),)),
+        Program(
+            "matmul_loops",
+            sources.square_matrix_mult,
+            lambda s: tuple(_rng().random((3, 16 if s else 256, 16 if s else 256)).astype(np.float32)),
+            reduced=lambda: tuple(_rng().random((3, 48, 48)).astype(np.float32)),
+        ),
+        Program("spca_unopt", sources.spca_unopt, lambda s: (_rng().random((50, 3)),), notes="TypeError, as NumPy"),
+        Program(
+            "spca_unopt_int",
+            sources.spca_unopt_int,
+            lambda s: (_rng().random((20 if s else 1000, 3)), 0.5 if s else 0.1),
+            bound=1e-9,
+        ),
+        Program("jax_intro_ones", sources.jax_intro_ones, lambda s: (20 if s else 1000,), notes="LinAlgError, as NumPy"),
+        Program("jax_intro_print", sources.jax_intro_print, lambda s: (np.arange(4.0),)),
+        Program(
+            "jax_intro_switch",
+            sources.jax_intro_switch,
+            lambda s: (np.arange(4.0), np.arange(3)),
+            calls=_calls_for_both,
+        ),
+        Program("jax_intro_where", sources.jax_intro_where, lambda s: (_rng().random(SMALL) > 0.5, *_rng().random((2, SMALL)))),
+        Program(
+            "jax_intro_cond",
+            sources.jax_intro_cond,
+            lambda s: (np.arange(4.0), np.arange(3.0)),
+            calls=_calls_for_both,
+        ),
+        Program(
+            "jax_intro_double_loop",
+            sources.jax_intro_double_loop,
+            lambda s: (np.zeros((20, 30)), _rng().random((20, 30, 40)), _rng().random(40)),
+            bound=1e-14,
+        ),
+    ]
+    return programs
+
+
+PROGRAMS = _programs()

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ingot::base {
+
+/// The messages of exceptions that compiled code raises: texts with holes `{}` for run-time values, in order;
+/// `{{` and `}}` stand for braces.
+
+/// `text` as a message that shows just that.
+std::string escape_message(std::string_view text);
+
+/// How many holes a message has; -1 if its braces do not pair.
+int count_holes(std::string_view message);
+
+/// The message with `values` in its holes. A hole beyond the values stays empty.
+std::string fill_message(std::string_view message, std::span<const std::string> values);
+
+}  // namespace ingot::base

@@ -1,0 +1,236 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "base/scalar.h"
+#include "runtime/context.h"
+#include "runtime/object.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+// The extension: what a call of a compiled function needs, without LLVM. Imported with the package.
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace ingot::bindings {
+
+namespace {
+
+using base::DType;
+using runtime::SlotInfo;
+
+/// Set by SIGINT; compiled code polls it. Part of the closed list of process-wide state.
+volatile uint32_t interrupted = 0;
+struct sigaction previous_handler;
+
+void on_interrupt(int signal, siginfo_t* details, void* context) {
+  interrupted = 1;
+  if ((previous_handler.sa_flags & SA_SIGINFO) != 0 && previous_handler.sa_sigaction != nullptr)
+    previous_handler.sa_sigaction(signal, details, context);
+  else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN)
+    previous_handler.sa_handler(signal);
+}
+
+/// Puts itself before Python's own handler, if Python handles Ctrl-C here at all.
+void watch_interrupts() {
+  struct sigaction current {};
+  if (sigaction(SIGINT, nullptr, &current) != 0 || current.sa_handler == SIG_DFL || current.sa_handler == SIG_IGN)
+    return;
+  previous_handler = current;
+  struct sigaction ours {};
+  ours.sa_sigaction = on_interrupt;
+  ours.sa_flags = SA_SIGINFO | (current.sa_flags & ~SA_SIGINFO);
+  ours.sa_mask = current.sa_mask;
+  sigaction(SIGINT, &ours, nullptr);
+}
+
+constexpr int kTypeNumbers[] = {NPY_BOOL,  NPY_INT8,   NPY_UINT8,   NPY_INT16,   NPY_UINT16,    NPY_INT32,    NPY_UINT32,
+                                NPY_INT64, NPY_UINT64, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+
+nb::object as_python(DType dtype, const void* element) {
+  PyArray_Descr* descr = PyArray_DescrFromType(kTypeNumbers[static_cast<size_t>(dtype)]);
+  const nb::object scalar = nb::steal(PyArray_Scalar(const_cast<void*>(element), descr, nullptr));
+  Py_DECREF(descr);
+  return scalar.attr("item")();
+}
+
+base::Scalar scalar_bits(DType dtype, nb::handle value) {
+  PyArray_Descr* descr = PyArray_DescrFromType(kTypeNumbers[static_cast<size_t>(dtype)]);
+  const nb::object array = nb::steal(PyArray_FromAny(value.ptr(), descr, 0, 0, NPY_ARRAY_FORCECAST, nullptr));
+  if (!array.is_valid()) throw nb::python_error();
+  return base::Scalar::load(dtype, PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.ptr())));
+}
+
+/// The storage of one slot: a scalar, or a view with its buffer.
+struct Slot {
+  alignas(16) std::byte scalar[16] = {};
+  std::vector<std::byte> view;
+  runtime::Buffer buffer{};
+
+  runtime::ViewSlot& as_view() { return *reinterpret_cast<runtime::ViewSlot*>(view.data()); }
+  void* prepare(const SlotInfo& info) {
+    if (info.kind != SlotInfo::Kind::View) return scalar;
+    view.assign(sizeof(runtime::ViewSlot) + 2 * sizeof(int64_t) * info.rank, std::byte{0});
+    return view.data();
+  }
+};
+
+void free_memory(PyObject* capsule) {
+  runtime::FreeBuffer{}(static_cast<runtime::Buffer*>(PyCapsule_GetPointer(capsule, nullptr)));
+}
+
+/// A call under way: the context, the slots, and what leaves it for Python.
+class Invocation {
+ public:
+  Invocation(const runtime::ObjectInfo& info, const runtime::EntryInfo& entry, nb::list leaves, nb::object host,
+             nb::object library)
+      : info_(info), entry_(entry), leaves_(std::move(leaves)), host_(std::move(host)), library_(std::move(library)),
+        slots_(entry.params.size() + entry.results.size()) {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      const SlotInfo& slot = i < entry.params.size() ? entry.params[i] : entry.results[i - entry.params.size()];
+      addresses_.push_back(slots_[i].prepare(slot));
+      if (i < entry.params.size()) fill(slots_[i], slot, leaves_[i]);
+    }
+  }
+
+  nb::object run(runtime::Entry function) {
+    static const runtime::Hooks hooks = make_hooks();
+    interrupted = 0;
+    runtime::Context context = runtime::make_context(&interrupted, &hooks, this);
+    runtime::Call call(context);
+    call_ = &call;
+    if (call.run(function, addresses_.data()) != 0) return failure(context.error);
+    nb::list results;
+    for (size_t i = 0; i < entry_.results.size(); ++i)
+      results.append(outward(slots_[entry_.params.size() + i], entry_.results[i]));
+    return results;
+  }
+
+ private:
+  static void fill(Slot& slot, const SlotInfo& info, nb::handle leaf) {
+    if (info.kind != SlotInfo::Kind::View) {
+      scalar_bits(info.dtype, leaf).store(info.dtype, slot.scalar);
+      return;
+    }
+    auto* array = reinterpret_cast<PyArrayObject*>(leaf.ptr());
+    runtime::ViewSlot& view = slot.as_view();
+    view.data = static_cast<std::byte*>(PyArray_DATA(array));
+    view.buffer = &slot.buffer;
+    slot.buffer.data = view.data;
+    for (int axis = 0; axis < info.rank; ++axis) {
+      view.lengths()[axis] = PyArray_DIM(array, axis);
+      view.strides(info.rank)[axis] = PyArray_STRIDE(array, axis);
+    }
+  }
+
+  /// Numbers, and views as (key of the buffer, memory, offset, lengths, strides, dtype): the buffer of an argument
+  /// has the argument's number as key and no memory.
+  nb::object outward(Slot& slot, const SlotInfo& info) {
+    if (info.kind != SlotInfo::Kind::View) return as_python(info.dtype, slot.scalar);
+    return outward(slot.as_view(), info);
+  }
+
+  nb::object outward(runtime::ViewSlot& view, const SlotInfo& info) {
+    nb::object key;
+    nb::object memory = nb::none();
+    for (size_t i = 0; i < entry_.params.size(); ++i)
+      if (view.buffer == &slots_[i].buffer) key = nb::int_(i);
+    if (!key.is_valid()) {
+      key = nb::make_tuple(reinterpret_cast<uintptr_t>(view.buffer));
+      memory = memory_of(view.buffer);
+    }
+    nb::list lengths;
+    nb::list strides;
+    for (int axis = 0; axis < info.rank; ++axis) {
+      lengths.append(view.lengths()[axis]);
+      strides.append(view.strides(info.rank)[axis]);
+    }
+    return nb::make_tuple(key, memory, view.data - view.buffer->data, nb::tuple(lengths), nb::tuple(strides),
+                          std::string(base::info(info.dtype).numpy));
+  }
+
+  /// The bytes of a buffer that the code allocated, as an array that owns them from now on.
+  nb::object memory_of(runtime::Buffer* buffer) {
+    nb::object& memory = memories_[buffer];
+    if (memory.is_valid()) return memory;
+    npy_intp size = buffer->size;
+    const nb::object owner = nb::steal(PyCapsule_New(buffer, nullptr, free_memory));
+    call_->take(buffer).release();
+    memory = nb::steal(PyArray_SimpleNewFromData(1, &size, NPY_UINT8, buffer->data));
+    PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(memory.ptr()), nb::object(owner).release().ptr());
+    return memory;
+  }
+
+  nb::object failure(const runtime::Error& error) const {
+    const base::ExceptionKind kind = runtime::exception_of(error.status);
+    const nb::object pending = pending_.is_valid() ? pending_ : nb::none();
+    if (error.site == runtime::Error::kNoSite || pending_.is_valid())
+      return nb::make_tuple(std::string(base::name_of(kind)), "", "", 0, pending);
+    const base::Place& place = info_.sites[error.site].place;
+    return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(info_, error), place.file, place.line,
+                          pending);
+  }
+
+  const runtime::ObjectInfo& info_;
+  const runtime::EntryInfo& entry_;
+  nb::list leaves_;
+  nb::object host_;
+  nb::object library_;
+  std::vector<Slot> slots_;
+  std::vector<void*> addresses_;
+  runtime::Call* call_ = nullptr;
+  std::map<runtime::Buffer*, nb::object> memories_;
+  nb::object pending_;
+
+ public:
+  /// Runs a call out of compiled code; keeps what it raises.
+  template <class Fn>
+  runtime::Status outside(runtime::Context* context, Fn&& fn) {
+    try {
+      fn();
+      return 0;
+    } catch (nb::python_error& error) {
+      pending_ = nb::borrow<nb::object>(error.value());
+      context->error.site = runtime::Error::kNoSite;
+      context->error.status = runtime::status_of(base::ExceptionKind::RuntimeError);
+      return context->error.status;
+    }
+  }
+
+  static runtime::Hooks make_hooks() { return {}; }
+};
+
+/// Machine code of one function, for Python.
+struct Code {
+  runtime::Object object;
+
+  static std::unique_ptr<Code> load(nb::bytes bytes) {
+    const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
+    return std::make_unique<Code>(Code{runtime::Object::open({data, bytes.size()})});
+  }
+  nb::object run(nb::list leaves, nb::object host, nb::object library) const {
+    const runtime::EntryInfo& entry = object.info().entries[0];
+    Invocation invocation(object.info(), entry, std::move(leaves), std::move(host), std::move(library));
+    return invocation.run(object.entry(entry.symbol));
+  }
+};
+
+}  // namespace
+
+NB_MODULE(_ingot, m) {
+  if (_import_array() < 0) throw nb::python_error();
+  watch_interrupts();
+  nb::class_<Code>(m, "Code")
+      .def_static("load", &Code::load, "object"_a)
+      .def("run", &Code::run, "leaves"_a, "host"_a.none(), "library"_a.none());
+}
+
+}  // namespace ingot::bindings

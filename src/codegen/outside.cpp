@@ -1,0 +1,54 @@
+#include "codegen/function.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+/// Puts the operands into slots on the stack, as an entry's caller does, and calls the embedding program.
+Value* FunctionEmitter::call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands) {
+  llvm::Type* const pointer = b_.getPtrTy();
+  Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+  Value* const slots = at_entry.CreateAlloca(pointer, at_entry.getInt32(static_cast<uint32_t>(operands.size())));
+  std::string layout;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ir::Type type = source_.type(operands[i]);
+    // The words stand apart by one space, so a view's own space goes.
+    for (char c : unit_.source.types.to_string(type))
+      if (c != ' ') layout += c;
+    layout += ' ';
+    const uint32_t words = type.is_view() ? 2 + 2 * static_cast<uint32_t>(type.rank()) : 2;
+    llvm::AllocaInst* const slot = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(words));
+    slot->setAlignment(llvm::Align(16));
+    store_slot(type, parts(operands[i]), slot);
+    b_.CreateStore(slot, field(slots, 8 * i));
+  }
+  llvm::Type* const parameters[] = {pointer, pointer, pointer, b_.getInt64Ty(), pointer};
+  auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), parameters, false);
+  return b_.CreateCall(unit_.outside("ingot_v1_outside", type, false),
+                       {context_, b_.CreateGlobalString(what), b_.CreateGlobalString(layout), b_.getInt64(static_cast<uint64_t>(number)),
+                        slots});
+}
+
+void FunctionEmitter::leave_unless_zero(Value* status) {
+  Block* const failed = new_block("failed");
+  leave_if(b_.CreateIsNotNull(status), failed);
+  const auto place = b_.saveIP();
+  b_.SetInsertPoint(failed);
+  return_status(status);
+  b_.restoreIP(place);
+}
+
+void FunctionEmitter::emit_library(NodeId id) {
+  const bool catches = source_.attribute(id, 1) != 0;
+  if (source_.result_count(id) != (catches ? 1 : 0)) fail_not_lowered("a library routine that gives new arrays");
+  const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
+  Value* const status = call_outside(routine, 0, source_.operands(id));
+  if (catches) set(id, {status});
+  else leave_unless_zero(status);
+}
+
+void FunctionEmitter::emit_host(NodeId id) {
+  leave_unless_zero(call_outside("host", source_.attribute(id, 0), source_.operands(id)));
+}
+
+}  // namespace ingot::codegen

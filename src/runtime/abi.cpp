@@ -1,0 +1,37 @@
+#include "runtime/abi.h"
+
+#include <type_traits>
+
+namespace ingot::runtime {
+
+template <class T>
+inline constexpr bool is_plain = std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>;
+
+static_assert(is_plain<Context> && is_plain<Error> && is_plain<Buffer> && is_plain<ViewSlot>);
+static_assert(sizeof(void*) == 8, "the ABI is that of 64-bit targets");
+
+static_assert(offsetof(Context, interrupt) == kContextInterruptOffset);
+static_assert(offsetof(Context, error) == kContextErrorOffset);
+static_assert(offsetof(Context, buffers) == 64);
+static_assert(offsetof(Context, hooks) == kContextHooksOffset);
+static_assert(offsetof(Context, user) == 80);
+static_assert(offsetof(Context, stack_limit) == kContextStackLimitOffset);
+static_assert(sizeof(Context) == 96 && alignof(Context) == 8);
+
+static_assert(offsetof(Error, status) == kErrorStatusOffset);
+static_assert(offsetof(Error, site) == kErrorSiteOffset);
+static_assert(offsetof(Error, arguments) == kErrorArgumentsOffset);
+static_assert(sizeof(Error) == 8 + 8 * Error::kMaxArguments);
+
+static_assert(offsetof(Buffer, data) == kBufferDataOffset);
+static_assert(offsetof(Buffer, size) == kBufferSizeOffset);
+static_assert(offsetof(Buffer, owner) == 16);
+static_assert(sizeof(Buffer) == 40 && alignof(Buffer) == 8);
+
+static_assert(offsetof(ViewSlot, data) == kViewDataOffset);
+static_assert(offsetof(ViewSlot, buffer) == kViewBufferOffset);
+static_assert(sizeof(ViewSlot) == kViewExtentOffset && alignof(ViewSlot) == alignof(int64_t));
+
+static_assert(status_of(base::ExceptionKind::ValueError) == 1, "0 is success");
+
+}  // namespace ingot::runtime

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/abi.h"
+
+namespace ingot::runtime {
+
+/// A context without error and buffers. Null for `interrupt`: the call cannot be interrupted; null for
+/// `hooks`: nothing is to be done in a long call.
+Context make_context(const volatile uint32_t* interrupt = nullptr, const Hooks* hooks = nullptr,
+                     void* user = nullptr);
+
+struct FreeBuffer {
+  void operator()(Buffer* buffer) const noexcept;
+};
+
+/// An allocated buffer that no call owns.
+using OwnedBuffer = std::unique_ptr<Buffer, FreeBuffer>;
+
+/// One use of a context: resets it, runs an entry, and sees that no buffer of the call is lost.
+///
+///   Call call(context);
+///   if (call.run(entry, slots) != 0) report(context.error);
+///   else keep(call.take(view.buffer));
+class Call {
+ public:
+  /// Clears the context's error. Throws base::InternalError if another call is using the context.
+  explicit Call(Context& context);
+  /// Frees the allocated buffers that were not taken.
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  /// Runs `entry`. If it fails, `Context::error` says why and every buffer that it allocated has been freed;
+  /// if it succeeds, they live as long as this object or until they are taken.
+  Status run(Entry entry, void** slots);
+
+  /// Hands out the buffer of a result. Null if it is none of this call's: an argument's, or one taken before
+  /// (two results may view the same buffer).
+  OwnedBuffer take(Buffer* buffer);
+
+ private:
+  void reset();
+
+  Context& context_;
+};
+
+}  // namespace ingot::runtime

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/loader.h"
+#include "runtime/object_info.h"
+
+namespace ingot::runtime {
+
+/// What a file of compiled code holds: `object` with `info` in a section `.ingot`, and a checksum of all at
+/// the end. Still an ELF object to other tools. Throws LoadError if `object` is none or has such a section.
+std::string seal(std::span<const std::byte> object, const ObjectInfo& info);
+
+/// A saved object in memory, ready to be called.
+class Object {
+ public:
+  /// Of the bytes that `seal` returned, which are not needed afterwards. Nothing of them is used before the
+  /// checksum has been compared. Throws LoadError.
+  static Object open(std::span<const std::byte> bytes);
+  /// Of a regular file, which is read, not mapped: a file that shrinks meanwhile does no harm. A link is
+  /// refused. Throws LoadError.
+  static Object read_file(const std::string& path);
+
+  const ObjectInfo& info() const { return info_; }
+  const LoadedObject& code() const { return code_; }
+  /// Throws base::InternalError unless `info` lists an entry of this name.
+  Entry entry(std::string_view name) const;
+
+ private:
+  Object(LoadedObject code, ObjectInfo info) : code_(std::move(code)), info_(std::move(info)) {}
+
+  LoadedObject code_;
+  ObjectInfo info_;
+};
+
+}  // namespace ingot::runtime

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/exception.h"
+#include "runtime/abi.h"
+
+namespace ingot::runtime {
+
+/// What one slot of an entry is (see abi.h).
+struct SlotInfo {
+  enum class Kind : uint8_t { Scalar, View, Buffer };
+  static constexpr int kMaxRank = 16;
+
+  Kind kind = Kind::Scalar;
+  base::DType dtype = base::DType::Bool;  ///< of the elements
+  uint8_t rank = 0;                       ///< of a view; 0 for the others
+
+  bool operator==(const SlotInfo&) const = default;
+};
+
+struct EntryInfo {
+  std::string symbol;
+  std::vector<SlotInfo> params;
+  std::vector<SlotInfo> results;
+
+  bool operator==(const EntryInfo&) const = default;
+};
+
+/// A place that raises. `message` shows the error's arguments in its holes `{}`, in order; `{{` and `}}`
+/// stand for braces.
+struct ErrorSite {
+  base::ExceptionKind kind = base::ExceptionKind::RuntimeError;
+  std::string message;
+  std::vector<base::DType> arguments;  ///< as many as the message has holes; none complex
+  base::Place place;
+  std::string function;  ///< the Python function's name
+};
+
+/// What must be known of an object besides its code.
+struct ObjectInfo {
+  std::string build;  ///< the id of the Ingot that made it
+  std::vector<EntryInfo> entries;
+  std::vector<ErrorSite> sites;  ///< by `Error::site`
+};
+
+/// Little-endian bytes with a version and a checksum. Throws base::InternalError for what `decode` would
+/// refuse: a rank, a dtype or a number of arguments that is out of range.
+std::string encode(const ObjectInfo& info);
+
+/// Throws LoadError unless `bytes` are what `encode` of this version of the format returned.
+ObjectInfo decode(std::span<const std::byte> bytes);
+
+/// The message of an error, as Python would show it. Throws base::InternalError if the error's site is not
+/// one of `info`'s.
+std::string format_error(const ObjectInfo& info, const Error& error);
+
+}  // namespace ingot::runtime

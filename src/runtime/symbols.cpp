@@ -1,0 +1,81 @@
+#include "runtime/symbols.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/allocator.h"
+#include "runtime/buffer_list.h"
+#include "runtime/math_symbols.h"
+
+namespace ingot::runtime {
+
+Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept {
+  Buffer* buffer = Allocator::allocate(bytes);
+  if (!buffer) {
+    context->error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}};
+    context->error.arguments[0] = static_cast<uint64_t>(bytes);
+    return nullptr;
+  }
+  link_buffer(*context, *buffer);
+  return buffer;
+}
+
+void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
+  if (!buffer || !is_linked(*context, *buffer)) return;
+  unlink_buffer(*context, *buffer);
+  Allocator::free(buffer);
+}
+
+Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
+                        void** slots) noexcept {
+  if (context->hooks->outside != nullptr) return context->hooks->outside(context, what, layout, number, slots);
+  context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}};
+  return context->error.status;
+}
+
+// clang-format off
+#define UNARY(fn)                                 \
+  X(#fn, static_cast<double (*)(double)>(::fn))   \
+  X(#fn "f", static_cast<float (*)(float)>(::fn##f))
+#define BINARY(fn)                                        \
+  X(#fn, static_cast<double (*)(double, double)>(::fn))   \
+  X(#fn "f", static_cast<float (*)(float, float)>(::fn##f))
+
+// The table: X(name, address). Casts choose among the overloads that C++ adds.
+#define INGOT_SYMBOLS                                                                                  \
+  X("ingot_v1_allocate", ingot_v1_allocate)                                                            \
+  X("ingot_v1_release", ingot_v1_release)                                                              \
+  X("ingot_v1_outside", ingot_v1_outside)                                                              \
+  X("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))                            \
+  X("memmove", static_cast<void* (*)(void*, const void*, size_t)>(::memmove))                          \
+  X("memset", static_cast<void* (*)(void*, int, size_t)>(::memset))                                    \
+  UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan)                                 \
+  UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(asinh) UNARY(acosh) UNARY(atanh)                           \
+  UNARY(exp) UNARY(exp2) UNARY(exp10) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)    \
+  UNARY(cbrt) UNARY(erf) UNARY(erfc) UNARY(lgamma) UNARY(tgamma)                                       \
+  UNARY(floor) UNARY(ceil) UNARY(trunc) UNARY(round) UNARY(roundeven) UNARY(rint) UNARY(nearbyint)     \
+  BINARY(atan2) BINARY(pow) BINARY(hypot) BINARY(fmod) BINARY(nextafter) BINARY(fmin) BINARY(fmax)     \
+  X("fma", static_cast<double (*)(double, double, double)>(::fma))                                     \
+  X("fmaf", static_cast<float (*)(float, float, float)>(::fmaf))                                       \
+  X("ldexp", static_cast<double (*)(double, int)>(::ldexp))                                            \
+  X("ldexpf", static_cast<float (*)(float, int)>(::ldexpf))                                            \
+  X("sincos", static_cast<void (*)(double, double*, double*)>(::sincos))                               \
+  X("sincosf", static_cast<void (*)(float, float*, float*)>(::sincosf))
+// clang-format on
+
+std::span<const std::string_view> symbol_names() {
+#define X(name, address) name,                                  // NOLINT(bugprone-macro-parentheses)
+  static constexpr std::string_view names[] = {INGOT_SYMBOLS};  // NOLINT(bugprone-suspicious-missing-comma)
+#undef X
+  return names;
+}
+
+void* find_symbol(std::string_view name) {
+#define X(candidate, address) \
+  if (name == (candidate)) return reinterpret_cast<void*>(address);
+  INGOT_SYMBOLS
+#undef X
+  return find_math_function(name);
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/abi.h"
+
+namespace ingot::runtime {
+
+/// The outside world of compiled code: an object that names any other symbol is not loaded. Ingot's own
+/// symbols carry the version of the ABI in their names; a changed meaning is a new name, and the old one
+/// stays as long as objects that use it may be loaded.
+///
+/// They are the `ingot_v1_*` functions below, the functions of math_symbols.h, and of the C
+/// library memcpy, memmove, memset and the mathematical functions, for double and float, that the code
+/// generator asks for or that LLVM makes of others (`sincos`, `exp10`).
+
+/// Their names, but for those that math_symbols.h lists.
+std::span<const std::string_view> symbol_names();
+
+/// The address of a symbol of the list, null for every other name.
+void* find_symbol(std::string_view name);
+
+extern "C" {
+/// A buffer of `bytes` bytes, their values unspecified, 0 included, that belongs to the call. Null if `bytes`
+/// is negative or too large or memory has run out: the context's error is then MemoryError without a site.
+Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept;
+/// Frees a buffer that the call allocated. Does nothing for null and for the buffers of arguments, so that
+/// code in which a variable holds the one or the other need not know which.
+void ingot_v1_release(Context* context, Buffer* buffer) noexcept;
+/// `Hooks::outside`; RuntimeError where the embedding program has none.
+Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
+                        void** slots) noexcept;
+}
+
+}  // namespace ingot::runtime
