@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors
+from . import _errors, _ingot
 from ._errors import Demanded, UnsupportedError
 from ._signature import Signature, parse_signatures
 
@@ -169,6 +169,7 @@ class Specialisation:
 
     def __init__(self, program: Any, key: tuple, why: str) -> None:
         self.program = program
+        self._code: Any = None
         self.result = program.result
         self.guards = program.guards
         self.hosts = program.hosts
@@ -177,6 +178,13 @@ class Specialisation:
 
     def __repr__(self) -> str:
         return f"<specialisation {self.key}: {self.why}>"
+
+    @property
+    def code(self) -> Any:
+        """The machine code, made when it is first asked for."""
+        if self._code is None:
+            self._code = _ingot.Code.load(self.program.compile()["object"])
+        return self._code
 
     def holds(self) -> str | None:
         """None, or what has changed outside since it was compiled."""
@@ -303,7 +311,10 @@ class Function:
             boxing = _Boxing(values, leaves)
             function(*[boxing.make(d) for d in positional], **keywords)
 
-        outcome = specialisation.program.interpret(leaves, host, _library)
+        if self._mode == "interpreted":
+            outcome = specialisation.program.interpret(leaves, host, _library)
+        else:
+            outcome = specialisation.code.run(leaves, host, _library)
         if type(outcome) is tuple:
             raise _exception(*outcome)
         return _Boxing(outcome, leaves).make(specialisation.result)
@@ -326,15 +337,17 @@ def _hashable(key: tuple) -> tuple:
     return one(key)
 
 
-def _library(routine: str, operands: list) -> Any:
-    if routine == "randn":
-        return np.random.randn(operands[0])
-    return np.linalg.solve(*operands)
+def _library(routine: str, operands: list) -> None:
+    """Runs a routine of the library table; its last operand is where the result goes."""
+    *given, result = operands
+    result[...] = np.random.randn(*given) if routine == "randn" else np.linalg.solve(*given)
 
 
 def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> BaseException:
     if pending is not None:
         return pending
+    if kind == "KeyboardInterrupt":
+        return KeyboardInterrupt()
     if kind == "LinAlgError":
         return np.linalg.LinAlgError(message)
     if kind == "TypeChangeError":

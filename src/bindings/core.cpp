@@ -3,10 +3,12 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "driver/compile.h"
 #include "frontend/evaluator.h"
 #include "ir/interpreter.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
+#include "transform/passes.h"
 
 // The core: everything of the compiler that is loaded at the first compile, as the Python module `_core`.
 
@@ -138,7 +140,35 @@ struct Program {
   }
 
   nb::object interpret(nb::list leaves, nb::object host, nb::object library, uint64_t seed) const;
+  nb::dict compile(bool texts) const;
 };
+
+/// From array IR to a sealed object. With `texts`, also what stood between the stages.
+nb::dict Program::compile(bool texts) const {
+  // The passes replace functions: they work on a copy, made through the text form.
+  const std::unique_ptr<ir::Module> copy = ir::parse(ir::print(*module, {.spans = true}), "array IR");
+  for (const char* name : {"simplify", "to_loops", "simplify"}) {
+    const transform::Pass& pass = *transform::find_pass(name);
+    transform::run_on_all(*copy, pass);
+  }
+  const ir::FunctionId entry = *copy->find(module->signature(lowered.function).name);
+  driver::CompileOptions options{codegen::Target::host(), {}};
+  options.codegen.want_llvm_ir = texts;
+  options.codegen.want_assembly = texts;
+  driver::Report report;
+  const driver::CompileResult result = driver::compile(*copy, {&entry, 1}, options, report);
+  nb::dict stages;
+  stages["object"] = nb::bytes(result.bytes.data(), result.bytes.size());
+  if (texts) {
+    stages["loop IR"] = ir::print(*copy);
+    stages["LLVM IR"] = result.code.llvm_ir_optimized;
+    stages["assembly"] = result.code.assembly;
+    nb::dict times;
+    for (const auto& phase : report.phases) times[phase.name.c_str()] = phase.cpu_ms;
+    stages["times"] = times;
+  }
+  return stages;
+}
 
 /// Runs a library routine or host call in Python; what it raises is kept for the caller of the interpreter.
 bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Raised& raised) {
@@ -165,8 +195,6 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
   Outward outward(arguments);
   nb::object pending;
   ir::Externals externals;
-  const ir::Function& function = *module->function(lowered.function);
-  (void)function;
   externals.host = [&](int64_t site, std::span<const ir::Value> operands, std::vector<ir::Value>&, ir::Raised& raised) {
     return run_outside(
         [&] {
@@ -218,6 +246,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("result", [](const Program& p) { return p.lowered.result; })
       .def_prop_ro("guards", &Program::guards)
       .def_prop_ro("hosts", &Program::hosts)
+      .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);
 

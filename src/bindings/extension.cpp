@@ -205,7 +205,68 @@ class Invocation {
     }
   }
 
-  static runtime::Hooks make_hooks() { return {}; }
+  static runtime::Hooks make_hooks() { return {[](runtime::Context*) {}, &Invocation::call_outside}; }
+
+ private:
+  struct Word {
+    DType dtype;
+    int rank;  ///< -1: a scalar
+  };
+  static std::vector<Word> words_of(const char* layout) {
+    std::vector<Word> words;
+    std::string word;
+    for (; *layout != '\0'; ++layout) {
+      if (*layout != ' ') {
+        word += *layout;
+        continue;
+      }
+      const bool is_view = word.starts_with("view<");
+      const std::string name = is_view ? word.substr(5, word.find(',') - 5) : word;
+      words.push_back({base::dtype_from_name(name).value(), is_view ? std::stoi(word.substr(word.find(',') + 1)) : -1});
+      word.clear();
+    }
+    return words;
+  }
+
+  /// The memory of a view as an array, for the time of the call.
+  static nb::object array_on(runtime::ViewSlot& view, const Word& word) {
+    npy_intp lengths[SlotInfo::kMaxRank];
+    npy_intp strides[SlotInfo::kMaxRank];
+    for (int axis = 0; axis < word.rank; ++axis) {
+      lengths[axis] = view.lengths()[axis];
+      strides[axis] = view.strides(word.rank)[axis];
+    }
+    PyArray_Descr* descr = PyArray_DescrFromType(kTypeNumbers[static_cast<size_t>(word.dtype)]);
+    return nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, word.rank, lengths, strides, view.data,
+                                          NPY_ARRAY_WRITEABLE, nullptr));
+  }
+
+  static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout, int64_t number,
+                                      void** slots) {
+    auto& self = *static_cast<Invocation*>(context->user);
+    return self.outside(context, [&] {
+      nb::list values;
+      const std::vector<Word> words = words_of(layout);
+      for (size_t i = 0; i < words.size(); ++i) {
+        if (words[i].rank < 0) {
+          values.append(as_python(words[i].dtype, slots[i]));
+          continue;
+        }
+        const nb::object array = array_on(*static_cast<runtime::ViewSlot*>(slots[i]), words[i]);
+        if (std::strcmp(what, "host") != 0) {
+          values.append(array);
+          continue;
+        }
+        // What a host call gets is its own: a copy, described as results are.
+        const nb::object copy = array.attr("copy")();
+        values.append(nb::make_tuple(nb::make_tuple("host", i), copy.attr("reshape")(-1).attr("view")("uint8"), 0,
+                                     copy.attr("shape"), copy.attr("strides"),
+                                     std::string(base::info(words[i].dtype).numpy)));
+      }
+      if (std::strcmp(what, "host") == 0) self.host_(number, values);
+      else self.library_(std::string(what), values);
+    });
+  }
 };
 
 /// Machine code of one function, for Python.

@@ -79,6 +79,7 @@ class FunctionEmitter {
 
   // leave.cpp
   void emit_return_(NodeId id);
+  void emit_unreachable(NodeId) { b_.CreateUnreachable(); }
   void emit_raise(NodeId id);
   void emit_check(NodeId id);
   void emit_call(NodeId id);
