@@ -69,7 +69,7 @@ runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId functio
 CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entries,
                       const CompileOptions& options, Report& report) {
   CompileResult result;
-  run_passes(module, report);
+  if (options.run_passes) run_passes(module, report);
   {
     const PhaseScope scope(report, "codegen");
     result.code = codegen::compile(module, entries, options.target, options.codegen);

@@ -14,6 +14,7 @@ namespace ingot::driver {
 struct CompileOptions {
   codegen::Target target;
   codegen::Options codegen;
+  bool run_passes = true;  ///< false: the module is at the loop stage, and is compiled as it stands
 };
 
 struct CompileResult {
