@@ -171,9 +171,15 @@ Type infer_library(const Query& q) {
   const std::string& routine = q.function.module().text(TextId(static_cast<uint32_t>(q.attributes[0])));
   const LibraryInfo* entry = find_library(routine);
   if (entry == nullptr) q.fail("no routine " + routine);
+  const auto as_array = [](Type type) { return type.is_view() ? type.as_array() : type; };
   std::vector<Type> types;
-  for (size_t i = 0; i < q.operands.size(); ++i) types.push_back(q.type(i));
-  const std::vector<Type> values = values_of_call(q, q.attributes[1] != 0);
+  for (size_t i = 0; i < q.operands.size(); ++i) types.push_back(as_array(q.type(i)));
+  std::vector<Type> values = values_of_call(q, q.attributes[1] != 0);
+  // At the loop stage the last operand is the result's memory.
+  if (values.empty() && !types.empty() && q.type(types.size() - 1).is_view()) {
+    values.push_back(types.back());
+    types.pop_back();
+  }
   if (!entry->fits(types, values)) q.fail("wrong types for " + routine);
   return q.asked;
 }

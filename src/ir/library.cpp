@@ -19,8 +19,8 @@ bool fits_randn(std::span<const Type> operands, std::span<const Type> results) {
 }
 
 constexpr LibraryInfo kLibraries[] = {
-    {"solve", effect::Raise, fits_solve},
-    {"randn", effect::Random, fits_randn},
+    {"solve", effect::Raise, fits_solve, 1},
+    {"randn", effect::Random, fits_randn, 0},
 };
 
 }  // namespace

@@ -55,13 +55,19 @@ NodeId Lowering::reduce_range(NodeId id, const Axes& axes, Indices kept) {
   return b_.end(loop)[0];
 }
 
+/// Whether combining with the identity gives every value back that a reduction can have. Not of complex
+/// products, where inf * (1+0j) has a NaN, nor of multiples that have wrapped to a negative number.
+static bool keeps_by_identity(Op combiner, DType dtype) {
+  return combiner == Op::multiply ? !base::is_complex(dtype) : combiner != Op::lcm;
+}
+
 void Lowering::lower_reduce(NodeId id) {
   const NodeId x = source_.operand(id, 0);
   const Axes axes = split_axes(x, source_.ints(id));
-  const bool is_product = source_.op_attribute(id, 0) == Op::multiply;
-  if (is_product && base::is_complex(dtype_of(x)))
-    return define_reduced(id, axes, [&](Indices kept) { return reduce_lanes(id, axes, kept); });
-  define_reduced(id, axes, [&](Indices kept) { return reduce_range(id, axes, kept); });
+  const bool by_loop = keeps_by_identity(source_.op_attribute(id, 0), dtype_of(x));
+  define_reduced(id, axes, [&](Indices kept) {
+    return by_loop ? reduce_range(id, axes, kept) : reduce_lanes(id, axes, kept);
+  });
 }
 
 /// The index of the first extreme or NaN of a range, as it stands in C order.

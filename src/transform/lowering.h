@@ -103,6 +103,8 @@ class Lowering : public Rewriter {
 
   /// @name Others
   Nodes gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest);
+  Whole in_c_order(NodeId old);
+  void lower_library(NodeId id);
   void sort_lines(NodeId id, const std::function<NodeId(NodeId keys, NodeId position)>& take);
 
 #define OP(...)

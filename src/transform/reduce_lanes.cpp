@@ -1,5 +1,5 @@
-// Reductions written out: lanes and levels in buffers, as base/reduction.h has them. For the combiner that
-// does not forgive a start from its identity: the product of complex numbers, where inf * (1+0j) has a NaN.
+// Reductions written out, with lanes and levels in buffers, as base/reduction.h has them: for combiners whose
+// values change when they are combined with the identity, as a parallel loop does with its init.
 
 #include "base/reduction.h"
 #include "ir/evaluate.h"

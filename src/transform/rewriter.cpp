@@ -71,7 +71,6 @@ Nodes Rewriter::kept(NodeId id, Slot slot, std::span<const NodeId> values, size_
 bool Rewriter::visit_body(RegionId region) {
   // A terminator takes the builder out of its region, but for the function's body.
   const RegionId here = b_.current();
-  enter_region(region);
   bool ended = false;
   for (NodeId id : source_.region_body(region)) {
     if (ended || source_.op(id) == Op::yield) break;
@@ -85,15 +84,17 @@ bool Rewriter::visit_body(RegionId region) {
       ended = b_.current() != here || b_.terminated();
     }
   }
-  leave_region(region);
   return !ended;
 }
 
 void Rewriter::clone_body(RegionId region) {
-  if (!visit_body(region)) return;
-  const NodeId last = source_.terminator(region);
-  set_place(last);
-  terminate(last);
+  enter_region(region);
+  if (visit_body(region)) {
+    const NodeId last = source_.terminator(region);
+    set_place(last);
+    terminate(last);
+  }
+  leave_region(region);
 }
 
 void Rewriter::terminate(NodeId terminator) {

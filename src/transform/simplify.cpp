@@ -1,5 +1,6 @@
 #include "transform/simplify.h"
 
+#include "transform/ranges.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -19,6 +20,8 @@ class Simplifier : public Rewriter {
       case Op::if_: return visit_if(id);
       case Op::block: return visit_block(id);
       case Op::check: return visit_check(id);
+      case Op::less:
+      case Op::greater_equal: return visit_comparison(id);
       default: clone(id);
     }
   }
@@ -42,6 +45,12 @@ class Simplifier : public Rewriter {
     const RegionId body = source_.region(id);
     if (exits_[source_.region_parameters(body)[0].index] > 0) return clone(id);
     open(id, body);
+  }
+  void visit_comparison(NodeId id) {
+    const NodeId a = use(source_.operand(id, 0));
+    const auto known = known_comparison(b_.function(), source_.op(id), a, use(source_.operand(id, 1)));
+    if (!known) return clone(id);
+    bind(id, b_.constant(*known));
   }
   void visit_check(NodeId id) {
     const NodeId condition = use(source_.operand(id, 0));

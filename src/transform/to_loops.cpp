@@ -60,12 +60,10 @@ void Lowering::collect_written(NodeId id, Written& written) const {
     for (NodeId inner : source_.region_body(source_.region(id, i))) collect_written(inner, written);
   if (card.regions > 0 || !card.effects.any(ir::effect::Write | ir::effect::Host)) return;
   const auto operands = source_.operands(id);
-  // What writes a view has it first; containers hold no memory of views; the others may write all they know.
-  if (card.effects.any(ir::effect::Host) || operands.empty()) {
-    written.anything = true;
-  } else if (source_.type(operands[0]).is_view()) {
-    written.roots.push_back(root_of(source_, operands[0]));
-  }
+  // Containers hold no memory of views; calls that are seen outside may write all they know.
+  written.anything = written.anything || card.effects.any(ir::effect::Host);
+  for (NodeId operand : source_.operands(id))
+    if (source_.type(operand).is_view()) written.roots.push_back(root_of(source_, operand));
 }
 
 Lowering::Written Lowering::written_by(NodeId id) const {
@@ -182,6 +180,7 @@ void Lowering::visit(NodeId id) {
   if (op == Op::length && source_.type(source_.operand(id, 0)).is_array())
     return Rewriter::bind(
         id, whole(source_.operand(id, 0)).lengths[static_cast<size_t>(source_.attribute(id, 0))]);
+  if (op == Op::library) return lower_library(id);
   switch (op) {
 #define OP(...)
 #define LOWER_Array(name) \

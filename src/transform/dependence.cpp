@@ -1,0 +1,220 @@
+#include "transform/dependence.h"
+
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "transform/alias.h"
+#include "transform/ranges.h"
+
+namespace ingot::transform {
+
+namespace {
+
+using ir::NodeId;
+using ir::Op;
+using ir::RegionId;
+
+/// `scale` * the loop's index + base + constant; the base is a value from outside the loop, or none.
+struct Affine {
+  int64_t scale = 0;
+  NodeId base;
+  int64_t constant = 0;
+  bool operator==(const Affine&) const = default;
+};
+
+struct Access {
+  NodeId node;
+  NodeId view;  ///< none: of memory that is not a view's
+  std::span<const NodeId> indices;
+  bool whole = false;  ///< all elements of the view
+  bool writes = false;
+};
+
+class RaceFinder {
+ public:
+  RaceFinder(const ir::Function& function, NodeId loop)
+      : f_(function), body_(function.region(loop)), index_(function.region_parameters(body_)[0]) {}
+
+  std::optional<Conflict> find() {
+    if (auto conflict = carried_values()) return conflict;
+    if (auto conflict = collect(body_)) return conflict;
+    for (size_t i = 0; i < accesses_.size(); ++i)
+      for (size_t k = i; k < accesses_.size(); ++k) {
+        const Access& a = accesses_[i];
+        const Access& b = accesses_[k];
+        if ((a.writes || b.writes) && may_meet(a, b))
+          return Conflict{a.node, b.node, "turns may touch the same element"};
+      }
+    return std::nullopt;
+  }
+
+ private:
+  bool is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
+
+  size_t uses_in_body(NodeId value) const {
+    size_t uses = 0;
+    for (uint32_t i = 0; i < f_.node_count(); ++i)
+      if (is_inside(NodeId(i)))
+        uses += static_cast<size_t>(std::ranges::count(f_.operands(NodeId(i)), value));
+    return uses;
+  }
+
+  /// Whether a yielded value is combine(parameter, something), once.
+  bool is_reduction(NodeId parameter, NodeId yielded) const {
+    const ir::OpInfo& card = ir::info(f_.op(yielded));
+    if (!f_.type(parameter).is_scalar() || !card.elementwise || !card.laws.associative) return false;
+    const auto operands = f_.operands(yielded);
+    return std::ranges::count(operands, parameter) == 1 && f_[yielded].parent == body_ &&
+           uses_in_body(parameter) == 1 && uses_in_body(yielded) == 1;
+  }
+  std::optional<Conflict> carried_values() const {
+    const auto parameters = f_.region_parameters(body_);
+    const NodeId last = f_.terminator(body_);
+    if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
+    for (size_t i = 1; i < parameters.size(); ++i) {
+      const NodeId yielded = f_.operand(last, i - 1);
+      if (yielded != parameters[i] && !is_reduction(parameters[i], yielded))
+        return Conflict{parameters[i], yielded, "a turn uses a value of the turn before"};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Conflict> collect(RegionId region) {
+    for (NodeId node : f_.region_body(region)) {
+      for (size_t i = 0; i < f_[node].region_count; ++i)
+        if (auto conflict = collect(f_.region(node, i))) return conflict;
+      if (auto conflict = collect(node)) return conflict;
+    }
+    return std::nullopt;
+  }
+  std::optional<Conflict> collect(NodeId node) {
+    const ir::Effects effects = ir::info(f_.op(node)).effects;
+    if (effects.any(ir::effect::Control)) return std::nullopt;
+    if (effects.any(ir::effect::Host | ir::effect::Random | ir::effect::Sync))
+      return Conflict{node, node, "its effects are seen outside in the order of the turns"};
+    if (effects.any(ir::effect::Exit) && leaves(node)) return Conflict{node, node, "a turn leaves the loop"};
+    if (effects.any(ir::effect::Read | ir::effect::Write)) add_accesses(node, effects.any(ir::effect::Write));
+    return std::nullopt;
+  }
+  bool leaves(NodeId node) const {
+    if (f_.op(node) != Op::exit_) return true;
+    return !is_inside(f_.operand(node, 0));
+  }
+
+  void add_accesses(NodeId node, bool writes) {
+    const auto operands = f_.operands(node);
+    if (operands.empty() || !f_.type(operands[0]).is_view()) {
+      accesses_.push_back({node, {}, {}, true, writes});
+      return;
+    }
+    const auto rank = static_cast<size_t>(f_.type(operands[0]).rank());
+    const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store || f_.op(node) == Op::atomic;
+    const auto indices = by_element ? operands.subspan(1, rank) : std::span<const NodeId>();
+    accesses_.push_back({node, operands[0], indices, !by_element, writes});
+    for (NodeId other : operands.subspan(1))
+      if (f_.type(other).is_view()) accesses_.push_back({node, other, {}, true, false});
+  }
+
+  static std::optional<int64_t> sum(int64_t a, int64_t b) {
+    int64_t both = 0;
+    if (__builtin_add_overflow(a, b, &both)) return std::nullopt;
+    return both;
+  }
+  std::optional<Affine> affine(NodeId node) const {
+    if (node == index_) return Affine{1, {}, 0};
+    if (f_.is_constant(node)) return Affine{0, {}, f_.constant(node).as<int64_t>()};
+    if (!is_inside(node)) return Affine{0, node, 0};
+    const Op op = f_.op(node);
+    if (op == Op::select) return wrapped_index(node);
+    if (op != Op::add && op != Op::subtract && op != Op::multiply) return std::nullopt;
+    const auto a = affine(f_.operand(node, 0));
+    const auto b = affine(f_.operand(node, 1));
+    if (!a || !b) return std::nullopt;
+    if (op == Op::multiply) return product(*a, *b);
+    const int64_t sign = op == Op::add ? 1 : -1;
+    if (b->base && (a->base || sign < 0)) return std::nullopt;
+    const auto scale = sum(a->scale, sign * b->scale);
+    const auto constant = sum(a->constant, sign * b->constant);
+    if (!scale || !constant) return std::nullopt;
+    return Affine{*scale, a->base ? a->base : b->base, *constant};
+  }
+  /// select(i < 0, ..., i): i, if that is never negative.
+  std::optional<Affine> wrapped_index(NodeId node) const {
+    const NodeId condition = f_.operand(node, 0);
+    const NodeId plain = f_.operand(node, 2);
+    if (f_.op(condition) != Op::less || f_.operand(condition, 0) != plain) return std::nullopt;
+    const NodeId zero = f_.operand(condition, 1);
+    const auto i = affine(plain);
+    const bool natural = i && i->scale >= 0 && i->constant >= 0 && (!i->base || is_natural(f_, i->base));
+    return natural && f_.is_constant(zero) && f_.constant(zero).as<int64_t>() == 0 ? i : std::nullopt;
+  }
+  static std::optional<Affine> product(const Affine& a, const Affine& b) {
+    if (a.base || b.base || (a.scale != 0 && b.scale != 0)) return std::nullopt;
+    const Affine& x = a.scale != 0 ? a : b;
+    const int64_t factor = a.scale != 0 ? b.constant : a.constant;
+    Affine made;
+    if (__builtin_mul_overflow(x.scale, factor, &made.scale) ||
+        __builtin_mul_overflow(x.constant, factor, &made.constant))
+      return std::nullopt;
+    return made;
+  }
+
+  /// Whether the accesses of two different turns may be to one element.
+  bool may_meet(const Access& a, const Access& b) const {
+    if (!a.view || !b.view) return a.view == b.view;
+    if (is_own(a.view) && is_own(b.view)) return false;
+    if (!may_overlap(ir_root(a.view), ir_root(b.view))) return false;
+    if (a.view != b.view || is_inside(a.view)) return !is_row(a.view) || !same_row(a.view, b.view);
+    if (a.whole || b.whole) return true;
+    for (size_t axis = 0; axis < a.indices.size(); ++axis) {
+      const auto i = affine(a.indices[axis]);
+      const auto k = affine(b.indices[axis]);
+      if (i && k && i->scale != 0 && *i == *k) return false;
+    }
+    return true;
+  }
+  Root ir_root(NodeId view) const { return root_of(f_, view); }
+  /// Memory that the turn has made.
+  bool is_own(NodeId view) const {
+    const Root root = ir_root(view);
+    return root.kind == Root::Kind::Fresh && is_inside(NodeId(root.number));
+  }
+
+  /// A slice of a view from outside that holds one place along an axis, another one in each turn.
+  bool is_row(NodeId view) const {
+    return f_.op(base_of_row(view)) == Op::slice && row_axis(view).has_value();
+  }
+  NodeId base_of_row(NodeId view) const {
+    while (f_.op(view) == Op::squeeze || f_.op(view) == Op::expand || f_.op(view) == Op::transpose)
+      view = f_.operand(view, 0);
+    return view;
+  }
+  std::optional<std::pair<size_t, Affine>> row_axis(NodeId view) const {
+    const NodeId slice = base_of_row(view);
+    if (f_.op(slice) != Op::slice || is_inside(f_.operand(slice, 0))) return std::nullopt;
+    for (size_t axis = 0; axis < static_cast<size_t>(f_.type(slice).rank()); ++axis) {
+      const auto start = affine(f_.operand(slice, 1 + 3 * axis));
+      const auto count = affine(f_.operand(slice, 2 + 3 * axis));
+      if (start && start->scale != 0 && count == Affine{0, {}, 1}) return std::pair(axis, *start);
+    }
+    return std::nullopt;
+  }
+  bool same_row(NodeId a, NodeId b) const {
+    const auto x = row_axis(a);
+    return x == row_axis(b) && f_.operand(base_of_row(a), 0) == f_.operand(base_of_row(b), 0);
+  }
+
+  const ir::Function& f_;
+  RegionId body_;
+  NodeId index_;
+  std::vector<Access> accesses_;
+};
+
+}  // namespace
+
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop) {
+  INGOT_ASSERT(function.op(loop) == ir::Op::for_, "find_race is of a for");
+  return RaceFinder(function, loop).find();
+}
+
+}  // namespace ingot::transform

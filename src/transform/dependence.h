@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ir/function.h"
+
+namespace ingot::transform {
+
+/// Two places for which nobody has shown that turns of a loop do not depend on each other.
+struct Conflict {
+  ir::NodeId first;
+  ir::NodeId second;  ///< may be `first`: with itself in another turn
+  std::string reason;
+};
+
+/// Whether the turns of a `for` may run in any order, at the same time: none when that is proved, else the
+/// first conflict found. At either stage, after `simplify`, which drops what is carried for nobody. What is
+/// proved:
+///
+///  - Two accesses to memory, one of which writes, touch different roots (alias sets, buffers made here), or
+///    memory made in the turn itself; or both are of the same view and index one of its axes with the loop's
+///    index plus the same constant or value from outside the loop.
+///  - A carried value is one that passes on what it got, or combines it once with something else by an
+///    associative op - a reduction - and is used by nothing else.
+///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
+///    raise.
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop);
+
+}  // namespace ingot::transform

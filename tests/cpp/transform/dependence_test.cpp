@@ -1,0 +1,88 @@
+#include "transform/dependence.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+
+namespace ingot::transform {
+namespace {
+
+/// The conflict in the only outermost loop of a program of views `x`, `y` (other memory), `z` (x's memory),
+/// i64 `n` and `m`, whose loop has this body and carries `s` from 0.0.
+std::optional<Conflict> race_in(const std::string& body, const std::string& carried = "%s") {
+  const std::string text =
+      "func @f(%x: view<f64, 1> alias 1, %y: view<f64, 1> alias 2, %z: view<f64, 1> alias 1, %n: i64, %m: "
+      "i64,"
+      " %w: view<f64, 2> alias 3) -> (f64) {\n"
+      "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %2 = constant 2 : i64\n  %c = constant 0.0 : f64\n"
+      "  %l = for %n, %c {schedule=threads, width=0} : f64 {\n  ^(%k: i64, %s: f64):\n" +
+      body + "    yield " + carried + "\n  }\n  return %l\n}\n";
+  const std::unique_ptr<ir::Module> module = ir::parse(text, "test.ir");
+  const ir::Function& f = *module->function(ir::FunctionId(0));
+  for (uint32_t i = 0; i < f.node_count(); ++i)
+    if (f.op(ir::NodeId(i)) == ir::Op::for_) return find_race(f, ir::NodeId(i));
+  return std::nullopt;
+}
+
+bool is_free(const std::string& body, const std::string& carried = "%s") {
+  const auto conflict = race_in(body, carried);
+  return !conflict;
+}
+
+TEST(Dependence, IndependentTurns) {
+  EXPECT_TRUE(is_free("    %a = load %x, %k : f64\n    store %y, %k, %a\n"));
+  EXPECT_TRUE(is_free("    %a = load %x, %k : f64\n    store %x, %k, %a\n"));
+  EXPECT_TRUE(is_free("    %i = add %k, %1 : i64\n    store %x, %i, %c\n    %a = load %x, %i : f64\n"));
+  EXPECT_TRUE(is_free("    %i = multiply %k, %2 : i64\n    %j = add %i, %m : i64\n    store %x, %j, %c\n"));
+  EXPECT_TRUE(is_free("    %a = load %x, %0 : f64\n    store %y, %k, %a\n"));
+  EXPECT_TRUE(
+      is_free("    for %m {schedule=serial, width=0} {\n    ^(%j: i64):\n      store %w, %k, %j, %c\n"
+              "      %a = load %w, %k, %0 : f64\n      yield\n    }\n"));
+  EXPECT_TRUE(
+      is_free("    %g = less %k, %0 : bool\n    %h = add %k, %m : i64\n    %i = select %g, %h, %k : i64\n"
+              "    store %x, %i, %c\n"));
+  EXPECT_TRUE(
+      is_free("    %b = alloc %2 : buffer\n    %v = view %b, %0, %2, %1 : view<f64, 1>\n"
+              "    store %v, %0, %c\n    %a = load %v, %0 : f64\n"));
+  EXPECT_TRUE(
+      is_free("    %r = slice %w, %k, %1, %1, %0, %m, %1 : view<f64, 2>\n"
+              "    %q = squeeze %r {axes=[0]} : view<f64, 1>\n    write %q, %c\n"));
+}
+
+TEST(Dependence, DependentTurns) {
+  EXPECT_FALSE(is_free("    store %x, %0, %c\n"));
+  EXPECT_FALSE(is_free("    store %x, %m, %c\n"));
+  EXPECT_FALSE(is_free("    %i = add %k, %1 : i64\n    %a = load %x, %i : f64\n    store %x, %k, %a\n"));
+  EXPECT_FALSE(is_free("    %i = remainder %k, %m : i64\n    store %x, %i, %c\n"));
+  EXPECT_FALSE(is_free("    %a = load %z, %k : f64\n    store %x, %k, %a\n"));
+  EXPECT_FALSE(
+      is_free("    for %m {schedule=serial, width=0} {\n    ^(%j: i64):\n      store %w, %j, %k, %c\n"
+              "      %a = load %w, %k, %0 : f64\n      yield\n    }\n"));
+  EXPECT_FALSE(
+      is_free("    %g = less %k, %m : bool\n    %h = add %k, %m : i64\n    %i = select %g, %h, %k : i64\n"
+              "    store %x, %i, %c\n"));
+  EXPECT_FALSE(is_free("    write %x, %c\n"));
+  EXPECT_FALSE(is_free("    host %k {site=0, what=\"print\"}\n"));
+}
+
+TEST(Dependence, CarriedValues) {
+  const std::string load = "    %a = load %x, %k : f64\n";
+  EXPECT_TRUE(is_free(load + "    %t = add %s, %a : f64\n", "%t"));
+  EXPECT_TRUE(is_free(load + "    %t = maximum %a, %s : f64\n", "%t"));
+  EXPECT_FALSE(is_free(load + "    %t = subtract %a, %s : f64\n", "%t"));
+  EXPECT_FALSE(is_free(load + "    %t = add %s, %s : f64\n", "%t"));
+  EXPECT_FALSE(is_free(load + "    %t = add %s, %a : f64\n    store %y, %k, %s\n", "%t"));
+  EXPECT_FALSE(is_free(load + "    %t = add %s, %a : f64\n    store %y, %k, %t\n", "%t"));
+  EXPECT_FALSE(is_free(load, "%a"));
+}
+
+TEST(Dependence, NamesThePlaces) {
+  const auto conflict =
+      race_in("    %i = add %k, %1 : i64\n    %a = load %x, %i : f64\n    store %x, %k, %a\n");
+  ASSERT_TRUE(conflict);
+  EXPECT_NE(conflict->first, conflict->second);
+  EXPECT_FALSE(conflict->reason.empty());
+}
+
+}  // namespace
+}  // namespace ingot::transform
