@@ -76,7 +76,6 @@ class FunctionEmitter {
   void emit_parallel_for(NodeId id);
   void emit_block(NodeId id);
   void emit_exit_(NodeId id);
-  void emit_unreachable(NodeId) { b_.CreateUnreachable(); }
 
   // leave.cpp
   void emit_return_(NodeId id);
