@@ -1,6 +1,7 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
 from ._errors import TypeChangeError, UnsupportedError
+from ._guvectorize import guvectorize
 from ._jit import jit
 from ._signature import Type
 from .library.registry import implements
@@ -28,6 +29,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "guvectorize",
     "implements",
     "int8",
     "int16",

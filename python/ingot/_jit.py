@@ -250,16 +250,23 @@ class Function:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(*self._prepare(args, kwargs))
+
+    def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, _Arguments]:
+        """The specialisation that arguments take, made if need be, and the arguments taken apart."""
         values = self._bind(args, kwargs)
         if self._signatures is not None:
             values = self._fit(values)
+        arguments, key = self._describe(values)
+        return self._specialise(key, arguments, values)
+
+    def _describe(self, values: list[Any]) -> tuple[_Arguments, tuple]:
         arguments = _Arguments()
         key = tuple(
             ("static", v) if i in self._static else arguments.describe(v, n)
             for i, (n, v) in enumerate(zip(self._names, values))
         )
-        specialisation, arguments, key = self._specialise(key, arguments, values)
-        return self._run(specialisation, arguments)
+        return arguments, key
 
     def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
         if self._simple and not kwargs and len(args) == len(self._names):
@@ -277,13 +284,15 @@ class Function:
         given = ", ".join(_type_text(v) for v in values)
         raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
 
-    def _specialise(self, key: tuple, arguments: _Arguments, values: list[Any]):
+    def _specialise(
+        self, key: tuple, arguments: _Arguments, values: list[Any]
+    ) -> tuple[Specialisation, _Arguments]:
         why = "the first call" if not self._table else "arguments of other types"
         hashable = _hashable(key)
         for candidate in self._table.get(hashable, ()):
             changed = candidate.holds()
             if changed is None:
-                return candidate, arguments, key
+                return candidate, arguments
             why = changed
         while True:
             core, registry = _core()
@@ -291,17 +300,13 @@ class Function:
                 program = core.lower(registry, self.__ingot_function__, key)
             except Demanded as demand:
                 self._static.add(demand.argument)
-                arguments = _Arguments()
-                key = tuple(
-                    ("static", v) if i in self._static else arguments.describe(v, n)
-                    for i, (n, v) in enumerate(zip(self._names, values))
-                )
+                arguments, key = self._describe(values)
                 hashable = _hashable(key)
                 why = "the value of an argument must be known"
                 continue
             specialisation = Specialisation(program, key, why)
             self._table.setdefault(hashable, []).insert(0, specialisation)
-            return specialisation, arguments, key
+            return specialisation, arguments
 
     def _run(self, specialisation: Specialisation, arguments: _Arguments) -> Any:
         leaves = arguments.leaves
@@ -319,13 +324,16 @@ class Function:
             raise _exception(*outcome)
         return _Boxing(outcome, leaves).make(specialisation.result)
 
-    def ir(self, *args: Any, **kwargs: Any) -> str:
-        """The array IR of the specialisation that these arguments take, as text."""
-        values = self._bind(args, kwargs)
-        arguments = _Arguments()
-        key = tuple(arguments.describe(v, n) for n, v in zip(self._names, values))
-        specialisation, _, _ = self._specialise(key, arguments, values)
-        return specialisation.program.text()
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,
+        and the milliseconds of CPU time that each step took. The function is compiled but not run.
+        """
+        specialisation, _ = self._prepare(args, kwargs)
+        stages = specialisation.program.compile(texts=True)
+        sections = [("source", inspect.getsource(self.__ingot_function__)), ("array IR", specialisation.program.text())]
+        sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
+        times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
+        return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])
 
 
 def _hashable(key: tuple) -> tuple:

@@ -159,6 +159,24 @@ def _programs() -> list[Program]:
                 reduced=short_plane,
             ),
         ]
+    for name, layout, count, scalars in (("copy", "(n),(n)", 2, ()), ("triad", "(n),(n),(n),()", 3, (3.0,))):
+        types = "(" + ", ".join(["float64[:]"] * count + ["float64"] * len(scalars)) + ")"
+
+        def lines(s: bool, count: int = count, scalars: tuple = scalars) -> tuple:
+            return _vectors(_stream(s), count, *scalars)
+
+        def short_lines(count: int = count, scalars: tuple = scalars) -> tuple:
+            return _vectors(100_000, count, *scalars)
+
+        programs.append(
+            Program(
+                f"stream_guvectorize_{name}",
+                getattr(sources, name),
+                lines,
+                compiled=lambda f, types=types, layout=layout: ingot.guvectorize(types, layout)(f),  # type: ignore[misc]
+                reduced=short_lines,
+            )
+        )
     for dtype in (np.float32, np.float64):
         kind = np.dtype(dtype).name
 

@@ -74,6 +74,24 @@ TEST(Control, LeavesThreeLoopsByOneExit) {
     for (int64_t stop : {0, 1, 5, 17, 40}) compare(p, {Scalar::of(n), Scalar::of(stop)});
 }
 
+TEST(Control, NothingFollowsWhatIsAlwaysLeft) {
+  Program p(R"(func @f(%n: i64) -> (i64) {
+  %r = block : i64 {
+  ^(%out: label):
+    %zero = constant 0 : i64
+    %big = less %zero, %n : bool
+    %x = if %big : i64 {
+      exit %out, %n
+    } {
+      raise %n {kind=ValueError, message="not positive: {}"}
+    }
+    unreachable
+  }
+  return %r
+})");
+  for (int64_t n : {-1, 0, 1, 2}) compare(p, {Scalar::of(n)});
+}
+
 TEST(Control, LoopsOfManyStripsCarryTheirValues) {
   Program p(R"(func @f(%n: i64) -> (f64, i64) {
   %x0 = constant 0.0 : f64

@@ -1,0 +1,101 @@
+"""`@ingot.guvectorize`: a function of small arrays, applied over all leading axes of larger ones."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._jit import Function
+from ._signature import Signature, parse_signatures
+
+
+def parse_layout(layout: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Reads `(n),(n)->(n)`: the core axes of each input and of each output. Without `->` all are inputs."""
+    text = layout.replace(" ", "")
+    if not re.fullmatch(r"(\([\w,]*\),?)+(->(\([\w,]*\),?)+)?", text):
+        raise ValueError(f"cannot read the layout {layout!r}")
+    given, _, made = text.partition("->")
+
+    def groups(part: str) -> list[tuple[str, ...]]:
+        return [tuple(a for a in g.split(",") if a) for g in re.findall(r"\(([\w,]*)\)", part)]
+
+    return groups(given), groups(made)
+
+
+class GUFunction:
+    """A compiled core, and the loops over it. Outputs named in the layout are made where they are not given."""
+
+    def __init__(self, function: Callable, signatures: list[Signature], layout: str) -> None:
+        functools.update_wrapper(self, function)
+        self.signatures = signatures
+        self.inputs, self.outputs = parse_layout(layout)
+        for signature in signatures:
+            if len(signature.parameters) != len(self.inputs) + len(self.outputs):
+                raise TypeError(f"the layout {layout!r} and the signature {signature} differ in length")
+        self._core = Function(function)
+
+    def __call__(self, *args: Any) -> Any:
+        if len(args) not in (len(self.inputs), len(self.inputs) + len(self.outputs)):
+            raise TypeError(f"{self.__name__}() takes {len(self.inputs)} arguments, {len(args)} given")
+        signature = self._signature_of(args)
+        arrays = [
+            np.asarray(a, t.dtype) if i < len(self.inputs) and not isinstance(a, np.ndarray) else a
+            for i, (a, t) in enumerate(zip(args, signature.parameters))
+        ]
+        lengths: dict[str, int] = {}
+        leading = [self._leading(a, core, lengths) for a, core in zip(arrays, self.inputs + self.outputs)]
+        shape = np.broadcast_shapes(*leading[: len(self.inputs)])
+        for core, kind in list(zip(self.outputs, signature.parameters[len(self.inputs) :]))[len(arrays) - len(self.inputs) :]:
+            arrays.append(np.empty(shape + tuple(lengths[a] for a in core), kind.dtype))
+        cores = self.inputs + self.outputs
+        wide = [
+            np.broadcast_to(a, shape + a.shape[a.ndim - len(c) :]) if a.shape[: a.ndim - len(c)] != shape else a
+            for a, c in zip(arrays, cores)
+        ]
+        for index in np.ndindex(shape):
+            self._core(*(self._piece(a, index, t) for a, t in zip(wide, signature.parameters)))
+        made = arrays[len(self.inputs) :]
+        return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+    @staticmethod
+    def _piece(array: np.ndarray, index: tuple, kind: Any) -> Any:
+        part = array[index] if index else array
+        return np.dtype(kind.dtype).type(part[()]) if kind.ndim is None else np.atleast_1d(part)
+
+    @staticmethod
+    def _leading(array: np.ndarray, core: tuple[str, ...], lengths: dict[str, int]) -> tuple[int, ...]:
+        if array.ndim < len(core):
+            raise ValueError(f"an argument has {array.ndim} axes where the layout wants at least {len(core)}")
+        for axis, length in zip(core, array.shape[array.ndim - len(core) :]):
+            if lengths.setdefault(axis, length) != length:
+                raise ValueError(f"the axis {axis} has lengths {lengths[axis]} and {length}")
+        return array.shape[: array.ndim - len(core)]
+
+    def _signature_of(self, args: tuple) -> Signature:
+        for signature in self.signatures:
+            if all(
+                not isinstance(a, (np.ndarray, np.generic)) or a.dtype == np.dtype(t.dtype)
+                for a, t in zip(args, signature.parameters)
+            ):
+                return signature
+        listed = "\n".join(f"  {s}" for s in self.signatures)
+        raise TypeError(f"no signature of `{self.__name__}` takes these dtypes; there are\n{listed}")
+
+
+def guvectorize(signatures: Any, layout: str, **options: Any) -> Callable[[Callable], GUFunction]:
+    """Compiles a function whose arrays have the axes of `layout`, and applies it over all axes before them.
+
+    `signatures` are as of `jit`, without result type; `layout` is as `(m,n),(n)->(m)`, in NumPy's notation. A
+    layout without `->` makes nothing: the function writes into its arguments. Raises TypeError for dtypes that no
+    signature has, ValueError for axes of different lengths.
+    """
+    unknown = set(options) - {"nopython", "target"}
+    if unknown:
+        raise TypeError(f"guvectorize() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if options.get("target", "cpu") not in ("cpu", "parallel"):
+        raise ValueError(f"guvectorize() has no target {options['target']!r}")
+    return lambda function: GUFunction(function, parse_signatures(signatures), layout)
