@@ -8,7 +8,6 @@
 #include "ir/interpreter.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
-#include "transform/passes.h"
 
 // The core: everything of the compiler that is loaded at the first compile, as the Python module `_core`.
 
@@ -147,12 +146,8 @@ struct Program {
 nb::dict Program::compile(bool texts) const {
   // The passes replace functions: they work on a copy, made through the text form.
   const std::unique_ptr<ir::Module> copy = ir::parse(ir::print(*module, {.spans = true}), "array IR");
-  for (const char* name : {"simplify", "to_loops", "simplify"}) {
-    const transform::Pass& pass = *transform::find_pass(name);
-    transform::run_on_all(*copy, pass);
-  }
   const ir::FunctionId entry = *copy->find(module->signature(lowered.function).name);
-  driver::CompileOptions options{codegen::Target::host(), {}};
+  driver::CompileOptions options{.target = codegen::Target::host(), .codegen = {}};
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
   driver::Report report;

@@ -29,6 +29,7 @@ FunctionEmitter::FunctionEmitter(Unit& unit, const ir::Function& source, llvm::F
       parts_(source.node_count()) {}
 
 void FunctionEmitter::emit() {
+  find_escapes();
   emit_prologue();
   const Parts parameters = take_parameters();
   emit_region(source_.body(), parameters);
@@ -69,7 +70,36 @@ std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& 
   for (NodeId node : source_.region_body(region)) emit_node(node);
   const NodeId last = source_.terminator(region);
   if (source_.op(last) != ir::Op::yield) return std::nullopt;
+  release_buffers(region);
   return gather(source_.operands(last));
+}
+
+void FunctionEmitter::find_escapes() {
+  // What each node is a view of, or the buffer itself; none: of nothing allocated in this function.
+  std::vector<NodeId> root(source_.node_count());
+  escapes_.assign(source_.node_count(), false);
+  for (uint32_t i = 0; i < source_.node_count(); ++i) {
+    const NodeId id(i);
+    const ir::OpInfo& card = ir::info(source_.op(id));
+    const auto operands = source_.operands(id);
+    const ir::Type type = source_.type(id);
+    if (source_.op(id) == ir::Op::alloc) root[i] = id;
+    const bool is_window = (type.is_view() || type.is_buffer()) && !operands.empty() && card.effects.pure() &&
+                           (source_.type(operands[0]).is_view() || source_.type(operands[0]).is_buffer());
+    if (is_window) root[i] = root[operands[0].index];
+    const bool into_object = !operands.empty() && source_.type(operands[0]).is_object();
+    const bool keeps = card.terminator || into_object || card.regions > 0 || !(type.is_void() || type.is_scalar());
+    if (is_window || !keeps) continue;
+    for (NodeId operand : operands)
+      if (root[operand.index]) escapes_[root[operand.index].index] = true;
+  }
+}
+
+void FunctionEmitter::release_buffers(RegionId region) {
+  auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
+  for (NodeId node : source_.region_body(region))
+    if (source_.op(node) == ir::Op::alloc && !escapes_[node.index])
+      b_.CreateCall(unit_.outside("ingot_v1_release", type, false), {context_, value(node)});
 }
 
 #define STRUCT_Both(name) emit_##name(id);

@@ -51,6 +51,10 @@ class FunctionEmitter {
   void emit_node(NodeId id);
   /// The parts that the region yields; none if control never reaches its end.
   std::optional<Parts> emit_region(RegionId region, const Parts& arguments);
+  /// Finds which allocated buffers may be known beyond the region that allocates them.
+  void find_escapes();
+  /// Frees those of a region whose end has been reached that are not.
+  void release_buffers(RegionId region);
   const Parts& parts(NodeId id) const { return parts_[id.index]; }
   void set(NodeId id, Parts value) { parts_[id.index] = std::move(value); }
   llvm::Value* value(NodeId id) const { return parts(id)[0]; }
@@ -139,6 +143,7 @@ class FunctionEmitter {
   void emit_same_object(NodeId id);
   Parts member_of(NodeId compound, size_t index) const;
 
+  std::vector<bool> escapes_;  ///< by alloc node
   Unit& unit_;
   const ir::Function& source_;
   llvm::Function* target_;

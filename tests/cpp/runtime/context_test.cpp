@@ -172,7 +172,7 @@ TEST(Context, can_always_be_polled) {
 
   const uint32_t flag = 1;
   int user = 0;
-  static constexpr Hooks hooks = {[](Context* c) { *static_cast<int*>(c->user) += 5; }};
+  static constexpr Hooks hooks = {[](Context* c) { *static_cast<int*>(c->user) += 5; }, nullptr};
   context = make_context(&flag, &hooks, &user);
   EXPECT_EQ(*context.interrupt, 1u);
   context.hooks->long_call(&context);
