@@ -319,7 +319,7 @@ class Function:
         if self._mode == "interpreted":
             outcome = specialisation.program.interpret(leaves, host, _library)
         else:
-            outcome = specialisation.code.run(leaves, host, _library)
+            outcome = specialisation.code.run(leaves, host, _library_into)
         if type(outcome) is tuple:
             raise _exception(*outcome)
         return _Boxing(outcome, leaves).make(specialisation.result)
@@ -345,10 +345,15 @@ def _hashable(key: tuple) -> tuple:
     return one(key)
 
 
-def _library(routine: str, operands: list) -> None:
-    """Runs a routine of the library table; its last operand is where the result goes."""
+def _library(routine: str, operands: list) -> Any:
+    """What a routine of the library table gives."""
+    return np.random.randn(*operands) if routine == "randn" else np.linalg.solve(*operands)
+
+
+def _library_into(routine: str, operands: list) -> None:
+    """The same, put into the last operand."""
     *given, result = operands
-    result[...] = np.random.randn(*given) if routine == "randn" else np.linalg.solve(*given)
+    result[...] = _library(routine, given)
 
 
 def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> BaseException:
