@@ -38,30 +38,18 @@ enum class ElementType : uint8_t {
 /// The element type that a C++ type is. (Float16 has none: its bits are a uint16_t.)
 template <class T>
 constexpr ElementType element_type() {
-  if constexpr (std::is_same_v<T, bool>)
-    return ElementType::Bool;
-  else if constexpr (std::is_same_v<T, int8_t>)
-    return ElementType::Int8;
-  else if constexpr (std::is_same_v<T, uint8_t>)
-    return ElementType::UInt8;
-  else if constexpr (std::is_same_v<T, int16_t>)
-    return ElementType::Int16;
-  else if constexpr (std::is_same_v<T, uint16_t>)
-    return ElementType::UInt16;
-  else if constexpr (std::is_same_v<T, int32_t>)
-    return ElementType::Int32;
-  else if constexpr (std::is_same_v<T, uint32_t>)
-    return ElementType::UInt32;
-  else if constexpr (std::is_same_v<T, int64_t>)
-    return ElementType::Int64;
-  else if constexpr (std::is_same_v<T, uint64_t>)
-    return ElementType::UInt64;
-  else if constexpr (std::is_same_v<T, float>)
-    return ElementType::Float32;
-  else if constexpr (std::is_same_v<T, double>)
-    return ElementType::Float64;
-  else if constexpr (std::is_same_v<T, std::complex<float>>)
-    return ElementType::Complex64;
+  if constexpr (std::is_same_v<T, bool>) return ElementType::Bool;
+  else if constexpr (std::is_same_v<T, int8_t>) return ElementType::Int8;
+  else if constexpr (std::is_same_v<T, uint8_t>) return ElementType::UInt8;
+  else if constexpr (std::is_same_v<T, int16_t>) return ElementType::Int16;
+  else if constexpr (std::is_same_v<T, uint16_t>) return ElementType::UInt16;
+  else if constexpr (std::is_same_v<T, int32_t>) return ElementType::Int32;
+  else if constexpr (std::is_same_v<T, uint32_t>) return ElementType::UInt32;
+  else if constexpr (std::is_same_v<T, int64_t>) return ElementType::Int64;
+  else if constexpr (std::is_same_v<T, uint64_t>) return ElementType::UInt64;
+  else if constexpr (std::is_same_v<T, float>) return ElementType::Float32;
+  else if constexpr (std::is_same_v<T, double>) return ElementType::Float64;
+  else if constexpr (std::is_same_v<T, std::complex<float>>) return ElementType::Complex64;
   else {
     static_assert(std::is_same_v<T, std::complex<double>>, "not an element type");
     return ElementType::Complex128;

@@ -23,8 +23,6 @@ inline constexpr uint64_t kViewData = 0;
 inline constexpr uint64_t kViewBuffer = 8;
 inline constexpr uint64_t kViewExtent = 16;
 
-constexpr int32_t status_of(base::ExceptionKind kind) {
-  return 1 + static_cast<int32_t>(kind);
-}
+constexpr int32_t status_of(base::ExceptionKind kind) { return 1 + static_cast<int32_t>(kind); }
 
 }  // namespace ingot::codegen::abi

@@ -116,9 +116,7 @@ FunctionEmitter::Block* FunctionEmitter::new_block(const char* name) {
   return Block::Create(unit_.context, name, target_);
 }
 
-FunctionEmitter::Join FunctionEmitter::new_join(const char* name) {
-  return {new_block(name), {}};
-}
+FunctionEmitter::Join FunctionEmitter::new_join(const char* name) { return {new_block(name), {}}; }
 
 void FunctionEmitter::arrive(Join& join, const Parts& parts) {
   join.incoming.emplace_back(here(), parts);

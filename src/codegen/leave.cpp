@@ -7,9 +7,7 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
-void FunctionEmitter::return_status(Value* status) {
-  b_.CreateRet(status);
-}
+void FunctionEmitter::return_status(Value* status) { b_.CreateRet(status); }
 
 void FunctionEmitter::leave_if(Value* condition, Block* leaving) {
   Block* const on = new_block("on");
@@ -86,9 +84,7 @@ void FunctionEmitter::store_error(NodeId id, std::span<const NodeId> shown) {
   return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
 }
 
-void FunctionEmitter::emit_raise(NodeId id) {
-  store_error(id, source_.operands(id));
-}
+void FunctionEmitter::emit_raise(NodeId id) { store_error(id, source_.operands(id)); }
 
 void FunctionEmitter::emit_check(NodeId id) {
   Block* const raising = new_block("raise");

@@ -41,9 +41,7 @@ Value* FunctionEmitter::allocate(Value* bytes) {
   return buffer;
 }
 
-void FunctionEmitter::emit_alloc(NodeId id) {
-  set(id, {allocate(value(source_.operand(id, 0)))});
-}
+void FunctionEmitter::emit_alloc(NodeId id) { set(id, {allocate(value(source_.operand(id, 0)))}); }
 
 void FunctionEmitter::emit_view(NodeId id) {
   const auto operands = source_.operands(id);
@@ -53,9 +51,7 @@ void FunctionEmitter::emit_view(NodeId id) {
   set(id, std::move(view));
 }
 
-void FunctionEmitter::emit_buffer(NodeId id) {
-  set(id, {parts(source_.operand(id, 0))[1]});
-}
+void FunctionEmitter::emit_buffer(NodeId id) { set(id, {parts(source_.operand(id, 0))[1]}); }
 
 void FunctionEmitter::emit_offset(NodeId id) {
   const Parts& view = parts(source_.operand(id, 0));

@@ -16,9 +16,7 @@ bool is_extreme(ir::Op op) {
 }
 
 /// Of the combiners that are ordered and have one: add, multiply and lcm.
-double identity_of(ir::Op op) {
-  return op == ir::Op::add ? 0 : 1;
-}
+double identity_of(ir::Op op) { return op == ir::Op::add ? 0 : 1; }
 
 }  // namespace
 

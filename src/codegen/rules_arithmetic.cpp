@@ -8,18 +8,12 @@ namespace {
 
 using llvm::Value;
 
-Value* zero(const RuleArguments& a) {
-  return llvm::Constant::getNullValue(a.type());
-}
+Value* zero(const RuleArguments& a) { return llvm::Constant::getNullValue(a.type()); }
 Value* integer(const RuleArguments& a, int64_t value) {
   return llvm::ConstantInt::getSigned(a.type(), value);
 }
-Value* real(const RuleArguments& a, double value) {
-  return llvm::ConstantFP::get(a.type(), value);
-}
-Value* fabs(const RuleArguments& a, Value* v) {
-  return a.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
-}
+Value* real(const RuleArguments& a, double value) { return llvm::ConstantFP::get(a.type(), value); }
+Value* fabs(const RuleArguments& a, Value* v) { return a.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); }
 
 /// Division of integers that never traps, rounded to zero.
 struct Quotient {
@@ -131,9 +125,7 @@ Parts emit_remainder(const RuleArguments& a) {
   return {a.b.CreateSelect(rounds_up(a, q), a.b.CreateAdd(q.rest, q.divisor), q.rest)};
 }
 
-Parts emit_fmod(const RuleArguments& a) {
-  return {divide_integers(a).rest};
-}
+Parts emit_fmod(const RuleArguments& a) { return {divide_integers(a).rest}; }
 
 Parts emit_negative(const RuleArguments& a) {
   if (a.is_int()) return {a.b.CreateNeg(a.re(0))};
@@ -211,18 +203,10 @@ Parts emit_multiply_overflows(const RuleArguments& a) {
   return emit_overflow(a, llvm::Intrinsic::smul_with_overflow, llvm::Intrinsic::umul_with_overflow);
 }
 
-Parts emit_bitwise_and(const RuleArguments& a) {
-  return {a.b.CreateAnd(a.re(0), a.re(1))};
-}
-Parts emit_bitwise_or(const RuleArguments& a) {
-  return {a.b.CreateOr(a.re(0), a.re(1))};
-}
-Parts emit_bitwise_xor(const RuleArguments& a) {
-  return {a.b.CreateXor(a.re(0), a.re(1))};
-}
-Parts emit_invert(const RuleArguments& a) {
-  return {a.b.CreateNot(a.re(0))};
-}
+Parts emit_bitwise_and(const RuleArguments& a) { return {a.b.CreateAnd(a.re(0), a.re(1))}; }
+Parts emit_bitwise_or(const RuleArguments& a) { return {a.b.CreateOr(a.re(0), a.re(1))}; }
+Parts emit_bitwise_xor(const RuleArguments& a) { return {a.b.CreateXor(a.re(0), a.re(1))}; }
+Parts emit_invert(const RuleArguments& a) { return {a.b.CreateNot(a.re(0))}; }
 
 namespace {
 

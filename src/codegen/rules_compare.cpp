@@ -44,30 +44,18 @@ Parts choose(const RuleArguments& a, Value* in_order, const Parts& nan) {
 Value* infinity(const RuleArguments& a) {
   return llvm::ConstantFP::get(a.type(), std::numeric_limits<double>::infinity());
 }
-Value* fabs(const RuleArguments& a, Value* v) {
-  return a.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
-}
+Value* fabs(const RuleArguments& a, Value* v) { return a.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); }
 
 }  // namespace
 
-Parts emit_equal(const RuleArguments& a) {
-  return {equal(a, a.operands[0], a.operands[1])};
-}
+Parts emit_equal(const RuleArguments& a) { return {equal(a, a.operands[0], a.operands[1])}; }
 Parts emit_not_equal(const RuleArguments& a) {
   return {a.b.CreateNot(equal(a, a.operands[0], a.operands[1]))};
 }
-Parts emit_less(const RuleArguments& a) {
-  return {less(a, a.operands[0], a.operands[1])};
-}
-Parts emit_less_equal(const RuleArguments& a) {
-  return {less_equal(a, a.operands[0], a.operands[1])};
-}
-Parts emit_greater(const RuleArguments& a) {
-  return {less(a, a.operands[1], a.operands[0])};
-}
-Parts emit_greater_equal(const RuleArguments& a) {
-  return {less_equal(a, a.operands[1], a.operands[0])};
-}
+Parts emit_less(const RuleArguments& a) { return {less(a, a.operands[0], a.operands[1])}; }
+Parts emit_less_equal(const RuleArguments& a) { return {less_equal(a, a.operands[0], a.operands[1])}; }
+Parts emit_greater(const RuleArguments& a) { return {less(a, a.operands[1], a.operands[0])}; }
+Parts emit_greater_equal(const RuleArguments& a) { return {less_equal(a, a.operands[1], a.operands[0])}; }
 
 Parts emit_minimum(const RuleArguments& a) {
   return choose(a, less_equal(a, a.operands[0], a.operands[1]), a.operands[0]);
@@ -82,9 +70,7 @@ Parts emit_fmax(const RuleArguments& a) {
   return choose(a, less_equal(a, a.operands[1], a.operands[0]), a.operands[1]);
 }
 
-Parts emit_isnan(const RuleArguments& a) {
-  return {has_nan(a, a.operands[0])};
-}
+Parts emit_isnan(const RuleArguments& a) { return {has_nan(a, a.operands[0])}; }
 
 Parts emit_isinf(const RuleArguments& a) {
   Value* const re = a.b.CreateFCmpOEQ(fabs(a, a.re(0)), infinity(a));
@@ -117,30 +103,14 @@ Parts emit_rounding(const RuleArguments& a, llvm::Intrinsic::ID id) {
 
 }  // namespace
 
-Parts emit_floor(const RuleArguments& a) {
-  return emit_rounding(a, llvm::Intrinsic::floor);
-}
-Parts emit_ceil(const RuleArguments& a) {
-  return emit_rounding(a, llvm::Intrinsic::ceil);
-}
-Parts emit_trunc(const RuleArguments& a) {
-  return emit_rounding(a, llvm::Intrinsic::trunc);
-}
-Parts emit_rint(const RuleArguments& a) {
-  return emit_rounding(a, llvm::Intrinsic::nearbyint);
-}
-Parts emit_sqrt(const RuleArguments& a) {
-  return emit_rounding(a, llvm::Intrinsic::sqrt);
-}
+Parts emit_floor(const RuleArguments& a) { return emit_rounding(a, llvm::Intrinsic::floor); }
+Parts emit_ceil(const RuleArguments& a) { return emit_rounding(a, llvm::Intrinsic::ceil); }
+Parts emit_trunc(const RuleArguments& a) { return emit_rounding(a, llvm::Intrinsic::trunc); }
+Parts emit_rint(const RuleArguments& a) { return emit_rounding(a, llvm::Intrinsic::nearbyint); }
+Parts emit_sqrt(const RuleArguments& a) { return emit_rounding(a, llvm::Intrinsic::sqrt); }
 
-Parts emit_make_complex(const RuleArguments& a) {
-  return {a.re(0), a.re(1)};
-}
-Parts emit_real(const RuleArguments& a) {
-  return {a.re(0)};
-}
-Parts emit_imaginary(const RuleArguments& a) {
-  return {a.im(0)};
-}
+Parts emit_make_complex(const RuleArguments& a) { return {a.re(0), a.re(1)}; }
+Parts emit_real(const RuleArguments& a) { return {a.re(0)}; }
+Parts emit_imaginary(const RuleArguments& a) { return {a.im(0)}; }
 
 }  // namespace ingot::codegen

@@ -21,9 +21,7 @@ llvm::Attribute::AttrKind extension_of(DType dtype) {
   return base::is_signed(dtype) ? llvm::Attribute::SExt : llvm::Attribute::ZExt;
 }
 
-bool is_narrow(DType dtype) {
-  return base::size_of(dtype) < 4;
-}
+bool is_narrow(DType dtype) { return base::size_of(dtype) < 4; }
 
 }  // namespace
 

@@ -73,9 +73,7 @@ Types Unit::types_of(ir::Type type) const {
   return types;
 }
 
-size_t Unit::part_count(ir::Type type) const {
-  return types_of(type).size();
-}
+size_t Unit::part_count(ir::Type type) const { return types_of(type).size(); }
 
 llvm::Type* Unit::memory_type(llvm::Type* part) const {
   return part->isIntegerTy(1) ? llvm::Type::getInt8Ty(context) : part;

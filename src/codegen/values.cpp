@@ -49,18 +49,14 @@ void FunctionEmitter::emit_none(NodeId id) {
   set(id, std::move(optional));
 }
 
-void FunctionEmitter::emit_tag(NodeId id) {
-  set(id, {value(source_.operand(id, 0))});
-}
+void FunctionEmitter::emit_tag(NodeId id) { set(id, {value(source_.operand(id, 0))}); }
 
 void FunctionEmitter::emit_value(NodeId id) {
   const Parts& optional = parts(source_.operand(id, 0));
   set(id, Parts(optional.begin() + 1, optional.end()));
 }
 
-void FunctionEmitter::emit_tuple(NodeId id) {
-  set(id, gather(source_.operands(id)));
-}
+void FunctionEmitter::emit_tuple(NodeId id) { set(id, gather(source_.operands(id))); }
 
 void FunctionEmitter::emit_member(NodeId id) {
   set(id, member_of(source_.operand(id, 0), static_cast<size_t>(source_.attribute(id, 0))));

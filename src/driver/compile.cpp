@@ -1,6 +1,7 @@
 #include "driver/compile.h"
 
 #include "codegen/abi_layout.h"
+#include "transform/passes.h"
 
 namespace ingot::driver {
 
@@ -40,6 +41,20 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   return info;
 }
 
+/// From either stage to the loop stage, in this order.
+constexpr std::string_view kPasses[] = {"simplify", "to_loops", "simplify"};
+
+void run_passes(ir::Module& module, Report& report) {
+  ir::Stage stage = ir::Stage::Both;
+  for (std::string_view name : kPasses) {
+    const transform::Pass* pass = transform::find_pass(name);
+    INGOT_ASSERT(pass != nullptr, "driver: no such pass");
+    if (pass->after != ir::Stage::Both) stage = pass->after;
+    const PhaseScope scope(report, std::string(name), &module, stage);
+    transform::run_on_all(module, *pass);
+  }
+}
+
 }  // namespace
 
 runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId function) {
@@ -51,12 +66,10 @@ runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId functio
   return entry;
 }
 
-CompileResult compile(const ir::Module& module, std::span<const ir::FunctionId> entries,
+CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entries,
                       const CompileOptions& options, Report& report) {
   CompileResult result;
-  {
-    const PhaseScope scope(report, "loop stage", &module);
-  }
+  if (options.run_passes) run_passes(module, report);
   {
     const PhaseScope scope(report, "codegen");
     result.code = codegen::compile(module, entries, options.target, options.codegen);

@@ -14,6 +14,7 @@ namespace ingot::driver {
 struct CompileOptions {
   codegen::Target target;
   codegen::Options codegen;
+  bool run_passes = true;  ///< false: the module is at the loop stage, and is compiled as it stands
 };
 
 struct CompileResult {
@@ -21,9 +22,9 @@ struct CompileResult {
   codegen::Compiled code;
 };
 
-/// From the module's functions at the loop stage to a sealed object whose entries are those of `entries`.
-/// Adds its phases to `report`.
-CompileResult compile(const ir::Module& module, std::span<const ir::FunctionId> entries,
+/// From the module's functions, at the array or the loop stage, to a sealed object whose entries are those of
+/// `entries`. The module's functions become what the passes make of them. Adds its phases to `report`.
+CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entries,
                       const CompileOptions& options, Report& report);
 
 /// What the object says of an entry.

@@ -20,7 +20,7 @@ Function Compiler::compile(std::string_view text, std::string_view name) {
   if (!function) throw std::runtime_error("the text has no function @" + std::string(name));
   for (uint32_t i = 0; i < module->function_count(); ++i)
     if (const ir::Function* f = module->function(ir::FunctionId(i)))
-      for (const ir::Fault& fault : ir::verify(*f, ir::Stage::Loop))
+      for (const ir::Fault& fault : ir::verify(*f, ir::Stage::Both))
         throw std::runtime_error("@" + f->name() + ": " + fault.message);
   driver::Report report;
   driver::CompileResult result = driver::compile(*module, {&*function, 1}, state_->options, report);

@@ -2,7 +2,7 @@
 
 namespace ingot::driver {
 
-CompiledFunction Session::compile(const ir::Module& module, ir::FunctionId function) {
+CompiledFunction Session::compile(ir::Module& module, ir::FunctionId function) {
   report_.phases.clear();
   CompileResult result = driver::compile(module, {&function, 1}, options_, report_);
   code_ = std::move(result.code);

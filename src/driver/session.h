@@ -24,8 +24,8 @@ class Session {
   Session() : Session(CompileOptions{codegen::Target::host(), {}}) {}
   explicit Session(CompileOptions options) : options_(std::move(options)) {}
 
-  /// `function` and what it calls; at the loop stage.
-  CompiledFunction compile(const ir::Module& module, ir::FunctionId function);
+  /// `function` and what it calls; at the array or the loop stage. The module is then at the loop stage.
+  CompiledFunction compile(ir::Module& module, ir::FunctionId function);
 
   const CompileOptions& options() const { return options_; }
   /// Of the last `compile`.

@@ -120,7 +120,7 @@ ViewValue slice(const Step& step, ViewValue v) {
   for (size_t i = 0; i < lengths.size(); ++i) {
     const int64_t start = step.index(1 + 3 * i);
     const int64_t stride = step.index(3 + 3 * i);
-    const Wide last = start + static_cast<Wide>(lengths[i] - 1) * stride;
+    const Wide last = start + (static_cast<Wide>(lengths[i]) - 1) * stride;
     const bool inside = start >= 0 && start < v.lengths[i] && last >= 0 && last < v.lengths[i];
     step.need(lengths[i] >= 0 && (lengths[i] == 0 || inside), "slices outside of the axis");
     v.offset = wrapping_add(v.offset, wrapping_multiply(start, v.strides[i]));

@@ -23,12 +23,8 @@ namespace {
 using runtime::SlotInfo;
 using Kind = SlotInfo::Kind;
 
-base::DType dtype_of(ElementType type) {
-  return static_cast<base::DType>(type);
-}
-ElementType type_of(base::DType dtype) {
-  return static_cast<ElementType>(dtype);
-}
+base::DType dtype_of(ElementType type) { return static_cast<base::DType>(type); }
+ElementType type_of(base::DType dtype) { return static_cast<ElementType>(dtype); }
 
 /// What one slot points to.
 struct Slot {
@@ -137,8 +133,7 @@ std::vector<Result> Function::operator()(std::span<const Argument> arguments) co
   std::vector<Slot> slots(params.size() + results.size());
   std::vector<void*> addresses;
   for (size_t i = 0; i < slots.size(); ++i) {
-    if (i < params.size())
-      fill(slots[i], i, params[i], arguments[i]);
+    if (i < params.size()) fill(slots[i], i, params[i], arguments[i]);
     else if (const SlotInfo& info = results[i - params.size()]; info.kind == Kind::View)
       slots[i].make_view(info.rank);
     addresses.push_back(slots[i].address());

@@ -18,7 +18,8 @@ namespace math = base::math;
 #define INGOT_MATH_FUNCTIONS(X)                                                                             \
   X(floor_divide, 2, "F")                                                                                   \
   X(remainder, 2, "F")                                                                                      \
-  X(fmod, 2, "F") X(power, 2, "IFC") X(absolute, 1, "C") X(sign, 1, "C") X(gcd, 2, "I") X(lcm, 2, "I")      \
+  X(fmod, 2, "F")                                                                                           \
+  X(power, 2, "IFC") X(absolute, 1, "C") X(sign, 1, "C") X(gcd, 2, "I") X(lcm, 2, "I")                      \
       X(power_overflows, 2, "I") X(nextafter, 2, "F") X(spacing, 1, "F") X(scale_by_power, 2, "F")          \
           X(mantissa, 1, "F") X(exponent, 1, "F") X(sqrt, 1, "C") X(cbrt, 1, "F") X(hypot, 2, "F")          \
               X(exp, 1, "FC") X(exp2, 1, "FC") X(expm1, 1, "FC") X(log, 1, "FC") X(log2, 1, "FC")           \
@@ -63,10 +64,8 @@ struct Shim {
     return Passed<Result>::give(Card::value(Passed<Operands>::take(operands)...));
   }
   static void* address() {
-    if constexpr (base::is_complex_v<Result>)
-      return reinterpret_cast<void*>(&Shim::write);
-    else
-      return reinterpret_cast<void*>(&Shim::give);
+    if constexpr (base::is_complex_v<Result>) return reinterpret_cast<void*>(&Shim::write);
+    else return reinterpret_cast<void*>(&Shim::give);
   }
 };
 
@@ -87,8 +86,7 @@ void add(std::string_view op, std::vector<MathFunction>& functions) {
   if constexpr (Card::kClasses.find(kClass) != std::string_view::npos) {
     if constexpr (kOperands == 1)
       functions.push_back({op, base::dtype_for<T>(), Shim<Card, T, T>::address()});
-    else
-      functions.push_back({op, base::dtype_for<T>(), Shim<Card, T, T, T>::address()});
+    else functions.push_back({op, base::dtype_for<T>(), Shim<Card, T, T, T>::address()});
   }
 }
 

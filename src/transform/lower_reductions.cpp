@@ -5,6 +5,16 @@
 
 namespace ingot::transform {
 
+namespace {
+
+/// Whether combining with the identity gives every value back that a reduction can have. Not of complex
+/// products, where inf * (1+0j) has a NaN, nor of multiples that have wrapped to a negative number.
+bool keeps_by_identity(Op combiner, DType dtype) {
+  return combiner == Op::multiply ? !base::is_complex(dtype) : combiner != Op::lcm;
+}
+
+}  // namespace
+
 Nodes Lowering::Axes::join(Indices kept_indices, Indices reduced_indices) const {
   Nodes all;
   size_t k = 0;
@@ -53,12 +63,6 @@ NodeId Lowering::reduce_range(NodeId id, const Axes& axes, Indices kept) {
   b_.yield({value});
   b_.set_span(place);
   return b_.end(loop)[0];
-}
-
-/// Whether combining with the identity gives every value back that a reduction can have. Not of complex
-/// products, where inf * (1+0j) has a NaN, nor of multiples that have wrapped to a negative number.
-static bool keeps_by_identity(Op combiner, DType dtype) {
-  return combiner == Op::multiply ? !base::is_complex(dtype) : combiner != Op::lcm;
 }
 
 void Lowering::lower_reduce(NodeId id) {

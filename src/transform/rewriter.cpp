@@ -6,7 +6,7 @@ namespace {
 
 /// The slots that a region's parameters, or the values of its yield, are.
 Slot parameter_slot(Op op, size_t region) {
-  return op == Op::while_ && region == 0 ? Slot::Entry : op == Op::while_ ? Slot::Result : Slot::Entry;
+  return op == Op::while_ && region == 1 ? Slot::Result : Slot::Entry;
 }
 Slot yield_slot(Op op, size_t region) { return op == Op::while_ && region == 1 ? Slot::Entry : Slot::Result; }
 /// How many parameters, operands or yielded values stand before the slots.

@@ -444,3 +444,57 @@ def test_faults_and_exceptions_come_back():
     text = "func @f(%v: view<f64, 1>, %i: i64) -> (f64) {\n  %x = load %v, %i : f64\n  return %x\n}"
     with pytest.raises(Fault, match="out of range"):
         run(text, View(np.zeros(3)), np.int64(3))
+
+
+# --- Hostile numbers -----------------------------------------------------------------------------------------
+
+HOSTILE = [0, 1, 2, 3, -1, -3, 7, 8, 2**31, 2**40, 2**62, 2**63 - 1, -(2**63), -(2**62)]
+
+
+def hostile_lines(rng, n):
+    """Some op on @f's array %a, view %v, buffer %b and index array %i, with i64 operands from n()."""
+    many = lambda count: ", ".join(n() for _ in range(count))  # noqa: E731
+    rank = int(rng.integers(1, 4))
+    lines = [
+        f"%r = slice %a, {many(6)} : array<f32, 2>",
+        f"%w = slice %v, {many(6)} : view<f32, 2>\n  %r = read %w : array<f32, 2>",
+        f"%w = slice %v, {many(6)} : view<f32, 2>\n  %u = slice %w, {many(6)} : view<f32, 2>\n  write %u, %a",
+        f"%r = broadcast %a, {many(2)} : array<f32, 2>",
+        f"%w = broadcast %v, {many(3)} : view<f32, 3>\n  %r = load %w, {many(3)} : f32",
+        f"%r = reshape %a, {many(rank)} : array<f32, {rank}>",
+        f"%w = reshape %v, {many(rank)} : view<f32, {rank}>\n  %r = read %w : array<f32, {rank}>",
+        f"%w = view %b, {many(1 + 2 * rank)} : view<f32, {rank}>\n  %r = load %w, {many(rank)} : f32",
+        f"%w = view %b, {many(1 + 2 * rank)} : view<c128, {rank}>\n  %r = read %w : array<c128, {rank}>",
+        f"%w = view %b, {many(5)} : view<f32, 2>\n  copy %w, %v",
+        f"%r = iota {many(rank)} {{axis=0}} : array<i64, {rank}>",
+        f"%z = iota {many(2)} {{axis=1}} : array<i64, 2>\n  %s = sort %z {{axis=0, stable=1}} : array<i64, 2>\n"
+        f"  %c = concat %s, %z {{axis=1}} : array<i64, 2>\n  %r = reduce %c {{combiner=add, axes=[1]}} : array<i64, 1>",
+        f"%j = add %i, {n()} : array<i64, 1>\n  %r = gather %a, %j {{axes=[1]}} : array<f32, 2>",
+        f"%j = multiply %i, {n()} : array<i64, 1>\n  scatter %v, %a, %j {{combiner=add, axes=[0]}}",
+        f"store %v, {many(2)}, %x",
+        f"%c = alloc {n()} : buffer\n  %w = view %c, {many(3)} : view<f32, 1>\n  store %w, {n()}, %x",
+        f"%l = list_new %x : list<f32>\n  list_insert %l, {n()}, %x\n  %r = list_get %l, {n()} : f32",
+    ]
+    return lines[int(rng.integers(len(lines)))]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_hostile_numbers_never_crash(seed):
+    """Each run ends in results, an exception or a fault; ir_cli goes on."""
+    rng = np.random.default_rng(seed)
+    ends = set()
+    for _ in range(50):
+        names = [f"%n{i}" for i in range(len(HOSTILE))]
+        weights = np.array([6.0 if abs(n) <= 8 else 1.0 for n in HOSTILE])
+        lines = hostile_lines(rng, lambda: str(rng.choice(names, p=weights / weights.sum())))
+        constants = "\n".join(f"  %n{i} = constant {n} : i64" for i, n in enumerate(HOSTILE))
+        text = "func @f(%a: array<f32, 2>, %v: view<f32, 2>, %i: array<i64, 1>, %x: f32) -> () {\n"
+        text += f"  %b = buffer %v : buffer\n{constants}\n  {lines}\n  return\n}}"
+        shape = tuple(rng.integers(0, 4, 2))
+        try:
+            run(text, np.ones(shape, np.float32), View(np.ones(shape, np.float32)), np.arange(shape[0]), np.float32(1))
+            ends.add("done")
+        except (Fault, Raised) as error:
+            assert "expected" not in str(error) and "stopped" not in str(error) and "wants" not in str(error), text
+            ends.add(type(error))
+    assert {"done", Fault} <= ends

@@ -250,15 +250,9 @@ void check_all(const Target& target, Effort effort) {
   std::printf("%zu op x dtype, %lld values\n", cases.size(), static_cast<long long>(rows));
 }
 
-TEST(Elementwise, EqualsEvaluateOnThisCpu) {
-  check_all(Target::host(), Effort::Normal);
-}
-TEST(Elementwise, EqualsEvaluateOnTheOldestCpu) {
-  check_all(Target::generic(1), Effort::Full);
-}
-TEST(Elementwise, EqualsEvaluateUnoptimized) {
-  check_all(Target::generic(3), Effort::Quick);
-}
+TEST(Elementwise, EqualsEvaluateOnThisCpu) { check_all(Target::host(), Effort::Normal); }
+TEST(Elementwise, EqualsEvaluateOnTheOldestCpu) { check_all(Target::generic(1), Effort::Full); }
+TEST(Elementwise, EqualsEvaluateUnoptimized) { check_all(Target::generic(3), Effort::Quick); }
 
 TEST(Elementwise, TheRuntimeHasExactlyTheCalledFunctions) {
   size_t called = 0;

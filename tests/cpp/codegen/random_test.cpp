@@ -92,9 +92,7 @@ Seen called(Program& program, Arguments x) {
   return seen;
 }
 
-bool same(double a, double b) {
-  return std::memcmp(&a, &b, 8) == 0 || (std::isnan(a) && std::isnan(b));
-}
+bool same(double a, double b) { return std::memcmp(&a, &b, 8) == 0 || (std::isnan(a) && std::isnan(b)); }
 bool same(const Seen& a, const Seen& b) {
   if (a.raised != b.raised || a.kind != b.kind || a.message != b.message || !same(a.x, b.x) || a.i != b.i ||
       a.flag != b.flag)

@@ -164,11 +164,12 @@ class Comparison {
   }
 
   /// Runs both on copies of the arguments; results and memory must be the same.
-  void check(const std::vector<ir::Value>& arguments, const std::string& what = "") const {
+  void check(const std::vector<ir::Value>& arguments, const std::string& what = "",
+             const ir::InterpretOptions& options = {}) const {
     const std::vector<ir::Value> left = copy_of(arguments);
     const std::vector<ir::Value> right = copy_of(arguments);
-    const ir::Outcome a = ir::interpret(*before_, *before_->find("f"), left);
-    const ir::Outcome b = ir::interpret(*after_, *after_->find("f"), right);
+    const ir::Outcome a = ir::interpret(*before_, *before_->find("f"), left, options);
+    const ir::Outcome b = ir::interpret(*after_, *after_->find("f"), right, options);
     ASSERT_EQ(a.raised, b.raised) << what;
     if (a.raised) {
       EXPECT_EQ(a.exception.kind, b.exception.kind) << what;

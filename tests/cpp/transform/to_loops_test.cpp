@@ -314,6 +314,51 @@ TEST(ToLoops, WritesToWhatIsRead) {
   }
 }
 
+TEST(ToLoops, LibraryRoutinesFillViews) {
+  const std::string text = R"(
+func @f(%x: view<f64, 2>, %n: i64) -> (view<f64, 2>, view<f64, 1>, i32) {
+  %a = read %x : array<f64, 2>
+  %t = transpose %a {axes=[1, 0]} : array<f64, 2>
+  %s, %b = library %t, %a {routine="solve", catches=1} : (i32, array<f64, 2>)
+  %r = library %n {routine="randn", catches=0} : array<f64, 1>
+  %p = materialize %b : view<f64, 2>
+  %q = materialize %r : view<f64, 1>
+  return %p, %q, %s
+}
+)";
+  // What stands for the routines: the sum of what a and b have in C order, and 0, 1, 2, ...
+  ir::Externals externals;
+  externals.library = [](std::string_view routine, std::span<const ir::Value> operands,
+                         std::vector<ir::Value>& results, ir::Raised&) {
+    std::vector<double> elements;
+    const auto read = [](const ir::Value& value, size_t i) {
+      const auto* view = std::get_if<ir::ViewValue>(&value);
+      double element = 0;
+      std::memcpy(
+          &element,
+          (view ? view->block->data : std::get<std::shared_ptr<const ir::ArrayValue>>(value)->data.data()) +
+              8 * i,
+          8);
+      return element;
+    };
+    const bool solves = routine == "solve";
+    const size_t count = solves ? 9 : 4;
+    for (size_t i = 0; i < count; ++i)
+      elements.push_back(solves ? read(operands[0], i) + 2 * read(operands[1], i) : static_cast<double>(i));
+    const auto* bytes = reinterpret_cast<const std::byte*>(elements.data());
+    if (const auto* view = std::get_if<ir::ViewValue>(&operands.back())) {
+      std::memcpy(view->block->data + view->offset, bytes, 8 * count);
+      return true;
+    }
+    ir::ArrayValue made{DType::Float64, solves ? Lengths{3, 3} : Lengths{4}, {bytes, bytes + 8 * count}};
+    results.push_back(std::make_shared<const ir::ArrayValue>(std::move(made)));
+    return true;
+  };
+  const Comparison comparison(text);
+  comparison.check({make_view(DType::Float64, {3, 3}, Layout::Reversed, 1), base::Scalar::of<int64_t>(4)},
+                   comparison.text(), {.externals = &externals});
+}
+
 TEST(ToLoops, ArraysThatControlFlowCarries) {
   const std::string text = R"(
 func @f(%x: view<f64, 1>, %n: i64, %c: bool) -> (view<f64, 1>, view<f64, 1>, view<f64, 1>) {
