@@ -1,6 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
-from ._errors import TypeChangeError, UnsupportedError
+from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._jit import jit
 from ._signature import Type
@@ -21,6 +21,7 @@ def prange(*bounds: int) -> range:
 
 
 __all__ = [
+    "InternalError",
     "TypeChangeError",
     "UnsupportedError",
     "bool_",

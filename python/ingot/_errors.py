@@ -11,6 +11,10 @@ class TypeChangeError(TypeError):
     """A value whose Python type hangs on a number: the case that was not compiled has come up."""
 
 
+class InternalError(RuntimeError):
+    """A fault of Ingot itself: please report it, with the function and the types of its arguments."""
+
+
 class Demanded(Exception):
     """Compiling needs the value of the scalar argument of this number; never leaves the package."""
 

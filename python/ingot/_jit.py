@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import functools
 import inspect
 import math
+import re
 import types
 from collections.abc import Callable
 from typing import Any
@@ -232,6 +235,7 @@ class Function:
     def __init__(self, function: Callable, signatures: list[Signature] | None = None, mode: str = "compiled") -> None:
         functools.update_wrapper(self, function)
         self.__ingot_function__ = function
+        self._defaults = (function.__defaults__, function.__kwdefaults__)
         self._parameters = inspect.signature(function)
         self._kinds = [p.kind for p in self._parameters.parameters.values()]
         self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in self._kinds)
@@ -271,7 +275,15 @@ class Function:
     def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
         if self._simple and not kwargs and len(args) == len(self._names):
             return list(args)
-        bound = self._parameters.bind(*args, **kwargs)
+        function = self.__ingot_function__
+        now = (function.__defaults__, function.__kwdefaults__)
+        if now != self._defaults or any(a is not b for a, b in zip(now, self._defaults)):
+            self._defaults, self._parameters = now, inspect.signature(function)
+        try:
+            bound = self._parameters.bind(*args, **kwargs)
+        except TypeError:
+            _without_body(function)(*args, **kwargs)  # raises Python's own message
+            raise
         bound.apply_defaults()
         return [bound.arguments[n] for n in self._names]
 
@@ -336,6 +348,29 @@ class Function:
         return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])
 
 
+def _without_body(function: types.FunctionType) -> types.FunctionType:
+    """A function of the same parameters and name that does nothing."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    nothing = (lambda: None).__code__
+    hollow = nothing.replace(
+        co_argcount=code.co_argcount,
+        co_posonlyargcount=code.co_posonlyargcount,
+        co_kwonlyargcount=code.co_kwonlyargcount,
+        co_varnames=code.co_varnames[:count],
+        co_nlocals=count,
+        co_flags=nothing.co_flags | flags,
+        co_name=code.co_name,
+        co_qualname=code.co_qualname,
+    )
+    result = types.FunctionType(hollow, {}, function.__name__, function.__defaults__)
+    result.__kwdefaults__ = function.__kwdefaults__
+    result.__qualname__ = function.__qualname__
+    return result
+
+
 def _hashable(key: tuple) -> tuple:
     def one(part: Any) -> Any:
         if type(part) is tuple:
@@ -365,9 +400,27 @@ def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> B
         return np.linalg.LinAlgError(message)
     if kind == "TypeChangeError":
         return _errors.TypeChangeError(f"{message} ({file}:{line})")
-    import builtins
-
+    if kind == "ValueError" and (match := re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)):
+        return np.exceptions.AxisError(int(match[1]), int(match[2]))
+    if kind == "KeyError" and message:
+        return KeyError(ast.literal_eval(message))  # the message of a KeyError is the repr of its key
+    if kind == "TypeError" and (error := _ufunc_error(message)) is not None:
+        return error
     return getattr(builtins, kind)(*([message] if message else []))
+
+
+def _ufunc_error(message: str) -> TypeError | None:
+    """NumPy's own subclass of TypeError, where it has one for a message."""
+    errors = np._core._exceptions
+    if match := re.fullmatch(
+        r"Cannot cast ufunc '(\w+)' output from dtype\('(\w+)'\) to dtype\('(\w+)'\) with casting rule '(\w+)'", message
+    ):
+        ufunc, given, wanted, casting = match.groups()
+        ufunc = getattr(np, ufunc)
+        return errors._UFuncOutputCastingError(ufunc, casting, np.dtype(given), np.dtype(wanted), ufunc.nin)
+    if message.startswith("ufunc 'positive' did not contain a loop"):
+        return errors._UFuncNoLoopError(np.positive, (np.dtypes.BoolDType, None))
+    return None
 
 
 def _type_text(value: Any) -> str:
@@ -387,8 +440,17 @@ def jit(function: Any = None, /, signatures: Any = None, **options: Any) -> Any:
     unknown = set(options) - {"nopython", "parallel", "fastmath", "cache"}
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if isinstance(function, Function):
+        function = function.__ingot_function__
     if isinstance(function, types.FunctionType):
         return Function(function, parse_signatures(signatures) if signatures is not None else None)
     if function is not None:
         signatures = function
-    return lambda f: Function(f, parse_signatures(signatures) if signatures is not None else None)
+    parsed = parse_signatures(signatures) if signatures is not None else None
+
+    def decorate(f: Any) -> Function:
+        if not isinstance(f, (types.FunctionType, Function)):
+            raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
+        return Function(getattr(f, "__ingot_function__", f), parsed)
+
+    return decorate

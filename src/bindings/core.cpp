@@ -190,11 +190,21 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
   Outward outward(arguments);
   nb::object pending;
   ir::Externals externals;
+  // The types of what each host call is given.
+  std::map<int64_t, std::vector<ir::Type>> host_types;
+  const ir::Function& function = *module->function(lowered.function);
+  for (uint32_t i = 0; i < function.node_count(); ++i) {
+    const ir::NodeId id(i);
+    if (function.op(id) != ir::Op::host) continue;
+    std::vector<ir::Type>& types = host_types[function.attributes(id)[0]];
+    types.clear();
+    for (ir::NodeId operand : function.operands(id)) types.push_back(function.type(operand));
+  }
   externals.host = [&](int64_t site, std::span<const ir::Value> operands, std::vector<ir::Value>&, ir::Raised& raised) {
     return run_outside(
         [&] {
           nb::list values;
-          for (const ir::Value& value : operands) values.append(outward(value, ir::kFloat64));
+          for (size_t i = 0; i < operands.size(); ++i) values.append(outward(operands[i], host_types.at(site)[i]));
           host(site, values);
         },
         pending, raised);
@@ -256,6 +266,8 @@ NB_MODULE(_core, m) {
     } catch (const frontend::Demand& demand) {
       const nb::object error = errors.attr("Demanded")(demand.argument);
       PyErr_SetObject(error.type().ptr(), error.ptr());
+    } catch (const base::InternalError& fault) {
+      PyErr_SetString(errors.attr("InternalError").ptr(), fault.what());
     }
   });
 }

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -124,11 +125,14 @@ class Invocation {
     runtime::ViewSlot& view = slot.as_view();
     view.data = static_cast<std::byte*>(PyArray_DATA(array));
     view.buffer = &slot.buffer;
-    slot.buffer.data = view.data;
+    // The buffer begins at the lowest byte of the array.
+    int64_t low = 0;
     for (int axis = 0; axis < info.rank; ++axis) {
       view.lengths()[axis] = PyArray_DIM(array, axis);
       view.strides(info.rank)[axis] = PyArray_STRIDE(array, axis);
+      low += std::min<int64_t>(0, (PyArray_DIM(array, axis) - 1) * PyArray_STRIDE(array, axis));
     }
+    slot.buffer.data = PyArray_SIZE(array) == 0 ? view.data : view.data + low;
   }
 
   /// Numbers, and views as (key of the buffer, memory, offset, lengths, strides, dtype): the buffer of an argument

@@ -69,7 +69,8 @@ NodeId Evaluator::reduce_all(NodeId array, Op combiner) {
   return builder_->make(Op::reduce, operands, attributes);
 }
 
-std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands) {
+std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, ExceptionKind kind,
+                                                  const char* complaint) {
   const ir::Function& f = builder_->function();
   int rank = -1;
   for (NodeId operand : operands)
@@ -107,8 +108,8 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands) 
         std::vector<NodeId> check{builder_->make(Op::bitwise_or, {same, one_is_1})};
         if (shown.size() <= 6) check.insert(check.end(), shown.begin(), shown.end());
         const int64_t attributes[] = {
-            static_cast<int64_t>(ExceptionKind::ValueError),
-            module_.text("operands could not be broadcast together with shapes " + shapes).index};
+            static_cast<int64_t>(kind),
+            module_.text(complaint + shapes).index};
         builder_->make(Op::check, check, attributes);
         length = builder_->make(Op::select, {builder_->make(Op::equal, {length, one}), lengths[i], length});
       }
@@ -138,6 +139,12 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const NodeId zero = builder_->index(0);
   const NodeId one = builder_->index(1);
   const auto& [lower, upper, by] = *slice.parts;
+  for (const Value* part : {&lower, &upper, &by}) {
+    const std::optional<Kind> kind = kind_of(*part);
+    const bool integer = kind && !part->is<Array>() && (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
+    if (!is_none(*part) && !integer)
+      raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
+  }
   const NodeId step = is_none(by) ? one : stage_index(by);
   builder_->check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
                   "slice step cannot be zero");
@@ -208,6 +215,8 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       unsupported(node, "an index that is a " + type_name(part), "index with np.array(...)");
     } else if (kind && base::is_bool(kind->dtype())) {
       unsupported(node, "an index that is one bool", "use `if`");
+    } else if (part.is<Array>()) {
+      raise(ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
     } else {
       raise(ExceptionKind::IndexError,
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
@@ -315,7 +324,8 @@ std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& index
     }
     arrays.push_back(array);
   }
-  arrays = broadcast_together(std::move(arrays));
+  arrays = broadcast_together(std::move(arrays), ExceptionKind::IndexError,
+                              "shape mismatch: indexing arrays could not be broadcast together with shapes ");
   // A scalar beside arrays repeats.
   NodeId like;
   for (NodeId array : arrays)
@@ -390,8 +400,10 @@ NodeId Evaluator::value_for(const Value& value, DType dtype) {
       unsupported({}, "assigning a " + type_name(value) + " to part of an array", "assign element by element");
     raise(ExceptionKind::TypeError, "float() argument must be a string or a real number, not '" + type_name(value) + "'");
   }
-  if (*kind == Kind::py_complex() && !base::is_complex(dtype))
-    raise(ExceptionKind::TypeError, "float() argument must be a string or a real number, not 'complex'");
+  if (*kind == Kind::py_complex() && !base::is_complex(dtype) && !base::is_bool(dtype))
+    raise(ExceptionKind::TypeError,
+          base::is_int(dtype) ? "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
+                              : "float() argument must be a string or a real number, not 'complex'");
   if (value.is<Array>()) return builder_->cast(whole(value), dtype);
   if (*kind == Kind::py_float() && base::is_int(dtype)) {
     const NodeId number = stage(value, *kind);
@@ -403,15 +415,37 @@ NodeId Evaluator::value_for(const Value& value, DType dtype) {
   return stage_for_loop(value, dtype);
 }
 
+std::string Evaluator::show_shape(std::span<const NodeId> lengths, std::vector<NodeId>& shown) {
+  std::string text = "(";
+  for (NodeId length : lengths) {
+    shown.push_back(length);
+    text += "{},";
+  }
+  if (lengths.size() > 1) text.pop_back();
+  return text + ")";
+}
+
+void Evaluator::check_shapes(NodeId condition, ExceptionKind kind, const std::string& message,
+                             std::span<const NodeId> shown) {
+  const ir::Function& f = builder_->function();
+  if (f.is_constant(condition) && f.constant(condition).bits[0] != 0) return;
+  std::vector<NodeId> operands{condition};
+  operands.insert(operands.end(), shown.begin(), shown.end());
+  const int64_t attributes[] = {static_cast<int64_t>(kind), module_.text(message).index};
+  builder_->make(Op::check, operands, attributes);
+}
+
 /// An array broadcast to lengths it must fit.
 NodeId Evaluator::fit(NodeId value, std::span<const NodeId> lengths) {
   if (!builder_->function().type(value).is_array()) return value;
   std::vector<NodeId> own = lengths_of(value);
   const NodeId one = builder_->index(1);
+  std::vector<NodeId> shown;
+  std::string message = "could not broadcast input array from shape " + show_shape(own, shown);
+  message += " into shape " + show_shape(lengths, shown);
   // Leading axes of length 1 that the target does not have are dropped.
   while (own.size() > lengths.size()) {
-    builder_->check(builder_->make(Op::equal, {own[0], one}), ExceptionKind::ValueError,
-                    "could not broadcast input array: too many axes");
+    check_shapes(builder_->make(Op::equal, {own[0], one}), ExceptionKind::ValueError, message, shown);
     value = builder_->make(Op::squeeze, {value}, {0});
     own.erase(own.begin());
   }
@@ -420,10 +454,9 @@ NodeId Evaluator::fit(NodeId value, std::span<const NodeId> lengths) {
     const NodeId wanted = lengths[lengths.size() - own.size() + i];
     if (own[i] == wanted) continue;
     equal = false;
-    builder_->check(builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {own[i], wanted}),
-                                                    builder_->make(Op::equal, {own[i], one})}),
-                    ExceptionKind::ValueError, "could not broadcast input array of length {} into length {}",
-                    {own[i], wanted});
+    check_shapes(builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {own[i], wanted}),
+                                                 builder_->make(Op::equal, {own[i], one})}),
+                 ExceptionKind::ValueError, message, shown);
   }
   if (equal) return value;
   std::vector<NodeId> operands{value};
@@ -494,7 +527,17 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
   const std::vector<int64_t> order = gathered_order(indexing, f.type(arrays[0]).rank());
   std::vector<NodeId> shown;
   for (int64_t axis : order) shown.push_back(gathered_lengths[static_cast<size_t>(axis)]);
-  NodeId values = fit(value_for(value, f.type(view).dtype()), shown);
+  NodeId values = value_for(value, f.type(view).dtype());
+  if (indexing.mask && f.type(values).is_array() && f.type(values).rank() == 1 && shown.size() == 1) {
+    const NodeId given = builder_->length(values, 0);
+    const NodeId fits = builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {given, shown[0]}),
+                                                        builder_->make(Op::equal, {given, builder_->index(1)})});
+    builder_->check(fits, ExceptionKind::ValueError,
+                    "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values "
+                    "where the mask is true",
+                    {given, shown[0]});
+  }
+  values = fit(values, shown);
   std::vector<NodeId> operands{values};
   if (f.type(values).is_scalar()) {
     operands.insert(operands.end(), gathered_lengths.begin(), gathered_lengths.end());
@@ -521,8 +564,8 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
   if (name == "dtype")
     return Static{nb::module_::import_("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
   if (name == "T") {
-    if (array.type.rank() < 2) return array;
     const Array view = named(array);
+    if (array.type.rank() < 2) return Array{view.type, view.node, view.writable};
     std::vector<int64_t> axes(static_cast<size_t>(array.type.rank()));
     std::iota(axes.rbegin(), axes.rend(), 0);
     const NodeId operand[] = {view.node};

@@ -83,6 +83,9 @@ class Evaluator {
   void run_assign(nb::handle s);
   void run_aug_assign(nb::handle s);
   void run_ann_assign(nb::handle s);
+  /// `array op= right`: NumPy's function with the array as its output.
+  void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
+  static std::string_view operator_name(const std::string& ast);  ///< NumPy's: "add" of Add
   void run_expr(nb::handle s);
   void run_if(nb::handle s);
   void run_for(nb::handle s);
@@ -109,7 +112,10 @@ class Evaluator {
   Checkpoint checkpoint();
   void go_back(const Checkpoint& point);
   void unrolled_loop(nb::handle s, const std::vector<Value>& elements);
-  void counted_loop(nb::handle s, const Value& iterable);
+  /// The turns from the `first` on (0, or 1 after a peeled one).
+  void counted_loop(nb::handle s, const Value& iterable, int64_t first = 0);
+  void peeled_loop(nb::handle s, const Value& iterable);
+  bool loses_in_first_turn(const State& entry, const State& carried);
   void while_loop(nb::handle s);
   void loop_body(nb::handle s);
   void with_breaks(nb::handle s, const std::function<void()>& loop);
@@ -142,6 +148,8 @@ class Evaluator {
 
   // expressions.cpp
   Value eval(nb::handle expression);
+  /// Like `eval`, but what may be None stays so: for places that take None.
+  Value eval_open(nb::handle expression);
   Value eval_name(nb::handle e);
   Value eval_constant(nb::handle e);
   Value eval_binary(nb::handle e);
@@ -160,6 +168,7 @@ class Evaluator {
   Value attribute_of(const Value& value, const std::string& name, nb::handle node);
   Value array_attribute(const Array& array, const std::string& name, nb::handle node);
   Value call(const Value& callee, Call& call);
+  void need_present(Call& call);  ///< none of its arguments may be None
   Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(nb::object function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
@@ -174,6 +183,8 @@ class Evaluator {
   Value python_power(const Value& a, const Value& b, nb::handle node);
   Value elementwise(ir::Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle node);
   Value matmul(const Value& a, const Value& b, nb::handle node);
+  /// Whether an operator of two numbers is Python's: NumPy has no say in it.
+  bool is_pythons_own(const Value& a, const Value& b) const;
   NodeId truth(const Value& value, nb::handle node);
   std::optional<bool> static_truth(const Value& value);
 
@@ -191,9 +202,15 @@ class Evaluator {
   void assign_gathered(NodeId view, const Indexing& indexing, const Value& value);
   NodeId value_for(const Value& value, DType dtype);   ///< converted as an assignment into an array converts
   NodeId fit(NodeId value, std::span<const NodeId> lengths);
+  /// `(2,3)` as NumPy's messages show a shape, with holes for its lengths, which join `shown`.
+  static std::string show_shape(std::span<const NodeId> lengths, std::vector<NodeId>& shown);
+  void check_shapes(NodeId condition, base::ExceptionKind kind, const std::string& message, std::span<const NodeId> shown);
   NodeId in_range(NodeId index, NodeId length, int axis);
   std::array<NodeId, 3> slice_of(const Slice& slice, NodeId length);  ///< start, length, step
-  std::vector<NodeId> broadcast_together(std::vector<NodeId> operands);
+  std::vector<NodeId> broadcast_together(std::vector<NodeId> operands,
+                                         base::ExceptionKind kind = base::ExceptionKind::ValueError,
+                                         const char* complaint =
+                                             "operands could not be broadcast together with shapes ");
   std::vector<NodeId> lengths_of(NodeId shaped);
   NodeId size_of(NodeId shaped);
   NodeId whole(const Value& value);   ///< an array's value: reads a view
@@ -253,6 +270,7 @@ class Evaluator {
   uint32_t next_object_ = 0;
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far
   std::set<std::string> unrolled_;
+  std::set<std::string> peeled_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   std::unordered_map<uint32_t, int> scalar_arguments_;      ///< parameter nodes → arguments
   std::vector<Target*> targets_;  ///< the labels that exits may lead to now

@@ -25,6 +25,22 @@ Value Evaluator::eval(nb::handle e) {
   return (this->*method->second)(e);
 }
 
+Value Evaluator::eval_open(nb::handle e) {
+  const std::string kind = class_of(e);
+  if (kind == "IfExp") {
+    const Here here(*this, e);
+    const Value condition = eval_open(e.attr("test"));
+    if (const std::optional<bool> known = static_truth(condition)) return eval_open(e.attr(*known ? "body" : "orelse"));
+    return fork(truth(condition, e), [&] { return eval_open(e.attr("body")); },
+                [&] { return eval_open(e.attr("orelse")); });
+  }
+  if (kind == "Name") {
+    const auto it = state_.locals.find(text_of(e.attr("id")));
+    if (it != state_.locals.end() && it->second.is<Maybe>() && !it->second.as<Maybe>()->may_be_unbound) return it->second;
+  }
+  return eval(e);
+}
+
 Value Evaluator::eval_name(nb::handle e) {
   const std::string name = text_of(e.attr("id"));
   if (const auto it = state_.locals.find(name); it != state_.locals.end()) return present(it->second, name, e);
@@ -80,7 +96,10 @@ Value Evaluator::eval_binary(nb::handle e) {
   return binary(class_of(e.attr("op")), left, right, e);
 }
 
-Value Evaluator::eval_unary(nb::handle e) { return unary(class_of(e.attr("op")), eval(e.attr("operand")), e); }
+Value Evaluator::eval_unary(nb::handle e) {
+  const std::string op = class_of(e.attr("op"));
+  return unary(op, op == "Not" ? eval_open(e.attr("operand")) : eval(e.attr("operand")), e);
+}
 
 Value Evaluator::eval_compare(nb::handle e) {
   const nb::list ops = e.attr("ops");
@@ -118,12 +137,7 @@ Value Evaluator::eval_bool(nb::handle e) {
   return chain(0);
 }
 
-Value Evaluator::eval_conditional(nb::handle e) {
-  const Value condition = eval(e.attr("test"));
-  if (const std::optional<bool> known = static_truth(condition)) return eval(e.attr(*known ? "body" : "orelse"));
-  return present(fork(truth(condition, e), [&] { return eval(e.attr("body")); }, [&] { return eval(e.attr("orelse")); }),
-                 "the conditional", e);
-}
+Value Evaluator::eval_conditional(nb::handle e) { return present(eval_open(e), "the conditional", e); }
 
 Value Evaluator::eval_tuple(nb::handle e) {
   Tuple tuple;
@@ -243,7 +257,7 @@ Value Evaluator::eval_call(nb::handle e) {
   Call call{.positional = {}, .keywords = {}, .name = {}, .node = e};
   for (nb::handle argument : e.attr("args")) {
     if (class_of(argument) != "Starred") {
-      call.positional.push_back(eval(argument));
+      call.positional.push_back(eval_open(argument));
       continue;
     }
     const Value sequence = eval(argument.attr("value"));
@@ -253,9 +267,14 @@ Value Evaluator::eval_call(nb::handle e) {
   }
   for (nb::handle keyword : e.attr("keywords")) {
     if (keyword.attr("arg").is_none()) unsupported(e, "`**` in a call", "name the arguments");
-    call.keywords.emplace_back(text_of(keyword.attr("arg")), eval(keyword.attr("value")));
+    call.keywords.emplace_back(text_of(keyword.attr("arg")), eval_open(keyword.attr("value")));
   }
   return this->call(callee, call);
+}
+
+void Evaluator::need_present(Call& call) {
+  for (Value& value : call.positional) value = present(value, "the argument", call.node);
+  for (auto& [name, value] : call.keywords) value = present(value, name, call.node);
 }
 
 Value Evaluator::call(const Value& callee, Call& call) {
@@ -263,12 +282,16 @@ Value Evaluator::call(const Value& callee, Call& call) {
 #define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
 #include "frontend/builtins.def"
   };
-  if (const Method* m = callee.as<Method>()) return call_method(*m->self, m->name, call);
+  if (const Method* m = callee.as<Method>()) {
+    need_present(call);
+    return call_method(*m->self, m->name, call);
+  }
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   nb::object function = s->object;
   if (const Builtin* builtin = registry_.find(function)) {
     call.name = builtin->name;
+    if ((builtin->op || builtin->handler >= 0) && call.name != "print") need_present(call);
     if (builtin->op) return elementwise_call(*builtin->op, call);
     if (builtin->handler >= 0) return (this->*kHandlers[builtin->handler])(call);
     function = builtin->library;

@@ -159,8 +159,13 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
   const Value* x = present(a);
   const Value* y = present(b);
   if (x == nullptr && y == nullptr) return Conflict{what + " is unbound or None"};
-  const Value template_x = shape_of(x != nullptr ? stage_number(*x) : stage_number(*y), ir::RegionId(0));
-  Value joined = y != nullptr ? join(template_x, stage_number(*y), what) : template_x;
+  // Numbers become slots without a node: nothing is built between a construct and its results.
+  const auto slot = [this](const Value& v) {
+    const std::optional<Kind> kind = v.is<Array>() ? std::nullopt : kind_of(v);
+    return kind ? Value(Scalar{*kind, {}}) : shape_of(v, ir::RegionId(0));
+  };
+  const Value first = slot(x != nullptr ? *x : *y);
+  Value joined = y != nullptr ? join(first, slot(*y), what) : first;
   const auto may = [&](bool Maybe::* flag, bool empty_a, bool empty_b) {
     return empty_a || empty_b || (a.is<Maybe>() && a.as<Maybe>()->*flag) || (b.is<Maybe>() && b.as<Maybe>()->*flag);
   };

@@ -122,14 +122,58 @@ State Evaluator::assumed_carried(const std::string& key, const State& entry) {
   return shape;
 }
 
-void Evaluator::counted_loop(nb::handle s, const Value& iterable) {
-  const std::string key = key_of(s);
+/// Whether a number that enters the loop as Python's own is carried as a NumPy dtype that may not hold it.
+bool Evaluator::loses_in_first_turn(const State& entry, const State& carried) {
+  for (const auto& [name, before] : entry.locals) {
+    const auto it = carried.locals.find(name);
+    const Scalar* after = it == carried.locals.end() ? nullptr : it->second.as<Scalar>();
+    if (after == nullptr || after->kind.is_python() || before.is<Array>()) continue;
+    const std::optional<Kind> kind = kind_of(before);
+    if (!kind || !kind->is_weak()) continue;
+    const Static* known = before.as<Static>();
+    if (known == nullptr) return true;
+    try {
+      const nb::object held = nb::module_::import_("numpy").attr(std::string(after->kind.name()).c_str())(known->object);
+      if (!held.equal(known->object)) return true;
+    } catch (nb::python_error&) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// `s = 0.1; for v in x32: s += v`: the first turn stands before the loop, which then carries a float32.
+void Evaluator::peeled_loop(nb::handle s, const Value& iterable) {
+  const Trips trips = trips_of(iterable, s.attr("iter"));
+  const NodeId some = builder_->make(Op::greater, {trips.count, builder_->index(0)});
+  const auto turns = [&] {
+    {
+      struct Path {
+        std::string& path;
+        std::string before;
+        ~Path() { path = before; }
+      } path{frame_->path, frame_->path};
+      frame_->path += "#first";
+      assign(s.attr("target"), trips.element(builder_->index(0)));
+      loop_body(s);
+    }
+    counted_loop(s, iterable, 1);
+    return Value(Static{nb::none()});
+  };
+  fork(some, turns, [] { return Value(Static{nb::none()}); });
+}
+
+void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first) {
+  const std::string own_key = key_of(s);
+  const std::string key = first == 0 ? own_key : own_key + "#rest";
+  if (peeled_.contains(key)) return peeled_loop(s, iterable);
   const Checkpoint point = checkpoint();
   State shape = assumed_carried(key, state_);
   const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
   for (int turn = 0; turn < 256; ++turn) {
     const Trips trips = trips_of(iterable, s.attr("iter"));
-    std::vector<NodeId> operands{trips.count};
+    const NodeId before = builder_->index(first);
+    std::vector<NodeId> operands{first == 0 ? trips.count : builder_->make(Op::subtract, {trips.count, before})};
     carry(shape, point.state, operands);
     const int64_t schedule[] = {static_cast<int64_t>(parallel ? ir::Schedule::Threads : ir::Schedule::Serial), 0};
     const NodeId node = builder_->begin(Op::for_, operands, schedule);
@@ -138,12 +182,14 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable) {
     const std::vector<NodeId> parameters = builder_->enter(node, 0, types);
     std::span<const NodeId> carried = std::span(parameters).subspan(1);
     state_ = fill(shape, carried);
-    loop_indices_[parameters[0].index] = key;
+    loop_indices_[parameters[0].index] = own_key;
     State next = shape;
     std::optional<ir::RegionId> end;
     State back;
     try {
-      assign(s.attr("target"), trips.element(parameters[0]));
+      const NodeId turn_number =
+          first == 0 ? parameters[0] : builder_->make(Op::add, {parameters[0], before});
+      assign(s.attr("target"), trips.element(turn_number));
       loop_body(s);
       end = builder_->suspend();
       back = state_;
@@ -152,6 +198,10 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable) {
     }
     if (!same(next, shape)) {
       go_back(point);
+      if (first == 0 && !parallel && loses_in_first_turn(point.state, next)) {
+        peeled_.insert(key);
+        return peeled_loop(s, iterable);
+      }
       shape = std::move(next);
       continue;
     }
@@ -191,7 +241,7 @@ void Evaluator::while_loop(nb::handle s) {
     Value condition;
     NodeId go_on;
     try {
-      condition = eval(s.attr("test"));
+      condition = eval_open(s.attr("test"));
       go_on = truth(condition, s);
     } catch (const Diverged&) {
       // A condition that always raises ends the loop, and what comes after it, there.

@@ -254,7 +254,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
 
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   const nb::object body = attribute(frame.node, "body");
-  if (class_of(frame.node) == "Lambda") return eval(body);
+  if (class_of(frame.node) == "Lambda") return eval_open(body);
   const nb::list statements = nb::cast<nb::list>(body);
   const nb::handle last = statements[nb::len(statements) - 1];
   const int returns = count_returns(statements);
@@ -266,7 +266,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
     for (size_t i = 0; i + 1 < nb::len(statements); ++i) run(statements[i]);
     const Here here(*this, last);
     const nb::object value = attribute(last, "value");
-    return value.is_none() ? Value(Static{nb::none()}) : eval(value);
+    return value.is_none() ? Value(Static{nb::none()}) : eval_open(value);
   }
   return block([&](Target& target) {
     frame.returns = &target;
@@ -285,10 +285,29 @@ Value Evaluator::inline_function(nb::object function, Call& call) {
   return run_function(function, std::move(locals), call.node);
 }
 
+namespace {
+
+/// As they stand in the signature; the code has the keyword-only ones before `*args`.
+std::vector<std::string> parameter_names(nb::handle code) {
+  const nb::tuple names = code.attr("co_varnames");
+  const size_t count = nb::cast<size_t>(code.attr("co_argcount"));
+  const size_t keyword_only = nb::cast<size_t>(code.attr("co_kwonlyargcount"));
+  const unsigned flags = nb::cast<unsigned>(code.attr("co_flags"));
+  std::vector<std::string> ordered;
+  for (size_t i = 0; i < count; ++i) ordered.push_back(text_of(names[i]));
+  size_t next = count + keyword_only;
+  if ((flags & CO_VARARGS) != 0) ordered.push_back(text_of(names[next++]));
+  for (size_t i = count; i < count + keyword_only; ++i) ordered.push_back(text_of(names[i]));
+  if ((flags & CO_VARKEYWORDS) != 0) ordered.push_back(text_of(names[next]));
+  return ordered;
+}
+
+}  // namespace
+
 Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   const nb::object code = attribute(function, "__code__");
-  const nb::tuple names = code.attr("co_varnames");
+  const std::vector<std::string> names = parameter_names(code);
   builder_->set_span(module_.span({.file = module_.text(text_of(code.attr("co_filename"))),
                                    .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
                                    .function = module_.text(text_of(function.attr("__name__"))),
@@ -297,9 +316,9 @@ Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
   Lowered lowered;
   std::vector<Value> values;
   for (size_t i = 0; i < nb::len(arguments); ++i)
-    values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), text_of(names[i]), static_cast<int>(i)));
+    values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), names[i], static_cast<int>(i)));
   std::map<std::string, Value> locals;
-  for (size_t i = 0; i < values.size(); ++i) locals[text_of(names[i])] = values[i];
+  for (size_t i = 0; i < values.size(); ++i) locals[names[i]] = values[i];
   try {
     const Value value = run_function(function, std::move(locals), {});
     std::vector<NodeId> leaves;

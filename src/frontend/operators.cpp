@@ -47,6 +47,10 @@ const OperatorInfo* find_operator(const std::string& ast) {
 }
 
 bool is_sequence(const Value& value) { return value.is<Tuple>() || value.is<Reference>(); }
+bool is_text(const Value& value) {
+  const Static* s = value.as<Static>();
+  return s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()));
+}
 
 }  // namespace
 
@@ -67,15 +71,25 @@ Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, 
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
-    if (is_sequence(a) || is_sequence(b))
+    if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b))
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "use arrays, or elements one by one");
     raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
   }
   if (ast == "MatMult") return matmul(a, b, node);
-  if (j->is_python() && k->is_python()) return python_arithmetic(ast, a, b, node);
+  if (is_pythons_own(a, b)) return python_arithmetic(ast, a, b, node);
   return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
+}
+
+std::string_view Evaluator::operator_name(const std::string& ast) { return find_operator(ast)->numpy_name; }
+
+bool Evaluator::is_pythons_own(const Value& a, const Value& b) const {
+  const Kind left = *kind_of(a);
+  const Kind right = *kind_of(b);
+  if (left.is_python() && right.is_python()) return true;
+  // np.float64 is a subclass of float, which complex's own operators take.
+  return left == Kind::py_complex() && right == Kind(DType::Float64) && !b.is<Array>();
 }
 
 Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
@@ -112,8 +126,8 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     }
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }
-  if (!j->is_python() || !k->is_python()) return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
-  Kind common = *frontend::join(*j, *k);
+  if (!is_pythons_own(a, b)) return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
+  const Kind common = j->is_python() && k->is_python() ? *frontend::join(*j, *k) : Kind::py_complex();
   if (common == Kind::py_complex() && ast != "Eq" && ast != "NotEq")
     raise(ExceptionKind::TypeError, std::string("'") + entry->symbol + "' not supported between instances of '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
@@ -138,6 +152,14 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
     raise(ExceptionKind::TypeError,
           std::string("bad operand type for unary ") + entry->symbol + ": '" + type_name(a) + "'");
   if (!kind->is_python()) {
+    if (*kind == Kind(DType::Bool) && ast == "USub")
+      raise(ExceptionKind::TypeError,
+            "The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the logical_not "
+            "function instead.");
+    if (*kind == Kind(DType::Bool) && ast == "UAdd")
+      raise(ExceptionKind::TypeError,
+            "ufunc 'positive' did not contain a loop with signature matching types <class 'numpy.dtypes.BoolDType'> -> "
+            "None");
     if (entry->op) return elementwise(*entry->op, {a}, entry->numpy_name, node);
     return a.is<Array>() ? from_node(whole(a)) : a;
   }
@@ -151,7 +173,8 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
 }
 
 Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
-  Kind common = *frontend::join(*kind_of(a), *kind_of(b));
+  const auto weak = [](Kind kind) { return kind.is_python() ? kind : Kind::py_float(); };
+  Kind common = *frontend::join(weak(*kind_of(a)), weak(*kind_of(b)));
   const bool bits = ast == "BitAnd" || ast == "BitOr" || ast == "BitXor";
   if (common == Kind::py_bool() && !bits) common = Kind::py_int();
   const OperatorInfo* entry = find_operator(ast);
@@ -167,7 +190,8 @@ Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const
     return python_float(ast, stage(a, common), stage(b, common), node);
   }
   if (ast == "FloorDiv" || ast == "Mod")
-    raise(ExceptionKind::TypeError, "can't take floor of complex number.");
+    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
+                                        type_name(a) + "' and '" + type_name(b) + "'");
   const NodeId x = stage(a, common);
   const NodeId y = stage(b, common);
   if (ast == "Div") {
@@ -235,7 +259,8 @@ Value Evaluator::python_float(const std::string& ast, NodeId a, NodeId b, nb::ha
 }
 
 Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
-  const Kind common = *frontend::join(*frontend::join(*kind_of(a), *kind_of(b)), Kind::py_int());
+  const auto weak = [](Kind kind) { return kind.is_python() ? kind : Kind::py_float(); };
+  const Kind common = *frontend::join(*frontend::join(weak(*kind_of(a)), weak(*kind_of(b))), Kind::py_int());
   if (common == Kind::py_int()) {
     const NodeId x = stage(a, common);
     const NodeId y = stage(b, common);

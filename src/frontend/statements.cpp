@@ -103,7 +103,7 @@ void Evaluator::assign(nb::handle target, Value value) {
 }
 
 void Evaluator::run_assign(nb::handle s) {
-  Value value = eval(s.attr("value"));
+  Value value = eval_open(s.attr("value"));
   const nb::list targets = s.attr("targets");
   if (nb::len(targets) > 1)
     if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
@@ -114,6 +114,34 @@ void Evaluator::run_ann_assign(nb::handle s) {
   if (!s.attr("value").is_none()) assign(s.attr("target"), eval(s.attr("value")));
 }
 
+namespace {
+
+/// NumPy's `can_cast(from, to, "same_kind")`.
+bool casts_same_kind(base::DType from, base::DType to) {
+  const auto rank = [](base::DType t) {
+    if (base::is_bool(t)) return 0;
+    if (base::is_int(t)) return base::is_signed(t) ? 2 : 1;
+    return base::is_float(t) ? 3 : 4;
+  };
+  return rank(from) <= rank(to);
+}
+
+}  // namespace
+
+void Evaluator::in_place(const Array& array, const std::string& op, const Value& right, nb::handle s) {
+  if (op == "MatMult") unsupported(s, "`@=`", "write a[...] = a @ b");
+  const Value result = binary(op, array, right, s);
+  const std::optional<Kind> kind = kind_of(result);
+  const DType to = array.type.dtype();
+  const std::string name(operator_name(op));
+  if (kind && !casts_same_kind(kind->dtype(), to))
+    raise(ExceptionKind::TypeError, "Cannot cast ufunc '" + name + "' output from dtype('" +
+                                             std::string(base::info(kind->dtype()).numpy) + "') to dtype('" +
+                                             std::string(base::info(to).numpy) + "') with casting rule 'same_kind'");
+  if (!array.writable) raise(ExceptionKind::ValueError, "output array is read-only");
+  assign_index(array, Static{nb::ellipsis()}, result, s);
+}
+
 void Evaluator::run_aug_assign(nb::handle s) {
   const nb::object target = attribute(s, "target");
   const std::string op = class_of(s.attr("op"));
@@ -122,9 +150,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
     const Value right = eval(s.attr("value"));
     if (const Array* a = before.as<Array>()) {
       // In place: the object keeps its dtype and shape.
-      const Value result = binary(op, before, right, s);
-      assign_index(*a, Static{nb::ellipsis()}, result, s);
-      return;
+      return in_place(*a, op, right, s);
     }
     if (before.is<Reference>()) unsupported(s, "an augmented assignment to a container", "assign elements");
     return bind(text_of(target.attr("id")), binary(op, before, right, s));
@@ -144,7 +170,7 @@ void Evaluator::run_expr(nb::handle s) {
 }
 
 void Evaluator::run_if(nb::handle s) {
-  const Value condition = eval(s.attr("test"));
+  const Value condition = eval_open(s.attr("test"));
   const auto arm = [&](const char* name) {
     run_body(s.attr(name));
     return Value(Static{nb::none()});
@@ -157,7 +183,7 @@ void Evaluator::run_if(nb::handle s) {
 }
 
 void Evaluator::run_return(nb::handle s) {
-  Value value = s.attr("value").is_none() ? Value(Static{nb::none()}) : eval(s.attr("value"));
+  Value value = s.attr("value").is_none() ? Value(Static{nb::none()}) : eval_open(s.attr("value"));
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   state_.locals.clear();  // nothing of this call is seen after it
   leave_to(*frame_->returns, std::move(value));
@@ -173,9 +199,12 @@ void Evaluator::run_raise(nb::handle s) {
   if (!exception.is_none() && class_of(exception) == "Call") {
     const nb::list arguments = exception.attr("args");
     if (nb::len(arguments) > 1) unsupported(s, "an exception with several arguments", "give it one message");
-    if (nb::len(arguments) == 1)
-      message = text_of(require_static(eval(arguments[0]), "the message of an exception", arguments[0]));
     exception = attribute(exception, "func");
+    if (nb::len(arguments) == 1) {
+      const nb::object text = require_static(eval(arguments[0]), "the message of an exception", arguments[0]);
+      const bool is_key = class_of(exception) == "Name" && text_of(exception.attr("id")) == "KeyError";
+      message = is_key ? text_of(nb::repr(text)) : text_of(text);
+    }
   }
   if (exception.is_none()) unsupported(s, "a bare `raise`", "name the exception");
   const Value type = eval(exception);

@@ -1,0 +1,145 @@
+"""Compares a function under Ingot with the same function under CPython and NumPy."""
+
+import contextlib
+import copy
+import ctypes
+import io
+import types
+import warnings
+
+import ingot
+import numpy as np
+from ingot import _jit
+
+MODES = ("interpreted", "compiled")
+
+
+def jitted(function, mode="compiled"):
+    """`function` under Ingot, run by the interpreter or compiled."""
+    return _jit.Function(function, mode=mode)
+
+
+def copied(arguments):
+    """A deep copy that keeps strides, order, flags, and which arguments are one object or share memory."""
+    memory = {}
+    objects = {}
+
+    def array(value):
+        owner = value
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        start = owner.__array_interface__["data"][0]
+        if id(owner) not in memory:
+            raw = np.empty(owner.nbytes + 1, np.uint8)
+            raw[:-1] = np.frombuffer((ctypes.c_char * owner.nbytes).from_address(start), np.uint8)
+            memory[id(owner)] = raw
+        raw = memory[id(owner)]
+        offset = value.__array_interface__["data"][0] - start
+        result = np.ndarray(value.shape, value.dtype, raw, offset if value.size else 0, value.strides)
+        result.flags.writeable = value.flags.writeable
+        return result
+
+    def one(value):
+        if id(value) in objects:
+            return objects[id(value)]
+        if type(value) is np.ndarray and not value.dtype.hasobject:
+            result = array(value)
+        elif type(value) in (list, tuple):
+            result = type(value)(one(v) for v in value)
+        elif type(value) is dict:
+            result = {k: one(v) for k, v in value.items()}
+        elif isinstance(value, (types.FunctionType, types.ModuleType, type, _jit.Function)):
+            result = value
+        else:
+            result = copy.deepcopy(value)
+        objects[id(value)] = result
+        return result
+
+    return tuple(one(a) for a in arguments)
+
+
+def outcome(function, arguments):
+    """What a call does: its result or exception, what it prints, and its arguments afterwards."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result, error = function(*arguments), None
+        except Exception as e:
+            result, error = None, e
+    return result, error, printed.getvalue()
+
+
+def difference(got, expected, bound=0.0, where="result"):
+    """None, or in words how two values differ: type, dtype, shape, bits (or a relative bound)."""
+    if type(got) is not type(expected):
+        return f"{where}: {type(got).__name__} {got!r} for {type(expected).__name__} {expected!r}"
+    if isinstance(expected, (tuple, list)):
+        if len(got) != len(expected):
+            return f"{where}: {len(got)} elements for {len(expected)}"
+        parts = (difference(g, e, bound, f"{where}[{i}]") for i, (g, e) in enumerate(zip(got, expected)))
+        return next((p for p in parts if p), None)
+    if isinstance(expected, dict):
+        if list(got) != list(expected):
+            return f"{where}: keys {list(got)} for {list(expected)}"
+        parts = (difference(got[k], expected[k], bound, f"{where}[{k!r}]") for k in expected)
+        return next((p for p in parts if p), None)
+    if isinstance(expected, (np.ndarray, np.generic, float, complex)):
+        g, e = np.asarray(got), np.asarray(expected)
+        if g.dtype != e.dtype or g.shape != e.shape:
+            return f"{where}: {g.dtype}{g.shape} for {e.dtype}{e.shape}"
+        if e.dtype.kind in "fc" and bound:
+            right = np.allclose(g, e, rtol=bound, atol=0, equal_nan=True)
+        elif e.dtype.kind in "fc":
+            parts = [(g, e)] if e.dtype.kind == "f" else [(g.real, e.real), (g.imag, e.imag)]
+            right = all(
+                np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a)[a == a], np.signbit(b)[b == b])
+                for a, b in parts
+            )
+        else:
+            right = np.array_equal(g, e)
+        return None if right else f"{where}: {got!r} for {expected!r}"
+    return None if got is expected or got == expected else f"{where}: {got!r} for {expected!r}"
+
+
+def _aliases(result, arguments):
+    if isinstance(result, np.ndarray):
+        return [(result is a, isinstance(a, np.ndarray) and np.shares_memory(result, a)) for a in arguments]
+    if isinstance(result, (tuple, list)):
+        return [_aliases(r, arguments) for r in result]
+    return None
+
+
+def check(function, *arguments, bound=0.0, modes=MODES):
+    """Calls `function` plainly and under Ingot, each on its own copy of the arguments, and compares everything seen.
+
+    Results, their types and which argument they share memory with, the arguments afterwards, what was printed, and
+    the exception's type and message. Floats are compared bitwise (NaNs as equal), or within a relative `bound`.
+    """
+    plain = copied(arguments)
+    result, error, printed = outcome(function, plain)
+    for mode in modes:
+        given = copied(arguments)
+        got, raised, shown = outcome(jitted(function, mode), given)
+        if error is None and raised is not None:
+            raise raised
+        assert type(raised) is type(error), f"{mode}: {raised!r} for {error!r}"
+        if error is not None:
+            assert str(raised) == str(error), f"{mode}: {raised} for {error}"
+        problem = difference(got, result, bound) or difference(given, plain, bound, "arguments")
+        assert problem is None, f"{mode}: {problem}"
+        assert shown == printed, f"{mode}: printed {shown!r} for {printed!r}"
+        assert _aliases(got, given) == _aliases(result, plain), f"{mode}: the result shares other memory"
+    return result
+
+
+def refused(function, *arguments, words=""):
+    """Asserts that Ingot refuses to compile the call, with place, reason and advice; returns the message."""
+    try:
+        jitted(function)(*copied(arguments))
+    except ingot.UnsupportedError as error:
+        message = str(error)
+    else:
+        raise AssertionError(f"{function.__name__} was not refused")
+    assert "instead:" in message and words in message, message
+    return message
