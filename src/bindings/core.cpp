@@ -8,6 +8,8 @@
 #include "ir/interpreter.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
+#include "transform/dependence.h"
+#include "transform/simplify.h"
 
 // The core: everything of the compiler that is loaded at the first compile, as the Python module `_core`.
 
@@ -233,11 +235,35 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
   return results;
 }
 
+/// Refuses loops over `prange` whose turns are not shown to be independent.
+void refuse_races(const ir::Module& module, ir::FunctionId entry) {
+  const ir::Function& built = *module.function(entry);
+  const auto is_parallel = [](const ir::Function& f, ir::NodeId node) {
+    return f.op(node) == ir::Op::for_ && f.attribute(node, 0) == static_cast<int64_t>(ir::Schedule::Threads);
+  };
+  bool any = false;
+  for (uint32_t i = 0; i < built.node_count(); ++i) any = any || is_parallel(built, ir::NodeId(i));
+  if (!any) return;
+  const std::unique_ptr<ir::Function> simple = transform::simplify(built);
+  for (uint32_t i = 0; i < simple->node_count(); ++i) {
+    if (!is_parallel(*simple, ir::NodeId(i))) continue;
+    const auto conflict = transform::find_race(*simple, ir::NodeId(i));
+    if (!conflict) continue;
+    const base::Place first = module.place((*simple)[conflict->first].span);
+    const base::Place second = module.place((*simple)[conflict->second].span);
+    throw base::Unsupported(first,
+                            "a prange loop whose turns may depend on each other (" + conflict->reason + "; lines " +
+                                std::to_string(first.line) + " and " + std::to_string(second.line) + ")",
+                            "use range, or let each turn write to places of its own");
+  }
+}
+
 std::unique_ptr<Program> lower(const frontend::Registry& registry, nb::object function, nb::tuple arguments) {
   auto program = std::make_unique<Program>();
   frontend::Evaluator evaluator(registry, *program->module);
   program->lowered = evaluator.lower(std::move(function), std::move(arguments));
   ir::verify_or_throw(*program->module->function(program->lowered.function), ir::Stage::Array, "frontend");
+  refuse_races(*program->module, program->lowered.function);
   return program;
 }
 

@@ -1,0 +1,127 @@
+"""The package as others meet it: what importing loads, other compilers in the same process, threads, Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import ingot
+
+
+def run(code: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, **options)
+
+
+def write(tmp_path, text: str) -> str:
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    return str(file)
+
+
+def test_import_does_not_load_the_core():
+    done = run("import sys, ingot; print('ingot._ingot' in sys.modules, 'ingot._core' in sys.modules)")
+    assert done.stdout == "True False\n", done.stderr
+
+
+@pytest.mark.parametrize("order", ["ingot first", "ingot last"])
+def test_lives_with_the_llvms_of_numba_and_jax(tmp_path, order):
+    ours = "assert (f(x) == 2 * x + 1).all()\n"
+    theirs = "assert (g(x) == x + 3).all()\nassert np.allclose(jax.jit(lambda a: a * 2.0)(x), 2 * x)\n"
+    program = (
+        "import numpy as np, numba, jax, ingot\n"
+        "@ingot.jit\ndef f(x):\n    return 2 * x + 1\n"
+        "@numba.njit\ndef g(x):\n    return x + 3\n"
+        "x = np.arange(5.0)\n"
+    )
+    program += ours + theirs + ours if order == "ingot first" else theirs + ours + theirs
+    done = subprocess.run([sys.executable, write(tmp_path, program)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_ctrl_c_leaves_a_long_loop(tmp_path):
+    program = (
+        "import ingot, sys\n"
+        "@ingot.jit\ndef spin(n):\n    s = 0\n    for i in range(n):\n        for j in range(n):\n"
+        "            s = (s + i * j) % 1000003\n    return s\n"
+        "spin(2)\nprint('ready', flush=True)\n"
+        "try:\n    spin(2**30)\nexcept KeyboardInterrupt:\n    print('left')\n    sys.exit(7)\n"
+    )
+    process = subprocess.Popen([sys.executable, write(tmp_path, program)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 7
+    assert process.stdout.read() == "left\n"
+
+
+def test_many_threads_call_one_function():
+    @ingot.jit
+    def total(x):
+        s = 0.0
+        for v in x:
+            s += v
+        return s
+
+    wrong = []
+
+    def work(seed: int) -> None:
+        for n in range(50):
+            x = np.full(n + 1, float(seed))
+            if total(x) != seed * (n + 1.0):
+                wrong.append((seed, n))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_forked_child_can_compile_and_call():
+    @ingot.jit
+    def twice(x):
+        return x + x
+
+    assert twice(1.5) == 3.0
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if twice(2.0) == 4.0 and twice(3) == 6 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_results_own_their_memory_and_views_do_not():
+    @ingot.jit
+    def both(x):
+        return x + 1, x[1:], x
+
+    x = np.arange(4.0)
+    fresh, view, same = both(x)
+    assert fresh.base is None and fresh.flags.owndata
+    assert np.shares_memory(view, x) and same is x
+
+
+def test_memory_does_not_grow_with_calls():
+    @ingot.jit
+    def work(x):
+        y = x * 2
+        for i in range(3):
+            y = y + x
+        return y
+
+    def resident() -> int:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    x = np.ones(100_000)
+    for _ in range(20):
+        work(x)
+    before = resident()
+    for _ in range(200):
+        work(x)
+    assert resident() - before < 20 << 20
