@@ -134,7 +134,7 @@ bool Evaluator::loses_in_first_turn(const State& entry, const State& carried) {
     if (known == nullptr) return true;
     try {
       const nb::object held = nb::module_::import_("numpy").attr(std::string(after->kind.name()).c_str())(known->object);
-      if (!held.equal(known->object)) return true;
+      if (!held.attr("item")().equal(known->object)) return true;
     } catch (nb::python_error&) {
       return true;
     }

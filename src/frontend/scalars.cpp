@@ -60,7 +60,7 @@ NodeId Evaluator::stage(const Value& value, Kind kind) {
     if (overflow != 0) {
       if (base::is_float(kind.dtype()) || base::is_complex(kind.dtype()))
         return builder_->cast(builder_->constant(PyLong_AsDouble(o)), kind.dtype());
-      raise(ExceptionKind::OverflowError, "a Python int does not fit 64 bits");
+      raise(ExceptionKind::OverflowError, "Python int too large to convert to C long");
     }
     bits = base::Scalar::of(static_cast<int64_t>(integer));
   } else if (own == Kind::py_float()) {
