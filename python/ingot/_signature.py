@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import ast
 
 _ALIASES = {
     "void": None,
@@ -31,8 +32,7 @@ _ALIASES = {
 }
 
 
-@dataclass(frozen=True)
-class Type:
+class Type(NamedTuple):
     """A scalar (`ndim` None) or an array: its dtype, number of axes and layout (`C`, `F`, or `A` for any)."""
 
     dtype: str
@@ -85,8 +85,7 @@ class Type:
         return target(value)
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(NamedTuple):
     """Parameter types, and the result type where it was written."""
 
     result: Type | None
@@ -104,6 +103,8 @@ class Signature:
 
 
 def _type_of(node: ast.expr, text: str) -> Type | None:
+    import ast
+
     if isinstance(node, ast.Constant) and node.value is None:
         return None
     if isinstance(node, ast.Name):
@@ -128,6 +129,8 @@ def _type_of(node: ast.expr, text: str) -> Type | None:
 
 def parse_signature(text: str) -> Signature:
     """Reads `result(parameters)`, or `(parameters)` without result type. `[:,]` is an array of one axis."""
+    import ast
+
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
