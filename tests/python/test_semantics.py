@@ -1,0 +1,1081 @@
+"""The rules of docs/semantics.md, in its order: each function under Ingot against CPython and NumPy."""
+
+import ast
+import linecache
+import math
+import re
+import sys
+from pathlib import Path
+
+import ingot
+import numpy as np
+import pytest
+from support import check, copied, difference, jitted, outcome, refused
+
+ROOT = Path(__file__).resolve().parents[2]
+DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+ARRAYS = [(np.arange(5) % 3).astype(d) for d in DTYPES]
+SCALARS = [np.dtype(d).type(2) for d in DTYPES]
+LINE = np.arange(6.0)
+GRID = np.arange(12.0).reshape(3, 4)
+MODES = ("interpreted", "compiled")
+
+
+def in_both_modes(function, *arguments):
+    """The result and the exception of a call in each mode, for rules where Python differs."""
+    return [outcome(jitted(function, mode), copied(arguments))[:2] for mode in MODES]
+
+
+def raises(function, *arguments):
+    """The exception that both modes raise, as type and text."""
+    errors = [error for _, error in in_both_modes(function, *arguments)]
+    assert type(errors[0]) is type(errors[1]) and str(errors[0]) == str(errors[1]), errors
+    return type(errors[0]), str(errors[0])
+
+
+# ---- The allowed differences
+
+
+def test_arithmetic_is_ieee():
+    def f(a, b):
+        return a * b + a, a / b, a - b, np.sqrt(a)
+
+    rng = np.random.default_rng(1)
+    for dtype in ("float32", "float64"):
+        a, b = (rng.uniform(0.1, 10, 1000).astype(dtype) for _ in range(2))
+        check(f, a, b)
+        check(f, a[0], b[0])
+
+
+def test_elementary_functions_are_close():
+    def f(x):
+        return np.sin(x), np.exp(x), np.log(x), np.tanh(x)
+
+    x = np.random.default_rng(2).uniform(0.1, 10, 1000)
+    check(f, x, bound=2**-51)
+    check(f, x.astype(np.float32), bound=2**-21)
+    for mode in MODES:  # the same bits wherever a value stands
+        whole = jitted(f, mode)(x)
+        assert all(difference(jitted(f, mode)(x[k:]), tuple(w[k:] for w in whole)) is None for k in (1, 3, 7))
+
+
+def test_reductions_have_one_order():
+    def f(x):
+        return np.sum(x), np.mean(x)
+
+    x = np.random.default_rng(3).uniform(-1, 1, 5000)
+    check(f, x, bound=1e-10)
+    results = [jitted(f, mode)(x) for mode in MODES]
+    assert difference(*results) is None
+
+
+def test_scalar_loops_keep_their_order():
+    def f(x):
+        s = 0.0
+        for v in x:
+            s += v
+        return s
+
+    check(f, np.random.default_rng(4).uniform(-1, 1, 5000))
+
+
+def test_python_ints_have_64_bits():
+    def product(a, b):
+        return a * b
+
+    def shift(a, b):
+        return a << b
+
+    def power(a, b):
+        return a**b
+
+    def negate(a):
+        return -a
+
+    for function, arguments in ((product, (2**62, 2)), (shift, (1, 63)), (power, (3, 40)), (negate, (-(2**63),))):
+        assert raises(function, *arguments)[0] is OverflowError
+    with pytest.raises(OverflowError):
+        jitted(product)(2**70, 1)
+    with np.errstate(over="ignore"):
+        check(product, np.int64(2**62), np.int64(2))
+
+
+def test_types_that_hang_on_numbers():
+    def power(a, b):
+        return a**b
+
+    def either(n):
+        if n > 0:
+            return 1
+        return 0.5
+
+    def total(a):
+        s = 0
+        for v in a:
+            s += v
+        return s
+
+    def strong(c, x):
+        if c:
+            return 0.5
+        return x
+
+    assert [difference(r, np.float64(0.5)) for r, _ in in_both_modes(strong, True, np.float64(3))] == [None, None]
+    check(power, 2, 10)
+    assert raises(power, 2, -1)[0] is ingot.TypeChangeError
+    assert raises(power, -4.0, 0.5)[0] is ingot.TypeChangeError
+    assert [difference(r, 1.0) for r, _ in in_both_modes(either, 1)] == [None, None]
+    assert [difference(r, np.float64(0)) for r, _ in in_both_modes(total, np.empty(0))] == [None, None]
+
+
+def test_parallel_loops_raise_what_the_lowest_turn_raises():
+    def f(a, indices):
+        for i in ingot.prange(len(indices)):
+            a[i] = a[indices[i]] * 0 + i
+        return a
+
+    def fails(a, divisors):
+        for i in ingot.prange(len(divisors)):
+            a[i] = 10 // int(divisors[i])
+
+    assert raises(fails, np.zeros(5), np.array([1.0, 0.0, 2.0, np.nan, 0.0]))[0] is ZeroDivisionError
+
+
+def test_floating_point_warnings_are_silent(recwarn):
+    def f(x):
+        return x / 0, np.log(x - x)
+
+    for mode in MODES:
+        jitted(f, mode)(np.ones(3))
+    assert not recwarn.list
+
+
+def test_dot_is_numpys():
+    def f(a, b):
+        return a @ b
+
+    check(f, np.ones((3, 4)), np.ones((4, 2)))
+    check(f, np.arange(4.0), np.arange(4.0))
+
+
+def test_nan_has_no_sign():
+    def f(x):
+        return x - x, np.sqrt(-x)
+
+    check(f, np.array([np.inf, 1.0]))
+
+
+def test_eager_signatures_convert_python_scalars():
+    @ingot.jit("float64(float64, float64[:])")
+    def f(scale, x):
+        return scale * x[0]
+
+    assert difference(f(2, np.ones(1)), np.float64(2.0)) is None
+    with pytest.raises(TypeError, match="no signature of `f` takes"):
+        f(2.0, np.ones(1, np.float32))
+
+
+# ---- Scalar kinds and joins
+
+
+@pytest.mark.parametrize("a", SCALARS, ids=DTYPES)
+def test_numpy_scalars_promote(a):
+    def f(a, b):
+        return a + b, a * b, a == b, a < b
+
+    for b in SCALARS:
+        check(f, a, b)
+
+
+@pytest.mark.parametrize("a", [*SCALARS, *ARRAYS], ids=[*DTYPES, *(f"{d}[:]" for d in DTYPES)])
+def test_python_numbers_are_weak(a):
+    def f(a, b):
+        return a + b, b * a, a == b
+
+    for b in (True, 2, 2.5, 1j):
+        check(f, a, b)
+
+
+def test_python_ints_must_fit():
+    def f(a, b):
+        return a + b
+
+    for a in ARRAYS[1:7]:
+        for b in (300, -1, 70000, 2**40):
+            check(f, a, b)
+    check(lambda x: x + 2**70, 1.5)
+    check(lambda x: x + 2**70, np.arange(3))
+
+
+def test_branches_join_kinds():
+    def f(c, x):
+        y = 1 if c else 2
+        if c:
+            z = 0.5
+        else:
+            z = x
+        return y, z
+
+    check(f, True, 1.5)
+    check(f, False, 1.5)
+    check(f, False, np.float64(3))
+
+    def lossy(c, x):
+        z = 0.1
+        if c:
+            z = x
+        return z + x
+
+    check(lossy, True, np.float32(2))
+    assert raises(lossy, False, np.float32(2))[0] is ingot.TypeChangeError
+
+    def incompatible(c, a, b):
+        x = a
+        if c[0]:
+            x = b
+        return x
+
+    refused(incompatible, np.array([True]), np.int64(1), np.float32(2), words="int64")
+
+
+# ---- Facts and loops
+
+
+def test_loops_find_their_types():
+    def widens(n):
+        s = 0
+        for i in range(n):
+            s = s * 2 + i
+        return s
+
+    def rotates(n):
+        a, b, c = 1, 2, 3
+        for _ in range(n):
+            a, b, c = b, c, a
+        return a, b, c
+
+    def newton(x):
+        g = x
+        for _ in range(20):
+            g = 0.5 * (g + x / g)
+        return g
+
+    check(widens, 7)
+    check(rotates, 4)
+    for x in (2, 2.0, np.float32(2)):
+        check(newton, x)
+
+
+def test_first_turn_is_peeled():
+    def f(x, start):
+        s = 0.1
+        for i in range(len(x)):
+            s += x[i]
+        t = start
+        for v in x:
+            t = t + v
+        return s, t
+
+    check(f, np.linspace(0, 1, 7, dtype=np.float32), 0.3)
+    check(f, np.arange(5), 7)
+
+    def nested(m):
+        s = 0.1
+        for i in range(m.shape[0]):
+            for j in range(m.shape[1]):
+                s += m[i, j]
+        return s
+
+    check(nested, GRID.astype(np.float32))
+
+
+def test_loops_unroll_on_demand():
+    def f(n):
+        t = (n, 2.5, True)
+        total = 0.0
+        for i in range(3):
+            total += t[i]
+        return total
+
+    check(f, 4)
+    check(lambda t: [t[0], len(t)], (1, 2.5))
+
+
+def test_arguments_are_static_on_demand():
+    def f(a, axis):
+        return np.sum(a, axis)
+
+    for axis in (0, 1, -1, 2):
+        check(f, GRID, axis)
+    compiled = jitted(f)
+    compiled(GRID, 0), compiled(GRID, 1), compiled(GRID, 0)
+    assert len(compiled.specialisations) == 2
+
+
+def test_loop_control():
+    def f(n, m):
+        c = 0
+        for i in range(n):
+            for j in range(m):
+                if j == i:
+                    continue
+                if j > i + 2:
+                    break
+                c += i * j
+            else:
+                c += 1000
+                continue
+            c += 7
+        else:
+            c += 100000
+        while c > 50:
+            c -= 17
+            if c % 13 == 0:
+                break
+        else:
+            c = -c
+        return c
+
+    for n in range(5):
+        check(f, n, 5)
+
+    def rebinds(n):
+        s = 0
+        for i in range(n):
+            s += i
+            i = 100
+            n = 7
+        return s, i, n
+
+    check(rebinds, 3)
+    check(rebinds, 0)
+
+
+def test_ranges():
+    def f(a, b, c):
+        s = 1
+        for i in range(a, b, c):
+            s = (s * 31 + i) % 1000003
+        return s, len(range(a, b, c))
+
+    for bounds in ((0, 10, 1), (10, 0, -3), (0, 10, -1), (5, 5, 1), (0, 10, 0), (-5, 6, 4), (True, 4, 1)):
+        check(f, *bounds)
+    check(f, np.int8(1), np.uint16(9), np.int64(2))
+    check(f, 1.5, 2, 1)
+
+
+def test_iteration():
+    def f(a, b):
+        s = 0.0
+        for i, (x, y) in enumerate(zip(a, b), 2):
+            s += i * x * y
+        for row in a[None]:
+            row[0] = s
+        return s
+
+    check(f, LINE, LINE[::-1])
+    check(f, LINE, LINE[:2])
+
+
+# ---- Shadow heap and write-back
+
+
+def test_containers_are_pythons():
+    def f(n):
+        values = [0, 0.5, n]
+        values[0] = n
+        values[-1] = values[0] + 1
+        values.append(n * 2)
+        table = {"a": n, "b": values[1]}
+        table["c"] = len(table)
+        total = 0.0
+        for key in table:
+            total += table[key]
+        for _, v in table.items():
+            total += v
+        return values, table, total
+
+    check(f, 3)
+
+    def lookup(d, l):
+        return d["a"] + l[1], l[-1], len(d)
+
+    check(lookup, {"a": 1, "b": 2}, [1, 2.5])
+    check(lookup, {"b": 2}, [1, 2.5])
+    check(lookup, {"a": 1}, [])
+
+
+def test_arguments_in_containers_are_written():
+    def f(d, l):
+        d["x"][0] = 7
+        l[0][1:] = 3
+        return d["x"]
+
+    a = np.arange(4.0)
+    check(f, {"x": a}, [a])
+
+
+def test_no_container_argument_is_lost():
+    def f(l):
+        l[0] = 5
+
+    refused(f, [1, 2], words="argument")
+
+
+# ---- Exits
+
+
+def test_returns_from_loops():
+    def f(a):
+        for i in range(len(a)):
+            for j in range(i):
+                if a[i] * a[j] == 6:
+                    return i * 10 + j
+        return -1
+
+    check(f, LINE)
+    check(f, np.empty(0))
+
+    def pairs(x):
+        if x > 0:
+            return x, True
+        return -x, False
+
+    check(pairs, 3)
+    check(pairs, -3)
+
+
+def test_raise_and_assert():
+    def f(n):
+        if n < 0:
+            raise ValueError("negative {n}")
+        if n == 1:
+            raise KeyError("one")
+        if n == 2:
+            raise RuntimeError
+        return n
+
+    for n in (-1, 0, 1, 2):
+        check(f, n)
+
+
+def test_writes_before_an_exception_stay():
+    def f(a, i):
+        a[0] = 5
+        a[1] = a[i]
+        a[2] = 9
+
+    check(f, LINE, 2)
+    check(f, LINE, 77)
+
+
+# ---- Optional and unbound
+
+
+def test_none_on_some_paths():
+    def f(n):
+        if n > 0:
+            return n * 2
+
+    def conditional(n):
+        x = n if n > 0 else None
+        y = x
+        if y is None:
+            return -1
+        return y
+
+    def falsy(n):
+        x = n if n > 0 else None
+        if not x:
+            return 0
+        return x
+
+    def default(n, w=None):
+        if w is None:
+            return n
+        return n * w
+
+    for function in (f, conditional, falsy, default):
+        check(function, 3)
+        check(function, -3)
+    check(default, 3, 2)
+    check(lambda n: n if n > 0 else None, -1)
+
+
+def test_unbound_names():
+    def f(a, n):
+        for i in range(len(a)):
+            if i == n:
+                z = a[i]
+        return z
+
+    def deleted(c):
+        y = 1
+        if c:
+            del y
+        return y
+
+    def index(n):
+        for i in range(n):
+            pass
+        return i
+
+    check(f, LINE, 3)
+    check(f, LINE, 100)
+    check(deleted, False)
+    check(deleted, True)
+    check(index, 3)
+    check(index, 0)
+    check(lambda: undefined_name)  # noqa: F821
+
+
+# ---- Views and aliasing
+
+
+def test_slices_are_views():
+    def f(a):
+        b = a[1:]
+        b[0] = 50
+        c = b
+        c += 1
+        d = a
+        d = d + 1
+        d[0] = 0
+        return a, b, c, d, a.T
+
+    check(f, LINE)
+    check(f, GRID)
+    check(f, np.asfortranarray(GRID)[::-1, ::2])
+
+
+def test_results_are_the_arguments_or_views_of_them():
+    def f(a, c):
+        if c:
+            b = a[1:]
+        else:
+            b = a[:-1]
+        b[0] = 7
+        return a, b, [a, b]
+
+    check(f, LINE, True)
+    check(f, LINE, False)
+
+    def either(a, c):
+        if c:
+            return a
+        return a * 2
+
+    check(either, LINE, True)
+    check(either, LINE, False)
+
+
+@pytest.mark.parametrize("arrays", [(LINE, LINE), (LINE[:-1], LINE[1:]), (LINE[1:], LINE[:-1]), (LINE, LINE[::-1])])
+def test_arguments_may_share_memory(arrays):
+    def whole(a, b):
+        a[:] = b * 2
+        a += b
+        return b[0]
+
+    def loop(a, b):
+        for i in range(1, len(a)):
+            a[i] = b[i - 1] + 1
+        return a
+
+    check(whole, *arrays)
+    check(loop, *arrays)
+
+
+def test_overlapping_assignment_reads_first():
+    def f(a):
+        a[1:] = a[:-1]
+        a[:-1] += a[1:]
+        a[::-1] = a
+        return a
+
+    check(f, LINE)
+
+
+def test_buffers_swap():
+    def f(u, v, n):
+        for _ in range(n):
+            u, v = v, u
+            u[0] += 1
+        return u
+
+    check(f, LINE, LINE[::-1], 3)
+    check(f, LINE, LINE[::-1], 4)
+
+
+LAYOUTS = {
+    "strided": LINE[::2],
+    "reversed": LINE[::-1],
+    "reversed-strided": LINE[::-2],
+    "transposed": GRID.T,
+    "mixed": GRID[::-1, ::2],
+    "fortran": np.asfortranarray(GRID),
+    "empty": np.empty((0, 3)),
+    "empty-inside": np.empty((3, 0)),
+    "one": np.ones((1, 1, 1)),
+    "broadcast": np.broadcast_to(np.arange(3.0), (2, 3)),
+    "misaligned": np.frombuffer(bytearray(33), np.uint8)[1:].view(np.float64),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout):
+    def f(a):
+        return a + 1, a * a, a.sum(), a.copy(), -a, a[-1:], a[::-1], a[:2], a > 1, np.where(a > 1, a, 0), len(a)
+
+    def first(a):
+        return a[0], a[-1]
+
+    def write(a):
+        a[...] = 2
+        a[:1] = 3
+        return a
+
+    for function in (f, first, write):
+        check(function, LAYOUTS[layout])
+
+
+# ---- Guards: never stale
+
+FACTOR = 2
+
+
+def scaled(x):
+    return x * FACTOR
+
+
+def helper(x):
+    return x + 1
+
+
+def calls_helper(x):
+    return helper(x)
+
+
+def test_globals_are_guarded(monkeypatch):
+    compiled = jitted(scaled)
+    for factor in (2, 3, 2.5, True, 0.0, -0.0, np.float32(1.5), 2):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        assert difference(compiled(1.5), scaled(1.5)) is None
+    monkeypatch.setitem(globals(), "FACTOR", float("nan"))
+    before = len(compiled.specialisations)
+    compiled(1.5), compiled(1.5)
+    assert len(compiled.specialisations) == before + 1
+
+
+def test_callees_are_guarded(monkeypatch):
+    compiled = jitted(calls_helper)
+    assert compiled(1) == 2
+    monkeypatch.setitem(globals(), "helper", lambda x: x + 100)
+    assert compiled(1) == 101
+
+
+def test_cells_are_guarded():
+    k = 1
+
+    def f(x):
+        return x + k
+
+    compiled = jitted(f)
+    assert compiled(1) == 2
+    k = 5
+    assert compiled(1) == 6
+
+
+def test_defaults_are_guarded():
+    def f(a, b=2, *rest, c=3, **more):
+        return a + b + c + len(rest) + len(more)
+
+    compiled = jitted(f)
+    for arguments, keywords in (((1,), {}), ((1, 5, 7), {}), ((1,), {"c": 9, "z": 1})):
+        assert compiled(*arguments, **keywords) == f(*arguments, **keywords)
+    f.__defaults__ = (10,)
+    f.__kwdefaults__ = {"c": 20}
+    assert compiled(1) == f(1) == 31
+
+
+def test_one_of_two_lambdas():
+    a, b = ingot.jit(lambda x: x + 1), ingot.jit(lambda x: x * 10)
+    assert (a(3), b(3)) == (4, 30)
+    a, b = [ingot.jit(lambda x, k=k: x + k) for k in (1, 2)]
+    assert (a(3), b(3)) == (4, 5)
+
+
+def test_source_that_is_gone(tmp_path, monkeypatch):
+    file = tmp_path / "edited_later.py"
+    file.write_text("def f(x):\n    return x + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import edited_later
+
+    file.write_text("def f(x):\n    return x + 2000\n")
+    linecache.checkcache()
+    with pytest.raises(ingot.UnsupportedError, match="has changed since it was defined"):
+        jitted(edited_later.f)(1)
+    names = {}
+    exec("def g(x):\n    return x", names)
+    with pytest.raises(ingot.UnsupportedError, match="no source"):
+        jitted(names["g"])(1)
+    sys.modules.pop("edited_later")
+
+
+# ---- Raise or refuse
+
+
+def test_refusals_show_the_place():
+    def f(x):
+        return {x for _ in range(3)}
+
+    message = refused(f, 1)
+    assert re.search(r"test_semantics.py:\d+\n +return \{x for _ in range\(3\)\}\n +\^+\n +instead: ", message)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "try:\n  return 1 // x\n except ZeroDivisionError:\n  return 0",
+        "with open(x) as f:\n  return f",
+        "yield x",
+        "return {v for v in x}",
+        "return f(x - 1)",
+        "import os",
+        "global x_\n x_ = x",
+        "class A: pass",
+    ],
+)
+def test_what_is_not_compiled_is_refused(statement, tmp_path, monkeypatch):
+    (tmp_path / "refused_module.py").write_text(f"def f(x):\n {statement}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import refused_module
+
+    refused(refused_module.f, 1)
+    sys.modules.pop("refused_module")
+    linecache.checkcache()
+
+
+BAD = {
+    "byte-swapped": np.arange(3.0).astype(">f8"),
+    "object": np.array([1, None], object),
+    "structured": np.zeros(2, [("a", "i4")]),
+    "text": np.array(["a"]),
+    "dates": np.array(["2020-01-01"], "M8[D]"),
+    "longdouble": np.zeros(2, np.longdouble),
+    "matrix": np.matrix([[1.0, 2.0]]),
+    "masked": np.ma.array([1.0, 2.0]),
+    "17 axes": np.zeros((1,) * 17),
+    "set": {1, 2},
+    "long list": list(range(100)),
+    "object()": object(),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_arguments_are_refused(bad):
+    def f(a):
+        return a
+
+    with pytest.raises(ingot.UnsupportedError, match="instead: "):
+        jitted(f)(BAD[bad])
+
+
+def test_lists_are_no_arrays():
+    for function in (lambda a: np.sqrt(a), lambda a: np.sum(a), lambda a: a + 1):
+        refused(function, [1.0, 2.0])
+
+
+def test_wrong_arguments_raise_as_python():
+    def f(a, b=1, *, c=2):
+        return a + b + c
+
+    for arguments, keywords in (((), {}), ((1, 2, 3), {}), ((1,), {"d": 2}), ((1,), {"a": 2})):
+        with pytest.raises(TypeError) as expected:
+            f(*arguments, **keywords)
+        with pytest.raises(TypeError) as raised:
+            jitted(f)(*arguments, **keywords)
+        assert str(raised.value) == str(expected.value)
+    for what in (3, len, "float64(floa64)"):
+        with pytest.raises(TypeError):
+            ingot.jit(what)(f)
+
+
+def test_type_errors_are_pythons():
+    for function in (
+        lambda x: x + None,
+        lambda x: x // 1j,
+        lambda x: x < 1j,
+        lambda x: ~x,
+        lambda x: len(x),
+        lambda x: x[0],
+        lambda x: x(),
+    ):
+        check(function, 1.5)
+    with pytest.raises(ingot.UnsupportedError):  # Python repeats the text here
+        jitted(lambda x: x * "a")(2)
+
+
+def test_dead_branches_do_no_harm():
+    def f(s, x):
+        if s == "text":
+            return x
+        return s + x
+
+    check(f, "text", 1)
+
+
+# ---- Python's numbers
+
+
+@pytest.mark.parametrize("a, b", [(7, 2), (-7, 2), (7, -2), (-7, -2), (7, 0), (1, 3), (0, 5)])
+def test_int_operators(a, b):
+    for function in (
+        lambda a, b: (a // b, a % b),
+        lambda a, b: a % b,
+        lambda a, b: a - b,
+        lambda a, b: (a & b, a | b, a ^ b, ~b),
+        lambda a, b: (a < b, a == b, a != b, a < b <= 5, a and b, a or b, not a),
+        lambda a, b: min(a, b) + max(a, b, 3) + 0,
+    ):
+        check(function, a, b)
+
+
+def test_int_division_is_rounded_once():
+    for a, b in ((7, 2), (1, 3), (-1, 3), (2**53, 3), (1, 0)):
+        check(lambda a, b: a / b, a, b)
+
+
+def test_shifts_and_powers():
+    for a, b in ((1, 3), (1, 62), (0, 100), (-1, 63), (1, -1), (100, 3), (-100, 3)):
+        check(lambda a, b: a << b, a, b)
+        check(lambda a, b: a >> b, a, b)
+    for a, b in ((2, 3), (2, 0), (0, 0), (-2, 3), (3, 39), (2.0, 3), (2, 0.5), (0.0, -1.0), (1e200, 2.0), (-8.0, 2.0)):
+        check(lambda a, b: a**b, a, b)
+
+
+@pytest.mark.parametrize("a, b", [(7.5, 2.0), (-7.5, 2.0), (-0.0, 3.0), (1.0, 0.0), (5.0, math.inf), (-5.0, math.inf)])
+def test_float_operators(a, b):
+    for function in (lambda a, b: a / b, lambda a, b: a // b, lambda a, b: a % b, lambda a, b: a - b * a):
+        check(function, a, b)
+
+
+def test_division_by_zero():
+    for a, b in ((1, 0), (1.0, 0), (1j, 0j), (True, False)):
+        check(lambda a, b: a / b, a, b)  # Python's numbers raise
+    for a, b in ((np.float64(1), 0), (1, np.float64(0)), (np.int64(1), 0), (np.int32(1), np.int32(0))):
+        check(lambda a, b: a / b, a, b)  # NumPy's do not
+        check(lambda a, b: a // b, a, b)
+        check(lambda a, b: a % b, a, b)
+
+
+def test_complex_numbers():
+    for a, b in ((1j, 2), (1j, 1 + 1j), (1j, np.float64(2)), (np.float64(2), 1j), (np.complex64(1j), 2)):
+        check(lambda a, b: (a + b, a * b, a == b, a - b), a, b)
+    check(lambda a: a // 2, 1j)
+    check(lambda a: a % 2, 1j)
+
+
+def test_conversions():
+    for x in (2.5, -2.5, 3, True, math.nan, math.inf, np.float32(1.5), np.int8(-3), np.uint64(5)):
+        check(lambda x: (float(x), bool(x)), x)
+        check(lambda x: int(x), x)
+    for x in (2.5, -2.5, 7.0, math.nan, math.inf):
+        check(lambda x: (math.floor(x), math.ceil(x), math.trunc(x)), x)
+
+
+# ---- The functions of math
+
+
+@pytest.mark.parametrize("x", [2.5, -1.0, 0.0, math.nan, math.inf, -math.inf, 3, True, 1000.0, np.float32(2)])
+def test_math_errors(x):
+    for function in (
+        lambda x: math.sqrt(x),
+        lambda x: math.log(x),
+        lambda x: math.exp(x),
+        lambda x: math.asin(x),
+        lambda x: math.sin(x),
+        lambda x: math.log1p(x),
+        lambda x: math.fmod(x, 0.0),
+        lambda x: math.pow(x, -1.0),
+        lambda x: math.pow(x, 0.5),
+    ):
+        check(function, x, bound=2**-51)
+    for bad in ("a", None, 1j):
+        check(lambda x: math.sqrt(x), bad)
+
+
+# ---- Indexing
+
+
+@pytest.mark.parametrize("i", [0, 5, -6, 6, -7, np.int8(2), np.uint64(3), 1.0, None, np.float64(1)])
+def test_indices(i):
+    check(lambda a, i: a[i], LINE, i)
+
+    def write(a, i):
+        a[i] = 9
+
+    check(write, LINE, i)
+
+
+def test_indices_of_several_axes():
+    for i, j in ((0, 0), (2, -1), (3, 0), (0, 4), (-4, 0)):
+        check(lambda a, i, j: a[i, j], GRID, i, j)
+        check(lambda a, i, j: a[i][j], GRID, i, j)
+    check(lambda a: a[1, 2, 3], GRID)
+    check(lambda a: (a[None], a[:, None], a[..., 0], a[1], a[1:, ::-2]), GRID)
+
+
+def test_slices():
+    for i, j, k in ((1, 4, 1), (4, 1, -1), (-100, 100, 2), (5, 0, -2), (1, 4, 0), (1.5, 2, 1), (None, None, -1)):
+        check(lambda a, i, j, k: a[i:j:k], LINE, i, j, k)
+
+
+def test_boolean_arrays():
+    def write(a, m):
+        a[m] = -1
+        a[m] += 5
+        return a[m]
+
+    for a, m in ((LINE, LINE > 2), (LINE, LINE > 200), (GRID, GRID > 4), (GRID, GRID[:, 0] > 1), (LINE, LINE[:3] > 1)):
+        check(write, a, m)
+
+    def values(a, m, v):
+        a[m] = v
+
+    check(values, LINE, LINE > 2, np.arange(3.0))
+    check(values, LINE, LINE > 2, LINE)
+
+
+def test_integer_arrays():
+    def write(a, i):
+        a[i] = 5
+        a[i] += 1
+        return a[i]
+
+    for i in ([0, 2, -1], [1, 1, 1], [0, 6], [[0, 1], [2, 3]], []):
+        check(write, LINE, np.array(i, dtype=np.int64))
+    check(lambda a, i: a[i], LINE, np.array([1, 2], np.uint8))
+    check(lambda a, i: a[i], LINE, np.array([0.0]))
+    for j in ([1, 3], [1, 2, 3], [9, 9]):
+        check(lambda a, i, j: a[i, j], GRID, np.array([0, 2]), np.array(j))
+    check(lambda a, i: (a[:, i], a[i, 1:], a[i, :, None], a[None, i], a[..., i]), GRID, np.array([0, 2]))
+
+
+def test_unpacking():
+    def f(t):
+        a, b = t
+        return b, a
+
+    for t in ((1, 2.5), (1,), (1, 2, 3), LINE[:2], LINE, LINE[:1], 5, [1, 2]):
+        check(f, t)
+
+
+# ---- Assignment
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
+def test_assignment_casts(a):
+    def element(a, v):
+        a[0] = v
+        a[1] = a[2]
+
+    def whole(a, v):
+        a[:] = v
+
+    for v in (2.7, -1, 300, True, 2**40, math.nan):
+        check(element, a, v)
+    for v in SCALARS[:12] if a.dtype.kind != "c" else SCALARS:
+        check(element, a, v)
+    for v in ARRAYS[:12] if a.dtype.kind != "c" else ARRAYS:
+        check(whole, a, v)
+    check(element, a, 1j)
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
+def test_augmented_assignment_keeps_the_dtype(a):
+    def f(a, b):
+        a += b
+
+    for b in [*ARRAYS, *SCALARS, 1, 1.5]:
+        check(f, a, b)
+
+
+def test_assignment_broadcasts():
+    def f(a, b):
+        a[:] = b
+
+    for b in (LINE[::-1], np.empty(0), np.ones(1), GRID, 2.0):
+        check(f, LINE, b)
+    check(lambda a, b: a + b, GRID, LINE[:4])
+    check(lambda a, b: a + b, GRID, LINE[:3])
+
+
+def test_read_only_arrays():
+    frozen = np.arange(4.0)
+    frozen.flags.writeable = False
+
+    def element(a):
+        a[0] = 1
+
+    def part(a):
+        a[1:3] = 1
+
+    def in_place(a):
+        a += 1
+
+    for function in (element, part, in_place, lambda a: (a.sum(), a[1:], a * 2)):
+        check(function, frozen)
+
+
+# ---- Arrays
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
+def test_reductions(a):
+    check(lambda a: (a.sum(), a.prod(), a.min(), a.max(), a.any(), a.all()), a)
+    if a.dtype != np.float16:
+        check(lambda a: (a.mean(), np.cumsum(a)), a)
+
+
+@pytest.mark.parametrize("a", [*SCALARS, *ARRAYS], ids=[*DTYPES, *(f"{d}[:]" for d in DTYPES)])
+def test_unary_operators(a):
+    for function in (lambda a: +a, lambda a: -a, lambda a: ~a, lambda a: abs(a)):
+        if a.dtype.kind in "fc" and function(np.int8(1)) == ~np.int8(1):
+            continue
+        check(function, a)
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
+def test_scalar_loops_over_arrays(a):
+    def f(a):
+        s = 0
+        for v in a:
+            s += v
+        return s, a.dtype, a.shape, a.ndim, a.size
+
+    with np.errstate(over="ignore"):
+        check(f, a)
+
+
+# ---- Printing
+
+
+def test_printing():
+    def f(n, a):
+        print("n", n, 1.5, None, True, (n,), [n])
+        print(n, end="")
+        print(a, a[1], a.shape, sep="-")
+
+    for n in (5, 2.5, True, np.float32(1.5), np.int8(3), 1j):
+        check(f, n, LINE)
+
+
+# ---- The document
+
+
+def test_the_document_lists_these_tests():
+    text = (ROOT / "docs" / "semantics.md").read_text()
+    listed = re.findall(r"`(test_\w+)`", text)
+    tree = ast.parse(Path(__file__).read_text())
+    defined = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
+    assert listed == defined[:-1]
