@@ -1,6 +1,6 @@
 """The witnesses: programs of tests/ir/witness that show what the IR can say. Each is verified, interpreted on inputs
-of size 0, 1 and many against NumPy - under many orders of turns and threads where it has any - and has planted faults
-that must be caught."""
+of size 0, 1 and many against NumPy - under many orders of turns and threads where it has any - as it stands and after
+passes, and has planted faults that must be caught."""
 
 import dataclasses
 import math
@@ -412,6 +412,18 @@ def test_values(name, case):
     witness = WITNESSES[name]
     for seed in range(witness.seeds):
         witness.check(read(name), witness.cases[case], seed)
+
+
+@pytest.mark.parametrize("passes", ["simplify,dce", "simplify,to_loops,simplify"])
+@pytest.mark.parametrize("name", WITNESSES)
+def test_passes_keep_them_right(name, passes):
+    witness = WITNESSES[name]
+    stage = "loop" if "to_loops" in passes else witness.stage
+    status, output = verify(read(name), stage, "--passes", passes, "--print")
+    assert status == 0, output
+    for case in witness.cases:
+        for seed in range(witness.seeds):
+            witness.check(output, case, seed)
 
 
 @pytest.mark.parametrize(
