@@ -1,6 +1,6 @@
 """The witnesses: programs of tests/ir/witness that show what the IR can say. Each is verified, interpreted on inputs
-of size 0, 1 and many against NumPy - under many orders of turns and threads where it has any - and has planted faults
-that must be caught."""
+of size 0, 1 and many against NumPy - under many orders of turns and threads where it has any - as it stands and after
+passes, and has planted faults that must be caught."""
 
 import dataclasses
 import math
@@ -176,6 +176,7 @@ def check_scan(text, n, seed):
 
 def check_compaction(text, n, seed):
     x = random(n, seed=7)
+    x[3::5] = 0.0
     out = np.full(n, np.nan)
     count = run(text, View(x), View(out), seed=seed)[0]
     want = x[x > 0]
@@ -214,7 +215,10 @@ def check_exits(text, case, seed):
     x = np.random.default_rng(9).integers(-5, 50, shape)
     x[x % 7 == 0] = 0
     if how == "found":
-        x[-1, -1, 0] = sought
+        x[-1, -1] = 3
+        x[-1, -1, -1] = sought
+    if limit is None:
+        limit = first_found(x, sought, 10**6)[1]
     want = first_found(x, sought, limit)
     assert {"found": want[0] >= 0, "early": want[0] == -2, "none": want[0] == -1}[how]
     got = run(text, View(x), np.int64(sought), np.int64(limit), seed=seed)
@@ -247,11 +251,12 @@ class Witness:
 
 BARRIER = "barrier {scope=block}"
 TRY_CASES = [([], False), ([4.0], False), ([-4.0], False), ([0.0], False), ([1.0, np.nan, 4.0], True),
-             ([4.0, -1.0, 0.0, 1e-9, 0.25, -3.0, 9.0, -np.inf, np.inf], False)]  # fmt: skip
+             ([4.0, -1.0, 0.0, 1e-9, 0.25, -3.0, 0.01, 9.0, -np.inf, np.inf], False)]  # fmt: skip
 
 WITNESSES = {
     "gradient": Witness(
-        "loop", check_gradient, [(0, 1.0, 4), (1, 0.2, 9), (1, 1.0, 0), (4, 0.5, 3), (6, 1e9, 1), (7, 1.5, 9)],
+        "loop", check_gradient,
+        [(0, 1.0, 4), (1, 0.2, 9), (1, 1.0, 0), (3, 0.0, 5), (4, 0.5, 3), (6, 1e9, 1), (7, 1.5, 9)],
         [
             Planted("subtract %size, %one\n      %popped", "subtract %size, %zero\n      %popped",
                     "interpreter", "position"),
@@ -339,7 +344,7 @@ WITNESSES = {
     "exits": Witness(
         "loop", check_exits,
         [((0, 3, 4), 1000, 10**6, "none"), ((3, 0, 4), 1000, 10**6, "none"), ((1, 1, 1), 1000, 10**6, "found"),
-         ((4, 5, 6), 1000, 10**6, "none"), ((4, 5, 6), 1000, 300, "early"), ((4, 5, 6), 1000, 10**6, "found")],
+         ((4, 5, 6), 1000, None, "none"), ((4, 5, 6), 1000, 300, "early"), ((4, 5, 6), 1000, 10**6, "found")],
         [
             Planted("exit %break, %sum2", "exit %continue, %sum2", "value"),
             Planted("exit %found, %i, %j, %k, %sum2", "exit %found, %i, %j, %sum2", "verifier", "invariant 8"),
@@ -412,6 +417,18 @@ def test_values(name, case):
     witness = WITNESSES[name]
     for seed in range(witness.seeds):
         witness.check(read(name), witness.cases[case], seed)
+
+
+@pytest.mark.parametrize("passes", ["simplify,dce", "simplify,to_loops,simplify"])
+@pytest.mark.parametrize("name", WITNESSES)
+def test_passes_keep_them_right(name, passes):
+    witness = WITNESSES[name]
+    stage = "loop" if "to_loops" in passes else witness.stage
+    status, output = verify(read(name), stage, "--passes", passes, "--print")
+    assert status == 0, output
+    for case in witness.cases:
+        for seed in range(min(witness.seeds, 3)):
+            witness.check(output, case, seed)
 
 
 @pytest.mark.parametrize(
