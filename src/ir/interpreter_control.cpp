@@ -176,6 +176,11 @@ void unwind(Machine& machine, Strand& strand) {
     if (!is_call || strand.frames.empty()) continue;
     Activation& caller = *strand.frames.back().activation;
     if (caller.function->op(owner) != Op::call || caller.function->attribute(owner, 1) == 0) continue;
+    // These leave the whole call at once.
+    if (strand.raised->kind == base::ExceptionKind::MemoryError ||
+        strand.raised->kind == base::ExceptionKind::KeyboardInterrupt) {
+      continue;
+    }
     give_results(caller, owner, failed_results(*caller.function, owner, strand.raised->kind));
     strand.raised.reset();
     return;
