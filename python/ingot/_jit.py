@@ -243,6 +243,7 @@ class Function:
         self._signatures = signatures
         self._table: dict[tuple, list[Specialisation]] = {}
         self._static: set[int] = set()
+        self._seen: dict[int, set[str]] = {}
         self._mode = mode
 
     @property
@@ -306,6 +307,14 @@ class Function:
             if changed is None:
                 return candidate, arguments
             why = changed
+        for i in self._static:
+            seen = self._seen.setdefault(i, set())
+            seen.add(repr(key[i]))
+            if len(seen) > 16:
+                raise _refuse(
+                    f"more than 16 values of `{self._names[i]}`, an argument of `{self.__name__}` whose value decides what is compiled,",
+                    "make its type or shape decide, or call one function for each value",
+                )
         while True:
             core, registry = _core()
             try:

@@ -173,6 +173,7 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
 
 Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, nb::handle node) {
   std::vector<Value> parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
+  for (Value& part : parts) part = present(part, "an index", node);
   const int rank = array.type.rank();
   const auto is_ellipsis = [](const Value& v) {
     return v.is<Static>() && v.as<Static>()->object.is(nb::ellipsis());

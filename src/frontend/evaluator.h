@@ -71,6 +71,7 @@ class Evaluator {
   };
 
  private:
+  Lowered lower_once(nb::object function, nb::tuple arguments);
   friend class Registry;
   struct Frame;
   struct Target;
@@ -183,6 +184,9 @@ class Evaluator {
   Value python_power(const Value& a, const Value& b, nb::handle node);
   Value elementwise(ir::Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle node);
   Value matmul(const Value& a, const Value& b, nb::handle node);
+  /// `a == b` as containers ask it of their members.
+  Value equal_members(const Value& a, const Value& b, nb::handle node);
+  Value as_bool(NodeId node) const;  ///< Static where it is constant
   /// Whether an operator of two numbers is Python's: NumPy has no say in it.
   bool is_pythons_own(const Value& a, const Value& b) const;
   NodeId truth(const Value& value, nb::handle node);
@@ -226,6 +230,9 @@ class Evaluator {
   NodeId stage_index(const Value& value);                ///< an integer (by __index__) as i64
   std::optional<Kind> kind_of(const Value& value) const;  ///< of numbers and arrays
   std::optional<int64_t> static_int(const Value& value) const;
+  /// The loop or argument that a number is made of and that can be known when compiling.
+  std::optional<Demand> source_of(NodeId number, nb::handle node) const;
+  void settle(Conflict& conflict, NodeId condition) const;
   void demand(NodeId number, nb::handle node);           ///< asks for what it is made of, where that can be known
   nb::object require_static(const Value& value, const char* what, nb::handle node);
   Value stage_number(const Value& value);                ///< a static number as a constant; others as they are
@@ -273,6 +280,7 @@ class Evaluator {
   std::set<std::string> peeled_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   std::unordered_map<uint32_t, int> scalar_arguments_;      ///< parameter nodes → arguments
+  std::vector<NodeId> conditions_;  ///< of the forks that are open now
   std::vector<Target*> targets_;  ///< the labels that exits may lead to now
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;

@@ -17,6 +17,7 @@ struct Evaluator::Edge {
   State state;
   Value value;
   NodeId label;
+  NodeId condition{};  ///< the innermost one that led here
 };
 
 /// A label and the exits to it found so far.

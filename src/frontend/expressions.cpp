@@ -141,13 +141,13 @@ Value Evaluator::eval_conditional(nb::handle e) { return present(eval_open(e), "
 
 Value Evaluator::eval_tuple(nb::handle e) {
   Tuple tuple;
-  for (nb::handle element : e.attr("elts")) tuple.members.push_back(eval(element));
+  for (nb::handle element : e.attr("elts")) tuple.members.push_back(eval_open(element));
   return tuple;
 }
 
 Value Evaluator::eval_list(nb::handle e) {
   HeapObject list;
-  for (nb::handle element : e.attr("elts")) list.values.push_back(eval(element));
+  for (nb::handle element : e.attr("elts")) list.values.push_back(eval_open(element));
   const uint32_t id = next_object_++;
   state_.heap.emplace(id, std::move(list));
   return Reference{id};
@@ -233,7 +233,7 @@ Value Evaluator::eval_subscript(nb::handle e) {
     if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, std::string(what) + " index out of range");
     return members[static_cast<size_t>(*i < 0 ? *i + size : *i)];
   };
-  if (const Tuple* t = value.as<Tuple>()) return pick(t->members, "tuple");
+  if (const Tuple* t = value.as<Tuple>()) return present(pick(t->members, "tuple"), "the element", e);
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject& object = state_.heap.at(r->object);
     if (object.type == HeapObject::Type::List) return present(pick(object.values, "list"), "the element", e);

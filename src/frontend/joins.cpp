@@ -33,16 +33,17 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
   for (size_t arm = 0; arm < 2; ++arm) {
     state_ = before;
     builder_->enter(node, arm, {});
+    const Pushed<NodeId> inside(conditions_, condition);
     try {
       Value value = arm == 0 ? then() : other();
-      edges.push_back({builder_->suspend(), std::move(state_), std::move(value), {}});
+      edges.push_back({builder_->suspend(), std::move(state_), std::move(value), {}, {}});
     } catch (const Diverged&) {
     }
   }
   Value value = close(node, edges);
-  if (Conflict* conflict = value.as<Conflict>(); conflict != nullptr && !conflict->condition) conflict->condition = condition;
+  if (Conflict* conflict = value.as<Conflict>()) settle(*conflict, condition);
   for (auto& [name, local] : state_.locals)
-    if (Conflict* conflict = local.as<Conflict>(); conflict != nullptr && !conflict->condition) conflict->condition = condition;
+    if (Conflict* conflict = local.as<Conflict>()) settle(*conflict, condition);
   return value;
 }
 
@@ -54,15 +55,19 @@ Value Evaluator::block(const std::function<Value(Target&)>& body) {
     const Pushed<Target*> open(targets_, &target);
     try {
       Value value = body(target);
-      target.edges.push_back({builder_->suspend(), std::move(state_), std::move(value), {}});
+      target.edges.push_back({builder_->suspend(), std::move(state_), std::move(value), {}, {}});
     } catch (const Diverged&) {
     }
   }
-  return close(node, target.edges);
+  Value value = close(node, target.edges);
+  for (const Edge& edge : target.edges)
+    if (Conflict* conflict = value.as<Conflict>()) settle(*conflict, edge.condition);
+  return value;
 }
 
 void Evaluator::leave_to(Target& target, Value value) {
-  target.edges.push_back({builder_->suspend(), state_, std::move(value), target.label});
+  target.edges.push_back({builder_->suspend(), state_, std::move(value), target.label,
+                          conditions_.empty() ? NodeId() : conditions_.back()});
   throw Diverged{};
 }
 

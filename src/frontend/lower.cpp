@@ -305,6 +305,26 @@ std::vector<std::string> parameter_names(nb::handle code) {
 }  // namespace
 
 Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
+  for (;;) {
+    try {
+      return lower_once(function, arguments);
+    } catch (const Demand& demand) {
+      if (demand.loop.empty()) throw;
+      // A loop that has ended is to be unrolled: from the start again, with that fact.
+      if (!unrolled_.insert(demand.loop).second)
+        throw base::Unsupported(demand.place, "a value that must be known when compiling",
+                                "use a constant, or a loop over a constant range");
+    }
+  }
+}
+
+Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
+  state_ = {};
+  solutions_.clear();
+  loop_indices_.clear();
+  scalar_arguments_.clear();
+  guards_.clear();
+  hosts_.clear();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   const nb::object code = attribute(function, "__code__");
   const std::vector<std::string> names = parameter_names(code);

@@ -92,6 +92,21 @@ bool Evaluator::is_pythons_own(const Value& a, const Value& b) const {
   return left == Kind::py_complex() && right == Kind(DType::Float64) && !b.is<Array>();
 }
 
+Value Evaluator::equal_members(const Value& a, const Value& b, nb::handle node) {
+  if (a.is<Array>() || b.is<Array>())
+    unsupported(node, "comparing containers of arrays", "compare the arrays themselves");
+  // Containers hold an object equal to itself, NaN included.
+  if (same(a, b)) return Static{nb::bool_(true)};
+  const auto is_known_text = [](const Value& v) { return is_text(v) || is_none(v); };
+  if (is_known_text(a) != is_known_text(b) && (kind_of(a) || kind_of(b))) return Static{nb::bool_(false)};
+  return compare("Eq", present(a, "the element", node), present(b, "the element", node), node);
+}
+
+Value Evaluator::as_bool(NodeId node) const {
+  if (!builder_->function().is_constant(node)) return Scalar{Kind::py_bool(), node};
+  return Static{nb::bool_(builder_->function().constant(node).bits[0] != 0)};
+}
+
 Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
   if (ast == "Is" || ast == "IsNot") {
     const Value* other = is_none(a) ? &b : &a;
@@ -114,7 +129,33 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
         found = found || key.equal(a.as<Static>()->object);
       return Static{nb::bool_(found == (ast == "In"))};
     }
+    const Reference* list = b.as<Reference>();
+    if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
+    if ((b.is<Tuple>() || list != nullptr) && !a.is<Array>()) {
+      const std::vector<Value> members = list != nullptr ? state_.heap.at(list->object).values : b.as<Tuple>()->members;
+      NodeId found = builder_->constant(false);
+      for (const Value& member : members)
+        found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
+      return as_bool(ast == "In" ? found : negate(found));
+    }
+    if (a.is<Static>() && b.is<Static>() && is_text(b)) {
+      try {
+        const bool inside = nb::cast<bool>(
+            nb::module_::import_("operator").attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
+        return Static{nb::bool_(inside == (ast == "In"))};
+      } catch (nb::python_error& error) {
+        raise_host_error(error);
+      }
+    }
     unsupported(node, "`in` with " + type_name(b), "compare in a loop");
+  }
+  if (a.is<Tuple>() && b.is<Tuple>() && (ast == "Eq" || ast == "NotEq")) {
+    const std::vector<Value>& left = a.as<Tuple>()->members;
+    const std::vector<Value>& right = b.as<Tuple>()->members;
+    NodeId equal = builder_->constant(left.size() == right.size());
+    for (size_t i = 0; left.size() == right.size() && i < left.size(); ++i)
+      equal = both(equal, truth(equal_members(left[i], right[i], node), node));
+    return as_bool(ast == "Eq" ? equal : negate(equal));
   }
   const OperatorInfo* entry = find_operator(ast);
   if (a.is<Static>() && b.is<Static>()) return binary(ast, a, b, node);

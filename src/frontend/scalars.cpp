@@ -108,19 +108,32 @@ std::optional<int64_t> Evaluator::static_int(const Value& value) const {
   return integer;
 }
 
-void Evaluator::demand(NodeId number, nb::handle node) {
+std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node) const {
   // Walk to what the number is made of: loop indices and scalar arguments can be known on demand.
   std::vector<NodeId> pending{number};
   while (!pending.empty()) {
     const NodeId at = pending.back();
     pending.pop_back();
     if (const auto loop = loop_indices_.find(at.index); loop != loop_indices_.end())
-      throw Demand{loop->second, -1, place_of(node)};
+      return Demand{loop->second, -1, place_of(node)};
     if (const auto given = scalar_arguments_.find(at.index); given != scalar_arguments_.end())
-      throw Demand{{}, given->second, place_of(node)};
+      return Demand{{}, given->second, place_of(node)};
     const ir::Function& f = builder_->function();
     if (ir::info(f.op(at)).elementwise || f.op(at) == Op::cast || f.op(at) == Op::select)
       for (NodeId operand : f.operands(at)) pending.push_back(operand);
+  }
+  return std::nullopt;
+}
+
+void Evaluator::demand(NodeId number, nb::handle node) {
+  if (const std::optional<Demand> source = source_of(number, node)) throw *source;
+}
+
+void Evaluator::settle(Conflict& conflict, NodeId condition) const {
+  if (!condition || conflict.can_be_settled()) return;
+  if (const std::optional<Demand> source = source_of(condition, here_)) {
+    conflict.loop = source->loop;
+    conflict.argument = source->argument;
   }
 }
 
@@ -139,7 +152,8 @@ nb::object Evaluator::require_static(const Value& value, const char* what, nb::h
 }
 
 Value Evaluator::present(const Value& value, const std::string& name, nb::handle node) {
-  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->condition) demand(c->condition, node);
+  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled())
+    throw Demand{c->loop, c->argument, place_of(node)};
   if (const Conflict* c = value.as<Conflict>())
     unsupported(node, c->reason, "use another name, or make the paths agree");
   if (value.is<Unbound>())

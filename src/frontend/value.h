@@ -89,7 +89,12 @@ struct Maybe {
 /// Different things on different paths that nothing can hold both of: harmless until it is used, then refused.
 struct Conflict {
   std::string reason;
-  NodeId condition{};  ///< what chose the path: knowing it when compiling would settle the conflict
+  /// What would settle the conflict, known when compiling: a loop to unroll or an argument. Not nodes, which a
+  /// roll-back takes away.
+  std::string loop{};
+  int argument = -1;
+
+  bool can_be_settled() const { return !loop.empty() || argument >= 0; }
 };
 
 struct Value {
