@@ -1,7 +1,7 @@
 #pragma once
 
-#include <stdexcept>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -41,9 +41,9 @@ class InternalError : public std::logic_error {
 };
 
 /// Throws InternalError with the condition's text unless it holds.
-#define INGOT_ASSERT(condition, message)                                                                 \
-  do {                                                                                                   \
-    if (!(condition)) throw ::ingot::base::InternalError(std::string(message) + " [" #condition "]");    \
+#define INGOT_ASSERT(condition, message)                                                              \
+  do {                                                                                                \
+    if (!(condition)) throw ::ingot::base::InternalError(std::string(message) + " [" #condition "]"); \
   } while (0)
 
 }  // namespace ingot::base

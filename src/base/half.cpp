@@ -9,9 +9,7 @@ constexpr uint16_t kQuietNaN = 0x7e00;
 
 }  // namespace
 
-uint16_t half_bits(float value) {
-  return half_bits(static_cast<double>(value));
-}
+uint16_t half_bits(float value) { return half_bits(static_cast<double>(value)); }
 
 uint16_t half_bits(double value) {
   const auto bits = std::bit_cast<uint64_t>(value);

@@ -36,9 +36,7 @@ inline constexpr int64_t kReductionBlock = 1024;
 inline constexpr int64_t kReductionLanes = 32;
 
 /// The dtype that lanes have for elements of dtype `t`.
-constexpr DType lane_dtype(DType t) {
-  return t == DType::Float16 ? DType::Float32 : t;
-}
+constexpr DType lane_dtype(DType t) { return t == DType::Float16 ? DType::Float32 : t; }
 
 /// The value of block `b` of a range of n. `accumulate(lane, i)` combines element i into the lane, or leaves
 /// it (masked out); `combine(a, b)` combines two lanes.

@@ -115,27 +115,13 @@ bool is_large(std::string_view text) {
 
 }  // namespace
 
-std::string repr(double value) {
-  return real_text(value);
-}
-std::string repr(float value) {
-  return real_text(value);
-}
-std::string repr(std::complex<double> value) {
-  return complex_text(value);
-}
-std::string repr(std::complex<float> value) {
-  return complex_text(value);
-}
-std::string repr(bool value) {
-  return value ? "True" : "False";
-}
-std::string repr(int64_t value) {
-  return std::to_string(value);
-}
-std::string repr(uint64_t value) {
-  return std::to_string(value);
-}
+std::string repr(double value) { return real_text(value); }
+std::string repr(float value) { return real_text(value); }
+std::string repr(std::complex<double> value) { return complex_text(value); }
+std::string repr(std::complex<float> value) { return complex_text(value); }
+std::string repr(bool value) { return value ? "True" : "False"; }
+std::string repr(int64_t value) { return std::to_string(value); }
+std::string repr(uint64_t value) { return std::to_string(value); }
 
 std::optional<double> parse_float(std::string_view text) {
   const bool minus = text.starts_with('-');

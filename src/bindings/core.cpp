@@ -83,8 +83,8 @@ std::shared_ptr<const ir::ArrayValue> array_value(nb::handle given) {
   return value;
 }
 
-/// Values that leave the interpreter: numbers, and views as (key of the block, memory, offset, lengths, strides,
-/// dtype). A block of an argument has the argument's number as key and no memory.
+/// Values that leave the interpreter: numbers, and views as (key of the block, memory, offset, lengths,
+/// strides, dtype). A block of an argument has the argument's number as key and no memory.
 class Outward {
  public:
   explicit Outward(std::span<const ir::Value> arguments) {
@@ -110,8 +110,8 @@ class Outward {
         memory = kept;
       }
       int64_t offset = view->offset;
-      return nb::make_tuple(key, memory, offset, nb::tuple(nb::cast(view->lengths)), nb::tuple(nb::cast(view->strides)),
-                            std::string(base::info(view->dtype).numpy));
+      return nb::make_tuple(key, memory, offset, nb::tuple(nb::cast(view->lengths)),
+                            nb::tuple(nb::cast(view->strides)), std::string(base::info(view->dtype).numpy));
     }
     throw base::InternalError("a value that no result can be");
   }
@@ -131,7 +131,8 @@ struct Program {
   nb::tuple guards() const {
     nb::list guards;
     for (const frontend::Guard& g : lowered.guards)
-      guards.append(nb::make_tuple(g.owner, g.name, g.expected.is_valid() ? g.expected : nb::none(), g.expected.is_valid()));
+      guards.append(nb::make_tuple(g.owner, g.name, g.expected.is_valid() ? g.expected : nb::none(),
+                                   g.expected.is_valid()));
     return nb::tuple(guards);
   }
   nb::tuple hosts() const {
@@ -187,7 +188,8 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const nb::handle leaf = leaves[i];
     const ir::Type type = signature.parameters[i];
-    arguments.push_back(type.is_view() ? ir::Value(view_of(leaf)) : ir::Value(scalar_bits(type.dtype(), leaf)));
+    arguments.push_back(type.is_view() ? ir::Value(view_of(leaf))
+                                       : ir::Value(scalar_bits(type.dtype(), leaf)));
   }
   Outward outward(arguments);
   nb::object pending;
@@ -202,36 +204,41 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
     types.clear();
     for (ir::NodeId operand : function.operands(id)) types.push_back(function.type(operand));
   }
-  externals.host = [&](int64_t site, std::span<const ir::Value> operands, std::vector<ir::Value>&, ir::Raised& raised) {
+  externals.host = [&](int64_t site, std::span<const ir::Value> operands, std::vector<ir::Value>&,
+                       ir::Raised& raised) {
     return run_outside(
         [&] {
           nb::list values;
-          for (size_t i = 0; i < operands.size(); ++i) values.append(outward(operands[i], host_types.at(site)[i]));
+          for (size_t i = 0; i < operands.size(); ++i)
+            values.append(outward(operands[i], host_types.at(site)[i]));
           host(site, values);
         },
         pending, raised);
   };
-  externals.library = [&](std::string_view routine, std::span<const ir::Value> operands, std::vector<ir::Value>& results,
-                          ir::Raised& raised) {
+  externals.library = [&](std::string_view routine, std::span<const ir::Value> operands,
+                          std::vector<ir::Value>& results, ir::Raised& raised) {
     return run_outside(
         [&] {
           nb::list values;
           for (const ir::Value& value : operands) {
-            if (const auto* array = std::get_if<std::shared_ptr<const ir::ArrayValue>>(&value)) values.append(array_of(**array));
+            if (const auto* array = std::get_if<std::shared_ptr<const ir::ArrayValue>>(&value))
+              values.append(array_of(**array));
             else values.append(numpy_scalar_bits(DType::Int64, std::get<base::Scalar>(value)));
           }
           results.emplace_back(array_value(library(std::string(routine), values)));
         },
         pending, raised);
   };
-  const ir::Outcome outcome = ir::interpret(*module, lowered.function, arguments, {.seed = seed, .externals = &externals});
+  const ir::Outcome outcome =
+      ir::interpret(*module, lowered.function, arguments, {.seed = seed, .externals = &externals});
   if (outcome.raised) {
     const base::Place place = module->place(outcome.exception.span);
-    return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message, place.file,
-                          place.line, pending.is_valid() ? pending : nb::none());
+    return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,
+                          place.file, place.line, pending.is_valid() ? pending : nb::none());
   }
   nb::list results;
-  for (size_t i = 0; i < outcome.results.size(); ++i) results.append(outward(outcome.results[i], signature.results[i]));
+  for (size_t i = 0; i < outcome.results.size(); ++i)
+    results.append(outward(outcome.results[i], signature.results[i]));
   return results;
 }
 
@@ -252,8 +259,9 @@ void refuse_races(const ir::Module& module, ir::FunctionId entry) {
     const base::Place first = module.place((*simple)[conflict->first].span);
     const base::Place second = module.place((*simple)[conflict->second].span);
     throw base::Unsupported(first,
-                            "a prange loop whose turns may depend on each other (" + conflict->reason + "; lines " +
-                                std::to_string(first.line) + " and " + std::to_string(second.line) + ")",
+                            "a prange loop whose turns may depend on each other (" + conflict->reason +
+                                "; lines " + std::to_string(first.line) + " and " +
+                                std::to_string(second.line) + ")",
                             "use range, or let each turn write to places of its own");
   }
 }
@@ -286,8 +294,8 @@ NB_MODULE(_core, m) {
     try {
       std::rethrow_exception(pointer);
     } catch (const base::Unsupported& u) {
-      const nb::object error = errors.attr("unsupported")(u.place.file, u.place.line, u.place.column, u.place.end_column,
-                                           std::string(u.what()), u.advice);
+      const nb::object error = errors.attr("unsupported")(
+          u.place.file, u.place.line, u.place.column, u.place.end_column, std::string(u.what()), u.advice);
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Demand& demand) {
       const nb::object error = errors.attr("Demanded")(demand.argument);

@@ -42,19 +42,21 @@ void on_interrupt(int signal, siginfo_t* details, void* context) {
 
 /// Puts itself before Python's own handler, if Python handles Ctrl-C here at all.
 void watch_interrupts() {
-  struct sigaction current {};
-  if (sigaction(SIGINT, nullptr, &current) != 0 || current.sa_handler == SIG_DFL || current.sa_handler == SIG_IGN)
+  struct sigaction current{};
+  if (sigaction(SIGINT, nullptr, &current) != 0 || current.sa_handler == SIG_DFL ||
+      current.sa_handler == SIG_IGN)
     return;
   previous_handler = current;
-  struct sigaction ours {};
+  struct sigaction ours{};
   ours.sa_sigaction = on_interrupt;
   ours.sa_flags = SA_SIGINFO | (current.sa_flags & ~SA_SIGINFO);
   ours.sa_mask = current.sa_mask;
   sigaction(SIGINT, &ours, nullptr);
 }
 
-constexpr int kTypeNumbers[] = {NPY_BOOL,  NPY_INT8,   NPY_UINT8,   NPY_INT16,   NPY_UINT16,    NPY_INT32,    NPY_UINT32,
-                                NPY_INT64, NPY_UINT64, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+constexpr int kTypeNumbers[] = {NPY_BOOL,    NPY_INT8,    NPY_UINT8,     NPY_INT16,     NPY_UINT16,
+                                NPY_INT32,   NPY_UINT32,  NPY_INT64,     NPY_UINT64,    NPY_FLOAT16,
+                                NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
 
 nb::object as_python(DType dtype, const void* element) {
   PyArray_Descr* descr = PyArray_DescrFromType(kTypeNumbers[static_cast<size_t>(dtype)]);
@@ -91,12 +93,17 @@ void free_memory(PyObject* capsule) {
 /// A call under way: the context, the slots, and what leaves it for Python.
 class Invocation {
  public:
-  Invocation(const runtime::ObjectInfo& info, const runtime::EntryInfo& entry, nb::list leaves, nb::object host,
-             nb::object library)
-      : info_(info), entry_(entry), leaves_(std::move(leaves)), host_(std::move(host)), library_(std::move(library)),
+  Invocation(const runtime::ObjectInfo& info, const runtime::EntryInfo& entry, nb::list leaves,
+             nb::object host, nb::object library)
+      : info_(info),
+        entry_(entry),
+        leaves_(std::move(leaves)),
+        host_(std::move(host)),
+        library_(std::move(library)),
         slots_(entry.params.size() + entry.results.size()) {
     for (size_t i = 0; i < slots_.size(); ++i) {
-      const SlotInfo& slot = i < entry.params.size() ? entry.params[i] : entry.results[i - entry.params.size()];
+      const SlotInfo& slot =
+          i < entry.params.size() ? entry.params[i] : entry.results[i - entry.params.size()];
       addresses_.push_back(slots_[i].prepare(slot));
       if (i < entry.params.size()) fill(slots_[i], slot, leaves_[i]);
     }
@@ -135,8 +142,8 @@ class Invocation {
     slot.buffer.data = PyArray_SIZE(array) == 0 ? view.data : view.data + low;
   }
 
-  /// Numbers, and views as (key of the buffer, memory, offset, lengths, strides, dtype): the buffer of an argument
-  /// has the argument's number as key and no memory.
+  /// Numbers, and views as (key of the buffer, memory, offset, lengths, strides, dtype): the buffer of an
+  /// argument has the argument's number as key and no memory.
   nb::object outward(Slot& slot, const SlotInfo& info) {
     if (info.kind != SlotInfo::Kind::View) return as_python(info.dtype, slot.scalar);
     return outward(slot.as_view(), info);
@@ -179,8 +186,8 @@ class Invocation {
     if (error.site == runtime::Error::kNoSite || pending_.is_valid())
       return nb::make_tuple(std::string(base::name_of(kind)), "", "", 0, pending);
     const base::Place& place = info_.sites[error.site].place;
-    return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(info_, error), place.file, place.line,
-                          pending);
+    return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(info_, error), place.file,
+                          place.line, pending);
   }
 
   const runtime::ObjectInfo& info_;
@@ -209,7 +216,9 @@ class Invocation {
     }
   }
 
-  static runtime::Hooks make_hooks() { return {[](runtime::Context*) {}, &Invocation::call_outside}; }
+  static runtime::Hooks make_hooks() {
+    return {[](runtime::Context*) {}, &Invocation::call_outside};
+  }
 
  private:
   struct Word {
@@ -226,7 +235,8 @@ class Invocation {
       }
       const bool is_view = word.starts_with("view<");
       const std::string name = is_view ? word.substr(5, word.find(',') - 5) : word;
-      words.push_back({base::dtype_from_name(name).value(), is_view ? std::stoi(word.substr(word.find(',') + 1)) : -1});
+      words.push_back(
+          {base::dtype_from_name(name).value(), is_view ? std::stoi(word.substr(word.find(',') + 1)) : -1});
       word.clear();
     }
     return words;
@@ -245,8 +255,8 @@ class Invocation {
                                           NPY_ARRAY_WRITEABLE, nullptr));
   }
 
-  static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout, int64_t number,
-                                      void** slots) {
+  static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
+                                      int64_t number, void** slots) {
     auto& self = *static_cast<Invocation*>(context->user);
     return self.outside(context, [&] {
       nb::list values;
@@ -263,9 +273,9 @@ class Invocation {
         }
         // What a host call gets is its own: a copy, described as results are.
         const nb::object copy = array.attr("copy")();
-        values.append(nb::make_tuple(nb::make_tuple("host", i), copy.attr("reshape")(-1).attr("view")("uint8"), 0,
-                                     copy.attr("shape"), copy.attr("strides"),
-                                     std::string(base::info(words[i].dtype).numpy)));
+        values.append(nb::make_tuple(nb::make_tuple("host", i),
+                                     copy.attr("reshape")(-1).attr("view")("uint8"), 0, copy.attr("shape"),
+                                     copy.attr("strides"), std::string(base::info(words[i].dtype).numpy)));
       }
       if (std::strcmp(what, "host") == 0) self.host_(number, values);
       else self.library_(std::string(what), values);

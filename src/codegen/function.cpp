@@ -88,7 +88,8 @@ void FunctionEmitter::find_escapes() {
                            (source_.type(operands[0]).is_view() || source_.type(operands[0]).is_buffer());
     if (is_window) root[i] = root[operands[0].index];
     const bool into_object = !operands.empty() && source_.type(operands[0]).is_object();
-    const bool keeps = card.terminator || into_object || card.regions > 0 || !(type.is_void() || type.is_scalar());
+    const bool keeps =
+        card.terminator || into_object || card.regions > 0 || !(type.is_void() || type.is_scalar());
     if (is_window || !keeps) continue;
     for (NodeId operand : operands)
       if (root[operand.index]) escapes_[root[operand.index].index] = true;

@@ -8,7 +8,8 @@ using llvm::Value;
 Value* FunctionEmitter::call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands) {
   llvm::Type* const pointer = b_.getPtrTy();
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
-  Value* const slots = at_entry.CreateAlloca(pointer, at_entry.getInt32(static_cast<uint32_t>(operands.size())));
+  Value* const slots =
+      at_entry.CreateAlloca(pointer, at_entry.getInt32(static_cast<uint32_t>(operands.size())));
   std::string layout;
   for (size_t i = 0; i < operands.size(); ++i) {
     const ir::Type type = source_.type(operands[i]);
@@ -25,8 +26,8 @@ Value* FunctionEmitter::call_outside(llvm::StringRef what, int64_t number, std::
   llvm::Type* const parameters[] = {pointer, pointer, pointer, b_.getInt64Ty(), pointer};
   auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), parameters, false);
   return b_.CreateCall(unit_.outside("ingot_v1_outside", type, false),
-                       {context_, b_.CreateGlobalString(what), b_.CreateGlobalString(layout), b_.getInt64(static_cast<uint64_t>(number)),
-                        slots});
+                       {context_, b_.CreateGlobalString(what), b_.CreateGlobalString(layout),
+                        b_.getInt64(static_cast<uint64_t>(number)), slots});
 }
 
 void FunctionEmitter::leave_unless_zero(Value* status) {
@@ -40,7 +41,8 @@ void FunctionEmitter::leave_unless_zero(Value* status) {
 
 void FunctionEmitter::emit_library(NodeId id) {
   const bool catches = source_.attribute(id, 1) != 0;
-  if (source_.result_count(id) != (catches ? 1 : 0)) fail_not_lowered("a library routine that gives new arrays");
+  if (source_.result_count(id) != (catches ? 1 : 0))
+    fail_not_lowered("a library routine that gives new arrays");
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
   Value* const status = call_outside(routine, 0, source_.operands(id));
   if (catches) set(id, {status});

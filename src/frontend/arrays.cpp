@@ -103,13 +103,12 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
       } else if (length != lengths[i]) {
         equal = false;
         const NodeId same = builder_->make(Op::equal, {length, lengths[i]});
-        const NodeId one_is_1 = builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {length, one}),
-                                                               builder_->make(Op::equal, {lengths[i], one})});
+        const NodeId one_is_1 = builder_->make(
+            Op::bitwise_or,
+            {builder_->make(Op::equal, {length, one}), builder_->make(Op::equal, {lengths[i], one})});
         std::vector<NodeId> check{builder_->make(Op::bitwise_or, {same, one_is_1})};
         if (shown.size() <= 6) check.insert(check.end(), shown.begin(), shown.end());
-        const int64_t attributes[] = {
-            static_cast<int64_t>(kind),
-            module_.text(complaint + shapes).index};
+        const int64_t attributes[] = {static_cast<int64_t>(kind), module_.text(complaint + shapes).index};
         builder_->make(Op::check, check, attributes);
         length = builder_->make(Op::select, {builder_->make(Op::equal, {length, one}), lengths[i], length});
       }
@@ -128,11 +127,12 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
 NodeId Evaluator::in_range(NodeId index, NodeId length, int axis) {
   const NodeId zero = builder_->index(0);
   const NodeId lowest = builder_->make(Op::negative, {length});
-  builder_->check(both(builder_->make(Op::greater_equal, {index, lowest}), builder_->make(Op::less, {index, length})),
-                  ExceptionKind::IndexError,
-                  "index {} is out of bounds for axis " + std::to_string(axis) + " with size {}", {index, length});
-  return builder_->make(Op::select, {builder_->make(Op::less, {index, zero}),
-                                     builder_->make(Op::add, {index, length}), index});
+  builder_->check(
+      both(builder_->make(Op::greater_equal, {index, lowest}), builder_->make(Op::less, {index, length})),
+      ExceptionKind::IndexError,
+      "index {} is out of bounds for axis " + std::to_string(axis) + " with size {}", {index, length});
+  return builder_->make(
+      Op::select, {builder_->make(Op::less, {index, zero}), builder_->make(Op::add, {index, length}), index});
 }
 
 std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
@@ -141,7 +141,8 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const auto& [lower, upper, by] = *slice.parts;
   for (const Value* part : {&lower, &upper, &by}) {
     const std::optional<Kind> kind = kind_of(*part);
-    const bool integer = kind && !part->is<Array>() && (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
+    const bool integer =
+        kind && !part->is<Array>() && (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
     if (!is_none(*part) && !integer)
       raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
   }
@@ -155,8 +156,8 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const auto end = [&](const Value& part, NodeId otherwise) {
     if (is_none(part)) return otherwise;
     const NodeId given = stage_index(part);
-    const NodeId wrapped = builder_->make(
-        Op::select, {builder_->make(Op::less, {given, zero}), builder_->make(Op::add, {given, length}), given});
+    const NodeId wrapped = builder_->make(Op::select, {builder_->make(Op::less, {given, zero}),
+                                                       builder_->make(Op::add, {given, length}), given});
     return builder_->make(Op::minimum, {builder_->make(Op::maximum, {wrapped, first}), last});
   };
   const NodeId start = end(lower, builder_->make(Op::select, {up, first, last}));
@@ -168,7 +169,8 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
       Op::add, {builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}),
                                                   builder_->make(Op::absolute, {step})}),
                 one});
-  return {start, builder_->make(Op::select, {builder_->make(Op::greater, {distance, zero}), turns, zero}), step};
+  return {start, builder_->make(Op::select, {builder_->make(Op::greater, {distance, zero}), turns, zero}),
+          step};
 }
 
 Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, nb::handle node) {
@@ -208,7 +210,8 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       axis += part.as<Array>()->type.rank();
     } else if (part.is<Array>() && base::is_int(kind->dtype())) {
       result.advanced = true;
-      result.items.push_back({Indexing::Part::Array, axis++, {}, {}, {}, builder_->cast(whole(part), DType::Int64)});
+      result.items.push_back(
+          {Indexing::Part::Array, axis++, {}, {}, {}, builder_->cast(whole(part), DType::Int64)});
     } else if (kind && base::is_int(kind->dtype())) {
       result.items.push_back({Indexing::Part::Point, axis, stage(part, Kind::py_int()), {}, {}, {}});
       ++axis;
@@ -220,16 +223,19 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       raise(ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
     } else {
       raise(ExceptionKind::IndexError,
-            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+            "arrays are "
             "valid indices");
     }
   }
-  const bool one_mask = result.mask && result.items.size() > 0 && result.items[0].part == Indexing::Part::Array;
+  const bool one_mask =
+      result.mask && result.items.size() > 0 && result.items[0].part == Indexing::Part::Array;
   const auto others = std::ranges::count_if(result.items, [](const Indexing::Item& i) {
     return i.part == Indexing::Part::Point || i.part == Indexing::Part::New;
   });
   if (!one_mask || others > 0) result.mask = {};
-  // A full-range check of points stands at the access; beside index arrays a point is an index array of no axes.
+  // A full-range check of points stands at the access; beside index arrays a point is an index array of no
+  // axes.
   for (Indexing::Item& item : result.items) {
     if (item.part != Indexing::Part::Point) continue;
     item.start = in_range(item.start, builder_->length(array.node, item.axis), item.axis);
@@ -259,7 +265,8 @@ void Evaluator::take_mask(Indexing& result, const Value& mask, int axis, NodeId 
     const std::vector<NodeId> lengths = lengths_of(flags);
     const int64_t along[] = {k};
     const NodeId indices = builder_->make(Op::iota, lengths, along);
-    result.items.push_back({Indexing::Part::Array, axis + k, {}, {}, {}, builder_->make(Op::compress, {indices, flags})});
+    result.items.push_back(
+        {Indexing::Part::Array, axis + k, {}, {}, {}, builder_->make(Op::compress, {indices, flags})});
   }
 }
 
@@ -311,16 +318,18 @@ std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& index
       const NodeId lowest = builder_->make(Op::negative, {length});
       const NodeId bad = builder_->make(Op::bitwise_or, {builder_->make(Op::less, {array, lowest}),
                                                          builder_->make(Op::greater_equal, {array, length})});
-      fork(reduce_all(bad, Op::bitwise_or),
-           [&]() -> Value {
-             const NodeId at = builder_->make(Op::arg_reduce, {bad}, {static_cast<int64_t>(Op::maximum), -1});
-             const NodeId flat = builder_->make(Op::reshape, {array, size_of(array)});
-             const NodeId one = builder_->index(1);
-             const NodeId culprit = reduce_all(builder_->make(Op::slice, {flat, at, one, one}), Op::add);
-             raise(ExceptionKind::IndexError,
-                   "index {} is out of bounds for axis " + std::to_string(item.axis) + " with size {}", {culprit, length});
-           },
-           [] { return Value(Static{nb::none()}); });
+      fork(
+          reduce_all(bad, Op::bitwise_or),
+          [&]() -> Value {
+            const NodeId at = builder_->make(Op::arg_reduce, {bad}, {static_cast<int64_t>(Op::maximum), -1});
+            const NodeId flat = builder_->make(Op::reshape, {array, size_of(array)});
+            const NodeId one = builder_->index(1);
+            const NodeId culprit = reduce_all(builder_->make(Op::slice, {flat, at, one, one}), Op::add);
+            raise(ExceptionKind::IndexError,
+                  "index {} is out of bounds for axis " + std::to_string(item.axis) + " with size {}",
+                  {culprit, length});
+          },
+          [] { return Value(Static{nb::none()}); });
       array = builder_->make(Op::select, {negative, builder_->make(Op::add, {array, length}), array});
     }
     arrays.push_back(array);
@@ -341,7 +350,8 @@ std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& index
   return arrays;
 }
 
-/// Where NumPy puts the axes of a gathered array: for each axis of its result, the axis that `gather` gives it.
+/// Where NumPy puts the axes of a gathered array: for each axis of its result, the axis that `gather` gives
+/// it.
 std::vector<int64_t> Evaluator::gathered_order(const Indexing& indexing, int index_rank) const {
   int before = 0;
   int after = 0;
@@ -357,9 +367,10 @@ std::vector<int64_t> Evaluator::gathered_order(const Indexing& indexing, int ind
   }
   std::vector<int64_t> order;
   if (apart) before = 0;
-  const int rest = apart ? static_cast<int>(std::ranges::count_if(
-                               indexing.items, [](const Indexing::Item& i) { return i.part != Indexing::Part::Array; }))
-                         : before + after;
+  const int rest =
+      apart ? static_cast<int>(std::ranges::count_if(
+                  indexing.items, [](const Indexing::Item& i) { return i.part != Indexing::Part::Array; }))
+            : before + after;
   for (int i = 0; i < before; ++i) order.push_back(index_rank + i);
   for (int i = 0; i < index_rank; ++i) order.push_back(i);
   for (int i = before; i < rest; ++i) order.push_back(index_rank + i);
@@ -375,9 +386,9 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
     return from_node(builder_->make(Op::load, operands));
   }
   const NodeId part = take_part(source.node, indexing);
-  if (!indexing.advanced)
-    return Array{builder_->function().type(part), part, source.writable};
-  if (indexing.mask) return from_node(builder_->make(Op::compress, {builder_->make(Op::read, {part}), indexing.mask}));
+  if (!indexing.advanced) return Array{builder_->function().type(part), part, source.writable};
+  if (indexing.mask)
+    return from_node(builder_->make(Op::compress, {builder_->make(Op::read, {part}), indexing.mask}));
   const std::vector<NodeId> arrays = index_arrays(source.node, indexing);
   std::vector<NodeId> operands{builder_->make(Op::read, {part})};
   operands.insert(operands.end(), arrays.begin(), arrays.end());
@@ -398,13 +409,16 @@ NodeId Evaluator::value_for(const Value& value, DType dtype) {
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) {
     if (value.is<Tuple>() || value.is<Reference>())
-      unsupported({}, "assigning a " + type_name(value) + " to part of an array", "assign element by element");
-    raise(ExceptionKind::TypeError, "float() argument must be a string or a real number, not '" + type_name(value) + "'");
+      unsupported({}, "assigning a " + type_name(value) + " to part of an array",
+                  "assign element by element");
+    raise(ExceptionKind::TypeError,
+          "float() argument must be a string or a real number, not '" + type_name(value) + "'");
   }
   if (*kind == Kind::py_complex() && !base::is_complex(dtype) && !base::is_bool(dtype))
     raise(ExceptionKind::TypeError,
-          base::is_int(dtype) ? "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
-                              : "float() argument must be a string or a real number, not 'complex'");
+          base::is_int(dtype)
+              ? "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
+              : "float() argument must be a string or a real number, not 'complex'");
   if (value.is<Array>()) return builder_->cast(whole(value), dtype);
   if (*kind == Kind::py_float() && base::is_int(dtype)) {
     const NodeId number = stage(value, *kind);
@@ -473,8 +487,8 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
   if (indexing.is_point(array.type.rank())) {
     NodeId scalar = value_for(value, dtype);
     if (builder_->function().type(scalar).is_array()) {
-      builder_->check(builder_->make(Op::equal, {size_of(scalar), builder_->index(1)}), ExceptionKind::ValueError,
-                      "setting an array element with a sequence.");
+      builder_->check(builder_->make(Op::equal, {size_of(scalar), builder_->index(1)}),
+                      ExceptionKind::ValueError, "setting an array element with a sequence.");
       if (array.type.rank() > 0 || builder_->function().type(scalar).rank() > 0)
         raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
     }
@@ -531,12 +545,14 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
   NodeId values = value_for(value, f.type(view).dtype());
   if (indexing.mask && f.type(values).is_array() && f.type(values).rank() == 1 && shown.size() == 1) {
     const NodeId given = builder_->length(values, 0);
-    const NodeId fits = builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {given, shown[0]}),
-                                                        builder_->make(Op::equal, {given, builder_->index(1)})});
-    builder_->check(fits, ExceptionKind::ValueError,
-                    "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values "
-                    "where the mask is true",
-                    {given, shown[0]});
+    const NodeId fits =
+        builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {given, shown[0]}),
+                                        builder_->make(Op::equal, {given, builder_->index(1)})});
+    builder_->check(
+        fits, ExceptionKind::ValueError,
+        "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values "
+        "where the mask is true",
+        {given, shown[0]});
   }
   values = fit(values, shown);
   std::vector<NodeId> operands{values};
@@ -545,7 +561,8 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
     values = builder_->make(Op::broadcast, operands);
   } else if (!std::ranges::is_sorted(order)) {
     std::vector<int64_t> inverse(order.size());
-    for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < order.size(); ++i)
+      inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
     values = builder_->make(Op::transpose, operands, inverse);
   }
   operands = {view, values};
@@ -563,7 +580,8 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
   if (name == "size") return Scalar{Kind::py_int(), size_of(array.node)};
   if (name == "itemsize") return Static{nb::int_(base::size_of(array.type.dtype()))};
   if (name == "dtype")
-    return Static{nb::module_::import_("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
+    return Static{
+        nb::module_::import_("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
   if (name == "T") {
     const Array view = named(array);
     if (array.type.rank() < 2) return Array{view.type, view.node, view.writable};

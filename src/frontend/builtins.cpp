@@ -28,7 +28,8 @@ const Value& Evaluator::need(Call& call, size_t position, const char* name) {
 void Evaluator::finish(Call& call, size_t positional) {
   if (call.positional.size() > positional)
     raise(ExceptionKind::TypeError, call.name + "() takes at most " + std::to_string(positional) +
-                                        " positional arguments (" + std::to_string(call.positional.size()) + " given)");
+                                        " positional arguments (" + std::to_string(call.positional.size()) +
+                                        " given)");
   for (const auto& [name, value] : call.keywords)
     if (!name.empty())
       unsupported(call.node, "the keyword `" + name + "` of `" + call.name + "`", "leave it out");
@@ -73,7 +74,8 @@ Value Evaluator::builtin_print(Call& call) {
   for (const Value& value : call.positional) arguments.append(describe_result(value, leaves));
   for (const auto& [name, value] : call.keywords)
     keywords[name.c_str()] = require_static(value, "a keyword of print", call.node);
-  hosts_.push_back({nb::module_::import_("builtins").attr("print"), nb::make_tuple(nb::tuple(arguments), keywords)});
+  hosts_.push_back(
+      {nb::module_::import_("builtins").attr("print"), nb::make_tuple(nb::tuple(arguments), keywords)});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("print").index};
   builder_->make(Op::host, leaves, attributes);
   return Static{nb::none()};
@@ -89,8 +91,8 @@ Value Evaluator::builtin_abs(Call& call) {
   const Kind number = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
   const NodeId x = stage(value, number);
   if (number == Kind::py_int())
-    builder_->check(builder_->make(Op::not_equal, {x, builder_->index(INT64_MIN)}), ExceptionKind::OverflowError,
-                    "a Python int leaves 64 bits here");
+    builder_->check(builder_->make(Op::not_equal, {x, builder_->index(INT64_MIN)}),
+                    ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
   return Scalar{number == Kind::py_complex() ? Kind::py_float() : number, builder_->make(Op::absolute, {x})};
 }
 
@@ -99,7 +101,8 @@ Value Evaluator::minmax(Call& call, bool is_max) {
   finish(call, values.size());
   if (values.size() == 1) {
     const auto elements = static_elements(values[0], call.node);
-    if (!elements) unsupported(call.node, "`" + call.name + "` of a " + type_name(values[0]), "use np." + call.name);
+    if (!elements)
+      unsupported(call.node, "`" + call.name + "` of a " + type_name(values[0]), "use np." + call.name);
     values = *elements;
     if (values.empty()) raise(ExceptionKind::ValueError, call.name + "() iterable argument is empty");
   }
@@ -112,7 +115,8 @@ Value Evaluator::minmax(Call& call, bool is_max) {
       continue;
     }
     const Value old = best;
-    best = present(fork(truth(better, call.node), [&] { return next; }, [&] { return old; }), call.name, call.node);
+    best = present(
+        fork(truth(better, call.node), [&] { return next; }, [&] { return old; }), call.name, call.node);
   }
   return best;
 }
@@ -134,11 +138,13 @@ Value Evaluator::builtin_int(Call& call) {
   if (!kind || value.is<Array>())
     unsupported(call.node, "int() of a " + type_name(value), "take one element");
   if (base::is_complex(kind->dtype()))
-    raise(ExceptionKind::TypeError, "int() argument must be a string, a bytes-like object or a real number, not '" +
-                                        type_name(value) + "'");
+    raise(ExceptionKind::TypeError,
+          "int() argument must be a string, a bytes-like object or a real number, not '" + type_name(value) +
+              "'");
   if (base::is_float(kind->dtype())) {
     const NodeId x = stage(value, Kind::py_float());
-    builder_->check(negate(builder_->make(Op::isnan, {x})), ExceptionKind::ValueError, "cannot convert float NaN to integer");
+    builder_->check(negate(builder_->make(Op::isnan, {x})), ExceptionKind::ValueError,
+                    "cannot convert float NaN to integer");
     builder_->check(negate(builder_->make(Op::isinf, {x})), ExceptionKind::OverflowError,
                     "cannot convert float infinity to integer");
     builder_->check(both(builder_->make(Op::less, {x, builder_->constant(0x1p63)}),
@@ -148,8 +154,8 @@ Value Evaluator::builtin_int(Call& call) {
   }
   const NodeId integer = stage(value, Kind::py_int());
   if (kind->dtype() == DType::UInt64)
-    builder_->check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}), ExceptionKind::OverflowError,
-                    "a Python int leaves 64 bits here");
+    builder_->check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}),
+                    ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
   return Scalar{Kind::py_int(), integer};
 }
 
@@ -165,9 +171,11 @@ Value Evaluator::builtin_float(Call& call) {
     }
   }
   const std::optional<Kind> kind = kind_of(value);
-  if (!kind || value.is<Array>()) unsupported(call.node, "float() of a " + type_name(value), "take one element");
+  if (!kind || value.is<Array>())
+    unsupported(call.node, "float() of a " + type_name(value), "take one element");
   if (base::is_complex(kind->dtype()))
-    raise(ExceptionKind::TypeError, "float() argument must be a string or a real number, not '" + type_name(value) + "'");
+    raise(ExceptionKind::TypeError,
+          "float() argument must be a string or a real number, not '" + type_name(value) + "'");
   return Scalar{Kind::py_float(), stage(value, Kind::py_float())};
 }
 
@@ -210,21 +218,44 @@ namespace {
 struct MathInfo {
   const char* name;
   Op op;
-  const char* infinite;  ///< what an infinite result of finite arguments is: "overflow", "domain", or "" (a value)
+  const char*
+      infinite;  ///< what an infinite result of finite arguments is: "overflow", "domain", or "" (a value)
 };
 
 constexpr MathInfo kMath[] = {
-    {"sqrt", Op::sqrt, ""},           {"exp", Op::exp, "overflow"},       {"expm1", Op::expm1, "overflow"},
-    {"exp2", Op::exp2, "overflow"},   {"log1p", Op::log1p, "domain"},     {"log2", Op::log2, "domain"},
-    {"log10", Op::log10, "domain"},   {"log", Op::log, "domain"},         {"sin", Op::sin, ""},
-    {"cos", Op::cos, ""},             {"tan", Op::tan, ""},               {"asin", Op::arcsin, ""},
-    {"acos", Op::arccos, ""},         {"atan", Op::arctan, ""},           {"sinh", Op::sinh, "overflow"},
-    {"cosh", Op::cosh, "overflow"},   {"tanh", Op::tanh, ""},             {"asinh", Op::arcsinh, ""},
-    {"acosh", Op::arccosh, ""},       {"atanh", Op::arctanh, "domain"},   {"erf", Op::erf, ""},
-    {"erfc", Op::erfc, ""},           {"gamma", Op::gamma, "overflow"},   {"lgamma", Op::lgamma, "overflow"},
-    {"fabs", Op::absolute, ""},       {"cbrt", Op::cbrt, ""},             {"degrees", Op::degrees, ""},
-    {"radians", Op::radians, ""},     {"atan2", Op::arctan2, ""},         {"hypot", Op::hypot, "overflow"},
-    {"copysign", Op::copysign, ""},   {"pow", Op::power, "overflow"},     {"fmod", Op::fmod, ""},
+    {"sqrt", Op::sqrt, ""},
+    {"exp", Op::exp, "overflow"},
+    {"expm1", Op::expm1, "overflow"},
+    {"exp2", Op::exp2, "overflow"},
+    {"log1p", Op::log1p, "domain"},
+    {"log2", Op::log2, "domain"},
+    {"log10", Op::log10, "domain"},
+    {"log", Op::log, "domain"},
+    {"sin", Op::sin, ""},
+    {"cos", Op::cos, ""},
+    {"tan", Op::tan, ""},
+    {"asin", Op::arcsin, ""},
+    {"acos", Op::arccos, ""},
+    {"atan", Op::arctan, ""},
+    {"sinh", Op::sinh, "overflow"},
+    {"cosh", Op::cosh, "overflow"},
+    {"tanh", Op::tanh, ""},
+    {"asinh", Op::arcsinh, ""},
+    {"acosh", Op::arccosh, ""},
+    {"atanh", Op::arctanh, "domain"},
+    {"erf", Op::erf, ""},
+    {"erfc", Op::erfc, ""},
+    {"gamma", Op::gamma, "overflow"},
+    {"lgamma", Op::lgamma, "overflow"},
+    {"fabs", Op::absolute, ""},
+    {"cbrt", Op::cbrt, ""},
+    {"degrees", Op::degrees, ""},
+    {"radians", Op::radians, ""},
+    {"atan2", Op::arctan2, ""},
+    {"hypot", Op::hypot, "overflow"},
+    {"copysign", Op::copysign, ""},
+    {"pow", Op::power, "overflow"},
+    {"fmod", Op::fmod, ""},
 };
 
 }  // namespace
@@ -233,7 +264,8 @@ Value Evaluator::math_function(Call& call) {
   const MathInfo* entry = std::ranges::find_if(kMath, [&](const MathInfo& m) { return call.name == m.name; });
   const size_t wanted = ir::info(entry->op).operands;
   if (call.positional.size() != wanted || !call.keywords.empty())
-    unsupported(call.node, "math." + call.name + " with " + std::to_string(call.positional.size()) + " arguments",
+    unsupported(call.node,
+                "math." + call.name + " with " + std::to_string(call.positional.size()) + " arguments",
                 "give it " + std::to_string(wanted));
   std::vector<NodeId> operands;
   NodeId finite = builder_->constant(true);
@@ -244,7 +276,8 @@ Value Evaluator::math_function(Call& call) {
       raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
     NodeId x;
     if (const Array* a = value.as<Array>()) {
-      builder_->check(builder_->make(Op::equal, {size_of(a->node), builder_->index(1)}), ExceptionKind::TypeError,
+      builder_->check(builder_->make(Op::equal, {size_of(a->node), builder_->index(1)}),
+                      ExceptionKind::TypeError,
                       "only 0-dimensional arrays can be converted to Python scalars");
       if (a->type.rank() > 0)
         raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
@@ -257,7 +290,8 @@ Value Evaluator::math_function(Call& call) {
     known = both(known, negate(builder_->make(Op::isnan, {x})));
   }
   const NodeId result = builder_->make(entry->op, operands);
-  builder_->check(negate(both(builder_->make(Op::isnan, {result}), known)), ExceptionKind::ValueError, "math domain error");
+  builder_->check(negate(both(builder_->make(Op::isnan, {result}), known)), ExceptionKind::ValueError,
+                  "math domain error");
   const std::string infinite = entry->infinite;
   if (!infinite.empty()) {
     const NodeId bad = both(builder_->make(Op::isinf, {result}), finite);

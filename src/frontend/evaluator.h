@@ -13,12 +13,13 @@
 namespace ingot::frontend {
 
 /// What an argument is, as the caller's signature says: nested tuples
-/// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple", parts)`,
+/// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple",
+/// parts)`,
 /// `("list", parts)`, `("dict", keys, parts)`.
 using Description = nb::tuple;
 
-/// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell) gives
-/// `expected` under `name`.
+/// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
+/// gives `expected` under `name`.
 struct Guard {
   nb::object owner;
   std::string name;
@@ -35,7 +36,7 @@ struct HostSite {
 /// A function as IR, with what its caller needs to know.
 struct Lowered {
   ir::FunctionId function;
-  nb::object result;        ///< how the results make the returned object: nested tuples as descriptions
+  nb::object result;  ///< how the results make the returned object: nested tuples as descriptions
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
 };
@@ -45,8 +46,8 @@ struct Diverged {};
 
 /// A fact was found that an earlier part of the evaluation contradicts: evaluate that part again.
 struct Demand {
-  std::string loop;        ///< the key of a loop to unroll; empty: none
-  int argument = -1;       ///< a scalar argument to be known statically
+  std::string loop;   ///< the key of a loop to unroll; empty: none
+  int argument = -1;  ///< a scalar argument to be known statically
   base::Place place;
 };
 
@@ -57,9 +58,10 @@ class Evaluator {
   Evaluator(const Registry& registry, ir::Module& module);
   ~Evaluator();
 
-  /// Evaluates `function` (a Python function) into the module, for arguments of these descriptions, one for each
-  /// of its parameters (`*args` a tuple, `**kwargs` a dict). Throws base::Unsupported, or Demand with the number of
-  /// an argument whose value must be known: describe it as static and lower again, in a new module.
+  /// Evaluates `function` (a Python function) into the module, for arguments of these descriptions, one for
+  /// each of its parameters (`*args` a tuple, `**kwargs` a dict). Throws base::Unsupported, or Demand with
+  /// the number of an argument whose value must be known: describe it as static and lower again, in a new
+  /// module.
   Lowered lower(nb::object function, nb::tuple arguments);
 
   /// One call of a builtin: what stands between the parentheses.
@@ -123,7 +125,8 @@ class Evaluator {
   State assumed_carried(const std::string& key, const State& entry);
   Trips trips_of_range(const Range& range);
   Trips trips_of(const Value& iterable, nb::handle node);
-  std::optional<std::vector<Value>> static_elements(const Value& iterable, nb::handle node, bool ranges = false);
+  std::optional<std::vector<Value>> static_elements(const Value& iterable, nb::handle node,
+                                                    bool ranges = false);
   std::string key_of(nb::handle node) const;
 
   // joins.cpp: values and states that meet. A *shape* is a value whose leaves without a node are slots: what
@@ -204,40 +207,40 @@ class Evaluator {
   std::vector<int64_t> gathered_order(const Indexing& indexing, int index_rank) const;
   void assign_mask(NodeId view, const Indexing& indexing, const Value& value);
   void assign_gathered(NodeId view, const Indexing& indexing, const Value& value);
-  NodeId value_for(const Value& value, DType dtype);   ///< converted as an assignment into an array converts
+  NodeId value_for(const Value& value, DType dtype);  ///< converted as an assignment into an array converts
   NodeId fit(NodeId value, std::span<const NodeId> lengths);
   /// `(2,3)` as NumPy's messages show a shape, with holes for its lengths, which join `shown`.
   static std::string show_shape(std::span<const NodeId> lengths, std::vector<NodeId>& shown);
-  void check_shapes(NodeId condition, base::ExceptionKind kind, const std::string& message, std::span<const NodeId> shown);
+  void check_shapes(NodeId condition, base::ExceptionKind kind, const std::string& message,
+                    std::span<const NodeId> shown);
   NodeId in_range(NodeId index, NodeId length, int axis);
   std::array<NodeId, 3> slice_of(const Slice& slice, NodeId length);  ///< start, length, step
-  std::vector<NodeId> broadcast_together(std::vector<NodeId> operands,
-                                         base::ExceptionKind kind = base::ExceptionKind::ValueError,
-                                         const char* complaint =
-                                             "operands could not be broadcast together with shapes ");
+  std::vector<NodeId> broadcast_together(
+      std::vector<NodeId> operands, base::ExceptionKind kind = base::ExceptionKind::ValueError,
+      const char* complaint = "operands could not be broadcast together with shapes ");
   std::vector<NodeId> lengths_of(NodeId shaped);
   NodeId size_of(NodeId shaped);
-  NodeId whole(const Value& value);   ///< an array's value: reads a view
-  Array named(const Value& value);    ///< an array as memory: materialises a value
-  Value from_node(NodeId node);       ///< a NumPy scalar, or an array not yet named
+  NodeId whole(const Value& value);  ///< an array's value: reads a view
+  Array named(const Value& value);   ///< an array as memory: materialises a value
+  Value from_node(NodeId node);      ///< a NumPy scalar, or an array not yet named
   NodeId reduce_all(NodeId array, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
   NodeId negate(NodeId a);
 
   // scalars.cpp
-  NodeId stage(const Value& value, Kind kind);           ///< a number as a scalar node of this kind
+  NodeId stage(const Value& value, Kind kind);            ///< a number as a scalar node of this kind
   NodeId stage_for_loop(const Value& value, DType loop);  ///< an operand of a NumPy loop, weak ones checked
-  NodeId stage_index(const Value& value);                ///< an integer (by __index__) as i64
+  NodeId stage_index(const Value& value);                 ///< an integer (by __index__) as i64
   std::optional<Kind> kind_of(const Value& value) const;  ///< of numbers and arrays
   std::optional<int64_t> static_int(const Value& value) const;
   /// The loop or argument that a number is made of and that can be known when compiling.
   std::optional<Demand> source_of(NodeId number, nb::handle node) const;
   void settle(Conflict& conflict, NodeId condition) const;
-  void demand(NodeId number, nb::handle node);           ///< asks for what it is made of, where that can be known
+  void demand(NodeId number, nb::handle node);  ///< asks for what it is made of, where that can be known
   nb::object require_static(const Value& value, const char* what, nb::handle node);
-  Value stage_number(const Value& value);                ///< a static number as a constant; others as they are
+  Value stage_number(const Value& value);  ///< a static number as a constant; others as they are
   Value present(const Value& value, const std::string& name, nb::handle node);  ///< a Maybe, checked
-  std::string type_name(const Value& value) const;       ///< as Python's messages name it
+  std::string type_name(const Value& value) const;  ///< as Python's messages name it
 
   // builtins.cpp: arguments of a call by position or name, each asked for once; `finish` refuses the rest
   const Value* argument(Call& call, size_t position, const char* name);
@@ -280,8 +283,8 @@ class Evaluator {
   std::set<std::string> peeled_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   std::unordered_map<uint32_t, int> scalar_arguments_;      ///< parameter nodes → arguments
-  std::vector<NodeId> conditions_;  ///< of the forks that are open now
-  std::vector<Target*> targets_;  ///< the labels that exits may lead to now
+  std::vector<NodeId> conditions_;                          ///< of the forks that are open now
+  std::vector<Target*> targets_;                            ///< the labels that exits may lead to now
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
 

@@ -10,8 +10,8 @@
 
 namespace ingot::frontend {
 
-/// The end of a path that waits to be joined: its suspended region, what it knew there, the value it brings, and
-/// the label it exits to (none: it falls through).
+/// The end of a path that waits to be joined: its suspended region, what it knew there, the value it brings,
+/// and the label it exits to (none: it falls through).
 struct Evaluator::Edge {
   ir::RegionId region;
   State state;
@@ -29,16 +29,16 @@ struct Evaluator::Target {
 /// One activation of a Python function: the one compiled, or one inlined into it.
 struct Evaluator::Frame {
   nb::object function;
-  nb::object node;                    ///< its ast.FunctionDef or ast.Lambda
+  nb::object node;  ///< its ast.FunctionDef or ast.Lambda
   nb::dict globals;
   std::map<std::string, nb::object> cells;
   std::set<std::string> local_names;
   ir::TextId file;
   ir::TextId name;
   ir::SpanId called_at;
-  std::string path;                   ///< the calls that led here: part of the keys of facts
+  std::string path;  ///< the calls that led here: part of the keys of facts
   Frame* caller = nullptr;
-  Target* returns = nullptr;          ///< null: the only return is the last statement
+  Target* returns = nullptr;  ///< null: the only return is the last statement
   std::vector<Target*> breaks;
   std::vector<Target*> continues;
   int depth = 0;
@@ -74,7 +74,9 @@ class Pushed {
   std::vector<T>& stack_;
 };
 
-inline nb::object attribute(nb::handle object, const char* name) { return nb::borrow<nb::object>(object.attr(name)); }
+inline nb::object attribute(nb::handle object, const char* name) {
+  return nb::borrow<nb::object>(object.attr(name));
+}
 inline std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 /// The class name of an AST node: "BinOp".
 inline std::string class_of(nb::handle node) { return text_of(node.type().attr("__name__")); }

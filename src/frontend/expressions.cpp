@@ -30,20 +30,24 @@ Value Evaluator::eval_open(nb::handle e) {
   if (kind == "IfExp") {
     const Here here(*this, e);
     const Value condition = eval_open(e.attr("test"));
-    if (const std::optional<bool> known = static_truth(condition)) return eval_open(e.attr(*known ? "body" : "orelse"));
-    return fork(truth(condition, e), [&] { return eval_open(e.attr("body")); },
-                [&] { return eval_open(e.attr("orelse")); });
+    if (const std::optional<bool> known = static_truth(condition))
+      return eval_open(e.attr(*known ? "body" : "orelse"));
+    return fork(
+        truth(condition, e), [&] { return eval_open(e.attr("body")); },
+        [&] { return eval_open(e.attr("orelse")); });
   }
   if (kind == "Name") {
     const auto it = state_.locals.find(text_of(e.attr("id")));
-    if (it != state_.locals.end() && it->second.is<Maybe>() && !it->second.as<Maybe>()->may_be_unbound) return it->second;
+    if (it != state_.locals.end() && it->second.is<Maybe>() && !it->second.as<Maybe>()->may_be_unbound)
+      return it->second;
   }
   return eval(e);
 }
 
 Value Evaluator::eval_name(nb::handle e) {
   const std::string name = text_of(e.attr("id"));
-  if (const auto it = state_.locals.find(name); it != state_.locals.end()) return present(it->second, name, e);
+  if (const auto it = state_.locals.find(name); it != state_.locals.end())
+    return present(it->second, name, e);
   if (frame_->local_names.contains(name)) return present(Unbound{}, name, e);
   return load_global(name, e);
 }
@@ -52,8 +56,8 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
   if (const auto it = frame_->cells.find(name); it != frame_->cells.end()) {
     const nb::object content = nb::getattr(it->second, "cell_contents", nb::object());
     if (!content.is_valid())
-      raise(ExceptionKind::NameError,
-            "cannot access free variable '" + name + "' where it is not associated with a value in enclosing scope");
+      raise(ExceptionKind::NameError, "cannot access free variable '" + name +
+                                          "' where it is not associated with a value in enclosing scope");
     guards_.push_back({it->second, {}, content});
     return host_value(content, name, e);
   }
@@ -73,18 +77,20 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
   const Value value = Static{object};
   PyObject* o = object.ptr();
-  if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyType_Check(o) ||
-      PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) || o == Py_Ellipsis ||
-      registry_.find(object) != nullptr || nb::hasattr(object, "__ingot_function__"))
+  if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
+      PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||
+      o == Py_Ellipsis || registry_.find(object) != nullptr || nb::hasattr(object, "__ingot_function__"))
     return value;
   const nb::object dtype = nb::module_::import_("numpy").attr("dtype");
   if (nb::isinstance(object, dtype)) return value;
   if (PyTuple_CheckExact(o)) {
     Tuple tuple;
-    for (nb::handle member : object) tuple.members.push_back(host_value(nb::borrow<nb::object>(member), what, e));
+    for (nb::handle member : object)
+      tuple.members.push_back(host_value(nb::borrow<nb::object>(member), what, e));
     return tuple;
   }
-  unsupported(e, "`" + what + "` is a " + text_of(object.type().attr("__name__")) + " from outside the function",
+  unsupported(e,
+              "`" + what + "` is a " + text_of(object.type().attr("__name__")) + " from outside the function",
               "pass it as an argument");
 }
 
@@ -201,10 +207,10 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
         nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype"))) {
       const nb::object member = nb::getattr(s->object, name.c_str(), nb::object());
       if (!member.is_valid())
-        raise(ExceptionKind::AttributeError, PyModule_Check(s->object.ptr())
-                                                 ? "module '" + text_of(s->object.attr("__name__")) +
-                                                       "' has no attribute '" + name + "'"
-                                                 : "'" + type_name(value) + "' object has no attribute '" + name + "'");
+        raise(ExceptionKind::AttributeError,
+              PyModule_Check(s->object.ptr())
+                  ? "module '" + text_of(s->object.attr("__name__")) + "' has no attribute '" + name + "'"
+                  : "'" + type_name(value) + "' object has no attribute '" + name + "'");
       if (PyModule_Check(s->object.ptr())) {
         const std::string module = text_of(s->object.attr("__name__"));
         const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math";
@@ -228,7 +234,9 @@ Value Evaluator::eval_subscript(nb::handle e) {
   const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
     const Value at = Static{require_static(index, "an index into a container", e)};
     const std::optional<int64_t> i = static_int(at);
-    if (!i) raise(ExceptionKind::TypeError, std::string(what) + " indices must be integers or slices, not " + type_name(at));
+    if (!i)
+      raise(ExceptionKind::TypeError,
+            std::string(what) + " indices must be integers or slices, not " + type_name(at));
     const int64_t size = static_cast<int64_t>(members.size());
     if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, std::string(what) + " index out of range");
     return members[static_cast<size_t>(*i < 0 ? *i + size : *i)];
@@ -318,7 +326,8 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
     unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
   }
   const Reference* r = self.as<Reference>();
-  if (r == nullptr) unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
+  if (r == nullptr)
+    unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
   const HeapObject& object = state_.heap.at(r->object);
   if (object.type == HeapObject::Type::Dict && call.positional.empty()) {
     if (name == "values") return Tuple{object.values};

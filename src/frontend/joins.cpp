@@ -1,8 +1,8 @@
 #include "frontend/evaluator_parts.h"
 
 // Where paths meet. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
-// state; `join` finds the shape that holds all of them, and each path then carries its own values into the slots
-// of that shape, converted (in its own region, so that only the path taken converts).
+// state; `join` finds the shape that holds all of them, and each path then carries its own values into the
+// slots of that shape, converted (in its own region, so that only the path taken converts).
 
 namespace ingot::frontend {
 
@@ -130,7 +130,8 @@ Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
 bool Evaluator::same(const Value& a, const Value& b) const {
   if (a.v.index() != b.v.index()) return false;
   if (const Static* s = a.as<Static>()) return same_static(s->object, b.as<Static>()->object);
-  if (const Scalar* s = a.as<Scalar>()) return s->kind == b.as<Scalar>()->kind && s->node == b.as<Scalar>()->node;
+  if (const Scalar* s = a.as<Scalar>())
+    return s->kind == b.as<Scalar>()->kind && s->node == b.as<Scalar>()->node;
   if (const Array* x = a.as<Array>()) {
     const Array* y = b.as<Array>();
     return x->node == y->node && x->type == y->type && x->argument == y->argument && x->origin == y->origin &&
@@ -147,8 +148,7 @@ bool Evaluator::same(const Value& a, const Value& b) const {
       if (!same((*r->bounds)[i], (*b.as<Range>()->bounds)[i])) return false;
     return r->parallel == b.as<Range>()->parallel;
   }
-  if (const Maybe* m = a.as<Maybe>())
-    {
+  if (const Maybe* m = a.as<Maybe>()) {
     const Maybe* n = b.as<Maybe>();
     return m->node == n->node && m->may_be_unbound == n->may_be_unbound && m->may_be_none == n->may_be_none &&
            same(*m->present, *n->present);
@@ -172,7 +172,8 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
   const Value first = slot(x != nullptr ? *x : *y);
   Value joined = y != nullptr ? join(first, slot(*y), what) : first;
   const auto may = [&](bool Maybe::* flag, bool empty_a, bool empty_b) {
-    return empty_a || empty_b || (a.is<Maybe>() && a.as<Maybe>()->*flag) || (b.is<Maybe>() && b.as<Maybe>()->*flag);
+    return empty_a || empty_b || (a.is<Maybe>() && a.as<Maybe>()->*flag) ||
+           (b.is<Maybe>() && b.as<Maybe>()->*flag);
   };
   const bool unbound = may(&Maybe::may_be_unbound, a.is<Unbound>(), b.is<Unbound>());
   const bool none = may(&Maybe::may_be_none, is_none(a), is_none(b));
@@ -265,7 +266,8 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
       out.push_back(builder_->make(ir::Op::none, {}, {actual.is<Unbound>() ? 2 : 1}, type));
     } else if (const Maybe* other = actual.as<Maybe>()) {
       if (!same(*other->present, *m->present))
-        unsupported({}, "a variable that may be unbound or None changes its type", "bind it before the branch");
+        unsupported({}, "a variable that may be unbound or None changes its type",
+                    "bind it before the branch");
       out.push_back(other->node);
     } else {
       std::vector<NodeId> value;
@@ -298,7 +300,8 @@ Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
     for (const Value& member : t->members) filled.members.push_back(fill(member, values));
     return filled;
   }
-  if (const Maybe* m = shape.as<Maybe>()) return Maybe{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
+  if (const Maybe* m = shape.as<Maybe>())
+    return Maybe{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
   if (const Range* r = shape.as<Range>()) {
     std::array<Value, 3> bounds;
     for (size_t i = 0; i < 3; ++i) bounds[i] = fill((*r->bounds)[i], values);
@@ -313,9 +316,9 @@ NodeId Evaluator::convert(const Value& number, Kind kind) {
   const NodeId node = stage(number, *from);
   if (*from == kind || from->dtype() == kind.dtype()) return node;
   const NodeId converted = builder_->cast(node, kind.dtype());
-  const bool exact = base::can_cast_safely(from->dtype(), kind.dtype()) &&
-                     !(base::is_int(from->dtype()) && base::size_of(from->dtype()) == 8 &&
-                       !base::is_int(kind.dtype()));
+  const bool exact =
+      base::can_cast_safely(from->dtype(), kind.dtype()) &&
+      !(base::is_int(from->dtype()) && base::size_of(from->dtype()) == 8 && !base::is_int(kind.dtype()));
   if (exact) return converted;
   const NodeId back = builder_->cast(converted, from->dtype());
   NodeId kept = builder_->make(ir::Op::equal, {back, node});
@@ -372,8 +375,9 @@ State Evaluator::join(const State& a, const State& b) {
 
 bool Evaluator::same(const State& a, const State& b) const {
   const auto equal = [this](const Value& x, const Value& y) { return same(x, y); };
-  return std::ranges::equal(a.locals, b.locals,
-                            [&](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); }) &&
+  return std::ranges::equal(
+             a.locals, b.locals,
+             [&](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); }) &&
          std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
            return x.first == y.first && std::ranges::equal(x.second.values, y.second.values, equal);
          });

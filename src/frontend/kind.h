@@ -41,7 +41,8 @@ class Kind {
   uint8_t value_ = 0;
 };
 
-/// The common kind of a value that has one kind on one path and another on the other; none: the code is refused.
+/// The common kind of a value that has one kind on one path and another on the other; none: the code is
+/// refused.
 ///   PyBool ⊔ PyInt = PyInt; PyInt ⊔ PyFloat = PyFloat; PyFloat ⊔ PyComplex = PyComplex;
 ///   weak ⊔ NumPy = the NumPy kind when its class holds the weak one's, the value converted exactly;
 ///   two NumPy dtypes: the promoted dtype, if it keeps every value of both.

@@ -1,9 +1,9 @@
 #include "frontend/evaluator_parts.h"
 
 // Loops. What the turns of a staged loop carry is found by a fixpoint: first the body is evaluated as if it
-// changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated again,
-// until nothing new is found. Shapes only move up a finite lattice, so this ends; the solution of an inner loop is
-// where its next evaluation starts.
+// changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated
+// again, until nothing new is found. Shapes only move up a finite lattice, so this ends; the solution of an
+// inner loop is where its next evaluation starts.
 
 namespace ingot::frontend {
 
@@ -90,8 +90,9 @@ void Evaluator::run_for(nb::handle s) {
       go_back(point);
       unrolled_.insert(demand.loop);
       const auto elements = static_elements(iterable, s);
-      if (!elements) unsupported(s, "a loop whose index must be known when compiling, over a range that is not",
-                                 "make the range's bounds constants");
+      if (!elements)
+        unsupported(s, "a loop whose index must be known when compiling, over a range that is not",
+                    "make the range's bounds constants");
       unrolled_loop(s, *elements);
     }
   });
@@ -116,7 +117,8 @@ State Evaluator::assumed_carried(const std::string& key, const State& entry) {
   for (auto& [name, solved] : solution->second.locals) widen(shape.locals[name], solved);
   for (auto& [id, object] : shape.heap) {
     const auto solved = solution->second.heap.find(id);
-    if (solved == solution->second.heap.end() || solved->second.values.size() != object.values.size()) continue;
+    if (solved == solution->second.heap.end() || solved->second.values.size() != object.values.size())
+      continue;
     for (size_t i = 0; i < object.values.size(); ++i) widen(object.values[i], solved->second.values[i]);
   }
   return shape;
@@ -133,7 +135,8 @@ bool Evaluator::loses_in_first_turn(const State& entry, const State& carried) {
     const Static* known = before.as<Static>();
     if (known == nullptr) return true;
     try {
-      const nb::object held = nb::module_::import_("numpy").attr(std::string(after->kind.name()).c_str())(known->object);
+      const nb::object held =
+          nb::module_::import_("numpy").attr(std::string(after->kind.name()).c_str())(known->object);
       if (!held.attr("item")().equal(known->object)) return true;
     } catch (nb::python_error&) {
       return true;
@@ -173,9 +176,11 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   for (int turn = 0; turn < 256; ++turn) {
     const Trips trips = trips_of(iterable, s.attr("iter"));
     const NodeId before = builder_->index(first);
-    std::vector<NodeId> operands{first == 0 ? trips.count : builder_->make(Op::subtract, {trips.count, before})};
+    std::vector<NodeId> operands{first == 0 ? trips.count
+                                            : builder_->make(Op::subtract, {trips.count, before})};
     carry(shape, point.state, operands);
-    const int64_t schedule[] = {static_cast<int64_t>(parallel ? ir::Schedule::Threads : ir::Schedule::Serial), 0};
+    const int64_t schedule[] = {static_cast<int64_t>(parallel ? ir::Schedule::Threads : ir::Schedule::Serial),
+                                0};
     const NodeId node = builder_->begin(Op::for_, operands, schedule);
     std::vector<ir::Type> types{ir::kInt64};
     slot_types(shape, types);
@@ -217,7 +222,8 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
     solutions_[key] = shape;
     return;
   }
-  unsupported(s, "a loop whose variables do not settle on their types", "give them their types before the loop");
+  unsupported(s, "a loop whose variables do not settle on their types",
+              "give them their types before the loop");
 }
 
 void Evaluator::run_while(nb::handle s) {
@@ -293,7 +299,8 @@ void Evaluator::while_loop(nb::handle s) {
     }
     return;
   }
-  unsupported(s, "a loop whose variables do not settle on their types", "give them their types before the loop");
+  unsupported(s, "a loop whose variables do not settle on their types",
+              "give them their types before the loop");
 }
 
 Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
@@ -308,13 +315,15 @@ Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
   const NodeId high = builder_->make(Op::select, {up, stop, start});
   const NodeId low = builder_->make(Op::select, {up, start, stop});
   const NodeId some = builder_->make(Op::greater, {high, low});
-  const NodeId too_long = builder_->make(
-      Op::bitwise_and, {some, builder_->make(Op::subtract_overflows, {high, low})});
-  builder_->check(builder_->make(Op::invert, {too_long}), ExceptionKind::OverflowError, "a range of more than 2**63 numbers");
+  const NodeId too_long =
+      builder_->make(Op::bitwise_and, {some, builder_->make(Op::subtract_overflows, {high, low})});
+  builder_->check(builder_->make(Op::invert, {too_long}), ExceptionKind::OverflowError,
+                  "a range of more than 2**63 numbers");
   const NodeId distance = builder_->make(Op::subtract, {high, low});
   const NodeId stride = builder_->make(Op::absolute, {step});
   const NodeId count = builder_->make(
-      Op::add, {builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}), stride}), one});
+      Op::add,
+      {builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}), stride}), one});
   return {builder_->make(Op::select, {some, count, zero}), [this, start, step](NodeId k) {
             return Value(Scalar{Kind::py_int(),
                                 builder_->make(Op::add, {start, builder_->make(Op::multiply, {k, step})})});
@@ -326,9 +335,8 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
   if (const Array* a = iterable.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
     const Array array = a->type.is_array() ? named(iterable) : *a;
-    return {builder_->length(array.node, 0), [this, array, node](NodeId k) {
-              return index_array(array, Scalar{Kind::py_int(), k}, node);
-            }};
+    return {builder_->length(array.node, 0),
+            [this, array, node](NodeId k) { return index_array(array, Scalar{Kind::py_int(), k}, node); }};
   }
   if (const Zip* z = iterable.as<Zip>()) {
     std::vector<Trips> parts;
@@ -342,11 +350,13 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
             }};
   }
   if (iterable.is<Tuple>() || iterable.is<Reference>())
-    unsupported(node, "walking a " + type_name(iterable) + " beside something of unknown length", "use an array");
+    unsupported(node, "walking a " + type_name(iterable) + " beside something of unknown length",
+                "use an array");
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
 }
 
-std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterable, nb::handle node, bool ranges) {
+std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterable, nb::handle node,
+                                                             bool ranges) {
   if (const Tuple* t = iterable.as<Tuple>()) return t->members;
   if (const Reference* r = iterable.as<Reference>()) {
     const HeapObject& object = state_.heap.at(r->object);
@@ -373,7 +383,8 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
   }
   if (const Zip* z = iterable.as<Zip>()) {
     bool anchored = false;
-    for (const Value& member : *z->members) anchored = anchored || member.is<Tuple>() || member.is<Reference>();
+    for (const Value& member : *z->members)
+      anchored = anchored || member.is<Tuple>() || member.is<Reference>();
     if (!anchored) return std::nullopt;
     std::optional<size_t> count;
     std::vector<std::vector<Value>> parts;

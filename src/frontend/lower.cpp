@@ -22,8 +22,8 @@ Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
 base::Place Evaluator::place_of(nb::handle node) const {
   const nb::handle at = node.is_valid() ? node : here_;
   if (!at.is_valid() || frame_ == nullptr) return {};
-  return {module_.text(frame_->file), nb::cast<uint32_t>(at.attr("lineno")), nb::cast<uint32_t>(at.attr("col_offset")),
-          nb::cast<uint32_t>(at.attr("end_col_offset"))};
+  return {module_.text(frame_->file), nb::cast<uint32_t>(at.attr("lineno")),
+          nb::cast<uint32_t>(at.attr("col_offset")), nb::cast<uint32_t>(at.attr("end_col_offset"))};
 }
 
 void Evaluator::unsupported(nb::handle node, const std::string& reason, const std::string& advice) {
@@ -81,7 +81,8 @@ Value Evaluator::parameter(nb::tuple description, const std::string& name, int a
                     .keys = {},
                     .from_argument = true};
   if (tag == "dict")
-    for (nb::handle key : nb::cast<nb::tuple>(description[1])) object.keys.push_back(nb::borrow<nb::object>(key));
+    for (nb::handle key : nb::cast<nb::tuple>(description[1]))
+      object.keys.push_back(nb::borrow<nb::object>(key));
   const uint32_t id = next_object_++;
   state_.heap.emplace(id, std::move(object));
   return Reference{id};
@@ -99,7 +100,8 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
       unsupported({}, "a result that is an array on some paths only", "return an array on every path");
     leaves.push_back(builder_->make(Op::tag, {m->node}));
     leaves.push_back(builder_->make(Op::value, {m->node}));
-    return nb::make_tuple("maybe", nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name())));
+    return nb::make_tuple("maybe", nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") +
+                                                                std::string(s->kind.name())));
   }
   const Value value = present(given, "the result", {});
   if (const Static* s = value.as<Static>()) return nb::make_tuple("static", s->object);
@@ -112,7 +114,8 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
     leaves.push_back(a.node);
     if (a.origin) leaves.push_back(a.origin);
     const nb::object origin = a.origin ? nb::none() : nb::object(nb::int_(a.argument));
-    return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(), a.writable, origin);
+    return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(), a.writable,
+                          origin);
   }
   if (const Tuple* t = value.as<Tuple>()) return nb::make_tuple("tuple", parts_of(t->members));
   if (const Reference* r = value.as<Reference>()) {
@@ -124,7 +127,8 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
     for (const nb::object& key : object.keys) keys.append(key);
     return nb::make_tuple("dict", nb::tuple(keys), parts_of(object.values));
   }
-  unsupported({}, "a result that is a " + type_name(value), "return numbers, arrays, or tuples, lists and dicts of them");
+  unsupported({}, "a result that is a " + type_name(value),
+              "return numbers, arrays, or tuples, lists and dicts of them");
 }
 
 std::map<std::string, Value> Evaluator::bind_arguments(nb::object function, std::vector<Value> positional,
@@ -150,13 +154,15 @@ std::map<std::string, Value> Evaluator::bind_arguments(nb::object function, std:
     locals[text_of(names[next++])] = rest;
   } else if (positional.size() > count) {
     raise(ExceptionKind::TypeError, name + "() takes " + std::to_string(count) + " positional argument" +
-                                        (count == 1 ? "" : "s") + " but " + std::to_string(positional.size()) +
+                                        (count == 1 ? "" : "s") + " but " +
+                                        std::to_string(positional.size()) +
                                         (positional.size() == 1 ? " was" : " were") + " given");
   }
   HeapObject extra{.type = HeapObject::Type::Dict, .values = {}, .keys = {}};
   for (auto& [key, value] : keywords) {
     if (is_name(key)) {
-      if (locals.contains(key)) raise(ExceptionKind::TypeError, name + "() got multiple values for argument '" + key + "'");
+      if (locals.contains(key))
+        raise(ExceptionKind::TypeError, name + "() got multiple values for argument '" + key + "'");
       locals[key] = value;
     } else if ((flags & CO_VARKEYWORDS) != 0) {
       extra.keys.emplace_back(nb::str(key.c_str()));
@@ -176,7 +182,8 @@ std::map<std::string, Value> Evaluator::bind_arguments(nb::object function, std:
     const std::string parameter_name = text_of(names[i]);
     if (locals.contains(parameter_name)) continue;
     if (i + with_default < count)
-      raise(ExceptionKind::TypeError, name + "() missing 1 required positional argument: '" + parameter_name + "'");
+      raise(ExceptionKind::TypeError,
+            name + "() missing 1 required positional argument: '" + parameter_name + "'");
     guards_.push_back({function, "__defaults__", defaults});
     locals[parameter_name] = host_value(nb::object(defaults[i + with_default - count]), parameter_name, node);
   }
@@ -185,7 +192,8 @@ std::map<std::string, Value> Evaluator::bind_arguments(nb::object function, std:
     const std::string parameter_name = text_of(names[i]);
     if (locals.contains(parameter_name)) continue;
     if (keyword_defaults.is_none() || !nb::cast<nb::dict>(keyword_defaults).contains(names[i]))
-      raise(ExceptionKind::TypeError, name + "() missing 1 required keyword-only argument: '" + parameter_name + "'");
+      raise(ExceptionKind::TypeError,
+            name + "() missing 1 required keyword-only argument: '" + parameter_name + "'");
     guards_.push_back({keyword_defaults, parameter_name, keyword_defaults[names[i]]});
     locals[parameter_name] = host_value(keyword_defaults[names[i]], parameter_name, node);
   }
@@ -212,7 +220,10 @@ template <class Frame, class Locals>
 class Activation {
  public:
   Activation(Frame*& current, Frame& frame, Locals& locals, Locals inner)
-      : current_(current), caller_(current), locals_(locals), saved_(std::exchange(locals, std::move(inner))) {
+      : current_(current),
+        caller_(current),
+        locals_(locals),
+        saved_(std::exchange(locals, std::move(inner))) {
     current_ = &frame;
   }
   ~Activation() {

@@ -12,7 +12,8 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
   std::vector<Value> operands = call.positional;
   for (const auto& [name, value] : call.keywords)
     unsupported(call.node, "the keyword `" + name + "` of `np." + call.name + "`", "leave it out");
-  if (operands.size() == wanted + 1) unsupported(call.node, "an output argument of `np." + call.name + "`", "assign the result");
+  if (operands.size() == wanted + 1)
+    unsupported(call.node, "an output argument of `np." + call.name + "`", "assign the result");
   if (operands.size() != wanted)
     raise(ExceptionKind::TypeError, call.name + "() takes from " + std::to_string(wanted) + " to " +
                                         std::to_string(wanted + 1) + " positional arguments but " +
@@ -44,8 +45,8 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   std::vector<NodeId> lengths;
   for (const Value& part : parts) {
     const NodeId length = stage_index(part);
-    builder_->check(builder_->make(Op::greater_equal, {length, builder_->index(0)}), ExceptionKind::ValueError,
-                    "negative dimensions are not allowed");
+    builder_->check(builder_->make(Op::greater_equal, {length, builder_->index(0)}),
+                    ExceptionKind::ValueError, "negative dimensions are not allowed");
     lengths.push_back(length);
   }
   return lengths;
@@ -67,11 +68,12 @@ Value Evaluator::np_empty(Call& call) {
   NodeId bytes = builder_->index(static_cast<int64_t>(base::size_of(dtype)));
   for (size_t i = lengths.size(); i-- > 0;) {
     strides[i] = bytes;
-    builder_->check(negate(builder_->make(Op::multiply_overflows, {bytes, lengths[i]})), ExceptionKind::ValueError,
-                    "Maximum allowed dimension exceeded");
+    builder_->check(negate(builder_->make(Op::multiply_overflows, {bytes, lengths[i]})),
+                    ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
     bytes = builder_->make(Op::multiply, {bytes, lengths[i]});
   }
-  std::vector<NodeId> operands{builder_->make(Op::alloc, {bytes}, {}, ir::Type::buffer()), builder_->index(0)};
+  std::vector<NodeId> operands{builder_->make(Op::alloc, {bytes}, {}, ir::Type::buffer()),
+                               builder_->index(0)};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   operands.insert(operands.end(), strides.begin(), strides.end());
   const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()));
@@ -96,7 +98,8 @@ Value Evaluator::np_full(Call& call) {
   const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
   const Value value = need(call, 1, "fill_value");
   const std::optional<Kind> kind = kind_of(value);
-  if (!kind || value.is<Array>()) unsupported(call.node, "np.full with a " + type_name(value), "use a number");
+  if (!kind || value.is<Array>())
+    unsupported(call.node, "np.full with a " + type_name(value), "use a number");
   const DType dtype = dtype_argument(call, 2, kind->dtype());
   finish(call, 3);
   return filled(lengths, value_for(value, dtype));
@@ -107,7 +110,8 @@ Value Evaluator::np_empty_like(Call& call) { return np_zeros_like(call); }
 Value Evaluator::np_zeros_like(Call& call) {
   const Value prototype = need(call, 0, "a");
   const Array* a = prototype.as<Array>();
-  if (a == nullptr) unsupported(call.node, "`np." + call.name + "` of a " + type_name(prototype), "give it an array");
+  if (a == nullptr)
+    unsupported(call.node, "`np." + call.name + "` of a " + type_name(prototype), "give it an array");
   const DType dtype = dtype_argument(call, 1, a->type.dtype());
   finish(call, 2);
   return filled(lengths_of(a->node), builder_->constant(ir::Type::scalar(dtype), {}));
@@ -152,8 +156,8 @@ Value Evaluator::np_arange(Call& call) {
   const NodeId first = stage(start, Kind::py_float());
   const NodeId by = stage(step, Kind::py_float());
   const NodeId span = builder_->make(Op::subtract, {stage(stop, Kind::py_float()), first});
-  builder_->check(builder_->make(Op::not_equal, {by, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
-                  "division by zero");
+  builder_->check(builder_->make(Op::not_equal, {by, builder_->constant(0.0)}),
+                  ExceptionKind::ZeroDivisionError, "division by zero");
   const NodeId turns = builder_->make(Op::ceil, {builder_->make(Op::divide, {span, by})});
   builder_->check(builder_->make(Op::less, {turns, builder_->constant(0x1p62)}), ExceptionKind::ValueError,
                   "Maximum allowed size exceeded");
@@ -166,7 +170,8 @@ Value Evaluator::np_arange(Call& call) {
 
 Value Evaluator::np_where(Call& call) {
   if (call.positional.size() != 3)
-    unsupported(call.node, "np.where with " + std::to_string(call.positional.size()) + " arguments", "give it three");
+    unsupported(call.node, "np.where with " + std::to_string(call.positional.size()) + " arguments",
+                "give it three");
   finish(call, 3);
   std::vector<Kind> kinds;
   for (const Value& v : call.positional) {
@@ -191,13 +196,15 @@ Value Evaluator::np_where(Call& call) {
 Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
   Value value = need(call, 0, "a");
   const std::optional<Kind> kind = kind_of(value);
-  if (!kind) unsupported(call.node, std::string("np.") + name + " of a " + type_name(value), "give it an array");
+  if (!kind)
+    unsupported(call.node, std::string("np.") + name + " of a " + type_name(value), "give it an array");
   if (!value.is<Array>()) return elementwise(Op::add, {value, Static{nb::int_(0)}}, "add", call.node);
   DType dtype = value.as<Array>()->type.dtype();
   const bool flags = combiner == Op::bitwise_or || combiner == Op::bitwise_and;
   const bool accumulates = combiner == Op::add || combiner == Op::multiply;
   if (flags) dtype = DType::Bool;
-  if (accumulates && (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype)))) dtype = DType::Int64;
+  if (accumulates && (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype))))
+    dtype = DType::Int64;
   if (accumulates && base::is_int(dtype) && !base::is_signed(dtype)) dtype = DType::UInt64;
   const Value* axis = argument(call, 1, "axis");
   std::vector<int64_t> axes(static_cast<size_t>(value.as<Array>()->type.rank()));
@@ -207,16 +214,19 @@ Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
     std::vector<int64_t> chosen;
     const auto add = [&](nb::handle one) {
       const std::optional<int64_t> a = static_int(Static{nb::borrow<nb::object>(one)});
-      if (!a) raise(ExceptionKind::TypeError, "'" + text_of(one.type().attr("__name__")) + "' object cannot be interpreted as an integer");
+      if (!a)
+        raise(ExceptionKind::TypeError,
+              "'" + text_of(one.type().attr("__name__")) + "' object cannot be interpreted as an integer");
       const int64_t rank = static_cast<int64_t>(axes.size());
       if (*a < -rank || *a >= rank)
-        raise(ExceptionKind::ValueError, "axis " + std::to_string(*a) + " is out of bounds for array of dimension " + std::to_string(rank));
+        raise(ExceptionKind::ValueError, "axis " + std::to_string(*a) +
+                                             " is out of bounds for array of dimension " +
+                                             std::to_string(rank));
       chosen.push_back(*a < 0 ? *a + rank : *a);
     };
     if (PyTuple_Check(given.ptr()))
       for (nb::handle one : given) add(one);
-    else
-      add(given);
+    else add(given);
     std::ranges::sort(chosen);
     if (std::ranges::adjacent_find(chosen) != chosen.end())
       raise(ExceptionKind::ValueError, "duplicate value in 'axis'");
@@ -230,10 +240,11 @@ Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
   if (!builder_->function().type(array).is_array()) return from_node(array);
   if (!flags && !accumulates)
     for (int64_t a : axes)
-      builder_->check(builder_->make(Op::greater, {builder_->length(array, static_cast<int>(a)), builder_->index(0)}),
-                      ExceptionKind::ValueError,
-                      "zero-size array to reduction operation " + std::string(ir::name_of(combiner)) +
-                          " which has no identity");
+      builder_->check(
+          builder_->make(Op::greater, {builder_->length(array, static_cast<int>(a)), builder_->index(0)}),
+          ExceptionKind::ValueError,
+          "zero-size array to reduction operation " + std::string(ir::name_of(combiner)) +
+              " which has no identity");
   std::vector<int64_t> attributes{static_cast<int64_t>(combiner)};
   attributes.insert(attributes.end(), axes.begin(), axes.end());
   const NodeId operand[] = {array};
@@ -263,7 +274,8 @@ Value Evaluator::np_mean(Call& call) {
   const DType at = own == DType::Float16 ? DType::Float32 : inexact ? own : DType::Float64;
   const NodeId array = builder_->cast(whole(value), at);
   if (!builder_->function().type(array).is_array()) return from_node(array);
-  const NodeId mean = builder_->make(Op::divide, {reduce_all(array, Op::add), builder_->cast(size_of(array), at)});
+  const NodeId mean =
+      builder_->make(Op::divide, {reduce_all(array, Op::add), builder_->cast(size_of(array), at)});
   return from_node(builder_->cast(mean, inexact ? own : DType::Float64));
 }
 
@@ -275,7 +287,8 @@ Value Evaluator::np_ravel(Call& call) {
   const Array view = named(value);
   const NodeId size = size_of(view.node);
   if (view.type.rank() == 0) {
-    const NodeId copy = builder_->make(Op::broadcast, {builder_->make(Op::load, {view.node}), builder_->index(1)});
+    const NodeId copy =
+        builder_->make(Op::broadcast, {builder_->make(Op::load, {view.node}), builder_->index(1)});
     return from_node(copy);
   }
   NodeId contiguous = builder_->constant(true);
@@ -287,25 +300,33 @@ Value Evaluator::np_ravel(Call& call) {
     contiguous = both(contiguous, builder_->make(Op::bitwise_or, {short_axis, fits}));
     stride = builder_->make(Op::multiply, {stride, length});
   }
-  contiguous = builder_->make(Op::bitwise_or, {contiguous, builder_->make(Op::equal, {size, builder_->index(0)})});
+  contiguous =
+      builder_->make(Op::bitwise_or, {contiguous, builder_->make(Op::equal, {size, builder_->index(0)})});
   const auto flatten = [&](NodeId v) {
     const NodeId flat = builder_->make(Op::reshape, {v, size});
     return Array{builder_->function().type(flat), flat, view.writable};
   };
-  if (!view.writable) return from_node(builder_->make(Op::read, {flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})})).node}));
-  return fork(contiguous, [&] { return Value(flatten(view.node)); },
-              [&] { return Value(flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})}))); });
+  if (!view.writable)
+    return from_node(builder_->make(
+        Op::read, {flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})})).node}));
+  return fork(
+      contiguous, [&] { return Value(flatten(view.node)); },
+      [&] {
+        return Value(flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})})));
+      });
 }
 
 Value Evaluator::np_cumsum(Call& call) {
   const Value value = need(call, 0, "a");
   finish(call, 1);
   const Array* a = value.as<Array>();
-  if (a == nullptr || a->type.rank() != 1) unsupported(call.node, "np.cumsum of this", "give it an array of one axis");
+  if (a == nullptr || a->type.rank() != 1)
+    unsupported(call.node, "np.cumsum of this", "give it an array of one axis");
   DType dtype = a->type.dtype();
   if (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype))) dtype = DType::Int64;
   else if (base::is_int(dtype)) dtype = DType::UInt64;
-  return from_node(builder_->make(Op::scan, {builder_->cast(whole(value), dtype)}, {static_cast<int64_t>(Op::add), 0}));
+  return from_node(
+      builder_->make(Op::scan, {builder_->cast(whole(value), dtype)}, {static_cast<int64_t>(Op::add), 0}));
 }
 
 Value Evaluator::np_argsort(Call& call) {
@@ -313,13 +334,15 @@ Value Evaluator::np_argsort(Call& call) {
   const Value* axis = argument(call, 1, "axis");
   finish(call, 2);
   const Array* a = value.as<Array>();
-  if (a == nullptr || a->type.rank() == 0) unsupported(call.node, "np.argsort of a " + type_name(value), "give it an array");
+  if (a == nullptr || a->type.rank() == 0)
+    unsupported(call.node, "np.argsort of a " + type_name(value), "give it an array");
   int64_t along = a->type.rank() - 1;
   if (axis != nullptr) {
     const std::optional<int64_t> given = static_int(Static{require_static(*axis, "an axis", call.node)});
     if (!given) unsupported(call.node, "np.argsort with axis=None", "ravel the array first");
     if (*given < -a->type.rank() || *given >= a->type.rank())
-      raise(ExceptionKind::ValueError, "axis " + std::to_string(*given) + " is out of bounds for array of dimension " +
+      raise(ExceptionKind::ValueError, "axis " + std::to_string(*given) +
+                                           " is out of bounds for array of dimension " +
                                            std::to_string(a->type.rank()));
     along = *given < 0 ? *given + a->type.rank() : *given;
   }
@@ -339,8 +362,7 @@ Value Evaluator::np_dot(Call& call) {
   finish(call, 2);
   const auto axes = [](const Value& v) { return v.is<Array>() ? v.as<Array>()->type.rank() : 0; };
   if (axes(a) == 0 || axes(b) == 0) return elementwise(Op::multiply, {a, b}, "multiply", call.node);
-  if (axes(a) > 2 || axes(b) > 2)
-    unsupported(call.node, "np.dot of arrays of more than two axes", "use `@`");
+  if (axes(a) > 2 || axes(b) > 2) unsupported(call.node, "np.dot of arrays of more than two axes", "use `@`");
   return matmul(a, b, call.node);
 }
 
@@ -363,7 +385,9 @@ Value Evaluator::np_astype(Call& call) {
   finish(call, 2);
   if (!value.is<Array>()) return Scalar{Kind(dtype), stage(value, Kind(dtype))};
   const NodeId converted = builder_->cast(whole(value), dtype);
-  const NodeId shaped = builder_->function().type(converted).is_scalar() ? builder_->make(Op::broadcast, {converted}) : converted;
+  const NodeId shaped = builder_->function().type(converted).is_scalar()
+                            ? builder_->make(Op::broadcast, {converted})
+                            : converted;
   const NodeId copy = builder_->make(Op::materialize, {shaped});
   return Array{builder_->function().type(copy), copy};
 }
@@ -378,20 +402,21 @@ Value Evaluator::np_solve(Call& call) {
     unsupported(call.node, "np.linalg.solve of these", "give it a matrix and a vector or matrix");
   const Kind kinds[] = {Kind(x->type.dtype()), Kind(y->type.dtype())};
   DType dtype = result_kind(kinds).dtype();
-  if (dtype == DType::Float16)
-    raise(ExceptionKind::TypeError, "array type float16 is unsupported in linalg");
+  if (dtype == DType::Float16) raise(ExceptionKind::TypeError, "array type float16 is unsupported in linalg");
   if (base::is_int(dtype) || base::is_bool(dtype)) dtype = DType::Float64;
   const NodeId left = builder_->cast(whole(a), dtype);
   NodeId right = builder_->cast(whole(b), dtype);
   const NodeId rows = builder_->length(left, 0);
   builder_->check(builder_->make(Op::equal, {rows, builder_->length(left, 1)}), ExceptionKind::LinAlgError,
                   "Last 2 dimensions of the array must be square");
-  builder_->check(builder_->make(Op::equal, {rows, builder_->length(right, 0)}), ExceptionKind::ValueError,
-                  "solve: Input operand 1 has a mismatch in its core dimension 0 (size {} is different from {})",
-                  {builder_->length(right, 0), rows});
+  builder_->check(
+      builder_->make(Op::equal, {rows, builder_->length(right, 0)}), ExceptionKind::ValueError,
+      "solve: Input operand 1 has a mismatch in its core dimension 0 (size {} is different from {})",
+      {builder_->length(right, 0), rows});
   const bool vector = y->type.rank() == 1;
   if (vector) right = builder_->make(Op::expand, {right}, {1});
-  NodeId solution = builder_->make(Op::library, {left, right}, {module_.text("solve").index, 0}, ir::Type::array(dtype, 2));
+  NodeId solution =
+      builder_->make(Op::library, {left, right}, {module_.text("solve").index, 0}, ir::Type::array(dtype, 2));
   if (vector) solution = builder_->make(Op::squeeze, {solution}, {1});
   return from_node(solution);
 }
@@ -404,7 +429,8 @@ Value Evaluator::np_randn(Call& call) {
     lengths.push_back(shape_argument(part)[0]);
     count = builder_->make(Op::multiply, {count, lengths.back()});
   }
-  const NodeId numbers = builder_->make(Op::library, {count}, {module_.text("randn").index, 0}, ir::Type::array(DType::Float64, 1));
+  const NodeId numbers = builder_->make(Op::library, {count}, {module_.text("randn").index, 0},
+                                        ir::Type::array(DType::Float64, 1));
   if (lengths.empty()) return Scalar{Kind::py_float(), reduce_all(numbers, Op::add)};
   std::vector<NodeId> operands{numbers};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
@@ -422,9 +448,11 @@ Value Evaluator::np_scalar_type(Call& call) {
       raise_host_error(error);
     }
   }
-  if (!kind_of(value)) unsupported(call.node, "np." + call.name + " of a " + type_name(value), "give it a number");
+  if (!kind_of(value))
+    unsupported(call.node, "np." + call.name + " of a " + type_name(value), "give it a number");
   for (int i = 0; i < base::kDTypeCount; ++i)
-    if (base::info(static_cast<DType>(i)).numpy == call.name) return from_node(value_for(value, static_cast<DType>(i)));
+    if (base::info(static_cast<DType>(i)).numpy == call.name)
+      return from_node(value_for(value, static_cast<DType>(i)));
   throw base::InternalError("a scalar type of NumPy without dtype");
 }
 

@@ -8,10 +8,10 @@ using ir::Op;
 namespace {
 
 struct OperatorInfo {
-  const char* ast;         ///< class of the AST node
-  const char* symbol;      ///< as Python's messages show it
-  const char* host;        ///< function of `operator` for static operands
-  std::optional<Op> op;    ///< NumPy's function
+  const char* ast;       ///< class of the AST node
+  const char* symbol;    ///< as Python's messages show it
+  const char* host;      ///< function of `operator` for static operands
+  std::optional<Op> op;  ///< NumPy's function
   const char* numpy_name;
 };
 
@@ -58,7 +58,8 @@ Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, 
   const OperatorInfo* entry = find_operator(ast);
   if (a.is<Static>() && b.is<Static>()) {
     try {
-      return Static{nb::module_::import_("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};
+      return Static{
+          nb::module_::import_("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }
@@ -117,13 +118,15 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     }
     bool identical = false;
     if (a.is<Static>() && b.is<Static>()) identical = a.as<Static>()->object.is(b.as<Static>()->object);
-    else if (a.is<Reference>() && b.is<Reference>()) identical = a.as<Reference>()->object == b.as<Reference>()->object;
+    else if (a.is<Reference>() && b.is<Reference>())
+      identical = a.as<Reference>()->object == b.as<Reference>()->object;
     else if (!is_none(a) && !is_none(b))
       unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
     return Static{nb::bool_(ast == "Is" ? identical : !identical)};
   }
   if (ast == "In" || ast == "NotIn") {
-    if (a.is<Static>() && b.is<Reference>() && state_.heap.at(b.as<Reference>()->object).type == HeapObject::Type::Dict) {
+    if (a.is<Static>() && b.is<Reference>() &&
+        state_.heap.at(b.as<Reference>()->object).type == HeapObject::Type::Dict) {
       bool found = false;
       for (const nb::object& key : state_.heap.at(b.as<Reference>()->object).keys)
         found = found || key.equal(a.as<Static>()->object);
@@ -132,7 +135,8 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     const Reference* list = b.as<Reference>();
     if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
     if ((b.is<Tuple>() || list != nullptr) && !a.is<Array>()) {
-      const std::vector<Value> members = list != nullptr ? state_.heap.at(list->object).values : b.as<Tuple>()->members;
+      const std::vector<Value> members =
+          list != nullptr ? state_.heap.at(list->object).values : b.as<Tuple>()->members;
       NodeId found = builder_->constant(false);
       for (const Value& member : members)
         found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
@@ -140,8 +144,9 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     }
     if (a.is<Static>() && b.is<Static>() && is_text(b)) {
       try {
-        const bool inside = nb::cast<bool>(
-            nb::module_::import_("operator").attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
+        const bool inside =
+            nb::cast<bool>(nb::module_::import_("operator")
+                               .attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
         return Static{nb::bool_(inside == (ast == "In"))};
       } catch (nb::python_error& error) {
         raise_host_error(error);
@@ -170,8 +175,9 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
   if (!is_pythons_own(a, b)) return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
   const Kind common = j->is_python() && k->is_python() ? *frontend::join(*j, *k) : Kind::py_complex();
   if (common == Kind::py_complex() && ast != "Eq" && ast != "NotEq")
-    raise(ExceptionKind::TypeError, std::string("'") + entry->symbol + "' not supported between instances of '" +
-                                        type_name(a) + "' and '" + type_name(b) + "'");
+    raise(ExceptionKind::TypeError, std::string("'") + entry->symbol +
+                                        "' not supported between instances of '" + type_name(a) + "' and '" +
+                                        type_name(b) + "'");
   return Scalar{Kind::py_bool(), builder_->make(*entry->op, {stage(a, common), stage(b, common)})};
 }
 
@@ -195,11 +201,13 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
   if (!kind->is_python()) {
     if (*kind == Kind(DType::Bool) && ast == "USub")
       raise(ExceptionKind::TypeError,
-            "The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the logical_not "
+            "The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the "
+            "logical_not "
             "function instead.");
     if (*kind == Kind(DType::Bool) && ast == "UAdd")
       raise(ExceptionKind::TypeError,
-            "ufunc 'positive' did not contain a loop with signature matching types <class 'numpy.dtypes.BoolDType'> -> "
+            "ufunc 'positive' did not contain a loop with signature matching types <class "
+            "'numpy.dtypes.BoolDType'> -> "
             "None");
     if (entry->op) return elementwise(*entry->op, {a}, entry->numpy_name, node);
     return a.is<Array>() ? from_node(whole(a)) : a;
@@ -245,11 +253,12 @@ Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const
 
 Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::handle) {
   const auto no_overflow = [&](Op predicate) {
-    builder_->check(builder_->make(Op::invert, {builder_->make(predicate, {a, b})}), ExceptionKind::OverflowError,
-                    "a Python int leaves 64 bits here");
+    builder_->check(builder_->make(Op::invert, {builder_->make(predicate, {a, b})}),
+                    ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
   };
   const auto no_zero = [&](const char* message) {
-    builder_->check(builder_->make(Op::not_equal, {b, builder_->index(0)}), ExceptionKind::ZeroDivisionError, message);
+    builder_->check(builder_->make(Op::not_equal, {b, builder_->index(0)}), ExceptionKind::ZeroDivisionError,
+                    message);
   };
   const auto result = [&](Op op) { return Scalar{Kind::py_int(), builder_->make(op, {a, b})}; };
   if (ast == "Add") return no_overflow(Op::add_overflows), result(Op::add);
@@ -290,11 +299,11 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
 
 Value Evaluator::python_float(const std::string& ast, NodeId a, NodeId b, nb::handle) {
   if (ast == "Div" || ast == "FloorDiv" || ast == "Mod") {
-    const char* message = ast == "Div" ? "float division by zero"
+    const char* message = ast == "Div"   ? "float division by zero"
                           : ast == "Mod" ? "float modulo"
                                          : "float floor division by zero";
-    builder_->check(builder_->make(Op::not_equal, {b, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
-                    message);
+    builder_->check(builder_->make(Op::not_equal, {b, builder_->constant(0.0)}),
+                    ExceptionKind::ZeroDivisionError, message);
   }
   return Scalar{Kind::py_float(), builder_->make(*find_operator(ast)->op, {a, b})};
 }
@@ -307,8 +316,9 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
     const NodeId y = stage(b, common);
     if (const std::optional<int64_t> exponent = static_int(b); exponent && *exponent < 0)
       return python_power(Scalar{Kind::py_float(), builder_->cast(x, DType::Float64)}, b, node);
-    builder_->check(builder_->make(Op::greater_equal, {y, builder_->index(0)}), ExceptionKind::TypeChangeError,
-                    "int ** {} is a float; write float(base) ** exponent", {y});
+    builder_->check(builder_->make(Op::greater_equal, {y, builder_->index(0)}),
+                    ExceptionKind::TypeChangeError, "int ** {} is a float; write float(base) ** exponent",
+                    {y});
     builder_->check(builder_->make(Op::invert, {builder_->make(Op::power_overflows, {x, y})}),
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
     return Scalar{common, builder_->make(Op::power, {x, y})};
@@ -325,7 +335,8 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
   const NodeId finite = both(builder_->make(Op::isfinite, {x}), builder_->make(Op::isfinite, {y}));
   const NodeId fractional = builder_->make(Op::not_equal, {builder_->make(Op::floor, {y}), y});
   builder_->check(negate(both(both(builder_->make(Op::less, {x, zero}), fractional), finite)),
-                  ExceptionKind::TypeChangeError, "({}) ** {} is complex; write complex(base) ** exponent", {x, y});
+                  ExceptionKind::TypeChangeError, "({}) ** {} is complex; write complex(base) ** exponent",
+                  {x, y});
   const NodeId power = builder_->make(Op::power, {x, y});
   builder_->check(negate(both(finite, builder_->make(Op::isinf, {power}))), ExceptionKind::OverflowError,
                   "(34, 'Numerical result out of range')");
@@ -339,30 +350,32 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
       unsupported({}, "a " + type_name(Value(*r)) + " where an array is meant", "pass np.array(...)");
     const std::optional<Kind> kind = kind_of(value);
     if (!kind)
-      raise(ExceptionKind::TypeError, "ufunc '" + std::string(numpy_name) + "' not supported for the input types");
+      raise(ExceptionKind::TypeError,
+            "ufunc '" + std::string(numpy_name) + "' not supported for the input types");
     kinds.push_back(*kind);
   }
-  const bool whole_numbers = std::ranges::all_of(kinds, [](Kind k) { return base::is_int(k.dtype()) || base::is_bool(k.dtype()); });
+  const bool whole_numbers =
+      std::ranges::all_of(kinds, [](Kind k) { return base::is_int(k.dtype()) || base::is_bool(k.dtype()); });
   const bool rounds = op == Op::floor || op == Op::ceil || op == Op::trunc;
   if (rounds && whole_numbers) return operands[0].is<Array>() ? from_node(whole(operands[0])) : operands[0];
   if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = Kind::py_float();
   const std::optional<DType> loop = loop_dtype(op, kinds);
   if (!loop)
-    raise(ExceptionKind::TypeError, "ufunc '" + std::string(numpy_name) +
-                                        "' not supported for the input types, and the inputs could not be safely "
-                                        "coerced to any supported types according to the casting rule ''safe''");
+    raise(ExceptionKind::TypeError,
+          "ufunc '" + std::string(numpy_name) +
+              "' not supported for the input types, and the inputs could not be safely "
+              "coerced to any supported types according to the casting rule ''safe''");
   std::vector<NodeId> nodes;
   for (const Value& value : operands) {
-    if (value.is<Array>())
-      nodes.push_back(builder_->cast(whole(value), *loop));
-    else
-      nodes.push_back(stage_for_loop(value, *loop));
+    if (value.is<Array>()) nodes.push_back(builder_->cast(whole(value), *loop));
+    else nodes.push_back(stage_for_loop(value, *loop));
   }
   nodes = broadcast_together(std::move(nodes));
   if (op == Op::power && base::is_int(*loop) && base::is_signed(*loop)) {
     const NodeId zero = builder_->cast(builder_->index(0), *loop);
     const NodeId negative = builder_->make(Op::less, {nodes[1], zero});
-    const NodeId any = builder_->function().type(negative).is_array() ? reduce_all(negative, Op::bitwise_or) : negative;
+    const NodeId any =
+        builder_->function().type(negative).is_array() ? reduce_all(negative, Op::bitwise_or) : negative;
     builder_->check(builder_->make(Op::invert, {any}), ExceptionKind::ValueError,
                     "Integers to negative integer powers are not allowed.");
   }
@@ -385,9 +398,11 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (const Maybe* m = value.as<Maybe>()) {
     const NodeId tag = builder_->make(Op::tag, {m->node});
     const NodeId there = builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)});
-    return truth(fork(there, [&] { return Value(Scalar{Kind::py_bool(), truth(present(value, "value", node), node)}); },
-                      [] { return Value(Static{nb::bool_(false)}); }),
-                 node);
+    return truth(
+        fork(
+            there, [&] { return Value(Scalar{Kind::py_bool(), truth(present(value, "value", node), node)}); },
+            [] { return Value(Static{nb::bool_(false)}); }),
+        node);
   }
   if (const Array* a = value.as<Array>()) {
     NodeId one = a->node;
@@ -396,8 +411,9 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
       one = axis == 0 ? length : builder_->make(Op::multiply, {one, length});
     }
     if (a->type.rank() > 0)
-      builder_->check(builder_->make(Op::equal, {one, builder_->index(1)}), ExceptionKind::ValueError,
-                      "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+      builder_->check(
+          builder_->make(Op::equal, {one, builder_->index(1)}), ExceptionKind::ValueError,
+          "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
     const NodeId flags = builder_->cast(whole(value), DType::Bool);
     return builder_->function().type(flags).is_scalar() ? flags : reduce_all(flags, Op::bitwise_or);
   }

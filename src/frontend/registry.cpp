@@ -33,10 +33,8 @@ Registry::Registry() {
   for (const auto& paths : kHandlerPaths) {
     for (const char* path : paths) {
       if (path == nullptr) break;
-      if (*path == '.')
-        methods_[path + 1] = number;
-      else
-        add(path, {.handler = number});
+      if (*path == '.') methods_[path + 1] = number;
+      else add(path, {.handler = number});
     }
     ++number;
   }
@@ -44,7 +42,8 @@ Registry::Registry() {
   for (auto [function, stand_in] : nb::cast<nb::dict>(implementations)) {
     const std::string name = nb::cast<std::string>(function.attr("__name__"));
     kept_.push_back(nb::borrow(function));
-    builtins_[function.ptr()] = {.name = name, .module = "ingot.library", .op = {}, .library = nb::borrow(stand_in)};
+    builtins_[function.ptr()] = {
+        .name = name, .module = "ingot.library", .op = {}, .library = nb::borrow(stand_in)};
   }
 }
 

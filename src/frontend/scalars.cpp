@@ -84,7 +84,8 @@ NodeId Evaluator::stage_for_loop(const Value& value, DType loop) {
       NodeId fits = builder_->make(Op::equal, {builder_->cast(fitted, DType::Int64), integer});
       if (loop == DType::UInt64) fits = builder_->make(Op::greater_equal, {integer, builder_->index(0)});
       builder_->check(fits, ExceptionKind::OverflowError,
-                      "Python integer {} out of bounds for " + std::string(base::info(loop).numpy), {integer});
+                      "Python integer {} out of bounds for " + std::string(base::info(loop).numpy),
+                      {integer});
     }
     return fitted;
   }

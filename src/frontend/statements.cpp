@@ -11,13 +11,20 @@ void Evaluator::run_body(nb::handle statements) {
 void Evaluator::run(nb::handle s) {
   using Step = void (Evaluator::*)(nb::handle);
   static const std::unordered_map<std::string, Step> kSteps = {
-      {"Assign", &Evaluator::run_assign},       {"AugAssign", &Evaluator::run_aug_assign},
-      {"AnnAssign", &Evaluator::run_ann_assign}, {"Expr", &Evaluator::run_expr},
-      {"If", &Evaluator::run_if},               {"For", &Evaluator::run_for},
-      {"While", &Evaluator::run_while},         {"Return", &Evaluator::run_return},
-      {"Break", &Evaluator::run_break},         {"Continue", &Evaluator::run_continue},
-      {"Pass", &Evaluator::run_pass},           {"Raise", &Evaluator::run_raise},
-      {"Assert", &Evaluator::run_assert},       {"Delete", &Evaluator::run_delete},
+      {"Assign", &Evaluator::run_assign},
+      {"AugAssign", &Evaluator::run_aug_assign},
+      {"AnnAssign", &Evaluator::run_ann_assign},
+      {"Expr", &Evaluator::run_expr},
+      {"If", &Evaluator::run_if},
+      {"For", &Evaluator::run_for},
+      {"While", &Evaluator::run_while},
+      {"Return", &Evaluator::run_return},
+      {"Break", &Evaluator::run_break},
+      {"Continue", &Evaluator::run_continue},
+      {"Pass", &Evaluator::run_pass},
+      {"Raise", &Evaluator::run_raise},
+      {"Assert", &Evaluator::run_assert},
+      {"Delete", &Evaluator::run_delete},
   };
   const std::string name = class_of(s);
   const Here here(*this, s);
@@ -43,15 +50,15 @@ std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handl
     builder_->check(builder_->make(ir::Op::greater_equal, {wanted, length}), ExceptionKind::ValueError,
                     "too many values to unpack (expected " + std::to_string(count) + ")");
     std::vector<Value> elements;
-    for (size_t i = 0; i < count; ++i)
-      elements.push_back(index_array(*a, Static{nb::int_(i)}, node));
+    for (size_t i = 0; i < count; ++i) elements.push_back(index_array(*a, Static{nb::int_(i)}, node));
     return elements;
   }
   const auto elements = static_elements(value, node);
-  if (!elements) raise(ExceptionKind::TypeError, "cannot unpack non-iterable " + type_name(value) + " object");
+  if (!elements)
+    raise(ExceptionKind::TypeError, "cannot unpack non-iterable " + type_name(value) + " object");
   if (elements->size() < count)
-    raise(ExceptionKind::ValueError, "not enough values to unpack (expected " + std::to_string(count) + ", got " +
-                                         std::to_string(elements->size()) + ")");
+    raise(ExceptionKind::ValueError, "not enough values to unpack (expected " + std::to_string(count) +
+                                         ", got " + std::to_string(elements->size()) + ")");
   if (elements->size() > count)
     raise(ExceptionKind::ValueError, "too many values to unpack (expected " + std::to_string(count) + ")");
   return *elements;
@@ -83,7 +90,8 @@ void Evaluator::assign(nb::handle target, Value value) {
       if (object.type == HeapObject::Type::List) {
         const std::optional<int64_t> i = static_int(Static{key});
         const int64_t size = static_cast<int64_t>(object.values.size());
-        if (!i) raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(index));
+        if (!i)
+          raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(index));
         if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, "list assignment index out of range");
         object.values[static_cast<size_t>(*i < 0 ? *i + size : *i)] = std::move(value);
         return;
@@ -136,8 +144,9 @@ void Evaluator::in_place(const Array& array, const std::string& op, const Value&
   const std::string name(operator_name(op));
   if (kind && !casts_same_kind(kind->dtype(), to))
     raise(ExceptionKind::TypeError, "Cannot cast ufunc '" + name + "' output from dtype('" +
-                                             std::string(base::info(kind->dtype()).numpy) + "') to dtype('" +
-                                             std::string(base::info(to).numpy) + "') with casting rule 'same_kind'");
+                                        std::string(base::info(kind->dtype()).numpy) + "') to dtype('" +
+                                        std::string(base::info(to).numpy) +
+                                        "') with casting rule 'same_kind'");
   if (!array.writable) raise(ExceptionKind::ValueError, "output array is read-only");
   assign_index(array, Static{nb::ellipsis()}, result, s);
 }
@@ -155,11 +164,13 @@ void Evaluator::run_aug_assign(nb::handle s) {
     if (before.is<Reference>()) unsupported(s, "an augmented assignment to a container", "assign elements");
     return bind(text_of(target.attr("id")), binary(op, before, right, s));
   }
-  if (class_of(target) != "Subscript") unsupported(s, "this augmented assignment", "assign to a name or an element");
+  if (class_of(target) != "Subscript")
+    unsupported(s, "this augmented assignment", "assign to a name or an element");
   const Value container = eval(target.attr("value"));
   const Value index = eval(target.attr("slice"));
   const Array* a = container.as<Array>();
-  if (a == nullptr) unsupported(s, "an augmented assignment to an item of a " + type_name(container), "use an array");
+  if (a == nullptr)
+    unsupported(s, "an augmented assignment to an item of a " + type_name(container), "use an array");
   const Value before = index_array(*a, index, target);
   const Value right = eval(s.attr("value"));
   assign_index(*a, index, binary(op, before, right, s), target);
@@ -209,7 +220,8 @@ void Evaluator::run_raise(nb::handle s) {
   if (exception.is_none()) unsupported(s, "a bare `raise`", "name the exception");
   const Value type = eval(exception);
   if (const Static* t = type.as<Static>(); t != nullptr && PyType_Check(t->object.ptr()))
-    if (const auto kind = base::exception_from_name(text_of(t->object.attr("__name__")))) raise(*kind, base::escape_message(message));
+    if (const auto kind = base::exception_from_name(text_of(t->object.attr("__name__"))))
+      raise(*kind, base::escape_message(message));
   unsupported(s, "this exception", "raise one of Python's own exceptions");
 }
 

@@ -32,8 +32,8 @@ struct Scalar {
   NodeId node{};
 };
 
-/// A NumPy array. `node` is a view (memory, with identity) or, for a value that nothing has named yet, a whole
-/// array.
+/// A NumPy array. `node` is a view (memory, with identity) or, for a value that nothing has named yet, a
+/// whole array.
 struct Array {
   ir::Type type;
   NodeId node{};
@@ -77,8 +77,8 @@ struct Zip {
 /// Not bound (a local before its assignment, or deleted).
 struct Unbound {};
 
-/// Bound, or not None, on some paths only: an optional. `present` is what it is when it is there, its nodes of
-/// no meaning.
+/// Bound, or not None, on some paths only: an optional. `present` is what it is when it is there, its nodes
+/// of no meaning.
 struct Maybe {
   NodeId node{};
   std::shared_ptr<const Value> present;
@@ -86,11 +86,12 @@ struct Maybe {
   bool may_be_none = false;
 };
 
-/// Different things on different paths that nothing can hold both of: harmless until it is used, then refused.
+/// Different things on different paths that nothing can hold both of: harmless until it is used, then
+/// refused.
 struct Conflict {
   std::string reason;
-  /// What would settle the conflict, known when compiling: a loop to unroll or an argument. Not nodes, which a
-  /// roll-back takes away.
+  /// What would settle the conflict, known when compiling: a loop to unroll or an argument. Not nodes, which
+  /// a roll-back takes away.
   std::string loop{};
   int argument = -1;
 
@@ -98,7 +99,8 @@ struct Conflict {
 };
 
 struct Value {
-  std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict> v;
+  std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict>
+      v;
 
   Value() = default;
   template <class T>
@@ -127,8 +129,8 @@ struct HeapObject {
   bool from_argument = false;
 };
 
-/// The names and objects at one point of the program. Copied at forks. Objects have numbers that are never used
-/// twice.
+/// The names and objects at one point of the program. Copied at forks. Objects have numbers that are never
+/// used twice.
 struct State {
   std::map<std::string, Value> locals;
   std::map<uint32_t, HeapObject> heap;

@@ -6,9 +6,7 @@ namespace ingot::ir {
 
 namespace {
 
-size_t combine(size_t seed, size_t value) {
-  return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 29);
-}
+size_t combine(size_t seed, size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 29); }
 
 }  // namespace
 
@@ -80,8 +78,7 @@ void Builder::append_results(NodeId node) {
 NodeId Builder::begin(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes,
                       std::span<const Type> results) {
   INGOT_ASSERT(info(op).regions > 0, "begin is for ops with regions");
-  const Type type =
-      infer(*function_, op, operands, attributes, module_->types.results(results));
+  const Type type = infer(*function_, op, operands, attributes, module_->types.results(results));
   return append(op, operands, attributes, type);
 }
 
@@ -139,8 +136,8 @@ std::vector<NodeId> Builder::end(NodeId node) {
 }
 
 NodeId Builder::constant(Type type, base::Scalar bits) {
-  return make(Op::constant, {},
-              {static_cast<int64_t>(bits.bits[0]), static_cast<int64_t>(bits.bits[1])}, type);
+  return make(Op::constant, {}, {static_cast<int64_t>(bits.bits[0]), static_cast<int64_t>(bits.bits[1])},
+              type);
 }
 
 NodeId Builder::cast(NodeId value, DType dtype) {
@@ -187,7 +184,8 @@ void Builder::remember(NodeId node) {
 
 Builder::Mark Builder::mark() const {
   const Function& f = *function_;
-  return {f.nodes_.size(), f.operands_.size(), f.attributes_.size(), f.regions_.size(), open_.size(), current_};
+  return {f.nodes_.size(),   f.operands_.size(), f.attributes_.size(),
+          f.regions_.size(), open_.size(),       current_};
 }
 
 void Builder::roll_back(const Mark& mark) {

@@ -47,8 +47,8 @@ class Builder {
 
   /// @name Nodes with regions
   /// `begin` makes the node; `enter` opens its next region and gives its parameters; a terminator closes the
-  /// region; `end` gives the results. The result types are those of `begin`, or for `for_` and `while_` (whose
-  /// `begin` may leave them out) what inference says.
+  /// region; `end` gives the results. The result types are those of `begin`, or for `for_` and `while_`
+  /// (whose `begin` may leave them out) what inference says.
   NodeId begin(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes = {},
                std::span<const Type> results = {});
   std::vector<NodeId> enter(NodeId node, size_t region, std::span<const Type> parameters);
@@ -63,8 +63,9 @@ class Builder {
   RegionId current() const { return current_; }
   /// Whether the current region has its terminator already.
   bool terminated() const;
-  /// Leaves the current region without a terminator, to `resume` it when what it must carry is known: the join
-  /// of two arms, or of all exits to a label. Only the tail - conversions and the terminator - is added then.
+  /// Leaves the current region without a terminator, to `resume` it when what it must carry is known: the
+  /// join of two arms, or of all exits to a label. Only the tail - conversions and the terminator - is added
+  /// then.
   RegionId suspend();
   /// Opens a suspended region again, from anywhere; its terminator leads back to where `resume` was called.
   void resume(RegionId region);
@@ -78,8 +79,9 @@ class Builder {
   NodeId index(int64_t value) { return constant<int64_t>(value); }
   NodeId cast(NodeId value, DType dtype);
   NodeId length(NodeId shaped, int axis) { return make(Op::length, {shaped}, {axis}); }
-  /// Raises unless the condition holds. With folding, makes nothing when it is the constant true. (`make` has to
-  /// give a node, so checks whose condition becomes constant later go when a pass makes them anew by this.)
+  /// Raises unless the condition holds. With folding, makes nothing when it is the constant true. (`make` has
+  /// to give a node, so checks whose condition becomes constant later go when a pass makes them anew by
+  /// this.)
   void check(NodeId condition, base::ExceptionKind kind, std::string_view message,
              std::initializer_list<NodeId> values = {});
 
@@ -110,7 +112,7 @@ class Builder {
   SpanId span_;
   bool folding_ = true;
   std::vector<RegionId> open_;  ///< the way back: each region that was left to enter another, current last
-  std::unordered_multimap<size_t, NodeId> known_;     ///< pure nodes by key, for `find_equal`
+  std::unordered_multimap<size_t, NodeId> known_;  ///< pure nodes by key, for `find_equal`
 };
 
 /// The type a node has, from its operands and attributes; for TYPED ops, `asked` after a check. Throws

@@ -49,10 +49,8 @@ consteval base::DType given(Gives gives, base::DType operand) {
     static constexpr Gives kGives = Gives::gives_what;             \
     template <class T>                                             \
     static auto value(T a, [[maybe_unused]] T b) {                 \
-      if constexpr (kOperands == 1)                                \
-        return base::math::name(a);                                \
-      else                                                         \
-        return base::math::name(a, b);                             \
+      if constexpr (kOperands == 1) return base::math::name(a);    \
+      else return base::math::name(a, b);                          \
     }                                                              \
   };
 #include "ir/ops.def"
@@ -79,10 +77,8 @@ using Loops = std::array<ElementLoop, base::kDTypeCount>;
 
 template <class Card, class T>
 consteval ElementLoop loop_or_null() {
-  if constexpr (accepted<T>(Card::kAccepts, Card::kGives))
-    return loop<Card, T>;
-  else
-    return nullptr;
+  if constexpr (accepted<T>(Card::kAccepts, Card::kGives)) return loop<Card, T>;
+  else return nullptr;
 }
 
 template <class Card>

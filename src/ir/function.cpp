@@ -48,8 +48,7 @@ bool Function::reaches(NodeId definition, RegionId region) const {
 }
 
 TextId Module::text(std::string_view text) {
-  const auto [it, is_new] =
-      text_ids_.try_emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
+  const auto [it, is_new] = text_ids_.try_emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
   if (is_new) texts_.emplace_back(text);
   return TextId(it->second);
 }

@@ -42,21 +42,21 @@ using TextId = Id<struct TextTag>;
 struct Node {
   Op op;
   uint16_t region_count;
-  Type type;                 ///< Void: no value; Results: the `result` nodes after it give the values
+  Type type;  ///< Void: no value; Results: the `result` nodes after it give the values
   uint32_t operand_begin;
   uint32_t operand_count;
   uint32_t attribute_begin;
   uint32_t attribute_count;
-  uint32_t first_region;     ///< its regions have consecutive ids
+  uint32_t first_region;  ///< its regions have consecutive ids
   SpanId span;
-  RegionId parent;           ///< the region it stands in
+  RegionId parent;  ///< the region it stands in
 };
 
 /// A sequence of nodes, the last a terminator, with parameters.
 struct Region {
-  NodeId owner;                ///< none: the function's body
+  NodeId owner;  ///< none: the function's body
   uint32_t parameter_count = 0;
-  std::vector<NodeId> nodes;   ///< parameters first, then the body in order
+  std::vector<NodeId> nodes;  ///< parameters first, then the body in order
 };
 
 /// A place in the source, and the place of the call that brought it here by inlining.
@@ -147,9 +147,9 @@ class Function {
 
   /// Whether region `inner` is `outer` or lies in it.
   bool encloses(RegionId outer, RegionId inner) const;
-  /// Whether a node's value is there for the next node appended to a region: it stands in that region, or in an
-  /// enclosing one before the node through which that region is entered. (Ids alone do not say so: a region may
-  /// be resumed after later nodes of an enclosing one.)
+  /// Whether a node's value is there for the next node appended to a region: it stands in that region, or in
+  /// an enclosing one before the node through which that region is entered. (Ids alone do not say so: a
+  /// region may be resumed after later nodes of an enclosing one.)
   bool reaches(NodeId definition, RegionId region) const;
 
  private:

@@ -22,8 +22,7 @@ struct Query {
   [[noreturn]] void fail(const std::string& what) const {
     std::string message(name_of(op));
     message += ": " + what + "; operands (";
-    for (size_t i = 0; i < operands.size(); ++i)
-      message += (i == 0 ? "" : ", ") + types().to_string(type(i));
+    for (size_t i = 0; i < operands.size(); ++i) message += (i == 0 ? "" : ", ") + types().to_string(type(i));
     throw base::InternalError(message + ")");
   }
   void need(bool holds, const char* what) const {
@@ -288,7 +287,8 @@ Type infer_arg_reduce(const Query& q) {
 }
 /// The common rank of the index arrays from operand `from` on, one for each axis.
 int index_rank(const Query& q, size_t from) {
-  q.need(q.operands.size() == from + q.ints().size() && !q.ints().empty(), "wants an index array for each axis");
+  q.need(q.operands.size() == from + q.ints().size() && !q.ints().empty(),
+         "wants an index array for each axis");
   q.need_axes(q.ints(), q.type(0).rank());
   for (size_t i = from; i < q.operands.size(); ++i)
     q.need(q.type(i).is_array() && q.type(i).dtype() == DType::Int64 && q.type(i) == q.type(from),
@@ -367,7 +367,8 @@ Type infer_read(const Query& q) {
 Type infer_write(const Query& q) {
   q.need_count(2);
   q.need(q.type(0).is_view(), "wants a view");
-  q.need(q.type(1) == q.type(0).as_array() || q.type(1) == q.type(0).element(), "wants an array like the view");
+  q.need(q.type(1) == q.type(0).as_array() || q.type(1) == q.type(0).element(),
+         "wants an array like the view");
   return {};
 }
 Type infer_load(const Query& q) {
@@ -521,7 +522,8 @@ Type infer_record_new(const Query& q) {
 Type infer_field_get(const Query& q) {
   q.need(!q.operands.empty() && q.type(0).is(TypeKind::Record), "wants a record");
   const RecordClass& c = q.types().record_class(q.type(0));
-  q.need(q.attributes[0] >= 0 && static_cast<size_t>(q.attributes[0]) < c.field_types.size(), "no such field");
+  q.need(q.attributes[0] >= 0 && static_cast<size_t>(q.attributes[0]) < c.field_types.size(),
+         "no such field");
   q.need_count(q.op == Op::field_get ? 1 : 2);
   return c.field_types[static_cast<size_t>(q.attributes[0])];
 }

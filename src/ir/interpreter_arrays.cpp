@@ -48,13 +48,9 @@ void apply(Step& step, ElementLoop loop) {
 
 }  // namespace
 
-void interp_elementwise(Step& step) {
-  apply(step, element_loop(step.op(), step.type(0).dtype()));
-}
+void interp_elementwise(Step& step) { apply(step, element_loop(step.op(), step.type(0).dtype())); }
 
-void interp_cast(Step& step) {
-  apply(step, cast_loop(step.type(0).dtype(), step.type().dtype()));
-}
+void interp_cast(Step& step) { apply(step, cast_loop(step.type(0).dtype(), step.type().dtype())); }
 
 void interp_select(Step& step) {
   if (step.type().is_scalar()) return step.give(step.value(step.truth(0) ? 1 : 2));
@@ -203,24 +199,12 @@ ViewValue rearrange(const Step& step, ViewValue v) {
   }
 }
 
-void interp_broadcast(Step& step) {
-  give_rearranged(step);
-}
-void interp_transpose(Step& step) {
-  give_rearranged(step);
-}
-void interp_slice(Step& step) {
-  give_rearranged(step);
-}
-void interp_squeeze(Step& step) {
-  give_rearranged(step);
-}
-void interp_expand(Step& step) {
-  give_rearranged(step);
-}
-void interp_reshape(Step& step) {
-  give_rearranged(step);
-}
+void interp_broadcast(Step& step) { give_rearranged(step); }
+void interp_transpose(Step& step) { give_rearranged(step); }
+void interp_slice(Step& step) { give_rearranged(step); }
+void interp_squeeze(Step& step) { give_rearranged(step); }
+void interp_expand(Step& step) { give_rearranged(step); }
+void interp_reshape(Step& step) { give_rearranged(step); }
 
 void interp_iota(Step& step) {
   const std::vector<int64_t> lengths = step.indices(0, step.count());

@@ -15,22 +15,14 @@ void give_aggregate(Step& step, int tag, std::vector<Value> members) {
 
 }  // namespace
 
-void interp_some(Step& step) {
-  give_aggregate(step, 0, step.values());
-}
-void interp_none(Step& step) {
-  give_aggregate(step, static_cast<int>(step.attribute(0)), {});
-}
-void interp_tag(Step& step) {
-  step.give_number(static_cast<int8_t>(step.as<Aggregate>(0)->tag));
-}
+void interp_some(Step& step) { give_aggregate(step, 0, step.values()); }
+void interp_none(Step& step) { give_aggregate(step, static_cast<int>(step.attribute(0)), {}); }
+void interp_tag(Step& step) { step.give_number(static_cast<int8_t>(step.as<Aggregate>(0)->tag)); }
 void interp_value(Step& step) {
   const AggregateValue& optional = *step.as<Aggregate>(0);
   step.give(optional.tag == 0 ? optional.members[0] : unspecified(step.type()));
 }
-void interp_tuple(Step& step) {
-  give_aggregate(step, 0, step.values());
-}
+void interp_tuple(Step& step) { give_aggregate(step, 0, step.values()); }
 void interp_member(Step& step) {
   step.give(step.as<Aggregate>(0)->members[static_cast<size_t>(step.attribute(0))]);
 }
@@ -65,15 +57,11 @@ size_t position(const Step& step, size_t i, size_t end) {
   return static_cast<size_t>(at);
 }
 
-ptrdiff_t distance(size_t i) {
-  return static_cast<ptrdiff_t>(i);
-}
+ptrdiff_t distance(size_t i) { return static_cast<ptrdiff_t>(i); }
 
 }  // namespace
 
-void interp_list_new(Step& step) {
-  give_object(step, step.values());
-}
+void interp_list_new(Step& step) { give_object(step, step.values()); }
 void interp_list_length(Step& step) {
   touch_object(step, step.object(0), Access::Read);
   step.give_number(static_cast<int64_t>(step.object(0).items.size()));
@@ -186,9 +174,7 @@ struct Dictionary {
 
 }  // namespace
 
-void interp_dict_new(Step& step) {
-  give_object(step, {});
-}
+void interp_dict_new(Step& step) { give_object(step, {}); }
 void interp_dict_length(Step& step) {
   touch_object(step, step.object(0), Access::Read);
   step.give_number(static_cast<int64_t>(step.object(0).keys.size()));
@@ -232,9 +218,7 @@ void interp_dict_remove(Step& step) {
   object.positions.clear();
 }
 
-void interp_record_new(Step& step) {
-  give_object(step, step.values());
-}
+void interp_record_new(Step& step) { give_object(step, step.values()); }
 void interp_field_get(Step& step) {
   const ObjectValue& record = step.object(0);
   const auto field = static_cast<size_t>(step.attribute(0));

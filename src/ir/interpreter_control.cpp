@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "base/message.h"
 #include "base/reduction.h"
 #include "base/text.h"
 #include "ir/builder.h"
 #include "ir/evaluate.h"
-#include "base/message.h"
 #include "ir/interpreter_machine.h"
 #include "ir/library.h"
 
@@ -14,16 +14,12 @@ namespace {
 
 std::string show(DType dtype, const Scalar& value) {
   return base::visit_dtype(dtype, [&]<class T>() -> std::string {
-    if constexpr (std::is_same_v<T, base::Half>)
-      return base::repr(static_cast<float>(value.as<T>()));
-    else if constexpr (std::is_same_v<T, bool>)
-      return base::repr(value.bits[0] != 0);
+    if constexpr (std::is_same_v<T, base::Half>) return base::repr(static_cast<float>(value.as<T>()));
+    else if constexpr (std::is_same_v<T, bool>) return base::repr(value.bits[0] != 0);
     else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
       return base::repr(static_cast<int64_t>(value.as<T>()));
-    else if constexpr (std::is_integral_v<T>)
-      return base::repr(static_cast<uint64_t>(value.as<T>()));
-    else
-      return base::repr(value.as<T>());
+    else if constexpr (std::is_integral_v<T>) return base::repr(static_cast<uint64_t>(value.as<T>()));
+    else return base::repr(value.as<T>());
   });
 }
 
@@ -196,13 +192,9 @@ std::string format_message(const Step& step, TextId text, size_t first) {
 
 void interp_param(Step&) {}
 void interp_result(Step&) {}
-void interp_constant(Step& step) {
-  step.give(step.function.constant(step.node));
-}
+void interp_constant(Step& step) { step.give(step.function.constant(step.node)); }
 
-void interp_if_(Step& step) {
-  enter_region(step.strand, step.node, step.truth(0) ? 0 : 1, {});
-}
+void interp_if_(Step& step) { enter_region(step.strand, step.node, step.truth(0) ? 0 : 1, {}); }
 
 void interp_for_(Step& step) {
   const int64_t count = step.index(0);
@@ -212,9 +204,7 @@ void interp_for_(Step& step) {
   step.strand.frames.back().count = count;
 }
 
-void interp_while_(Step& step) {
-  enter_region(step.strand, step.node, 0, step.values());
-}
+void interp_while_(Step& step) { enter_region(step.strand, step.node, 0, step.values()); }
 
 void interp_parallel_for(Step& step) {
   const int64_t count = std::max<int64_t>(step.index(0), 0);

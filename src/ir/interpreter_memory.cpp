@@ -95,12 +95,8 @@ void interp_view(Step& step) {
   step.give(std::move(view));
 }
 
-void interp_buffer(Step& step) {
-  step.give(step.view(0).block);
-}
-void interp_offset(Step& step) {
-  step.give_number(step.view(0).offset);
-}
+void interp_buffer(Step& step) { step.give(step.view(0).block); }
+void interp_offset(Step& step) { step.give_number(step.view(0).offset); }
 
 void interp_materialize(Step& step) {
   const ArrayValue& x = step.array(0);
@@ -111,9 +107,7 @@ void interp_materialize(Step& step) {
   step.give(ViewValue{x.dtype, std::move(buffer), 0, x.lengths, c_strides(x.lengths, x.dtype)});
 }
 
-void interp_read(Step& step) {
-  step.give(read_view(step, step.view(0)));
-}
+void interp_read(Step& step) { step.give(read_view(step, step.view(0))); }
 
 void interp_write(Step& step) {
   const ViewValue& view = step.view(0);

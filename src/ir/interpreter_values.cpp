@@ -115,9 +115,7 @@ bool conforms(const TypeTable& types, Type type, const Value& value) {
   }
 }
 
-Value unspecified(Type type) {
-  return type.is_scalar() ? Value(Scalar{}) : Value();
-}
+Value unspecified(Type type) { return type.is_scalar() ? Value(Scalar{}) : Value(); }
 
 const char* view_fault(const ViewValue& view) {
   __extension__ using Wide = __int128;

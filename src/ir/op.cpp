@@ -71,14 +71,22 @@ constexpr Table make_table() {
 #define Associative .associative = true
 #define Idempotent .idempotent = true
 #define LAWS(...) t.last().laws = Laws{__VA_ARGS__};
-#define Int(name) AttributeInfo{AttributeKind::Int, #name}
-#define Ints(name) AttributeInfo{AttributeKind::Ints, #name}
-#define OpCodes(name) AttributeInfo{AttributeKind::OpCodes, #name}
-#define OpCode(name) AttributeInfo{AttributeKind::OpCode, #name}
-#define Exception(name) AttributeInfo{AttributeKind::Exception, #name}
-#define Text(name) AttributeInfo{AttributeKind::Text, #name}
-#define Symbol(name) AttributeInfo{AttributeKind::Symbol, #name}
-#define Choice(name) AttributeInfo{AttributeKind::Choice, #name}
+#define Int(name) \
+  AttributeInfo { AttributeKind::Int, #name }
+#define Ints(name) \
+  AttributeInfo { AttributeKind::Ints, #name }
+#define OpCodes(name) \
+  AttributeInfo { AttributeKind::OpCodes, #name }
+#define OpCode(name) \
+  AttributeInfo { AttributeKind::OpCode, #name }
+#define Exception(name) \
+  AttributeInfo { AttributeKind::Exception, #name }
+#define Text(name) \
+  AttributeInfo { AttributeKind::Text, #name }
+#define Symbol(name) \
+  AttributeInfo { AttributeKind::Symbol, #name }
+#define Choice(name) \
+  AttributeInfo { AttributeKind::Choice, #name }
 #define ATTRIBUTES(...) t.attributes(__VA_ARGS__);
 #define REGIONS(count) t.last().regions = count;
 #define TYPED t.last().typed = true;
@@ -111,8 +119,7 @@ constexpr bool well_formed() {
 }
 static_assert(well_formed(), "an elementwise card accepts something; a list attribute stands last");
 
-constexpr std::string_view kSchedules[] = {"serial", "vector", "threads", "grid",
-                                           "block",  "warp",   "unroll"};
+constexpr std::string_view kSchedules[] = {"serial", "vector", "threads", "grid", "block", "warp", "unroll"};
 constexpr std::string_view kScopes[] = {"warp", "block", "device", "system"};
 constexpr std::string_view kOrders[] = {"relaxed", "acquire_release"};
 

@@ -19,7 +19,7 @@ enum class Op : uint16_t {
 
 inline constexpr int kOpCount = 0
 #define OP(name, operands, accepts, gives) +1  // NOLINT(bugprone-macro-parentheses)
-#define STRUCT(name, stage, effects) +1  // NOLINT(bugprone-macro-parentheses)
+#define STRUCT(name, stage, effects) +1        // NOLINT(bugprone-macro-parentheses)
 #include "ir/ops.def"
     ;
 
@@ -31,9 +31,7 @@ struct Effects {
   uint16_t bits = 0;
   constexpr bool any(Effects other) const { return (bits & other.bits) != 0; }
   constexpr bool pure() const { return bits == 0; }
-  constexpr Effects operator|(Effects other) const {
-    return {static_cast<uint16_t>(bits | other.bits)};
-  }
+  constexpr Effects operator|(Effects other) const { return {static_cast<uint16_t>(bits | other.bits)}; }
   constexpr bool operator==(const Effects&) const = default;
 };
 

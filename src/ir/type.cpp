@@ -61,7 +61,8 @@ std::string TypeTable::to_string(Type type) const {
     return out += close;
   };
   const auto space = [&](std::string_view before) {
-    return type.space() == Space::Host ? std::string() : std::string(before) + std::string(name_of(type.space()));
+    return type.space() == Space::Host ? std::string()
+                                       : std::string(before) + std::string(name_of(type.space()));
   };
   switch (type.kind()) {
     case TypeKind::Void: return "void";

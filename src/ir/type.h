@@ -94,8 +94,7 @@ class Type {
 
  private:
   friend class TypeTable;
-  constexpr Type(TypeKind kind, uint32_t payload)
-      : bits_(static_cast<uint32_t>(kind) | payload << 8) {}
+  constexpr Type(TypeKind kind, uint32_t payload) : bits_(static_cast<uint32_t>(kind) | payload << 8) {}
   uint32_t bits_ = 0;
 };
 

@@ -85,9 +85,10 @@ struct Context {
 /// later than 10 µs after the entry (to release the GIL).
 struct Hooks {
   void (*long_call)(Context*);
-  /// Runs what only the embedding program has: the library routine `what`, or, `what` being "host", its own call
-  /// number `number`. The slots are those of the operands, each as `layout` says it: words such as `f64` and
-  /// `view<f64,2>`, each with a space after it. Returns a status as an entry does; null: there is no such thing here.
+  /// Runs what only the embedding program has: the library routine `what`, or, `what` being "host", its own
+  /// call number `number`. The slots are those of the operands, each as `layout` says it: words such as `f64`
+  /// and `view<f64,2>`, each with a space after it. Returns a status as an entry does; null: there is no such
+  /// thing here.
   Status (*outside)(Context*, const char* what, const char* layout, int64_t number, void** slots);
 };
 

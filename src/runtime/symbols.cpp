@@ -28,7 +28,8 @@ void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
 
 Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
                         void** slots) noexcept {
-  if (context->hooks->outside != nullptr) return context->hooks->outside(context, what, layout, number, slots);
+  if (context->hooks->outside != nullptr)
+    return context->hooks->outside(context, what, layout, number, slots);
   context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}};
   return context->error.status;
 }

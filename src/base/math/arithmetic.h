@@ -11,37 +11,26 @@ namespace ingot::base::math {
 /// Integers wrap; Half computes in float and rounds once; on bool this is `or`.
 template <Element T>
 T add(T a, T b) {
-  if constexpr (Boolean<T>)
-    return a || b;
-  else if constexpr (Integer<T>)
-    return from_word<T>(to_word(a) + to_word(b));
-  else if constexpr (Floating<T>)
-    return T(computable(a) + computable(b));
-  else
-    return T(a.real() + b.real(), a.imag() + b.imag());
+  if constexpr (Boolean<T>) return a || b;
+  else if constexpr (Integer<T>) return from_word<T>(to_word(a) + to_word(b));
+  else if constexpr (Floating<T>) return T(computable(a) + computable(b));
+  else return T(a.real() + b.real(), a.imag() + b.imag());
 }
 
 template <Number T>
 T subtract(T a, T b) {
-  if constexpr (Integer<T>)
-    return from_word<T>(to_word(a) - to_word(b));
-  else if constexpr (Floating<T>)
-    return T(computable(a) - computable(b));
-  else
-    return T(a.real() - b.real(), a.imag() - b.imag());
+  if constexpr (Integer<T>) return from_word<T>(to_word(a) - to_word(b));
+  else if constexpr (Floating<T>) return T(computable(a) - computable(b));
+  else return T(a.real() - b.real(), a.imag() - b.imag());
 }
 
 /// On bool this is `and`; complex numbers by the textbook formula, each product and sum rounded.
 template <Element T>
 T multiply(T a, T b) {
-  if constexpr (Boolean<T>)
-    return a && b;
-  else if constexpr (Integer<T>)
-    return from_word<T>(to_word(a) * to_word(b));
-  else if constexpr (Floating<T>)
-    return T(computable(a) * computable(b));
-  else
-    return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+  if constexpr (Boolean<T>) return a && b;
+  else if constexpr (Integer<T>) return from_word<T>(to_word(a) * to_word(b));
+  else if constexpr (Floating<T>) return T(computable(a) * computable(b));
+  else return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
 }
 
 /// Complex numbers by Smith's algorithm; by zero, each component is divided by +0.
@@ -138,26 +127,19 @@ T fmod(T a, T b) {
 
 template <Number T>
 T negative(T a) {
-  if constexpr (Integer<T>)
-    return from_word<T>(uint64_t{0} - to_word(a));
-  else if constexpr (std::same_as<T, Half>)
-    return Half::from_bits(a.bits ^ 0x8000);
-  else
-    return -a;
+  if constexpr (Integer<T>) return from_word<T>(uint64_t{0} - to_word(a));
+  else if constexpr (std::same_as<T, Half>) return Half::from_bits(a.bits ^ 0x8000);
+  else return -a;
 }
 
 /// The most negative integer is its own absolute value. Complex numbers: see elementary.h.
 template <class T>
   requires Boolean<T> || Real<T>
 T absolute(T a) {
-  if constexpr (Boolean<T>)
-    return a;
-  else if constexpr (Integer<T>)
-    return std::is_signed_v<T> && a < T(0) ? negative(a) : a;
-  else if constexpr (std::same_as<T, Half>)
-    return Half::from_bits(a.bits & 0x7fff);
-  else
-    return std::fabs(a);
+  if constexpr (Boolean<T>) return a;
+  else if constexpr (Integer<T>) return std::is_signed_v<T> && a < T(0) ? negative(a) : a;
+  else if constexpr (std::same_as<T, Half>) return Half::from_bits(a.bits & 0x7fff);
+  else return std::fabs(a);
 }
 
 /// -1, 0 or 1, of a zero +0; NaN of NaN. Complex numbers: see elementary.h.
@@ -202,10 +184,8 @@ T square(T a) {
 /// A real number stays.
 template <Number T>
 T conjugate(T a) {
-  if constexpr (Complex<T>)
-    return T(a.real(), -a.imag());
-  else
-    return a;
+  if constexpr (Complex<T>) return T(a.real(), -a.imag());
+  else return a;
 }
 
 /// Not negative, but for the most negative integer, which stands for its absolute value.

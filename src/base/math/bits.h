@@ -27,10 +27,8 @@ T bitwise_xor(T a, T b) {
 template <class T>
   requires Boolean<T> || Integer<T>
 T invert(T a) {
-  if constexpr (Boolean<T>)
-    return !a;
-  else
-    return static_cast<T>(~a);
+  if constexpr (Boolean<T>) return !a;
+  else return static_cast<T>(~a);
 }
 
 /// A count outside 0 ... width - 1 shifts everything out: 0, or -1 from a negative number shifted right.

@@ -21,39 +21,29 @@ To cast(From value) {
   if constexpr (std::same_as<To, From>) {
     return value;
   } else if constexpr (Boolean<To>) {
-    if constexpr (Boolean<From> || Integer<From>)
-      return value != 0;
-    else if constexpr (Floating<From>)
-      return !(computable(value) == 0);
-    else
-      return !(value.real() == 0 && value.imag() == 0);
+    if constexpr (Boolean<From> || Integer<From>) return value != 0;
+    else if constexpr (Floating<From>) return !(computable(value) == 0);
+    else return !(value.real() == 0 && value.imag() == 0);
   } else if constexpr (Complex<To>) {
     using Part = component_t<To>;
-    if constexpr (Complex<From>)
-      return To(cast<Part>(value.real()), cast<Part>(value.imag()));
-    else
-      return To(cast<Part>(value), Part(0));
+    if constexpr (Complex<From>) return To(cast<Part>(value.real()), cast<Part>(value.imag()));
+    else return To(cast<Part>(value), Part(0));
   } else if constexpr (Complex<From>) {
     return cast<To>(value.real());
   } else if constexpr (Boolean<From>) {
     return cast<To>(static_cast<int32_t>(value));
   } else if constexpr (Integer<From>) {
-    if constexpr (Integer<To>)
-      return from_word<To>(to_word(value));
-    else if constexpr (std::same_as<To, Half>)
-      return Half(static_cast<float>(value));
-    else
-      return static_cast<To>(value);
+    if constexpr (Integer<To>) return from_word<To>(to_word(value));
+    else if constexpr (std::same_as<To, Half>) return Half(static_cast<float>(value));
+    else return static_cast<To>(value);
   } else if constexpr (Floating<To>) {
     return static_cast<To>(value);
   } else {
     const double real = static_cast<double>(value);
-    if constexpr (std::same_as<To, uint64_t>)
-      return truncate_to_uint64(real);
+    if constexpr (std::same_as<To, uint64_t>) return truncate_to_uint64(real);
     else if constexpr (sizeof(To) == 8 || std::same_as<To, uint32_t>)
       return from_word<To>(to_word(truncate_to_int64(real)));
-    else
-      return from_word<To>(to_word(truncate_to_int32(real)));
+    else return from_word<To>(to_word(truncate_to_int32(real)));
   }
 }
 

@@ -9,23 +9,17 @@ namespace ingot::base::math {
 /// Whether a number, or a component of it, is NaN.
 template <Element T>
 bool has_nan(T a) {
-  if constexpr (Floating<T>)
-    return computable(a) != computable(a);
-  else if constexpr (Complex<T>)
-    return a.real() != a.real() || a.imag() != a.imag();
-  else
-    return false;
+  if constexpr (Floating<T>) return computable(a) != computable(a);
+  else if constexpr (Complex<T>) return a.real() != a.real() || a.imag() != a.imag();
+  else return false;
 }
 
 /// NaN is unequal to everything, itself included.
 template <Element T>
 bool equal(T a, T b) {
-  if constexpr (Floating<T>)
-    return computable(a) == computable(b);
-  else if constexpr (Complex<T>)
-    return a.real() == b.real() && a.imag() == b.imag();
-  else
-    return a == b;
+  if constexpr (Floating<T>) return computable(a) == computable(b);
+  else if constexpr (Complex<T>) return a.real() == b.real() && a.imag() == b.imag();
+  else return a == b;
 }
 template <Element T>
 bool not_equal(T a, T b) {

@@ -12,91 +12,37 @@ namespace {
 using Wide = long double;
 static_assert(std::numeric_limits<Wide>::digits >= 64);
 
-double round(Wide value) {
-  return static_cast<double>(value);
-}
+double round(Wide value) { return static_cast<double>(value); }
 
 }  // namespace
 
-double exp(double x) {
-  return std::exp(x);
-}
-double exp2(double x) {
-  return std::exp2(x);
-}
-double log(double x) {
-  return std::log(x);
-}
-double log2(double x) {
-  return std::log2(x);
-}
-double sin(double x) {
-  return std::sin(x);
-}
-double cos(double x) {
-  return std::cos(x);
-}
-double tan(double x) {
-  return std::tan(x);
-}
-double arcsin(double x) {
-  return std::asin(x);
-}
-double arccos(double x) {
-  return std::acos(x);
-}
-double arctan(double x) {
-  return std::atan(x);
-}
-double arctan2(double y, double x) {
-  return std::atan2(y, x);
-}
-double power(double x, double y) {
-  return std::pow(x, y);
-}
+double exp(double x) { return std::exp(x); }
+double exp2(double x) { return std::exp2(x); }
+double log(double x) { return std::log(x); }
+double log2(double x) { return std::log2(x); }
+double sin(double x) { return std::sin(x); }
+double cos(double x) { return std::cos(x); }
+double tan(double x) { return std::tan(x); }
+double arcsin(double x) { return std::asin(x); }
+double arccos(double x) { return std::acos(x); }
+double arctan(double x) { return std::atan(x); }
+double arctan2(double y, double x) { return std::atan2(y, x); }
+double power(double x, double y) { return std::pow(x, y); }
 
-double cbrt(double x) {
-  return round(std::cbrt(Wide{x}));
-}
-double expm1(double x) {
-  return round(std::expm1(Wide{x}));
-}
-double log10(double x) {
-  return round(std::log10(Wide{x}));
-}
-double log1p(double x) {
-  return round(std::log1p(Wide{x}));
-}
-double sinh(double x) {
-  return round(std::sinh(Wide{x}));
-}
-double cosh(double x) {
-  return round(std::cosh(Wide{x}));
-}
-double tanh(double x) {
-  return round(std::tanh(Wide{x}));
-}
-double arcsinh(double x) {
-  return round(std::asinh(Wide{x}));
-}
-double arccosh(double x) {
-  return round(std::acosh(Wide{x}));
-}
-double arctanh(double x) {
-  return round(std::atanh(Wide{x}));
-}
-double erf(double x) {
-  return round(std::erf(Wide{x}));
-}
-double erfc(double x) {
-  return round(std::erfc(Wide{x}));
-}
-double gamma(double x) {
-  return round(std::tgamma(Wide{x}));
-}
-double hypot(double x, double y) {
-  return round(std::hypot(Wide{x}, Wide{y}));
-}
+double cbrt(double x) { return round(std::cbrt(Wide{x})); }
+double expm1(double x) { return round(std::expm1(Wide{x})); }
+double log10(double x) { return round(std::log10(Wide{x})); }
+double log1p(double x) { return round(std::log1p(Wide{x})); }
+double sinh(double x) { return round(std::sinh(Wide{x})); }
+double cosh(double x) { return round(std::cosh(Wide{x})); }
+double tanh(double x) { return round(std::tanh(Wide{x})); }
+double arcsinh(double x) { return round(std::asinh(Wide{x})); }
+double arccosh(double x) { return round(std::acosh(Wide{x})); }
+double arctanh(double x) { return round(std::atanh(Wide{x})); }
+double erf(double x) { return round(std::erf(Wide{x})); }
+double erfc(double x) { return round(std::erfc(Wide{x})); }
+double gamma(double x) { return round(std::tgamma(Wide{x})); }
+double hypot(double x, double y) { return round(std::hypot(Wide{x}, Wide{y})); }
 
 double lgamma(double x) {
   int sign;

@@ -46,10 +46,8 @@ double logaddexp2(double x, double y);
 template <Floating T, class Function, class... Rest>
 T apply(Function fn, T x, Rest... rest) {
   const double result = fn(static_cast<double>(x), static_cast<double>(rest)...);
-  if constexpr (std::same_as<T, Half>)
-    return Half(static_cast<float>(result));
-  else
-    return static_cast<T>(result);
+  if constexpr (std::same_as<T, Half>) return Half(static_cast<float>(result));
+  else return static_cast<T>(result);
 }
 
 }  // namespace elementary

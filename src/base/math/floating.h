@@ -17,19 +17,15 @@ bool isnan(T a) {
 template <class T>
   requires Floating<T> || Complex<T>
 bool isinf(T a) {
-  if constexpr (Floating<T>)
-    return std::isinf(computable(a));
-  else
-    return std::isinf(a.real()) || std::isinf(a.imag());
+  if constexpr (Floating<T>) return std::isinf(computable(a));
+  else return std::isinf(a.real()) || std::isinf(a.imag());
 }
 /// Of a complex number: whether both components are.
 template <class T>
   requires Floating<T> || Complex<T>
 bool isfinite(T a) {
-  if constexpr (Floating<T>)
-    return std::isfinite(computable(a));
-  else
-    return std::isfinite(a.real()) && std::isfinite(a.imag());
+  if constexpr (Floating<T>) return std::isfinite(computable(a));
+  else return std::isfinite(a.real()) && std::isfinite(a.imag());
 }
 
 /// Also of zeros and NaN.
@@ -114,10 +110,8 @@ T trunc(T a) {
 template <class T>
   requires Floating<T> || Complex<T>
 T rint(T a) {
-  if constexpr (Floating<T>)
-    return T(std::nearbyint(computable(a)));
-  else
-    return T(std::nearbyint(a.real()), std::nearbyint(a.imag()));
+  if constexpr (Floating<T>) return T(std::nearbyint(computable(a)));
+  else return T(std::nearbyint(a.real()), std::nearbyint(a.imag()));
 }
 
 }  // namespace ingot::base::math

@@ -46,10 +46,8 @@ constexpr T from_word(uint64_t word) {
 /// Half → float, to compute in; the others stay.
 template <Floating T>
 auto computable(T value) {
-  if constexpr (std::same_as<T, Half>)
-    return static_cast<float>(value);
-  else
-    return value;
+  if constexpr (std::same_as<T, Half>) return static_cast<float>(value);
+  else return value;
 }
 template <Floating T>
 using computable_t = std::conditional_t<std::same_as<T, Half>, float, T>;
