@@ -30,11 +30,10 @@ def main() -> int:
         campaign.work(*options.work, rows)
         return 0
     if options.shrink:
-        from .shrink import isolated, kind_of, shrink
+        from .shrink import isolated, shrink
 
         given = json.load(sys.stdin)
-        test = isolated if given["kind"].startswith(("crash", "hang")) else kind_of
-        best = shrink(Program(**given["program"]), given["kind"], test, given["seconds"])
+        best = shrink(Program(**given["program"]), given["kind"], isolated, given["seconds"])
         print(json.dumps(dataclasses.asdict(best)))
         return 0
     if options.show is not None:

@@ -1,6 +1,8 @@
 """Random programs. Types are found by evaluating each expression on small stand-ins for the variables."""
 
+import contextlib
 import dataclasses
+import io
 import math
 import random
 import warnings
@@ -64,7 +66,7 @@ class Generator:
     # Expressions. Each gives its text; `value` says what it is on the stand-ins.
 
     def value(self, text: str):
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", np.exceptions.ComplexWarning)  # Ingot raises TypeError there
             result = eval(text, self.globals, dict(self.env))
@@ -260,7 +262,7 @@ class Generator:
 
     def run(self, text: str) -> bool:
         """Runs a statement on the stand-ins; False where it does not go through."""
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
             try:

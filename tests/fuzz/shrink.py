@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterator
 
 from .arguments import build
@@ -17,14 +18,14 @@ from .generate import Program
 SECONDS = 20  # for one program; more is a hang
 
 
-def isolated(program: Program, compilers=None) -> str | None:
+def isolated(program: Program, compilers=None, seconds: int = 3) -> str | None:
     """The kind of difference that a program shows, found in a process of its own: it may crash or hang."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
             os.close(read)
-            signal.alarm(SECONDS)
+            signal.alarm(seconds)
             for descriptor in (1, 2):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
             os.write(write, json.dumps(kind_of(program, compilers)).encode())
@@ -128,7 +129,9 @@ def _variants(source: str, edits) -> Iterator[str]:
                 break
         try:
             text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-            compile(text, "<variant>", "exec")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compile(text, "<variant>", "exec")
         except (SyntaxError, ValueError, AttributeError, TypeError):
             continue
         if text not in seen and len(text) <= len(source) + 2:
