@@ -175,8 +175,11 @@ def shrink_all(campaign: Campaign, folder: Path, per_kind: int, seconds: float, 
         seen[found.kind] += 1
         if seen[found.kind] <= per_kind:
             chosen.append(found)
-    with ThreadPoolExecutor(jobs) as pool:
-        results = list(zip(chosen, pool.map(lambda f: shrunk(f, seconds), chosen)))
-    for found, program in results:
+
+    def one(found: Found) -> tuple[Found, Program]:
+        program = shrunk(found, seconds)
         (folder / f"{campaign.seed}-{found.number}.py").write_text(write(found, program, campaign.seed))
-    return results
+        return found, program
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(one, chosen))

@@ -15,7 +15,7 @@ from .arguments import build
 from .examine import Verdict, examine
 from .generate import Program
 
-SECONDS = 20  # for one program; more is a hang
+SECONDS = 8  # for one program; more is a hang
 
 
 def isolated(program: Program, compilers=None, seconds: int = 3) -> str | None:
