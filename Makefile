@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour test test-all format tidy
+.PHONY: tour test test-all fuzz format tidy
 
 tour:
 	@tools/setup
@@ -13,6 +13,13 @@ test:
 test-all:
 	@tools/setup test
 	@.venv/bin/python tools/check debug tidy asan tsan
+
+# Random programs against CPython and NumPy: N of them, from SEED; what differs is shrunk into build/fuzz.
+fuzz: N ?= 1000
+fuzz: SEED ?= 1
+fuzz:
+	@tools/setup
+	@tools/fuzz --programs $(N) --seed $(SEED)
 
 format:
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 --no-run-if-empty clang-format-19 -i

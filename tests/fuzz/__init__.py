@@ -1,0 +1,1 @@
+"""Random programs under Ingot, compared with CPython and NumPy; run by tools/fuzz."""

@@ -1,0 +1,54 @@
+"""python -m fuzz: random programs under Ingot, compared with CPython and NumPy."""
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+from pathlib import Path
+
+from . import campaign, generate
+from .generate import Program
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tools/fuzz", description=__doc__)
+    parser.add_argument("-n", "--programs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seconds", type=float, help="start no batch after this time")
+    parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for shrunk programs")
+    parser.add_argument("--shrink-seconds", type=float, default=20.0, help="for each program that differs; 0: none")
+    parser.add_argument("--per-kind", type=int, default=3, help="programs of one kind of difference that are shrunk")
+    parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program of the seed, examined")
+    parser.add_argument("--work", type=int, nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--shrink", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        rows = os.fdopen(os.dup(1), "w")
+        os.dup2(2, 1)
+        campaign.work(*options.work, rows)
+        return 0
+    if options.shrink:
+        from .shrink import isolated, shrink
+
+        given = json.load(sys.stdin)
+        best = shrink(Program(**given["program"]), given["kind"], isolated, given["seconds"])
+        print(json.dumps(dataclasses.asdict(best)))
+        return 0
+    if options.show is not None:
+        from .examine import examine
+
+        program = generate.program(options.seed, options.show)
+        print(program.source, *(f"# f({', '.join(t)})" for t in program.arguments), examine(program), sep="\n")
+        return 0
+    result = campaign.run(options.seed, options.programs, options.jobs, options.seconds)
+    print(result.report())
+    if result.found and options.shrink_seconds:
+        for found, program in campaign.shrink_all(result, options.out, options.per_kind, options.shrink_seconds, options.jobs):
+            print("\n" + campaign.write(found, program, options.seed))
+    return bool(result.found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

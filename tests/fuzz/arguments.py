@@ -1,0 +1,127 @@
+"""Arguments from their text; arrays lie against a page that cannot be touched."""
+
+import ctypes
+import mmap
+import random
+
+import numpy as np
+
+DTYPES = (
+    "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+)
+LAYOUTS = ("C", "C", "C", "F", "strided", "reversed")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_PAGE = mmap.PAGESIZE
+
+
+def _guarded() -> mmap.mmap:
+    """Three pages, of which only the middle one can be read and written."""
+    pages = mmap.mmap(-1, 3 * _PAGE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    for page in (start, start + 2 * _PAGE):
+        if _libc.mprotect(ctypes.c_void_p(page), _PAGE, mmap.PROT_NONE if hasattr(mmap, "PROT_NONE") else 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+    return pages
+
+
+def place(values: np.ndarray, layout: str, writable: bool, at_end: bool) -> np.ndarray:
+    """A copy of an array in a layout, whose first (or last) byte touches the page that cannot be."""
+    item = values.dtype.itemsize
+    step = 2 if layout == "strided" else 1
+    strides = []
+    size = item * step
+    for n in values.shape if layout == "F" else reversed(values.shape):
+        strides.append(size)
+        size *= max(n, 1)
+    if layout != "F":
+        strides.reverse()
+    if layout == "reversed" and strides:
+        strides[0] = -strides[0]
+    spans = [(n - 1) * s for n, s in zip(values.shape, strides)]
+    extent = sum(map(abs, spans)) + item if values.size else 0
+    low = -sum(min(0, s) for s in spans) if values.size else 0
+    assert extent <= _PAGE
+    offset = 2 * _PAGE - extent if at_end else _PAGE
+    result = np.ndarray(values.shape, values.dtype, _guarded(), offset + low, tuple(strides))
+    result[...] = values
+    result.flags.writeable = writable
+    return result
+
+
+def build(texts: list[str], at_end: bool) -> list:
+    """The arguments that texts stand for; in each, `given` is the list of those before it."""
+    given: list = []
+
+    def array(dtype, values, layout="C", writable=True):
+        return place(np.array(values, dtype), layout, writable, at_end)
+
+    def empty(dtype, shape, layout="C", writable=True):
+        return place(np.empty(shape, dtype), layout, writable, at_end)
+
+    names = {"np": np, "array": array, "empty": empty, "given": given, "inf": np.inf, "nan": np.nan}
+    with np.errstate(all="ignore"):
+        for text in texts:
+            given.append(eval(text, names))
+    return given
+
+
+_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 2.0, 3.25, 0.1, -0.3, 7.0, 1e-3, 100.0)
+_ODD_FLOATS = (float("inf"), float("-inf"), float("nan"), 1e300, 1e-300, 65504.0, 1e38)
+
+
+def element(rng: random.Random, dtype: str) -> str:
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return rng.choice(("True", "False"))
+    if kind in "iu":
+        limits = np.iinfo(dtype)
+        value = rng.choice((limits.min, limits.max)) if rng.random() < 0.06 else rng.randint(-3, 6)
+        return repr(int(max(value, limits.min)))
+    if kind == "c":
+        return f"complex({element(rng, 'float64')}, {element(rng, 'float64')})"
+    value = rng.choice(_ODD_FLOATS) if rng.random() < 0.06 else rng.choice(_FLOATS)
+    if dtype in ("float16", "float32") and abs(value) > float(np.finfo(dtype).max):
+        value = 2.0
+    return repr(value)
+
+
+def argument(rng: random.Random, kind: tuple, n: int, m: int) -> str:
+    """The text of an argument of a kind: ("int",), ("numpy", dtype) or ("array", dtype, rank)."""
+    if kind[0] in ("int", "float", "bool"):
+        value = element(rng, {"int": "int64", "float": "float64", "bool": "bool"}[kind[0]])
+        return value
+    if kind[0] == "numpy":
+        return f"np.{kind[1]}({element(rng, kind[1])})"
+    shape = (m,) if kind[2] == 1 else (n, m)
+    if rng.random() < 0.04:
+        shape = tuple(rng.randint(0, 7) for _ in shape)
+    tail = f", {rng.choice(LAYOUTS)!r}, {rng.random() > 0.05}"
+    if 0 in shape:
+        return f"empty({kind[1]!r}, {shape}{tail})"
+    rows = ["[" + ", ".join(element(rng, kind[1]) for _ in range(shape[-1])) + "]" for _ in range(shape[0] if kind[2] == 2 else 1)]
+    return f"array({kind[1]!r}, {rows[0] if kind[2] == 1 else '[' + ', '.join(rows) + ']'}{tail})"
+
+
+def exemplar(kind: tuple):
+    """A harmless value of a kind, for the generator to find out types with."""
+    if kind[0] in ("int", "float", "bool"):
+        return {"int": 2, "float": 1.5, "bool": True}[kind[0]]
+    if kind[0] == "numpy":
+        return np.dtype(kind[1]).type(1)
+    return np.ones((3,) if kind[2] == 1 else (2, 3), kind[1])
+
+
+def lists(rng: random.Random, kinds: list[tuple], count: int) -> list[list[str]]:
+    result = []
+    for _ in range(count):
+        n, m = rng.randint(1, 5), rng.choice((0, 1, 2, 3, 4, 5, 6, 7, 3, 4, 5))
+        texts = []
+        for i, kind in enumerate(kinds):
+            same = [j for j in range(i) if kinds[j] == kind and kind[0] == "array"]
+            if same and rng.random() < 0.06:
+                texts.append(f"given[{rng.choice(same)}]" + rng.choice(("", "[::-1]")))
+            else:
+                texts.append(argument(rng, kind, n, m))
+        result.append(texts)
+    return result

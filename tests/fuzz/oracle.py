@@ -1,0 +1,229 @@
+"""CPython and NumPy, with elementary functions, float sums and products taken from Ingot's own eager calls.
+
+Each such call is also compared with NumPy's (or CPython's) own value, within BOUNDS, so that everything else can be
+compared bitwise.
+"""
+
+import ast
+import functools
+import linecache
+import math
+import types
+import warnings
+
+import ingot
+import numpy as np
+from ingot import _jit
+
+# Relative bounds, in units of the last place of the result's type: elementary functions (Ingot is within 1 or 2,
+# NumPy within 4), and sums and products, for each of the numbers that go in.
+ELEMENTARY_ULP = 8
+REDUCTION_ULP = 4
+
+ELEMENTARY = set(
+    "power cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh "
+    "arctanh degrees rad2deg radians deg2rad hypot logaddexp logaddexp2 arctan2".split()
+)
+COMPLEX_ELEMENTARY = {"sqrt", "absolute", "sign", "reciprocal"}
+REDUCTIONS = {"sum", "prod", "mean", "dot", "matmul"}
+MATH = set(
+    "exp expm1 exp2 log1p log2 log10 log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc gamma "
+    "lgamma cbrt degrees radians atan2 hypot pow".split()
+)
+
+
+class EagerDifference(Exception):
+    """One call differs from NumPy's by more than its bound."""
+
+
+@functools.cache
+def _eager(expression: str, count: int) -> _jit.Function:
+    parameters = ", ".join("abc"[:count])
+    source = f"def eager({parameters}):\n    return {expression}\n"
+    return _jit.Function(define(source, "eager", {"np": np, "math": math}))
+
+
+_defined = 0
+
+
+def define(source: str, name: str, space: dict) -> types.FunctionType:
+    """The function that a source text defines, whose source Ingot finds."""
+    global _defined
+    _defined += 1
+    file = f"<program {_defined}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    exec(compile(source, file, "exec"), space)
+    return space[name]
+
+
+def _float_type(*values) -> np.dtype | None:
+    """The type that a call computes in, where that is a floating-point or complex one."""
+    try:
+        dtype = np.result_type(*values)
+    except (TypeError, OverflowError, ValueError):
+        return None
+    return dtype if dtype.kind in "fc" else None
+
+
+def _near(got, expected, operands, units: float, scale=None) -> bool:
+    if type(got) is not type(expected):
+        return False
+    g, e = np.asarray(got), np.asarray(expected)
+    if g.dtype != e.dtype or g.shape != e.shape:
+        return False
+    if e.dtype.kind not in "fc":
+        return np.array_equal(g, e)
+    eps = np.finfo(e.dtype).eps
+    if e.dtype.itemsize == (8 if e.dtype.kind == "c" else 4) or e.dtype == np.float16:
+        wide = np.complex128 if e.dtype.kind == "c" else np.float64
+        g, e = g.astype(wide), e.astype(wide)
+    with np.errstate(all="ignore"):
+        size = abs(e) if scale is None else scale
+        tiny = np.finfo(got.dtype if hasattr(got, "dtype") else np.float64).tiny
+        close = (abs(g - e) <= units * (eps * size + tiny * eps)) | (g == e) | (np.isnan(g) & np.isnan(e))
+        if scale is not None or e.dtype.kind == "c":
+            close |= ~(np.isfinite(g) & np.isfinite(e))  # where the order decides whether the sum overflows
+    return bool(np.all(close))
+
+
+def _checked(expression: str, operands: tuple, own, units: float, scale=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = own(*operands)
+        try:
+            got = _eager(expression, len(operands))(*operands)
+        except ingot.UnsupportedError:
+            return expected
+        except ingot.TypeChangeError:
+            return expected
+        except Exception as error:
+            shown = ", ".join(map(repr, operands))
+            raise EagerDifference(f"{expression} of ({shown}): {error!r} for {expected!r}") from None
+    if np.iscomplexobj(expected) and expression in ("a ** b", "np.power(a, b)"):
+        base, exponent = (np.asarray(o, np.complex128) for o in operands)
+        with np.errstate(all="ignore"):  # exp(b * log(a)) loses as many bits as b * log(a) has before the point
+            units = units * (1 + np.nan_to_num(abs(exponent * np.log(base)), posinf=1e6))
+    if not _near(got, expected, operands, units, scale):
+        shown = ", ".join(map(repr, operands))
+        raise EagerDifference(f"{expression} of ({shown}): {got!r} for {expected!r}")
+    return got
+
+
+def _numpy(name: str, own):
+    def call(*operands, **options):
+        kind = _float_type(*operands)
+        if name not in REDUCTIONS:
+            # Integers become floats in these, but not in power.
+            relevant = name != "power" and name in ELEMENTARY or name == "power" and kind is not None
+            relevant = relevant or name in COMPLEX_ELEMENTARY and kind is not None and kind.kind == "c"
+            if not relevant or options:
+                return own(*operands, **options)
+            return _checked(f"np.{name}({', '.join('abc'[:len(operands)])})", operands, own, ELEMENTARY_ULP)
+        if kind is None and name != "mean":
+            return own(*operands, **options)
+        text = "".join(f", {k}={v!r}" for k, v in options.items())
+        return _reduction(f"np.{name}({', '.join('abc'[:len(operands)])}{text})", operands, functools.partial(own, **options), name, options)
+
+    return call
+
+
+def _reduction(expression, operands, own, name, options):
+    parts = [np.asarray(o) for o in operands]
+    with np.errstate(all="ignore"):
+        wide = [abs(p).astype(np.float64) for p in parts]
+        if name in ("sum", "mean"):
+            scale = np.sum(wide[0], **options)
+            count = max(wide[0].size, 1)
+            scale = scale / (count if not options else max(wide[0].shape[options["axis"]], 1)) if name == "mean" else scale
+        elif name == "prod":
+            scale, count = None, max(wide[0].size, 1)
+        else:
+            scale, count = own(*wide), 8
+    units = REDUCTION_ULP * (count + 1)
+    if name == "prod":
+        try:
+            return _checked(expression, operands, own, units)
+        except EagerDifference:
+            value = np.asarray(own(*operands))
+            if not np.all(np.isfinite(value)) or np.any(abs(value) < np.finfo(value.dtype).tiny) or value.dtype.kind == "c":
+                return _eager(expression, len(operands))(*operands)  # the order decides about overflow and underflow
+            raise
+    return _checked(expression, operands, own, units, scale)
+
+
+class _Numpy:
+    def __getattr__(self, name):
+        own = getattr(np, name)
+        value = _numpy("absolute" if name == "fabs" else name, own) if name in ELEMENTARY | COMPLEX_ELEMENTARY | REDUCTIONS else own
+        setattr(self, name, value)
+        return value
+
+
+class _Math:
+    def __getattr__(self, name):
+        own = getattr(math, name)
+        if name not in MATH:
+            return own
+        return lambda *operands: _checked(f"math.{name}({', '.join('abc'[:len(operands)])})", operands, own, ELEMENTARY_ULP)
+
+
+class Big:
+    """Whether a Python int has left 64 bits, or a number has become too large to be printed otherwise."""
+
+    def __init__(self) -> None:
+        self.seen = False
+
+    def watch(self, value):
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            self.seen = True
+        return value
+
+
+class _Rewrite(ast.NodeTransformer):
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        name = {ast.Pow: "_power", ast.MatMult: "_matmul"}.get(type(node.op))
+        inner = ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], []) if name else node
+        return ast.Call(ast.Name("_watch", ast.Load()), [inner], [])
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        return ast.Call(ast.Name("_watch", ast.Load()), [node], [])
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr in REDUCTIONS:
+            if not (isinstance(function.value, ast.Name) and function.value.id == "np"):
+                node = ast.Call(ast.Name("_" + function.attr, ast.Load()), [function.value, *node.args], node.keywords)
+        return ast.Call(ast.Name("_watch", ast.Load()), [node], [])
+
+    def visit_AugAssign(self, node):
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Name):
+            look = ast.Expr(ast.Call(ast.Name("_watch", ast.Load()), [ast.Name(node.target.id, ast.Load())], []))
+            return [node, look]
+        return node
+
+
+def _power(a, b):
+    kind = _float_type(a, b)
+    if kind is None or isinstance(a, int) and isinstance(b, int):
+        return a**b
+    return _checked("a ** b", (a, b), lambda x, y: x**y, ELEMENTARY_ULP)
+
+
+def _absolute(value):
+    return _proxy.absolute(value) if np.iscomplexobj(value) else abs(value)
+
+
+_proxy = _Numpy()
+
+
+def oracle(source: str, name: str) -> tuple[types.FunctionType, Big]:
+    big = Big()
+    tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(source)))
+    space = {"np": _proxy, "math": _Math(), "abs": _absolute, "_watch": big.watch, "_power": _power}
+    space |= {f"_{n}": getattr(_proxy, n) for n in REDUCTIONS}
+    exec(compile(tree, "<oracle>", "exec"), space)
+    return space[name], big
