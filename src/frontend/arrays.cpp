@@ -420,12 +420,25 @@ NodeId Evaluator::value_for(const Value& value, DType dtype) {
               ? "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
               : "float() argument must be a string or a real number, not 'complex'");
   if (value.is<Array>()) return builder_->cast(whole(value), dtype);
-  if (*kind == Kind::py_float() && base::is_int(dtype)) {
-    const NodeId number = stage(value, *kind);
+  // A float becomes a Python int on its way into integers; a NumPy one only into signed ones.
+  if (base::is_float(kind->dtype()) && base::is_int(dtype) && (kind->is_python() || base::is_signed(dtype))) {
+    const NodeId number = stage(value, Kind::py_float());
     builder_->check(negate(builder_->make(Op::isnan, {number})), ExceptionKind::ValueError,
                     "cannot convert float NaN to integer");
     builder_->check(negate(builder_->make(Op::isinf, {number})), ExceptionKind::OverflowError,
                     "cannot convert float infinity to integer");
+    // Beyond 64 bits only uint64 has numbers, up to 2**64.
+    const bool widest = dtype == DType::UInt64;
+    const NodeId low = builder_->make(Op::greater_equal, {number, builder_->constant(-0x1p63)});
+    const NodeId high = builder_->make(Op::less, {number, builder_->constant(widest ? 0x1p64 : 0x1p63)});
+    builder_->check(both(low, high), ExceptionKind::OverflowError,
+                    "Python int too large to convert to C long");
+    if (!widest) return stage_for_loop(Scalar{Kind::py_int(), builder_->cast(number, DType::Int64)}, dtype);
+    const NodeId whole_number = builder_->make(Op::trunc, {number});
+    builder_->check(builder_->make(Op::greater_equal, {whole_number, builder_->constant(0.0)}),
+                    ExceptionKind::OverflowError, "Python integer {} out of bounds for uint64",
+                    {builder_->cast(number, DType::Int64)});
+    return builder_->cast(number, dtype);
   }
   return stage_for_loop(value, dtype);
 }

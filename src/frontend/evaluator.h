@@ -185,6 +185,8 @@ class Evaluator {
   Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
   Value python_float(const std::string& op, NodeId a, NodeId b, nb::handle node);
   Value python_power(const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> compare_with_int(ir::Op op, const std::vector<Value>& operands,
+                                        std::span<const Kind> kinds);
   Value elementwise(ir::Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle node);
   Value matmul(const Value& a, const Value& b, nb::handle node);
   /// `a == b` as containers ask it of their members.

@@ -343,6 +343,32 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
   return Scalar{common, power};
 }
 
+/// A comparison of a Python int with NumPy integers, which is exact whatever the int; none: it is another.
+std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>& operands,
+                                                 std::span<const Kind> kinds) {
+  const ir::OpInfo& card = ir::info(op);
+  if (operands.size() != 2 || card.gives != ir::Gives::Bool || !ir::accepts(op, DType::Bool)) return {};
+  if ((kinds[0] == Kind::py_int()) == (kinds[1] == Kind::py_int())) return {};
+  const size_t at = kinds[0] == Kind::py_int() ? 0 : 1;
+  const DType strong = kinds[1 - at].dtype();
+  if (!base::is_int(strong)) return {};
+  const NodeId integer = stage(operands[at], Kind::py_int());
+  const bool unsigned_64 = strong == DType::UInt64;
+  const DType loop = unsigned_64 ? DType::UInt64 : DType::Int64;
+  std::vector<NodeId> nodes(2);
+  nodes[at] = builder_->cast(integer, loop);
+  const Value& other = operands[1 - at];
+  nodes[1 - at] = other.is<Array>() ? builder_->cast(whole(other), loop) : stage(other, Kind(loop));
+  const NodeId compared = builder_->make(op, nodes);
+  if (!unsigned_64) return from_node(compared);
+  // A negative int is less than every number of uint64.
+  std::vector<NodeId> sides(2);
+  sides[at] = builder_->index(0);
+  sides[1 - at] = builder_->index(1);
+  const NodeId negative = builder_->make(Op::less, {integer, builder_->index(0)});
+  return from_node(builder_->make(Op::select, {negative, builder_->make(op, sides), compared}));
+}
+
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
   std::vector<Kind> kinds;
   for (Value& value : operands) {
@@ -365,6 +391,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
           "ufunc '" + std::string(numpy_name) +
               "' not supported for the input types, and the inputs could not be safely "
               "coerced to any supported types according to the casting rule ''safe''");
+  if (const std::optional<Value> exact = compare_with_int(op, operands, kinds)) return *exact;
   std::vector<NodeId> nodes;
   for (const Value& value : operands) {
     if (value.is<Array>()) nodes.push_back(builder_->cast(whole(value), *loop));

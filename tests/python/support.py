@@ -143,3 +143,23 @@ def refused(function, *arguments, words=""):
         raise AssertionError(f"{function.__name__} was not refused")
     assert "instead:" in message and words in message, message
     return message
+
+
+DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+ARRAYS = [(np.arange(5) % 3).astype(d) for d in DTYPES]
+SCALARS = [np.dtype(d).type(2) for d in DTYPES]
+LINE = np.arange(6.0)
+GRID = np.arange(12.0).reshape(3, 4)
+MODES = ("interpreted", "compiled")
+
+
+def in_both_modes(function, *arguments):
+    """The result and the exception of a call in each mode, for rules where Python differs."""
+    return [outcome(jitted(function, mode), copied(arguments))[:2] for mode in MODES]
+
+
+def raises(function, *arguments):
+    """The exception that both modes raise, as type and text."""
+    errors = [error for _, error in in_both_modes(function, *arguments)]
+    assert type(errors[0]) is type(errors[1]) and str(errors[0]) == str(errors[1]), errors
+    return type(errors[0]), str(errors[0])

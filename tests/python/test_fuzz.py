@@ -14,18 +14,6 @@ from fuzz import arguments, campaign, generate, oracle, shrink  # noqa: E402
 from fuzz.examine import examine  # noqa: E402
 from fuzz.generate import Program  # noqa: E402
 
-PROGRAMS = 150
-SEED = 7
-
-
-@pytest.mark.xfail(strict=False, reason="differences that are known and not fixed yet")
-def test_random_programs_agree():
-    result = campaign.run(SEED, PROGRAMS, jobs=min(2, len(os.sched_getaffinity(0))))
-    assert result.programs == PROGRAMS
-    assert not result.found, "\n".join(campaign.write(f, f.program, SEED) for f in result.found)
-    assert sum(result.refused.values()) <= PROGRAMS // 10, result.report()
-
-
 def test_a_program_is_given_by_its_seed_and_number():
     assert generate.program(3, 5) == generate.program(3, 5)
     assert generate.program(3, 5) != generate.program(3, 6)

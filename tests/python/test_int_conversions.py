@@ -1,0 +1,43 @@
+"""Python ints beside NumPy integers, and floats on their way into integer arrays: found by random programs."""
+
+import numpy as np
+import pytest
+from support import check
+
+
+def less(a, p):
+    return a < p, p < a
+
+
+def less_equal(a, p):
+    return a <= p, p <= a
+
+
+def equal(a, p):
+    return a == p, p == a
+
+
+def not_equal(a, p):
+    return a != p, p != a
+
+
+def store(a, v):
+    a[0] = v
+    return a
+
+
+@pytest.mark.parametrize("function", [less, less_equal, equal, not_equal])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint16, np.int64, np.uint64])
+def test_comparisons_with_ints_are_exact(function, dtype):
+    for p in (-2, 0, 4, 300, 2**40):
+        check(function, dtype(4), p)
+        check(function, np.array([0, 1, 4, 100], dtype), p)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint64, np.float32, np.bool])
+def test_storing_floats_and_ints(dtype):
+    values = [1.5, -1.5, 3e9, 1e30, 1.8e19, float("nan"), float("inf"), -0.5, 2**31, -1, True]
+    values += [np.float64(3e9), np.float64(1e30), np.float64("nan"), np.float32(300), np.float16(7.5)]
+    for value in values:
+        check(store, np.zeros(2, dtype), value)

@@ -1,0 +1,253 @@
+"""The rules of docs/semantics.md on numbers, indexing, assignment and arrays; the others: test_semantics.py."""
+
+import math
+
+import numpy as np
+import pytest
+from support import ARRAYS, DTYPES, GRID, LINE, SCALARS, check
+
+
+# ---- Python's numbers
+
+
+@pytest.mark.parametrize("a, b", [(7, 2), (-7, 2), (7, -2), (-7, -2), (7, 0), (1, 3), (0, 5)])
+def test_int_operators(a, b):
+    for function in (
+        lambda a, b: (a // b, a % b),
+        lambda a, b: a % b,
+        lambda a, b: a - b,
+        lambda a, b: (a & b, a | b, a ^ b, ~b),
+        lambda a, b: (a < b, a == b, a != b, a < b <= 5, a and b, a or b, not a),
+        lambda a, b: min(a, b) + max(a, b, 3) + 0,
+    ):
+        check(function, a, b)
+
+
+def test_int_division_is_rounded_once():
+    for a, b in ((7, 2), (1, 3), (-1, 3), (2**53, 3), (1, 0)):
+        check(lambda a, b: a / b, a, b)
+
+
+def test_shifts_and_powers():
+    for a, b in ((1, 3), (1, 62), (0, 100), (-1, 63), (1, -1), (100, 3), (-100, 3)):
+        check(lambda a, b: a << b, a, b)
+        check(lambda a, b: a >> b, a, b)
+    for a, b in ((2, 3), (2, 0), (0, 0), (-2, 3), (3, 39), (2.0, 3), (2, 0.5), (0.0, -1.0), (1e200, 2.0), (-8.0, 2.0)):
+        check(lambda a, b: a**b, a, b)
+
+
+@pytest.mark.parametrize("a, b", [(7.5, 2.0), (-7.5, 2.0), (-0.0, 3.0), (1.0, 0.0), (5.0, math.inf), (-5.0, math.inf)])
+def test_float_operators(a, b):
+    for function in (lambda a, b: a / b, lambda a, b: a // b, lambda a, b: a % b, lambda a, b: a - b * a):
+        check(function, a, b)
+
+
+def test_division_by_zero():
+    for a, b in ((1, 0), (1.0, 0), (1j, 0j), (True, False)):
+        check(lambda a, b: a / b, a, b)  # Python's numbers raise
+    for a, b in ((np.float64(1), 0), (1, np.float64(0)), (np.int64(1), 0), (np.int32(1), np.int32(0))):
+        check(lambda a, b: a / b, a, b)  # NumPy's do not
+        check(lambda a, b: a // b, a, b)
+        check(lambda a, b: a % b, a, b)
+
+
+def test_complex_numbers():
+    for a, b in ((1j, 2), (1j, 1 + 1j), (1j, np.float64(2)), (np.float64(2), 1j), (np.complex64(1j), 2)):
+        check(lambda a, b: (a + b, a * b, a == b, a - b), a, b)
+    check(lambda a: a // 2, 1j)
+    check(lambda a: a % 2, 1j)
+
+
+def test_conversions():
+    for x in (2.5, -2.5, 3, True, math.nan, math.inf, np.float32(1.5), np.int8(-3), np.uint64(5)):
+        check(lambda x: (float(x), bool(x)), x)
+        check(lambda x: int(x), x)
+    for x in (2.5, -2.5, 7.0, math.nan, math.inf):
+        check(lambda x: (math.floor(x), math.ceil(x), math.trunc(x)), x)
+
+
+# ---- The functions of math
+
+
+@pytest.mark.parametrize("x", [2.5, -1.0, 0.0, math.nan, math.inf, -math.inf, 3, True, 1000.0, np.float32(2)])
+def test_math_errors(x):
+    for function in (
+        lambda x: math.sqrt(x),
+        lambda x: math.log(x),
+        lambda x: math.exp(x),
+        lambda x: math.asin(x),
+        lambda x: math.sin(x),
+        lambda x: math.log1p(x),
+        lambda x: math.fmod(x, 0.0),
+        lambda x: math.pow(x, -1.0),
+        lambda x: math.pow(x, 0.5),
+    ):
+        check(function, x, bound=2**-51)
+    for bad in ("a", None, 1j):
+        check(lambda x: math.sqrt(x), bad)
+
+
+# ---- Indexing
+
+
+@pytest.mark.parametrize("i", [0, 5, -6, 6, -7, np.int8(2), np.uint64(3), 1.0, None, np.float64(1)])
+def test_indices(i):
+    check(lambda a, i: a[i], LINE, i)
+
+    def write(a, i):
+        a[i] = 9
+
+    check(write, LINE, i)
+
+
+def test_indices_of_several_axes():
+    for i, j in ((0, 0), (2, -1), (3, 0), (0, 4), (-4, 0)):
+        check(lambda a, i, j: a[i, j], GRID, i, j)
+        check(lambda a, i, j: a[i][j], GRID, i, j)
+    check(lambda a: a[1, 2, 3], GRID)
+    check(lambda a: (a[None], a[:, None], a[..., 0], a[1], a[1:, ::-2]), GRID)
+
+
+def test_slices():
+    for i, j, k in ((1, 4, 1), (4, 1, -1), (-100, 100, 2), (5, 0, -2), (1, 4, 0), (1.5, 2, 1), (None, None, -1)):
+        check(lambda a, i, j, k: a[i:j:k], LINE, i, j, k)
+
+
+def test_boolean_arrays():
+    def write(a, m):
+        a[m] = -1
+        a[m] += 5
+        return a[m]
+
+    for a, m in ((LINE, LINE > 2), (LINE, LINE > 200), (GRID, GRID > 4), (GRID, GRID[:, 0] > 1), (LINE, LINE[:3] > 1)):
+        check(write, a, m)
+
+    def values(a, m, v):
+        a[m] = v
+
+    check(values, LINE, LINE > 2, np.arange(3.0))
+    check(values, LINE, LINE > 2, LINE)
+
+
+def test_integer_arrays():
+    def write(a, i):
+        a[i] = 5
+        a[i] += 1
+        return a[i]
+
+    for i in ([0, 2, -1], [1, 1, 1], [0, 6], [[0, 1], [2, 3]], []):
+        check(write, LINE, np.array(i, dtype=np.int64))
+    check(lambda a, i: a[i], LINE, np.array([1, 2], np.uint8))
+    check(lambda a, i: a[i], LINE, np.array([0.0]))
+    for j in ([1, 3], [1, 2, 3], [9, 9]):
+        check(lambda a, i, j: a[i, j], GRID, np.array([0, 2]), np.array(j))
+    check(lambda a, i: (a[:, i], a[i, 1:], a[i, :, None], a[None, i], a[..., i]), GRID, np.array([0, 2]))
+
+
+def test_unpacking():
+    def f(t):
+        a, b = t
+        return b, a
+
+    for t in ((1, 2.5), (1,), (1, 2, 3), LINE[:2], LINE, LINE[:1], 5, [1, 2]):
+        check(f, t)
+
+
+# ---- Assignment
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
+def test_assignment_casts(a):
+    def element(a, v):
+        a[0] = v
+        a[1] = a[2]
+
+    def whole(a, v):
+        a[:] = v
+
+    for v in (2.7, -1, 300, True, 2**40, math.nan):
+        check(element, a, v)
+    for v in SCALARS[:12] if a.dtype.kind != "c" else SCALARS:
+        check(element, a, v)
+    for v in ARRAYS[:12] if a.dtype.kind != "c" else ARRAYS:
+        check(whole, a, v)
+    check(element, a, 1j)
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
+def test_augmented_assignment_keeps_the_dtype(a):
+    def f(a, b):
+        a += b
+
+    for b in [*ARRAYS, *SCALARS, 1, 1.5]:
+        check(f, a, b)
+
+
+def test_assignment_broadcasts():
+    def f(a, b):
+        a[:] = b
+
+    for b in (LINE[::-1], np.empty(0), np.ones(1), GRID, 2.0):
+        check(f, LINE, b)
+    check(lambda a, b: a + b, GRID, LINE[:4])
+    check(lambda a, b: a + b, GRID, LINE[:3])
+
+
+def test_read_only_arrays():
+    frozen = np.arange(4.0)
+    frozen.flags.writeable = False
+
+    def element(a):
+        a[0] = 1
+
+    def part(a):
+        a[1:3] = 1
+
+    def in_place(a):
+        a += 1
+
+    for function in (element, part, in_place, lambda a: (a.sum(), a[1:], a * 2)):
+        check(function, frozen)
+
+
+# ---- Arrays
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
+def test_reductions(a):
+    check(lambda a: (a.sum(), a.prod(), a.min(), a.max(), a.any(), a.all()), a)
+    if a.dtype != np.float16:
+        check(lambda a: (a.mean(), np.cumsum(a)), a)
+
+
+@pytest.mark.parametrize("a", [*SCALARS, *ARRAYS], ids=[*DTYPES, *(f"{d}[:]" for d in DTYPES)])
+def test_unary_operators(a):
+    for function in (lambda a: +a, lambda a: -a, lambda a: ~a, lambda a: abs(a)):
+        if a.dtype.kind in "fc" and function(np.int8(1)) == ~np.int8(1):
+            continue
+        check(function, a)
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
+def test_scalar_loops_over_arrays(a):
+    def f(a):
+        s = 0
+        for v in a:
+            s += v
+        return s, a.dtype, a.shape, a.ndim, a.size
+
+    with np.errstate(over="ignore"):
+        check(f, a)
+
+
+# ---- Printing
+
+
+def test_printing():
+    def f(n, a):
+        print("n", n, 1.5, None, True, (n,), [n])
+        print(n, end="")
+        print(a, a[1], a.shape, sep="-")
+
+    for n in (5, 2.5, True, np.float32(1.5), np.int8(3), 1j):
+        check(f, n, LINE)
