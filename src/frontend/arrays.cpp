@@ -420,6 +420,13 @@ NodeId Evaluator::value_for(const Value& value, DType dtype) {
               ? "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
               : "float() argument must be a string or a real number, not 'complex'");
   if (value.is<Array>()) return builder_->cast(whole(value), dtype);
+  if (base::is_int(kind->dtype()) && !kind->is_python() && base::is_int(dtype) && base::is_signed(dtype)) {
+    const NodeId integer = stage(value, Kind::py_int());
+    if (kind->dtype() == DType::UInt64)
+      builder_->check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}),
+                      ExceptionKind::OverflowError, "Python int too large to convert to C long");
+    return stage_for_loop(Scalar{Kind::py_int(), integer}, dtype);
+  }
   // A float becomes a Python int on its way into integers; a NumPy one only into signed ones.
   if (base::is_float(kind->dtype()) && base::is_int(dtype) && (kind->is_python() || base::is_signed(dtype))) {
     const NodeId number = stage(value, Kind::py_float());

@@ -198,14 +198,17 @@ Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
   const std::optional<Kind> kind = kind_of(value);
   if (!kind)
     unsupported(call.node, std::string("np.") + name + " of a " + type_name(value), "give it an array");
-  if (!value.is<Array>()) return elementwise(Op::add, {value, Static{nb::int_(0)}}, "add", call.node);
-  DType dtype = value.as<Array>()->type.dtype();
+  DType dtype = kind->dtype();
   const bool flags = combiner == Op::bitwise_or || combiner == Op::bitwise_and;
   const bool accumulates = combiner == Op::add || combiner == Op::multiply;
   if (flags) dtype = DType::Bool;
   if (accumulates && (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype))))
     dtype = DType::Int64;
   if (accumulates && base::is_int(dtype) && !base::is_signed(dtype)) dtype = DType::UInt64;
+  if (!value.is<Array>()) {
+    finish(call, 1);
+    return Scalar{Kind(dtype), stage(value, Kind(dtype))};
+  }
   const Value* axis = argument(call, 1, "axis");
   std::vector<int64_t> axes(static_cast<size_t>(value.as<Array>()->type.rank()));
   std::iota(axes.begin(), axes.end(), 0);

@@ -38,6 +38,16 @@ def test_comparisons_with_ints_are_exact(function, dtype):
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint64, np.float32, np.bool])
 def test_storing_floats_and_ints(dtype):
     values = [1.5, -1.5, 3e9, 1e30, 1.8e19, float("nan"), float("inf"), -0.5, 2**31, -1, True]
+    values += [np.int32(983622), np.int64(-5), np.uint8(200), np.uint64(2**63), np.bool(True)]
     values += [np.float64(3e9), np.float64(1e30), np.float64("nan"), np.float32(300), np.float16(7.5)]
     for value in values:
         check(store, np.zeros(2, dtype), value)
+
+
+def reductions(x):
+    return np.sum(x), np.prod(x), np.min(x), np.max(x), np.any(x), np.all(x)
+
+
+@pytest.mark.parametrize("number", [0, 3, True, 2.5, np.int8(4), np.uint16(7), np.float32(0.5), np.bool(False)])
+def test_reductions_of_numbers(number):
+    check(reductions, number)
