@@ -144,7 +144,9 @@ class _Boxing:
             if not writable:
                 array.flags.writeable = False
             return array
-        array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
+        if 0 in shape:
+            strides = None  # NumPy takes none that leave an empty buffer
+        array = np.ndarray(shape, dtype, buffer=memory, offset=offset if memory.size else 0, strides=strides)
         if self.uses[key] == 1 and array.nbytes == memory.nbytes:
             array = array.copy(order="K")
         array.flags.writeable = writable

@@ -191,7 +191,6 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
     arguments.push_back(type.is_view() ? ir::Value(view_of(leaf))
                                        : ir::Value(scalar_bits(type.dtype(), leaf)));
   }
-  Outward outward(arguments);
   nb::object pending;
   ir::Externals externals;
   // The types of what each host call is given.
@@ -208,9 +207,10 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
                        ir::Raised& raised) {
     return run_outside(
         [&] {
+          Outward now(arguments);  // memory as it is at this call
           nb::list values;
           for (size_t i = 0; i < operands.size(); ++i)
-            values.append(outward(operands[i], host_types.at(site)[i]));
+            values.append(now(operands[i], host_types.at(site)[i]));
           host(site, values);
         },
         pending, raised);
@@ -236,6 +236,7 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
     return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,
                           place.file, place.line, pending.is_valid() ? pending : nb::none());
   }
+  Outward outward(arguments);
   nb::list results;
   for (size_t i = 0; i < outcome.results.size(); ++i)
     results.append(outward(outcome.results[i], signature.results[i]));

@@ -19,6 +19,7 @@ struct Evaluator::Indexing {
   std::vector<Item> items;
   NodeId mask;  ///< the only advanced part, over the leading axes
   bool advanced = false;
+  bool open = false;  ///< with an Ellipsis: what it gives is an array, also of no axes
 
   bool is_point(int rank) const {
     return !advanced && static_cast<int>(items.size()) == rank &&
@@ -183,14 +184,17 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
   int taken = 0;
   for (const Value& part : parts) {
     const Array* a = part.as<Array>();
+    const std::optional<Kind> kind = kind_of(part);
     if (a != nullptr && a->type.dtype() == DType::Bool) taken += a->type.rank();
+    else if (kind && base::is_bool(kind->dtype())) unsupported(node, "an index that is one bool", "use `if`");
     else if (!is_none(part) && !is_ellipsis(part)) ++taken;
   }
   if (taken > rank)
     raise(ExceptionKind::IndexError, "too many indices for array: array is " + std::to_string(rank) +
                                          "-dimensional, but " + std::to_string(taken) + " were indexed");
-  if (std::ranges::none_of(parts, is_ellipsis)) parts.emplace_back(Static{nb::ellipsis()});
   Indexing result;
+  result.open = std::ranges::any_of(parts, is_ellipsis);
+  if (!result.open) parts.emplace_back(Static{nb::ellipsis()});
   int axis = 0;
   const Slice all{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
   const auto add_range = [&](const Slice& slice) {
@@ -217,8 +221,6 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       ++axis;
     } else if (part.is<Reference>()) {
       unsupported(node, "an index that is a " + type_name(part), "index with np.array(...)");
-    } else if (kind && base::is_bool(kind->dtype())) {
-      unsupported(node, "an index that is one bool", "use `if`");
     } else if (part.is<Array>()) {
       raise(ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
     } else {
@@ -380,7 +382,7 @@ std::vector<int64_t> Evaluator::gathered_order(const Indexing& indexing, int ind
 Value Evaluator::index_array(const Array& array, const Value& index, nb::handle node) {
   const Array source = array.type.is_array() ? named(array) : array;
   const Indexing indexing = classify(source, index, node);
-  if (indexing.is_point(source.type.rank())) {
+  if (indexing.is_point(source.type.rank()) && !indexing.open) {
     std::vector<NodeId> operands{source.node};
     for (const auto& item : indexing.items) operands.push_back(item.start);
     return from_node(builder_->make(Op::load, operands));
@@ -405,7 +407,7 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
   return from_node(builder_->make(Op::transpose, operand, order));
 }
 
-NodeId Evaluator::value_for(const Value& value, DType dtype) {
+NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) {
     if (value.is<Tuple>() || value.is<Reference>())
@@ -420,6 +422,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype) {
               ? "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
               : "float() argument must be a string or a real number, not 'complex'");
   if (value.is<Array>()) return builder_->cast(whole(value), dtype);
+  if (among && !kind->is_python()) return stage(value, dtype);
   if (base::is_int(kind->dtype()) && !kind->is_python() && base::is_int(dtype) && base::is_signed(dtype)) {
     const NodeId integer = stage(value, Kind::py_int());
     if (kind->dtype() == DType::UInt64)
@@ -428,7 +431,8 @@ NodeId Evaluator::value_for(const Value& value, DType dtype) {
     return stage_for_loop(Scalar{Kind::py_int(), integer}, dtype);
   }
   // A float becomes a Python int on its way into integers; a NumPy one only into signed ones.
-  if (base::is_float(kind->dtype()) && base::is_int(dtype) && (kind->is_python() || base::is_signed(dtype))) {
+  const bool inexact = base::is_float(kind->dtype()) || base::is_complex(kind->dtype());
+  if (inexact && base::is_int(dtype) && (kind->is_python() || base::is_signed(dtype))) {
     const NodeId number = stage(value, Kind::py_float());
     builder_->check(negate(builder_->make(Op::isnan, {number})), ExceptionKind::ValueError,
                     "cannot convert float NaN to integer");
@@ -542,7 +546,7 @@ void Evaluator::assign_mask(NodeId view, const Indexing& indexing, const Value& 
     operands.insert(operands.end(), lengths.begin(), lengths.end());
     mask = builder_->make(Op::broadcast, operands);
   }
-  const NodeId scalar = value_for(value, type.dtype());
+  const NodeId scalar = value_for(value, type.dtype(), true);
   builder_->make(Op::write,
                  {view, builder_->make(Op::select, {mask, scalar, builder_->make(Op::read, {view})})});
 }
@@ -562,7 +566,7 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
   const std::vector<int64_t> order = gathered_order(indexing, f.type(arrays[0]).rank());
   std::vector<NodeId> shown;
   for (int64_t axis : order) shown.push_back(gathered_lengths[static_cast<size_t>(axis)]);
-  NodeId values = value_for(value, f.type(view).dtype());
+  NodeId values = value_for(value, f.type(view).dtype(), true);
   if (indexing.mask && f.type(values).is_array() && f.type(values).rank() == 1 && shown.size() == 1) {
     const NodeId given = builder_->length(values, 0);
     const NodeId fits =

@@ -137,11 +137,12 @@ Value Evaluator::builtin_int(Call& call) {
   const std::optional<Kind> kind = kind_of(value);
   if (!kind || value.is<Array>())
     unsupported(call.node, "int() of a " + type_name(value), "take one element");
-  if (base::is_complex(kind->dtype()))
+  if (*kind == Kind::py_complex())
     raise(ExceptionKind::TypeError,
           "int() argument must be a string, a bytes-like object or a real number, not '" + type_name(value) +
               "'");
-  if (base::is_float(kind->dtype())) {
+  // A complex number of NumPy's loses its imaginary part, with a warning there.
+  if (base::is_float(kind->dtype()) || base::is_complex(kind->dtype())) {
     const NodeId x = stage(value, Kind::py_float());
     builder_->check(negate(builder_->make(Op::isnan, {x})), ExceptionKind::ValueError,
                     "cannot convert float NaN to integer");
@@ -173,7 +174,7 @@ Value Evaluator::builtin_float(Call& call) {
   const std::optional<Kind> kind = kind_of(value);
   if (!kind || value.is<Array>())
     unsupported(call.node, "float() of a " + type_name(value), "take one element");
-  if (base::is_complex(kind->dtype()))
+  if (*kind == Kind::py_complex())
     raise(ExceptionKind::TypeError,
           "float() argument must be a string or a real number, not '" + type_name(value) + "'");
   return Scalar{Kind::py_float(), stage(value, Kind::py_float())};
@@ -272,7 +273,7 @@ Value Evaluator::math_function(Call& call) {
   NodeId known = builder_->constant(true);
   for (const Value& value : call.positional) {
     const std::optional<Kind> kind = kind_of(value);
-    if (!kind || base::is_complex(kind->dtype()))
+    if (!kind || *kind == Kind::py_complex())
       raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
     NodeId x;
     if (const Array* a = value.as<Array>()) {
@@ -311,7 +312,7 @@ Value Evaluator::math_test(Call& call) {
   const Value value = need(call, 0, "x");
   finish(call, 1);
   const std::optional<Kind> kind = kind_of(value);
-  if (!kind || value.is<Array>() || base::is_complex(kind->dtype()))
+  if (!kind || value.is<Array>() || *kind == Kind::py_complex())
     raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
   const Op op = call.name == "isnan" ? Op::isnan : call.name == "isinf" ? Op::isinf : Op::isfinite;
   return Scalar{Kind::py_bool(), builder_->make(op, {stage(value, Kind::py_float())})};
@@ -320,7 +321,11 @@ Value Evaluator::math_test(Call& call) {
 Value Evaluator::math_round(Call& call) {
   Value value = need(call, 0, "x");
   const std::optional<Kind> kind = kind_of(value);
-  if (kind && !value.is<Array>() && base::is_float(kind->dtype())) {
+  const bool is_float = kind && (*kind == Kind::py_float() || *kind == DType::Float64);
+  if (call.name == "trunc" && kind && !kind->is_python() && !is_float)
+    raise(ExceptionKind::TypeError, "type " + type_name(value) + " doesn't define __trunc__ method");
+  if (kind && !value.is<Array>() && *kind != Kind::py_complex() &&
+      (base::is_float(kind->dtype()) || base::is_complex(kind->dtype()))) {
     const Op op = call.name == "floor" ? Op::floor : call.name == "ceil" ? Op::ceil : Op::trunc;
     value = Scalar{Kind::py_float(), builder_->make(op, {stage(value, Kind::py_float())})};
   }

@@ -185,6 +185,7 @@ class Evaluator {
   Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
   Value python_float(const std::string& op, NodeId a, NodeId b, nb::handle node);
   Value python_power(const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> compare_complex_scalars(ir::Op op, const Value& a, const Value& b);
   std::optional<Value> compare_with_int(ir::Op op, const std::vector<Value>& operands,
                                         std::span<const Kind> kinds);
   Value elementwise(ir::Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle node);
@@ -209,7 +210,9 @@ class Evaluator {
   std::vector<int64_t> gathered_order(const Indexing& indexing, int index_rank) const;
   void assign_mask(NodeId view, const Indexing& indexing, const Value& value);
   void assign_gathered(NodeId view, const Indexing& indexing, const Value& value);
-  NodeId value_for(const Value& value, DType dtype);  ///< converted as an assignment into an array converts
+  /// Converted as an assignment into an array converts; `among`: to places that an array or a mask names,
+  /// where NumPy's scalars are cast unchecked.
+  NodeId value_for(const Value& value, DType dtype, bool among = false);
   NodeId fit(NodeId value, std::span<const NodeId> lengths);
   /// `(2,3)` as NumPy's messages show a shape, with holes for its lengths, which join `shown`.
   static std::string show_shape(std::span<const NodeId> lengths, std::vector<NodeId>& shown);

@@ -231,6 +231,18 @@ Value Evaluator::eval_subscript(nb::handle e) {
   const Value value = eval(e.attr("value"));
   const Value index = eval(e.attr("slice"));
   if (const Array* a = value.as<Array>()) return index_array(*a, index, e);
+  if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python()) {
+    // NumPy's scalars are arrays without axes here, which integers and slices cannot index.
+    const Tuple* several = index.as<Tuple>();
+    for (const Value& item : several != nullptr ? several->members : std::vector<Value>{index}) {
+      const std::optional<Kind> of_item = kind_of(item);
+      const Static* known = item.as<Static>();
+      const bool open = known != nullptr && (known->object.is_none() || known->object.is(nb::ellipsis()));
+      if (!open && !(of_item && base::is_bool(of_item->dtype())))
+        raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
+    }
+    return index_array(*filled({}, stage(value, *kind)).as<Array>(), index, e);
+  }
   const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
     const Value at = Static{require_static(index, "an index into a container", e)};
     const std::optional<int64_t> i = static_int(at);

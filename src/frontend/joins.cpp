@@ -110,6 +110,10 @@ Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
     // What joins paths is memory: values become views on the way.
     if (shape.type.is_array()) shape.type = ir::Type::view(shape.type.dtype(), shape.type.rank());
     if (!reaches(a->node) || a->type.is_array()) shape.node = {};
+    if (a->origin && !reaches(a->origin)) {
+      shape.argument = -2;  // the origin is a slot
+      shape.origin = {};
+    }
     return shape;
   }
   if (const Tuple* t = value.as<Tuple>()) {

@@ -1,5 +1,6 @@
 #include "frontend/kind.h"
 
+#include <algorithm>
 #include <array>
 
 namespace ingot::frontend {
@@ -66,9 +67,15 @@ std::optional<DType> loop_dtype(ir::Op op, std::span<const Kind> operands) {
   const DType common = result_kind(operands).dtype();
   // Division of integers is float64's, whatever their size.
   if (op == ir::Op::divide && (base::is_int(common) || base::is_bool(common))) return DType::Float64;
+  // Each operand is cast by itself: float16 has loops for an int8 and a uint8, which together are an int16.
+  const bool any_weak = std::ranges::any_of(operands, &Kind::is_weak);
+  const auto takes = [&](DType loop) {
+    if (any_weak) return base::can_cast_safely(common, loop);
+    return std::ranges::all_of(operands, [&](Kind k) { return base::can_cast_safely(k.dtype(), loop); });
+  };
   for (int i = 0; i < base::kDTypeCount; ++i) {
     const DType loop = static_cast<DType>(i);
-    if (ir::accepts(op, loop) && base::can_cast_safely(common, loop)) return loop;
+    if (ir::accepts(op, loop) && takes(loop)) return loop;
   }
   return std::nullopt;
 }

@@ -49,7 +49,8 @@ class Kind {
 std::optional<Kind> join(Kind a, Kind b);
 
 /// The dtype at which NumPy 2 computes an elementwise function of operands of these kinds: the first loop of
-/// `op` to which the promoted operands cast safely. None: the function has no loop for them (a TypeError).
+/// `op` to which each operand casts safely, weak ones after promotion. None: the function has no loop for
+/// them (a TypeError).
 std::optional<DType> loop_dtype(ir::Op op, std::span<const Kind> operands);
 
 /// NumPy 2's result_type of kinds: strong dtypes promote, weak ones follow.

@@ -180,17 +180,16 @@ Value Evaluator::np_where(Call& call) {
     kinds.push_back(*kind);
   }
   const DType dtype = result_kind(std::span(kinds).subspan(1)).dtype();
+  // Python's numbers are cast here as NumPy's are: -3 beside a uint8 is 253.
   const auto operand = [&](const Value& v, DType t) {
-    return v.is<Array>() ? builder_->cast(whole(v), t) : stage_for_loop(v, t);
+    return v.is<Array>() ? builder_->cast(whole(v), t) : stage(v, t);
   };
   std::vector<NodeId> nodes = {operand(call.positional[0], DType::Bool), operand(call.positional[1], dtype),
                                operand(call.positional[2], dtype)};
   nodes = broadcast_together(std::move(nodes));
   const NodeId result = builder_->make(Op::select, nodes);
   if (builder_->function().type(result).is_array()) return from_node(result);
-  // NumPy gives an array of no axes here.
-  const NodeId view = builder_->make(Op::materialize, {builder_->make(Op::broadcast, {result})});
-  return Array{builder_->function().type(view), view};
+  return filled({}, result);  // as NumPy does
 }
 
 Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
@@ -451,11 +450,15 @@ Value Evaluator::np_scalar_type(Call& call) {
       raise_host_error(error);
     }
   }
-  if (!kind_of(value))
-    unsupported(call.node, "np." + call.name + " of a " + type_name(value), "give it a number");
-  for (int i = 0; i < base::kDTypeCount; ++i)
-    if (base::info(static_cast<DType>(i)).numpy == call.name)
-      return from_node(value_for(value, static_cast<DType>(i)));
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind) unsupported(call.node, "np." + call.name + " of a " + type_name(value), "give it a number");
+  for (int i = 0; i < base::kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (base::info(dtype).numpy != call.name) continue;
+    // Python's numbers must fit; NumPy's are cast.
+    if (kind->is_python()) return from_node(value_for(value, dtype));
+    return from_node(value.is<Array>() ? builder_->cast(whole(value), dtype) : stage(value, dtype));
+  }
   throw base::InternalError("a scalar type of NumPy without dtype");
 }
 

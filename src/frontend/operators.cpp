@@ -172,7 +172,12 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     }
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }
-  if (!is_pythons_own(a, b)) return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
+  // A complex has no order, so that NumPy's scalar beside it is asked.
+  const bool asks_numpy = (!j->is_python() || !k->is_python()) && ast != "Eq" && ast != "NotEq";
+  if (asks_numpy || !is_pythons_own(a, b)) {
+    if (const std::optional<Value> scalar = compare_complex_scalars(*entry->op, a, b)) return *scalar;
+    return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
+  }
   const Kind common = j->is_python() && k->is_python() ? *frontend::join(*j, *k) : Kind::py_complex();
   if (common == Kind::py_complex() && ast != "Eq" && ast != "NotEq")
     raise(ExceptionKind::TypeError, std::string("'") + entry->symbol +
@@ -344,6 +349,24 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
 }
 
 /// A comparison of a Python int with NumPy integers, which is exact whatever the int; none: it is another.
+std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, const Value& b) {
+  // NumPy orders two of its complex numbers by the real parts, or if these are equal by the imaginary ones,
+  // whether or not the other parts are NaN; arrays, where a NaN anywhere is in no order, differ.
+  const Kind kinds[] = {*kind_of(a), *kind_of(b)};
+  const DType common = result_kind(kinds).dtype();
+  const bool own = std::ranges::any_of(kinds, [&](Kind k) { return k == Kind(common); });
+  if (!base::is_complex(common) || !own || op == Op::equal || op == Op::not_equal) return std::nullopt;
+  if (a.is<Array>() || b.is<Array>()) return std::nullopt;
+  const NodeId x = stage(a, common);
+  const NodeId y = stage(b, common);
+  const NodeId left = builder_->make(Op::real, {x});
+  const NodeId right = builder_->make(Op::real, {y});
+  const NodeId by_imaginary =
+      builder_->make(op, {builder_->make(Op::imaginary, {x}), builder_->make(Op::imaginary, {y})});
+  return from_node(builder_->make(Op::select, {builder_->make(Op::equal, {left, right}), by_imaginary,
+                                               builder_->make(op, {left, right})}));
+}
+
 std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>& operands,
                                                  std::span<const Kind> kinds) {
   const ir::OpInfo& card = ir::info(op);
@@ -383,7 +406,8 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   const bool whole_numbers =
       std::ranges::all_of(kinds, [](Kind k) { return base::is_int(k.dtype()) || base::is_bool(k.dtype()); });
   const bool rounds = op == Op::floor || op == Op::ceil || op == Op::trunc;
-  if (rounds && whole_numbers) return operands[0].is<Array>() ? from_node(whole(operands[0])) : operands[0];
+  if (rounds && whole_numbers)
+    return from_node(operands[0].is<Array>() ? whole(operands[0]) : stage(operands[0], kinds[0].dtype()));
   if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = Kind::py_float();
   const std::optional<DType> loop = loop_dtype(op, kinds);
   if (!loop)

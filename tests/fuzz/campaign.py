@@ -33,6 +33,7 @@ class Campaign:
     seed: int
     programs: int = 0
     counted: int = 0
+    endless: int = 0
     refused: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     explained: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     constructs: collections.Counter = dataclasses.field(default_factory=collections.Counter)
@@ -41,25 +42,26 @@ class Campaign:
     seconds: float = 0.0
 
     def add(self, number: int, row: dict) -> None:
-        program = generate.program(self.seed, number)
         self.programs += 1
-        if row.get("refused"):
-            self.refused[row["refused"]] += 1
-            return
         if row.get("kind"):
-            self.found.append(Found(number, row["kind"], row["text"], program))
-            return
-        self.explained.update(row["explained"])
-        if row["operations"] >= ENOUGH:
-            self.counted += 1
-            self.constructs.update(constructs(program.source))
-            self.dtypes.update(set(program.dtypes))
+            self.found.append(Found(number, row["kind"], row["text"], generate.program(self.seed, number)))
+        elif row["refused"]:
+            self.refused[row["refused"]] += 1
+        elif row["endless"]:
+            self.endless += 1
+        else:
+            self.explained.update(row["explained"])
+            if row["operations"] >= ENOUGH:
+                self.counted += 1
+                self.constructs.update(row["constructs"])
+                self.dtypes.update(row["dtypes"])
 
     def report(self) -> str:
-        accepted = self.programs - sum(self.refused.values())
+        accepted = self.programs - sum(self.refused.values()) - self.endless
         lines = [
             f"seed {self.seed}: {self.programs} programs in {self.seconds:.1f} s; {accepted} accepted, "
-            f"{self.counted} of them ran at least {ENOUGH} operations and agree; {len(self.found)} differ",
+            f"{self.counted} of them ran at least {ENOUGH} operations and agree; {len(self.found)} differ; "
+            f"{self.endless} would not end in Python",
             f"refused: {sum(self.refused.values())} ({100 * sum(self.refused.values()) / max(self.programs, 1):.1f} %)",
             *(f"  {n:6} {text}" for text, n in self.refused.most_common()),
             "allowed differences met, by number: " + (", ".join(f"{k}: {n}" for k, n in sorted(self.explained.items())) or "none"),
@@ -89,14 +91,18 @@ def work(seed: int, start: int, count: int, rows) -> None:
     for number in range(start, start + count):
         print(json.dumps({"begin": number}), file=rows, flush=True)
         signal.alarm(SECONDS)
-        verdict = examine(generate.program(seed, number))
+        program = generate.program(seed, number)
+        verdict = examine(program)
         signal.alarm(0)
         difference = verdict.difference
         row = {
             "number": number,
             "refused": verdict.refused,
             "explained": verdict.explained,
+            "endless": verdict.endless,
             "operations": verdict.operations,
+            "constructs": sorted(constructs(program.source)),
+            "dtypes": sorted(set(program.dtypes)),
             "kind": difference and difference.kind,
             "text": difference and difference.text,
         }

@@ -14,6 +14,7 @@ from support import _aliases, difference, outcome
 
 from . import arguments
 from .generate import Program
+from .limits import Endless
 from .oracle import EagerDifference, define, oracle
 
 Compiler = Callable[[Callable], Callable]
@@ -37,6 +38,7 @@ class Difference:
 class Verdict:
     refused: str | None = None
     difference: Difference | None = None
+    endless: bool = False
     explained: list[int] = dataclasses.field(default_factory=list)
     operations: int = 0
 
@@ -72,8 +74,8 @@ def _count(function, given: list, lines: dict[int, int]) -> int:
 
 
 def _floats(value):
-    """The value with Python ints as floats: what allowed difference 4 may make of an int."""
-    if type(value) is int:
+    """The value with Python's numbers as floats: what allowed difference 4 may make of an int or a bool."""
+    if type(value) in (int, bool):
         return float(value)
     return type(value)(_floats(v) for v in value) if type(value) in (tuple, list) else value
 
@@ -124,20 +126,24 @@ def examine(program: Program, compilers: dict[str, Compiler] | None = None) -> V
     verdict = Verdict()
     try:
         function = define(program.source, "f", {"np": np, "math": math})
-        expected, big = oracle(program.source, "f")
+        expected, bounds = oracle(program.source, "f")
         under = {name: make(function) for name, make in (compilers or COMPILERS).items()}
         lines = _operations(program.source)
         for number, texts in enumerate(program.arguments):
             at_end = number % 2 == 0
             plain = arguments.build(texts, at_end)
-            big.seen = any(type(a) is int and not -(2**63) <= a < 2**63 for a in plain)
+            bounds.reset()
+            bounds.seen = any(type(a) is int and not -(2**63) <= a < 2**63 for a in plain)
             result, error, printed = outcome(expected, plain)
+            if isinstance(error, Endless):
+                verdict.endless = True
+                return verdict
             if isinstance(error, EagerDifference):
                 verdict.difference = Difference(f"eager {str(error).split(' of ')[0]}", str(error), number)
                 return verdict
             verdict.operations = max(verdict.operations, _count(function, arguments.build(texts, at_end), lines))
             for name, compiled in under.items():
-                problem, explained = _call(name, texts, at_end, compiled, (result, error, printed, plain), big.seen)
+                problem, explained = _call(name, texts, at_end, compiled, (result, error, printed, plain), bounds.seen)
                 if explained is not None:
                     verdict.explained.append(explained)
                 if problem is not None:

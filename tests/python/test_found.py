@@ -1,0 +1,161 @@
+"""Programs that were once wrong, most of them found by random programs."""
+
+import math
+
+import numpy as np
+import pytest
+from support import check
+
+COMPLEX_NAN = complex(float("inf"), float("nan"))
+
+
+def scalar_types(n):
+    return np.int16(n), np.uint8(n), np.float32(n), np.bool(n)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n", [np.int64(70000), np.float16("nan"), np.float64(300.7), np.complex64(7 + 1j), 7, 7.5, 300, 1j])
+def test_scalar_types_cast_numpys_numbers_and_check_pythons(n):
+    check(scalar_types, n)
+
+
+def rounded(n):
+    return np.ceil(n), np.floor(n), np.trunc(n), math.ceil(n), math.floor(n)
+
+
+def truncated(n):
+    return math.trunc(n)
+
+
+@pytest.mark.parametrize("n", [5, True, 2.5, np.int8(3), np.bool(True), np.float16(2.5), np.float64(-2.5)])
+def test_rounding_gives_numpys_numbers(n):
+    check(rounded, n)
+    check(truncated, n)
+
+
+def rounded_remainder(n):
+    return np.ceil(n) % n
+
+
+def test_a_rounded_int_divides_as_numpys():
+    check(rounded_remainder, 0)
+
+
+def mixed(x, y):
+    return np.copysign(x, y), np.hypot(x, y).dtype == np.float16, x / y
+
+
+@pytest.mark.parametrize("a", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("b", ["bool", "int8", "uint16", "int32", "uint64"])
+def test_each_operand_finds_the_loop_by_itself(a, b):
+    check(mixed, np.ones(3, a), np.ones(3, b))
+
+
+def where(m, n, x):
+    return np.where(m, n, x)
+
+
+@pytest.mark.parametrize("n", [-3, 300, 2.5, 1e300])
+def test_where_casts_pythons_numbers(n):
+    check(where, np.array([True, False]), n, np.array([1, 2], np.uint8))
+    check(where, np.array([True, False]), n, np.array([1, 2], np.float32))
+
+
+def of_complex(c):
+    return math.sin(c), math.isnan(c), math.floor(c), int(c), float(c)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("c", [np.complex64(1.5 + 2j), np.complex128(-2 + 1j), 1j])
+def test_numpys_complex_numbers_lose_their_imaginary_part(c):
+    check(of_complex, c)
+
+
+def ordered(a, b):
+    return a < b, a <= b, a > b, a >= b
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("a", [np.complex64(COMPLEX_NAN), np.complex128(COMPLEX_NAN), np.complex64(2), 2j])
+@pytest.mark.parametrize("b", [np.complex128(1), np.complex64(COMPLEX_NAN), np.int32(1), 1, np.float64(3)])
+def test_complex_scalars_compare_as_numpys(a, b):
+    check(ordered, a, b)
+    check(ordered, b, a)
+
+
+def assign(x, v, i, m):
+    x[i] = v
+    x[m] = v
+    return x
+
+
+def assign_part(x, v):
+    x[0:0] = v
+    x[...] = v
+    return x
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("v", [math.inf, np.float64("inf"), np.float64(300.7), 300.7, np.int64(300), np.complex64(300), 1j])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float16", "bool"])
+def test_indexed_assignments_cast_numpys_numbers(v, dtype):
+    for index in (np.array([0]), np.array([], int)):
+        check(assign, np.zeros(2, dtype), v, index, np.array([False, True]))
+    check(assign_part, np.zeros(2, dtype), v)
+
+
+def scalar_indices(n):
+    return n[()], n[...], n[None]
+
+
+def scalar_index(n, i):
+    return n[i]
+
+
+def test_numpys_scalars_are_indexed():
+    check(scalar_indices, np.uint16(3))
+    check(scalar_index, np.uint16(3), 0)
+
+
+def open_index(x, y):
+    return x[...], y[0, ...]
+
+
+def test_an_ellipsis_gives_an_array():
+    check(open_index, np.array(1.5), np.arange(3))
+
+
+def left_early(x, n):
+    if 0:
+        return x
+    for _ in range(n):
+        x = x[:1]
+    return x
+
+
+def test_an_array_carried_out_of_a_function_keeps_its_origin():
+    for n in (0, 2):
+        check(left_early, np.arange(3.0), n)
+
+
+def printed_twice(x):
+    r = x / 1
+    r[1] = 2
+    print(1, r)
+    r[1] = 3
+    print(1, r)
+    return r
+
+
+def test_what_is_printed_is_as_it_is_now():
+    check(printed_twice, np.ones(3))
+
+
+def reversed_shift(x, n):
+    r = x << n
+    return r[::-1]
+
+
+def test_empty_views_are_returned():
+    check(reversed_shift, np.empty(0, np.uint64), 0)
+    check(reversed_shift, np.empty((0, 3), np.int64), 1)
