@@ -72,6 +72,22 @@ class Memory:
         return ctypes.string_at(self.low, self.high - self.low)
 
 
+def _memories(arrays: list[np.ndarray]) -> list[Memory]:
+    """The memories of arrays, in the order in which these need them."""
+    merged: list[Memory] = []
+    for low, high in sorted(map(_bounds, arrays)):
+        if merged and low < merged[-1].high:
+            merged[-1].high = max(high, merged[-1].high)
+        else:
+            merged.append(Memory(low, high))
+    ordered: list[Memory] = []
+    for low, high in map(_bounds, arrays):
+        memory = next(m for m in merged if m.low <= low and high <= m.high)
+        if memory not in ordered:
+            ordered.append(memory)
+    return ordered
+
+
 class Recorder:
     """Takes down one call, from before it is made to its end."""
 
@@ -79,12 +95,7 @@ class Recorder:
         self.program = specialisation.program
         self.leaves = leaves
         self.name, self.parameters, self.results, self.operands = self.program.interface
-        self.memories: list[Memory] = []
-        for low, high in sorted(_bounds(leaf) for leaf in leaves if isinstance(leaf, np.ndarray)):
-            if self.memories and low < self.memories[-1].high:
-                self.memories[-1].high = max(high, self.memories[-1].high)
-            else:
-                self.memories.append(Memory(low, high))
+        self.memories = _memories([leaf for leaf in leaves if isinstance(leaf, np.ndarray)])
         for memory in self.memories:
             memory.before = memory.now()
         self.arguments = [f"argument {self._argument(*a)}" for a in zip(self.parameters, leaves)]

@@ -44,10 +44,12 @@ Outcome read_outcome(const std::string& path, Streams& streams) {
 /// All faults at a stage.
 std::vector<std::string> faults_of(const ir::Module& module, ir::Stage stage) {
   std::vector<std::string> faults;
-  for (uint32_t i = 0; i < module.function_count(); ++i)
-    if (const ir::Function* function = module.function(ir::FunctionId(i)))
-      for (const ir::Fault& fault : ir::verify(*function, stage))
-        faults.push_back("@" + function->name() + ": " + ir::to_string(*function, fault));
+  for (uint32_t i = 0; i < module.function_count(); ++i) {
+    const ir::Function* function = module.function(ir::FunctionId(i));
+    if (function == nullptr) continue;
+    for (const ir::Fault& fault : ir::verify(*function, stage))
+      faults.push_back("@" + function->name() + ": " + ir::to_string(*function, fault));
+  }
   return faults;
 }
 
@@ -86,35 +88,58 @@ bool report(const Outcome& outcome, const Work& work, const std::string& how, St
   return found.empty();
 }
 
-/// Interprets, compiles and runs, as asked. Compiling takes a text at the loop stage as it stands, and leads
-/// another there first. The module is then used up.
+/// Does `act`; false, having said what was wrong, if the text or the record does not let it.
+template <class Fn>
+bool attempt(const std::string& how, Streams& streams, Fn&& act) {
+  std::string fault;
+  try {
+    return act();
+  } catch (const ReplayFault& found) {
+    fault = found.message;
+  } catch (const base::InternalError& found) {
+    fault = found.what();
+  }
+  streams.err << how << ": " << fault << "\n";
+  return false;
+}
+
+/// Compiles a function, prints what is made of it, and runs it. A text at the loop stage is taken as it
+/// stands; another is led there first, which uses the module up.
+bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, const Work& work,
+             const std::string& how, Streams& streams) {
+  driver::CompileOptions options{
+      .target = codegen::Target::host(), .codegen = {}, .run_passes = !at_loop_stage};
+  options.codegen.want_llvm_ir = work.emit == Emit::Llvm;
+  options.codegen.want_assembly = work.emit == Emit::Assembly;
+  driver::Session session(options);
+  const driver::CompiledFunction compiled = session.compile(module, function);
+  if (work.emit == Emit::Llvm) streams.out << session.code().llvm_ir_optimized;
+  if (work.emit == Emit::Assembly) streams.out << session.code().assembly;
+  if (work.emit == Emit::Object) streams.out << compiled.bytes;
+  return !work.run || report(run_call(compiled, work.call), work, how, streams);
+}
+
+/// Interprets, compiles and runs, as asked. The module is then used up.
 bool work_on(ir::Module& module, const Work& work, const std::string& name, Streams& streams) {
   const bool at_loop_stage = faults_of(module, ir::Stage::Loop).empty();
   if (!at_loop_stage && !verify(module, ir::Stage::Array, streams)) return false;
-  bool good = true;
-  std::string how = name + ", interpreted";
-  try {
-    const ir::FunctionId function = find_function(module, work.call.function);
+  ir::FunctionId function;
+  bool good = attempt(name, streams, [&] {
+    function = find_function(module, work.call.function);
     if (work.interpret || work.run) check_call(module, function, work.call);
-    if (work.interpret) good = report(interpret_call(module, function, work.call), work, how, streams);
-    if (work.emit == Emit::Nothing && !work.run) return good;
-    how = name + ", compiled";
-    driver::CompileOptions options{
-        .target = codegen::Target::host(), .codegen = {}, .run_passes = !at_loop_stage};
-    options.codegen.want_llvm_ir = work.emit == Emit::Llvm;
-    options.codegen.want_assembly = work.emit == Emit::Assembly;
-    driver::Session session(options);
-    const driver::CompiledFunction compiled = session.compile(module, function);
-    if (work.emit == Emit::Llvm) streams.out << session.code().llvm_ir_optimized;
-    if (work.emit == Emit::Assembly) streams.out << session.code().assembly;
-    if (work.emit == Emit::Object) streams.out << compiled.bytes;
-    if (work.run) good = report(run_call(compiled, work.call), work, how, streams) && good;
-  } catch (const ReplayFault& fault) {
-    streams.err << how << ": " << fault.message << "\n";
-    return false;
-  } catch (const base::InternalError& error) {
-    streams.err << how << ": " << error.what() << "\n";
-    return false;
+    return true;
+  });
+  if (!good) return false;
+  if (work.interpret) {
+    const std::string how = name + ", interpreted";
+    good = attempt(how, streams,
+                   [&] { return report(interpret_call(module, function, work.call), work, how, streams); });
+  }
+  if (work.emit != Emit::Nothing || work.run) {
+    const std::string how = name + ", compiled";
+    good =
+        attempt(how, streams, [&] { return compile(module, function, at_loop_stage, work, how, streams); }) &&
+        good;
   }
   return good;
 }
@@ -137,7 +162,8 @@ bool replay(const std::string& folder, Streams& streams) {
   const Work work{.interpret = true, .run = true, .call = record, .expected = &*record.outcome};
   bool good = true;
   for (const std::string& stage : record.stages) {
-    const std::string path = folder + "/" + stage;
+    std::string path = folder;
+    path.append("/").append(stage);
     good = work_on(*read_module(path, streams), work, path, streams) && good;
   }
   if (good)

@@ -61,9 +61,9 @@ class Results {
     std::string found;
     size_t number = 0;
     for_each_offset(expected.lengths, expected.strides, [&](int64_t offset) {
-      if (found.empty())
-        found = compare_elements(expected.dtype, &wanted->second.bytes[index(expected, offset)],
-                                 &given->second.bytes[index(got, offset)]);
+      if (!found.empty()) return;
+      found = compare_elements(expected.dtype, &wanted->second.bytes[index(expected, offset)],
+                               &given->second.bytes[index(got, offset)]);
       if (found.empty()) ++number;
     });
     return found.empty() ? found : "element " + std::to_string(number) + " is " + found;
@@ -125,19 +125,20 @@ std::string difference(const Record& call, const Outcome& expected, const Outcom
   if (expected.results.size() != got.results.size()) {
     return std::to_string(got.results.size()) + " results for " + std::to_string(expected.results.size());
   }
+  std::string found;
   Results results(expected, got);
-  for (size_t i = 0; i < expected.results.size(); ++i)
-    if (std::string found = results.compare(expected.results[i], got.results[i]); !found.empty())
-      return "result " + std::to_string(i + 1) + ": " + found;
-  for (const auto& [number, bytes] : expected.after)
-    if (!call.memories.contains(number)) return "the call has no memory " + std::to_string(number);
-  for (const auto& [number, memory] : call.memories) {
-    const Bytes& wanted = contents(expected, number, memory);
-    if (std::string found = compare_memory(call, number, wanted, contents(got, number, memory));
-        !found.empty())
-      return found;
+  for (size_t i = 0; i < expected.results.size() && found.empty(); ++i) {
+    found = results.compare(expected.results[i], got.results[i]);
+    if (!found.empty()) found.insert(0, "result " + std::to_string(i + 1) + ": ");
   }
-  return {};
+  for (const auto& [number, bytes] : expected.after)
+    if (found.empty() && !call.memories.contains(number))
+      found = "the call has no memory " + std::to_string(number);
+  for (const auto& [number, memory] : call.memories) {
+    if (!found.empty()) break;
+    found = compare_memory(call, number, contents(expected, number, memory), contents(got, number, memory));
+  }
+  return found;
 }
 
 }  // namespace ingot::tools

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-
-#include "base/half.h"
+#include <memory>
+#include <optional>
 
 namespace ingot::tools {
 
@@ -72,7 +72,9 @@ std::vector<Word> words_of(std::string_view layout) {
       std::from_chars(word.data() + comma + 1, word.data() + word.size(), rank);
       word = word.substr(0, comma);
     }
-    words.push_back({base::dtype_from_name(word).value(), rank});
+    const auto dtype = base::dtype_from_name(word);
+    INGOT_ASSERT(dtype, "tools: no layout of an outside call");
+    words.push_back({*dtype, rank});
   }
   return words;
 }
@@ -103,29 +105,31 @@ bool same_elements(const Elements& a, const Elements& b) {
   return true;
 }
 
-const OutsideCall* Player::play(std::string_view routine, int64_t site, std::span<const Elements> operands,
+const OutsideCall& Player::play(std::string_view routine, int64_t site, std::span<const Elements> operands,
                                 const Elements* result) {
-  if (!fault_.empty()) return nullptr;
+  if (other_.raised) return other_;
   const OutsideCall* call = upcoming();
   const std::string number = "outside call " + std::to_string(next_ + 1);
   const std::string asked =
       routine == "host" ? "host " + std::to_string(site) : "library " + std::string(routine);
+  std::string fault;
   if (call == nullptr) {
-    fault_ = number + ", " + asked + ", is not in the record";
+    fault = number + ", " + asked + ", is not in the record";
   } else if (call->routine != routine || call->site != site) {
-    fault_ = number + " is " + asked + ", not what the record has there";
+    fault = number + " is " + asked + ", not what the record has there";
   } else if (!std::ranges::equal(call->operands, operands, same_elements)) {
-    fault_ = number + ", " + asked + ", has other operands than in the record";
+    fault = number + ", " + asked + ", has other operands than in the record";
   } else if (result != nullptr && !call->raised &&
              (!call->result || call->result->dtype != result->dtype ||
               call->result->lengths != result->lengths)) {
-    fault_ = number + ", " + asked + ", wants a result of another type or shape than the record has";
+    fault = number + ", " + asked + ", wants a result of another type or shape than the record has";
   } else {
     ++next_;
     if (call->raised) last_message_ = call->raised->message;
-    return call;
+    return *call;
   }
-  return nullptr;
+  other_.raised = Exception{base::ExceptionKind::RuntimeError, fault, {}};
+  return other_;
 }
 
 bool Player::interpret(std::string_view routine, int64_t site, std::span<const ir::Value> operands,
@@ -151,16 +155,20 @@ bool Player::interpret(std::string_view routine, int64_t site, std::span<const i
     }
   }
   const Elements wanted = filled != nullptr ? Elements{filled->dtype, true, filled->lengths, {}} : Elements{};
-  const OutsideCall* call = play(routine, site, given, filled != nullptr ? &wanted : nullptr);
-  if (call == nullptr || call->raised) {
-    raised.kind = call == nullptr ? base::ExceptionKind::RuntimeError : call->raised->kind;
-    raised.message = call == nullptr ? fault_ : call->raised->message;
+  const OutsideCall& call = play(routine, site, given, filled != nullptr ? &wanted : nullptr);
+  if (call.raised) {
+    raised.kind = call.raised->kind;
+    raised.message = call.raised->message;
     return false;
   }
-  if (filled != nullptr) window_of(*filled).write(*call->result);
-  else if (call->result)
-    results.emplace_back(std::make_shared<const ir::ArrayValue>(
-        ir::ArrayValue{call->result->dtype, call->result->lengths, call->result->bytes}));
+  if (!call.result) return true;
+  const Elements& result = *call.result;
+  if (filled != nullptr) {
+    window_of(*filled).write(result);
+  } else {
+    results.emplace_back(
+        std::make_shared<const ir::ArrayValue>(ir::ArrayValue{result.dtype, result.lengths, result.bytes}));
+  }
   return true;
 }
 
@@ -183,24 +191,25 @@ runtime::Status Player::call_outside(runtime::Context* context, const char* what
     if (words[i].rank < 0) given.push_back(number_of(words[i].dtype, slots[i]));
     else given.push_back(window_of(words[i], slots[i]).read());
   }
-  const OutsideCall* call = nullptr;
-  if (count == words.size()) {
-    call = self.play(routine, number, given, nullptr);
-  } else {
-    const Window filled = window_of(words[count], slots[count]);
-    const Elements wanted{filled.dtype, true, filled.lengths, {}};
-    call = self.play(routine, number, given, &wanted);
-    if (call != nullptr && !call->raised) filled.write(*call->result);
+  std::optional<Window> filled;
+  Elements wanted;
+  if (count < words.size()) {
+    filled = window_of(words[count], slots[count]);
+    wanted = {filled->dtype, true, filled->lengths, {}};
   }
-  if (call != nullptr && !call->raised) return 0;
-  context->error.site = runtime::Error::kNoSite;
-  context->error.status =
-      runtime::status_of(call == nullptr ? base::ExceptionKind::RuntimeError : call->raised->kind);
-  return context->error.status;
+  const OutsideCall& call = self.play(routine, number, given, filled ? &wanted : nullptr);
+  if (call.raised) {
+    context->error.site = runtime::Error::kNoSite;
+    context->error.status = runtime::status_of(call.raised->kind);
+    return context->error.status;
+  }
+  if (filled && call.result) filled->write(*call.result);
+  return 0;
 }
 
 std::string Player::fault() const {
-  if (!fault_.empty() || next_ == calls_.size()) return fault_;
+  if (other_.raised) return other_.raised->message;
+  if (next_ == calls_.size()) return {};
   return "of " + std::to_string(calls_.size()) + " outside calls in the record " + std::to_string(next_) +
          " were made";
 }

@@ -35,15 +35,16 @@ class Player {
 
  private:
   const OutsideCall* upcoming() const { return next_ < calls_.size() ? &calls_[next_] : nullptr; }
-  /// The recorded call that this is, or null: `fault_` says why. `result`: what the caller wants filled.
-  const OutsideCall* play(std::string_view routine, int64_t site, std::span<const Elements> operands,
+  /// The recorded call that this is, or one that raises since it is not. `result`: what the caller wants
+  /// filled, or null; a call that does not raise has a result of its type and lengths.
+  const OutsideCall& play(std::string_view routine, int64_t site, std::span<const Elements> operands,
                           const Elements* result);
   bool interpret(std::string_view routine, int64_t site, std::span<const ir::Value> operands,
                  std::vector<ir::Value>& results, ir::Raised& raised);
 
   std::span<const OutsideCall> calls_;
   size_t next_ = 0;
-  std::string fault_;
+  OutsideCall other_;  ///< stands for a call that is not the recorded one; raises what is at fault
   std::string last_message_;
 };
 

@@ -22,7 +22,7 @@ int hex_digit(char c) {
 /// None: it does not fit an int64_t.
 std::optional<Reach> reach_of(DType dtype, const std::vector<int64_t>& lengths,
                               const std::vector<int64_t>& strides) {
-  for (int64_t length : lengths)
+  for (const int64_t length : lengths)
     if (length == 0) return Reach{};
   Reach reach{0, static_cast<int64_t>(base::size_of(dtype))};
   for (size_t axis = 0; axis < lengths.size(); ++axis) {
@@ -44,33 +44,31 @@ class Reader {
       lexer_.fail(version, "records of version 1 can be read");
     while (lexer_.peek().kind != Token::Kind::End) read_part(lexer_.next());
     for (Slot& slot : record_.arguments) check_view(slot);
-    if (record_.outcome) {
-      for (Slot& slot : record_.outcome->results) check_view(slot);
-    }
+    for (Slot& slot : outcome_.results) check_view(slot);
+    if (ended_) record_.outcome = std::move(outcome_);
     return std::move(record_);
   }
 
  private:
   void read_part(const Token& word) {
-    const bool ended = record_.outcome.has_value();
     if (word.is_word("memory")) {
       read_memory(word);
-    } else if (word.is_word("function") && !ended) {
+    } else if (word.is_word("function") && !ended_) {
       const Token name = lexer_.next();
       if (name.kind != Token::Kind::Symbol) lexer_.fail(name, "expected a function's name: @name");
       record_.function = lexer_.unescaped(name);
-    } else if (word.is_word("stage") && !ended) {
+    } else if (word.is_word("stage") && !ended_) {
       record_.stages.push_back(read_stage());
-    } else if (word.is_word("argument") && !ended) {
+    } else if (word.is_word("argument") && !ended_) {
       record_.arguments.push_back(read_slot());
-    } else if ((word.is_word("library") || word.is_word("host")) && !ended) {
+    } else if ((word.is_word("library") || word.is_word("host")) && !ended_) {
       record_.calls.push_back(read_call(word.is_word("host")));
-    } else if ((word.is_word("returned") || word.is_word("raised")) && !ended) {
-      record_.outcome.emplace();
-      if (word.is_word("raised")) record_.outcome->raised = read_exception();
-    } else if (word.is_word("result") && ended) {
-      record_.outcome->results.push_back(read_slot());
-    } else if (word.is_word("after") && ended) {
+    } else if ((word.is_word("returned") || word.is_word("raised")) && !ended_) {
+      ended_ = true;
+      if (word.is_word("raised")) outcome_.raised = read_exception();
+    } else if (word.is_word("result") && ended_) {
+      outcome_.results.push_back(read_slot());
+    } else if (word.is_word("after") && ended_) {
       read_after();
     } else {
       lexer_.fail(word, "'" + std::string(word.text) + "' cannot stand here");
@@ -78,7 +76,7 @@ class Reader {
   }
 
   void read_memory(const Token& word) {
-    Memories& memories = record_.outcome ? record_.outcome->fresh : record_.memories;
+    Memories& memories = ended_ ? outcome_.fresh : record_.memories;
     const uint64_t number = read_count();
     if (memories.contains(number) || record_.memories.contains(number))
       lexer_.fail(word, "there is a memory " + std::to_string(number) + " already");
@@ -101,7 +99,7 @@ class Reader {
     const auto memory = record_.memories.find(number);
     if (memory != record_.memories.end() && memory->second.bytes.size() != bytes.size())
       lexer_.fail(at, "memory " + std::to_string(number) + " has another size");
-    if (!record_.outcome->after.emplace(number, std::move(bytes)).second)
+    if (!outcome_.after.emplace(number, std::move(bytes)).second)
       lexer_.fail(at, "memory " + std::to_string(number) + " is there twice");
   }
 
@@ -141,7 +139,7 @@ class Reader {
     const Memory* memory = find_memory(slot.memory);
     if (memory == nullptr) {
       // An outcome alone does not have the arguments' memories.
-      if (record_.outcome && record_.arguments.empty()) return;
+      if (ended_ && record_.arguments.empty()) return;
       fail_at(slot, "there is no memory " + std::to_string(slot.memory));
     }
     const std::optional<Reach> reach = reach_of(slot.dtype, slot.lengths, slot.strides);
@@ -155,9 +153,8 @@ class Reader {
   const Memory* find_memory(uint64_t number) const {
     if (const auto found = record_.memories.find(number); found != record_.memories.end())
       return &found->second;
-    if (!record_.outcome) return nullptr;
-    const auto fresh = record_.outcome->fresh.find(number);
-    return fresh == record_.outcome->fresh.end() ? nullptr : &fresh->second;
+    const auto fresh = outcome_.fresh.find(number);
+    return fresh == outcome_.fresh.end() ? nullptr : &fresh->second;
   }
 
   OutsideCall read_call(bool host) {
@@ -187,7 +184,7 @@ class Reader {
     if (elements.is_array) elements.lengths = read_lengths();
     uint64_t size = base::size_of(elements.dtype);
     bool fits = true;
-    for (int64_t length : elements.lengths)
+    for (const int64_t length : elements.lengths)
       fits = fits && !__builtin_mul_overflow(size, static_cast<uint64_t>(length), &size);
     if (!fits) lexer_.fail(at, "the array is too large");
     elements.bytes = read_bytes(size);
@@ -230,9 +227,10 @@ class Reader {
     Bytes bytes;
     while (bytes.size() < size) {
       const Token word = lexer_.next();
-      if (word.kind != Token::Kind::Word || word.text.size() % 2 != 0)
+      if (word.kind != Token::Kind::Word || word.text.size() % 2 != 0) {
         lexer_.fail(word,
                     "expected " + std::to_string(size - bytes.size()) + " more bytes, in hexadecimal digits");
+      }
       for (size_t i = 0; i < word.text.size(); i += 2) {
         const int high = hex_digit(word.text[i]);
         const int low = hex_digit(word.text[i + 1]);
@@ -277,7 +275,7 @@ class Reader {
   std::vector<int64_t> read_lengths() {
     const Token at = lexer_.peek();
     std::vector<int64_t> lengths = read_integers();
-    for (int64_t length : lengths)
+    for (const int64_t length : lengths)
       if (length < 0) lexer_.fail(at, "a length is negative");
     return lengths;
   }
@@ -302,6 +300,8 @@ class Reader {
   ir::Lexer lexer_;
   const std::string& file_;
   Record record_;
+  Outcome outcome_;
+  bool ended_ = false;  ///< the outcome has begun
 };
 
 void write_bytes(std::ostream& out, const Bytes& bytes) {

@@ -99,7 +99,7 @@ void write_outcome(std::ostream& out, const Outcome& outcome);
 /// Calls fn(offset) for each element of a view in C order, `offset` in bytes from its first element.
 template <class Fn>
 void for_each_offset(const std::vector<int64_t>& lengths, const std::vector<int64_t>& strides, Fn&& fn) {
-  for (int64_t length : lengths)
+  for (const int64_t length : lengths)
     if (length == 0) return;
   std::vector<int64_t> index(lengths.size(), 0);
   for (int64_t offset = 0;;) {

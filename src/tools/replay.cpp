@@ -14,8 +14,6 @@ namespace ingot::tools {
 
 namespace {
 
-using base::DType;
-
 /// Memory aligned as a record says.
 class AlignedBytes {
  public:
