@@ -166,7 +166,7 @@ class Recorder:
         for i, memory in enumerate(self.memories):
             if (after := memory.now()) != memory.before:
                 parts.append(f"after {i} bytes {len(after)}{_bytes(after)}")
-        (folder / "call.txt").write_text("\n".join(parts) + "\n", "utf-8", "backslashreplace")
+        (folder / "call.txt").write_text("\n".join(parts) + "\n", "utf-8", "replace")
 
     @staticmethod
     def _raised(kind: str, message: str, file: str, line: int, pending: Any) -> list[str]:

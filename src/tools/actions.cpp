@@ -34,11 +34,11 @@ Record read_record_file(const std::string& path, Streams& streams) {
   return read_record(read_file(path, streams), path);
 }
 
-/// The record of what a call did.
-Outcome read_outcome(const std::string& path, Streams& streams) {
+/// A record that says what the call did.
+Record read_ended(const std::string& path, Streams& streams) {
   Record record = read_record_file(path, streams);
-  if (!record.outcome) throw UsageError{path + " does not say how the call ended"};
-  return std::move(*record.outcome);
+  if (!record.outcome) throw base::UserError({path, 1}, "the record does not say how the call ended");
+  return record;
 }
 
 /// All faults at a stage.
@@ -73,12 +73,12 @@ struct Work {
   Emit emit = Emit::Nothing;
   bool run = false;
   const Record& call;
-  const Outcome* expected = nullptr;  ///< null: outcomes are printed
+  const std::optional<Outcome>& expected;  ///< none: outcomes are printed
 };
 
 /// Prints an outcome, or holds it to what is expected.
 bool report(const Outcome& outcome, const Work& work, const std::string& how, Streams& streams) {
-  if (work.expected == nullptr) {
+  if (!work.expected) {
     streams.out << "; " << how << "\n";
     write_outcome(streams.out, outcome);
     return true;
@@ -156,10 +156,9 @@ bool treat_file(const std::string& path, const Options& options, const Work& wor
 /// Makes the call of a folder that `f.record` wrote again, from each of its texts.
 bool replay(const std::string& folder, Streams& streams) {
   const std::string file = folder + "/call.txt";
-  const Record record = read_record_file(file, streams);
-  if (!record.outcome) throw UsageError{file + " does not say how the call ended"};
-  if (record.stages.empty()) throw UsageError{file + " names no texts"};
-  const Work work{.interpret = true, .run = true, .call = record, .expected = &*record.outcome};
+  const Record record = read_ended(file, streams);
+  if (record.stages.empty()) throw base::UserError({file, 1}, "the record names no texts");
+  const Work work{.interpret = true, .run = true, .call = record, .expected = record.outcome};
   bool good = true;
   for (const std::string& stage : record.stages) {
     std::string path = folder;
@@ -180,9 +179,8 @@ int run(const Options& options, Streams& streams) {
     return good ? 0 : 1;
   }
   const Record call = options.call.empty() ? Record{} : read_record_file(options.call, streams);
-  std::optional<Outcome> expected;
-  if (!options.expect.empty()) expected = read_outcome(options.expect, streams);
-  const Work work{options.interpret, options.emit, options.run, call, expected ? &*expected : nullptr};
+  const Record expected = options.expect.empty() ? Record{} : read_ended(options.expect, streams);
+  const Work work{options.interpret, options.emit, options.run, call, expected.outcome};
   for (const std::string& input : options.inputs) good = treat_file(input, options, work, streams) && good;
   return good ? 0 : 1;
 }

@@ -106,9 +106,11 @@ void for_each_offset(const std::vector<int64_t>& lengths, const std::vector<int6
     fn(offset);
     size_t axis = lengths.size();
     for (; axis > 0; --axis) {
-      offset += strides[axis - 1];
-      if (++index[axis - 1] < lengths[axis - 1]) break;
-      offset -= lengths[axis - 1] * strides[axis - 1];
+      if (++index[axis - 1] < lengths[axis - 1]) {
+        offset += strides[axis - 1];
+        break;
+      }
+      offset -= (lengths[axis - 1] - 1) * strides[axis - 1];
       index[axis - 1] = 0;
     }
     if (axis == 0) return;

@@ -228,23 +228,24 @@ Outcome run_call(const driver::CompiledFunction& function, const Record& record)
     memory.note_changes(outcome);
     return checked(std::move(outcome), player);
   }
+  const auto given = std::span(slots).first(params.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    EntrySlot& given = slots[params.size() + i];
+    EntrySlot& slot = slots[params.size() + i];
     Slot& result = outcome.results.emplace_back();
     result.dtype = results[i].dtype;
     result.is_view = results[i].kind == runtime::SlotInfo::Kind::View;
     if (!result.is_view) {
-      result.number = base::Scalar::load(result.dtype, given.number);
+      result.number = base::Scalar::load(result.dtype, slot.number);
       continue;
     }
-    runtime::ViewSlot& view = given.header();
+    runtime::ViewSlot& view = slot.header();
     const int rank = results[i].rank;
     result.lengths.assign(view.lengths(), view.lengths() + rank);
     result.strides.assign(view.strides(rank), view.strides(rank) + rank);
-    const auto argument =
-        std::ranges::find_if(slots, [&](const EntrySlot& slot) { return &slot.buffer == view.buffer; });
-    if (argument != slots.end()) {
-      memory.locate(result, view.data, record.arguments[static_cast<size_t>(argument - slots.begin())]);
+    const auto argument = std::ranges::find_if(
+        given, [&](const EntrySlot& argument_slot) { return &argument_slot.buffer == view.buffer; });
+    if (argument != given.end()) {
+      memory.locate(result, view.data, record.arguments[static_cast<size_t>(argument - given.begin())]);
     } else {
       memory.locate(result, view.data, view.buffer, bytes_of(view.buffer->data, view.buffer->size), outcome);
     }

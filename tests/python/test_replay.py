@@ -2,10 +2,8 @@
 
 import contextlib
 import io
-import os
 import re
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -354,11 +352,11 @@ def test_a_host_call_that_raises(tmp_path):
 
     class Closed(io.StringIO):
         def write(self, text):
-            raise OSError("no room")
+            raise OSError("no room\udc80")
 
     with contextlib.redirect_stdout(Closed()), pytest.raises(OSError, match="no room"):
         ingot.jit(f).record(np.zeros(2), path=tmp_path)
-    assert 'raised Exception "no room"' in (tmp_path / "call.txt").read_text()
+    assert 'raised Exception "no room?"' in (tmp_path / "call.txt").read_text()
     replays(tmp_path)
 
 
@@ -563,10 +561,9 @@ def test_broken_folders(sample, tmp_path):
 
     assert lines("--replay", tmp_path) == (2, f"ingot-opt: cannot read {tmp_path}/call.txt; --help shows the options\n")
     (tmp_path / "call.txt").write_text('record 1 stage "x.ir"')
-    status, err = lines("--replay", tmp_path)
-    assert status == 2 and "does not say how the call ended" in err
+    assert lines("--replay", tmp_path) == (1, f"{tmp_path}/call.txt:1:1: the record does not say how the call ended\n")
     (tmp_path / "call.txt").write_text("record 1 returned")
-    assert "names no texts" in lines("--replay", tmp_path)[1]
+    assert lines("--replay", tmp_path) == (1, f"{tmp_path}/call.txt:1:1: the record names no texts\n")
     (tmp_path / "call.txt").write_text('record 1 stage "x.ir" returned')
     assert f"cannot read {tmp_path}/x.ir" in lines("--replay", tmp_path)[1]
     (tmp_path / "x.ir").write_text("func @f() -> () { return 1 }")
