@@ -11,19 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._jit import Specialisation, _Arguments, _Boxing, _bytes_at, _exception, _library, _library_into
 
-DTYPES = {
-    "bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32",
-    "i64": "int64", "u64": "uint64", "f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64",
-    "c128": "complex128",
-}  # fmt: skip
+DTYPES: dict[str, str] = _core.DTYPES  # by the IR's names
 NAMES = {name: short for short, name in DTYPES.items()}
-EXCEPTIONS = frozenset(
-    "ValueError TypeError IndexError KeyError ZeroDivisionError OverflowError ArithmeticError FloatingPointError "
-    "AssertionError AttributeError NameError UnboundLocalError RuntimeError RecursionError StopIteration LookupError "
-    "NotImplementedError Exception MemoryError KeyboardInterrupt LinAlgError TypeChangeError".split()
-)
 LINE = 48
 
 
@@ -52,7 +44,7 @@ def _array(array: np.ndarray) -> str:
 
 def _raised(error: BaseException) -> str:
     name = type(error).__name__
-    return f"{name if name in EXCEPTIONS else 'Exception'} {_quoted(str(error))}"
+    return f"{name if name in _core.EXCEPTIONS else 'Exception'} {_quoted(str(error))}"
 
 
 def _bounds(array: np.ndarray) -> tuple[int, int]:

@@ -303,6 +303,14 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, nb::object fu
 
 NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
+  nb::dict dtypes;  // NumPy's names by the IR's
+  for (const base::DTypeInfo& dtype : base::kDTypes)
+    dtypes[std::string(dtype.name).c_str()] = std::string(dtype.numpy);
+  m.attr("DTYPES") = dtypes;
+  nb::list exceptions;
+  for (const std::string_view name : base::kExceptionNames) exceptions.append(std::string(name));
+  m.attr("EXCEPTIONS") = nb::tuple(exceptions);
+
   nb::class_<frontend::Registry>(m, "Registry").def(nb::init<>());
   nb::class_<Program>(m, "Program")
       .def("text", &Program::text, "spans"_a = false)
