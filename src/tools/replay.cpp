@@ -160,6 +160,27 @@ Exception exception_of(const runtime::ObjectInfo& info, const runtime::Error& er
   return {kind, runtime::format_error(info, error), info.sites.at(error.site).place};
 }
 
+bool is_empty(const Slot& view) { return view.reach.low == view.reach.high; }
+
+bool overlap(const Slot& a, const Slot& b) {
+  return a.is_view && b.is_view && a.memory == b.memory && !is_empty(a) && !is_empty(b) &&
+         a.offset + a.reach.low < b.offset + b.reach.high && b.offset + b.reach.low < a.offset + a.reach.high;
+}
+
+/// Throws ReplayFault for arguments that overlap although the function takes them to be apart.
+void check_alias_sets(const ir::Function& function, const Record& record) {
+  const auto parameters = function.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (parameters[i].alias_set == parameters[j].alias_set ||
+          !overlap(record.arguments[i], record.arguments[j]))
+        continue;
+      throw ReplayFault{"arguments " + std::to_string(j + 1) + " and " + std::to_string(i + 1) +
+                        " overlap, but are of different alias sets"};
+    }
+  }
+}
+
 /// Ends a call: if what was made outside is not what was recorded, that is the fault.
 Outcome checked(Outcome outcome, const Player& player) {
   if (std::string fault = player.fault(); !fault.empty()) throw ReplayFault{std::move(fault)};
@@ -193,6 +214,7 @@ void check_call(const ir::Module& module, ir::FunctionId function, const Record&
                             "the function's parameter is of type " + module.types.to_string(type));
     }
   }
+  check_alias_sets(*module.function(function), record);
   for (const ir::Type type : results) {
     if (!type.is_scalar() && !type.is_view())
       throw ReplayFault{"@" + name + " gives a " + module.types.to_string(type) + ", which no record holds"};

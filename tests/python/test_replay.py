@@ -553,6 +553,29 @@ def test_records_of_other_functions(call, said, tmp_path):
         assert (status, out) == (1, "") and said in err, err
 
 
+def test_alias_sets_are_held_to_what_overlaps(tmp_path):
+    memory = "record 1 memory 0 bytes 24 at 0 " + "00" * 24
+    (tmp_path / "f.ir").write_text("func @f(%a: view<f64, 1> alias 1, %b: view<f64, 1> alias 2) -> () { return }")
+    for offset, length, step, right in [(16, 1, 8, True), (8, 1, 8, False), (8, 2, 8, False), (16, 2, -8, False), (8, 0, 8, True)]:
+        (tmp_path / "call.txt").write_text(
+            f"{memory} argument view f64 in 0 at 0 lengths (2) strides (8) "
+            f"argument view f64 in 0 at {offset} lengths ({length}) strides ({step})"
+        )
+        status, _, err = opt("--interpret", "--run", "--call", tmp_path / "call.txt", tmp_path / "f.ir")
+        said = "arguments 1 and 2 overlap, but are of different alias sets" in err
+        assert (status, said) == ((0, False) if right else (1, True)), err
+
+
+def test_an_empty_part_of_another_argument(tmp_path):
+    def f(x, y):
+        x += 1
+        return y
+
+    x = np.arange(3.0)
+    recorded(f, x, x[1:1], path=tmp_path)
+    replays(tmp_path)
+
+
 def test_broken_folders(sample, tmp_path):
     def lines(*words):
         status, out, err = opt(*words)
