@@ -131,9 +131,10 @@ std::string difference(const Record& call, const Outcome& expected, const Outcom
     found = results.compare(expected.results[i], got.results[i]);
     if (!found.empty()) found.insert(0, "result " + std::to_string(i + 1) + ": ");
   }
-  for (const auto& [number, bytes] : expected.after)
+  for (const auto& [number, bytes] : expected.after) {
     if (found.empty() && !call.memories.contains(number))
       found = "the call has no memory " + std::to_string(number);
+  }
   for (const auto& [number, memory] : call.memories) {
     if (!found.empty()) break;
     found = compare_memory(call, number, contents(expected, number, memory), contents(got, number, memory));
