@@ -150,7 +150,7 @@ struct Program {
       if (function.op(id) != ir::Op::host) continue;
       std::vector<ir::Type>& of_site = types[function.attributes(id)[0]];
       of_site.clear();
-      for (ir::NodeId operand : function.operands(id)) of_site.push_back(function.type(operand));
+      for (const ir::NodeId operand : function.operands(id)) of_site.push_back(function.type(operand));
     }
     return types;
   }
@@ -159,7 +159,7 @@ struct Program {
   nb::tuple interface() const {
     const auto dtypes = [](const std::vector<ir::Type>& types) {
       nb::list names;
-      for (ir::Type type : types) names.append(std::string(base::info(type.dtype()).name));
+      for (const ir::Type type : types) names.append(std::string(base::info(type.dtype()).name));
       return names;
     };
     const auto& [name, parameters, results] = module->signature(lowered.function);
@@ -182,10 +182,11 @@ nb::dict Program::compile(bool texts) const {
   options.codegen.want_assembly = texts;
   driver::Report report;
   nb::list after;  // each pass: its name, the IR that it left
-  if (texts)
+  if (texts) {
     report.dump = [&](std::string_view pass, const ir::Module& left) {
       after.append(nb::make_tuple(std::string(pass), ir::print(left, {.spans = true})));
     };
+  }
   const driver::CompileResult result = driver::compile(*copy, {&entry, 1}, options, report);
   nb::dict stages;
   stages["object"] = nb::bytes(result.bytes.data(), result.bytes.size());
