@@ -11,7 +11,7 @@ import pytest
 import ingot
 from ingot._jit import Function
 from ingot.tour.programs import PROGRAMS
-from support import DTYPES, copied, jitted
+from support import DTYPES, jitted
 from test_golden import find_ingot_opt
 
 
@@ -447,7 +447,7 @@ def test_a_wrong_text_is_found(sample, tmp_path):
     }
 
 
-def test_nans_are_one(sample, tmp_path):
+def test_nans_are_one(tmp_path):
     """A NaN's sign and payload are unspecified: docs/semantics.md."""
 
     def f(x):
