@@ -7,6 +7,7 @@ import builtins
 import functools
 import inspect
 import math
+import os
 import re
 import types
 from collections.abc import Callable
@@ -346,6 +347,19 @@ class Function:
         if type(outcome) is tuple:
             raise _exception(*outcome)
         return _Boxing(outcome, leaves).make(specialisation.result)
+
+    def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
+        """Calls the function, and writes into the folder `path` what is needed to make the call again without Python.
+
+        The files are `call.txt` - arguments, what library routines and host calls were given and gave, results, the
+        arguments' memory afterwards, or the exception - and the IR after each stage: `1-frontend.ir`,
+        `2-simplify.ir`, `3-to_loops.ir`, `4-simplify.ir`. `ingot-opt --replay path` makes the call from each of the
+        texts, interpreted and compiled, and compares all bits; docs/replay.md has the format. Returns or raises what
+        the call does. A call that is interrupted (KeyboardInterrupt) leaves no record.
+        """
+        from ._record import record
+
+        return record(self._mode, *self._prepare(args, kwargs), path)
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,

@@ -141,6 +141,33 @@ struct Program {
     return nb::tuple(hosts);
   }
 
+  /// The types of what each host call is given, by site.
+  std::map<int64_t, std::vector<ir::Type>> host_types() const {
+    std::map<int64_t, std::vector<ir::Type>> types;
+    const ir::Function& function = *module->function(lowered.function);
+    for (uint32_t i = 0; i < function.node_count(); ++i) {
+      const ir::NodeId id(i);
+      if (function.op(id) != ir::Op::host) continue;
+      std::vector<ir::Type>& of_site = types[function.attributes(id)[0]];
+      of_site.clear();
+      for (const ir::NodeId operand : function.operands(id)) of_site.push_back(function.type(operand));
+    }
+    return types;
+  }
+  /// The function's name, and the dtypes of its parameters, its results and, by site, its host calls'
+  /// operands.
+  nb::tuple interface() const {
+    const auto dtypes = [](const std::vector<ir::Type>& types) {
+      nb::list names;
+      for (const ir::Type type : types) names.append(std::string(base::info(type.dtype()).name));
+      return names;
+    };
+    const auto& [name, parameters, results] = module->signature(lowered.function);
+    nb::dict hosts;
+    for (const auto& [site, types] : host_types()) hosts[nb::int_(site)] = dtypes(types);
+    return nb::make_tuple(name, dtypes(parameters), dtypes(results), hosts);
+  }
+
   nb::object interpret(nb::list leaves, nb::object host, nb::object library, uint64_t seed) const;
   nb::dict compile(bool texts) const;
 };
@@ -154,10 +181,17 @@ nb::dict Program::compile(bool texts) const {
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
   driver::Report report;
+  nb::list after;  // each pass: its name, the IR that it left
+  if (texts) {
+    report.dump = [&](std::string_view pass, const ir::Module& left) {
+      after.append(nb::make_tuple(std::string(pass), ir::print(left, {.spans = true})));
+    };
+  }
   const driver::CompileResult result = driver::compile(*copy, {&entry, 1}, options, report);
   nb::dict stages;
   stages["object"] = nb::bytes(result.bytes.data(), result.bytes.size());
   if (texts) {
+    stages["passes"] = after;
     stages["loop IR"] = ir::print(*copy);
     stages["LLVM IR"] = result.code.llvm_ir_optimized;
     stages["assembly"] = result.code.assembly;
@@ -193,16 +227,7 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
   }
   nb::object pending;
   ir::Externals externals;
-  // The types of what each host call is given.
-  std::map<int64_t, std::vector<ir::Type>> host_types;
-  const ir::Function& function = *module->function(lowered.function);
-  for (uint32_t i = 0; i < function.node_count(); ++i) {
-    const ir::NodeId id(i);
-    if (function.op(id) != ir::Op::host) continue;
-    std::vector<ir::Type>& types = host_types[function.attributes(id)[0]];
-    types.clear();
-    for (ir::NodeId operand : function.operands(id)) types.push_back(function.type(operand));
-  }
+  const std::map<int64_t, std::vector<ir::Type>> types_at = host_types();
   externals.host = [&](int64_t site, std::span<const ir::Value> operands, std::vector<ir::Value>&,
                        ir::Raised& raised) {
     return run_outside(
@@ -210,7 +235,7 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
           Outward now(arguments);  // memory as it is at this call
           nb::list values;
           for (size_t i = 0; i < operands.size(); ++i)
-            values.append(now(operands[i], host_types.at(site)[i]));
+            values.append(now(operands[i], types_at.at(site)[i]));
           host(site, values);
         },
         pending, raised);
@@ -280,12 +305,21 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, nb::object fu
 
 NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
+  nb::dict dtypes;  // NumPy's names by the IR's
+  for (const base::DTypeInfo& dtype : base::kDTypes)
+    dtypes[std::string(dtype.name).c_str()] = std::string(dtype.numpy);
+  m.attr("DTYPES") = dtypes;
+  nb::list exceptions;
+  for (const std::string_view name : base::kExceptionNames) exceptions.append(std::string(name));
+  m.attr("EXCEPTIONS") = nb::tuple(exceptions);
+
   nb::class_<frontend::Registry>(m, "Registry").def(nb::init<>());
   nb::class_<Program>(m, "Program")
       .def("text", &Program::text, "spans"_a = false)
       .def_prop_ro("result", [](const Program& p) { return p.lowered.result; })
       .def_prop_ro("guards", &Program::guards)
       .def_prop_ro("hosts", &Program::hosts)
+      .def_prop_ro("interface", &Program::interface)
       .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);

@@ -4,54 +4,184 @@
 #include <iterator>
 #include <ostream>
 
+#include "driver/session.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
+#include "tools/replay.h"
 #include "transform/passes.h"
 
 namespace ingot::tools {
 
-std::unique_ptr<ir::Module> read_input(const Options& options, Streams& streams) {
+namespace {
+
+std::string read_file(const std::string& path, Streams& streams) {
   std::ifstream file;
-  const bool standard = options.input == "-";
-  if (!standard) file.open(options.input, std::ios::binary);
-  if (!standard && !file) throw UsageError{"cannot read " + options.input};
+  const bool standard = path == "-";
+  if (!standard) file.open(path, std::ios::binary);
   std::istream& in = standard ? streams.in : file;
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  return ir::parse(text, standard ? "<stdin>" : options.input);
+  std::string text;
+  char part[1 << 16];
+  while (in.read(part, sizeof part) || in.gcount() > 0) text.append(part, static_cast<size_t>(in.gcount()));
+  if (!in.eof()) throw UsageError{"cannot read " + path};
+  return text;
 }
 
-bool run_passes(ir::Module& module, const Options& options, Streams&) {
+std::unique_ptr<ir::Module> read_module(const std::string& path, Streams& streams) {
+  return ir::parse(read_file(path, streams), path == "-" ? "<stdin>" : path);
+}
+
+Record read_record_file(const std::string& path, Streams& streams) {
+  return read_record(read_file(path, streams), path);
+}
+
+/// A record that says what the call did.
+Record read_ended(const std::string& path, Streams& streams) {
+  Record record = read_record_file(path, streams);
+  if (!record.outcome) throw base::UserError({path, 1}, "the record does not say how the call ended");
+  return record;
+}
+
+/// All faults at a stage.
+std::vector<std::string> faults_of(const ir::Module& module, ir::Stage stage) {
+  std::vector<std::string> faults;
+  for (uint32_t i = 0; i < module.function_count(); ++i) {
+    const ir::Function* function = module.function(ir::FunctionId(i));
+    if (function == nullptr) continue;
+    for (const ir::Fault& fault : ir::verify(*function, stage))
+      faults.push_back("@" + function->name() + ": " + ir::to_string(*function, fault));
+  }
+  return faults;
+}
+
+bool verify(const ir::Module& module, ir::Stage stage, Streams& streams) {
+  const std::vector<std::string> faults = faults_of(module, stage);
+  for (const std::string& fault : faults) streams.err << fault << "\n";
+  return faults.empty();
+}
+
+void run_passes(ir::Module& module, const Options& options) {
   for (const std::string& name : options.passes) {
     const transform::Pass* pass = transform::find_pass(name);
     if (pass == nullptr) throw UsageError{"no pass " + name};
     transform::run_on_all(module, *pass);
   }
-  return true;
 }
 
-bool verify(const ir::Module& module, const Options& options, Streams& streams) {
-  bool good = true;
-  for (uint32_t i = 0; i < module.function_count(); ++i) {
-    const ir::Function* function = module.function(ir::FunctionId(i));
-    if (function == nullptr) continue;
-    for (const ir::Fault& fault : ir::verify(*function, options.stage)) {
-      good = false;
-      streams.err << "@" << function->name() << ": " << ir::to_string(*function, fault) << "\n";
-    }
+/// What is done with one module's function, and the call that it is done with.
+struct Work {
+  bool interpret = false;
+  Emit emit = Emit::Nothing;
+  bool run = false;
+  const Record& call;
+  const std::optional<Outcome>& expected;  ///< none: outcomes are printed
+};
+
+/// Prints an outcome, or holds it to what is expected.
+bool report(const Outcome& outcome, const Work& work, const std::string& how, Streams& streams) {
+  if (!work.expected) {
+    streams.out << "; " << how << "\n";
+    write_outcome(streams.out, outcome);
+    return true;
+  }
+  const std::string found = difference(work.call, *work.expected, outcome);
+  if (!found.empty()) streams.err << how << ": " << found << "\n";
+  return found.empty();
+}
+
+/// Does `act`; false, having said what was wrong, if the text or the record does not let it.
+template <class Fn>
+bool attempt(const std::string& how, Streams& streams, Fn&& act) {
+  std::string fault;
+  try {
+    return act();
+  } catch (const ReplayFault& found) {
+    fault = found.message;
+  } catch (const base::InternalError& found) {
+    fault = found.what();
+  }
+  streams.err << how << ": " << fault << "\n";
+  return false;
+}
+
+/// Compiles a function, prints what is made of it, and runs it. A text at the loop stage is taken as it
+/// stands; another is led there first, which uses the module up.
+bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, const Work& work,
+             const std::string& how, Streams& streams) {
+  driver::CompileOptions options{
+      .target = codegen::Target::host(), .codegen = {}, .run_passes = !at_loop_stage};
+  options.codegen.want_llvm_ir = work.emit == Emit::Llvm;
+  options.codegen.want_assembly = work.emit == Emit::Assembly;
+  driver::Session session(options);
+  const driver::CompiledFunction compiled = session.compile(module, function);
+  if (work.emit == Emit::Llvm) streams.out << session.code().llvm_ir_optimized;
+  if (work.emit == Emit::Assembly) streams.out << session.code().assembly;
+  if (work.emit == Emit::Object) streams.out << compiled.bytes;
+  return !work.run || report(run_call(compiled, work.call), work, how, streams);
+}
+
+/// Interprets, compiles and runs, as asked. The module is then used up.
+bool work_on(ir::Module& module, const Work& work, const std::string& name, Streams& streams) {
+  const bool at_loop_stage = faults_of(module, ir::Stage::Loop).empty();
+  if (!at_loop_stage && !verify(module, ir::Stage::Array, streams)) return false;
+  ir::FunctionId function;
+  bool good = attempt(name, streams, [&] {
+    function = find_function(module, work.call.function);
+    if (work.interpret || work.run) check_call(module, function, work.call);
+    return true;
+  });
+  if (!good) return false;
+  if (work.interpret) {
+    const std::string how = name + ", interpreted";
+    good = attempt(how, streams,
+                   [&] { return report(interpret_call(module, function, work.call), work, how, streams); });
+  }
+  if (work.emit != Emit::Nothing || work.run) {
+    const std::string how = name + ", compiled";
+    good =
+        attempt(how, streams, [&] { return compile(module, function, at_loop_stage, work, how, streams); }) &&
+        good;
   }
   return good;
 }
 
-bool print(const ir::Module& module, const Options& options, Streams& streams) {
-  streams.out << ir::print(module, {.spans = options.spans});
-  return true;
+bool treat_file(const std::string& path, const Options& options, const Work& work, Streams& streams) {
+  const std::unique_ptr<ir::Module> module = read_module(path, streams);
+  run_passes(*module, options);
+  if (options.verify && !verify(*module, options.stage, streams)) return false;
+  if (options.print) streams.out << ir::print(*module, {.spans = options.spans});
+  if (!work.interpret && !work.run && work.emit == Emit::Nothing) return true;
+  return work_on(*module, work, path, streams);
 }
 
+/// Makes the call of a folder that `f.record` wrote again, from each of its texts.
+bool replay(const std::string& folder, Streams& streams) {
+  const std::string file = folder + "/call.txt";
+  const Record record = read_ended(file, streams);
+  if (record.stages.empty()) throw base::UserError({file, 1}, "the record names no texts");
+  const Work work{.interpret = true, .run = true, .call = record, .expected = record.outcome};
+  bool good = true;
+  for (const std::string& stage : record.stages) {
+    std::string path = folder;
+    path.append("/").append(stage);
+    good = work_on(*read_module(path, streams), work, path, streams) && good;
+  }
+  if (good)
+    streams.out << folder << ": " << record.stages.size() << " texts, interpreted and compiled, the same\n";
+  return good;
+}
+
+}  // namespace
+
 int run(const Options& options, Streams& streams) {
-  const std::unique_ptr<ir::Module> module = read_input(options, streams);
-  bool good = run_passes(*module, options, streams);
-  if (good && options.verify) good = verify(*module, options, streams);
-  if (good && options.print) good = print(*module, options, streams);
+  bool good = true;
+  if (options.replay) {
+    for (const std::string& folder : options.inputs) good = replay(folder, streams) && good;
+    return good ? 0 : 1;
+  }
+  const Record call = options.call.empty() ? Record{} : read_record_file(options.call, streams);
+  const Record expected = options.expect.empty() ? Record{} : read_ended(options.expect, streams);
+  const Work work{options.interpret, options.emit, options.run, call, expected.outcome};
+  for (const std::string& input : options.inputs) good = treat_file(input, options, work, streams) && good;
   return good ? 0 : 1;
 }
 

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <iosfwd>
-#include <memory>
 
-#include "ir/function.h"
 #include "tools/options.h"
 
 namespace ingot::tools {
@@ -15,16 +13,8 @@ struct Streams {
   std::ostream& err;
 };
 
-/// Reads the options' input. Throws base::UserError, or UsageError of a file that cannot be read.
-std::unique_ptr<ir::Module> read_input(const Options& options, Streams& streams);
-
-/// @name Actions, one an option
-/// Each gives false when the module is at fault, having said so on the error stream.
-bool run_passes(ir::Module& module, const Options& options, Streams& streams);
-bool verify(const ir::Module& module, const Options& options, Streams& streams);
-bool print(const ir::Module& module, const Options& options, Streams& streams);
-
-/// All of `ingot-opt`; its exit status.
+/// All of `ingot-opt`; its exit status. What is wrong with a module or a call has been said on the error
+/// stream. Throws base::UserError for what cannot be read, UsageError for a file that is not there.
 int run(const Options& options, Streams& streams);
 
 }  // namespace ingot::tools

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <vector>
 
+#include "base/error.h"
 #include "tools/actions.h"
 
 int main(int argc, char** argv) {

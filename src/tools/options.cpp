@@ -12,6 +12,13 @@ ir::Stage read_stage(std::string_view name) {
   throw UsageError{"--stage is array or loop, not '" + std::string(name) + "'"};
 }
 
+Emit read_emit(std::string_view name) {
+  if (name == "llvm") return Emit::Llvm;
+  if (name == "asm") return Emit::Assembly;
+  if (name == "object") return Emit::Object;
+  throw UsageError{"--emit is llvm, asm or object, not '" + std::string(name) + "'"};
+}
+
 /// The words between commas.
 std::vector<std::string> read_list(std::string_view words) {
   std::vector<std::string> list;
@@ -23,49 +30,77 @@ std::vector<std::string> read_list(std::string_view words) {
   return list;
 }
 
+/// Throws UsageError for options that do not go together.
+void check(const Options& options) {
+  const bool makes_call = options.interpret || options.run;
+  const bool asks = makes_call || options.verify || options.print || !options.passes.empty() ||
+                    options.emit != Emit::Nothing;
+  if (options.replay && asks) throw UsageError{"--replay stands alone"};
+  if (!makes_call && !(options.call.empty() && options.expect.empty()))
+    throw UsageError{"--call and --expect want --interpret or --run"};
+}
+
 }  // namespace
 
 std::string_view usage() {
-  return "usage: ingot-opt [options] [file.ir]\n"
-         "Reads functions as text from a file or standard input, and does what the options ask.\n"
+  return "usage: ingot-opt [options] [file.ir ...]\n"
+         "Reads functions as text from files or standard input, and does what the options ask.\n"
          "  --passes a,b          run passes in this order: simplify, dce, to_loops\n"
          "  --verify              check every invariant of the IR\n"
          "  --print               print the functions in canonical form\n"
          "  --spans               ... with the places of their nodes\n"
-         "  --stage array|loop    the stage the text is at (array)\n"
+         "  --stage array|loop    the stage the text is said to be at (array)\n"
+         "  --interpret           call the function in the interpreter, print what it does\n"
+         "  --emit llvm|asm|object  print what the compiler makes of it\n"
+         "  --run                 call the function in machine code, print what it does\n"
+         "  --call FILE           ... with the arguments of this record (docs/replay.md)\n"
+         "  --expect FILE         ... and compare with this record instead of printing\n"
+         "  --replay              the files are folders that f.record(...) wrote: make the call of each "
+         "again\n"
+         "                        from each of its texts, interpreted and compiled, and compare\n"
          "  --help                show this\n"
-         "Exit status: 0; 1 the text or the IR is wrong; 2 the command is; 3 a fault of ingot-opt.\n";
+         "Exit status: 0; 1 the text, the IR or a result is wrong; 2 the command is; 3 a fault of "
+         "ingot-opt.\n";
 }
 
 Options read_options(std::span<const std::string_view> words) {
   Options options;
-  bool has_input = false;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
     const auto argument = [&] {
       if (i + 1 == words.size()) throw UsageError{std::string(word) + " wants an argument"};
       return words[++i];
     };
-    if (word == "--verify") {
-      options.verify = true;
-    } else if (word == "--passes") {
+    const auto is_flag = [&](std::string_view name, bool Options::* flag) {
+      if (word == name) options.*flag = true;
+      return word == name;
+    };
+    if (is_flag("--verify", &Options::verify) || is_flag("--print", &Options::print) ||
+        is_flag("--spans", &Options::spans) || is_flag("--interpret", &Options::interpret) ||
+        is_flag("--run", &Options::run) || is_flag("--replay", &Options::replay) ||
+        is_flag("--help", &Options::help))
+      continue;
+    if (word == "--passes") {
       options.passes = read_list(argument());
-    } else if (word == "--print") {
-      options.print = true;
-    } else if (word == "--spans") {
-      options.spans = true;
     } else if (word == "--stage") {
       options.stage = read_stage(argument());
-    } else if (word == "--help") {
-      options.help = true;
+    } else if (word == "--emit") {
+      options.emit = read_emit(argument());
+    } else if (word == "--call") {
+      options.call = argument();
+    } else if (word == "--expect") {
+      options.expect = argument();
     } else if (word.size() > 1 && word[0] == '-') {
       throw UsageError{"no option " + std::string(word)};
-    } else if (has_input) {
-      throw UsageError{"more than one file"};
     } else {
-      options.input = word;
-      has_input = true;
+      options.inputs.emplace_back(word);
     }
+  }
+  if (options.help) return options;
+  check(options);
+  if (options.inputs.empty()) {
+    if (options.replay) throw UsageError{"--replay wants a folder"};
+    options.inputs.emplace_back("-");
   }
   return options;
 }

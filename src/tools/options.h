@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,14 +10,22 @@
 
 namespace ingot::tools {
 
-/// What `ingot-opt` was asked to do. Actions run in the order of the fields, on one module.
+enum class Emit : uint8_t { Nothing, Llvm, Assembly, Object };
+
+/// What `ingot-opt` was asked to do. Actions run in the order of the fields, on one module after the other.
 struct Options {
-  std::string input = "-";  ///< a path; `-`: standard input
+  std::vector<std::string> inputs;  ///< paths; `-`: standard input
   ir::Stage stage = ir::Stage::Array;
   std::vector<std::string> passes;  ///< run in this order, then the rest
   bool verify = false;
   bool print = false;
   bool spans = false;  ///< printed texts hold places
+  bool interpret = false;
+  Emit emit = Emit::Nothing;
+  bool run = false;
+  std::string call;     ///< the record of the call that `interpret` and `run` make; empty: without arguments
+  std::string expect;   ///< the record of what it is to do; empty: what it does is printed
+  bool replay = false;  ///< the inputs are folders, and nothing else is asked
   bool help = false;
 };
 

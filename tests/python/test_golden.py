@@ -87,7 +87,7 @@ def test_every_op_is_in_a_golden_file() -> None:
         (["--frobnicate"], 2, "no option --frobnicate"),
         (["--stage"], 2, "--stage wants an argument"),
         (["--stage", "both"], 2, "--stage is array or loop, not 'both'"),
-        (["a.ir", "b.ir"], 2, "more than one file"),
+        (["a.ir", "b.ir"], 2, "cannot read a.ir"),
         (["no_such_file.ir"], 2, "cannot read no_such_file.ir"),
     ],
 )

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ir/interpreter.h"
+#include "runtime/abi.h"
+#include "tools/record.h"
+
+namespace ingot::tools {
+
+/// Whether two elements are the same: equal bits, or both NaN (each component of a complex number).
+bool same_element(base::DType dtype, const std::byte* a, const std::byte* b);
+/// Whether two values have the same dtype, lengths and elements.
+bool same_elements(const Elements& a, const Elements& b);
+
+/// Plays the recorded outside calls back, in their order. A call that is not the recorded one is a fault, and
+/// raises RuntimeError in the function.
+class Player {
+ public:
+  /// The calls must outlive the player.
+  explicit Player(std::span<const OutsideCall> calls) : calls_(calls) {}
+
+  /// For the interpreter. The player must outlive them.
+  ir::Externals externals();
+  /// For machine code: `runtime::Hooks::outside`, with the player as the context's user.
+  static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
+                                      int64_t number, void** slots);
+
+  /// Of the last call that raised.
+  const std::string& last_message() const { return last_message_; }
+  /// After the call: empty, or what differed from the record first.
+  std::string fault() const;
+
+ private:
+  const OutsideCall* upcoming() const { return next_ < calls_.size() ? &calls_[next_] : nullptr; }
+  /// The recorded call that this is, or one that raises since it is not. `result`: what the caller wants
+  /// filled, or null; a call that does not raise has a result of its type and lengths.
+  const OutsideCall& play(std::string_view routine, int64_t site, std::span<const Elements> operands,
+                          const Elements* result);
+  bool interpret(std::string_view routine, int64_t site, std::span<const ir::Value> operands,
+                 std::vector<ir::Value>& results, ir::Raised& raised);
+
+  std::span<const OutsideCall> calls_;
+  size_t next_ = 0;
+  OutsideCall other_;  ///< stands for a call that is not the recorded one; raises what is at fault
+  std::string last_message_;
+};
+
+}  // namespace ingot::tools

@@ -1,0 +1,279 @@
+#include "tools/replay.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <tuple>
+
+#include "ir/interpreter.h"
+#include "runtime/context.h"
+#include "runtime/object_info.h"
+#include "tools/outside.h"
+
+namespace ingot::tools {
+
+namespace {
+
+/// Memory aligned as a record says.
+class AlignedBytes {
+ public:
+  explicit AlignedBytes(const Memory& memory)
+      : size_(memory.bytes.size()), block_(size_ + 2 * Memory::kAlignment) {
+    void* at = block_.data();
+    size_t space = block_.size();
+    data_ = static_cast<std::byte*>(std::align(Memory::kAlignment, size_ + Memory::kAlignment, at, space)) +
+            memory.misalignment;
+    std::ranges::copy(memory.bytes, data_);
+  }
+
+  std::byte* data() const { return data_; }
+  Bytes contents() const { return {data_, data_ + size_}; }
+
+ private:
+  size_t size_;
+  Bytes block_;
+  std::byte* data_;
+};
+
+/// The arguments' memories during a call, and what its results lie in.
+class CallMemory {
+ public:
+  explicit CallMemory(const Record& record) : record_(record) {
+    for (const auto& [number, memory] : record.memories) live_.emplace(number, memory);
+    next_ = record.memories.empty() ? 0 : record.memories.rbegin()->first + 1;
+  }
+
+  std::byte* first_element(const Slot& slot) const { return live_.at(slot.memory).data() + slot.offset; }
+
+  /// Says where a result lies: in an argument's memory, or in that of `owner`, which is new.
+  void locate(Slot& result, const std::byte* first, const Slot& argument) const {
+    result.memory = argument.memory;
+    result.offset = first - live_.at(argument.memory).data();
+  }
+  void locate(Slot& result, const std::byte* first, const void* owner, std::span<const std::byte> bytes,
+              Outcome& outcome) {
+    const auto [known, is_new] = fresh_.try_emplace(owner, next_);
+    if (is_new) outcome.fresh[next_++] = {{bytes.begin(), bytes.end()}, 0};
+    result.memory = known->second;
+    result.offset = first - bytes.data();
+  }
+
+  void note_changes(Outcome& outcome) const {
+    for (const auto& [number, memory] : record_.memories) {
+      Bytes now = live_.at(number).contents();
+      if (now != memory.bytes) outcome.after.emplace(number, std::move(now));
+    }
+  }
+
+ private:
+  const Record& record_;
+  std::map<uint64_t, AlignedBytes> live_;
+  std::map<const void*, uint64_t> fresh_;
+  uint64_t next_ = 0;
+};
+
+std::span<const std::byte> bytes_of(const std::byte* data, int64_t size) {
+  return {data, static_cast<size_t>(size)};
+}
+
+Slot result_of(ir::Type type) {
+  Slot slot;
+  slot.dtype = type.dtype();
+  slot.is_view = type.is_view();
+  return slot;
+}
+
+ir::Value argument_value(const Slot& slot, const CallMemory& memory) {
+  if (!slot.is_view) return slot.number;
+  ir::ViewValue view;
+  view.dtype = slot.dtype;
+  view.block = std::make_shared<ir::MemoryBlock>();
+  view.block->data = memory.first_element(slot) + slot.reach.low;
+  view.block->size = slot.reach.high - slot.reach.low;
+  view.offset = -slot.reach.low;
+  view.lengths = slot.lengths;
+  view.strides = slot.strides;
+  return view;
+}
+
+Outcome interpret_with(const ir::Module& module, ir::FunctionId function, const Record& record,
+                       const ir::Externals& externals) {
+  CallMemory memory(record);
+  std::vector<ir::Value> arguments;
+  arguments.reserve(record.arguments.size());
+  for (const Slot& slot : record.arguments) arguments.push_back(argument_value(slot, memory));
+  const ir::Outcome ended = ir::interpret(module, function, arguments, {.externals = &externals});
+  Outcome outcome;
+  if (ended.raised) {
+    outcome.raised =
+        Exception{ended.exception.kind, ended.exception.message, module.place(ended.exception.span)};
+  }
+  for (size_t i = 0; i < ended.results.size(); ++i) {
+    Slot& result = outcome.results.emplace_back(result_of(module.signature(function).results[i]));
+    if (!result.is_view) {
+      result.number = std::get<base::Scalar>(ended.results[i]);
+      continue;
+    }
+    const auto& view = std::get<ir::ViewValue>(ended.results[i]);
+    result.lengths = view.lengths;
+    result.strides = view.strides;
+    const std::byte* first = view.block->data + view.offset;
+    const auto argument = std::ranges::find_if(arguments, [&](const ir::Value& value) {
+      const auto* given = std::get_if<ir::ViewValue>(&value);
+      return given != nullptr && given->block == view.block;
+    });
+    if (argument != arguments.end()) {
+      memory.locate(result, first, record.arguments[static_cast<size_t>(argument - arguments.begin())]);
+    } else {
+      memory.locate(result, first, view.block.get(), bytes_of(view.block->data, view.block->size), outcome);
+    }
+  }
+  memory.note_changes(outcome);
+  return outcome;
+}
+
+/// What an entry's slot points to.
+struct EntrySlot {
+  alignas(16) std::byte number[16] = {};
+  std::vector<int64_t> view;  ///< a ViewSlot, lengths, strides
+  runtime::Buffer buffer{};
+
+  runtime::ViewSlot& header() { return *reinterpret_cast<runtime::ViewSlot*>(view.data()); }
+  void* prepare(const runtime::SlotInfo& info) {
+    if (info.kind != runtime::SlotInfo::Kind::View) return number;
+    view.resize(sizeof(runtime::ViewSlot) / sizeof(int64_t) + 2 * size_t{info.rank});
+    return view.data();
+  }
+  void fill(const Slot& slot, const CallMemory& memory) {
+    if (!slot.is_view) return slot.number.store(slot.dtype, number);
+    std::byte* const first = memory.first_element(slot);
+    buffer = {first + slot.reach.low, slot.reach.high - slot.reach.low, nullptr, nullptr, nullptr};
+    header() = {first, &buffer};
+    std::ranges::copy(slot.lengths, header().lengths());
+    std::ranges::copy(slot.strides, header().strides(static_cast<int>(slot.lengths.size())));
+  }
+};
+
+Exception exception_of(const runtime::ObjectInfo& info, const runtime::Error& error, const Player& player) {
+  const base::ExceptionKind kind = runtime::exception_of(error.status);
+  if (error.site == runtime::Error::kNoSite) return {kind, player.last_message(), {}};
+  return {kind, runtime::format_error(info, error), info.sites.at(error.site).place};
+}
+
+bool is_empty(const Slot& view) { return view.reach.low == view.reach.high; }
+
+bool overlap(const Slot& a, const Slot& b) {
+  return a.is_view && b.is_view && a.memory == b.memory && !is_empty(a) && !is_empty(b) &&
+         a.offset + a.reach.low < b.offset + b.reach.high && b.offset + b.reach.low < a.offset + a.reach.high;
+}
+
+/// Throws ReplayFault for arguments that overlap although the function takes them to be apart.
+void check_alias_sets(const ir::Function& function, const Record& record) {
+  const auto parameters = function.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (parameters[i].alias_set == parameters[j].alias_set ||
+          !overlap(record.arguments[i], record.arguments[j]))
+        continue;
+      throw ReplayFault{"arguments " + std::to_string(j + 1) + " and " + std::to_string(i + 1) +
+                        " overlap, but are of different alias sets"};
+    }
+  }
+}
+
+/// Ends a call: if what was made outside is not what was recorded, that is the fault.
+Outcome checked(Outcome outcome, const Player& player) {
+  if (std::string fault = player.fault(); !fault.empty()) throw ReplayFault{std::move(fault)};
+  return outcome;
+}
+
+}  // namespace
+
+ir::FunctionId find_function(const ir::Module& module, const std::string& name) {
+  if (module.function_count() == 0) throw ReplayFault{"the text has no function"};
+  const auto found = name.empty() ? std::optional(ir::FunctionId(0)) : module.find(name);
+  if (!found) throw ReplayFault{"the text has no function @" + name};
+  if (module.function(*found) == nullptr)
+    throw ReplayFault{"the function @" + module.signature(*found).name + " has no body"};
+  return *found;
+}
+
+void check_call(const ir::Module& module, ir::FunctionId function, const Record& record) {
+  const auto& [name, parameters, results] = module.signature(function);
+  if (parameters.size() != record.arguments.size()) {
+    throw ReplayFault{"@" + name + " takes " + std::to_string(parameters.size()) +
+                      " arguments, the record has " + std::to_string(record.arguments.size())};
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Slot& slot = record.arguments[i];
+    const ir::Type type = parameters[i];
+    const bool fits = slot.is_view ? type.is_view() && static_cast<size_t>(type.rank()) == slot.lengths.size()
+                                   : type.is_scalar() && !slot.unspecified;
+    if (!fits || type.dtype() != slot.dtype) {
+      throw base::UserError(slot.place,
+                            "the function's parameter is of type " + module.types.to_string(type));
+    }
+  }
+  check_alias_sets(*module.function(function), record);
+  for (const ir::Type type : results) {
+    if (!type.is_scalar() && !type.is_view())
+      throw ReplayFault{"@" + name + " gives a " + module.types.to_string(type) + ", which no record holds"};
+  }
+}
+
+Outcome interpret_call(const ir::Module& module, ir::FunctionId function, const Record& record) {
+  Player player(record.calls);
+  const ir::Externals externals = player.externals();
+  try {
+    return checked(interpret_with(module, function, record, externals), player);
+  } catch (const base::InternalError& error) {
+    throw ReplayFault{error.what()};
+  }
+}
+
+Outcome run_call(const driver::CompiledFunction& function, const Record& record) {
+  const auto& [params, results] = std::tie(function.interface.params, function.interface.results);
+  CallMemory memory(record);
+  std::vector<EntrySlot> slots(params.size() + results.size());
+  std::vector<void*> addresses;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    addresses.push_back(slots[i].prepare(i < params.size() ? params[i] : results[i - params.size()]));
+    if (i < params.size()) slots[i].fill(record.arguments[i], memory);
+  }
+  Player player(record.calls);
+  const runtime::Hooks hooks{[](runtime::Context*) {}, &Player::call_outside};
+  runtime::Context context = runtime::make_context(nullptr, &hooks, &player);
+  runtime::Call call(context);
+  Outcome outcome;
+  if (call.run(function.entry, addresses.data()) != 0) {
+    outcome.raised = exception_of(function.object->info(), context.error, player);
+    memory.note_changes(outcome);
+    return checked(std::move(outcome), player);
+  }
+  const auto given = std::span(slots).first(params.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    EntrySlot& slot = slots[params.size() + i];
+    Slot& result = outcome.results.emplace_back();
+    result.dtype = results[i].dtype;
+    result.is_view = results[i].kind == runtime::SlotInfo::Kind::View;
+    if (!result.is_view) {
+      result.number = base::Scalar::load(result.dtype, slot.number);
+      continue;
+    }
+    runtime::ViewSlot& view = slot.header();
+    const int rank = results[i].rank;
+    result.lengths.assign(view.lengths(), view.lengths() + rank);
+    result.strides.assign(view.strides(rank), view.strides(rank) + rank);
+    const auto argument = std::ranges::find_if(
+        given, [&](const EntrySlot& argument_slot) { return &argument_slot.buffer == view.buffer; });
+    if (argument != given.end()) {
+      memory.locate(result, view.data, record.arguments[static_cast<size_t>(argument - given.begin())]);
+    } else {
+      memory.locate(result, view.data, view.buffer, bytes_of(view.buffer->data, view.buffer->size), outcome);
+    }
+  }
+  memory.note_changes(outcome);
+  return checked(std::move(outcome), player);
+}
+
+}  // namespace ingot::tools
