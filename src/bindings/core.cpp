@@ -3,6 +3,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "codegen/device.h"
 #include "driver/compile.h"
 #include "frontend/evaluator.h"
 #include "ir/interpreter.h"
@@ -275,6 +276,16 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, nb::object fu
   return program;
 }
 
+/// What code can be made for here: the CPU's name, and those of GPUs.
+nb::dict targets() {
+  nb::list devices;
+  for (const codegen::DeviceTarget& device : codegen::device_targets()) devices.append(device.cpu());
+  nb::dict all;
+  all["x86-64"] = codegen::Target::host().cpu;
+  all["nvptx"] = devices;
+  return all;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -287,6 +298,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("hosts", &Program::hosts)
       .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
+  m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
