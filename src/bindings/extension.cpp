@@ -1,12 +1,17 @@
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/scalar.h"
@@ -28,12 +33,14 @@ namespace {
 using base::DType;
 using runtime::SlotInfo;
 
-/// Set by SIGINT; compiled code polls it. Part of the closed list of process-wide state.
-volatile uint32_t interrupted = 0;
+/// What calls of Python's main thread poll; SIGINT sets its bit. Calls of other threads have words of their
+/// own, since Python handles signals in its main thread. Part of the closed list of process-wide state.
+uint32_t main_attention = 0;
+pthread_t main_thread;
 struct sigaction previous_handler;
 
 void on_interrupt(int signal, siginfo_t* details, void* context) {
-  interrupted = 1;
+  std::atomic_ref(main_attention).fetch_or(runtime::Context::kInterrupt);
   if ((previous_handler.sa_flags & SA_SIGINFO) != 0 && previous_handler.sa_sigaction != nullptr)
     previous_handler.sa_sigaction(signal, details, context);
   else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN)
@@ -53,6 +60,36 @@ void watch_interrupts() {
   ours.sa_mask = current.sa_mask;
   sigaction(SIGINT, &ours, nullptr);
 }
+
+void find_main_thread() {
+  const nb::object thread = nb::module_::import_("threading").attr("main_thread")();
+  main_thread = nb::cast<pthread_t>(thread.attr("ident"));
+  // What forks is the child's main thread.
+  pthread_atfork(nullptr, nullptr, [] { main_thread = pthread_self(); });
+}
+
+/// The GIL while compiled code runs: held at first, let go in a long call.
+class Gil {
+ public:
+  Gil() = default;
+  ~Gil() { hold(); }
+  Gil(const Gil&) = delete;
+  Gil& operator=(const Gil&) = delete;
+
+  void release() { thread_ = PyEval_SaveThread(); }
+  void hold() {
+    if (thread_ == nullptr) return;
+    try {
+      PyEval_RestoreThread(std::exchange(thread_, nullptr));
+    } catch (abi::__forced_unwind&) {
+      // Python has ended, and ends this thread: it must not be unwound through compiled code.
+      for (;;) pause();
+    }
+  }
+
+ private:
+  PyThreadState* thread_ = nullptr;  ///< what was saved; null: the GIL is held
+};
 
 constexpr int kTypeNumbers[] = {NPY_BOOL,    NPY_INT8,    NPY_UINT8,     NPY_INT16,     NPY_UINT16,
                                 NPY_INT32,   NPY_UINT32,  NPY_INT64,     NPY_UINT64,    NPY_FLOAT16,
@@ -110,12 +147,18 @@ class Invocation {
   }
 
   nb::object run(runtime::Entry function) {
-    static const runtime::Hooks hooks = make_hooks();
-    interrupted = 0;
-    runtime::Context context = runtime::make_context(&interrupted, &hooks, this);
+    static constexpr runtime::Hooks hooks = {&Invocation::release_gil, &Invocation::handle_interrupt,
+                                             &Invocation::call_outside};
+    uint32_t own = 0;
+    uint32_t* const attention = pthread_equal(pthread_self(), main_thread) != 0 ? &main_attention : &own;
+    runtime::Context context = runtime::make_context(attention, &hooks, this);
     runtime::Call call(context);
     call_ = &call;
-    if (call.run(function, addresses_.data()) != 0) return failure(context.error);
+    runtime::watch_length(context);
+    const runtime::Status status = call.run(function, addresses_.data());
+    runtime::unwatch_length(context);
+    gil_.hold();
+    if (status != 0) return failure(context.error);
     nb::list results;
     for (size_t i = 0; i < entry_.results.size(); ++i)
       results.append(outward(slots_[entry_.params.size() + i], entry_.results[i]));
@@ -200,27 +243,35 @@ class Invocation {
   runtime::Call* call_ = nullptr;
   std::map<runtime::Buffer*, nb::object> memories_;
   nb::object pending_;
+  Gil gil_;
 
- public:
-  /// Runs a call out of compiled code; keeps what it raises.
+  static Invocation& of(runtime::Context* context) { return *static_cast<Invocation*>(context->user); }
+
+  /// Runs something with the GIL; keeps what it raises, and gives `failed` then.
   template <class Fn>
-  runtime::Status outside(runtime::Context* context, Fn&& fn) {
+  runtime::Status outside(runtime::Context* context, base::ExceptionKind failed, Fn&& fn) {
+    gil_.hold();
+    runtime::Status status = 0;
     try {
       fn();
-      return 0;
     } catch (nb::python_error& error) {
       pending_ = nb::borrow<nb::object>(error.value());
-      context->error.site = runtime::Error::kNoSite;
-      context->error.status = runtime::status_of(base::ExceptionKind::RuntimeError);
-      return context->error.status;
+      status = runtime::status_of(failed);
+      context->error = runtime::Error{status, runtime::Error::kNoSite, {}};
     }
+    runtime::watch_length(*context);
+    return status;
   }
 
-  static runtime::Hooks make_hooks() {
-    return {[](runtime::Context*) {}, &Invocation::call_outside};
+  static void release_gil(runtime::Context* context) { of(context).gil_.release(); }
+
+  /// Lets Python's own handler of the signal decide.
+  static runtime::Status handle_interrupt(runtime::Context* context) {
+    return of(context).outside(context, base::ExceptionKind::KeyboardInterrupt, [] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
   }
 
- private:
   struct Word {
     DType dtype;
     int rank;  ///< -1: a scalar
@@ -257,8 +308,8 @@ class Invocation {
 
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots) {
-    auto& self = *static_cast<Invocation*>(context->user);
-    return self.outside(context, [&] {
+    Invocation& self = of(context);
+    return self.outside(context, base::ExceptionKind::RuntimeError, [&] {
       nb::list values;
       const std::vector<Word> words = words_of(layout);
       for (size_t i = 0; i < words.size(); ++i) {
@@ -302,6 +353,7 @@ struct Code {
 
 NB_MODULE(_ingot, m) {
   if (_import_array() < 0) throw nb::python_error();
+  find_main_thread();
   watch_interrupts();
   nb::class_<Code>(m, "Code")
       .def_static("load", &Code::load, "object"_a)

@@ -33,7 +33,7 @@ class FunctionEmitter {
     Block* block = nullptr;
     std::vector<std::pair<Block*, Parts>> incoming;
   };
-  /// How often a loop looks at the interrupt flag: at the end of each strip of 64 k turns, every 64th turn
+  /// How often a loop polls: at the end of each strip of 64 k turns, every 64th turn
   /// (of loops round innermost ones), or every turn.
   enum class Poll : uint8_t { Strip, Sometimes, Always, Never };
   /// A loop over 0 ... count - 1 (loops.h). `turn(k, carried)` emits a turn and gives the parts carried to
@@ -153,7 +153,7 @@ class FunctionEmitter {
   Scalars scalars_;
   llvm::Value* context_ = nullptr;
   llvm::Value* results_ = nullptr;    ///< Entry: the slots; Internal: the result struct
-  llvm::Value* interrupt_ = nullptr;  ///< the address of the flag
+  llvm::Value* attention_ = nullptr;  ///< the address of the flag
   std::vector<Parts> parts_;
   std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
   std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;

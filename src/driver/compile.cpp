@@ -9,7 +9,7 @@ namespace {
 
 namespace abi = codegen::abi;
 static_assert(abi::kEntryPrefix == runtime::kEntryPrefix);
-static_assert(abi::kContextInterrupt == runtime::kContextInterruptOffset);
+static_assert(abi::kContextAttention == runtime::kContextAttentionOffset);
 static_assert(abi::kContextError == runtime::kContextErrorOffset);
 static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
 static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);
