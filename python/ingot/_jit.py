@@ -427,6 +427,9 @@ def _library_into(routine: str, operands: list) -> None:
     result[...] = _library(routine, given)
 
 
+_NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and data type (\w+)")
+
+
 def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> BaseException:
     if pending is not None:
         return pending
@@ -440,6 +443,9 @@ def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> B
         return np.exceptions.AxisError(int(match[1]), int(match[2]))
     if kind == "KeyError" and message:
         return KeyError(ast.literal_eval(message))  # the message of a KeyError is the repr of its key
+    if kind == "MemoryError" and (match := _NO_MEMORY.fullmatch(message)):
+        shape, dtype = match.groups()
+        return np._core._exceptions._ArrayMemoryError(tuple(int(n) for n in re.findall(r"\d+", shape)), np.dtype(dtype))
     if kind == "TypeError" and (error := _ufunc_error(message)) is not None:
         return error
     return getattr(builtins, kind)(*([message] if message else []))

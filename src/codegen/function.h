@@ -94,9 +94,11 @@ class FunctionEmitter {
   void leave_unless_zero(llvm::Value* status);
 
   void check_stack();
-  void store_error(NodeId id, std::span<const NodeId> shown);
+  /// Leaves with an exception at a node's place, whose message shows values.
+  void store_error(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown);
+  /// With the one that the node itself names.
+  void store_own_error(NodeId id, std::span<const NodeId> shown);
   llvm::Value* widened(NodeId id);
-  ErrorSite site_of(NodeId id, std::span<const NodeId> shown) const;
   /// The block that leaves the function with an exception no place of the source raises.
   Block* leaving_block(base::ExceptionKind kind);
   void leave_if(llvm::Value* condition, Block* leaving);
@@ -119,7 +121,10 @@ class FunctionEmitter {
   void store_element(DType dtype, const Parts& value, llvm::Value* address, bool aligned);
   Parts load_slot(ir::Type type, llvm::Value* slot);
   void store_slot(ir::Type type, const Parts& value, llvm::Value* slot);
-  llvm::Value* allocate(llvm::Value* bytes);
+  /// A new buffer; `alloc`: the node that asks for it, if one does.
+  llvm::Value* allocate(llvm::Value* bytes, std::optional<NodeId> alloc = std::nullopt);
+  void leave_without_memory(std::optional<NodeId> alloc);
+  std::optional<NodeId> view_of_new(NodeId alloc) const;
   llvm::Value* may_overlap(const Parts& a, const Parts& b);
   Parts temporary_like(ir::Type type, const Parts& view);
   void copy_view(ir::Type type, const Parts& to, const Parts& from);
