@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/scalar.h"
+#include "bindings/exceptions.h"
 #include "runtime/context.h"
 #include "runtime/object.h"
 
@@ -24,7 +25,7 @@
 // The extension: what a call of a compiled function needs, without LLVM. Imported with the package.
 
 namespace nb = nanobind;
-using namespace nb::literals;
+using nb::literals::operator""_a;
 
 namespace ingot::bindings {
 
@@ -41,10 +42,11 @@ struct sigaction previous_handler;
 
 void on_interrupt(int signal, siginfo_t* details, void* context) {
   std::atomic_ref(main_attention).fetch_or(runtime::Context::kInterrupt);
-  if ((previous_handler.sa_flags & SA_SIGINFO) != 0 && previous_handler.sa_sigaction != nullptr)
+  if ((previous_handler.sa_flags & SA_SIGINFO) != 0 && previous_handler.sa_sigaction != nullptr) {
     previous_handler.sa_sigaction(signal, details, context);
-  else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN)
+  } else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN) {
     previous_handler.sa_handler(signal);
+  }
 }
 
 /// Puts itself before Python's own handler, if Python handles Ctrl-C here at all.
@@ -215,9 +217,9 @@ class Invocation {
   nb::object memory_of(runtime::Buffer* buffer) {
     nb::object& memory = memories_[buffer];
     if (memory.is_valid()) return memory;
-    npy_intp size = buffer->size;
+    const npy_intp size = buffer->size;
     const nb::object owner = nb::steal(PyCapsule_New(buffer, nullptr, free_memory));
-    call_->take(buffer).release();
+    static_cast<void>(call_->take(buffer).release());
     memory = nb::steal(PyArray_SimpleNewFromData(1, &size, NPY_UINT8, buffer->data));
     PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(memory.ptr()), nb::object(owner).release().ptr());
     return memory;
@@ -225,8 +227,11 @@ class Invocation {
 
   nb::object failure(const runtime::Error& error) const {
     const base::ExceptionKind kind = runtime::exception_of(error.status);
-    const nb::object pending = pending_.is_valid() ? pending_ : nb::none();
-    if (error.site == runtime::Error::kNoSite || pending_.is_valid())
+    // What compiled code caught is not pending any more.
+    const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
+                            error.status == runtime::status_of(kind_of(pending_));
+    const nb::object pending = is_pending ? pending_ : nb::none();
+    if (error.site == runtime::Error::kNoSite)
       return nb::make_tuple(std::string(base::name_of(kind)), "", "", 0, pending);
     const base::Place& place = info_.sites[error.site].place;
     return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(info_, error), place.file,
@@ -247,16 +252,17 @@ class Invocation {
 
   static Invocation& of(runtime::Context* context) { return *static_cast<Invocation*>(context->user); }
 
-  /// Runs something with the GIL; keeps what it raises, and gives `failed` then.
+  /// Runs something with the GIL; keeps what it raises, until the next time.
   template <class Fn>
-  runtime::Status outside(runtime::Context* context, base::ExceptionKind failed, Fn&& fn) {
+  runtime::Status outside(runtime::Context* context, Fn&& fn) {
     gil_.hold();
+    pending_.reset();
     runtime::Status status = 0;
     try {
       fn();
     } catch (nb::python_error& error) {
       pending_ = nb::borrow<nb::object>(error.value());
-      status = runtime::status_of(failed);
+      status = runtime::status_of(kind_of(pending_));
       context->error = runtime::Error{status, runtime::Error::kNoSite, {}};
     }
     runtime::watch_length(*context);
@@ -267,7 +273,7 @@ class Invocation {
 
   /// Lets Python's own handler of the signal decide.
   static runtime::Status handle_interrupt(runtime::Context* context) {
-    return of(context).outside(context, base::ExceptionKind::KeyboardInterrupt, [] {
+    return of(context).outside(context, [] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     });
   }
@@ -309,7 +315,7 @@ class Invocation {
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots) {
     Invocation& self = of(context);
-    return self.outside(context, base::ExceptionKind::RuntimeError, [&] {
+    return self.outside(context, [&] {
       nb::list values;
       const std::vector<Word> words = words_of(layout);
       for (size_t i = 0; i < words.size(); ++i) {
@@ -338,7 +344,7 @@ class Invocation {
 struct Code {
   runtime::Object object;
 
-  static std::unique_ptr<Code> load(nb::bytes bytes) {
+  static std::unique_ptr<Code> load(const nb::bytes& bytes) {
     const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
     return std::make_unique<Code>(Code{runtime::Object::open({data, bytes.size()})});
   }
@@ -355,7 +361,7 @@ NB_MODULE(_ingot, m) {
   if (_import_array() < 0) throw nb::python_error();
   find_main_thread();
   watch_interrupts();
-  nb::class_<Code>(m, "Code")
+  nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
       .def("run", &Code::run, "leaves"_a, "host"_a.none(), "library"_a.none());
 }

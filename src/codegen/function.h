@@ -91,7 +91,6 @@ class FunctionEmitter {
   void emit_library(NodeId id);
   void emit_host(NodeId id);
   llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
-  void leave_unless_zero(llvm::Value* status);
 
   void check_stack();
   /// Leaves with an exception at a node's place, whose message shows values.
@@ -102,6 +101,9 @@ class FunctionEmitter {
   /// The block that leaves the function with an exception no place of the source raises.
   Block* leaving_block(base::ExceptionKind kind);
   void leave_if(llvm::Value* condition, Block* leaving);
+  /// Leaves with what another function or the outside gave: with any status but 0, or, where the node
+  /// catches, with those that nothing catches.
+  void leave_with(llvm::Value* status, bool catches);
   void return_status(llvm::Value* status);
 
   // memory.cpp

@@ -102,6 +102,28 @@ void FunctionEmitter::check_stack() {
   emit_poll();
 }
 
+void FunctionEmitter::leave_with(Value* status, bool catches) {
+  Value* leaves = b_.CreateIsNotNull(status);
+  if (catches) {
+    leaves = b_.getFalse();
+    for (const base::ExceptionKind kind : {
+#define X(name) base::ExceptionKind::name,
+             INGOT_EXCEPTIONS(X)
+#undef X
+         }) {
+      if (!base::leaves_at_once(kind)) continue;
+      Value* const is_it = b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+      leaves = b_.CreateOr(leaves, is_it);
+    }
+  }
+  Block* const failed = new_block("failed");
+  leave_if(leaves, failed);
+  const auto place = b_.saveIP();
+  b_.SetInsertPoint(failed);
+  return_status(status);
+  b_.restoreIP(place);
+}
+
 void FunctionEmitter::emit_call(NodeId id) {
   const ir::FunctionId callee_id(static_cast<uint32_t>(source_.attribute(id, 0)));
   const bool catches = source_.attribute(id, 1) != 0;
@@ -120,19 +142,7 @@ void FunctionEmitter::emit_call(NodeId id) {
   }
   llvm::CallInst* const status = b_.CreateCall(callee, arguments);
   status->setCallingConv(callee->getCallingConv());
-  Value* leaves = b_.CreateIsNotNull(status);
-  if (catches) {
-    const auto is = [&](base::ExceptionKind kind) {
-      return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
-    };
-    leaves = b_.CreateOr(is(base::ExceptionKind::MemoryError), is(base::ExceptionKind::KeyboardInterrupt));
-  }
-  Block* const failed = new_block("failed");
-  leave_if(leaves, failed);
-  const auto place = b_.saveIP();
-  b_.SetInsertPoint(failed);
-  return_status(status);
-  b_.restoreIP(place);
+  leave_with(status, catches);
 
   Parts results;
   if (catches) results.push_back(status);
