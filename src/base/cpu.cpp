@@ -84,7 +84,7 @@ uint32_t saved_state() {
   uint32_t a = 0, b = 0, c = 0, d = 0;
   constexpr uint32_t kOsxsave = 1u << 27;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kOsxsave) == 0) return 0;
-  uint32_t low = 0, high = 0;
+  uint32_t low = 0, high = 0;  // NOLINT(misc-const-correctness): the instruction writes them
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return low;
 }

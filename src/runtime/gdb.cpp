@@ -6,8 +6,8 @@
 #include <string_view>
 
 // The names and layouts of gdb's manual, "JIT Compilation Interface". gdb puts a breakpoint into the function
-// and reads the descriptor when it is hit. They are visible, so that gdb finds them in a stripped library, but
-// protected: other compilers in the process have symbols of the same names.
+// and reads the descriptor when it is hit. They are visible, so that gdb finds them in a stripped library,
+// but protected: other compilers in the process have symbols of the same names.
 extern "C" {
 
 enum jit_actions_t : uint32_t { JIT_NOACTION = 0, JIT_REGISTER_FN, JIT_UNREGISTER_FN };
