@@ -24,11 +24,20 @@ endforeach()
 # All binaries of the package; what `pip install` builds.
 add_custom_target(ingot_python)
 
-# ingot_python_module(TARGET): makes a module or shared library a binary of the package. Only symbols that
-# TARGET's own sources export are visible: those of the static libraries in it (LLVM's, the rooms') are hidden.
+# ingot_python_module(TARGET [EXPORTS ...]): makes a module a binary of the package. All symbols in it, those of
+# static libraries (LLVM's, the rooms') too, are hidden, but for the module's own and those given.
 function(ingot_python_module target)
-  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${INGOT_PYTHON_DIR}/ingot)
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  cmake_parse_arguments(MODULE "" "" "EXPORTS" ${ARGN})
+  set(exports "")
+  foreach(name IN ITEMS PyInit_${target} LISTS MODULE_EXPORTS)
+    string(APPEND exports "${name}; ")
+  endforeach()
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}.exports)
+  file(CONFIGURE OUTPUT ${script} CONTENT "{ global: ${exports}local: *; };\n")
+  set_target_properties(${target} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${INGOT_PYTHON_DIR}/ingot
+    LINK_DEPENDS ${script})
+  target_link_options(${target} PRIVATE -Wl,--version-script=${script})
   add_dependencies(ingot_python ${target})
   install(TARGETS ${target} LIBRARY DESTINATION ingot COMPONENT python)
 endfunction()

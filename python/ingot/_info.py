@@ -40,6 +40,7 @@ def collect() -> dict[str, Any]:
         "system": platform.platform(),
         "extension": find_binary(folder, "_ingot"),
         "core": find_binary(folder, "_core"),
+        "targets": find_targets(),
         "cpu": describe_cpu(),
     }
 
@@ -50,6 +51,15 @@ def find_binary(folder: Path, name: str) -> str | None:
         if (folder / (name + suffix)).exists():
             return name + suffix
     return None
+
+
+def find_targets() -> dict[str, Any]:
+    """What the core makes code for: a CPU by its name, and GPUs; where there is no core, why."""
+    try:
+        from . import _core
+    except ImportError as error:
+        return {"error": str(error)}
+    return _core.targets()
 
 
 def describe_cpu(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, Any]:
@@ -67,6 +77,12 @@ def describe_cpu(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, Any]:
     }
 
 
+def describe_targets(targets: dict[str, Any]) -> str:
+    if "error" in targets:
+        return targets["error"]
+    return f"x86-64 ({targets['x86-64']}), NVPTX ({', '.join(targets['nvptx'])})"
+
+
 def as_text(info: dict[str, Any]) -> str:
     cpu = info["cpu"]
     notable = [feature for feature in cpu["features"] if feature.startswith(NOTABLE_FEATURES)]
@@ -77,6 +93,7 @@ def as_text(info: dict[str, Any]) -> str:
         "System": info["system"],
         "Extension": info["extension"] or "not built",
         "Core (LLVM)": info["core"] or "not built",
+        "Targets": describe_targets(info["targets"]),
         "CPU": f"{cpu['name']} ({cpu['architecture']}), {cpu['cores']} cores",
         "Features": " ".join(notable) or "none known",
     }

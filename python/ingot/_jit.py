@@ -9,6 +9,7 @@ import inspect
 import math
 import os
 import re
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -232,6 +233,18 @@ def _core() -> tuple[Any, Any]:
     return core, core.Registry()
 
 
+_compiling = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """For a forked child: the thread that held the lock may not be in it."""
+    global _compiling
+    _compiling = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
 class Function:
     """A Python function that is compiled when it is called."""
 
@@ -303,13 +316,27 @@ class Function:
     def _specialise(
         self, key: tuple, arguments: _Arguments, values: list[Any]
     ) -> tuple[Specialisation, _Arguments]:
+        """The specialisation of a description, whose guards hold; made by the first thread that wants it."""
+        found, _ = self._find(key)
+        if found is not None:
+            return found, arguments
+        with _compiling:
+            found, why = self._find(key)
+            return (found, arguments) if found is not None else self._make(key, arguments, values, why)
+
+    def _find(self, key: tuple) -> tuple[Specialisation | None, str]:
+        """A specialisation whose guards hold; else why one is to be made."""
         why = "the first call" if not self._table else "arguments of other types"
-        hashable = _hashable(key)
-        for candidate in self._table.get(hashable, ()):
+        for candidate in tuple(self._table.get(_hashable(key), ())):
             changed = candidate.holds()
             if changed is None:
-                return candidate, arguments
+                return candidate, why
             why = changed
+        return None, why
+
+    def _make(
+        self, key: tuple, arguments: _Arguments, values: list[Any], why: str
+    ) -> tuple[Specialisation, _Arguments]:
         for i in self._static:
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
@@ -325,11 +352,10 @@ class Function:
             except Demanded as demand:
                 self._static.add(demand.argument)
                 arguments, key = self._describe(values)
-                hashable = _hashable(key)
                 why = "the value of an argument must be known"
                 continue
             specialisation = Specialisation(program, key, why)
-            self._table.setdefault(hashable, []).insert(0, specialisation)
+            self._table.setdefault(_hashable(key), []).insert(0, specialisation)
             return specialisation, arguments
 
     def _run(self, specialisation: Specialisation, arguments: _Arguments) -> Any:
@@ -416,6 +442,9 @@ def _library_into(routine: str, operands: list) -> None:
     result[...] = _library(routine, given)
 
 
+_NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and data type (\w+)")
+
+
 def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> BaseException:
     if pending is not None:
         return pending
@@ -429,6 +458,9 @@ def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> B
         return np.exceptions.AxisError(int(match[1]), int(match[2]))
     if kind == "KeyError" and message:
         return KeyError(ast.literal_eval(message))  # the message of a KeyError is the repr of its key
+    if kind == "MemoryError" and (match := _NO_MEMORY.fullmatch(message)):
+        shape, dtype = match.groups()
+        return np._core._exceptions._ArrayMemoryError(tuple(int(n) for n in re.findall(r"\d+", shape)), np.dtype(dtype))
     if kind == "TypeError" and (error := _ufunc_error(message)) is not None:
         return error
     return getattr(builtins, kind)(*([message] if message else []))

@@ -42,4 +42,9 @@ constexpr std::optional<ExceptionKind> exception_from_name(std::string_view name
   return std::nullopt;
 }
 
+/// Whether an exception leaves the whole call at once: nothing in compiled code catches it.
+constexpr bool leaves_at_once(ExceptionKind kind) {
+  return kind == ExceptionKind::MemoryError || kind == ExceptionKind::KeyboardInterrupt;
+}
+
 }  // namespace ingot::base

@@ -3,6 +3,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/exceptions.h"
+#include "codegen/device.h"
 #include "driver/compile.h"
 #include "frontend/evaluator.h"
 #include "ir/interpreter.h"
@@ -14,7 +16,7 @@
 // The core: everything of the compiler that is loaded at the first compile, as the Python module `_core`.
 
 namespace nb = nanobind;
-using namespace nb::literals;
+using nb::literals::operator""_a;
 
 namespace ingot::bindings {
 
@@ -55,7 +57,7 @@ ir::ViewValue view_of(nb::handle array) {
     const int64_t reach = (view.lengths[i] - 1) * view.strides[i];
     if (view.lengths[i] > 0) (reach < 0 ? low : high) += reach;
   }
-  for (int64_t length : view.lengths)
+  for (const int64_t length : view.lengths)
     if (length == 0) low = high = 0;
   const auto address = nb::cast<uintptr_t>(array.attr("ctypes").attr("data"));
   view.block = std::make_shared<ir::MemoryBlock>();
@@ -102,11 +104,12 @@ class Outward {
       } else {
         key = nb::make_tuple(nb::int_(reinterpret_cast<uintptr_t>(view->block.get())));
         auto& kept = memories_[view->block.get()];
-        if (!kept.is_valid())
+        if (!kept.is_valid()) {
           kept = nb::module_::import_("numpy")
                      .attr("frombuffer")(nb::bytes(view->block->data, static_cast<size_t>(view->block->size)),
                                          "dtype"_a = "uint8")
                      .attr("copy")();
+        }
         memory = kept;
       }
       int64_t offset = view->offset;
@@ -130,9 +133,10 @@ struct Program {
 
   nb::tuple guards() const {
     nb::list guards;
-    for (const frontend::Guard& g : lowered.guards)
+    for (const frontend::Guard& g : lowered.guards) {
       guards.append(nb::make_tuple(g.owner, g.name, g.expected.is_valid() ? g.expected : nb::none(),
                                    g.expected.is_valid()));
+    }
     return nb::tuple(guards);
   }
   nb::tuple hosts() const {
@@ -168,7 +172,7 @@ struct Program {
     return nb::make_tuple(name, dtypes(parameters), dtypes(results), hosts);
   }
 
-  nb::object interpret(nb::list leaves, nb::object host, nb::object library, uint64_t seed) const;
+  nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, uint64_t seed) const;
   nb::dict compile(bool texts) const;
 };
 
@@ -176,7 +180,7 @@ struct Program {
 nb::dict Program::compile(bool texts) const {
   // The passes replace functions: they work on a copy, made through the text form.
   const std::unique_ptr<ir::Module> copy = ir::parse(ir::print(*module, {.spans = true}), "array IR");
-  const ir::FunctionId entry = *copy->find(module->signature(lowered.function).name);
+  const ir::FunctionId entry = copy->find(module->signature(lowered.function).name).value();
   driver::CompileOptions options{.target = codegen::Target::host(), .codegen = {}};
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
@@ -209,14 +213,14 @@ bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Rai
     return true;
   } catch (nb::python_error& error) {
     pending = nb::borrow<nb::object>(error.value());
-    raised.kind = base::exception_from_name(nb::cast<std::string>(error.type().attr("__name__")))
-                      .value_or(base::ExceptionKind::Exception);
+    raised.kind = kind_of(pending);
     raised.message = nb::cast<std::string>(nb::str(error.value()));
     return false;
   }
 }
 
-nb::object Program::interpret(nb::list leaves, nb::object host, nb::object library, uint64_t seed) const {
+nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::object library,
+                              uint64_t seed) const {
   const auto& signature = module->signature(lowered.function);
   std::vector<ir::Value> arguments;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
@@ -246,9 +250,9 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
         [&] {
           nb::list values;
           for (const ir::Value& value : operands) {
-            if (const auto* array = std::get_if<std::shared_ptr<const ir::ArrayValue>>(&value))
-              values.append(array_of(**array));
-            else values.append(numpy_scalar_bits(DType::Int64, std::get<base::Scalar>(value)));
+            const auto* array = std::get_if<std::shared_ptr<const ir::ArrayValue>>(&value);
+            values.append(array != nullptr ? array_of(**array)
+                                           : numpy_scalar_bits(DType::Int64, std::get<base::Scalar>(value)));
           }
           results.emplace_back(array_value(library(std::string(routine), values)));
         },
@@ -301,6 +305,16 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, nb::object fu
   return program;
 }
 
+/// What code can be made for here: the CPU's name, and those of GPUs.
+nb::dict targets() {
+  nb::list devices;
+  for (const codegen::DeviceTarget& device : codegen::device_targets()) devices.append(device.cpu());
+  nb::dict all;
+  all["x86-64"] = codegen::Target::host().cpu;
+  all["nvptx"] = devices;
+  return all;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -322,6 +336,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("interface", &Program::interface)
       .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
+  m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {

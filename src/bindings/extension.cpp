@@ -1,15 +1,21 @@
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/scalar.h"
+#include "bindings/exceptions.h"
 #include "runtime/context.h"
 #include "runtime/object.h"
 
@@ -19,7 +25,7 @@
 // The extension: what a call of a compiled function needs, without LLVM. Imported with the package.
 
 namespace nb = nanobind;
-using namespace nb::literals;
+using nb::literals::operator""_a;
 
 namespace ingot::bindings {
 
@@ -28,16 +34,19 @@ namespace {
 using base::DType;
 using runtime::SlotInfo;
 
-/// Set by SIGINT; compiled code polls it. Part of the closed list of process-wide state.
-volatile uint32_t interrupted = 0;
+/// What calls of Python's main thread poll; SIGINT sets its bit. Calls of other threads have words of their
+/// own, since Python handles signals in its main thread. Part of the closed list of process-wide state.
+uint32_t main_attention = 0;
+pthread_t main_thread;
 struct sigaction previous_handler;
 
 void on_interrupt(int signal, siginfo_t* details, void* context) {
-  interrupted = 1;
-  if ((previous_handler.sa_flags & SA_SIGINFO) != 0 && previous_handler.sa_sigaction != nullptr)
+  std::atomic_ref(main_attention).fetch_or(runtime::Context::kInterrupt);
+  if ((previous_handler.sa_flags & SA_SIGINFO) != 0 && previous_handler.sa_sigaction != nullptr) {
     previous_handler.sa_sigaction(signal, details, context);
-  else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN)
+  } else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN) {
     previous_handler.sa_handler(signal);
+  }
 }
 
 /// Puts itself before Python's own handler, if Python handles Ctrl-C here at all.
@@ -53,6 +62,36 @@ void watch_interrupts() {
   ours.sa_mask = current.sa_mask;
   sigaction(SIGINT, &ours, nullptr);
 }
+
+void find_main_thread() {
+  const nb::object thread = nb::module_::import_("threading").attr("main_thread")();
+  main_thread = nb::cast<pthread_t>(thread.attr("ident"));
+  // What forks is the child's main thread.
+  pthread_atfork(nullptr, nullptr, [] { main_thread = pthread_self(); });
+}
+
+/// The GIL while compiled code runs: held at first, let go in a long call.
+class Gil {
+ public:
+  Gil() = default;
+  ~Gil() { hold(); }
+  Gil(const Gil&) = delete;
+  Gil& operator=(const Gil&) = delete;
+
+  void release() { thread_ = PyEval_SaveThread(); }
+  void hold() {
+    if (thread_ == nullptr) return;
+    try {
+      PyEval_RestoreThread(std::exchange(thread_, nullptr));
+    } catch (abi::__forced_unwind&) {
+      // Python has ended, and ends this thread: it must not be unwound through compiled code.
+      for (;;) pause();
+    }
+  }
+
+ private:
+  PyThreadState* thread_ = nullptr;  ///< what was saved; null: the GIL is held
+};
 
 constexpr int kTypeNumbers[] = {NPY_BOOL,    NPY_INT8,    NPY_UINT8,     NPY_INT16,     NPY_UINT16,
                                 NPY_INT32,   NPY_UINT32,  NPY_INT64,     NPY_UINT64,    NPY_FLOAT16,
@@ -110,12 +149,18 @@ class Invocation {
   }
 
   nb::object run(runtime::Entry function) {
-    static const runtime::Hooks hooks = make_hooks();
-    interrupted = 0;
-    runtime::Context context = runtime::make_context(&interrupted, &hooks, this);
+    static constexpr runtime::Hooks hooks = {&Invocation::release_gil, &Invocation::handle_interrupt,
+                                             &Invocation::call_outside};
+    uint32_t own = 0;
+    uint32_t* const attention = pthread_equal(pthread_self(), main_thread) != 0 ? &main_attention : &own;
+    runtime::Context context = runtime::make_context(attention, &hooks, this);
     runtime::Call call(context);
     call_ = &call;
-    if (call.run(function, addresses_.data()) != 0) return failure(context.error);
+    runtime::watch_length(context);
+    const runtime::Status status = call.run(function, addresses_.data());
+    runtime::unwatch_length(context);
+    gil_.hold();
+    if (status != 0) return failure(context.error);
     nb::list results;
     for (size_t i = 0; i < entry_.results.size(); ++i)
       results.append(outward(slots_[entry_.params.size() + i], entry_.results[i]));
@@ -172,9 +217,9 @@ class Invocation {
   nb::object memory_of(runtime::Buffer* buffer) {
     nb::object& memory = memories_[buffer];
     if (memory.is_valid()) return memory;
-    npy_intp size = buffer->size;
+    const npy_intp size = buffer->size;
     const nb::object owner = nb::steal(PyCapsule_New(buffer, nullptr, free_memory));
-    call_->take(buffer).release();
+    static_cast<void>(call_->take(buffer).release());
     memory = nb::steal(PyArray_SimpleNewFromData(1, &size, NPY_UINT8, buffer->data));
     PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(memory.ptr()), nb::object(owner).release().ptr());
     return memory;
@@ -182,8 +227,11 @@ class Invocation {
 
   nb::object failure(const runtime::Error& error) const {
     const base::ExceptionKind kind = runtime::exception_of(error.status);
-    const nb::object pending = pending_.is_valid() ? pending_ : nb::none();
-    if (error.site == runtime::Error::kNoSite || pending_.is_valid())
+    // What compiled code caught is not pending any more.
+    const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
+                            error.status == runtime::status_of(kind_of(pending_));
+    const nb::object pending = is_pending ? pending_ : nb::none();
+    if (error.site == runtime::Error::kNoSite)
       return nb::make_tuple(std::string(base::name_of(kind)), "", "", 0, pending);
     const base::Place& place = info_.sites[error.site].place;
     return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(info_, error), place.file,
@@ -200,27 +248,36 @@ class Invocation {
   runtime::Call* call_ = nullptr;
   std::map<runtime::Buffer*, nb::object> memories_;
   nb::object pending_;
+  Gil gil_;
 
- public:
-  /// Runs a call out of compiled code; keeps what it raises.
+  static Invocation& of(runtime::Context* context) { return *static_cast<Invocation*>(context->user); }
+
+  /// Runs something with the GIL; keeps what it raises, until the next time.
   template <class Fn>
   runtime::Status outside(runtime::Context* context, Fn&& fn) {
+    gil_.hold();
+    pending_.reset();
+    runtime::Status status = 0;
     try {
       fn();
-      return 0;
     } catch (nb::python_error& error) {
       pending_ = nb::borrow<nb::object>(error.value());
-      context->error.site = runtime::Error::kNoSite;
-      context->error.status = runtime::status_of(base::ExceptionKind::RuntimeError);
-      return context->error.status;
+      status = runtime::status_of(kind_of(pending_));
+      context->error = runtime::Error{status, runtime::Error::kNoSite, {}};
     }
+    runtime::watch_length(*context);
+    return status;
   }
 
-  static runtime::Hooks make_hooks() {
-    return {[](runtime::Context*) {}, &Invocation::call_outside};
+  static void release_gil(runtime::Context* context) { of(context).gil_.release(); }
+
+  /// Lets Python's own handler of the signal decide.
+  static runtime::Status handle_interrupt(runtime::Context* context) {
+    return of(context).outside(context, [] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
   }
 
- private:
   struct Word {
     DType dtype;
     int rank;  ///< -1: a scalar
@@ -257,7 +314,7 @@ class Invocation {
 
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots) {
-    auto& self = *static_cast<Invocation*>(context->user);
+    Invocation& self = of(context);
     return self.outside(context, [&] {
       nb::list values;
       const std::vector<Word> words = words_of(layout);
@@ -287,7 +344,7 @@ class Invocation {
 struct Code {
   runtime::Object object;
 
-  static std::unique_ptr<Code> load(nb::bytes bytes) {
+  static std::unique_ptr<Code> load(const nb::bytes& bytes) {
     const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
     return std::make_unique<Code>(Code{runtime::Object::open({data, bytes.size()})});
   }
@@ -302,8 +359,9 @@ struct Code {
 
 NB_MODULE(_ingot, m) {
   if (_import_array() < 0) throw nb::python_error();
+  find_main_thread();
   watch_interrupts();
-  nb::class_<Code>(m, "Code")
+  nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
       .def("run", &Code::run, "leaves"_a, "host"_a.none(), "library"_a.none());
 }

@@ -10,7 +10,7 @@
 namespace ingot::codegen::abi {
 
 inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
-inline constexpr uint64_t kContextInterrupt = 0;
+inline constexpr uint64_t kContextAttention = 0;
 inline constexpr uint64_t kContextError = 8;
 inline constexpr uint64_t kContextStackLimit = 88;
 inline constexpr uint64_t kErrorSite = 4;

@@ -14,12 +14,8 @@
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Dominators.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/PassManager.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -34,6 +30,7 @@
 #include <memory>
 
 #include "codegen/abi_layout.h"
+#include "codegen/emit.h"
 #include "codegen/unit.h"
 
 extern "C" {
@@ -149,30 +146,6 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
       llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) passes.run(function, analyses.functions);
-}
-
-std::string text_of(const llvm::Module& module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  return stream.str();
-}
-
-std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  const bool failed = machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true);
-  INGOT_ASSERT(!failed, "codegen: LLVM emits objects");
-  passes.run(module);
-  return {bytes.data(), bytes.size()};
-}
-
-void verify(const llvm::Module& module) {
-  std::string faults;
-  llvm::raw_string_ostream stream(faults);
-  if (llvm::verifyModule(module, &stream))
-    throw base::InternalError("codegen: LLVM's verifier: " + stream.str() + "\n" + text_of(module));
 }
 
 }  // namespace

@@ -9,8 +9,22 @@ namespace ingot::codegen {
 using llvm::Value;
 
 void FunctionEmitter::emit_poll() {
-  Value* const flag = b_.CreateLoad(b_.getInt32Ty(), interrupt_, /*isVolatile=*/true);
-  leave_if(b_.CreateIsNotNull(flag), leaving_block(base::ExceptionKind::KeyboardInterrupt));
+  Value* const flag = b_.CreateLoad(b_.getInt32Ty(), attention_, /*isVolatile=*/true);
+  Block* const attend = new_block("attend");
+  leave_if(b_.CreateIsNotNull(flag), attend);
+  Block* const on = here();
+  b_.SetInsertPoint(attend);
+  auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false);
+  llvm::Function* const poll = unit_.outside("ingot_v1_poll", type, false);
+  poll->addFnAttr(llvm::Attribute::Cold);
+  // What compiled code itself works on stays as it is.
+  poll->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+  Value* const status = b_.CreateCall(poll, {context_});
+  Block* const leave = new_block("leave");
+  b_.CreateCondBr(b_.CreateIsNull(status), on, leave);
+  b_.SetInsertPoint(leave);
+  return_status(status);
+  b_.SetInsertPoint(on);
 }
 
 void FunctionEmitter::emit_poll_every(Value* counter, uint64_t mask) {

@@ -40,7 +40,7 @@ void FunctionEmitter::emit_prologue() {
   for (unsigned i = 0; i < target_->arg_size(); ++i)
     if (target_->getArg(i)->getType()->isPointerTy() && (i == 0 || form_ == Form::Entry))
       target_->addParamAttr(i, llvm::Attribute::NonNull);
-  interrupt_ = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextInterrupt));
+  attention_ = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextAttention));
   if (recursive_) check_stack();
 }
 

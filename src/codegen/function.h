@@ -33,7 +33,7 @@ class FunctionEmitter {
     Block* block = nullptr;
     std::vector<std::pair<Block*, Parts>> incoming;
   };
-  /// How often a loop looks at the interrupt flag: at the end of each strip of 64 k turns, every 64th turn
+  /// How often a loop polls: at the end of each strip of 64 k turns, every 64th turn
   /// (of loops round innermost ones), or every turn.
   enum class Poll : uint8_t { Strip, Sometimes, Always, Never };
   /// A loop over 0 ... count - 1 (loops.h). `turn(k, carried)` emits a turn and gives the parts carried to
@@ -91,15 +91,19 @@ class FunctionEmitter {
   void emit_library(NodeId id);
   void emit_host(NodeId id);
   llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
-  void leave_unless_zero(llvm::Value* status);
 
   void check_stack();
-  void store_error(NodeId id, std::span<const NodeId> shown);
+  /// Leaves with an exception at a node's place, whose message shows values.
+  void store_error(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown);
+  /// With the one that the node itself names.
+  void store_own_error(NodeId id, std::span<const NodeId> shown);
   llvm::Value* widened(NodeId id);
-  ErrorSite site_of(NodeId id, std::span<const NodeId> shown) const;
   /// The block that leaves the function with an exception no place of the source raises.
   Block* leaving_block(base::ExceptionKind kind);
   void leave_if(llvm::Value* condition, Block* leaving);
+  /// Leaves with what another function or the outside gave: with any status but 0, or, where the node
+  /// catches, with those that nothing catches.
+  void leave_with(llvm::Value* status, bool catches);
   void return_status(llvm::Value* status);
 
   // memory.cpp
@@ -119,7 +123,10 @@ class FunctionEmitter {
   void store_element(DType dtype, const Parts& value, llvm::Value* address, bool aligned);
   Parts load_slot(ir::Type type, llvm::Value* slot);
   void store_slot(ir::Type type, const Parts& value, llvm::Value* slot);
-  llvm::Value* allocate(llvm::Value* bytes);
+  /// A new buffer; `alloc`: the node that asks for it, if one does.
+  llvm::Value* allocate(llvm::Value* bytes, std::optional<NodeId> alloc = std::nullopt);
+  void leave_without_memory(std::optional<NodeId> alloc);
+  std::optional<NodeId> view_of_new(NodeId alloc) const;
   llvm::Value* may_overlap(const Parts& a, const Parts& b);
   Parts temporary_like(ir::Type type, const Parts& view);
   void copy_view(ir::Type type, const Parts& to, const Parts& from);
@@ -153,7 +160,7 @@ class FunctionEmitter {
   Scalars scalars_;
   llvm::Value* context_ = nullptr;
   llvm::Value* results_ = nullptr;    ///< Entry: the slots; Internal: the result struct
-  llvm::Value* interrupt_ = nullptr;  ///< the address of the flag
+  llvm::Value* attention_ = nullptr;  ///< the address of the flag
   std::vector<Parts> parts_;
   std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
   std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;

@@ -57,12 +57,13 @@ Value* FunctionEmitter::widened(NodeId id) {
   return scalars_.cast(type, base::is_signed(type) ? DType::Int64 : DType::UInt64, parts(id))[0];
 }
 
-ErrorSite FunctionEmitter::site_of(NodeId id, std::span<const NodeId> shown) const {
+void FunctionEmitter::store_error(NodeId id, base::ExceptionKind kind, std::string message,
+                                  std::span<const NodeId> shown) {
   const ir::Module& module = unit_.source;
   if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 6 values");
   ErrorSite site;
-  site.kind = static_cast<base::ExceptionKind>(source_.attribute(id, 0));
-  site.message = module.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1))));
+  site.kind = kind;
+  site.message = std::move(message);
   for (NodeId value : shown) {
     if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
     site.arguments.push_back(dtype(value));
@@ -71,27 +72,26 @@ ErrorSite FunctionEmitter::site_of(NodeId id, std::span<const NodeId> shown) con
   site.place = module.place(span);
   site.function =
       span && module.span(span).function ? module.text(module.span(span).function) : source_.name();
-  return site;
-}
-
-void FunctionEmitter::store_error(NodeId id, std::span<const NodeId> shown) {
   Value* const error = field(context_, abi::kContextError);
-  const uint32_t site = unit_.site(site_of(id, shown));
-  b_.CreateStore(b_.getInt32(site), field(error, abi::kErrorSite));
+  b_.CreateStore(b_.getInt32(unit_.site(site)), field(error, abi::kErrorSite));
   for (size_t i = 0; i < shown.size(); ++i)
     b_.CreateStore(widened(shown[i]), field(error, abi::kErrorArguments + 8 * i));
-  const auto kind = static_cast<base::ExceptionKind>(source_.attribute(id, 0));
   return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
 }
 
-void FunctionEmitter::emit_raise(NodeId id) { store_error(id, source_.operands(id)); }
+void FunctionEmitter::store_own_error(NodeId id, std::span<const NodeId> shown) {
+  store_error(id, static_cast<base::ExceptionKind>(source_.attribute(id, 0)),
+              unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1)))), shown);
+}
+
+void FunctionEmitter::emit_raise(NodeId id) { store_own_error(id, source_.operands(id)); }
 
 void FunctionEmitter::emit_check(NodeId id) {
   Block* const raising = new_block("raise");
   leave_if(b_.CreateNot(value(source_.operand(id, 0))), raising);
   const auto place = b_.saveIP();
   b_.SetInsertPoint(raising);
-  store_error(id, source_.operands(id).subspan(1));
+  store_own_error(id, source_.operands(id).subspan(1));
   b_.restoreIP(place);
 }
 
@@ -100,6 +100,28 @@ void FunctionEmitter::check_stack() {
   Value* const limit = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextStackLimit));
   leave_if(b_.CreateICmpULT(here_on_stack, limit), leaving_block(base::ExceptionKind::RecursionError));
   emit_poll();
+}
+
+void FunctionEmitter::leave_with(Value* status, bool catches) {
+  Value* leaves = b_.CreateIsNotNull(status);
+  if (catches) {
+    leaves = b_.getFalse();
+    for (const base::ExceptionKind kind : {
+#define X(name) base::ExceptionKind::name,
+             INGOT_EXCEPTIONS(X)
+#undef X
+         }) {
+      if (!base::leaves_at_once(kind)) continue;
+      Value* const is_it = b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+      leaves = b_.CreateOr(leaves, is_it);
+    }
+  }
+  Block* const failed = new_block("failed");
+  leave_if(leaves, failed);
+  const auto place = b_.saveIP();
+  b_.SetInsertPoint(failed);
+  return_status(status);
+  b_.restoreIP(place);
 }
 
 void FunctionEmitter::emit_call(NodeId id) {
@@ -120,19 +142,7 @@ void FunctionEmitter::emit_call(NodeId id) {
   }
   llvm::CallInst* const status = b_.CreateCall(callee, arguments);
   status->setCallingConv(callee->getCallingConv());
-  Value* leaves = b_.CreateIsNotNull(status);
-  if (catches) {
-    const auto is = [&](base::ExceptionKind kind) {
-      return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
-    };
-    leaves = b_.CreateOr(is(base::ExceptionKind::MemoryError), is(base::ExceptionKind::KeyboardInterrupt));
-  }
-  Block* const failed = new_block("failed");
-  leave_if(leaves, failed);
-  const auto place = b_.saveIP();
-  b_.SetInsertPoint(failed);
-  return_status(status);
-  b_.restoreIP(place);
+  leave_with(status, catches);
 
   Parts results;
   if (catches) results.push_back(status);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "codegen/abi_layout.h"
 #include "codegen/function.h"
 
@@ -27,21 +29,48 @@ Value* FunctionEmitter::buffer_data(Value* buffer) {
   return data;
 }
 
-Value* FunctionEmitter::allocate(Value* bytes) {
+Value* FunctionEmitter::allocate(Value* bytes, std::optional<NodeId> alloc) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type = llvm::FunctionType::get(pointer, {pointer, b_.getInt64Ty()}, false);
   Value* const buffer = b_.CreateCall(unit_.outside("ingot_v1_allocate", type, false), {context_, bytes});
-  // The callee has described the error.
   Block* const failed = new_block("no_memory");
   leave_if(b_.CreateIsNull(buffer), failed);
   const auto place = b_.saveIP();
   b_.SetInsertPoint(failed);
-  return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(base::ExceptionKind::MemoryError))));
+  leave_without_memory(alloc);
   b_.restoreIP(place);
   return buffer;
 }
 
-void FunctionEmitter::emit_alloc(NodeId id) { set(id, {allocate(value(source_.operand(id, 0)))}); }
+void FunctionEmitter::emit_alloc(NodeId id) { set(id, {allocate(value(source_.operand(id, 0)), id)}); }
+
+/// The view of all that a node allocates; none if what says its shape is computed later.
+std::optional<FunctionEmitter::NodeId> FunctionEmitter::view_of_new(NodeId alloc) const {
+  for (NodeId id(alloc.index + 1); id.index < source_.node_count(); ++id.index) {
+    if (source_.op(id) != ir::Op::view || source_.operand(id, 0) != alloc) continue;
+    const auto lengths = source_.operands(id).subspan(2, static_cast<size_t>(source_.type(id).rank()));
+    const bool known = std::ranges::none_of(lengths, [&](NodeId length) { return parts(length).empty(); });
+    if (known && source_[id].parent == source_[alloc].parent && lengths.size() <= abi::kMaxErrorArguments)
+      return id;
+  }
+  return std::nullopt;
+}
+
+void FunctionEmitter::leave_without_memory(std::optional<NodeId> alloc) {
+  const std::optional<NodeId> view = alloc ? view_of_new(*alloc) : std::nullopt;
+  // The callee has described the error, but for the array.
+  if (!view)
+    return return_status(
+        b_.getInt32(static_cast<uint32_t>(abi::status_of(base::ExceptionKind::MemoryError))));
+  const ir::Type type = source_.type(*view);
+  const auto rank = static_cast<size_t>(type.rank());
+  std::string shape;
+  for (size_t i = 0; i < rank; ++i) shape += i == 0 ? "{}" : ", {}";
+  store_error(*alloc, base::ExceptionKind::MemoryError,
+              "Unable to allocate an array with shape (" + shape + (rank == 1 ? ",)" : ")") +
+                  " and data type " + std::string(base::info(type.dtype()).numpy),
+              source_.operands(*view).subspan(2, rank));
+}
 
 void FunctionEmitter::emit_view(NodeId id) {
   const auto operands = source_.operands(id);

@@ -30,27 +30,18 @@ Value* FunctionEmitter::call_outside(llvm::StringRef what, int64_t number, std::
                         b_.getInt64(static_cast<uint64_t>(number)), slots});
 }
 
-void FunctionEmitter::leave_unless_zero(Value* status) {
-  Block* const failed = new_block("failed");
-  leave_if(b_.CreateIsNotNull(status), failed);
-  const auto place = b_.saveIP();
-  b_.SetInsertPoint(failed);
-  return_status(status);
-  b_.restoreIP(place);
-}
-
 void FunctionEmitter::emit_library(NodeId id) {
   const bool catches = source_.attribute(id, 1) != 0;
   if (source_.result_count(id) != (catches ? 1 : 0))
     fail_not_lowered("a library routine that gives new arrays");
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
   Value* const status = call_outside(routine, 0, source_.operands(id));
+  leave_with(status, catches);
   if (catches) set(id, {status});
-  else leave_unless_zero(status);
 }
 
 void FunctionEmitter::emit_host(NodeId id) {
-  leave_unless_zero(call_outside("host", source_.attribute(id, 0), source_.operands(id)));
+  leave_with(call_outside("host", source_.attribute(id, 0), source_.operands(id)), false);
 }
 
 }  // namespace ingot::codegen

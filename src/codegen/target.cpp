@@ -4,36 +4,44 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <string_view>
 #include <vector>
 
+#include "base/cpu.h"
 #include "base/error.h"
 
 namespace ingot::codegen {
 
 namespace {
 
-int level_of(const llvm::StringMap<bool>& features) {
-  const auto has = [&](std::initializer_list<const char*> names) {
-    return std::ranges::all_of(names, [&](const char* name) { return features.lookup(name); });
-  };
-  if (!has({"cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"})) return 1;
-  if (!has({"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"})) return 2;
-  return has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? 4 : 3;
+/// What each level of the psABI adds to the one before.
+constexpr std::string_view kLevels[] = {
+    "64bit,cx8,cmov,mmx,fxsr,sse,sse2",
+    "cx16,sahf,popcnt,sse3,ssse3,sse4.1,sse4.2",
+    "avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,xsave",
+    "avx512f,evex512,avx512bw,avx512cd,avx512dq,avx512vl",
+};
+
+int level_of(std::string_view features) {
+  int level = 1;
+  while (level < 4 && base::missing_feature(kLevels[level], features).empty()) ++level;
+  return level;
 }
 
 }  // namespace
 
 Target Target::host() {
-  const llvm::StringMap<bool> found = llvm::sys::getHostCPUFeatures();
-  std::vector<std::string> names;
-  for (const auto& feature : found) names.push_back((feature.second ? "+" : "-") + feature.first().str());
-  std::ranges::sort(names, {}, [](const std::string& name) { return name.substr(1); });
   Target target;
   target.cpu = llvm::sys::getHostCPUName().str();
+  target.needs = base::cpu_features();
+  std::vector<std::string> names;
+  // What base/cpu.h does not know stays unused: objects could not say that they need it.
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    names.push_back((base::has_feature(target.needs, feature.first()) ? "+" : "-") + feature.first().str());
+  std::ranges::sort(names, {}, [](const std::string& name) { return name.substr(1); });
   for (const std::string& name : names) target.features += (target.features.empty() ? "" : ",") + name;
-  target.level = level_of(found);
-  target.has_f16c = found.lookup("f16c");
+  target.level = level_of(target.needs);
+  target.has_f16c = base::has_feature(target.needs, "f16c");
   return target;
 }
 
@@ -41,6 +49,7 @@ Target Target::generic(int level) {
   INGOT_ASSERT(level >= 1 && level <= 4, "levels of x86-64 are 1 to 4");
   Target target;
   target.cpu = level == 1 ? "x86-64" : "x86-64-v" + std::to_string(level);
+  for (int i = 0; i < level; ++i) target.needs += (i == 0 ? "" : ",") + std::string(kLevels[i]);
   target.level = level;
   target.has_f16c = level >= 3;
   return target;

@@ -8,6 +8,7 @@ namespace ingot::codegen {
 struct Target {
   std::string cpu;       ///< LLVM's name: `znver4`
   std::string features;  ///< LLVM's list: `+avx2,-avx512f`
+  std::string needs;     ///< what code may use: features of base/cpu.h, commas between
   int level = 1;         ///< of the x86-64 psABI, 1 to 4
   bool has_f16c = false;
 

@@ -9,7 +9,7 @@ namespace {
 
 namespace abi = codegen::abi;
 static_assert(abi::kEntryPrefix == runtime::kEntryPrefix);
-static_assert(abi::kContextInterrupt == runtime::kContextInterruptOffset);
+static_assert(abi::kContextAttention == runtime::kContextAttentionOffset);
 static_assert(abi::kContextError == runtime::kContextErrorOffset);
 static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
 static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);
@@ -33,8 +33,9 @@ runtime::SlotInfo slot_of(const ir::Module& module, ir::Type type) {
 }
 
 runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::FunctionId> entries,
-                             const std::vector<codegen::ErrorSite>& sites) {
+                             const codegen::Target& target, const std::vector<codegen::ErrorSite>& sites) {
   runtime::ObjectInfo info;
+  info.features = target.needs;
   for (ir::FunctionId entry : entries) info.entries.push_back(interface_of(module, entry));
   for (const codegen::ErrorSite& site : sites)
     info.sites.push_back({site.kind, site.message, site.arguments, site.place, site.function});
@@ -77,7 +78,7 @@ CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entrie
   {
     const PhaseScope scope(report, "seal");
     result.bytes = runtime::seal(std::as_bytes(std::span(result.code.object)),
-                                 describe(module, entries, result.code.sites));
+                                 describe(module, entries, options.target, result.code.sites));
   }
   return result;
 }

@@ -254,6 +254,8 @@ class Evaluator {
   Value elementwise_call(ir::Op op, Call& call);
   DType dtype_argument(Call& call, size_t position, DType otherwise);
   std::vector<NodeId> shape_argument(const Value& shape);
+  /// Raises where NumPy finds an array too large to be described.
+  void check_size(std::span<const NodeId> lengths, DType dtype);
   Value filled(std::span<const NodeId> lengths, NodeId value);
   Value reduction(Call& call, ir::Op combiner, const char* name);
   Value minmax(Call& call, bool is_max);

@@ -52,7 +52,20 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   return lengths;
 }
 
+void Evaluator::check_size(std::span<const NodeId> lengths, DType dtype) {
+  NodeId bytes = builder_->index(static_cast<int64_t>(base::size_of(dtype)));
+  for (size_t i = lengths.size(); i-- > 0;) {
+    // As NumPy, which takes a length of 0 for 1 here.
+    const NodeId length = builder_->make(Op::maximum, {lengths[i], builder_->index(1)});
+    builder_->check(
+        negate(builder_->make(Op::multiply_overflows, {bytes, length})), ExceptionKind::ValueError,
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.");
+    bytes = builder_->make(Op::multiply, {bytes, length});
+  }
+}
+
 Value Evaluator::filled(std::span<const NodeId> lengths, NodeId value) {
+  check_size(lengths, builder_->function().type(value).dtype());
   std::vector<NodeId> operands{value};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   const NodeId view = builder_->make(Op::materialize, {builder_->make(Op::broadcast, operands)});
@@ -63,13 +76,12 @@ Value Evaluator::np_empty(Call& call) {
   const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
   const DType dtype = dtype_argument(call, 1, DType::Float64);
   finish(call, 2);
-  // C order: each stride is the product of the lengths to its right, overflow refused as NumPy refuses it.
+  check_size(lengths, dtype);
+  // C order: each stride is the product of the lengths to its right.
   std::vector<NodeId> strides(lengths.size());
   NodeId bytes = builder_->index(static_cast<int64_t>(base::size_of(dtype)));
   for (size_t i = lengths.size(); i-- > 0;) {
     strides[i] = bytes;
-    builder_->check(negate(builder_->make(Op::multiply_overflows, {bytes, lengths[i]})),
-                    ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
     bytes = builder_->make(Op::multiply, {bytes, lengths[i]});
   }
   std::vector<NodeId> operands{builder_->make(Op::alloc, {bytes}, {}, ir::Type::buffer()),

@@ -7,7 +7,7 @@ namespace {
 /// The object at a dotted path, imported; none when this NumPy or Python does not have it.
 nb::object resolve(const std::string& path) {
   const size_t dot = path.rfind('.');
-  nb::object owner = nb::steal(PyImport_ImportModule(path.substr(0, dot).c_str()));
+  const nb::object owner = nb::steal(PyImport_ImportModule(path.substr(0, dot).c_str()));
   if (!owner.is_valid()) {
     PyErr_Clear();
     return {};
@@ -26,7 +26,7 @@ Registry::Registry() {
   for (int i = 0; i < ir::kOpCount; ++i) {
     const ir::OpInfo& card = ir::info(static_cast<ir::Op>(i));
     if (!card.elementwise) continue;
-    for (std::string_view name : card.numpy)
+    for (const std::string_view name : card.numpy)
       if (!name.empty()) add("numpy." + std::string(name), {.op = static_cast<ir::Op>(i)});
   }
   int number = 0;
@@ -42,17 +42,14 @@ Registry::Registry() {
   for (auto [function, stand_in] : nb::cast<nb::dict>(implementations)) {
     const std::string name = nb::cast<std::string>(function.attr("__name__"));
     kept_.push_back(nb::borrow(function));
-    builtins_[function.ptr()] = {
-        .name = name, .module = "ingot.library", .op = {}, .library = nb::borrow(stand_in)};
+    builtins_[function.ptr()] = {.name = name, .op = {}, .library = nb::borrow(stand_in)};
   }
 }
 
 void Registry::add(const std::string& path, Builtin builtin) {
   const nb::object function = resolve(path);
   if (!function.is_valid()) return;
-  const size_t dot = path.rfind('.');
-  builtin.module = path.substr(0, dot);
-  builtin.name = path.substr(dot + 1);
+  builtin.name = path.substr(path.rfind('.') + 1);
   kept_.push_back(function);
   builtins_.emplace(function.ptr(), std::move(builtin));
 }

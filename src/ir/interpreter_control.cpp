@@ -172,11 +172,7 @@ void unwind(Machine& machine, Strand& strand) {
     if (!is_call || strand.frames.empty()) continue;
     Activation& caller = *strand.frames.back().activation;
     if (caller.function->op(owner) != Op::call || caller.function->attribute(owner, 1) == 0) continue;
-    // These leave the whole call at once.
-    if (strand.raised->kind == base::ExceptionKind::MemoryError ||
-        strand.raised->kind == base::ExceptionKind::KeyboardInterrupt) {
-      continue;
-    }
+    if (base::leaves_at_once(strand.raised->kind)) continue;
     give_results(caller, owner, failed_results(*caller.function, owner, strand.raised->kind));
     strand.raised.reset();
     return;
@@ -329,7 +325,7 @@ void interp_library(Step& step) {
     if (catches) results.insert(results.begin(), Scalar::of(int32_t{0}));
     return give_results(step.activation, step.node, results);
   }
-  if (catches)
+  if (catches && !base::leaves_at_once(raised.kind))
     return give_results(step.activation, step.node, failed_results(step.function, step.node, raised.kind));
   step.strand.raised = std::move(raised);
 }

@@ -10,13 +10,13 @@ inline constexpr bool is_plain = std::is_standard_layout_v<T> && std::is_trivial
 static_assert(is_plain<Context> && is_plain<Error> && is_plain<Buffer> && is_plain<ViewSlot>);
 static_assert(sizeof(void*) == 8, "the ABI is that of 64-bit targets");
 
-static_assert(offsetof(Context, interrupt) == kContextInterruptOffset);
+static_assert(offsetof(Context, attention) == kContextAttentionOffset);
 static_assert(offsetof(Context, error) == kContextErrorOffset);
 static_assert(offsetof(Context, buffers) == 64);
 static_assert(offsetof(Context, hooks) == kContextHooksOffset);
 static_assert(offsetof(Context, user) == 80);
 static_assert(offsetof(Context, stack_limit) == kContextStackLimitOffset);
-static_assert(sizeof(Context) == 96 && alignof(Context) == 8);
+static_assert(sizeof(Context) == 112 && alignof(Context) == 8);
 
 static_assert(offsetof(Error, status) == kErrorStatusOffset);
 static_assert(offsetof(Error, site) == kErrorSiteOffset);

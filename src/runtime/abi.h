@@ -69,9 +69,14 @@ struct Hooks;
 /// The state of one call, used by one thread at a time. Made anew, or reset, by the caller for each (`Call`
 /// in context.h does).
 struct Context {
-  /// Not 0: leave at the next poll with KeyboardInterrupt. Set from a signal handler or another thread.
-  /// The pointer itself is never null.
-  const volatile uint32_t* interrupt;
+  /// Bits of `*attention`.
+  static constexpr uint32_t kInterrupt =
+      1;                                  ///< leave with KeyboardInterrupt, unless `Hooks::interrupt` objects
+  static constexpr uint32_t kLength = 2;  ///< the call's length is watched, see `watch_length`
+
+  /// Not 0: the next poll calls `ingot_v1_poll`. `kInterrupt` may be set from a signal handler or another
+  /// thread. The pointer itself is never null.
+  uint32_t* attention;
   Error error;
   Buffer* buffers;     ///< allocated by this call and still live
   const Hooks* hooks;  ///< what the embedding program provides; never null
@@ -79,12 +84,17 @@ struct Context {
   /// Recursion that would take the stack below this raises RecursionError. `Call::run` sets it; null: there
   /// is no limit.
   std::byte* stack_limit;
+  int64_t watched_since;  ///< nanoseconds of the monotonic clock
+  uint32_t polls;         ///< since then
 };
 
-/// What the program around the runtime does on request of the code. `long_call` is called by the first poll
-/// later than 10 µs after the entry (to release the GIL).
+/// What the program around the runtime does on request of the code.
 struct Hooks {
+  /// Called by the first poll that finds a watched call to be long (to release the GIL).
   void (*long_call)(Context*);
+  /// Called by a poll that finds `kInterrupt`, which is then no longer set: 0 to go on, or the status to
+  /// leave with. Null: the call leaves with KeyboardInterrupt, and the bit stays.
+  Status (*interrupt)(Context*);
   /// Runs what only the embedding program has: the library routine `what`, or, `what` being "host", its own
   /// call number `number`. The slots are those of the operands, each as `layout` says it: words such as `f64`
   /// and `view<f64,2>`, each with a space after it. Returns a status as an entry does; null: there is no such
@@ -98,7 +108,7 @@ using Entry = Status (*)(Context*, void** slots);
 inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
 
 // What compiled code knows of these structures.
-inline constexpr size_t kContextInterruptOffset = 0;
+inline constexpr size_t kContextAttentionOffset = 0;
 inline constexpr size_t kContextErrorOffset = 8;
 inline constexpr size_t kContextHooksOffset = 72;
 inline constexpr size_t kContextStackLimitOffset = 88;

@@ -3,17 +3,21 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
+#include <ctime>
 
 #include "base/error.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
+#include "runtime/symbols.h"
 
 namespace ingot::runtime {
 
 namespace {
 
-constexpr uint32_t kNeverInterrupted = 0;
-constexpr Hooks kNoHooks = {[](Context*) {}, nullptr};
+/// Never written, since neither an interrupt nor a watch is asked for.
+const uint32_t kNoAttention = 0;
+constexpr Hooks kNoHooks = {[](Context*) {}, nullptr, nullptr};
 
 /// What is left of the stack for the functions that compiled code calls.
 constexpr size_t kStackReserve = size_t{128} << 10;
@@ -34,11 +38,54 @@ std::byte* stack_limit() {
   return limit;
 }
 
+int64_t now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1'000'000'000 + t.tv_nsec;
+}
+
 }  // namespace
 
-Context make_context(const volatile uint32_t* interrupt, const Hooks* hooks, void* user) {
-  return {
-      interrupt ? interrupt : &kNeverInterrupted, Error{}, nullptr, hooks ? hooks : &kNoHooks, user, nullptr};
+Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
+  if (attention == nullptr) attention = const_cast<uint32_t*>(&kNoAttention);
+  return {attention, Error{}, nullptr, hooks ? hooks : &kNoHooks, user, nullptr, 0, 0};
+}
+
+void watch_length(Context& context) {
+  if (context.attention == &kNoAttention) return;
+  context.watched_since = now();
+  context.polls = 0;
+  std::atomic_ref(*context.attention).fetch_or(Context::kLength, std::memory_order_relaxed);
+}
+
+void unwatch_length(Context& context) {
+  if (context.attention == &kNoAttention) return;
+  std::atomic_ref(*context.attention).fetch_and(~Context::kLength, std::memory_order_relaxed);
+}
+
+Status ingot_v1_poll(Context* context) noexcept {
+  const std::atomic_ref attention(*context->attention);
+  const uint32_t wanted = attention.load(std::memory_order_relaxed);
+  if ((wanted & Context::kInterrupt) != 0) {
+    Status status = status_of(base::ExceptionKind::KeyboardInterrupt);
+    if (context->hooks->interrupt != nullptr) {
+      attention.fetch_and(~Context::kInterrupt, std::memory_order_relaxed);
+      status = context->hooks->interrupt(context);
+    }
+    if (status != 0) {
+      context->error = Error{status, Error::kNoSite, {}};
+      return status;
+    }
+  }
+  if ((wanted & Context::kLength) == 0) return 0;
+  // The first, second, fourth and eighth poll, then every sixteenth.
+  const uint32_t number = ++context->polls;
+  if ((number & (number - 1)) != 0 && number % 16 != 0) return 0;
+  if (now() - context->watched_since > kLongCall) {
+    unwatch_length(*context);
+    context->hooks->long_call(context);
+  }
+  return 0;
 }
 
 void FreeBuffer::operator()(Buffer* buffer) const noexcept { Allocator::free(buffer); }

@@ -6,10 +6,18 @@
 
 namespace ingot::runtime {
 
-/// A context without error and buffers. Null for `interrupt`: the call cannot be interrupted; null for
-/// `hooks`: nothing is to be done in a long call.
-Context make_context(const volatile uint32_t* interrupt = nullptr, const Hooks* hooks = nullptr,
-                     void* user = nullptr);
+/// A context without error and buffers. Null for `attention`: the call can neither be interrupted nor
+/// watched; null for `hooks`: nothing is to be done in a long call.
+Context make_context(uint32_t* attention = nullptr, const Hooks* hooks = nullptr, void* user = nullptr);
+
+/// A watched call is long if it polls later than this after the watch began.
+inline constexpr int64_t kLongCall = 10'000;  // nanoseconds
+
+/// Watches the context's call from now on: if it is long, a poll calls `Hooks::long_call` and ends the watch.
+/// The clock is not read at each of many polls, so that these stay cheap.
+void watch_length(Context& context);
+/// Ends the watch, if it has not ended.
+void unwatch_length(Context& context);
 
 struct FreeBuffer {
   void operator()(Buffer* buffer) const noexcept;

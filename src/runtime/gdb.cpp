@@ -6,7 +6,8 @@
 #include <string_view>
 
 // The names and layouts of gdb's manual, "JIT Compilation Interface". gdb puts a breakpoint into the function
-// and reads the descriptor when it is hit. They are visible so that gdb finds them in a stripped library.
+// and reads the descriptor when it is hit. They are visible, so that gdb finds them in a stripped library,
+// but protected: other compilers in the process have symbols of the same names.
 extern "C" {
 
 enum jit_actions_t : uint32_t { JIT_NOACTION = 0, JIT_REGISTER_FN, JIT_UNREGISTER_FN };
@@ -26,10 +27,10 @@ struct jit_descriptor {
 };
 
 // NOLINTBEGIN(bugprone-reserved-identifier)
-[[gnu::visibility("default"), gnu::used]] constinit jit_descriptor __jit_debug_descriptor = {
+[[gnu::visibility("protected"), gnu::used]] constinit jit_descriptor __jit_debug_descriptor = {
     1, JIT_NOACTION, nullptr, nullptr};
 
-[[gnu::visibility("default"), gnu::used, gnu::noinline]] void __jit_debug_register_code() {
+[[gnu::visibility("protected"), gnu::used, gnu::noinline]] void __jit_debug_register_code() {
   asm volatile("" ::: "memory");
 }
 // NOLINTEND(bugprone-reserved-identifier)

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/cpu.h"
 #include "runtime/crc32c.h"
 #include "runtime/elf_view.h"
 #include "runtime/file.h"
@@ -121,7 +122,11 @@ Object Object::open(std::span<const std::byte> bytes) {
   const ElfView elf(image);
   auto section = elf.find_section(kSection);
   if (!section) throw LoadError("object has no object information");
-  Object object(LoadedObject::load(image), decode(elf.content(*section)));
+  ObjectInfo info = decode(elf.content(*section));
+  if (const std::string_view missing = base::missing_feature(info.features, base::cpu_features());
+      !missing.empty())
+    throw LoadError("object needs the CPU feature '" + std::string(missing) + "', which this CPU lacks");
+  Object object(LoadedObject::load(image), std::move(info));
   for (const EntryInfo& entry : object.info_.entries) {
     if (!object.code_.find_function(entry.symbol))
       throw LoadError("object lacks its entry '" + entry.symbol + "'");

@@ -18,7 +18,8 @@ std::string seal(std::span<const std::byte> object, const ObjectInfo& info);
 class Object {
  public:
   /// Of the bytes that `seal` returned, which are not needed afterwards. Nothing of them is used before the
-  /// checksum has been compared. Throws LoadError.
+  /// checksum has been compared, and nothing of it runs on a CPU that lacks a feature it needs. Throws
+  /// LoadError.
   static Object open(std::span<const std::byte> bytes);
   /// Of a regular file, which is read, not mapped: a file that shrinks meanwhile does no harm. A link is
   /// refused. Throws LoadError.

@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little);
 // The format: the magic, then numbers of the widths in the code below, texts and lists with their lengths as
 // uint32 in front. The checksum is that of all that follows it.
 constexpr std::string_view kMagic = "INGOTINF";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kChecksumEnd = kMagic.size() + sizeof kVersion + sizeof(uint32_t);
 
 constexpr base::ExceptionKind kExceptions[] = {
@@ -167,6 +167,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 std::string encode(const ObjectInfo& info) {
   Writer body;
   body.text(info.build);
+  body.text(info.features);
   body.count(info.entries.size());
   for (const EntryInfo& entry : info.entries) {
     body.text(entry.symbol);
@@ -191,6 +192,7 @@ ObjectInfo decode(std::span<const std::byte> bytes) {
 
   ObjectInfo info;
   info.build = in.text();
+  info.features = in.text();
   info.entries.resize(in.count(12));
   std::set<std::string_view> names;
   for (EntryInfo& entry : info.entries) {

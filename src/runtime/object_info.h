@@ -46,7 +46,8 @@ struct ErrorSite {
 
 /// What must be known of an object besides its code.
 struct ObjectInfo {
-  std::string build;  ///< the id of the Ingot that made it
+  std::string build;     ///< the id of the Ingot that made it
+  std::string features;  ///< of the CPU that the code needs: a set of base/cpu.h
   std::vector<EntryInfo> entries;
   std::vector<ErrorSite> sites;  ///< by `Error::site`
 };

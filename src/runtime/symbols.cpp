@@ -47,6 +47,7 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
   X("ingot_v1_allocate", ingot_v1_allocate)                                                            \
   X("ingot_v1_release", ingot_v1_release)                                                              \
   X("ingot_v1_outside", ingot_v1_outside)                                                              \
+  X("ingot_v1_poll", ingot_v1_poll)                                                                    \
   X("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))                            \
   X("memmove", static_cast<void* (*)(void*, const void*, size_t)>(::memmove))                          \
   X("memset", static_cast<void* (*)(void*, int, size_t)>(::memset))                                    \

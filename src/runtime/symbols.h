@@ -32,6 +32,8 @@ void ingot_v1_release(Context* context, Buffer* buffer) noexcept;
 /// `Hooks::outside`; RuntimeError where the embedding program has none.
 Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
                         void** slots) noexcept;
+/// What a poll does that finds `*Context::attention` not 0: 0, or the status to leave with.
+Status ingot_v1_poll(Context* context) noexcept;
 }
 
 }  // namespace ingot::runtime

@@ -1,6 +1,7 @@
 #include "transform/loop_writer.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ingot::transform {
 
@@ -113,7 +114,12 @@ NodeId LoopWriter::c_view(NodeId buffer, NodeId offset, std::span<const NodeId> 
 
 NodeId LoopWriter::new_view(std::span<const NodeId> lengths, DType dtype) {
   NodeId bytes = b_.index(static_cast<int64_t>(base::size_of(dtype)));
-  for (size_t i = lengths.size(); i-- > 0;) bytes = multiply(bytes, lengths[i]);
+  // A product that is too large is one that no allocation gives.
+  const NodeId most = b_.index(std::numeric_limits<int64_t>::max());
+  for (size_t i = lengths.size(); i-- > 0;) {
+    const NodeId overflows = b_.make(Op::multiply_overflows, {bytes, lengths[i]});
+    bytes = b_.make(Op::select, {overflows, most, multiply(bytes, lengths[i])});
+  }
   const NodeId buffer = b_.make(Op::alloc, {bytes}, {}, Type::buffer());
   return c_view(buffer, b_.index(0), lengths, dtype);
 }

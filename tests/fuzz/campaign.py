@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import generate
 from .generate import Program
-from .shrink import SECONDS, died
+from .shrink import SECONDS, died, take_default_actions
 
 BATCH = 100
 ENOUGH = 20  # operations that a program must run to count
@@ -88,6 +88,7 @@ def work(seed: int, start: int, count: int, rows) -> None:
     """Examines programs one after another; writes a line before and after each."""
     from .examine import examine
 
+    take_default_actions()
     for number in range(start, start + count):
         print(json.dumps({"begin": number}), file=rows, flush=True)
         signal.alarm(SECONDS)
@@ -130,7 +131,8 @@ def batch(seed: int, start: int, count: int) -> list[tuple[int, dict]]:
                 rows.append((row["number"], row))
         if run.returncode == 0:
             break
-        kind = died(-run.returncode) if run.returncode < 0 else "tool: " + run.stderr.strip().splitlines()[-1][:120]
+        said = run.stderr.strip().splitlines()
+        kind = "tool: " + said[-1][:120] if run.returncode > 0 and said else died(run.returncode)
         rows.append((begun, {"kind": kind, "text": f"{kind}\n{run.stderr[-2000:]}"}))
         start = begun + 1
     return rows

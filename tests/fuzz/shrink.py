@@ -4,6 +4,7 @@ import ast
 import contextlib
 import copy
 import dataclasses
+import faulthandler
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ def isolated(program: Program, compilers=None, seconds: int = 3) -> str | None:
     if child == 0:
         with contextlib.suppress(BaseException):
             os.close(read)
+            take_default_actions()
             signal.alarm(seconds)
             for descriptor in (1, 2):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
@@ -34,13 +36,27 @@ def isolated(program: Program, compilers=None, seconds: int = 3) -> str | None:
     with os.fdopen(read, "rb") as pipe:
         text = pipe.read()
     status = os.waitpid(child, 0)[1]
-    if os.WIFSIGNALED(status):
-        return died(os.WTERMSIG(status))
+    ended = os.waitstatus_to_exitcode(status)
+    if ended < 0 or (ended > 0 and not text):
+        return died(ended)
     return json.loads(text) if text else None
 
 
-def died(number: int) -> str:
-    return "hang" if number == signal.SIGALRM else f"crash {signal.Signals(number).name}"
+FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+
+
+def take_default_actions() -> None:
+    """Lets a fatal signal end this process, and its parent see which, whoever handles such signals here."""
+    faulthandler.disable()
+    for number in FATAL:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def died(code: int) -> str:
+    """How a process ended, of its code: that of an exit, or a signal's, negative."""
+    if code >= 0:
+        return f"crash exit {code}"
+    return "hang" if code == -signal.SIGALRM else f"crash {signal.Signals(-code).name}"
 
 
 def kind_of(program: Program, compilers=None) -> str | None:

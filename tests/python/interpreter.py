@@ -3,14 +3,10 @@
 import atexit
 import ctypes
 import functools
-import os
-import pathlib
 import subprocess
 
 import numpy as np
-import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from programs import find_program
 
 DTYPES = {
     "bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32,
@@ -38,11 +34,7 @@ class Raised(Exception):
 
 @functools.cache
 def process():
-    named = os.environ.get("INGOT_IR_CLI")
-    found = [named] if named else sorted(ROOT.glob("build/*/tests/cpp/ir/ir_cli"), key=os.path.getmtime)
-    if not found or not os.path.exists(found[-1]):
-        pytest.fail("no ir_cli: build that target (INGOT_TESTS=ON), or name the program in INGOT_IR_CLI")
-    running = subprocess.Popen([found[-1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    running = subprocess.Popen([find_program("ir_cli")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(running.kill)
     return running
 

@@ -1,7 +1,9 @@
 """A fixed run of random programs, and the tool that makes them: it finds and shrinks what is wrong on purpose."""
 
 import ast
+import ctypes
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -61,8 +63,26 @@ def test_a_planted_fault_is_found_and_shrunk():
 
 
 def test_a_planted_crash_is_survived():
-    crash = {"planted": lambda f: lambda *_: os.kill(os.getpid(), 11)}
+    crash = {"planted": lambda f: lambda *_: os.kill(os.getpid(), signal.SIGSEGV)}
     assert shrink.isolated(PLANTED, crash) == "crash SIGSEGV"
+
+
+def test_a_crash_is_seen_though_the_process_handles_its_signal():
+    """As the address sanitizer does: its handler exits with 1."""
+    libc = ctypes.CDLL(None)
+    libc.signal.restype = ctypes.c_void_p
+    libc.signal.argtypes = ctypes.c_int, ctypes.c_void_p
+    exits = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda number: os._exit(1))
+    before = libc.signal(signal.SIGSEGV, ctypes.cast(exits, ctypes.c_void_p))
+    try:
+        crash = {"planted": lambda f: lambda *_: os.kill(os.getpid(), signal.SIGSEGV)}
+        assert shrink.isolated(PLANTED, crash) == "crash SIGSEGV"
+    finally:
+        libc.signal(signal.SIGSEGV, before)
+
+
+def test_an_exit_is_a_crash():
+    assert shrink.isolated(PLANTED, {"planted": lambda f: lambda *_: os._exit(3)}) == "crash exit 3"
 
 
 @pytest.mark.parametrize("layout", ["C", "strided", "reversed"])

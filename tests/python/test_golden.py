@@ -6,23 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from programs import ROOT, find_program
 
-ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "tests" / "ir").rglob("*.ir"))
 BLESS = os.environ.get("INGOT_BLESS") == "1"
 EXPECT = "; EXPECT\n"
 EXPECT_SELF = "; EXPECT SELF\n"
-
-
-def find_ingot_opt() -> Path:
-    """The program under test: $INGOT_OPT, or the newest under build/."""
-    if given := os.environ.get("INGOT_OPT"):
-        path = Path(given)
-        assert path.is_file(), f"INGOT_OPT names no file: {given}"
-        return path.resolve()
-    found = [path for path in (ROOT / "build").glob("*/**/ingot-opt") if path.is_file()]
-    assert found, "no ingot-opt: build it (-DINGOT_TESTS=ON, target ingot-opt) or set INGOT_OPT"
-    return max(found, key=lambda path: path.stat().st_mtime)
 
 
 def run_command(file: Path, line: str) -> str:
@@ -31,7 +20,7 @@ def run_command(file: Path, line: str) -> str:
     assert match, f"{file}: the first line is no RUN command: {line!r}"
     words = [file.name if word == "%s" else word for word in match[2].split()]
     done = subprocess.run(
-        [find_ingot_opt(), *words], cwd=file.parent, capture_output=True, text=True, timeout=60
+        [find_program("ingot-opt"), *words], cwd=file.parent, capture_output=True, text=True, timeout=60
     )
     wanted = 1 if match[1] else 0
     assert done.returncode == wanted, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
@@ -92,13 +81,13 @@ def test_every_op_is_in_a_golden_file() -> None:
     ],
 )
 def test_command_line(words: list[str], status: int, output: str) -> None:
-    done = subprocess.run([find_ingot_opt(), *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([find_program("ingot-opt"), *words], capture_output=True, text=True, timeout=60)
     assert done.returncode == status
     assert output in done.stdout + done.stderr
 
 
 def test_standard_input() -> None:
     done = subprocess.run(
-        [find_ingot_opt(), "--print"], input="func @f() -> () { return 1 }", capture_output=True, text=True, timeout=60
+        [find_program("ingot-opt"), "--print"], input="func @f() -> () { return 1 }", capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (1, "<stdin>:1:26: expected '}', found '1'\n")

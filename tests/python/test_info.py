@@ -26,11 +26,13 @@ def test_json_has_every_part():
     assert info["numpy"] == numpy.__version__
     assert info["cpu"]["cores"] >= 1
     assert {"extension", "core", "python", "folder", "system"} <= info.keys()
+    assert info["targets"]["x86-64"]
+    assert info["targets"]["nvptx"][-1] == "sm_90"
 
 
 def test_text_names_every_part():
     text = run_info()
-    for name in ("Ingot:", "Python:", "NumPy:", "Extension:", "Core (LLVM):", "CPU:", "Features:"):
+    for name in ("Ingot:", "Python:", "NumPy:", "Extension:", "Core (LLVM):", "Targets:", "CPU:", "Features:"):
         assert name in text
 
 
@@ -62,6 +64,14 @@ def test_cpu_of_an_arm_machine_and_of_an_unknown_one(tmp_path):
 
 def test_a_binary_that_was_not_built(tmp_path):
     assert _info.find_binary(tmp_path, "_core") is None
+
+
+def test_a_core_that_cannot_be_loaded_is_named(monkeypatch):
+    monkeypatch.delattr(ingot, "_core", raising=False)
+    monkeypatch.setitem(sys.modules, "ingot._core", None)
+    targets = _info.find_targets()
+    assert "_core" in targets["error"]
+    assert _info.describe_targets(targets) == targets["error"]
 
 
 def test_unknown_command_is_refused():

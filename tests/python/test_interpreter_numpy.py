@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 import test_math_numpy as mathematics
-from interpreter import DTYPES, KEYS, ROOT, Fault, Raised, View, run
+from interpreter import DTYPES, KEYS, Fault, Raised, View, run
+from programs import ROOT
 
 CARDS = mathematics.CARDS
 SHAPES = [(), (0,), (1,), (5,), (33,), (1025,), (5, 33), (0, 5), (33, 1), (5, 1, 33), (2, 3, 5)]
@@ -343,6 +344,20 @@ def table_names():
     text = (ROOT / "src/ir/ops.def").read_text()
     cards = re.findall(r"^STRUCT\((\w+),(?:.*?)NUMPY\(([^)]*)\)", text, re.M)
     return {(op, name) for op, names in cards for name in re.findall(r'"(\w+)"', names)}
+
+
+def test_a_program_that_does_not_end_is_stopped():
+    text = """func @f() -> () {
+  while {
+    %yes = constant true : bool
+    yield %yes
+  } {
+    yield
+  }
+  return
+}"""
+    with pytest.raises(Fault, match="step limit"):
+        run(text)
 
 
 def test_every_card_is_checked():

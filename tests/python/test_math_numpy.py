@@ -1,6 +1,6 @@
 """base/math against NumPy: every elementwise card of the op table, every dtype it accepts, and all casts.
 
-The values come from the program `math_cli`, named by INGOT_MATH_CLI or found as the newest in build/*/.
+The values come from the program `math_cli`, which `find_program` finds.
 Exact operations are compared bit for bit (NaN equals NaN). Elementary functions are measured against
 `longdouble` in units in the last place (ulp) of the result's dtype, complex ones by the modulus of the
 difference over the modulus of the result.
@@ -10,16 +10,13 @@ import decimal
 import fractions
 import functools
 import math
-import os
-import pathlib
 import re
 import subprocess
 import warnings
 
 import numpy as np
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from programs import ROOT, find_program
 
 DTYPES = {
     "bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32,
@@ -73,17 +70,8 @@ CARDS = read_cards()
 CASES = [(name, key) for name, card in CARDS.items() for key in DTYPES if card.accepted(key)]
 
 
-@functools.cache
-def cli():
-    named = os.environ.get("INGOT_MATH_CLI")
-    found = [named] if named else sorted(ROOT.glob("build/*/tests/cpp/base/math_cli"), key=os.path.getmtime)
-    if not found or not os.path.exists(found[-1]):
-        pytest.fail("no math_cli: build that target (INGOT_TESTS=ON), or name the program in INGOT_MATH_CLI")
-    return str(found[-1])
-
-
 def ask(request, data):
-    done = subprocess.run([cli()], input=request.encode() + b"\n" + data, capture_output=True, timeout=120)
+    done = subprocess.run([find_program("math_cli")], input=request.encode() + b"\n" + data, capture_output=True, timeout=120)
     assert done.returncode == 0 and not done.stderr, done.stderr.decode()
     return done.stdout
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from interpreter import ROOT, Fault, Raised, View, run
-from test_golden import find_ingot_opt
+from interpreter import Fault, Raised, View, run
+from programs import ROOT, find_program
 
 FOLDER = ROOT / "tests/ir/witness"
 SEEDS = 20
@@ -359,7 +359,7 @@ def read(name):
 
 
 def verify(text, stage, *options):
-    words = [find_ingot_opt(), "--verify", "--stage", stage, *options]
+    words = [find_program("ingot-opt"), "--verify", "--stage", stage, *options]
     done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout + done.stderr
 

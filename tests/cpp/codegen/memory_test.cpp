@@ -106,7 +106,8 @@ TEST(Memory, AllocationsThatFailRaiseMemoryError) {
     int64_t offset = 0;
     EXPECT_EQ(p.call({&n, &view.slot, &buffer, &offset}),
               runtime::status_of(base::ExceptionKind::MemoryError));
-    EXPECT_EQ(p.message(), "Unable to allocate " + std::to_string(4 * n) + " bytes");
+    EXPECT_EQ(p.message(),
+              "Unable to allocate an array with shape (" + std::to_string(n) + ",) and data type float32");
   }
 }
 

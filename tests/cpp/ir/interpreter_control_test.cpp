@@ -129,6 +129,27 @@ TEST(InterpreterControl, RunawayRecursionRaises) {
   EXPECT_EQ(outcome.exception.kind, base::ExceptionKind::RecursionError);
 }
 
+TEST(InterpreterControl, SomeErrorsOfTheLibraryCannotBeCaught) {
+  const auto module = parse(R"(func @f(%n: i64) -> (i32) {
+  %s, %r = library %n {routine="randn", catches=1} : (i32, array<f64, 1>)
+  return %s
+})",
+                            "test.ir");
+  using Kind = base::ExceptionKind;
+  for (const Kind kind : {Kind::ValueError, Kind::MemoryError, Kind::KeyboardInterrupt}) {
+    Externals externals;
+    externals.library = [&](std::string_view, std::span<const Value>, std::vector<Value>&, Raised& raised) {
+      raised.kind = kind;
+      return false;
+    };
+    const Value arguments[] = {number<int64_t>(1)};
+    const Outcome outcome = interpret(*module, *module->find("f"), arguments, {.externals = &externals});
+    EXPECT_EQ(outcome.raised, kind != Kind::ValueError);
+    if (outcome.raised) EXPECT_EQ(outcome.exception.kind, kind);
+    else EXPECT_EQ(as_number<int32_t>(outcome.results[0]), 1 + static_cast<int32_t>(kind));
+  }
+}
+
 TEST(InterpreterControl, CatchingCallsGiveTheStatus) {
   const auto module = parse(kFactorial, "test.ir");
   const auto run = [&](int64_t n) {

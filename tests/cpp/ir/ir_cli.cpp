@@ -24,6 +24,9 @@ namespace {
 using namespace ingot;
 using namespace ingot::ir;
 
+/// More than any test takes; a program that does not end is a fault.
+constexpr int64_t kStepLimit = 10'000'000;
+
 [[noreturn]] void fail(const std::string& message) {
   std::cerr << "ir_cli: " << message << "\n";
   std::exit(2);
@@ -108,6 +111,7 @@ void answer(const Module& module, const std::vector<Value>& arguments, uint64_t 
   const FunctionId function = module.find("f").value();
   InterpretOptions options;
   options.seed = seed;
+  options.step_limit = kStepLimit;
   const Outcome outcome = interpret(module, function, arguments, options);
   if (outcome.raised) {
     std::cout << "raised " << base::name_of(outcome.exception.kind) << " " << outcome.exception.message

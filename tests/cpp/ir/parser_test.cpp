@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "ir/lexicon.h"
 #include "ir/text.h"
 
@@ -26,125 +30,143 @@ std::string repeated(const std::string& text, int count) {
   return out;
 }
 
+struct ErrorCase {
+  std::string text;
+  const char* message;
+};
+
+/// Holds `error` to the messages of its texts.
+void check(const std::function<std::string(const std::string&)>& error, const std::vector<ErrorCase>& cases) {
+  for (const ErrorCase& c : cases) EXPECT_EQ(error(c.text), c.message) << c.text.substr(0, 200);
+}
+
 TEST(Parser, ErrorsOfTheWhole) {
-  EXPECT_EQ(error_of("fun @f"), "t.ir:1:1: expected 'func' or 'record', found 'fun'");
-  EXPECT_EQ(error_of("func f"), "t.ir:1:6: expected a name like @f, found 'f'");
-  EXPECT_EQ(error_of("func @"), "t.ir:1:6: a name is missing after '@'");
-  EXPECT_EQ(error_of("func @f("), "t.ir:1:9: expected a parameter like %x, found the end of the text");
-  EXPECT_EQ(error_of("func @f() -> () {\n  return"), "t.ir:2:9: the function has no closing '}'");
-  EXPECT_EQ(error_of("func @f() -> ()\nfunc @f(%x: f64) -> ()"),
-            "t.ir:2:6: function @f is declared with another signature");
-  EXPECT_EQ(error_of("func @f() -> () { return }\nfunc @f() -> () { return }"),
-            "t.ir:2:6: function @f is defined already");
-  EXPECT_EQ(error_of("record @R { a: f64 a }"), "t.ir:1:20: expected ',', found 'a'");
-  EXPECT_EQ(error_of("record @R {}\nrecord @R {}"), "t.ir:2:8: record @R is defined already");
-  EXPECT_EQ(error_of("record @R { a: record @S }"), "t.ir:1:27: record @S is nowhere defined");
-  EXPECT_EQ(error_of("func @f(%x: f64, %x: f64) -> () { return }"), "t.ir:1:18: %x is defined already");
-  EXPECT_EQ(error_of("func @f(%x: f64 alias -1) -> () { return }"),
-            "t.ir:1:23: '-1' is not an integer in range");
-  EXPECT_EQ(error_of("func @f() -> () { return } !"), "t.ir:1:28: unexpected character \"!\"");
-  EXPECT_EQ(error_of(std::string("\0", 1)), "t.ir:1:1: unexpected character \"\\x00\"");
-  EXPECT_EQ(error_of("func @\"f\n\""), "t.ir:1:6: the text has no closing quote");
-  EXPECT_EQ(error_of("func @\"\\q\"() -> ()"),
-            "t.ir:1:6: unknown escape in a text; known are \\\" \\\\ \\n \\x00");
+  check(error_of,
+        {
+            {"fun @f", "t.ir:1:1: expected 'func' or 'record', found 'fun'"},
+            {"func f", "t.ir:1:6: expected a name like @f, found 'f'"},
+            {"func @", "t.ir:1:6: a name is missing after '@'"},
+            {"func @f(", "t.ir:1:9: expected a parameter like %x, found the end of the text"},
+            {"func @f() -> () {\n  return", "t.ir:2:9: the function has no closing '}'"},
+            {"func @f() -> ()\nfunc @f(%x: f64) -> ()",
+             "t.ir:2:6: function @f is declared with another signature"},
+            {"func @f() -> () { return }\nfunc @f() -> () { return }",
+             "t.ir:2:6: function @f is defined already"},
+            {"record @R { a: f64 a }", "t.ir:1:20: expected ',', found 'a'"},
+            {"record @R {}\nrecord @R {}", "t.ir:2:8: record @R is defined already"},
+            {"record @R { a: record @S }", "t.ir:1:27: record @S is nowhere defined"},
+            {"func @f(%x: f64, %x: f64) -> () { return }", "t.ir:1:18: %x is defined already"},
+            {"func @f(%x: f64 alias -1) -> () { return }", "t.ir:1:23: '-1' is not an integer in range"},
+            {"func @f() -> () { return } !", "t.ir:1:28: unexpected character \"!\""},
+            {std::string("\0", 1), "t.ir:1:1: unexpected character \"\\x00\""},
+            {"func @\"f\n\"", "t.ir:1:6: the text has no closing quote"},
+            {"func @\"\\q\"() -> ()", "t.ir:1:6: unknown escape in a text; known are \\\" \\\\ \\n \\x00"},
+        });
 }
 
 TEST(Parser, ErrorsOfTypes) {
   const auto type_error = [](const std::string& type) { return error_of("func @f(%x: " + type + ") -> ()"); };
-  EXPECT_EQ(type_error("f65"), "t.ir:1:13: no type 'f65'");
-  EXPECT_EQ(type_error("array<f64>"), "t.ir:1:22: expected ',', found '>'");
-  EXPECT_EQ(type_error("array<f65, 1>"), "t.ir:1:19: no dtype 'f65'");
-  EXPECT_EQ(type_error("array<f64, 17>"), "t.ir:1:24: a rank is at least 0 and at most 16");
-  EXPECT_EQ(type_error("view<f64, -1>"), "t.ir:1:23: a rank is at least 0 and at most 16");
-  EXPECT_EQ(type_error("view<f64, 1, moon>"), "t.ir:1:26: no memory space 'moon'");
-  EXPECT_EQ(type_error("list<void>"), "t.ir:1:18: no type 'void'");
-  EXPECT_EQ(type_error("label"), "t.ir:1:13: no type 'label'");
-  EXPECT_EQ(type_error("(f64, f64)"), "t.ir:1:13: expected a type, found '('");
-  EXPECT_EQ(type_error(repeated("list<", 100000)), "t.ir:1:338: types nest too deeply");
+  check(type_error, {
+                        {"f65", "t.ir:1:13: no type 'f65'"},
+                        {"array<f64>", "t.ir:1:22: expected ',', found '>'"},
+                        {"array<f65, 1>", "t.ir:1:19: no dtype 'f65'"},
+                        {"array<f64, 17>", "t.ir:1:24: a rank is at least 0 and at most 16"},
+                        {"view<f64, -1>", "t.ir:1:23: a rank is at least 0 and at most 16"},
+                        {"view<f64, 1, moon>", "t.ir:1:26: no memory space 'moon'"},
+                        {"list<void>", "t.ir:1:18: no type 'void'"},
+                        {"label", "t.ir:1:13: no type 'label'"},
+                        {"(f64, f64)", "t.ir:1:13: expected a type, found '('"},
+                        {repeated("list<", 100000), "t.ir:1:338: types nest too deeply"},
+                    });
 }
 
 TEST(Parser, ErrorsOfNodes) {
-  EXPECT_EQ(body_error("%y = frob %x"), "t.ir:2:8: no op 'frob'");
-  EXPECT_EQ(body_error("%y = result %x {index=0}"),
-            "t.ir:2:8: 'result' nodes are not written: they are names");
-  EXPECT_EQ(body_error("%y = if_ %c"), "t.ir:2:8: no op 'if_'");
-  EXPECT_EQ(body_error("%y = sin %z : f64"), "t.ir:2:12: %z is not defined here");
-  EXPECT_EQ(body_error("%x = sin %x : f64"), "t.ir:2:3: %x is defined already");
-  EXPECT_EQ(body_error("%y, %z = sin %x : f64"), "t.ir:2:3: 'sin' gives 1 values");
-  EXPECT_EQ(body_error("%y = check %c {kind=ValueError, message=\"\"}"), "t.ir:2:3: 'check' gives 0 values");
-  EXPECT_EQ(body_error("sin %x,"), "t.ir:3:3: expected an operand like %x, found 'return'");
-  EXPECT_EQ(body_error("sin %x, %x"), "t.ir:2:3: sin: wants 1 operands; operands (f64, f64)");
-  EXPECT_EQ(body_error("sin %n"), "t.ir:2:3: sin: has no loop for this dtype; operands (i64)");
-  EXPECT_EQ(body_error("sin %x : f32"), "t.ir:2:3: 'sin' gives f64, not f32");
-  EXPECT_EQ(body_error("check %c {kind=ValueError, message=\"\"} : f64"),
-            "t.ir:2:3: 'check' gives void, not f64");
-  EXPECT_EQ(body_error("cast %x"), "t.ir:2:3: cast: keeps the shape; operands (f64)");
-  EXPECT_EQ(body_error("yield"), "t.ir:3:3: expected '}', found 'return'");
-  EXPECT_EQ(body_error("%y = return"), "t.ir:2:3: a terminator gives no value");
-  EXPECT_EQ(body_error("return : f64"), "t.ir:2:3: a terminator has no type");
-  EXPECT_EQ(body_error("exit %x"), "t.ir:2:3: exit: wants a label; operands (f64)");
-  EXPECT_EQ(body_error("block { ^(%l: label): tuple %l yield }"),
-            "t.ir:2:31: a label is the first operand of an exit and nothing else");
+  check(body_error,
+        {
+            {"%y = frob %x", "t.ir:2:8: no op 'frob'"},
+            {"%y = result %x {index=0}", "t.ir:2:8: 'result' nodes are not written: they are names"},
+            {"%y = if_ %c", "t.ir:2:8: no op 'if_'"},
+            {"%y = sin %z : f64", "t.ir:2:12: %z is not defined here"},
+            {"%x = sin %x : f64", "t.ir:2:3: %x is defined already"},
+            {"%y, %z = sin %x : f64", "t.ir:2:3: 'sin' gives 1 values"},
+            {"%y = check %c {kind=ValueError, message=\"\"}", "t.ir:2:3: 'check' gives 0 values"},
+            {"sin %x,", "t.ir:3:3: expected an operand like %x, found 'return'"},
+            {"sin %x, %x", "t.ir:2:3: sin: wants 1 operands; operands (f64, f64)"},
+            {"sin %n", "t.ir:2:3: sin: has no loop for this dtype; operands (i64)"},
+            {"sin %x : f32", "t.ir:2:3: 'sin' gives f64, not f32"},
+            {"check %c {kind=ValueError, message=\"\"} : f64", "t.ir:2:3: 'check' gives void, not f64"},
+            {"cast %x", "t.ir:2:3: cast: keeps the shape; operands (f64)"},
+            {"yield", "t.ir:3:3: expected '}', found 'return'"},
+            {"%y = return", "t.ir:2:3: a terminator gives no value"},
+            {"return : f64", "t.ir:2:3: a terminator has no type"},
+            {"exit %x", "t.ir:2:3: exit: wants a label; operands (f64)"},
+            {"block { ^(%l: label): tuple %l yield }",
+             "t.ir:2:31: a label is the first operand of an exit and nothing else"},
+        });
 }
 
 TEST(Parser, ErrorsOfAttributes) {
-  EXPECT_EQ(body_error("check %c"), "t.ir:3:3: expected '{', found 'return'");
-  EXPECT_EQ(body_error("check %c {message=\"\"}"), "t.ir:2:13: expected 'kind', found 'message'");
-  EXPECT_EQ(body_error("check %c {kind=Oops, message=\"\"}"), "t.ir:2:18: 'Oops' is no kind");
-  EXPECT_EQ(body_error("check %c {kind=ValueError, message=no}"),
-            "t.ir:2:38: expected a text in quotes, found 'no'");
-  EXPECT_EQ(body_error("barrier {scope=here}"), "t.ir:2:18: 'here' is no scope");
-  EXPECT_EQ(body_error("call {function=@g, catches=0}"), "t.ir:2:18: no function @g");
-  EXPECT_EQ(body_error("library {routine=\"cook\", catches=0}"),
-            "t.ir:2:3: library: no routine cook; operands ()");
-  EXPECT_EQ(body_error("parallel_for %n, %x {schedule=serial, width=0, combiners=[plus]} {yield}"),
-            "t.ir:2:61: 'plus' is no combiners");
-  EXPECT_EQ(body_error("parallel_for %n, %x {schedule=serial, width=0, combiners=[subtract]} : f64 {yield}"),
-            "t.ir:2:3: parallel_for: combiner is an associative elementwise op for this dtype; operands "
-            "(i64, f64)");
-  EXPECT_EQ(body_error("parallel_for %n {schedule=serial, width=1.5, combiners=[]} {yield}"),
-            "t.ir:2:43: '1.5' is not an integer in range");
-  EXPECT_EQ(body_error("parallel_for %n {schedule=serial, width=9223372036854775808, combiners=[]} {yield}"),
-            "t.ir:2:43: '9223372036854775808' is not an integer in range");
+  check(body_error,
+        {
+            {"check %c", "t.ir:3:3: expected '{', found 'return'"},
+            {"check %c {message=\"\"}", "t.ir:2:13: expected 'kind', found 'message'"},
+            {"check %c {kind=Oops, message=\"\"}", "t.ir:2:18: 'Oops' is no kind"},
+            {"check %c {kind=ValueError, message=no}", "t.ir:2:38: expected a text in quotes, found 'no'"},
+            {"barrier {scope=here}", "t.ir:2:18: 'here' is no scope"},
+            {"call {function=@g, catches=0}", "t.ir:2:18: no function @g"},
+            {"library {routine=\"cook\", catches=0}", "t.ir:2:3: library: no routine cook; operands ()"},
+            {"parallel_for %n, %x {schedule=serial, width=0, combiners=[plus]} {yield}",
+             "t.ir:2:61: 'plus' is no combiners"},
+            {"parallel_for %n, %x {schedule=serial, width=0, combiners=[subtract]} : f64 {yield}",
+             "t.ir:2:3: parallel_for: combiner is an associative elementwise op for this dtype; operands "
+             "(i64, f64)"},
+            {"parallel_for %n {schedule=serial, width=1.5, combiners=[]} {yield}",
+             "t.ir:2:43: '1.5' is not an integer in range"},
+            {"parallel_for %n {schedule=serial, width=9223372036854775808, combiners=[]} {yield}",
+             "t.ir:2:43: '9223372036854775808' is not an integer in range"},
+        });
 }
 
 TEST(Parser, ErrorsOfRegions) {
-  EXPECT_EQ(body_error("if %c { yield }"), "t.ir:3:3: expected '{', found 'return'");
-  EXPECT_EQ(body_error("if %c { } { yield }"), "t.ir:2:11: the region does not end in a terminator");
-  EXPECT_EQ(body_error("if %c { ^(): yield } { yield }"),
-            "t.ir:2:13: expected a parameter like %x, found ')'");
-  EXPECT_EQ(body_error("if %c { ^(%x: f64): yield } { yield }"), "t.ir:2:13: %x is defined already");
-  EXPECT_EQ(body_error("%i = if %c : f64 { sin %i yield %x } { yield %x }"),
-            "t.ir:2:26: %i is not defined here");
   const std::string deep = "block { ";
-  EXPECT_EQ(body_error(repeated(deep, 100000) + repeated("}", 100000)),
-            "t.ir:2:4009: regions nest too deeply");
+  check(body_error,
+        {
+            {"if %c { yield }", "t.ir:3:3: expected '{', found 'return'"},
+            {"if %c { } { yield }", "t.ir:2:11: the region does not end in a terminator"},
+            {"if %c { ^(): yield } { yield }", "t.ir:2:13: expected a parameter like %x, found ')'"},
+            {"if %c { ^(%x: f64): yield } { yield }", "t.ir:2:13: %x is defined already"},
+            {"%i = if %c : f64 { sin %i yield %x } { yield %x }", "t.ir:2:26: %i is not defined here"},
+            {repeated(deep, 100000) + repeated("}", 100000), "t.ir:2:4009: regions nest too deeply"},
+        });
 }
 
 TEST(Parser, ErrorsOfConstants) {
   const auto constant_error = [](const std::string& text) { return body_error("constant " + text); };
-  EXPECT_EQ(constant_error("1 : array<f64, 1>"), "t.ir:2:16: constants are scalars");
-  EXPECT_EQ(constant_error("300 : u8"), "t.ir:2:12: '300' is no u8");
-  EXPECT_EQ(constant_error("-1 : u64"), "t.ir:2:12: '-1' is no u64");
-  EXPECT_EQ(constant_error("1.5 : i64"), "t.ir:2:12: '1.5' is no i64");
-  EXPECT_EQ(constant_error("1 : bool"), "t.ir:2:12: '1' is no bool");
-  EXPECT_EQ(constant_error("0x2 : bool"), "t.ir:2:12: '0x2' is no bool");
-  EXPECT_EQ(constant_error("0x100 : i8"), "t.ir:2:12: '0x100' is no i8");
-  EXPECT_EQ(constant_error("0x10000000000000000 : f64"), "t.ir:2:12: '0x10000000000000000' is no f64");
-  EXPECT_EQ(constant_error("1e999 : f64"), "t.ir:2:12: '1e999' is no f64");
-  EXPECT_EQ(constant_error("65520.0 : f16"), "t.ir:2:12: '65520.0' is no f16");
-  EXPECT_EQ(constant_error("-nan : f64"), "t.ir:2:12: '-nan' is no f64");
-  EXPECT_EQ(constant_error("infinity : f64"), "t.ir:2:12: 'infinity' is no f64");
-  EXPECT_EQ(constant_error("1.0 : c128"),
-            "t.ir:2:12: complex constants, and no others, are written (re, im)");
-  EXPECT_EQ(constant_error("(1, 2) : f64"),
-            "t.ir:2:12: complex constants, and no others, are written (re, im)");
+  check(constant_error,
+        {
+            {"1 : array<f64, 1>", "t.ir:2:16: constants are scalars"},
+            {"300 : u8", "t.ir:2:12: '300' is no u8"},
+            {"-1 : u64", "t.ir:2:12: '-1' is no u64"},
+            {"1.5 : i64", "t.ir:2:12: '1.5' is no i64"},
+            {"1 : bool", "t.ir:2:12: '1' is no bool"},
+            {"0x2 : bool", "t.ir:2:12: '0x2' is no bool"},
+            {"0x100 : i8", "t.ir:2:12: '0x100' is no i8"},
+            {"0x10000000000000000 : f64", "t.ir:2:12: '0x10000000000000000' is no f64"},
+            {"1e999 : f64", "t.ir:2:12: '1e999' is no f64"},
+            {"65520.0 : f16", "t.ir:2:12: '65520.0' is no f16"},
+            {"-nan : f64", "t.ir:2:12: '-nan' is no f64"},
+            {"infinity : f64", "t.ir:2:12: 'infinity' is no f64"},
+            {"1.0 : c128", "t.ir:2:12: complex constants, and no others, are written (re, im)"},
+            {"(1, 2) : f64", "t.ir:2:12: complex constants, and no others, are written (re, im)"},
+        });
 }
 
 TEST(Parser, ErrorsOfPlaces) {
-  EXPECT_EQ(body_error("sin %x at 3"), "t.ir:2:13: expected a text in quotes, found '3'");
-  EXPECT_EQ(body_error("sin %x at \"f.py\":3:-4-9"), "t.ir:2:22: '-4' is not an integer in range");
-  EXPECT_EQ(body_error("sin %x at \"f.py\":3:4-9 inlined"), "t.ir:3:3: expected 'at', found 'return'");
+  check(body_error, {
+                        {"sin %x at 3", "t.ir:2:13: expected a text in quotes, found '3'"},
+                        {"sin %x at \"f.py\":3:-4-9", "t.ir:2:22: '-4' is not an integer in range"},
+                        {"sin %x at \"f.py\":3:4-9 inlined", "t.ir:3:3: expected 'at', found 'return'"},
+                    });
 }
 
 TEST(Parser, ReadsIntoAModule) {

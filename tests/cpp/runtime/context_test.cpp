@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -165,18 +166,87 @@ TEST(Call, refuses_a_context_in_use) {
 
 TEST(Context, can_always_be_polled) {
   Context context = make_context();
-  ASSERT_NE(context.interrupt, nullptr);
-  EXPECT_EQ(*context.interrupt, 0u);
+  ASSERT_NE(context.attention, nullptr);
+  EXPECT_EQ(*context.attention, 0u);
   ASSERT_NE(context.hooks, nullptr);
   context.hooks->long_call(&context);
 
-  const uint32_t flag = 1;
+  uint32_t flag = 1;
   int user = 0;
-  static constexpr Hooks hooks = {[](Context* c) { *static_cast<int*>(c->user) += 5; }, nullptr};
+  static constexpr Hooks hooks = {[](Context* c) { *static_cast<int*>(c->user) += 5; }, nullptr, nullptr};
   context = make_context(&flag, &hooks, &user);
-  EXPECT_EQ(*context.interrupt, 1u);
+  EXPECT_EQ(*context.attention, 1u);
   context.hooks->long_call(&context);
   EXPECT_EQ(user, 5);
+}
+
+/// A context whose hooks count: long calls, and interrupts, of which each gives `answer`.
+struct Counted {
+  uint32_t attention = 0;
+  int long_calls = 0;
+  int interrupts = 0;
+  Status answer = 0;
+  Context context = make_context(&attention, &hooks, this);
+
+  static Counted& of(Context* context) { return *static_cast<Counted*>(context->user); }
+  static constexpr Hooks hooks = {[](Context* c) { ++of(c).long_calls; },
+                                  [](Context* c) {
+                                    ++of(c).interrupts;
+                                    return of(c).answer;
+                                  },
+                                  nullptr};
+};
+
+TEST(Poll, calls_the_hook_once_in_a_long_call) {
+  Counted counted;
+  const auto start = std::chrono::steady_clock::now();
+  watch_length(counted.context);
+  EXPECT_EQ(counted.attention, Context::kLength);
+  while (counted.attention != 0) EXPECT_EQ(ingot_v1_poll(&counted.context), 0);
+  EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::nanoseconds(kLongCall));
+  EXPECT_EQ(counted.long_calls, 1);
+  for (int i = 0; i < 100; ++i) ingot_v1_poll(&counted.context);
+  EXPECT_EQ(counted.long_calls, 1);
+  watch_length(counted.context);
+  while (counted.attention != 0) ingot_v1_poll(&counted.context);
+  EXPECT_EQ(counted.long_calls, 2);
+}
+
+TEST(Poll, leaves_a_short_call_alone) {
+  Counted counted;
+  watch_length(counted.context);
+  counted.context.watched_since += int64_t{1} << 40;  // as if no time passed
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(ingot_v1_poll(&counted.context), 0);
+  EXPECT_EQ(counted.long_calls, 0);
+  unwatch_length(counted.context);
+  EXPECT_EQ(counted.attention, 0u);
+}
+
+TEST(Poll, leaves_with_a_keyboard_interrupt) {
+  uint32_t attention = Context::kInterrupt;
+  Context context = make_context(&attention);
+  const Status status = status_of(ExceptionKind::KeyboardInterrupt);
+  EXPECT_EQ(ingot_v1_poll(&context), status);
+  EXPECT_EQ(context.error.site, Error::kNoSite);
+  EXPECT_EQ(attention, Context::kInterrupt) << "it is the caller's";
+}
+
+TEST(Poll, asks_the_hook_whether_to_leave) {
+  Counted counted;
+  counted.attention = Context::kInterrupt;
+  EXPECT_EQ(ingot_v1_poll(&counted.context), 0);
+  EXPECT_EQ(counted.attention, 0u);
+  counted.attention = Context::kInterrupt;
+  counted.answer = status_of(ExceptionKind::KeyboardInterrupt);
+  EXPECT_EQ(ingot_v1_poll(&counted.context), counted.answer);
+  EXPECT_EQ(counted.interrupts, 2);
+}
+
+TEST(Poll, can_be_asked_for_by_no_one_of_a_context_without_attention) {
+  Context context = make_context();
+  watch_length(context);
+  EXPECT_EQ(*context.attention, 0u);
+  unwatch_length(context);
 }
 
 Status remember_stack(Context* context, void** slots) {

@@ -72,6 +72,7 @@ TEST(ObjectInfo, comes_back) {
   ObjectInfo before = example();
   ObjectInfo after = decode(to_bytes(encode(before)));
   EXPECT_EQ(after.build, before.build);
+  EXPECT_EQ(after.features, before.features);
   EXPECT_EQ(after.entries, before.entries);
   ASSERT_EQ(after.sites.size(), before.sites.size());
   for (size_t i = 0; i < after.sites.size(); ++i) {
@@ -91,13 +92,15 @@ TEST(ObjectInfo, comes_back) {
 TEST(ObjectInfo, has_a_fixed_format) {
   ObjectInfo info;
   info.build = "b";
+  info.features = "avx";
   info.entries = {{"f", {{SlotInfo::Kind::View, DType::Int8, 2}}, {}}};
   std::string expected(
-      "INGOTINF\1\0\0\0????"
+      "INGOTINF\2\0\0\0????"
       "\1\0\0\0b"
+      "\3\0\0\0avx"
       "\1\0\0\0\1\0\0\0f\1\0\0\0\1\1\2\0\0\0\0"
       "\0\0\0\0",
-      45);
+      52);
   uint32_t checksum = crc32c(std::as_bytes(std::span(expected).subspan(16)));
   std::memcpy(expected.data() + 12, &checksum, 4);
   EXPECT_EQ(encode(info), expected);
@@ -151,7 +154,7 @@ TEST(ObjectInfo, is_checked_behind_the_checksum) {
 }
 
 TEST(ObjectInfo, out_of_range_is_not_written) {
-  auto encode_slot = [](SlotInfo slot) { encode({"", {{"f", {slot}, {}}}, {}}); };
+  auto encode_slot = [](SlotInfo slot) { encode({"", "", {{"f", {slot}, {}}}, {}}); };
   EXPECT_NO_THROW(encode_slot({SlotInfo::Kind::View, DType::Bool, 16}));
   EXPECT_THROW(encode_slot({SlotInfo::Kind::View, DType::Bool, 17}), base::InternalError);
   EXPECT_THROW(encode_slot({SlotInfo::Kind::Scalar, DType::Bool, 1}), base::InternalError);

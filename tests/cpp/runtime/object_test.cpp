@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/context.h"
 #include "support.h"
@@ -57,6 +58,21 @@ ObjectInfo axpy_info() {
 
 Bytes sealed_axpy() { return to_bytes(seal(compile_c(kAxpy), axpy_info())); }
 
+TEST(Object, is_refused_on_a_cpu_without_what_it_needs) {
+  ObjectInfo info = axpy_info();
+  const Bytes object = compile_c(kAxpy);
+  const auto refused = [&](std::string_view features) {
+    info.features = features;
+    return message_of<LoadError>([&] { Object::open(to_bytes(seal(object, info))); });
+  };
+  const std::string nothing = message_of<LoadError>([] {});
+  EXPECT_EQ(refused(base::cpu_features()), nothing);
+  EXPECT_EQ(refused("sse2"), nothing);
+  EXPECT_EQ(refused("sse2,avx2048"), "object needs the CPU feature 'avx2048', which this CPU lacks");
+  for (const std::string_view feature : base::cpu_feature_names())
+    EXPECT_EQ(refused(feature) == nothing, base::has_feature(base::cpu_features(), feature)) << feature;
+}
+
 TEST(Object, runs) {
   const Object object = Object::open(sealed_axpy());
   EXPECT_EQ(object.info().build, "test");
@@ -84,7 +100,6 @@ TEST(Object, only_lists_entries_that_are_there) {
 }
 
 TEST(Object, is_still_elf_to_other_tools) {
-  if (testing::run_command("command -v readelf").status != 0) GTEST_SKIP() << "binutils are not installed";
   const testing::TemporaryFolder folder;
   testing::write_bytes(folder / "axpy.o", sealed_axpy());
   auto readelf = testing::run_command("readelf -W -S -s " + (folder / "axpy.o").string());

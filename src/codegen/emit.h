@@ -1,0 +1,21 @@
+#pragma once
+
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <string>
+
+/// The last steps of every target.
+namespace ingot::codegen {
+
+/// A module's text.
+std::string text_of(const llvm::Module& module);
+
+/// Throws base::InternalError with the module's text if LLVM's verifier finds a fault.
+void verify(const llvm::Module& module);
+
+/// Selects instructions: the bytes of an object, or the text of assembly (for GPUs: of PTX). The module is
+/// not fit for use afterwards.
+std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind);
+
+}  // namespace ingot::codegen
