@@ -11,13 +11,13 @@ import pytest
 import ingot
 from ingot._jit import Function
 from ingot.tour.programs import PROGRAMS
+from programs import find_program
 from support import DTYPES, jitted
-from test_golden import find_ingot_opt
 
 
 def opt(*words):
     """Exit status, standard output and standard error of `ingot-opt`."""
-    done = subprocess.run([find_ingot_opt(), *map(str, words)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([find_program("ingot-opt"), *map(str, words)], capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -680,7 +680,7 @@ def test_emit(tmp_path):
     assert status == 0 and "define i32 @ingot_entry_f(" in out and "fmul" in out
     status, out, _ = opt("--emit", "asm", file)
     assert status == 0 and "ingot_entry_f:" in out and "mulsd" in out
-    done = subprocess.run([find_ingot_opt(), "--emit", "object", file], capture_output=True, timeout=60)
+    done = subprocess.run([find_program("ingot-opt"), "--emit", "object", file], capture_output=True, timeout=60)
     assert done.returncode == 0 and done.stdout.startswith(b"\x7fELF")
 
 
