@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support import ARRAYS, DTYPES, GRID, LINE, SCALARS, check
+from support import ARRAYS, DTYPES, GRID, LINE, MODES, SCALARS, check, difference, jitted
 
 
 # ---- Python's numbers
@@ -238,6 +238,62 @@ def test_scalar_loops_over_arrays(a):
 
     with np.errstate(over="ignore"):
         check(f, a)
+
+
+# ---- What NumPy leaves open
+
+
+def test_complex_products_round_each_operation():
+    def f(x, y):
+        return x * y
+
+    rng = np.random.default_rng(5)
+    x, y = (rng.normal(size=100) + 1j * rng.normal(size=100) for _ in range(2))
+    expected = np.array([a * b for a, b in zip(x.tolist(), y.tolist())])  # Python's complex rounds each
+    for mode in MODES:
+        assert difference(jitted(f, mode)(x, y), expected) is None
+    check(f, x, y, bound=2**-45)
+
+
+def test_the_larger_of_two_zeros():
+    def f(x, y):
+        return np.maximum(x, y), np.minimum(x, y), np.fmax(x, y), np.fmin(x, y)
+
+    x, y = np.zeros(17), -np.zeros(17)
+    results = [jitted(f, mode)(x, y) for mode in MODES]
+    assert difference(*results) is None
+    for result in results[0]:
+        assert not result.any() and len(set(np.signbit(result))) == 1
+
+
+def test_argsort_is_stable():
+    def f(x):
+        return np.argsort(x)
+
+    for dtype in (np.float32, np.float64, np.int8):
+        x = np.random.default_rng(1).integers(0, 4, 1000).astype(dtype)
+        for mode in MODES:
+            assert difference(jitted(f, mode)(x), np.argsort(x, kind="stable")) is None
+
+
+def test_casts_out_of_range():
+    def f(x):
+        return x.astype(np.uint32), x.astype(np.int8), x.astype(np.int64)
+
+    for value in (-1.0, 3e9, 1e30, np.inf, np.nan):
+        for dtype in (np.float32, np.float64):
+            results = [jitted(f, mode)(np.full(37, value, dtype)) for mode in MODES]
+            assert difference(*results) is None
+            assert all(len(set(r.tolist())) == 1 for r in results[0])
+
+
+def test_masked_assignment_reads_first():
+    def f(x):
+        x[x > 0] = x[::-1]
+        return x
+
+    for mode in MODES:
+        assert jitted(f, mode)(np.array([1.0, 2.0, 3.0])).tolist() == [3.0, 2.0, 1.0]
 
 
 # ---- Printing
