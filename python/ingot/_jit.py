@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors, _ingot
+from . import _errors, _foreign, _ingot, _source
 from ._errors import Demanded, UnsupportedError
 from ._signature import Signature, parse_signatures
 
@@ -27,8 +27,8 @@ DTYPES = {
 MAX_LEAVES = 16
 
 
-def _refuse(what: str, advice: str) -> UnsupportedError:
-    return UnsupportedError(f"{what} is not supported\n  instead: {advice}")
+class _Refused(Exception):
+    """An argument that is refused: its name, what it is, and what to do instead."""
 
 
 class _Arguments:
@@ -49,8 +49,8 @@ class _Arguments:
             self.leaves.append(value)
             return ("scalar", kind.__name__)
         if isinstance(value, np.generic):
-            if value.dtype not in DTYPES or not value.dtype.isnative:
-                raise _refuse(f"`{name}`, a scalar of dtype {value.dtype},", "convert it to a number")
+            if kind.__module__ != "numpy" or value.dtype not in DTYPES or not value.dtype.isnative:
+                return _foreign.describe(value)
             self.leaves.append(value)
             return ("scalar", f"numpy.{value.dtype.name}")
         if value is None or kind in (str, bytes, slice, np.dtype) or isinstance(
@@ -61,31 +61,24 @@ class _Arguments:
             return ("tuple", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
         if kind in (list, dict):
             return self._container(value, name)
-        raise _refuse(
-            f"the argument `{name}` of type {kind.__module__}.{kind.__qualname__}",
-            "pass numbers, NumPy arrays, or tuples, lists and dicts of them",
-        )
+        return _foreign.describe(value)
 
     def _container(self, value: Any, name: str) -> tuple:
         if id(value) in self.containers:
-            raise _refuse(f"the same {type(value).__name__} twice among the arguments (`{name}`)", "pass a copy")
+            raise _Refused(name, f"the same {type(value).__name__} twice among the arguments (`{name}`)", "pass a copy")
         self.containers[id(value)] = value
         if len(value) > MAX_LEAVES:
-            raise _refuse(f"`{name}`, a {type(value).__name__} of {len(value)} elements,", "pass a NumPy array")
+            return _foreign.describe(value)
         if type(value) is list:
             return ("list", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
-        for key in value:
-            if type(key) not in (str, int, bool, bytes, type(None)):
-                raise _refuse(f"a key of type {type(key).__name__} in `{name}`", "use strings or ints as keys")
+        if any(type(key) not in (str, int, bool, bytes, type(None)) for key in value):
+            return _foreign.describe(value)
         return ("dict", tuple(value), tuple(self.describe(v, f"{name}[{k!r}]") for k, v in value.items()))
 
     def _array(self, value: np.ndarray, name: str) -> tuple:
         dtype = value.dtype
-        if dtype not in DTYPES or not dtype.isnative:
-            what = "byte-swapped " if dtype.isnative is False else ""
-            raise _refuse(f"`{name}`, an array of {what}dtype {dtype},", "convert it with astype")
-        if value.ndim > MAX_LEAVES:
-            raise _refuse(f"`{name}`, an array of {value.ndim} axes,", "reshape it to at most 16")
+        if dtype not in DTYPES or not dtype.isnative or value.ndim > MAX_LEAVES:
+            return _foreign.describe(value)
         self.arrays.append((len(self.leaves), value))
         self.leaves.append(value)
         return ("array", dtype.name, value.ndim, bool(value.flags.writeable), self._alias_set(value))
@@ -176,6 +169,7 @@ class Specialisation:
         self.result = program.result
         self.guards = program.guards
         self.hosts = program.hosts
+        self.errors = program.errors
         self.key = key
         self.why = why
 
@@ -267,11 +261,22 @@ class Function:
 
     def _describe(self, values: list[Any]) -> tuple[_Arguments, tuple]:
         arguments = _Arguments()
-        key = tuple(
-            ("static", v) if i in self._static else arguments.describe(v, n)
-            for i, (n, v) in enumerate(zip(self._names, values))
-        )
+        try:
+            key = tuple(
+                ("static", v) if i in self._static else arguments.describe(v, n)
+                for i, (n, v) in enumerate(zip(self._names, values))
+            )
+        except _Refused as refused:
+            raise self._refusal(*refused.args) from None
         return arguments, key
+
+    def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
+        """The refusal of an argument, shown at its parameter."""
+        node, file, _ = _source.find(self.__ingot_function__)
+        root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
+        place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
+        end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
+        return _errors.unsupported(file, place.lineno, place.col_offset, end, what, advice)
 
     def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
         if self._simple and not kwargs and len(args) == len(self._names):
@@ -311,7 +316,8 @@ class Function:
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
             if len(seen) > 16:
-                raise _refuse(
+                raise self._refusal(
+                    self._names[i],
                     f"more than 16 values of `{self._names[i]}`, an argument of `{self.__name__}` whose value decides what is compiled,",
                     "make its type or shape decide, or call one function for each value",
                 )
@@ -342,7 +348,7 @@ class Function:
         else:
             outcome = specialisation.code.run(leaves, host, _library_into)
         if type(outcome) is tuple:
-            raise _exception(*outcome)
+            raise _exception(*outcome, specialisation.errors)
         return _Boxing(outcome, leaves).make(specialisation.result)
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
@@ -382,6 +388,8 @@ def _without_body(function: types.FunctionType) -> types.FunctionType:
 
 def _hashable(key: tuple) -> tuple:
     def one(part: Any) -> Any:
+        if type(part) is slice:
+            return (slice, one(part.start), one(part.stop), one(part.step))
         if type(part) is tuple:
             return tuple(one(p) for p in part)
         return (type(part), repr(part)) if isinstance(part, (float, complex)) else (type(part), part)
@@ -400,9 +408,14 @@ def _library_into(routine: str, operands: list) -> None:
     result[...] = _library(routine, given)
 
 
-def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> BaseException:
+def _exception(kind: str, message: str, file: str, line: int, pending: Any, errors: dict) -> BaseException:
     if pending is not None:
         return pending
+    if message in errors:
+        known = errors[message]
+        error = type(known).__new__(type(known), *known.args)
+        error.__dict__.update(known.__dict__)
+        return error
     if kind == "KeyboardInterrupt":
         return KeyboardInterrupt()
     if kind == "LinAlgError":

@@ -285,6 +285,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("result", [](const Program& p) { return p.lowered.result; })
       .def_prop_ro("guards", &Program::guards)
       .def_prop_ro("hosts", &Program::hosts)
+      .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);

@@ -176,6 +176,8 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
 Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, nb::handle node) {
   std::vector<Value> parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
   for (Value& part : parts) part = present(part, "an index", node);
+  for (const Value& part : parts)
+    if (is_foreign(part)) use_foreign("subscript", "", {array, index}, node);
   const int rank = array.type.rank();
   const auto is_ellipsis = [](const Value& v) {
     return v.is<Static>() && v.as<Static>()->object.is(nb::ellipsis());
@@ -407,6 +409,11 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
 
 NodeId Evaluator::value_for(const Value& value, DType dtype) {
   const std::optional<Kind> kind = kind_of(value);
+  if (is_foreign(value)) {
+    const nb::object into = nb::module_::import_("numpy").attr("zeros")(
+        nb::make_tuple(1), std::string(base::info(dtype).numpy));
+    use_foreign("store", "", {Static{into}, Static{nb::int_(0)}, value}, here_);
+  }
   if (!kind) {
     if (value.is<Tuple>() || value.is<Reference>())
       unsupported({}, "assigning a " + type_name(value) + " to part of an array",

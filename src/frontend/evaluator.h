@@ -15,7 +15,8 @@ namespace ingot::frontend {
 /// What an argument is, as the caller's signature says: nested tuples
 /// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple",
 /// parts)`,
-/// `("list", parts)`, `("dict", keys, parts)`.
+/// `("list", parts)`, `("dict", keys, parts)`, `("foreign", type, dtype, rank)` for what compiled code does
+/// not have.
 using Description = nb::tuple;
 
 /// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
@@ -39,6 +40,7 @@ struct Lowered {
   nb::object result;  ///< how the results make the returned object: nested tuples as descriptions
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
+  nb::dict errors;  ///< exceptions whose type has no kind of its own, by message
 };
 
 /// Control does not go on from here: the current region has ended, or was suspended.
@@ -173,6 +175,8 @@ class Evaluator {
   Value array_attribute(const Array& array, const std::string& name, nb::handle node);
   Value call(const Value& callee, Call& call);
   void need_present(Call& call);  ///< none of its arguments may be None
+  /// What a call of a function of Python's or NumPy's own does with arguments that are foreign.
+  void refuse_foreign(const Call& call, const std::string& name, nb::object function);
   Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(nb::object function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
@@ -255,6 +259,22 @@ class Evaluator {
   Value reduction(Call& call, ir::Op combiner, const char* name);
   Value minmax(Call& call, bool is_max);
 
+  // foreign.cpp
+  bool is_foreign(const Value& value) const;  ///< or contains what is
+  /// What happens to values of which one is foreign: raises what the types make Python raise, else refuses.
+  /// `operation` is "binary", "compare", "unary", "subscript", "store", "attribute", "iterate", "unpack",
+  /// "call" (of `function`) or "" (always refused), `symbol` what it is called.
+  [[noreturn]] void use_foreign(const char* operation, const std::string& symbol,
+                                const std::vector<Value>& operands, nb::handle node,
+                                nb::object function = nb::none());
+  /// Raises what the types of the operands make Python raise, where they alone decide.
+  void raise_by_type(const char* operation, const std::string& symbol, const std::vector<Value>& operands,
+                     nb::object function = nb::none());
+  /// Any object that behaves as the value does, where types decide; an invalid one where none is at hand.
+  nb::object stand_in(const Value& value) const;
+  /// Raises an exception object of Python's own or NumPy's.
+  [[noreturn]] void raise_object(nb::handle error);
+
   // errors
   [[noreturn]] void unsupported(nb::handle node, const std::string& reason, const std::string& advice);
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
@@ -289,6 +309,8 @@ class Evaluator {
   std::vector<Target*> targets_;                            ///< the labels that exits may lead to now
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
+  nb::dict errors_;
+  base::Place result_place_;  ///< of the statement that returns the result
 
  public:
   // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.

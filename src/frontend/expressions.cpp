@@ -201,6 +201,7 @@ Value Evaluator::eval_attribute(nb::handle e) {
 }
 
 Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {
+  if (value.is<Foreign>()) use_foreign("attribute", name, {value}, e);
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
@@ -223,6 +224,12 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     if (name == "dtype")
       return Static{nb::module_::import_("numpy").attr("dtype")(std::string(s->kind.name()))};
   }
+  const bool is_shape = name == "shape" || name == "ndim" || name == "size";
+  if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python() && is_shape) {
+    if (name == "shape") return Tuple{};
+    return Static{nb::int_(name == "size" ? 1 : 0)};
+  }
+  raise_by_type("attribute", name, {value});
   if (value.is<Reference>() || value.is<Scalar>() || value.is<Static>()) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
 }
@@ -230,6 +237,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
 Value Evaluator::eval_subscript(nb::handle e) {
   const Value value = eval(e.attr("value"));
   const Value index = eval(e.attr("slice"));
+  if (value.is<Foreign>() || is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
   if (const Array* a = value.as<Array>()) return index_array(*a, index, e);
   const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
     const Value at = Static{require_static(index, "an index into a container", e)};
@@ -250,14 +258,20 @@ Value Evaluator::eval_subscript(nb::handle e) {
       if (object.keys[i].equal(key)) return present(object.values[i], "the item", e);
     raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
   }
-  if (value.is<Static>() && index.is<Static>() && PyUnicode_Check(value.as<Static>()->object.ptr())) {
+  const Static* text = value.as<Static>();
+  const bool is_text =
+      text != nullptr && (PyUnicode_Check(text->object.ptr()) || PyBytes_Check(text->object.ptr()));
+  if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
+    require_static(index, "an index into a text", e);
+  if (is_text && index.is<Static>()) {
     try {
       return Static{value.as<Static>()->object[index.as<Static>()->object]};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }
   }
-  raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not subscriptable");
+  raise_by_type("subscript", "", {value, index});
+  unsupported(e, "an element of a " + type_name(value), "use an array");
 }
 
 Value Evaluator::eval_call(nb::handle e) {
@@ -280,6 +294,14 @@ Value Evaluator::eval_call(nb::handle e) {
   return this->call(callee, call);
 }
 
+void Evaluator::refuse_foreign(const Call& call, const std::string& name, nb::object function) {
+  std::vector<Value> given = call.positional;
+  for (const auto& keyword : call.keywords) given.push_back(keyword.second);
+  const bool positional = call.keywords.empty() && !function.is_none();
+  if (std::ranges::any_of(given, [this](const Value& v) { return is_foreign(v); }))
+    use_foreign(positional ? "call" : "", name, given, call.node, std::move(function));
+}
+
 void Evaluator::need_present(Call& call) {
   for (Value& value : call.positional) value = present(value, "the argument", call.node);
   for (auto& [name, value] : call.keywords) value = present(value, name, call.node);
@@ -294,12 +316,14 @@ Value Evaluator::call(const Value& callee, Call& call) {
     need_present(call);
     return call_method(*m->self, m->name, call);
   }
+  if (callee.is<Foreign>()) use_foreign("", "", {callee}, call.node);
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   nb::object function = s->object;
   if (const Builtin* builtin = registry_.find(function)) {
     call.name = builtin->name;
     if ((builtin->op || builtin->handler >= 0) && call.name != "print") need_present(call);
+    if (call.name != "print") refuse_foreign(call, builtin->module + "." + builtin->name, function);
     if (builtin->op) return elementwise_call(*builtin->op, call);
     if (builtin->handler >= 0) return (this->*kHandlers[builtin->handler])(call);
     function = builtin->library;
@@ -320,6 +344,7 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   call.name = name;
   if (self.is<Array>() || (self.is<Scalar>() && !self.as<Scalar>()->kind.is_python())) {
     if (const int handler = registry_.method(name); handler >= 0) {
+      refuse_foreign(call, name, nb::none());
       call.positional.insert(call.positional.begin(), self);
       return (this->*kHandlers[handler])(call);
     }

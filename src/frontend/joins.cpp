@@ -153,6 +153,8 @@ bool Evaluator::same(const Value& a, const Value& b) const {
     return m->node == n->node && m->may_be_unbound == n->may_be_unbound && m->may_be_none == n->may_be_none &&
            same(*m->present, *n->present);
   }
+  if (const Foreign* f = a.as<Foreign>())
+    return f->description.is(b.as<Foreign>()->description) && f->name == b.as<Foreign>()->name;
   return a.is<Unbound>() || a.is<Conflict>();
 }
 

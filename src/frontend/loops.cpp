@@ -331,6 +331,7 @@ Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
 }
 
 Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
+  if (iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
   if (const Range* r = iterable.as<Range>()) return trips_of_range(*r);
   if (const Array* a = iterable.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");

@@ -21,7 +21,7 @@ Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
 
 base::Place Evaluator::place_of(nb::handle node) const {
   const nb::handle at = node.is_valid() ? node : here_;
-  if (!at.is_valid() || frame_ == nullptr) return {};
+  if (!at.is_valid() || frame_ == nullptr) return result_place_;
   return {module_.text(frame_->file), nb::cast<uint32_t>(at.attr("lineno")),
           nb::cast<uint32_t>(at.attr("col_offset")), nb::cast<uint32_t>(at.attr("end_col_offset"))};
 }
@@ -37,17 +37,16 @@ void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initial
 }
 
 void Evaluator::raise_host_error(nb::python_error& error) {
-  const auto kind = base::exception_from_name(text_of(error.type().attr("__name__")));
-  if (!kind) throw error;
-  const std::string message = base::escape_message(text_of(nb::str(error.value())));
+  const nb::object value = nb::borrow<nb::object>(error.value());
   error.restore();
   PyErr_Clear();
-  raise(*kind, message);
+  raise_object(value);
 }
 
 Value Evaluator::parameter(nb::tuple description, const std::string& name, int argument) {
   const std::string tag = text_of(description[0]);
   if (tag == "static") return Static{nb::borrow<nb::object>(description[1])};
+  if (tag == "foreign") return Foreign{description, name};
   if (tag == "scalar") {
     const std::string kind_name = text_of(description[1]);
     Kind kind = Kind::py_bool();
@@ -104,6 +103,7 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
                                                                 std::string(s->kind.name())));
   }
   const Value value = present(given, "the result", {});
+  if (value.is<Foreign>()) use_foreign("", "", {value}, {});
   if (const Static* s = value.as<Static>()) return nb::make_tuple("static", s->object);
   if (const Scalar* s = value.as<Scalar>()) {
     leaves.push_back(s->node);
@@ -265,6 +265,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
 
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   const nb::object body = attribute(frame.node, "body");
+  if (frame.caller == nullptr) result_place_ = place_of(class_of(frame.node) == "Lambda" ? body : frame.node);
   if (class_of(frame.node) == "Lambda") return eval_open(body);
   const nb::list statements = nb::cast<nb::list>(body);
   const nb::handle last = statements[nb::len(statements) - 1];
@@ -276,6 +277,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   if (returns == 1 && class_of(last) == "Return") {
     for (size_t i = 0; i + 1 < nb::len(statements); ++i) run(statements[i]);
     const Here here(*this, last);
+    if (frame.caller == nullptr) result_place_ = place_of(last);
     const nb::object value = attribute(last, "value");
     return value.is_none() ? Value(Static{nb::none()}) : eval_open(value);
   }
@@ -336,6 +338,7 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
   scalar_arguments_.clear();
   guards_.clear();
   hosts_.clear();
+  errors_ = nb::dict();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   const nb::object code = attribute(function, "__code__");
   const std::vector<std::string> names = parameter_names(code);
@@ -366,6 +369,7 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
   module_.define(lowered.function, builder_->finish(results));
   lowered.guards = std::move(guards_);
   lowered.hosts = std::move(hosts_);
+  lowered.errors = errors_;
   return lowered;
 }
 

@@ -56,6 +56,7 @@ bool is_text(const Value& value) {
 
 Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
   const OperatorInfo* entry = find_operator(ast);
+  if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry->symbol, {a, b}, node);
   if (a.is<Static>() && b.is<Static>()) {
     try {
       return Static{
@@ -72,6 +73,7 @@ Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, 
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
+    raise_by_type("binary", entry->symbol, {a, b});
     if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b))
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "use arrays, or elements one by one");
@@ -123,6 +125,10 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     else if (!is_none(a) && !is_none(b))
       unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
     return Static{nb::bool_(ast == "Is" ? identical : !identical)};
+  }
+  if (a.is<Foreign>() || b.is<Foreign>()) {
+    const bool contains = ast == "In" || ast == "NotIn";
+    use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
   }
   if (ast == "In" || ast == "NotIn") {
     if (a.is<Static>() && b.is<Reference>() &&
@@ -187,6 +193,7 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
     return Scalar{Kind::py_bool(), builder_->make(Op::invert, {truth(a, node)})};
   }
   const OperatorInfo* entry = find_operator(ast);
+  if (a.is<Foreign>()) use_foreign("unary", entry->symbol, {a}, node);
   if (const Static* s = a.as<Static>()) {
     try {
       return Static{nb::module_::import_("operator").attr(entry->host)(s->object)};
@@ -421,6 +428,7 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
 }
 
 NodeId Evaluator::truth(const Value& value, nb::handle node) {
+  if (value.is<Foreign>()) use_foreign("", "", {value}, node);
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
   if (const Maybe* m = value.as<Maybe>()) {
     const NodeId tag = builder_->make(Op::tag, {m->node});

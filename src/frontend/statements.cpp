@@ -41,6 +41,7 @@ void Evaluator::bind(const std::string& name, Value value) {
 }
 
 std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handle node) {
+  if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
   if (const Array* a = value.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
     const NodeId length = builder_->length(a->node, 0);
@@ -80,6 +81,8 @@ void Evaluator::assign(nb::handle target, Value value) {
     const Value container = eval(target.attr("value"));
     const Value index = eval(target.attr("slice"));
     if (const Array* a = container.as<Array>()) return assign_index(*a, index, value, target);
+    if (container.is<Foreign>() || is_foreign(index))
+      use_foreign("store", "", {container, index, value}, target);
     if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
     if (const Reference* r = container.as<Reference>()) {
       const nb::object key = require_static(index, "an index into a container", target);
@@ -168,6 +171,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
     unsupported(s, "this augmented assignment", "assign to a name or an element");
   const Value container = eval(target.attr("value"));
   const Value index = eval(target.attr("slice"));
+  if (is_foreign(container) || is_foreign(index)) use_foreign("subscript", "", {container, index}, s);
   const Array* a = container.as<Array>();
   if (a == nullptr)
     unsupported(s, "an augmented assignment to an item of a " + type_name(container), "use an array");
@@ -194,6 +198,7 @@ void Evaluator::run_if(nb::handle s) {
 }
 
 void Evaluator::run_return(nb::handle s) {
+  if (frame_->caller == nullptr) result_place_ = place_of(s);
   Value value = s.attr("value").is_none() ? Value(Static{nb::none()}) : eval_open(s.attr("value"));
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   state_.locals.clear();  // nothing of this call is seen after it

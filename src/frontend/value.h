@@ -69,6 +69,13 @@ struct Method {
   std::string name;
 };
 
+/// An argument of a kind that compiled code does not have, known by its description alone: it can be passed
+/// on; using it is refused, or raises what its type makes Python raise.
+struct Foreign {
+  nb::object description;
+  std::string name;  ///< of the argument
+};
+
 /// What an iterator walks: `enumerate`, `zip`, `reversed`, items of a dict. Members are walked together.
 struct Zip {
   std::shared_ptr<const std::vector<Value>> members;
@@ -99,7 +106,8 @@ struct Conflict {
 };
 
 struct Value {
-  std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict>
+  std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
+               Foreign>
       v;
 
   Value() = default;

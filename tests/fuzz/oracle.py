@@ -151,7 +151,20 @@ def _reduction(expression, operands, own, name, options):
     return _checked(expression, operands, own, units, scale)
 
 
+class _Linalg:
+    @staticmethod
+    def norm(value):
+        wide = abs(np.asarray(value)).astype(np.float64)
+        own = np.linalg.norm
+        return _checked("np.linalg.norm(a)", (value,), own, REDUCTION_ULP * (wide.size + 1), own(wide))
+
+    def __getattr__(self, name):
+        return getattr(np.linalg, name)
+
+
 class _Numpy:
+    linalg = _Linalg()
+
     def __getattr__(self, name):
         own = getattr(np, name)
         value = _numpy("absolute" if name == "fabs" else name, own) if name in ELEMENTARY | COMPLEX_ELEMENTARY | REDUCTIONS else own
@@ -195,7 +208,8 @@ class _Rewrite(ast.NodeTransformer):
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr in REDUCTIONS:
             if not (isinstance(function.value, ast.Name) and function.value.id == "np"):
-                node = ast.Call(ast.Name("_" + function.attr, ast.Load()), [function.value, *node.args], node.keywords)
+                name = ast.Constant(function.attr)
+                node = ast.Call(ast.Name("_method", ast.Load()), [name, function.value, *node.args], node.keywords)
         return ast.Call(ast.Name("_watch", ast.Load()), [node], [])
 
     def visit_AugAssign(self, node):
@@ -217,13 +231,28 @@ def _absolute(value):
     return _proxy.absolute(value) if np.iscomplexobj(value) else abs(value)
 
 
+def _method(name, value, *operands, **options):
+    if type(value) is np.ndarray or isinstance(value, np.generic):
+        return getattr(_proxy, name)(value, *operands, **options)
+    return getattr(value, name)(*operands, **options)
+
+
 _proxy = _Numpy()
 
 
-def oracle(source: str, name: str) -> tuple[types.FunctionType, Big]:
+def namespace(source: str) -> tuple[dict, Big]:
+    """What a source text defines as a module, with the oracle's functions in place of NumPy's and math's."""
     big = Big()
     tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(source)))
-    space = {"np": _proxy, "math": _Math(), "abs": _absolute, "_watch": big.watch, "_power": _power}
-    space |= {f"_{n}": getattr(_proxy, n) for n in REDUCTIONS}
+    own = {"np": _proxy, "math": _Math(), "abs": _absolute}
+    space = {**own, "_watch": big.watch, "_power": _power, "_matmul": _proxy.matmul, "_method": _method}
     exec(compile(tree, "<oracle>", "exec"), space)
+    for alias, value in list(space.items()):
+        if isinstance(value, types.ModuleType) and value in (np, math):
+            space[alias] = _proxy if value is np else own["math"]
+    return space, big
+
+
+def oracle(source: str, name: str) -> tuple[types.FunctionType, Big]:
+    space, big = namespace(source)
     return space[name], big
