@@ -27,16 +27,24 @@ class Kind:
 
 
 def describe(value: Any) -> tuple:
-    """`("foreign", type, dtype, number of axes)`; None and 0 for what is not NumPy's own."""
+    """`("foreign", type, dtype, number of axes, 0)`; None and 0 for what is not NumPy's own."""
     kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic) and kind.__module__ == "numpy":
-        return ("foreign", kind, value.dtype, value.ndim)
-    return ("foreign", kind, None, 0)
+        return ("foreign", kind, value.dtype, value.ndim, 0)
+    return ("foreign", kind, None, 0, 0)
+
+
+def part(description: tuple, ndim: int) -> tuple | None:
+    """The description of a part of an array that has so many axes; None where its type is not known."""
+    _, kind, dtype, _, _ = description
+    if ndim == 0 and dtype.kind in "OT":
+        return None
+    return ("foreign", kind if ndim else dtype.type, dtype, ndim, 0)
 
 
 def words(description: tuple) -> str:
     """How a message names it: `an array of dtype object`."""
-    _, kind, dtype, ndim = description
+    _, kind, dtype, ndim, _ = description
     if dtype is None:
         return f"an argument of type {kind.__module__}.{kind.__qualname__}"
     if ndim > 16:
@@ -47,7 +55,7 @@ def words(description: tuple) -> str:
 
 def stand_in(description: tuple) -> Any:
     """An array or scalar of the same dtype and rank; else a Kind."""
-    _, kind, dtype, ndim = description
+    _, kind, dtype, ndim, _ = description
     if dtype is None:
         return Kind(kind)
     array = np.zeros((1,) * ndim, dtype)
@@ -58,7 +66,7 @@ def _has(kind: type, *names: str) -> bool:
     """Whether objects of a type may have one of these attributes; True where nobody can know."""
     if not kind.__flags__ & _IMMUTABLE and kind.__flags__ & _HEAP:
         return True  # a class of Python: it may change
-    return any(hasattr(kind, name) for name in (*names, "__getattr__"))
+    return any(name in vars(base) for base in kind.__mro__ for name in (*names, "__getattr__"))
 
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "@": "matmul",
@@ -68,7 +76,7 @@ _ORDER = {"<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
 
 def _name(value: Any) -> str:
     kind = value.of if isinstance(value, Kind) else type(value)
-    return f"{kind.__module__}.{kind.__name__}" if isinstance(value, np.generic) else kind.__name__
+    return f"{kind.__module__}.{kind.__name__}" if isinstance(value, (np.generic, np.ndarray)) else kind.__name__
 
 
 def _is_number(value: Any) -> bool:
@@ -108,6 +116,8 @@ def _by_type(operation: str, symbol: str, operands: list) -> Exception | None:
         return TypeError(f"'{kind.__name__}' object does not support item assignment")
     if operation == "attribute" and not kind.__dictoffset__ and not _has(kind, symbol):
         return AttributeError(f"'{kind.__name__}' object has no attribute '{symbol}'")
+    if operation == "apply" and not _has(kind, "__call__"):
+        return TypeError(f"'{kind.__name__}' object is not callable")
     if operation == "iterate" and not _has(kind, "__iter__", "__getitem__"):
         return TypeError(f"'{kind.__name__}' object is not iterable")
     if operation == "unpack" and not _has(kind, "__iter__", "__getitem__"):
@@ -155,12 +165,29 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.hasobject
 
 
+# Of these an empty one shows what all of them do beside numbers.
+_EMPTY = {kind: kind() for kind in (set, frozenset, bytearray, dict, list)} | {range: range(0)}
+
+
+def _empty(operands: list) -> list | None:
+    """The operands with an empty container for each that is known by its type; None where that shows nothing."""
+    if any(isinstance(v, Kind) and v.of not in _EMPTY or isinstance(v, np.ndarray) for v in operands):
+        return None
+    made = [_EMPTY[v.of] if isinstance(v, Kind) else v for v in operands]
+    return None if _contains(made, lambda v: isinstance(v, Kind)) else made
+
+
 def probe(operation: str, symbol: str, function: Any, operands: list) -> Exception | None:
     """The exception that Python raises for any operands of these types; None where that depends on them."""
     if _contains(operands, lambda v: isinstance(v, Kind)):
-        return _by_type(operation, symbol, operands)
+        empty = _empty(operands) if operation in ("binary", "compare", "subscript") else None
+        if empty is None:
+            return _by_type(operation, symbol, operands)
+        operands = empty
     if _contains(operands, _is_object) and operation != "attribute":
         return None  # what its elements are decides
+    if operation == "apply":
+        return TypeError(f"'{_name(operands[0])}' object is not callable")
     if operation == "attribute":
         operands = [operands[0], symbol]
     if operation == "call" and not _is_pure(function):

@@ -53,10 +53,12 @@ class _Arguments:
                 return _foreign.describe(value)
             self.leaves.append(value)
             return ("scalar", f"numpy.{value.dtype.name}")
-        if value is None or kind in (str, bytes, slice, np.dtype) or isinstance(
-            value, (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, Function)
+        if value is None or kind in (str, bytes) or isinstance(
+            value, (type, np.dtype, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, Function)
         ):
             return ("static", value)
+        if kind is slice:
+            return ("slice", *(self.describe(v, name) for v in (value.start, value.stop, value.step)))
         if kind is tuple:
             return ("tuple", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
         if kind in (list, dict):
@@ -78,10 +80,20 @@ class _Arguments:
     def _array(self, value: np.ndarray, name: str) -> tuple:
         dtype = value.dtype
         if dtype not in DTYPES or not dtype.isnative or value.ndim > MAX_LEAVES:
-            return _foreign.describe(value)
+            return self._foreign_array(value)
         self.arrays.append((len(self.leaves), value))
         self.leaves.append(value)
         return ("array", dtype.name, value.ndim, bool(value.flags.writeable), self._alias_set(value))
+
+    def _foreign_array(self, value: np.ndarray) -> tuple:
+        """An array of another dtype: its leaf has its shape alone."""
+        description = _foreign.describe(value)
+        if not 0 < value.ndim <= MAX_LEAVES:
+            return description
+        shape = np.broadcast_to(np.zeros((), np.bool), value.shape)
+        self.arrays.append((len(self.leaves), shape))
+        self.leaves.append(shape)
+        return (*description[:-1], self._alias_set(shape))
 
     def _alias_set(self, value: np.ndarray) -> int:
         """The number of the first array argument that may share memory with this one; its own otherwise."""
@@ -263,7 +275,7 @@ class Function:
         arguments = _Arguments()
         try:
             key = tuple(
-                ("static", v) if i in self._static else arguments.describe(v, n)
+                ("static", v) if i in self._static and _is_number(v) else arguments.describe(v, n)
                 for i, (n, v) in enumerate(zip(self._names, values))
             )
         except _Refused as refused:
@@ -363,6 +375,10 @@ class Function:
         return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])
 
 
+def _is_number(value: Any) -> bool:
+    return type(value) in (bool, int, float, complex) or isinstance(value, np.generic) and value.dtype in DTYPES
+
+
 def _without_body(function: types.FunctionType) -> types.FunctionType:
     """A function of the same parameters and name that does nothing."""
     code = function.__code__
@@ -388,8 +404,6 @@ def _without_body(function: types.FunctionType) -> types.FunctionType:
 
 def _hashable(key: tuple) -> tuple:
     def one(part: Any) -> Any:
-        if type(part) is slice:
-            return (slice, one(part.start), one(part.stop), one(part.step))
         if type(part) is tuple:
             return tuple(one(p) for p in part)
         return (type(part), repr(part)) if isinstance(part, (float, complex)) else (type(part), part)

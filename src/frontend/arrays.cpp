@@ -185,7 +185,8 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
   int taken = 0;
   for (const Value& part : parts) {
     const Array* a = part.as<Array>();
-    if (a != nullptr && a->type.dtype() == DType::Bool) taken += a->type.rank();
+    const std::optional<Kind> kind = kind_of(part);
+    if (kind && base::is_bool(kind->dtype())) taken += a == nullptr ? 0 : a->type.rank();
     else if (!is_none(part) && !is_ellipsis(part)) ++taken;
   }
   if (taken > rank)
@@ -410,8 +411,8 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
 NodeId Evaluator::value_for(const Value& value, DType dtype) {
   const std::optional<Kind> kind = kind_of(value);
   if (is_foreign(value)) {
-    const nb::object into = nb::module_::import_("numpy").attr("zeros")(
-        nb::make_tuple(1), std::string(base::info(dtype).numpy));
+    const nb::object into =
+        nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));
     use_foreign("store", "", {Static{into}, Static{nb::int_(0)}, value}, here_);
   }
   if (!kind) {
@@ -514,10 +515,13 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
   if (indexing.is_point(array.type.rank())) {
     NodeId scalar = value_for(value, dtype);
     if (builder_->function().type(scalar).is_array()) {
+      if (base::is_complex(dtype))
+        raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
+      if (!base::is_bool(dtype))
+        raise(ExceptionKind::ValueError, "setting an array element with a sequence.");
       builder_->check(builder_->make(Op::equal, {size_of(scalar), builder_->index(1)}),
                       ExceptionKind::ValueError, "setting an array element with a sequence.");
-      if (array.type.rank() > 0 || builder_->function().type(scalar).rank() > 0)
-        raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
+      scalar = reduce_all(scalar, Op::bitwise_or);
     }
     std::vector<NodeId> operands{array.node};
     for (const auto& item : indexing.items) operands.push_back(item.start);

@@ -125,7 +125,7 @@ Value Evaluator::builtin_max(Call& call) { return minmax(call, true); }
 
 Value Evaluator::builtin_int(Call& call) {
   if (call.positional.empty()) return Static{nb::int_(0)};
-  const Value value = call.positional[0];
+  Value value = call.positional[0];
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
     try {
@@ -135,13 +135,16 @@ Value Evaluator::builtin_int(Call& call) {
     }
   }
   const std::optional<Kind> kind = kind_of(value);
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
+    value = from_node(whole(value));
+  if (value.is<Array>()) raise_by_type("call", "int", {value}, nb::module_::import_("builtins").attr("int"));
   if (!kind || value.is<Array>())
     unsupported(call.node, "int() of a " + type_name(value), "take one element");
-  if (base::is_complex(kind->dtype()))
+  if (*kind == Kind::py_complex())
     raise(ExceptionKind::TypeError,
           "int() argument must be a string, a bytes-like object or a real number, not '" + type_name(value) +
               "'");
-  if (base::is_float(kind->dtype())) {
+  if (base::is_float(kind->dtype()) || base::is_complex(kind->dtype())) {
     const NodeId x = stage(value, Kind::py_float());
     builder_->check(negate(builder_->make(Op::isnan, {x})), ExceptionKind::ValueError,
                     "cannot convert float NaN to integer");
@@ -161,7 +164,7 @@ Value Evaluator::builtin_int(Call& call) {
 
 Value Evaluator::builtin_float(Call& call) {
   if (call.positional.empty()) return Static{nb::float_(0.0)};
-  const Value value = call.positional[0];
+  Value value = call.positional[0];
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
     try {
@@ -171,9 +174,13 @@ Value Evaluator::builtin_float(Call& call) {
     }
   }
   const std::optional<Kind> kind = kind_of(value);
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
+    value = from_node(whole(value));
+  if (value.is<Array>())
+    raise_by_type("call", "float", {value}, nb::module_::import_("builtins").attr("float"));
   if (!kind || value.is<Array>())
     unsupported(call.node, "float() of a " + type_name(value), "take one element");
-  if (base::is_complex(kind->dtype()))
+  if (*kind == Kind::py_complex())
     raise(ExceptionKind::TypeError,
           "float() argument must be a string or a real number, not '" + type_name(value) + "'");
   return Scalar{Kind::py_float(), stage(value, Kind::py_float())};
@@ -272,7 +279,7 @@ Value Evaluator::math_function(Call& call) {
   NodeId known = builder_->constant(true);
   for (const Value& value : call.positional) {
     const std::optional<Kind> kind = kind_of(value);
-    if (!kind || base::is_complex(kind->dtype()))
+    if (!kind || *kind == Kind::py_complex())
       raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
     NodeId x;
     if (const Array* a = value.as<Array>()) {

@@ -15,8 +15,9 @@ namespace ingot::frontend {
 /// What an argument is, as the caller's signature says: nested tuples
 /// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple",
 /// parts)`,
-/// `("list", parts)`, `("dict", keys, parts)`, `("foreign", type, dtype, rank)` for what compiled code does
-/// not have.
+/// `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`, `("foreign", type, dtype,
+/// rank, alias set)` for what compiled code does not have (arrays of an alias set other than 0 have a leaf of
+/// their shape).
 using Description = nb::tuple;
 
 /// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
@@ -267,6 +268,8 @@ class Evaluator {
   [[noreturn]] void use_foreign(const char* operation, const std::string& symbol,
                                 const std::vector<Value>& operands, nb::handle node,
                                 nb::object function = nb::none());
+  /// A part of a foreign array, for indices of integers and slices; none where only its type is known.
+  std::optional<Value> foreign_part(const Foreign& array, const Value& index, nb::handle node);
   /// Raises what the types of the operands make Python raise, where they alone decide.
   void raise_by_type(const char* operation, const std::string& symbol, const std::vector<Value>& operands,
                      nb::object function = nb::none());

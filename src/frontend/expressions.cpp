@@ -201,7 +201,11 @@ Value Evaluator::eval_attribute(nb::handle e) {
 }
 
 Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {
-  if (value.is<Foreign>()) use_foreign("attribute", name, {value}, e);
+  const bool is_shape = name == "shape" || name == "ndim" || name == "size";
+  if (const Foreign* f = value.as<Foreign>()) {
+    if (f->shape && is_shape) return array_attribute(*f->shape->as<Array>(), name, e);
+    use_foreign("attribute", name, {value}, e);
+  }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
@@ -224,7 +228,6 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     if (name == "dtype")
       return Static{nb::module_::import_("numpy").attr("dtype")(std::string(s->kind.name()))};
   }
-  const bool is_shape = name == "shape" || name == "ndim" || name == "size";
   if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python() && is_shape) {
     if (name == "shape") return Tuple{};
     return Static{nb::int_(name == "size" ? 1 : 0)};
@@ -237,6 +240,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
 Value Evaluator::eval_subscript(nb::handle e) {
   const Value value = eval(e.attr("value"));
   const Value index = eval(e.attr("slice"));
+  if (const Foreign* f = value.as<Foreign>())
+    if (std::optional<Value> part = foreign_part(*f, index, e)) return *part;
   if (value.is<Foreign>() || is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
   if (const Array* a = value.as<Array>()) return index_array(*a, index, e);
   const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
@@ -294,6 +299,14 @@ Value Evaluator::eval_call(nb::handle e) {
   return this->call(callee, call);
 }
 
+namespace {
+
+const Foreign* only_argument(const Evaluator::Call& call) {
+  return call.positional.size() == 1 && call.keywords.empty() ? call.positional[0].as<Foreign>() : nullptr;
+}
+
+}  // namespace
+
 void Evaluator::refuse_foreign(const Call& call, const std::string& name, nb::object function) {
   std::vector<Value> given = call.positional;
   for (const auto& keyword : call.keywords) given.push_back(keyword.second);
@@ -316,13 +329,15 @@ Value Evaluator::call(const Value& callee, Call& call) {
     need_present(call);
     return call_method(*m->self, m->name, call);
   }
-  if (callee.is<Foreign>()) use_foreign("", "", {callee}, call.node);
+  if (callee.is<Foreign>()) use_foreign("apply", "", {callee}, call.node);
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   nb::object function = s->object;
   if (const Builtin* builtin = registry_.find(function)) {
     call.name = builtin->name;
     if ((builtin->op || builtin->handler >= 0) && call.name != "print") need_present(call);
+    if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
+      call.positional[0] = Value(*f->shape);
     if (call.name != "print") refuse_foreign(call, builtin->module + "." + builtin->name, function);
     if (builtin->op) return elementwise_call(*builtin->op, call);
     if (builtin->handler >= 0) return (this->*kHandlers[builtin->handler])(call);

@@ -60,6 +60,25 @@ nb::object Evaluator::stand_in(const Value& value) const {
   return {};
 }
 
+std::optional<Value> Evaluator::foreign_part(const Foreign& array, const Value& index, nb::handle node) {
+  const auto is_plain = [this](const Value& part) {
+    const std::optional<Kind> kind = kind_of(part);
+    return part.is<Slice>() || (kind && !part.is<Array>() && base::is_int(kind->dtype()));
+  };
+  const Tuple* parts = index.as<Tuple>();
+  const bool plain = parts != nullptr ? std::ranges::all_of(parts->members, is_plain) : is_plain(index);
+  if (!array.shape || !plain || is_foreign(index)) return std::nullopt;
+  const Value part = index_array(*array.shape->as<Array>(), index, node);
+  const Array* view = part.as<Array>();
+  const nb::object description =
+      nb::module_::import_("ingot._foreign")
+          .attr("part")(array.description, view == nullptr ? 0 : view->type.rank());
+  if (description.is_none()) return std::nullopt;
+  Foreign result{description, array.name};
+  if (view != nullptr) result.shape = share(part);
+  return result;
+}
+
 void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
                               const std::vector<Value>& operands, nb::object function) {
   nb::list given;
@@ -84,7 +103,9 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
     if (const Foreign* f = value.as<Foreign>())
       unsupported(node, "`" + f->name + "`, " + text_of(foreign.attr("words")(f->description)) + ",",
                   "pass numbers, NumPy arrays of their dtypes, or small tuples, lists and dicts of them");
-    const auto push = [&](const auto& values) { pending.insert(pending.end(), values.begin(), values.end()); };
+    const auto push = [&](const auto& values) {
+      pending.insert(pending.end(), values.begin(), values.end());
+    };
     if (const Tuple* t = value.as<Tuple>()) push(t->members);
     if (const Slice* s = value.as<Slice>()) push(*s->parts);
     if (const Reference* r = value.as<Reference>()) push(state_.heap.at(r->object).values);

@@ -154,7 +154,7 @@ bool Evaluator::same(const Value& a, const Value& b) const {
            same(*m->present, *n->present);
   }
   if (const Foreign* f = a.as<Foreign>())
-    return f->description.is(b.as<Foreign>()->description) && f->name == b.as<Foreign>()->name;
+    return f->description.is(b.as<Foreign>()->description) && f->shape == b.as<Foreign>()->shape;
   return a.is<Unbound>() || a.is<Conflict>();
 }
 

@@ -46,7 +46,20 @@ void Evaluator::raise_host_error(nb::python_error& error) {
 Value Evaluator::parameter(nb::tuple description, const std::string& name, int argument) {
   const std::string tag = text_of(description[0]);
   if (tag == "static") return Static{nb::borrow<nb::object>(description[1])};
-  if (tag == "foreign") return Foreign{description, name};
+  if (tag == "slice") {
+    std::array<Value, 3> ends;
+    for (size_t i = 0; i < 3; ++i) ends[i] = parameter(nb::cast<nb::tuple>(description[i + 1]), name, -1);
+    return Slice{share(std::move(ends))};
+  }
+  if (tag == "foreign") {
+    Foreign foreign{description, name};
+    if (nb::cast<int>(description[4]) > 0) {
+      const ir::Type type = ir::Type::view(DType::Bool, nb::cast<int>(description[3]));
+      const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), false});
+      foreign.shape = share(Value(Array{type, node, false}));
+    }
+    return foreign;
+  }
   if (tag == "scalar") {
     const std::string kind_name = text_of(description[1]);
     Kind kind = Kind::py_bool();

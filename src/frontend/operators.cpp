@@ -52,6 +52,10 @@ bool is_text(const Value& value) {
   return s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()));
 }
 
+nb::object numpy_function(std::string_view name) {
+  return nb::getattr(nb::module_::import_("numpy"), std::string(name).c_str(), nb::none());
+}
+
 }  // namespace
 
 Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
@@ -176,6 +180,7 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     if (is_none(a) || is_none(b)) {
       if (ast == "Eq" || ast == "NotEq") return Static{nb::bool_(ast == "NotEq")};
     }
+    raise_by_type("compare", find_operator(ast)->symbol, {a, b});
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }
   if (!is_pythons_own(a, b)) return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
@@ -379,9 +384,10 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
   std::vector<Kind> kinds;
   for (Value& value : operands) {
-    if (const Reference* r = value.as<Reference>())
-      unsupported({}, "a " + type_name(Value(*r)) + " where an array is meant", "pass np.array(...)");
     const std::optional<Kind> kind = kind_of(value);
+    if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
+    if (value.is<Reference>() || value.is<Tuple>() || is_text(value))
+      unsupported({}, "a " + type_name(value) + " where an array is meant", "pass np.array(...)");
     if (!kind)
       raise(ExceptionKind::TypeError,
             "ufunc '" + std::string(numpy_name) + "' not supported for the input types");
@@ -393,6 +399,9 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   if (rounds && whole_numbers) return operands[0].is<Array>() ? from_node(whole(operands[0])) : operands[0];
   if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = Kind::py_float();
   const std::optional<DType> loop = loop_dtype(op, kinds);
+  const bool flags = std::ranges::all_of(kinds, [](Kind k) { return base::is_bool(k.dtype()); });
+  if (!loop || (op == Op::subtract && flags))
+    raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
   if (!loop)
     raise(ExceptionKind::TypeError,
           "ufunc '" + std::string(numpy_name) +

@@ -74,6 +74,8 @@ struct Method {
 struct Foreign {
   nb::object description;
   std::string name;  ///< of the argument
+  /// Of arrays with axes: an array of the same shape, whose elements mean nothing.
+  std::shared_ptr<const Value> shape{};
 };
 
 /// What an iterator walks: `enumerate`, `zip`, `reversed`, items of a dict. Members are walked together.

@@ -1,4 +1,4 @@
-"""python -m fuzz: random programs under Ingot, compared with CPython and NumPy."""
+"""python -m fuzz: random programs, and odd arguments, under Ingot, compared with CPython and NumPy."""
 
 import argparse
 import dataclasses
@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--shrink-seconds", type=float, default=20.0, help="for each program that differs; 0: none")
     parser.add_argument("--per-kind", type=int, default=3, help="programs of one kind of difference that are shrunk")
     parser.add_argument("--odd", action="store_true", help="odd argument lists for the programs of the tour instead")
-    parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program of the seed, examined")
+    parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program (or argument list) of the seed, examined")
     parser.add_argument("--work", type=int, nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--shrink", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

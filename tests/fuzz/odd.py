@@ -23,12 +23,13 @@ from ingot.tour import sources
 from support import MODES, _aliases, difference, outcome
 
 from .campaign import environment
-from .examine import Difference, _floats, allowed
+from .examine import Difference, allowed
 from .odd_arguments import OddCall, build, by_name, odd_call
 from .oracle import EagerDifference, namespace
 from .shrink import SECONDS, died
 
 BATCH = 50
+SHOWN = 8  # lists of one kind of difference that a report shows
 MEMORY = 8 << 30  # bytes of address space: what asks for more gets MemoryError
 
 
@@ -91,13 +92,21 @@ def complete(message: str) -> bool:
     return lines[0].endswith("is not supported") and caret and any(line.startswith("  instead: ") for line in lines)
 
 
+def _loose(value: Any) -> Any:
+    """The value with its numbers as floats: an int may have become one where paths meet."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        return float(value)
+    return type(value)(map(_loose, value)) if type(value) in (list, tuple) else value
+
+
 def _compare(name: str, given: list, plain: list, seen: tuple, expected: tuple) -> Difference | None:
     got, raised, shown = seen
     result, error, printed = expected
     if type(raised) is not type(error):
         wrong = lambda e: type(e).__name__ if e else "none"  # noqa: E731
         return Difference(f"{name} exception {wrong(raised)} for {wrong(error)}", f"{name}: {raised!r} for {error!r}")
-    if (text := difference(got, result)) is not None and difference(_floats(got), _floats(result)) is not None:
+    joined = type(result) in (int, float) and difference(_loose(got), _loose(result)) is None
+    if (text := difference(got, result)) is not None and not joined:
         return Difference(f"{name} result", f"{name}: {text}")
     if (text := difference(given, plain, 0.0, "arguments")) is not None:
         return Difference(f"{name} arguments", f"{name}: {text}")
@@ -195,7 +204,11 @@ class Campaign:
             "allowed differences met, by number: " + (", ".join(f"{k}: {n}" for k, n in sorted(self.explained.items())) or "none"),
             *(f"DIFFERS {n:4} {kind}" for kind, n in kinds.most_common()),
         ]
+        seen: collections.Counter = collections.Counter()
         for number, kind, text in sorted(self.found, key=lambda f: f[1]):
+            seen[kind] += 1
+            if seen[kind] > SHOWN:
+                continue
             shown = "\n".join(f"    {line[:300]}" for line in text.splitlines()[:6])
             lines.append(f"{number}: {kind}\n    {odd_call(self.seed, number)}\n{shown}")
         return "\n".join(lines)

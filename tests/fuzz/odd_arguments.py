@@ -276,7 +276,7 @@ def odd_call(seed: int, number: int) -> OddCall:
     keywords: dict[str, str] = {}
     names = program.plain.__code__.co_varnames[: program.plain.__code__.co_argcount]
     form = rng.random()
-    if form < 0.03:
+    if form < 0.03 and not program.name.startswith("spca"):
         texts.pop()
     elif form < 0.06:
         texts.append(rng.choice(ODD + NUMBERS[:6]) if len(names) == count else "1.5")
