@@ -141,8 +141,9 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const auto& [lower, upper, by] = *slice.parts;
   for (const Value* part : {&lower, &upper, &by}) {
     const std::optional<Kind> kind = kind_of(*part);
-    const bool integer =
-        kind && !part->is<Array>() && (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
+    const Array* array = part->as<Array>();
+    const bool integer = kind && (array == nullptr || array->type.rank() == 0) &&
+                         (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
     if (!is_none(*part) && !integer)
       raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
   }
@@ -153,9 +154,17 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   // Python's slice.indices: each end is clipped to [0, n] going up, to [-1, n - 1] going down.
   const NodeId first = builder_->make(Op::select, {up, zero, builder_->index(-1)});
   const NodeId last = builder_->make(Op::select, {up, length, builder_->make(Op::subtract, {length, one})});
+  const auto is_unsigned_64 = [this](const Value& part) {
+    return kind_of(part) == Kind(DType::UInt64) && !part.is<Array>();
+  };
+  const auto clipped = [&](const Value& part) {
+    const NodeId integer = stage(part, Kind::py_int());
+    return builder_->make(Op::select,
+                          {builder_->make(Op::less, {integer, zero}), builder_->index(INT64_MAX), integer});
+  };
   const auto end = [&](const Value& part, NodeId otherwise) {
     if (is_none(part)) return otherwise;
-    const NodeId given = stage_index(part);
+    const NodeId given = is_unsigned_64(part) ? clipped(part) : stage_index(part);
     const NodeId wrapped = builder_->make(Op::select, {builder_->make(Op::less, {given, zero}),
                                                        builder_->make(Op::add, {given, length}), given});
     return builder_->make(Op::minimum, {builder_->make(Op::maximum, {wrapped, first}), last});
@@ -216,7 +225,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       result.items.push_back(
           {Indexing::Part::Array, axis++, {}, {}, {}, builder_->cast(whole(part), DType::Int64)});
     } else if (kind && base::is_int(kind->dtype())) {
-      result.items.push_back({Indexing::Part::Point, axis, stage(part, Kind::py_int()), {}, {}, {}});
+      result.items.push_back({Indexing::Part::Point, axis, stage_index(part), {}, {}, {}});
       ++axis;
     } else if (part.is<Reference>()) {
       unsupported(node, "an index that is a " + type_name(part), "index with np.array(...)");

@@ -44,14 +44,20 @@ Value Evaluator::builtin_len(Call& call) {
   }
   if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
+  const Static* s = value.as<Static>();
+  if (s != nullptr && nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype")))
+    return Static{nb::int_(nb::len(s->object))};
   raise(ExceptionKind::TypeError, "object of type '" + type_name(value) + "' has no len()");
 }
 
 Value Evaluator::builtin_range(Call& call) {
   if (call.positional.empty()) raise(ExceptionKind::TypeError, "range expected at least 1 argument, got 0");
   finish(call, 3);
-  for (const Value& bound : call.positional)
-    if (!bound.is<Static>() || !static_int(bound)) stage_index(bound);
+  for (Value& bound : call.positional) {
+    if (bound.is<Static>() && static_int(bound)) continue;
+    const NodeId integer = stage_index(bound);
+    if (bound.is<Array>()) bound = Scalar{Kind::py_int(), integer};
+  }
   std::array<Value, 3> bounds = {Static{nb::int_(0)}, call.positional[0], Static{nb::int_(1)}};
   if (call.positional.size() > 1) {
     bounds[0] = call.positional[0];

@@ -81,7 +81,7 @@ def _large(value: Any) -> bool:
         return any(map(_large, value))
     if isinstance(value, dict):
         return any(map(_large, value.values()))
-    return type(value) is int and not -(2**63) <= value < 2**63
+    return isinstance(value, (int, np.uint64)) and not -(2**63) <= int(value) < 2**63
 
 
 def complete(message: str) -> bool:

@@ -255,3 +255,27 @@ def test_slices_are_arguments():
 
 def test_the_fuzzer_runs_from_the_command_line():
     assert os.access(Path(__file__).resolve().parents[2] / "tools" / "fuzz", os.X_OK)
+
+
+def test_arrays_of_no_axes_and_large_integers_are_indices():
+    a = np.arange(5)
+    large = np.uint64(2**64 - 1)
+    check(lambda a, n: a[:n], a, np.array(2))
+    check(lambda a, n: (a[:n], a[n:], a[::-1][:n]), a, large)
+    check(lambda a, n: a[n], a, large)
+    check(lambda n: np.zeros(n), np.array(2))
+    check(lambda n: np.zeros((n, 2)), np.array(2))
+    check(lambda n: np.zeros(n), large)
+    refused(lambda n: np.zeros(n), np.array([2]), words="a shape that is an array")
+    assert raises(lambda n: np.zeros(n), np.array([2.0]))[0] is TypeError
+
+    def f(n):
+        s = 0
+        for i in range(n):
+            s += i
+        return s
+
+    check(f, np.array(3))
+    check(f, np.array([3, 4]))
+    assert raises(f, large)[0] is OverflowError
+    check(lambda d: len(d), np.dtype("f8"))
