@@ -37,7 +37,9 @@ class _Arguments:
     def __init__(self) -> None:
         self.leaves: list[Any] = []
         self.arrays: list[tuple[int, np.ndarray]] = []
-        self.containers: dict[int, Any] = {}
+        self.containers: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._open: set[int] = set()
 
     def describe(self, value: Any, name: str) -> tuple:
         kind = type(value)
@@ -66,15 +68,24 @@ class _Arguments:
         return _foreign.describe(value)
 
     def _container(self, value: Any, name: str) -> tuple:
-        if id(value) in self.containers:
-            raise _Refused(name, f"the same {type(value).__name__} twice among the arguments (`{name}`)", "pass a copy")
-        self.containers[id(value)] = value
+        if id(value) in self._open:
+            raise _Refused(name, f"`{name}`, a {type(value).__name__} that holds itself,", "pass its parts")
+        if id(value) in self._numbers:
+            return ("same", self._numbers[id(value)])
         if len(value) > MAX_LEAVES:
             return _foreign.describe(value)
+        if type(value) is dict and any(type(key) not in (str, int, bool, bytes, type(None)) for key in value):
+            return _foreign.describe(value)
+        self._numbers[id(value)] = len(self.containers)
+        self.containers.append(value)
+        self._open.add(id(value))
+        described = self._described(value, name)
+        self._open.remove(id(value))
+        return described
+
+    def _described(self, value: Any, name: str) -> tuple:
         if type(value) is list:
             return ("list", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
-        if any(type(key) not in (str, int, bool, bytes, type(None)) for key in value):
-            return _foreign.describe(value)
         return ("dict", tuple(value), tuple(self.describe(v, f"{name}[{k!r}]") for k, v in value.items()))
 
     def _array(self, value: np.ndarray, name: str) -> tuple:
@@ -103,12 +114,52 @@ class _Arguments:
         return len(self.arrays)
 
 
+class _Cells:
+    """The numbers that compiled code puts into the caller's containers, until they are put there."""
+
+    KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+             "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip
+    PYTHON = (bool, int, float, complex)
+
+    def __init__(self, containers: list[Any]) -> None:
+        self.containers = containers
+        self.keys = [list(c) if type(c) is dict else range(len(c)) for c in containers]
+        self.leaves = [
+            [np.zeros(len(c), np.int64), np.zeros(len(c), np.int64), np.zeros(len(c)), np.zeros(len(c), np.complex128)]
+            for c in containers
+        ]
+
+    def flush(self) -> None:
+        for container, keys, (tags, *values) in zip(self.containers, self.keys, self.leaves):
+            for place in np.flatnonzero(tags):
+                container[keys[place]] = self._number(int(tags[place]) - 1, values, place)
+            tags[...] = 0
+
+    def _number(self, kind: int, values: list[np.ndarray], place: int) -> Any:
+        target = np.dtype(self.KINDS[kind]).type if kind < len(self.KINDS) else self.PYTHON[kind - len(self.KINDS)]
+        number = values[{"f": 1, "c": 2}.get(np.dtype(target).kind, 0)][place]
+        if target is np.uint64:
+            return number.view(np.uint64)
+        return target(number)
+
+
+def put(container: Any, key: Any, value: Any) -> None:
+    """`container[key] = value`, for compiled code."""
+    container[key] = value
+
+
+def append(container: list, value: Any) -> None:
+    """`container.append(value)`, for compiled code."""
+    container.append(value)
+
+
 class _Boxing:
     """Makes Python objects of the values that compiled code gives, as a description says."""
 
-    def __init__(self, values: list, arguments: list[Any]) -> None:
+    def __init__(self, values: list, arguments: list[Any], containers: list[Any]) -> None:
         self.values = iter(values)
         self.arguments = arguments
+        self.containers = containers
         self.uses: dict[Any, int] = {}
         for value in values:
             if type(value) is tuple:
@@ -118,6 +169,13 @@ class _Boxing:
         tag = description[0]
         if tag == "static":
             return description[1]
+        if tag == "argument":
+            return self.containers[description[1]]
+        if tag == "writes":
+            result = self.make(description[1])
+            for number, key, part in description[2]:
+                self.containers[number][key] = self.make(part)
+            return result
         if tag == "scalar":
             return self._scalar(description[1], next(self.values))
         if tag == "array":
@@ -182,6 +240,7 @@ class Specialisation:
         self.guards = program.guards
         self.hosts = program.hosts
         self.errors = program.errors
+        self.writes = program.writes
         self.key = key
         self.why = why
 
@@ -348,20 +407,26 @@ class Function:
             return specialisation, arguments
 
     def _run(self, specialisation: Specialisation, arguments: _Arguments) -> Any:
-        leaves = arguments.leaves
+        leaves, containers = arguments.leaves, arguments.containers
+        cells = _Cells(containers if specialisation.writes else [])
+        given = leaves + [leaf for four in cells.leaves for leaf in four]
 
         def host(site: int, values: list) -> None:
+            cells.flush()
             function, (positional, keywords) = specialisation.hosts[site]
-            boxing = _Boxing(values, leaves)
+            boxing = _Boxing(values, leaves, containers)
             function(*[boxing.make(d) for d in positional], **keywords)
 
-        if self._mode == "interpreted":
-            outcome = specialisation.program.interpret(leaves, host, _library)
-        else:
-            outcome = specialisation.code.run(leaves, host, _library_into)
+        try:
+            if self._mode == "interpreted":
+                outcome = specialisation.program.interpret(given, host, _library)
+            else:
+                outcome = specialisation.code.run(given, host, _library_into)
+        finally:
+            cells.flush()
         if type(outcome) is tuple:
             raise _exception(*outcome, specialisation.errors)
-        return _Boxing(outcome, leaves).make(specialisation.result)
+        return _Boxing(outcome, leaves, containers).make(specialisation.result)
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,

@@ -209,8 +209,9 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
     return run_outside(
         [&] {
           nb::list values;
+          Outward outside(arguments);  // what the call gets is as it is now
           for (size_t i = 0; i < operands.size(); ++i)
-            values.append(outward(operands[i], host_types.at(site)[i]));
+            values.append(outside(operands[i], host_types.at(site)[i]));
           host(site, values);
         },
         pending, raised);
@@ -285,6 +286,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("result", [](const Program& p) { return p.lowered.result; })
       .def_prop_ro("guards", &Program::guards)
       .def_prop_ro("hosts", &Program::hosts)
+      .def_prop_ro("writes", [](const Program& p) { return p.lowered.writes; })
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);

@@ -15,9 +15,9 @@ namespace ingot::frontend {
 /// What an argument is, as the caller's signature says: nested tuples
 /// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple",
 /// parts)`,
-/// `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`, `("foreign", type, dtype,
-/// rank, alias set)` for what compiled code does not have (arrays of an alias set other than 0 have a leaf of
-/// their shape).
+/// `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`, `("same", number of a
+/// container)`, `("foreign", type, dtype, rank, alias set)` for what compiled code does not have (arrays of
+/// an alias set other than 0 have a leaf of their shape).
 using Description = nb::tuple;
 
 /// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
@@ -41,7 +41,8 @@ struct Lowered {
   nb::object result;  ///< how the results make the returned object: nested tuples as descriptions
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
-  nb::dict errors;  ///< exceptions whose type has no kind of its own, by message
+  bool writes = false;  ///< into containers of the caller: their cells follow the other arguments
+  nb::dict errors;      ///< exceptions whose type has no kind of its own, by message
 };
 
 /// Control does not go on from here: the current region has ended, or was suspended.
@@ -166,6 +167,7 @@ class Evaluator {
   Value eval_conditional(nb::handle e);
   Value eval_attribute(nb::handle e);
   Value eval_subscript(nb::handle e);
+  Value eval_item(const Value& container, const Value& index, nb::handle e);
   Value eval_call(nb::handle e);
   Value eval_tuple(nb::handle e);
   Value eval_list(nb::handle e);
@@ -260,6 +262,23 @@ class Evaluator {
   Value reduction(Call& call, ir::Op combiner, const char* name);
   Value minmax(Call& call, bool is_max);
 
+  // containers.cpp
+  /// What is known of a container; refused where paths disagree about its structure.
+  HeapObject& contents(const Reference& container, nb::handle node);
+  /// The place of an index or key in a container. None: a dict does not have the key, which `key` becomes.
+  std::optional<size_t> place_in(const Reference& container, const Value& index, nb::object& key,
+                                 const char* missing, nb::handle node);
+  void put(const Reference& container, const Value& index, Value value, nb::handle node);
+  void append(const Reference& container, Value element, nb::handle node);
+  /// Puts a value into the caller's own container, now or when the call ends, however it ends.
+  void write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
+                  const Value& value, nb::handle node);
+  bool is_fresh(const Value& value) const;  ///< made in the function, and can be changed
+  bool holds(const Value& value, uint32_t object) const;
+  /// A result with what was put into the caller's containers and may have been changed since.
+  nb::object describe_writes(nb::object result, std::vector<NodeId>& leaves);
+  void add_cells();
+
   // foreign.cpp
   bool is_foreign(const Value& value) const;  ///< or contains what is
   /// What happens to values of which one is foreign: raises what the types make Python raise, else refuses.
@@ -312,6 +331,15 @@ class Evaluator {
   std::vector<Target*> targets_;                            ///< the labels that exits may lead to now
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
+  /// What numbers were put where in one container of the caller: an element of `tags` tells which kind, that
+  /// of its class which value.
+  struct Cells {
+    NodeId tags, ints, floats, complexes;
+  };
+  struct NeedsCells {};
+  bool writes_ = false;
+  std::vector<Cells> cells_;          ///< of the caller's containers by number
+  std::vector<uint32_t> containers_;  ///< the caller's, by number
   nb::dict errors_;
   base::Place result_place_;  ///< of the statement that returns the result
 

@@ -240,6 +240,10 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
 Value Evaluator::eval_subscript(nb::handle e) {
   const Value value = eval(e.attr("value"));
   const Value index = eval(e.attr("slice"));
+  return eval_item(value, index, e);
+}
+
+Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e) {
   if (const Foreign* f = value.as<Foreign>())
     if (std::optional<Value> part = foreign_part(*f, index, e)) return *part;
   if (value.is<Foreign>() || is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
@@ -256,11 +260,11 @@ Value Evaluator::eval_subscript(nb::handle e) {
   };
   if (const Tuple* t = value.as<Tuple>()) return present(pick(t->members, "tuple"), "the element", e);
   if (const Reference* r = value.as<Reference>()) {
-    const HeapObject& object = state_.heap.at(r->object);
+    const HeapObject& object = contents(*r, e);
     if (object.type == HeapObject::Type::List) return present(pick(object.values, "list"), "the element", e);
-    const nb::object key = require_static(index, "a key of a dict", e);
-    for (size_t i = 0; i < object.keys.size(); ++i)
-      if (object.keys[i].equal(key)) return present(object.values[i], "the item", e);
+    nb::object key;
+    if (const auto place = place_in(*r, index, key, "", e))
+      return present(object.values[*place], "the item", e);
     raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
   }
   const Static* text = value.as<Static>();
@@ -368,7 +372,12 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   const Reference* r = self.as<Reference>();
   if (r == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
-  const HeapObject& object = state_.heap.at(r->object);
+  if (state_.heap.at(r->object).type == HeapObject::Type::List && name == "append" &&
+      call.positional.size() == 1) {
+    append(*r, call.positional[0], call.node);
+    return Static{nb::none()};
+  }
+  const HeapObject& object = contents(*r, call.node);
   if (object.type == HeapObject::Type::Dict && call.positional.empty()) {
     if (name == "values") return Tuple{object.values};
     Tuple result;
@@ -378,12 +387,6 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
       if (name == "items") result.members.push_back(Tuple{{key, object.values[i]}});
     }
     if (name == "keys" || name == "items") return result;
-  }
-  if (object.type == HeapObject::Type::List && name == "append" && call.positional.size() == 1) {
-    Value element = call.positional[0];
-    if (const Array* a = element.as<Array>(); a != nullptr && a->type.is_array()) element = named(element);
-    state_.heap.at(r->object).values.push_back(std::move(element));
-    return Static{nb::none()};
   }
   unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use indexing and loops");
 }

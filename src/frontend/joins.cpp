@@ -363,13 +363,16 @@ State Evaluator::join(const State& a, const State& b) {
     const auto it = b.heap.find(id);
     if (it == b.heap.end()) continue;
     HeapObject both = object;
-    if (object.values.size() != it->second.values.size()) {
-      both.values.assign(1, Conflict{"a container grows or shrinks on one path only"});
+    if (object.values.size() != it->second.values.size() || !object.conflict.empty() ||
+        !it->second.conflict.empty()) {
+      both.conflict = "a container that grows or shrinks on one path only";
+      both.values.clear();
       both.keys.clear();
     } else {
       for (size_t i = 0; i < both.values.size(); ++i)
         both.values[i] = join(object.values[i], it->second.values[i], "an element of a container");
     }
+    both.has_fresh = object.has_fresh || it->second.has_fresh;
     joined.heap.emplace(id, std::move(both));
   }
   return joined;
@@ -381,7 +384,9 @@ bool Evaluator::same(const State& a, const State& b) const {
              a.locals, b.locals,
              [&](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); }) &&
          std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
-           return x.first == y.first && std::ranges::equal(x.second.values, y.second.values, equal);
+           return x.first == y.first && x.second.conflict == y.second.conflict &&
+                  x.second.has_fresh == y.second.has_fresh &&
+                  std::ranges::equal(x.second.values, y.second.values, equal);
          });
 }
 

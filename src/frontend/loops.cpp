@@ -367,7 +367,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
                                                              bool ranges) {
   if (const Tuple* t = iterable.as<Tuple>()) return t->members;
   if (const Reference* r = iterable.as<Reference>()) {
-    const HeapObject& object = state_.heap.at(r->object);
+    const HeapObject& object = contents(*r, node);
     if (object.type == HeapObject::Type::List) return object.values;
     std::vector<Value> keys;
     for (const nb::object& key : object.keys) keys.push_back(Static{key});

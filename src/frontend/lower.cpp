@@ -83,6 +83,14 @@ Value Evaluator::parameter(nb::tuple description, const std::string& name, int a
     const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), writable});
     return Array{type, node, writable, number};
   }
+  if (tag == "same") return Reference{containers_[nb::cast<size_t>(description[1])]};
+  uint32_t id = 0;
+  int container = -1;
+  if (tag != "tuple") {
+    id = next_object_++;
+    container = static_cast<int>(containers_.size());
+    containers_.push_back(id);
+  }
   std::vector<Value> parts;
   size_t place = 0;
   for (nb::handle part : nb::cast<nb::tuple>(description[tag == "dict" ? 2 : 1]))
@@ -91,11 +99,11 @@ Value Evaluator::parameter(nb::tuple description, const std::string& name, int a
   HeapObject object{.type = tag == "dict" ? HeapObject::Type::Dict : HeapObject::Type::List,
                     .values = std::move(parts),
                     .keys = {},
-                    .from_argument = true};
+                    .argument = container,
+                    .leaves = place};
   if (tag == "dict")
     for (nb::handle key : nb::cast<nb::tuple>(description[1]))
       object.keys.push_back(nb::borrow<nb::object>(key));
-  const uint32_t id = next_object_++;
   state_.heap.emplace(id, std::move(object));
   return Reference{id};
 }
@@ -133,8 +141,8 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
   if (const Tuple* t = value.as<Tuple>()) return nb::make_tuple("tuple", parts_of(t->members));
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = state_.heap.at(r->object);
-    if (object.from_argument)
-      unsupported({}, "returning or printing an argument's " + type_name(value), "return its elements");
+    if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
+    contents(*r, {});
     if (object.type == HeapObject::Type::List) return nb::make_tuple("list", parts_of(object.values));
     nb::list keys;
     for (const nb::object& key : object.keys) keys.append(key);
@@ -334,6 +342,8 @@ Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
   for (;;) {
     try {
       return lower_once(function, arguments);
+    } catch (const NeedsCells&) {
+      writes_ = true;
     } catch (const Demand& demand) {
       if (demand.loop.empty()) throw;
       // A loop that has ended is to be unrolled: from the start again, with that fact.
@@ -352,6 +362,8 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
   guards_.clear();
   hosts_.clear();
   errors_ = nb::dict();
+  containers_.clear();
+  cells_.clear();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   const nb::object code = attribute(function, "__code__");
   const std::vector<std::string> names = parameter_names(code);
@@ -366,10 +378,12 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
     values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), names[i], static_cast<int>(i)));
   std::map<std::string, Value> locals;
   for (size_t i = 0; i < values.size(); ++i) locals[names[i]] = values[i];
+  if (writes_) add_cells();
+  lowered.writes = writes_;
   try {
     const Value value = run_function(function, std::move(locals), {});
     std::vector<NodeId> leaves;
-    lowered.result = describe_result(value, leaves);
+    lowered.result = describe_writes(describe_result(value, leaves), leaves);
     for (NodeId leaf : leaves) results.push_back(builder_->function().type(leaf));
     builder_->terminate(Op::return_, leaves);
   } catch (const Diverged&) {

@@ -47,7 +47,7 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
     unsupported(here_, "a shape that is an array", "use a tuple of ints");
   }
   if (const Tuple* t = shape.as<Tuple>()) parts = t->members;
-  if (const Reference* r = shape.as<Reference>()) parts = state_.heap.at(r->object).values;
+  if (const Reference* r = shape.as<Reference>()) parts = contents(*r, here_).values;
   std::vector<NodeId> lengths;
   for (const Value& part : parts) {
     if (const std::optional<Kind> kind = kind_of(part); kind && base::is_bool(kind->dtype()))

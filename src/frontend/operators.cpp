@@ -138,7 +138,7 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     if (a.is<Static>() && b.is<Reference>() &&
         state_.heap.at(b.as<Reference>()->object).type == HeapObject::Type::Dict) {
       bool found = false;
-      for (const nb::object& key : state_.heap.at(b.as<Reference>()->object).keys)
+      for (const nb::object& key : contents(*b.as<Reference>(), node).keys)
         found = found || key.equal(a.as<Static>()->object);
       return Static{nb::bool_(found == (ast == "In"))};
     }
@@ -146,7 +146,7 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
     if ((b.is<Tuple>() || list != nullptr) && !a.is<Array>()) {
       const std::vector<Value> members =
-          list != nullptr ? state_.heap.at(list->object).values : b.as<Tuple>()->members;
+          list != nullptr ? contents(*list, node).values : b.as<Tuple>()->members;
       NodeId found = builder_->constant(false);
       for (const Value& member : members)
         found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
@@ -432,7 +432,7 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
     return truth != 0;
   }
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
-  if (const Reference* r = value.as<Reference>()) return !state_.heap.at(r->object).values.empty();
+  if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
   return std::nullopt;
 }
 

@@ -136,7 +136,10 @@ struct HeapObject {
   enum class Type { List, Dict } type = Type::List;
   std::vector<Value> values;     ///< elements, or values of a dict in order
   std::vector<nb::object> keys;  ///< of dicts
-  bool from_argument = false;
+  int argument = -1;             ///< the number of the argument's container that this is
+  size_t leaves = 0;             ///< how many elements it had when the function was called
+  bool has_fresh = false;        ///< something made in the function was put into the argument's container
+  std::string conflict{};        ///< why its structure is not known here
 };
 
 /// The names and objects at one point of the program. Copied at forks. Objects have numbers that are never

@@ -227,6 +227,12 @@ def _power(a, b):
     return _checked("a ** b", (a, b), lambda x, y: x**y, ELEMENTARY_ULP)
 
 
+def _matmul(a, b):
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return _proxy.matmul(a, b)
+    return a @ b
+
+
 def _absolute(value):
     return _proxy.absolute(value) if np.iscomplexobj(value) else abs(value)
 
@@ -245,7 +251,7 @@ def namespace(source: str) -> tuple[dict, Big]:
     big = Big()
     tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(source)))
     own = {"np": _proxy, "math": _Math(), "abs": _absolute}
-    space = {**own, "_watch": big.watch, "_power": _power, "_matmul": _proxy.matmul, "_method": _method}
+    space = {**own, "_watch": big.watch, "_power": _power, "_matmul": _matmul, "_method": _method}
     exec(compile(tree, "<oracle>", "exec"), space)
     for alias, value in list(space.items()):
         if isinstance(value, types.ModuleType) and value in (np, math):
