@@ -156,7 +156,8 @@ def append(container: list, value: Any) -> None:
 class _Boxing:
     """Makes Python objects of the values that compiled code gives, as a description says."""
 
-    def __init__(self, values: list, arguments: list[Any], containers: list[Any]) -> None:
+    def __init__(self, values: list, arguments: list[Any], containers: list[Any], shared: set) -> None:
+        self.shared = shared
         self.values = iter(values)
         self.arguments = arguments
         self.containers = containers
@@ -208,7 +209,7 @@ class _Boxing:
                 array.flags.writeable = False
             return array
         array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
-        if self.uses[key] == 1 and array.nbytes == memory.nbytes:
+        if self.uses[key] == 1 and key not in self.shared and array.nbytes == memory.nbytes:
             array = array.copy(order="K")
         array.flags.writeable = writable
         return array
@@ -241,6 +242,7 @@ class Specialisation:
         self.hosts = program.hosts
         self.errors = program.errors
         self.writes = program.writes
+        self.keeps = frozenset(i for i, (function, _) in enumerate(self.hosts) if function in (put, append))
         self.key = key
         self.why = why
 
@@ -409,24 +411,27 @@ class Function:
     def _run(self, specialisation: Specialisation, arguments: _Arguments) -> Any:
         leaves, containers = arguments.leaves, arguments.containers
         cells = _Cells(containers if specialisation.writes else [])
+        shared: set = set()
         given = leaves + [leaf for four in cells.leaves for leaf in four]
 
         def host(site: int, values: list) -> None:
             cells.flush()
             function, (positional, keywords) = specialisation.hosts[site]
-            boxing = _Boxing(values, leaves, containers)
+            if site in specialisation.keeps:
+                shared.update(v[0] for v in values if type(v) is tuple)
+            boxing = _Boxing(values, leaves, containers, shared)
             function(*[boxing.make(d) for d in positional], **keywords)
 
         try:
             if self._mode == "interpreted":
-                outcome = specialisation.program.interpret(given, host, _library)
+                outcome = specialisation.program.interpret(given, host, _library, specialisation.keeps)
             else:
-                outcome = specialisation.code.run(given, host, _library_into)
+                outcome = specialisation.code.run(given, host, _library_into, specialisation.keeps)
         finally:
             cells.flush()
         if type(outcome) is tuple:
             raise _exception(*outcome, specialisation.errors)
-        return _Boxing(outcome, leaves, containers).make(specialisation.result)
+        return _Boxing(outcome, leaves, containers, shared).make(specialisation.result)
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,

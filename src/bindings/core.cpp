@@ -116,6 +116,23 @@ class Outward {
     throw base::InternalError("a value that no result can be");
   }
 
+  /// From now on the memory of a view is shared with what leaves, not copied.
+  void keep(const ir::Value& value) {
+    const auto* view = std::get_if<ir::ViewValue>(&value);
+    if (view == nullptr || arguments_.contains(view->block.get())) return;
+    auto& kept = memories_[view->block.get()];
+    if (kept.is_valid()) return;
+    nb::dict interface;
+    interface["data"] = nb::make_tuple(reinterpret_cast<uintptr_t>(view->block->data), false);
+    interface["shape"] = nb::make_tuple(view->block->size);
+    interface["typestr"] = "|u1";
+    interface["version"] = 3;
+    const nb::capsule owner(new ir::BlockRef(view->block),
+                            [](void* block) noexcept { delete static_cast<ir::BlockRef*>(block); });
+    kept = nb::module_::import_("numpy").attr("asarray")(
+        nb::module_::import_("ingot._jit").attr("_Memory")(interface, owner));
+  }
+
  private:
   std::map<const ir::MemoryBlock*, size_t> arguments_;
   std::map<const ir::MemoryBlock*, nb::object> memories_;
@@ -141,7 +158,8 @@ struct Program {
     return nb::tuple(hosts);
   }
 
-  nb::object interpret(nb::list leaves, nb::object host, nb::object library, uint64_t seed) const;
+  nb::object interpret(nb::list leaves, nb::object host, nb::object library, nb::object keeps,
+                       uint64_t seed) const;
   nb::dict compile(bool texts) const;
 };
 
@@ -182,7 +200,8 @@ bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Rai
   }
 }
 
-nb::object Program::interpret(nb::list leaves, nb::object host, nb::object library, uint64_t seed) const {
+nb::object Program::interpret(nb::list leaves, nb::object host, nb::object library, nb::object keeps,
+                              uint64_t seed) const {
   const auto& signature = module->signature(lowered.function);
   std::vector<ir::Value> arguments;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
@@ -209,9 +228,12 @@ nb::object Program::interpret(nb::list leaves, nb::object host, nb::object libra
     return run_outside(
         [&] {
           nb::list values;
-          Outward outside(arguments);  // what the call gets is as it is now
-          for (size_t i = 0; i < operands.size(); ++i)
-            values.append(outside(operands[i], host_types.at(site)[i]));
+          const bool kept = nb::cast<bool>(keeps.attr("__contains__")(site));
+          Outward as_it_is_now(arguments);
+          for (size_t i = 0; i < operands.size(); ++i) {
+            if (kept) outward.keep(operands[i]);
+            values.append((kept ? outward : as_it_is_now)(operands[i], host_types.at(site)[i]));
+          }
           host(site, values);
         },
         pending, raised);
@@ -289,7 +311,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("writes", [](const Program& p) { return p.lowered.writes; })
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def("compile", &Program::compile, "texts"_a = false)
-      .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
+      .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {

@@ -1,9 +1,10 @@
 #include "frontend/evaluator_parts.h"
 
-// Lists and dicts. Their structure is known; what stands in them is staged. A container that the caller gave is
-// also changed itself: numbers go through cells, which the caller reads when the call ends, however it ends, and
-// before anything outside is called; everything else is put there at once, by a call out of compiled code. What was
-// made in the function is put there once more at its end, so that it is the array that the function has left.
+// Lists and dicts. Their structure is known; what stands in them is staged. A container that the caller gave
+// is also changed itself: numbers go through cells, which the caller reads when the call ends, however it
+// ends, and before anything outside is called; everything else is put there at once, by a call out of
+// compiled code. An array shares its memory with the function from then on; a list or dict made in the
+// function is put there once more at its end.
 
 namespace ingot::frontend {
 
@@ -21,12 +22,15 @@ std::optional<size_t> Evaluator::place_in(const Reference& container, const Valu
                                           const char* missing, nb::handle node) {
   HeapObject& object = contents(container, node);
   const bool is_list = object.type == HeapObject::Type::List;
+  if (!is_list && (index.is<Reference>() || index.is<Array>() || index.is<Slice>()))
+    raise(ExceptionKind::TypeError, "unhashable type: '" + type_name(index) + "'");
   key = require_static(index, is_list ? "an index into a container" : "a key of a dict", node);
   if (is_list) {
     const std::optional<int64_t> i = static_int(Static{key});
     const int64_t size = static_cast<int64_t>(object.values.size());
     if (!i)
-      raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(Static{key}));
+      raise(ExceptionKind::TypeError,
+            "list indices must be integers or slices, not " + type_name(Static{key}));
     if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, missing);
     return static_cast<size_t>(*i < 0 ? *i + size : *i);
   }
@@ -50,7 +54,8 @@ bool Evaluator::holds(const Value& value, uint32_t object) const {
 
 void Evaluator::put(const Reference& container, const Value& index, Value value, nb::handle node) {
   nb::object key;
-  const std::optional<size_t> place = place_in(container, index, key, "list assignment index out of range", node);
+  const std::optional<size_t> place =
+      place_in(container, index, key, "list assignment index out of range", node);
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   if (holds(value, container.object)) unsupported(node, "a container that holds itself", "use another one");
   write_back(container, place, key, value, node);
@@ -74,7 +79,6 @@ void Evaluator::append(const Reference& container, Value element, nb::handle nod
 }
 
 bool Evaluator::is_fresh(const Value& value) const {
-  if (const Array* a = value.as<Array>()) return a->argument < 0;
   if (const Tuple* t = value.as<Tuple>())
     return std::ranges::any_of(t->members, [this](const Value& v) { return is_fresh(v); });
   const Reference* r = value.as<Reference>();
@@ -95,7 +99,10 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
     const NodeId at = builder_->index(static_cast<int64_t>(*place));
     const DType wide = is_complex ? DType::Complex128 : is_float ? DType::Float64 : DType::Int64;
     const NodeId number = builder_->cast(stage(value, *kind), wide);
-    builder_->make(Op::store, {is_complex ? cells.complexes : is_float ? cells.floats : cells.ints, at, number});
+    builder_->make(Op::store, {is_complex ? cells.complexes
+                               : is_float ? cells.floats
+                                          : cells.ints,
+                               at, number});
     int64_t tag = static_cast<int64_t>(dtype) + 1;
     if (kind->is_python()) {
       const std::array python = {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()};
@@ -138,7 +145,8 @@ nb::object Evaluator::describe_writes(nb::object result, std::vector<NodeId>& le
     for (size_t i = 0; i < object.values.size(); ++i) {
       const Value& value = object.values[i];
       if (value.is<Conflict>() || value.is<Maybe>())
-        unsupported({}, "what a container of the caller holds on some paths only", "put it there on every path");
+        unsupported({}, "what a container of the caller holds on some paths only",
+                    "put it there on every path");
       if (!is_fresh(value)) continue;
       const nb::object key = object.type == HeapObject::Type::List ? nb::int_(i) : object.keys[i];
       entries.append(nb::make_tuple(number, key, describe_result(value, leaves)));

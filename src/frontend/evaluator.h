@@ -273,7 +273,7 @@ class Evaluator {
   /// Puts a value into the caller's own container, now or when the call ends, however it ends.
   void write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
                   const Value& value, nb::handle node);
-  bool is_fresh(const Value& value) const;  ///< made in the function, and can be changed
+  bool is_fresh(const Value& value) const;  ///< has a list or dict that was made in the function
   bool holds(const Value& value, uint32_t object) const;
   /// A result with what was put into the caller's containers and may have been changed since.
   nb::object describe_writes(nb::object result, std::vector<NodeId>& leaves);

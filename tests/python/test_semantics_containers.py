@@ -77,6 +77,8 @@ def test_containers_are_written_when_an_exception_leaves():
         l[7] = 1
 
     check(h, [1, 2])
+    for key in ([1], {}, np.arange(2)):
+        check(lambda d, k: d[k], {"a": 1}, key)
 
 
 def test_a_returned_container_is_the_callers():
@@ -132,6 +134,26 @@ def test_arrays_put_into_containers_are_the_functions():
         return a[9]
 
     check(g, {"x": 0}, np.arange(3.0))
+
+    def h(d, c):
+        x = np.ones(3)
+        if c[0]:
+            d["x"] = x
+        d["y"] = x[1:]
+        x += 1
+        x[2] = 9
+        return x[5]
+
+    check(h, {"x": 0, "y": 0}, np.array([True]))
+    check(h, {"x": 0, "y": 0}, np.array([False]))
+
+    def many(l, m, n):
+        for i in range(n):
+            l[0] = np.full(2, i)
+            m.append(l[0])
+        return m
+
+    check(many, [0], [0], 5)
 
 
 def test_structures_that_paths_disagree_about_are_refused():
