@@ -172,11 +172,6 @@ class _Boxing:
             return description[1]
         if tag == "argument":
             return self.containers[description[1]]
-        if tag == "writes":
-            result = self.make(description[1])
-            for number, key, part in description[2]:
-                self.containers[number][key] = self.make(part)
-            return result
         if tag == "scalar":
             return self._scalar(description[1], next(self.values))
         if tag == "array":

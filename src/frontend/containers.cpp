@@ -60,6 +60,7 @@ void Evaluator::put(const Reference& container, const Value& index, Value value,
   if (holds(value, container.object)) unsupported(node, "a container that holds itself", "use another one");
   write_back(container, place, key, value, node);
   HeapObject& object = state_.heap.at(container.object);
+  need_own(object, node);
   if (place) {
     object.values[*place] = std::move(value);
   } else {
@@ -71,6 +72,7 @@ void Evaluator::put(const Reference& container, const Value& index, Value value,
 void Evaluator::append(const Reference& container, Value element, nb::handle node) {
   HeapObject& object = state_.heap.at(container.object);
   if (object.argument < 0) contents(container, node);
+  need_own(object, node);
   if (const Array* a = element.as<Array>(); a != nullptr && a->type.is_array()) element = named(element);
   if (holds(element, container.object)) unsupported(node, "a container that holds itself", "use another one");
   write_back(container, std::nullopt, nb::none(), element, node);
@@ -78,11 +80,20 @@ void Evaluator::append(const Reference& container, Value element, nb::handle nod
   if (object.conflict.empty()) object.values.push_back(std::move(element));
 }
 
-bool Evaluator::is_fresh(const Value& value) const {
+void Evaluator::need_own(const HeapObject& object, nb::handle node) {
+  if (object.given_away)
+    unsupported(node, "using a list or dict after it was put into a container of the caller",
+                "finish it before, and take it from there");
+}
+
+void Evaluator::give_away(const Value& value, nb::handle node) {
   if (const Tuple* t = value.as<Tuple>())
-    return std::ranges::any_of(t->members, [this](const Value& v) { return is_fresh(v); });
+    for (const Value& member : t->members) give_away(member, node);
   const Reference* r = value.as<Reference>();
-  return r != nullptr && state_.heap.at(r->object).argument < 0;
+  if (r == nullptr || state_.heap.at(r->object).argument >= 0) return;
+  state_.heap.at(r->object).given_away = true;
+  const std::vector<Value> members = state_.heap.at(r->object).values;
+  for (const Value& member : members) give_away(member, node);
 }
 
 void Evaluator::write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
@@ -122,7 +133,7 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
   hosts_.push_back({function, nb::make_tuple(given, nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("put").index};
   builder_->make(Op::host, leaves, attributes);
-  object.has_fresh = object.has_fresh || is_fresh(value);
+  give_away(value, node);
 }
 
 void Evaluator::add_cells() {
@@ -134,26 +145,6 @@ void Evaluator::add_cells() {
   for (size_t i = 0; i < containers_.size(); ++i)
     cells_.push_back({add(DType::Int64, i, "tags", 0), add(DType::Int64, i, "ints", 1),
                       add(DType::Float64, i, "floats", 2), add(DType::Complex128, i, "complexes", 3)});
-}
-
-nb::object Evaluator::describe_writes(nb::object result, std::vector<NodeId>& leaves) {
-  nb::list entries;
-  for (size_t number = 0; number < containers_.size(); ++number) {
-    const HeapObject object = state_.heap.at(containers_[number]);
-    if (!object.has_fresh) continue;
-    contents(Reference{containers_[number]}, {});
-    for (size_t i = 0; i < object.values.size(); ++i) {
-      const Value& value = object.values[i];
-      if (value.is<Conflict>() || value.is<Maybe>())
-        unsupported({}, "what a container of the caller holds on some paths only",
-                    "put it there on every path");
-      if (!is_fresh(value)) continue;
-      const nb::object key = object.type == HeapObject::Type::List ? nb::int_(i) : object.keys[i];
-      entries.append(nb::make_tuple(number, key, describe_result(value, leaves)));
-    }
-  }
-  if (nb::len(entries) == 0) return result;
-  return nb::make_tuple("writes", result, nb::tuple(entries));
 }
 
 }  // namespace ingot::frontend

@@ -273,10 +273,11 @@ class Evaluator {
   /// Puts a value into the caller's own container, now or when the call ends, however it ends.
   void write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
                   const Value& value, nb::handle node);
-  bool is_fresh(const Value& value) const;  ///< has a list or dict that was made in the function
+  /// The lists and dicts made in the function that a value has now become the caller's own.
+  void give_away(const Value& value, nb::handle node);
+  /// Refuses a use of what the caller has already.
+  void need_own(const HeapObject& object, nb::handle node);
   bool holds(const Value& value, uint32_t object) const;
-  /// A result with what was put into the caller's containers and may have been changed since.
-  nb::object describe_writes(nb::object result, std::vector<NodeId>& leaves);
   void add_cells();
 
   // foreign.cpp

@@ -372,7 +372,7 @@ State Evaluator::join(const State& a, const State& b) {
       for (size_t i = 0; i < both.values.size(); ++i)
         both.values[i] = join(object.values[i], it->second.values[i], "an element of a container");
     }
-    both.has_fresh = object.has_fresh || it->second.has_fresh;
+    both.given_away = object.given_away || it->second.given_away;
     joined.heap.emplace(id, std::move(both));
   }
   return joined;
@@ -385,7 +385,7 @@ bool Evaluator::same(const State& a, const State& b) const {
              [&](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); }) &&
          std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
            return x.first == y.first && x.second.conflict == y.second.conflict &&
-                  x.second.has_fresh == y.second.has_fresh &&
+                  x.second.given_away == y.second.given_away &&
                   std::ranges::equal(x.second.values, y.second.values, equal);
          });
 }

@@ -143,6 +143,7 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
     const HeapObject object = state_.heap.at(r->object);
     if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
     contents(*r, {});
+    need_own(object, {});
     if (object.type == HeapObject::Type::List) return nb::make_tuple("list", parts_of(object.values));
     nb::list keys;
     for (const nb::object& key : object.keys) keys.append(key);
@@ -383,7 +384,7 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
   try {
     const Value value = run_function(function, std::move(locals), {});
     std::vector<NodeId> leaves;
-    lowered.result = describe_writes(describe_result(value, leaves), leaves);
+    lowered.result = describe_result(value, leaves);
     for (NodeId leaf : leaves) results.push_back(builder_->function().type(leaf));
     builder_->terminate(Op::return_, leaves);
   } catch (const Diverged&) {

@@ -138,7 +138,7 @@ struct HeapObject {
   std::vector<nb::object> keys;  ///< of dicts
   int argument = -1;             ///< the number of the argument's container that this is
   size_t leaves = 0;             ///< how many elements it had when the function was called
-  bool has_fresh = false;        ///< something made in the function was put into the argument's container
+  bool given_away = false;       ///< made in the function, and put into a container of the caller
   std::string conflict{};        ///< why its structure is not known here
 };
 

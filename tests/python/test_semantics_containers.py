@@ -178,5 +178,25 @@ def test_structures_that_paths_disagree_about_are_refused():
     itself.append(itself)
     with pytest.raises(ingot.UnsupportedError, match="holds itself"):
         jitted(lambda l: l[0])(itself)
+
+    def given(l, how):
+        m = [l[0]]
+        l.append(m)
+        if how == "0":
+            m[0] = 5
+        elif how == "1":
+            m.append(5)
+        elif how == "2":
+            return m
+        elif how == "3":
+            l.append((m, 1))
+        elif how == "4":
+            l[1][0] = 5
+        else:
+            return l[1][0]
+
+    for how in "01234":
+        refused(given, [1], how, words="after it was put into a container of the caller")
+    check(given, [1], "5")
     for change in (lambda l: l.pop(), lambda l: l.extend(l), lambda l: l.clear()):
         refused(change, [1], words="the method")
