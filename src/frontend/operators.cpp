@@ -81,6 +81,7 @@ Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, 
     if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b))
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "use arrays, or elements one by one");
+    if (ast == "MatMult" && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);
     raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
   }

@@ -241,6 +241,15 @@ def test_a_turn_of_prange_may_raise():
     check(f, np.zeros(0), np.ones(3))
 
 
+def test_matmul_wants_axes():
+    def f(a, b):
+        return a @ b
+
+    for a, b in ((np.ones((2, 2)), None), (None, np.ones(2)), (np.float64, np.ones(2)), (None, None), ("", "")):
+        _, error, _ = outcome(f, (a, b))
+        assert raises(f, a, b)[0] is type(error)
+
+
 def test_slices_are_arguments():
     check(lambda a, s: a[s], np.arange(6.0), slice(1, 4))
     function = _jit.Function(lambda a, s: a[s])
