@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour test test-all fuzz format tidy
+.PHONY: tour test test-all fuzz odd format tidy
 
 tour:
 	@tools/setup
@@ -20,6 +20,13 @@ fuzz: SEED ?= 1
 fuzz:
 	@tools/setup
 	@tools/fuzz --programs $(N) --seed $(SEED)
+
+# Bad and odd argument lists for the programs of the tour: N of them, from SEED.
+odd: N ?= 5000
+odd: SEED ?= 1
+odd:
+	@tools/setup
+	@tools/fuzz --odd --programs $(N) --seed $(SEED)
 
 format:
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 --no-run-if-empty clang-format-19 -i

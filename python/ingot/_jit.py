@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors, _ingot
+from . import _errors, _foreign, _ingot, _source
 from ._errors import Demanded, UnsupportedError
 from ._signature import Signature, parse_signatures
 
@@ -29,8 +29,8 @@ DTYPES = {
 MAX_LEAVES = 16
 
 
-def _refuse(what: str, advice: str) -> UnsupportedError:
-    return UnsupportedError(f"{what} is not supported\n  instead: {advice}")
+class _Refused(Exception):
+    """An argument that is refused: its name, what it is, and what to do instead."""
 
 
 class _Arguments:
@@ -39,7 +39,9 @@ class _Arguments:
     def __init__(self) -> None:
         self.leaves: list[Any] = []
         self.arrays: list[tuple[int, np.ndarray]] = []
-        self.containers: dict[int, Any] = {}
+        self.containers: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._open: set[int] = set()
 
     def describe(self, value: Any, name: str) -> tuple:
         kind = type(value)
@@ -51,46 +53,60 @@ class _Arguments:
             self.leaves.append(value)
             return ("scalar", kind.__name__)
         if isinstance(value, np.generic):
-            if value.dtype not in DTYPES or not value.dtype.isnative:
-                raise _refuse(f"`{name}`, a scalar of dtype {value.dtype},", "convert it to a number")
+            if kind.__module__ != "numpy" or value.dtype not in DTYPES or not value.dtype.isnative:
+                return _foreign.describe(value)
             self.leaves.append(value)
             return ("scalar", f"numpy.{value.dtype.name}")
-        if value is None or kind in (str, bytes, slice, np.dtype) or isinstance(
-            value, (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, Function)
+        if value is None or kind in (str, bytes) or isinstance(
+            value, (type, np.dtype, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, Function)
         ):
             return ("static", value)
+        if kind is slice:
+            return ("slice", *(self.describe(v, name) for v in (value.start, value.stop, value.step)))
         if kind is tuple:
             return ("tuple", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
         if kind in (list, dict):
             return self._container(value, name)
-        raise _refuse(
-            f"the argument `{name}` of type {kind.__module__}.{kind.__qualname__}",
-            "pass numbers, NumPy arrays, or tuples, lists and dicts of them",
-        )
+        return _foreign.describe(value)
 
     def _container(self, value: Any, name: str) -> tuple:
-        if id(value) in self.containers:
-            raise _refuse(f"the same {type(value).__name__} twice among the arguments (`{name}`)", "pass a copy")
-        self.containers[id(value)] = value
+        if id(value) in self._open:
+            raise _Refused(name, f"`{name}`, a {type(value).__name__} that holds itself,", "pass its parts")
+        if id(value) in self._numbers:
+            return ("same", self._numbers[id(value)])
         if len(value) > MAX_LEAVES:
-            raise _refuse(f"`{name}`, a {type(value).__name__} of {len(value)} elements,", "pass a NumPy array")
+            return _foreign.describe(value)
+        if type(value) is dict and any(type(key) not in (str, int, bool, bytes, type(None)) for key in value):
+            return _foreign.describe(value)
+        self._numbers[id(value)] = len(self.containers)
+        self.containers.append(value)
+        self._open.add(id(value))
+        described = self._described(value, name)
+        self._open.remove(id(value))
+        return described
+
+    def _described(self, value: Any, name: str) -> tuple:
         if type(value) is list:
             return ("list", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
-        for key in value:
-            if type(key) not in (str, int, bool, bytes, type(None)):
-                raise _refuse(f"a key of type {type(key).__name__} in `{name}`", "use strings or ints as keys")
         return ("dict", tuple(value), tuple(self.describe(v, f"{name}[{k!r}]") for k, v in value.items()))
 
     def _array(self, value: np.ndarray, name: str) -> tuple:
         dtype = value.dtype
-        if dtype not in DTYPES or not dtype.isnative:
-            what = "byte-swapped " if dtype.isnative is False else ""
-            raise _refuse(f"`{name}`, an array of {what}dtype {dtype},", "convert it with astype")
-        if value.ndim > MAX_LEAVES:
-            raise _refuse(f"`{name}`, an array of {value.ndim} axes,", "reshape it to at most 16")
+        if dtype not in DTYPES or not dtype.isnative or value.ndim > MAX_LEAVES:
+            return self._foreign_array(value)
         self.arrays.append((len(self.leaves), value))
         self.leaves.append(value)
         return ("array", dtype.name, value.ndim, bool(value.flags.writeable), self._alias_set(value))
+
+    def _foreign_array(self, value: np.ndarray) -> tuple:
+        """An array of another dtype: its leaf has its shape alone."""
+        description = _foreign.describe(value)
+        if not 0 < value.ndim <= MAX_LEAVES:
+            return description
+        shape = np.broadcast_to(np.zeros((), np.bool), value.shape)
+        self.arrays.append((len(self.leaves), shape))
+        self.leaves.append(shape)
+        return (*description[:-1], self._alias_set(shape))
 
     def _alias_set(self, value: np.ndarray) -> int:
         """The number of the first array argument that may share memory with this one; its own otherwise."""
@@ -100,12 +116,53 @@ class _Arguments:
         return len(self.arrays)
 
 
+class _Cells:
+    """The numbers that compiled code puts into the caller's containers, until they are put there."""
+
+    KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+             "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip
+    PYTHON = (bool, int, float, complex)
+
+    def __init__(self, containers: list[Any]) -> None:
+        self.containers = containers
+        self.keys = [list(c) if type(c) is dict else range(len(c)) for c in containers]
+        self.leaves = [
+            [np.zeros(len(c), np.int64), np.zeros(len(c), np.int64), np.zeros(len(c)), np.zeros(len(c), np.complex128)]
+            for c in containers
+        ]
+
+    def flush(self) -> None:
+        for container, keys, (tags, *values) in zip(self.containers, self.keys, self.leaves):
+            for place in np.flatnonzero(tags):
+                container[keys[place]] = self._number(int(tags[place]) - 1, values, place)
+            tags[...] = 0
+
+    def _number(self, kind: int, values: list[np.ndarray], place: int) -> Any:
+        target = np.dtype(self.KINDS[kind]).type if kind < len(self.KINDS) else self.PYTHON[kind - len(self.KINDS)]
+        number = values[{"f": 1, "c": 2}.get(np.dtype(target).kind, 0)][place]
+        if target is np.uint64:
+            return number.view(np.uint64)
+        return target(number)
+
+
+def put(container: Any, key: Any, value: Any) -> None:
+    """`container[key] = value`, for compiled code."""
+    container[key] = value
+
+
+def append(container: list, value: Any) -> None:
+    """`container.append(value)`, for compiled code."""
+    container.append(value)
+
+
 class _Boxing:
     """Makes Python objects of the values that compiled code gives, as a description says."""
 
-    def __init__(self, values: list, arguments: list[Any]) -> None:
+    def __init__(self, values: list, arguments: list[Any], containers: list[Any], shared: set) -> None:
+        self.shared = shared
         self.values = iter(values)
         self.arguments = arguments
+        self.containers = containers
         self.uses: dict[Any, int] = {}
         for value in values:
             if type(value) is tuple:
@@ -115,6 +172,8 @@ class _Boxing:
         tag = description[0]
         if tag == "static":
             return description[1]
+        if tag == "argument":
+            return self.containers[description[1]]
         if tag == "scalar":
             return self._scalar(description[1], next(self.values))
         if tag == "array":
@@ -149,7 +208,7 @@ class _Boxing:
         if 0 in shape:
             strides = None  # NumPy takes none that leave an empty buffer
         array = np.ndarray(shape, dtype, buffer=memory, offset=offset if memory.size else 0, strides=strides)
-        if self.uses[key] == 1 and array.nbytes == memory.nbytes:
+        if self.uses[key] == 1 and key not in self.shared and array.nbytes == memory.nbytes:
             array = array.copy(order="K")
         array.flags.writeable = writable
         return array
@@ -180,6 +239,9 @@ class Specialisation:
         self.result = program.result
         self.guards = program.guards
         self.hosts = program.hosts
+        self.errors = program.errors
+        self.writes = program.writes
+        self.keeps = frozenset(i for i, (function, _) in enumerate(self.hosts) if function in (put, append))
         self.key = key
         self.why = why
 
@@ -283,11 +345,22 @@ class Function:
 
     def _describe(self, values: list[Any]) -> tuple[_Arguments, tuple]:
         arguments = _Arguments()
-        key = tuple(
-            ("static", v) if i in self._static else arguments.describe(v, n)
-            for i, (n, v) in enumerate(zip(self._names, values))
-        )
+        try:
+            key = tuple(
+                ("static", v) if i in self._static and _is_number(v) else arguments.describe(v, n)
+                for i, (n, v) in enumerate(zip(self._names, values))
+            )
+        except _Refused as refused:
+            raise self._refusal(*refused.args) from None
         return arguments, key
+
+    def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
+        """The refusal of an argument, shown at its parameter."""
+        node, file, _ = _source.find(self.__ingot_function__)
+        root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
+        place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
+        end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
+        return _errors.unsupported(file, place.lineno, place.col_offset, end, what, advice)
 
     def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
         if self._simple and not kwargs and len(args) == len(self._names):
@@ -341,7 +414,8 @@ class Function:
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
             if len(seen) > 16:
-                raise _refuse(
+                raise self._refusal(
+                    self._names[i],
                     f"more than 16 values of `{self._names[i]}`, an argument of `{self.__name__}` whose value decides what is compiled,",
                     "make its type or shape decide, or call one function for each value",
                 )
@@ -359,20 +433,29 @@ class Function:
             return specialisation, arguments
 
     def _run(self, specialisation: Specialisation, arguments: _Arguments) -> Any:
-        leaves = arguments.leaves
+        leaves, containers = arguments.leaves, arguments.containers
+        cells = _Cells(containers if specialisation.writes else [])
+        shared: set = set()
+        given = leaves + [leaf for four in cells.leaves for leaf in four]
 
         def host(site: int, values: list) -> None:
+            cells.flush()
             function, (positional, keywords) = specialisation.hosts[site]
-            boxing = _Boxing(values, leaves)
+            if site in specialisation.keeps:
+                shared.update(v[0] for v in values if type(v) is tuple)
+            boxing = _Boxing(values, leaves, containers, shared)
             function(*[boxing.make(d) for d in positional], **keywords)
 
-        if self._mode == "interpreted":
-            outcome = specialisation.program.interpret(leaves, host, _library)
-        else:
-            outcome = specialisation.code.run(leaves, host, _library_into)
+        try:
+            if self._mode == "interpreted":
+                outcome = specialisation.program.interpret(given, host, _library, specialisation.keeps)
+            else:
+                outcome = specialisation.code.run(given, host, _library_into, specialisation.keeps)
+        finally:
+            cells.flush()
         if type(outcome) is tuple:
-            raise _exception(*outcome)
-        return _Boxing(outcome, leaves).make(specialisation.result)
+            raise _exception(*outcome, specialisation.errors)
+        return _Boxing(outcome, leaves, containers, shared).make(specialisation.result)
 
     def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
         """Calls the function, and writes into the folder `path` what is needed to make the call again without Python.
@@ -397,6 +480,10 @@ class Function:
         sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
         times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
         return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (bool, int, float, complex) or isinstance(value, np.generic) and value.dtype in DTYPES
 
 
 def _without_body(function: types.FunctionType) -> types.FunctionType:
@@ -445,9 +532,14 @@ def _library_into(routine: str, operands: list) -> None:
 _NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and data type (\w+)")
 
 
-def _exception(kind: str, message: str, file: str, line: int, pending: Any) -> BaseException:
+def _exception(kind: str, message: str, file: str, line: int, pending: Any, errors: dict) -> BaseException:
     if pending is not None:
         return pending
+    if message in errors:
+        known = errors[message]
+        error = type(known).__new__(type(known), *known.args)
+        error.__dict__.update(known.__dict__)
+        return error
     if kind == "KeyboardInterrupt":
         return KeyboardInterrupt()
     if kind == "LinAlgError":

@@ -119,6 +119,23 @@ class Outward {
     throw base::InternalError("a value that no result can be");
   }
 
+  /// From now on the memory of a view is shared with what leaves, not copied.
+  void keep(const ir::Value& value) {
+    const auto* view = std::get_if<ir::ViewValue>(&value);
+    if (view == nullptr || arguments_.contains(view->block.get())) return;
+    auto& kept = memories_[view->block.get()];
+    if (kept.is_valid()) return;
+    nb::dict interface;
+    interface["data"] = nb::make_tuple(reinterpret_cast<uintptr_t>(view->block->data), false);
+    interface["shape"] = nb::make_tuple(view->block->size);
+    interface["typestr"] = "|u1";
+    interface["version"] = 3;
+    const nb::capsule owner(new ir::BlockRef(view->block),
+                            [](void* block) noexcept { delete static_cast<ir::BlockRef*>(block); });
+    kept = nb::module_::import_("numpy").attr("asarray")(
+        nb::module_::import_("ingot._jit").attr("_Memory")(interface, owner));
+  }
+
  private:
   std::map<const ir::MemoryBlock*, size_t> arguments_;
   std::map<const ir::MemoryBlock*, nb::object> memories_;
@@ -172,7 +189,8 @@ struct Program {
     return nb::make_tuple(name, dtypes(parameters), dtypes(results), hosts);
   }
 
-  nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, uint64_t seed) const;
+  nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, const nb::object& keeps,
+                       uint64_t seed) const;
   nb::dict compile(bool texts) const;
 };
 
@@ -220,7 +238,7 @@ bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Rai
 }
 
 nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::object library,
-                              uint64_t seed) const {
+                              const nb::object& keeps,                              uint64_t seed) const {
   const auto& signature = module->signature(lowered.function);
   std::vector<ir::Value> arguments;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
@@ -236,10 +254,13 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
                        ir::Raised& raised) {
     return run_outside(
         [&] {
-          Outward now(arguments);  // memory as it is at this call
           nb::list values;
-          for (size_t i = 0; i < operands.size(); ++i)
-            values.append(now(operands[i], types_at.at(site)[i]));
+          const bool kept = nb::cast<bool>(keeps.attr("__contains__")(site));
+          Outward as_it_is_now(arguments);
+          for (size_t i = 0; i < operands.size(); ++i) {
+            if (kept) outward.keep(operands[i]);
+            values.append((kept ? outward : as_it_is_now)(operands[i], types_at.at(site)[i]));
+          }
           host(site, values);
         },
         pending, raised);
@@ -334,8 +355,10 @@ NB_MODULE(_core, m) {
       .def_prop_ro("guards", &Program::guards)
       .def_prop_ro("hosts", &Program::hosts)
       .def_prop_ro("interface", &Program::interface)
+      .def_prop_ro("writes", [](const Program& p) { return p.lowered.writes; })
+      .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def("compile", &Program::compile, "texts"_a = false)
-      .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "seed"_a = 0);
+      .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);
 

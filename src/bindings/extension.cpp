@@ -133,12 +133,13 @@ void free_memory(PyObject* capsule) {
 class Invocation {
  public:
   Invocation(const runtime::ObjectInfo& info, const runtime::EntryInfo& entry, nb::list leaves,
-             nb::object host, nb::object library)
+             nb::object host, nb::object library, nb::object keeps)
       : info_(info),
         entry_(entry),
         leaves_(std::move(leaves)),
         host_(std::move(host)),
         library_(std::move(library)),
+        keeps_(std::move(keeps)),
         slots_(entry.params.size() + entry.results.size()) {
     for (size_t i = 0; i < slots_.size(); ++i) {
       const SlotInfo& slot =
@@ -191,10 +192,10 @@ class Invocation {
   /// argument has the argument's number as key and no memory.
   nb::object outward(Slot& slot, const SlotInfo& info) {
     if (info.kind != SlotInfo::Kind::View) return as_python(info.dtype, slot.scalar);
-    return outward(slot.as_view(), info);
+    return outward(slot.as_view(), info.dtype, info.rank);
   }
 
-  nb::object outward(runtime::ViewSlot& view, const SlotInfo& info) {
+  nb::object outward(runtime::ViewSlot& view, DType dtype, int rank) {
     nb::object key;
     nb::object memory = nb::none();
     for (size_t i = 0; i < entry_.params.size(); ++i)
@@ -205,12 +206,12 @@ class Invocation {
     }
     nb::list lengths;
     nb::list strides;
-    for (int axis = 0; axis < info.rank; ++axis) {
+    for (int axis = 0; axis < rank; ++axis) {
       lengths.append(view.lengths()[axis]);
-      strides.append(view.strides(info.rank)[axis]);
+      strides.append(view.strides(rank)[axis]);
     }
     return nb::make_tuple(key, memory, view.data - view.buffer->data, nb::tuple(lengths), nb::tuple(strides),
-                          std::string(base::info(info.dtype).numpy));
+                          std::string(base::info(dtype).numpy));
   }
 
   /// The bytes of a buffer that the code allocated, as an array that owns them from now on.
@@ -243,6 +244,7 @@ class Invocation {
   nb::list leaves_;
   nb::object host_;
   nb::object library_;
+  nb::object keeps_;  ///< the host calls whose callee keeps what it gets
   std::vector<Slot> slots_;
   std::vector<void*> addresses_;
   runtime::Call* call_ = nullptr;
@@ -323,6 +325,11 @@ class Invocation {
           values.append(as_python(words[i].dtype, slots[i]));
           continue;
         }
+        if (std::strcmp(what, "host") == 0 && nb::cast<bool>(self.keeps_.attr("__contains__")(number))) {
+          values.append(
+              self.outward(*static_cast<runtime::ViewSlot*>(slots[i]), words[i].dtype, words[i].rank));
+          continue;
+        }
         const nb::object array = array_on(*static_cast<runtime::ViewSlot*>(slots[i]), words[i]);
         if (std::strcmp(what, "host") != 0) {
           values.append(array);
@@ -348,9 +355,10 @@ struct Code {
     const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
     return std::make_unique<Code>(Code{runtime::Object::open({data, bytes.size()})});
   }
-  nb::object run(nb::list leaves, nb::object host, nb::object library) const {
+  nb::object run(nb::list leaves, nb::object host, nb::object library, nb::object keeps) const {
     const runtime::EntryInfo& entry = object.info().entries[0];
-    Invocation invocation(object.info(), entry, std::move(leaves), std::move(host), std::move(library));
+    Invocation invocation(object.info(), entry, std::move(leaves), std::move(host), std::move(library),
+                          std::move(keeps));
     return invocation.run(object.entry(entry.symbol));
   }
 };
@@ -363,7 +371,7 @@ NB_MODULE(_ingot, m) {
   watch_interrupts();
   nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
-      .def("run", &Code::run, "leaves"_a, "host"_a.none(), "library"_a.none());
+      .def("run", &Code::run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a);
 }
 
 }  // namespace ingot::bindings

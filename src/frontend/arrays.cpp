@@ -142,8 +142,9 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const auto& [lower, upper, by] = *slice.parts;
   for (const Value* part : {&lower, &upper, &by}) {
     const std::optional<Kind> kind = kind_of(*part);
-    const bool integer =
-        kind && !part->is<Array>() && (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
+    const Array* array = part->as<Array>();
+    const bool integer = kind && (array == nullptr || array->type.rank() == 0) &&
+                         (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
     if (!is_none(*part) && !integer)
       raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
   }
@@ -154,9 +155,17 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   // Python's slice.indices: each end is clipped to [0, n] going up, to [-1, n - 1] going down.
   const NodeId first = builder_->make(Op::select, {up, zero, builder_->index(-1)});
   const NodeId last = builder_->make(Op::select, {up, length, builder_->make(Op::subtract, {length, one})});
+  const auto is_unsigned_64 = [this](const Value& part) {
+    return kind_of(part) == Kind(DType::UInt64) && !part.is<Array>();
+  };
+  const auto clipped = [&](const Value& part) {
+    const NodeId integer = stage(part, Kind::py_int());
+    return builder_->make(Op::select,
+                          {builder_->make(Op::less, {integer, zero}), builder_->index(INT64_MAX), integer});
+  };
   const auto end = [&](const Value& part, NodeId otherwise) {
     if (is_none(part)) return otherwise;
-    const NodeId given = stage_index(part);
+    const NodeId given = is_unsigned_64(part) ? clipped(part) : stage_index(part);
     const NodeId wrapped = builder_->make(Op::select, {builder_->make(Op::less, {given, zero}),
                                                        builder_->make(Op::add, {given, length}), given});
     return builder_->make(Op::minimum, {builder_->make(Op::maximum, {wrapped, first}), last});
@@ -177,6 +186,8 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
 Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, nb::handle node) {
   std::vector<Value> parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
   for (Value& part : parts) part = present(part, "an index", node);
+  for (const Value& part : parts)
+    if (is_foreign(part)) use_foreign("subscript", "", {array, index}, node);
   const int rank = array.type.rank();
   const auto is_ellipsis = [](const Value& v) {
     return v.is<Static>() && v.as<Static>()->object.is(nb::ellipsis());
@@ -185,8 +196,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
   for (const Value& part : parts) {
     const Array* a = part.as<Array>();
     const std::optional<Kind> kind = kind_of(part);
-    if (a != nullptr && a->type.dtype() == DType::Bool) taken += a->type.rank();
-    else if (kind && base::is_bool(kind->dtype())) unsupported(node, "an index that is one bool", "use `if`");
+    if (kind && base::is_bool(kind->dtype())) taken += a == nullptr ? 0 : a->type.rank();
     else if (!is_none(part) && !is_ellipsis(part)) ++taken;
   }
   if (taken > rank)
@@ -217,7 +227,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       result.items.push_back(
           {Indexing::Part::Array, axis++, {}, {}, {}, builder_->cast(whole(part), DType::Int64)});
     } else if (kind && base::is_int(kind->dtype())) {
-      result.items.push_back({Indexing::Part::Point, axis, stage(part, Kind::py_int()), {}, {}, {}});
+      result.items.push_back({Indexing::Part::Point, axis, stage_index(part), {}, {}, {}});
       ++axis;
     } else if (part.is<Reference>()) {
       unsupported(node, "an index that is a " + type_name(part), "index with np.array(...)");
@@ -409,6 +419,11 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
 
 NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
   const std::optional<Kind> kind = kind_of(value);
+  if (is_foreign(value)) {
+    const nb::object into =
+        nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));
+    use_foreign("store", "", {Static{into}, Static{nb::int_(0)}, value}, here_);
+  }
   if (!kind) {
     if (value.is<Tuple>() || value.is<Reference>())
       unsupported({}, "assigning a " + type_name(value) + " to part of an array",
@@ -511,10 +526,13 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
   if (indexing.is_point(array.type.rank())) {
     NodeId scalar = value_for(value, dtype);
     if (builder_->function().type(scalar).is_array()) {
+      if (base::is_complex(dtype))
+        raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
+      if (!base::is_bool(dtype))
+        raise(ExceptionKind::ValueError, "setting an array element with a sequence.");
       builder_->check(builder_->make(Op::equal, {size_of(scalar), builder_->index(1)}),
                       ExceptionKind::ValueError, "setting an array element with a sequence.");
-      if (array.type.rank() > 0 || builder_->function().type(scalar).rank() > 0)
-        raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
+      scalar = reduce_all(scalar, Op::bitwise_or);
     }
     std::vector<NodeId> operands{array.node};
     for (const auto& item : indexing.items) operands.push_back(item.start);

@@ -44,14 +44,20 @@ Value Evaluator::builtin_len(Call& call) {
   }
   if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
+  const Static* s = value.as<Static>();
+  if (s != nullptr && nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype")))
+    return Static{nb::int_(nb::len(s->object))};
   raise(ExceptionKind::TypeError, "object of type '" + type_name(value) + "' has no len()");
 }
 
 Value Evaluator::builtin_range(Call& call) {
   if (call.positional.empty()) raise(ExceptionKind::TypeError, "range expected at least 1 argument, got 0");
   finish(call, 3);
-  for (const Value& bound : call.positional)
-    if (!bound.is<Static>() || !static_int(bound)) stage_index(bound);
+  for (Value& bound : call.positional) {
+    if (bound.is<Static>() && static_int(bound)) continue;
+    const NodeId integer = stage_index(bound);
+    if (bound.is<Array>()) bound = Scalar{Kind::py_int(), integer};
+  }
   std::array<Value, 3> bounds = {Static{nb::int_(0)}, call.positional[0], Static{nb::int_(1)}};
   if (call.positional.size() > 1) {
     bounds[0] = call.positional[0];
@@ -125,7 +131,7 @@ Value Evaluator::builtin_max(Call& call) { return minmax(call, true); }
 
 Value Evaluator::builtin_int(Call& call) {
   if (call.positional.empty()) return Static{nb::int_(0)};
-  const Value value = call.positional[0];
+  Value value = call.positional[0];
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
     try {
@@ -135,6 +141,9 @@ Value Evaluator::builtin_int(Call& call) {
     }
   }
   const std::optional<Kind> kind = kind_of(value);
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
+    value = from_node(whole(value));
+  if (value.is<Array>()) raise_by_type("call", "int", {value}, nb::module_::import_("builtins").attr("int"));
   if (!kind || value.is<Array>())
     unsupported(call.node, "int() of a " + type_name(value), "take one element");
   if (*kind == Kind::py_complex())
@@ -162,7 +171,7 @@ Value Evaluator::builtin_int(Call& call) {
 
 Value Evaluator::builtin_float(Call& call) {
   if (call.positional.empty()) return Static{nb::float_(0.0)};
-  const Value value = call.positional[0];
+  Value value = call.positional[0];
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
     try {
@@ -172,6 +181,10 @@ Value Evaluator::builtin_float(Call& call) {
     }
   }
   const std::optional<Kind> kind = kind_of(value);
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
+    value = from_node(whole(value));
+  if (value.is<Array>())
+    raise_by_type("call", "float", {value}, nb::module_::import_("builtins").attr("float"));
   if (!kind || value.is<Array>())
     unsupported(call.node, "float() of a " + type_name(value), "take one element");
   if (*kind == Kind::py_complex())

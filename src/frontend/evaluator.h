@@ -15,7 +15,9 @@ namespace ingot::frontend {
 /// What an argument is, as the caller's signature says: nested tuples
 /// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple",
 /// parts)`,
-/// `("list", parts)`, `("dict", keys, parts)`.
+/// `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`, `("same", number of a
+/// container)`, `("foreign", type, dtype, rank, alias set)` for what compiled code does not have (arrays of
+/// an alias set other than 0 have a leaf of their shape).
 using Description = nb::tuple;
 
 /// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
@@ -39,6 +41,8 @@ struct Lowered {
   nb::object result;  ///< how the results make the returned object: nested tuples as descriptions
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
+  bool writes = false;  ///< into containers of the caller: their cells follow the other arguments
+  nb::dict errors;      ///< exceptions whose type has no kind of its own, by message
 };
 
 /// Control does not go on from here: the current region has ended, or was suspended.
@@ -163,6 +167,7 @@ class Evaluator {
   Value eval_conditional(nb::handle e);
   Value eval_attribute(nb::handle e);
   Value eval_subscript(nb::handle e);
+  Value eval_item(const Value& container, const Value& index, nb::handle e);
   Value eval_call(nb::handle e);
   Value eval_tuple(nb::handle e);
   Value eval_list(nb::handle e);
@@ -173,6 +178,8 @@ class Evaluator {
   Value array_attribute(const Array& array, const std::string& name, nb::handle node);
   Value call(const Value& callee, Call& call);
   void need_present(Call& call);  ///< none of its arguments may be None
+  /// What a call of a function of Python's or NumPy's own does with arguments that are foreign.
+  void refuse_foreign(const Call& call, const std::string& name, nb::object function);
   Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(nb::object function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
@@ -260,6 +267,42 @@ class Evaluator {
   Value reduction(Call& call, ir::Op combiner, const char* name);
   Value minmax(Call& call, bool is_max);
 
+  // containers.cpp
+  /// What is known of a container; refused where paths disagree about its structure.
+  HeapObject& contents(const Reference& container, nb::handle node);
+  /// The place of an index or key in a container. None: a dict does not have the key, which `key` becomes.
+  std::optional<size_t> place_in(const Reference& container, const Value& index, nb::object& key,
+                                 const char* missing, nb::handle node);
+  void put(const Reference& container, const Value& index, Value value, nb::handle node);
+  void append(const Reference& container, Value element, nb::handle node);
+  /// Puts a value into the caller's own container, now or when the call ends, however it ends.
+  void write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
+                  const Value& value, nb::handle node);
+  /// The lists and dicts made in the function that a value has now become the caller's own.
+  void give_away(const Value& value, nb::handle node);
+  /// Refuses a use of what the caller has already.
+  void need_own(const HeapObject& object, nb::handle node);
+  bool holds(const Value& value, uint32_t object) const;
+  void add_cells();
+
+  // foreign.cpp
+  bool is_foreign(const Value& value) const;  ///< or contains what is
+  /// What happens to values of which one is foreign: raises what the types make Python raise, else refuses.
+  /// `operation` is "binary", "compare", "unary", "subscript", "store", "attribute", "iterate", "unpack",
+  /// "call" (of `function`) or "" (always refused), `symbol` what it is called.
+  [[noreturn]] void use_foreign(const char* operation, const std::string& symbol,
+                                const std::vector<Value>& operands, nb::handle node,
+                                nb::object function = nb::none());
+  /// A part of a foreign array, for indices of integers and slices; none where only its type is known.
+  std::optional<Value> foreign_part(const Foreign& array, const Value& index, nb::handle node);
+  /// Raises what the types of the operands make Python raise, where they alone decide.
+  void raise_by_type(const char* operation, const std::string& symbol, const std::vector<Value>& operands,
+                     nb::object function = nb::none());
+  /// Any object that behaves as the value does, where types decide; an invalid one where none is at hand.
+  nb::object stand_in(const Value& value) const;
+  /// Raises an exception object of Python's own or NumPy's.
+  [[noreturn]] void raise_object(nb::handle error);
+
   // errors
   [[noreturn]] void unsupported(nb::handle node, const std::string& reason, const std::string& advice);
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
@@ -294,6 +337,17 @@ class Evaluator {
   std::vector<Target*> targets_;                            ///< the labels that exits may lead to now
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
+  /// What numbers were put where in one container of the caller: an element of `tags` tells which kind, that
+  /// of its class which value.
+  struct Cells {
+    NodeId tags, ints, floats, complexes;
+  };
+  struct NeedsCells {};
+  bool writes_ = false;
+  std::vector<Cells> cells_;          ///< of the caller's containers by number
+  std::vector<uint32_t> containers_;  ///< the caller's, by number
+  nb::dict errors_;
+  base::Place result_place_;  ///< of the statement that returns the result
 
  public:
   // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.

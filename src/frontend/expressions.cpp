@@ -201,6 +201,11 @@ Value Evaluator::eval_attribute(nb::handle e) {
 }
 
 Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {
+  const bool is_shape = name == "shape" || name == "ndim" || name == "size";
+  if (const Foreign* f = value.as<Foreign>()) {
+    if (f->shape && is_shape) return array_attribute(*f->shape->as<Array>(), name, e);
+    use_foreign("attribute", name, {value}, e);
+  }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
@@ -223,6 +228,11 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     if (name == "dtype")
       return Static{nb::module_::import_("numpy").attr("dtype")(std::string(s->kind.name()))};
   }
+  if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python() && is_shape) {
+    if (name == "shape") return Tuple{};
+    return Static{nb::int_(name == "size" ? 1 : 0)};
+  }
+  raise_by_type("attribute", name, {value});
   if (value.is<Reference>() || value.is<Scalar>() || value.is<Static>()) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
 }
@@ -230,6 +240,13 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
 Value Evaluator::eval_subscript(nb::handle e) {
   const Value value = eval(e.attr("value"));
   const Value index = eval(e.attr("slice"));
+  return eval_item(value, index, e);
+}
+
+Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e) {
+  if (const Foreign* f = value.as<Foreign>())
+    if (std::optional<Value> part = foreign_part(*f, index, e)) return *part;
+  if (value.is<Foreign>() || is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
   if (const Array* a = value.as<Array>()) return index_array(*a, index, e);
   if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python()) {
     // NumPy's scalars are arrays without axes here, which integers and slices cannot index.
@@ -255,21 +272,27 @@ Value Evaluator::eval_subscript(nb::handle e) {
   };
   if (const Tuple* t = value.as<Tuple>()) return present(pick(t->members, "tuple"), "the element", e);
   if (const Reference* r = value.as<Reference>()) {
-    const HeapObject& object = state_.heap.at(r->object);
+    const HeapObject& object = contents(*r, e);
     if (object.type == HeapObject::Type::List) return present(pick(object.values, "list"), "the element", e);
-    const nb::object key = require_static(index, "a key of a dict", e);
-    for (size_t i = 0; i < object.keys.size(); ++i)
-      if (object.keys[i].equal(key)) return present(object.values[i], "the item", e);
+    nb::object key;
+    if (const auto place = place_in(*r, index, key, "", e))
+      return present(object.values[*place], "the item", e);
     raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
   }
-  if (value.is<Static>() && index.is<Static>() && PyUnicode_Check(value.as<Static>()->object.ptr())) {
+  const Static* text = value.as<Static>();
+  const bool is_text =
+      text != nullptr && (PyUnicode_Check(text->object.ptr()) || PyBytes_Check(text->object.ptr()));
+  if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
+    require_static(index, "an index into a text", e);
+  if (is_text && index.is<Static>()) {
     try {
       return Static{value.as<Static>()->object[index.as<Static>()->object]};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }
   }
-  raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not subscriptable");
+  raise_by_type("subscript", "", {value, index});
+  unsupported(e, "an element of a " + type_name(value), "use an array");
 }
 
 Value Evaluator::eval_call(nb::handle e) {
@@ -292,6 +315,22 @@ Value Evaluator::eval_call(nb::handle e) {
   return this->call(callee, call);
 }
 
+namespace {
+
+const Foreign* only_argument(const Evaluator::Call& call) {
+  return call.positional.size() == 1 && call.keywords.empty() ? call.positional[0].as<Foreign>() : nullptr;
+}
+
+}  // namespace
+
+void Evaluator::refuse_foreign(const Call& call, const std::string& name, nb::object function) {
+  std::vector<Value> given = call.positional;
+  for (const auto& keyword : call.keywords) given.push_back(keyword.second);
+  const bool positional = call.keywords.empty() && !function.is_none();
+  if (std::ranges::any_of(given, [this](const Value& v) { return is_foreign(v); }))
+    use_foreign(positional ? "call" : "", name, given, call.node, std::move(function));
+}
+
 void Evaluator::need_present(Call& call) {
   for (Value& value : call.positional) value = present(value, "the argument", call.node);
   for (auto& [name, value] : call.keywords) value = present(value, name, call.node);
@@ -306,12 +345,16 @@ Value Evaluator::call(const Value& callee, Call& call) {
     need_present(call);
     return call_method(*m->self, m->name, call);
   }
+  if (callee.is<Foreign>()) use_foreign("apply", "", {callee}, call.node);
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   nb::object function = s->object;
   if (const Builtin* builtin = registry_.find(function)) {
     call.name = builtin->name;
     if ((builtin->op || builtin->handler >= 0) && call.name != "print") need_present(call);
+    if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
+      call.positional[0] = Value(*f->shape);
+    if (call.name != "print") refuse_foreign(call, builtin->module + "." + builtin->name, function);
     if (builtin->op) return elementwise_call(*builtin->op, call);
     if (builtin->handler >= 0) return (this->*kHandlers[builtin->handler])(call);
     function = builtin->library;
@@ -332,6 +375,7 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   call.name = name;
   if (self.is<Array>() || (self.is<Scalar>() && !self.as<Scalar>()->kind.is_python())) {
     if (const int handler = registry_.method(name); handler >= 0) {
+      refuse_foreign(call, name, nb::none());
       call.positional.insert(call.positional.begin(), self);
       return (this->*kHandlers[handler])(call);
     }
@@ -340,7 +384,12 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   const Reference* r = self.as<Reference>();
   if (r == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
-  const HeapObject& object = state_.heap.at(r->object);
+  if (state_.heap.at(r->object).type == HeapObject::Type::List && name == "append" &&
+      call.positional.size() == 1) {
+    append(*r, call.positional[0], call.node);
+    return Static{nb::none()};
+  }
+  const HeapObject& object = contents(*r, call.node);
   if (object.type == HeapObject::Type::Dict && call.positional.empty()) {
     if (name == "values") return Tuple{object.values};
     Tuple result;
@@ -350,12 +399,6 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
       if (name == "items") result.members.push_back(Tuple{{key, object.values[i]}});
     }
     if (name == "keys" || name == "items") return result;
-  }
-  if (object.type == HeapObject::Type::List && name == "append" && call.positional.size() == 1) {
-    Value element = call.positional[0];
-    if (const Array* a = element.as<Array>(); a != nullptr && a->type.is_array()) element = named(element);
-    state_.heap.at(r->object).values.push_back(std::move(element));
-    return Static{nb::none()};
   }
   unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use indexing and loops");
 }

@@ -157,6 +157,8 @@ bool Evaluator::same(const Value& a, const Value& b) const {
     return m->node == n->node && m->may_be_unbound == n->may_be_unbound && m->may_be_none == n->may_be_none &&
            same(*m->present, *n->present);
   }
+  if (const Foreign* f = a.as<Foreign>())
+    return f->description.is(b.as<Foreign>()->description) && f->shape == b.as<Foreign>()->shape;
   return a.is<Unbound>() || a.is<Conflict>();
 }
 
@@ -365,13 +367,16 @@ State Evaluator::join(const State& a, const State& b) {
     const auto it = b.heap.find(id);
     if (it == b.heap.end()) continue;
     HeapObject both = object;
-    if (object.values.size() != it->second.values.size()) {
-      both.values.assign(1, Conflict{"a container grows or shrinks on one path only"});
+    if (object.values.size() != it->second.values.size() || !object.conflict.empty() ||
+        !it->second.conflict.empty()) {
+      both.conflict = "a container that grows or shrinks on one path only";
+      both.values.clear();
       both.keys.clear();
     } else {
       for (size_t i = 0; i < both.values.size(); ++i)
         both.values[i] = join(object.values[i], it->second.values[i], "an element of a container");
     }
+    both.given_away = object.given_away || it->second.given_away;
     joined.heap.emplace(id, std::move(both));
   }
   return joined;
@@ -383,7 +388,9 @@ bool Evaluator::same(const State& a, const State& b) const {
              a.locals, b.locals,
              [&](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); }) &&
          std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
-           return x.first == y.first && std::ranges::equal(x.second.values, y.second.values, equal);
+           return x.first == y.first && x.second.conflict == y.second.conflict &&
+                  x.second.given_away == y.second.given_away &&
+                  std::ranges::equal(x.second.values, y.second.values, equal);
          });
 }
 

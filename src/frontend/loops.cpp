@@ -331,6 +331,14 @@ Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
 }
 
 Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
+  if (const Foreign* f = iterable.as<Foreign>()) {
+    if (!f->shape) use_foreign("iterate", "", {iterable}, node);
+    return {builder_->length(f->shape->as<Array>()->node, 0), [this, array = *f, node](NodeId k) {
+              const std::optional<Value> part = foreign_part(array, Scalar{Kind::py_int(), k}, node);
+              if (!part) use_foreign("", "", {array}, node);
+              return *part;
+            }};
+  }
   if (const Range* r = iterable.as<Range>()) return trips_of_range(*r);
   if (const Array* a = iterable.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
@@ -359,11 +367,17 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
                                                              bool ranges) {
   if (const Tuple* t = iterable.as<Tuple>()) return t->members;
   if (const Reference* r = iterable.as<Reference>()) {
-    const HeapObject& object = state_.heap.at(r->object);
+    const HeapObject& object = contents(*r, node);
     if (object.type == HeapObject::Type::List) return object.values;
     std::vector<Value> keys;
     for (const nb::object& key : object.keys) keys.push_back(Static{key});
     return keys;
+  }
+  if (const Static* s = iterable.as<Static>();
+      s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()))) {
+    std::vector<Value> elements;
+    for (nb::handle element : s->object) elements.push_back(Static{nb::borrow<nb::object>(element)});
+    return elements;
   }
   if (const Range* r = iterable.as<Range>()) {
     if (!ranges && !unrolled_.contains(key_of(node))) return std::nullopt;

@@ -21,7 +21,7 @@ Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
 
 base::Place Evaluator::place_of(nb::handle node) const {
   const nb::handle at = node.is_valid() ? node : here_;
-  if (!at.is_valid() || frame_ == nullptr) return {};
+  if (!at.is_valid() || frame_ == nullptr) return result_place_;
   return {module_.text(frame_->file), nb::cast<uint32_t>(at.attr("lineno")),
           nb::cast<uint32_t>(at.attr("col_offset")), nb::cast<uint32_t>(at.attr("end_col_offset"))};
 }
@@ -37,17 +37,29 @@ void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initial
 }
 
 void Evaluator::raise_host_error(nb::python_error& error) {
-  const auto kind = base::exception_from_name(text_of(error.type().attr("__name__")));
-  if (!kind) throw error;
-  const std::string message = base::escape_message(text_of(nb::str(error.value())));
+  const nb::object value = nb::borrow<nb::object>(error.value());
   error.restore();
   PyErr_Clear();
-  raise(*kind, message);
+  raise_object(value);
 }
 
 Value Evaluator::parameter(nb::tuple description, const std::string& name, int argument) {
   const std::string tag = text_of(description[0]);
   if (tag == "static") return Static{nb::borrow<nb::object>(description[1])};
+  if (tag == "slice") {
+    std::array<Value, 3> ends;
+    for (size_t i = 0; i < 3; ++i) ends[i] = parameter(nb::cast<nb::tuple>(description[i + 1]), name, -1);
+    return Slice{share(std::move(ends))};
+  }
+  if (tag == "foreign") {
+    Foreign foreign{description, name};
+    if (nb::cast<int>(description[4]) > 0) {
+      const ir::Type type = ir::Type::view(DType::Bool, nb::cast<int>(description[3]));
+      const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), false});
+      foreign.shape = share(Value(Array{type, node, false}));
+    }
+    return foreign;
+  }
   if (tag == "scalar") {
     const std::string kind_name = text_of(description[1]);
     Kind kind = Kind::py_bool();
@@ -71,6 +83,14 @@ Value Evaluator::parameter(nb::tuple description, const std::string& name, int a
     const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), writable});
     return Array{type, node, writable, number};
   }
+  if (tag == "same") return Reference{containers_[nb::cast<size_t>(description[1])]};
+  uint32_t id = 0;
+  int container = -1;
+  if (tag != "tuple") {
+    id = next_object_++;
+    container = static_cast<int>(containers_.size());
+    containers_.push_back(id);
+  }
   std::vector<Value> parts;
   size_t place = 0;
   for (nb::handle part : nb::cast<nb::tuple>(description[tag == "dict" ? 2 : 1]))
@@ -79,11 +99,11 @@ Value Evaluator::parameter(nb::tuple description, const std::string& name, int a
   HeapObject object{.type = tag == "dict" ? HeapObject::Type::Dict : HeapObject::Type::List,
                     .values = std::move(parts),
                     .keys = {},
-                    .from_argument = true};
+                    .argument = container,
+                    .leaves = place};
   if (tag == "dict")
     for (nb::handle key : nb::cast<nb::tuple>(description[1]))
       object.keys.push_back(nb::borrow<nb::object>(key));
-  const uint32_t id = next_object_++;
   state_.heap.emplace(id, std::move(object));
   return Reference{id};
 }
@@ -104,6 +124,7 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
                                                                 std::string(s->kind.name())));
   }
   const Value value = present(given, "the result", {});
+  if (value.is<Foreign>()) use_foreign("", "", {value}, {});
   if (const Static* s = value.as<Static>()) return nb::make_tuple("static", s->object);
   if (const Scalar* s = value.as<Scalar>()) {
     leaves.push_back(s->node);
@@ -120,8 +141,9 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
   if (const Tuple* t = value.as<Tuple>()) return nb::make_tuple("tuple", parts_of(t->members));
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = state_.heap.at(r->object);
-    if (object.from_argument)
-      unsupported({}, "returning or printing an argument's " + type_name(value), "return its elements");
+    if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
+    contents(*r, {});
+    need_own(object, {});
     if (object.type == HeapObject::Type::List) return nb::make_tuple("list", parts_of(object.values));
     nb::list keys;
     for (const nb::object& key : object.keys) keys.append(key);
@@ -265,6 +287,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
 
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   const nb::object body = attribute(frame.node, "body");
+  if (frame.caller == nullptr) result_place_ = place_of(class_of(frame.node) == "Lambda" ? body : frame.node);
   if (class_of(frame.node) == "Lambda") return eval_open(body);
   const nb::list statements = nb::cast<nb::list>(body);
   const nb::handle last = statements[nb::len(statements) - 1];
@@ -276,6 +299,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   if (returns == 1 && class_of(last) == "Return") {
     for (size_t i = 0; i + 1 < nb::len(statements); ++i) run(statements[i]);
     const Here here(*this, last);
+    if (frame.caller == nullptr) result_place_ = place_of(last);
     const nb::object value = attribute(last, "value");
     return value.is_none() ? Value(Static{nb::none()}) : eval_open(value);
   }
@@ -319,6 +343,8 @@ Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
   for (;;) {
     try {
       return lower_once(function, arguments);
+    } catch (const NeedsCells&) {
+      writes_ = true;
     } catch (const Demand& demand) {
       if (demand.loop.empty()) throw;
       // A loop that has ended is to be unrolled: from the start again, with that fact.
@@ -336,6 +362,9 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
   scalar_arguments_.clear();
   guards_.clear();
   hosts_.clear();
+  errors_ = nb::dict();
+  containers_.clear();
+  cells_.clear();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   const nb::object code = attribute(function, "__code__");
   const std::vector<std::string> names = parameter_names(code);
@@ -350,6 +379,8 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
     values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), names[i], static_cast<int>(i)));
   std::map<std::string, Value> locals;
   for (size_t i = 0; i < values.size(); ++i) locals[names[i]] = values[i];
+  if (writes_) add_cells();
+  lowered.writes = writes_;
   try {
     const Value value = run_function(function, std::move(locals), {});
     std::vector<NodeId> leaves;
@@ -366,6 +397,7 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
   module_.define(lowered.function, builder_->finish(results));
   lowered.guards = std::move(guards_);
   lowered.hosts = std::move(hosts_);
+  lowered.errors = errors_;
   return lowered;
 }
 

@@ -40,10 +40,21 @@ DType Evaluator::dtype_argument(Call& call, size_t position, DType otherwise) {
 
 std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   std::vector<Value> parts{shape};
+  if (const Static* s = shape.as<Static>(); s != nullptr && PyBytes_Check(s->object.ptr()))
+    unsupported(here_, "a shape that is a bytes object", "use a tuple of ints");
+  if (const Array* a = shape.as<Array>(); a != nullptr && a->type.rank() > 0) {
+    raise_by_type("call", "zeros", {shape}, nb::module_::import_("numpy").attr("zeros"));
+    unsupported(here_, "a shape that is an array", "use a tuple of ints");
+  }
   if (const Tuple* t = shape.as<Tuple>()) parts = t->members;
-  if (const Reference* r = shape.as<Reference>()) parts = state_.heap.at(r->object).values;
+  if (const Reference* r = shape.as<Reference>()) parts = contents(*r, here_).values;
   std::vector<NodeId> lengths;
   for (const Value& part : parts) {
+    if (const std::optional<Kind> kind = kind_of(part); kind && base::is_bool(kind->dtype()))
+      raise(ExceptionKind::TypeError, "an integer is required");
+    if (kind_of(part) == Kind(DType::UInt64) && !part.is<Array>())
+      builder_->check(builder_->make(Op::greater_equal, {stage(part, Kind::py_int()), builder_->index(0)}),
+                      ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
     const NodeId length = stage_index(part);
     builder_->check(builder_->make(Op::greater_equal, {length, builder_->index(0)}),
                     ExceptionKind::ValueError, "negative dimensions are not allowed");

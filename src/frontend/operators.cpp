@@ -52,10 +52,15 @@ bool is_text(const Value& value) {
   return s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()));
 }
 
+nb::object numpy_function(std::string_view name) {
+  return nb::getattr(nb::module_::import_("numpy"), std::string(name).c_str(), nb::none());
+}
+
 }  // namespace
 
 Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
   const OperatorInfo* entry = find_operator(ast);
+  if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry->symbol, {a, b}, node);
   if (a.is<Static>() && b.is<Static>()) {
     try {
       return Static{
@@ -72,9 +77,11 @@ Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, 
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
+    raise_by_type("binary", entry->symbol, {a, b});
     if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b))
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "use arrays, or elements one by one");
+    if (ast == "MatMult" && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);
     raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
   }
@@ -124,11 +131,15 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
       unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
     return Static{nb::bool_(ast == "Is" ? identical : !identical)};
   }
+  if (a.is<Foreign>() || b.is<Foreign>()) {
+    const bool contains = ast == "In" || ast == "NotIn";
+    use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
+  }
   if (ast == "In" || ast == "NotIn") {
     if (a.is<Static>() && b.is<Reference>() &&
         state_.heap.at(b.as<Reference>()->object).type == HeapObject::Type::Dict) {
       bool found = false;
-      for (const nb::object& key : state_.heap.at(b.as<Reference>()->object).keys)
+      for (const nb::object& key : contents(*b.as<Reference>(), node).keys)
         found = found || key.equal(a.as<Static>()->object);
       return Static{nb::bool_(found == (ast == "In"))};
     }
@@ -136,7 +147,7 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
     if ((b.is<Tuple>() || list != nullptr) && !a.is<Array>()) {
       const std::vector<Value> members =
-          list != nullptr ? state_.heap.at(list->object).values : b.as<Tuple>()->members;
+          list != nullptr ? contents(*list, node).values : b.as<Tuple>()->members;
       NodeId found = builder_->constant(false);
       for (const Value& member : members)
         found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
@@ -170,6 +181,7 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     if (is_none(a) || is_none(b)) {
       if (ast == "Eq" || ast == "NotEq") return Static{nb::bool_(ast == "NotEq")};
     }
+    raise_by_type("compare", find_operator(ast)->symbol, {a, b});
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }
   // A complex has no order, so that NumPy's scalar beside it is asked.
@@ -192,6 +204,7 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
     return Scalar{Kind::py_bool(), builder_->make(Op::invert, {truth(a, node)})};
   }
   const OperatorInfo* entry = find_operator(ast);
+  if (a.is<Foreign>()) use_foreign("unary", entry->symbol, {a}, node);
   if (const Static* s = a.as<Static>()) {
     try {
       return Static{nb::module_::import_("operator").attr(entry->host)(s->object)};
@@ -395,9 +408,10 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
   std::vector<Kind> kinds;
   for (Value& value : operands) {
-    if (const Reference* r = value.as<Reference>())
-      unsupported({}, "a " + type_name(Value(*r)) + " where an array is meant", "pass np.array(...)");
     const std::optional<Kind> kind = kind_of(value);
+    if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
+    if (value.is<Reference>() || value.is<Tuple>() || is_text(value))
+      unsupported({}, "a " + type_name(value) + " where an array is meant", "pass np.array(...)");
     if (!kind)
       raise(ExceptionKind::TypeError,
             "ufunc '" + std::string(numpy_name) + "' not supported for the input types");
@@ -410,6 +424,9 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     return from_node(operands[0].is<Array>() ? whole(operands[0]) : stage(operands[0], kinds[0].dtype()));
   if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = Kind::py_float();
   const std::optional<DType> loop = loop_dtype(op, kinds);
+  const bool flags = std::ranges::all_of(kinds, [](Kind k) { return base::is_bool(k.dtype()); });
+  if (!loop || (op == Op::subtract && flags))
+    raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
   if (!loop)
     raise(ExceptionKind::TypeError,
           "ufunc '" + std::string(numpy_name) +
@@ -440,11 +457,12 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
     return truth != 0;
   }
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
-  if (const Reference* r = value.as<Reference>()) return !state_.heap.at(r->object).values.empty();
+  if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
   return std::nullopt;
 }
 
 NodeId Evaluator::truth(const Value& value, nb::handle node) {
+  if (value.is<Foreign>()) use_foreign("", "", {value}, node);
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
   if (const Maybe* m = value.as<Maybe>()) {
     const NodeId tag = builder_->make(Op::tag, {m->node});

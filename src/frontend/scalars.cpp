@@ -94,6 +94,17 @@ NodeId Evaluator::stage_for_loop(const Value& value, DType loop) {
 
 NodeId Evaluator::stage_index(const Value& value) {
   const std::optional<Kind> kind = kind_of(value);
+  const Array* array = value.as<Array>();
+  if (array != nullptr && array->type.rank() == 0 && base::is_int(kind->dtype()))
+    return stage_index(from_node(whole(value)));
+  if (array != nullptr)
+    raise(ExceptionKind::TypeError, "only integer scalar arrays can be converted to a scalar index");
+  if (kind == Kind(DType::UInt64)) {
+    const NodeId integer = stage(value, Kind::py_int());
+    builder_->check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}),
+                    ExceptionKind::OverflowError, "Python int too large to convert to C long");
+    return integer;
+  }
   if (!kind || value.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object cannot be interpreted as an integer");
   return stage(value, Kind::py_int());

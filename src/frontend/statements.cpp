@@ -41,6 +41,7 @@ void Evaluator::bind(const std::string& name, Value value) {
 }
 
 std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handle node) {
+  if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
   if (const Array* a = value.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
     const NodeId length = builder_->length(a->node, 0);
@@ -80,31 +81,9 @@ void Evaluator::assign(nb::handle target, Value value) {
     const Value container = eval(target.attr("value"));
     const Value index = eval(target.attr("slice"));
     if (const Array* a = container.as<Array>()) return assign_index(*a, index, value, target);
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
-    if (const Reference* r = container.as<Reference>()) {
-      const nb::object key = require_static(index, "an index into a container", target);
-      HeapObject& object = state_.heap.at(r->object);
-      if (object.from_argument)
-        unsupported(target, "an assignment to an item of an argument's " + type_name(container),
-                    "assign into an array, or return the new value");
-      if (object.type == HeapObject::Type::List) {
-        const std::optional<int64_t> i = static_int(Static{key});
-        const int64_t size = static_cast<int64_t>(object.values.size());
-        if (!i)
-          raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(index));
-        if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, "list assignment index out of range");
-        object.values[static_cast<size_t>(*i < 0 ? *i + size : *i)] = std::move(value);
-        return;
-      }
-      const auto at = std::ranges::find_if(object.keys, [&](const nb::object& k) { return k.equal(key); });
-      if (at != object.keys.end()) {
-        object.values[static_cast<size_t>(at - object.keys.begin())] = std::move(value);
-      } else {
-        object.keys.push_back(key);
-        object.values.push_back(std::move(value));
-      }
-      return;
-    }
+    if (container.is<Foreign>() || is_foreign(index))
+      use_foreign("store", "", {container, index, value}, target);
+    if (const Reference* r = container.as<Reference>()) return put(*r, index, std::move(value), target);
     raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
   }
   unsupported(target, "an assignment to a `" + kind + "`", "assign to a name or an element");
@@ -168,6 +147,13 @@ void Evaluator::run_aug_assign(nb::handle s) {
     unsupported(s, "this augmented assignment", "assign to a name or an element");
   const Value container = eval(target.attr("value"));
   const Value index = eval(target.attr("slice"));
+  if (const Reference* r = container.as<Reference>()) {
+    const Value before = eval_item(container, index, target);
+    const Value right = eval(s.attr("value"));
+    if (const Array* a = before.as<Array>()) in_place(*a, op, right, s);
+    return put(*r, index, before.is<Array>() ? before : binary(op, before, right, s), target);
+  }
+  if (is_foreign(container) || is_foreign(index)) use_foreign("subscript", "", {container, index}, s);
   const Array* a = container.as<Array>();
   if (a == nullptr)
     unsupported(s, "an augmented assignment to an item of a " + type_name(container), "use an array");
@@ -194,6 +180,7 @@ void Evaluator::run_if(nb::handle s) {
 }
 
 void Evaluator::run_return(nb::handle s) {
+  if (frame_->caller == nullptr) result_place_ = place_of(s);
   Value value = s.attr("value").is_none() ? Value(Static{nb::none()}) : eval_open(s.attr("value"));
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   state_.locals.clear();  // nothing of this call is seen after it

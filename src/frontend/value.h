@@ -69,6 +69,15 @@ struct Method {
   std::string name;
 };
 
+/// An argument of a kind that compiled code does not have, known by its description alone: it can be passed
+/// on; using it is refused, or raises what its type makes Python raise.
+struct Foreign {
+  nb::object description;
+  std::string name;  ///< of the argument
+  /// Of arrays with axes: an array of the same shape, whose elements mean nothing.
+  std::shared_ptr<const Value> shape{};
+};
+
 /// What an iterator walks: `enumerate`, `zip`, `reversed`, items of a dict. Members are walked together.
 struct Zip {
   std::shared_ptr<const std::vector<Value>> members;
@@ -99,7 +108,8 @@ struct Conflict {
 };
 
 struct Value {
-  std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict>
+  std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
+               Foreign>
       v;
 
   Value() = default;
@@ -126,7 +136,10 @@ struct HeapObject {
   enum class Type { List, Dict } type = Type::List;
   std::vector<Value> values;     ///< elements, or values of a dict in order
   std::vector<nb::object> keys;  ///< of dicts
-  bool from_argument = false;
+  int argument = -1;             ///< the number of the argument's container that this is
+  size_t leaves = 0;             ///< how many elements it had when the function was called
+  bool given_away = false;       ///< made in the function, and put into a container of the caller
+  std::string conflict{};        ///< why its structure is not known here
 };
 
 /// The names and objects at one point of the program. Copied at forks. Objects have numbers that are never

@@ -70,6 +70,7 @@ class RaceFinder {
   std::optional<Conflict> carried_values() const {
     const auto parameters = f_.region_parameters(body_);
     const NodeId last = f_.terminator(body_);
+    if (f_.op(last) == Op::raise || f_.op(last) == Op::unreachable) return std::nullopt;
     if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
     for (size_t i = 1; i < parameters.size(); ++i) {
       const NodeId yielded = f_.operand(last, i - 1);
@@ -97,6 +98,7 @@ class RaceFinder {
     return std::nullopt;
   }
   bool leaves(NodeId node) const {
+    if (f_.op(node) == Op::raise) return false;  // ends the turn with its exception
     if (f_.op(node) != Op::exit_) return true;
     return !is_inside(f_.operand(node, 0));
   }

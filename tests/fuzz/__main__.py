@@ -1,4 +1,4 @@
-"""python -m fuzz: random programs under Ingot, compared with CPython and NumPy."""
+"""python -m fuzz: random programs, and odd arguments, under Ingot, compared with CPython and NumPy."""
 
 import argparse
 import dataclasses
@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import campaign, generate
+from . import campaign, generate, odd, odd_arguments
 from .generate import Program
 
 
@@ -20,14 +20,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for shrunk programs")
     parser.add_argument("--shrink-seconds", type=float, default=20.0, help="for each program that differs; 0: none")
     parser.add_argument("--per-kind", type=int, default=3, help="programs of one kind of difference that are shrunk")
-    parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program of the seed, examined")
+    parser.add_argument("--odd", action="store_true", help="odd argument lists for the programs of the tour instead")
+    parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program (or argument list) of the seed, examined")
     parser.add_argument("--work", type=int, nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--shrink", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         rows = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
-        campaign.work(*options.work, rows)
+        (odd if options.odd else campaign).work(*options.work, rows)
         return 0
     if options.shrink:
         from .shrink import isolated, shrink
@@ -36,6 +37,14 @@ def main() -> int:
         best = shrink(Program(**given["program"]), given["kind"], isolated, given["seconds"])
         print(json.dumps(dataclasses.asdict(best)))
         return 0
+    if options.odd and options.show is not None:
+        call = odd_arguments.odd_call(options.seed, options.show)
+        print(call, odd.examine(call, options.show % 2 == 0), sep="\n")
+        return 0
+    if options.odd:
+        seen = odd.run(options.seed, options.programs, options.jobs, options.seconds)
+        print(seen.report())
+        return bool(seen.found)
     if options.show is not None:
         from .examine import examine
 

@@ -15,18 +15,21 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _PAGE = mmap.PAGESIZE
 
 
-def _guarded() -> mmap.mmap:
-    """Three pages, of which only the middle one can be read and written."""
-    pages = mmap.mmap(-1, 3 * _PAGE)
+def _guarded(count: int) -> mmap.mmap:
+    """Some pages between two that can be neither read nor written."""
+    pages = mmap.mmap(-1, (count + 2) * _PAGE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
-    for page in (start, start + 2 * _PAGE):
+    for page in (start, start + (count + 1) * _PAGE):
         if _libc.mprotect(ctypes.c_void_p(page), _PAGE, mmap.PROT_NONE if hasattr(mmap, "PROT_NONE") else 0):
             raise OSError(ctypes.get_errno(), "mprotect")
     return pages
 
 
-def place(values: np.ndarray, layout: str, writable: bool, at_end: bool) -> np.ndarray:
-    """A copy of an array in a layout, whose first (or last) byte touches the page that cannot be."""
+def place(values: np.ndarray, layout: str, writable: bool, at_end: bool, shift: int = 0) -> np.ndarray:
+    """A copy of an array in a layout, whose first (or last) byte touches the page that cannot be.
+
+    A `shift` of some bytes away from that page makes it misaligned.
+    """
     item = values.dtype.itemsize
     step = 2 if layout == "strided" else 1
     strides = []
@@ -41,9 +44,9 @@ def place(values: np.ndarray, layout: str, writable: bool, at_end: bool) -> np.n
     spans = [(n - 1) * s for n, s in zip(values.shape, strides)]
     extent = sum(map(abs, spans)) + item if values.size else 0
     low = -sum(min(0, s) for s in spans) if values.size else 0
-    assert extent <= _PAGE
-    offset = 2 * _PAGE - extent if at_end else _PAGE
-    result = np.ndarray(values.shape, values.dtype, _guarded(), offset + low, tuple(strides))
+    pages = max(1, -(-(extent + shift) // _PAGE))
+    offset = (pages + 1) * _PAGE - extent - shift if at_end else _PAGE + shift
+    result = np.ndarray(values.shape, values.dtype, _guarded(pages), offset + low, tuple(strides))
     result[...] = values
     result.flags.writeable = writable
     return result

@@ -13,7 +13,8 @@ class Endless(Exception):
 class Limits:
     """Whether a Python int has left 64 bits, and how far a run is from its limits."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = STEPS) -> None:
+        self.most = most
         self.reset()
 
     def reset(self) -> None:
@@ -22,7 +23,7 @@ class Limits:
 
     def watch(self, value):
         self.steps += 1
-        if self.steps > STEPS:
+        if self.steps > self.most:
             raise Endless("too many operations")
         if type(value) is int and not -(2**63) <= value < 2**63:
             self.seen = True

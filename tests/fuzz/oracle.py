@@ -8,6 +8,7 @@ import ast
 import functools
 import linecache
 import math
+import operator
 import types
 import warnings
 
@@ -175,7 +176,20 @@ def _reduction(expression, operands, own, name, options):
     return _checked(expression, operands, own, units, scale)
 
 
+class _Linalg:
+    @staticmethod
+    def norm(value):
+        wide = abs(np.asarray(value)).astype(np.float64)
+        own = np.linalg.norm
+        return _checked("np.linalg.norm(a)", (value,), own, REDUCTION_ULP * (wide.size + 1), own(wide))
+
+    def __getattr__(self, name):
+        return getattr(np.linalg, name)
+
+
 class _Numpy:
+    linalg = _Linalg()
+
     @staticmethod
     def argsort(array):
         return np.argsort(array, kind="stable")  # NumPy's default leaves the order of equals open
@@ -220,10 +234,11 @@ class _Rewrite(ast.NodeTransformer):
         self.generic_visit(node)
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr == "astype":
-            return ast.Call(ast.Name("_astype", ast.Load()), [function.value, *node.args], [])
+            return ast.Call(ast.Name("_astype", ast.Load()), [function.value, *node.args], node.keywords)
         if isinstance(function, ast.Attribute) and function.attr in REDUCTIONS:
             if not (isinstance(function.value, ast.Name) and function.value.id == "np"):
-                node = ast.Call(ast.Name("_" + function.attr, ast.Load()), [function.value, *node.args], node.keywords)
+                name = ast.Constant(function.attr)
+                node = ast.Call(ast.Name("_method", ast.Load()), [name, function.value, *node.args], node.keywords)
         return ast.Call(ast.Name("_watch", ast.Load()), [node], [])
 
     def visit_AugAssign(self, node):
@@ -249,26 +264,20 @@ def _power(a, b):
 
 
 def _multiply(a, b):
-    kind = _float_type(a, b)
-    return _proxy.multiply(a, b) if kind is not None and kind.kind == "c" and isinstance(a, _NUMPY) | isinstance(b, _NUMPY) else a * b
+    kind = _float_type(a, b) if isinstance(a, _NUMPY) or isinstance(b, _NUMPY) else None
+    return _proxy.multiply(a, b) if kind is not None and kind.kind == "c" else a * b
 
 
 def _multiply_into(target, value):
     """`target *= value`, and what is then bound to its name."""
     if isinstance(target, np.ndarray) and np.iscomplexobj(target):
         target[...] = _multiply(target, value)
-    elif isinstance(target, np.ndarray):
-        target *= value
-    else:
-        target = _multiply(target, value)
-    return target
+        return target
+    return _multiply(target, value) if np.iscomplexobj(target) else operator.imul(target, value)
 
 
 def _left_shift_into(target, value):
-    if not isinstance(target, np.ndarray):
-        return limits.left_shift(target, value)
-    target <<= value
-    return target
+    return limits.left_shift(target, value) if type(target) is int else operator.ilshift(target, value)
 
 
 def _element(container, index):
@@ -293,10 +302,10 @@ def _index(node: ast.expr) -> ast.expr:
 _NUMPY = (np.generic, np.ndarray)
 
 
-def _astype(value, dtype):
+def _astype(value, *operands, **options):
     """A cast; what no integer of the dtype is hangs on the CPU and the position in NumPy."""
-    expected = value.astype(dtype)
-    if expected.dtype.kind not in "iu" or value.dtype.kind not in "fc":
+    expected = value.astype(*operands, **options)
+    if not isinstance(value, _NUMPY) or expected.dtype.kind not in "iu" or value.dtype.kind not in "fc":
         return expected
     name = expected.dtype.name
     got = _eager(f"a.astype(np.{name})", 1)(value)
@@ -307,23 +316,44 @@ def _astype(value, dtype):
     return got
 
 
+def _matmul(a, b):
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return _proxy.matmul(a, b)
+    return a @ b
+
+
 def _absolute(value):
     return _proxy.absolute(value) if np.iscomplexobj(value) else abs(value)
+
+
+def _method(name, value, *operands, **options):
+    if type(value) is np.ndarray or isinstance(value, np.generic):
+        return getattr(_proxy, name)(value, *operands, **options)
+    return getattr(value, name)(*operands, **options)
 
 
 _proxy = _Numpy()
 
 
-def oracle(source: str, name: str) -> tuple[types.FunctionType, limits.Limits]:
-    bounds = limits.Limits()
+def namespace(source: str, steps: float = limits.STEPS) -> tuple[dict, limits.Limits]:
+    """What a source text defines as a module, with the oracle's functions in place of NumPy's and math's."""
+    bounds = limits.Limits(steps)
     tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(source)))
-    space = {"np": _proxy, "math": _Math(), "abs": _absolute, "_watch": bounds.watch, "_power": _power}
+    own = {"np": _proxy, "math": _Math(), "abs": _absolute}
+    space = {**own, "_watch": bounds.watch, "_power": _power, "_matmul": _matmul, "_method": _method}
     space |= {"_astype": _astype, "_multiply": _multiply, "_element": _element, "_multiply_at": _multiply_at}
     space["_multiply_into"] = lambda target, value: bounds.watch(_multiply_into(target, value))
     space["_left_shift_into"] = lambda target, value: bounds.watch(_left_shift_into(target, value))
     space["_left_shift"] = limits.left_shift
     space["_divide"] = lambda a, b: bounds.exact(a) / bounds.exact(b)
     space["_copied"] = lambda value: value.copy() if isinstance(value, np.ndarray) else value
-    space |= {f"_{n}": getattr(_proxy, n) for n in REDUCTIONS}
     exec(compile(tree, "<oracle>", "exec"), space)
+    for alias, value in list(space.items()):
+        if isinstance(value, types.ModuleType) and value in (np, math):
+            space[alias] = _proxy if value is np else own["math"]
+    return space, bounds
+
+
+def oracle(source: str, name: str) -> tuple[types.FunctionType, limits.Limits]:
+    space, bounds = namespace(source)
     return space[name], bounds

@@ -1,0 +1,212 @@
+"""What Python raises for arguments that compiled code does not have: objects, arrays of other dtypes, and the like.
+
+Such an argument is described by its type alone. An operation on it is refused, unless the types decide that Python
+raises there. NumPy decides about arrays and scalars of its own, on stand-ins of the same dtype and rank; about any
+other object its type says which operations it has. No code of the object runs.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+class Kind:
+    """Stands for any object of a type."""
+
+    def __init__(self, of: type) -> None:
+        self.of = of
+
+
+def describe(value: Any) -> tuple:
+    """`("foreign", type, dtype, number of axes, 0)`; None and 0 for what is not NumPy's own."""
+    kind = type(value)
+    if kind is np.ndarray or isinstance(value, np.generic) and kind.__module__ == "numpy":
+        return ("foreign", kind, value.dtype, value.ndim, 0)
+    return ("foreign", kind, None, 0, 0)
+
+
+def part(description: tuple, ndim: int) -> tuple | None:
+    """The description of a part of an array that has so many axes; None where its type is not known."""
+    _, kind, dtype, _, _ = description
+    if ndim == 0 and dtype.kind in "OT":
+        return None
+    return ("foreign", kind if ndim else dtype.type, dtype, ndim, 0)
+
+
+def words(description: tuple) -> str:
+    """How a message names it: `an array of dtype object`."""
+    _, kind, dtype, ndim, _ = description
+    if dtype is None:
+        return f"an argument of type {kind.__module__}.{kind.__qualname__}"
+    if ndim > 16:
+        return f"an array of {ndim} axes"
+    swapped = "" if dtype.isnative else "byte-swapped "
+    return f"{'an array' if kind is np.ndarray else 'a scalar'} of {swapped}dtype {dtype}"
+
+
+def stand_in(description: tuple) -> Any:
+    """An array or scalar of the same dtype and rank; else a Kind."""
+    _, kind, dtype, ndim, _ = description
+    if dtype is None:
+        return Kind(kind)
+    array = np.zeros((1,) * ndim, dtype)
+    return array if kind is np.ndarray else array[()]
+
+
+def _has(kind: type, *names: str) -> bool:
+    """Whether objects of a type may have one of these attributes; True where nobody can know."""
+    if not kind.__flags__ & _IMMUTABLE and kind.__flags__ & _HEAP:
+        return True  # a class of Python: it may change
+    return any(name in vars(base) for base in kind.__mro__ for name in (*names, "__getattr__"))
+
+
+_BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "@": "matmul",
+           "** or pow()": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor"}  # fmt: skip
+_ORDER = {"<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
+
+
+def _name(value: Any) -> str:
+    kind = value.of if isinstance(value, Kind) else type(value)
+    return f"{kind.__module__}.{kind.__name__}" if isinstance(value, (np.generic, np.ndarray)) else kind.__name__
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex, np.generic))
+
+
+def _arithmetic(symbol: str, a: Any, b: Any) -> Exception | None:
+    kinds = [v for v in (a, b) if isinstance(v, Kind)]
+    others = [v for v in (a, b) if not isinstance(v, Kind)]
+    if not all(_is_number(v) or v is None for v in others):
+        return None
+    names = (f"__{_BINARY[symbol]}__", f"__r{_BINARY[symbol]}__")
+    if any(_has(k.of, *names, "__getitem__", "__array__", "__array_ufunc__") for k in kinds):
+        return None
+    return TypeError(f"unsupported operand type(s) for {symbol}: '{_name(a)}' and '{_name(b)}'")
+
+
+def _by_type(operation: str, symbol: str, operands: list) -> Exception | None:
+    """The exception of an operation on objects that are known by their types alone."""
+    first = operands[0]
+    kind = first.of if isinstance(first, Kind) else None
+    if operation == "binary":
+        return _arithmetic(symbol, *operands)
+    if operation == "compare" and symbol in _ORDER and all(isinstance(v, (Kind, bool, int, float, complex)) for v in operands):
+        kinds = [v.of for v in operands if isinstance(v, Kind)]
+        if all(not _has(k) and getattr(k, _ORDER[symbol]) is getattr(object, _ORDER[symbol]) for k in kinds):
+            return TypeError(f"'{symbol}' not supported between instances of '{_name(operands[0])}' and '{_name(operands[1])}'")
+    if operation == "call" and kind is not None and symbol.startswith("math.") and not _has(kind, "__float__", "__index__"):
+        return TypeError(f"must be real number, not {kind.__name__}")
+    if kind is None:
+        return None
+    if operation == "unary" and not _has(kind, {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]):
+        return TypeError(f"bad operand type for unary {symbol}: '{kind.__name__}'")
+    if operation == "subscript" and not _has(kind, "__getitem__"):
+        return TypeError(f"'{kind.__name__}' object is not subscriptable")
+    if operation == "store" and not _has(kind, "__setitem__"):
+        return TypeError(f"'{kind.__name__}' object does not support item assignment")
+    if operation == "attribute" and not kind.__dictoffset__ and not _has(kind, symbol):
+        return AttributeError(f"'{kind.__name__}' object has no attribute '{symbol}'")
+    if operation == "apply" and not _has(kind, "__call__"):
+        return TypeError(f"'{kind.__name__}' object is not callable")
+    if operation == "iterate" and not _has(kind, "__iter__", "__getitem__"):
+        return TypeError(f"'{kind.__name__}' object is not iterable")
+    if operation == "unpack" and not _has(kind, "__iter__", "__getitem__"):
+        return TypeError(f"cannot unpack non-iterable {kind.__name__} object")
+    if operation == "call" and symbol == "builtins.len" and not _has(kind, "__len__"):
+        return TypeError(f"object of type '{kind.__name__}' has no len()")
+    if operation == "call" and symbol in ("builtins.range", "ingot.prange") and not _has(kind, "__index__"):
+        return TypeError(f"'{kind.__name__}' object cannot be interpreted as an integer")
+    return None
+
+
+def _store(container: Any, index: Any, value: Any) -> None:
+    container[index] = value
+
+
+_OPERATIONS: dict[str, Callable] = {
+    "subscript": operator.getitem,
+    "store": _store,
+    "attribute": getattr,
+    "iterate": iter,
+    "unpack": iter,
+}
+_SYMBOLS: dict[str, Callable] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "** or pow()": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_UNARY: dict[str, Callable] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+
+_BY_RANK = ("too many indices", "invalid index to scalar", "only integers, slices")
+
+
+def _contains(value: Any, of: Callable[[Any], bool]) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_contains(v, of) for v in value)
+    if isinstance(value, dict):
+        return any(_contains(v, of) for v in value.values())
+    if isinstance(value, slice):
+        return any(_contains(v, of) for v in (value.start, value.stop, value.step))
+    return of(value)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.hasobject
+
+
+# Of these an empty one shows what all of them do beside numbers.
+_EMPTY = {kind: kind() for kind in (set, frozenset, bytearray, dict, list)} | {range: range(0)}
+
+
+def _empty(operands: list) -> list | None:
+    """The operands with an empty container for each that is known by its type; None where that shows nothing."""
+    if any(isinstance(v, Kind) and v.of not in _EMPTY or isinstance(v, np.ndarray) for v in operands):
+        return None
+    made = [_EMPTY[v.of] if isinstance(v, Kind) else v for v in operands]
+    return None if _contains(made, lambda v: isinstance(v, Kind)) else made
+
+
+def probe(operation: str, symbol: str, function: Any, operands: list) -> Exception | None:
+    """The exception that Python raises for any operands of these types; None where that depends on them."""
+    if _contains(operands, lambda v: isinstance(v, Kind)):
+        empty = _empty(operands) if operation in ("binary", "compare", "subscript") else None
+        if empty is None:
+            return _by_type(operation, symbol, operands)
+        operands = empty
+    if _contains(operands, _is_object) and operation != "attribute":
+        return None  # what its elements are decides
+    if operation == "apply":
+        return TypeError(f"'{_name(operands[0])}' object is not callable")
+    if operation == "attribute":
+        operands = [operands[0], symbol]
+    if operation == "call" and not _is_pure(function):
+        return None
+    run = function or {**_OPERATIONS, **_SYMBOLS, **({} if operation != "unary" else _UNARY)}[operation if operation in _OPERATIONS else symbol]
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            run(*operands)
+    except (TypeError, AttributeError) as error:
+        return error.with_traceback(None)
+    except IndexError as error:
+        return error.with_traceback(None) if str(error).startswith(_BY_RANK) else None
+    except Exception:
+        return None
+    return None
+
+
+def _is_pure(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    own = isinstance(function, (types.BuiltinFunctionType, np.ufunc, type)) or module.startswith("numpy")
+    return own and function is not print and "random" not in module and not isinstance(getattr(function, "__self__", None), np.random.RandomState)

@@ -1,0 +1,150 @@
+#include "frontend/evaluator_parts.h"
+
+// Lists and dicts. Their structure is known; what stands in them is staged. A container that the caller gave
+// is also changed itself: numbers go through cells, which the caller reads when the call ends, however it
+// ends, and before anything outside is called; everything else is put there at once, by a call out of
+// compiled code. An array shares its memory with the function from then on; a list or dict made in the
+// function is put there once more at its end.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+HeapObject& Evaluator::contents(const Reference& container, nb::handle node) {
+  HeapObject& object = state_.heap.at(container.object);
+  if (!object.conflict.empty())
+    unsupported(node, object.conflict, "let both paths leave the same number of elements");
+  return object;
+}
+
+std::optional<size_t> Evaluator::place_in(const Reference& container, const Value& index, nb::object& key,
+                                          const char* missing, nb::handle node) {
+  HeapObject& object = contents(container, node);
+  const bool is_list = object.type == HeapObject::Type::List;
+  if (!is_list && (index.is<Reference>() || index.is<Array>() || index.is<Slice>()))
+    raise(ExceptionKind::TypeError, "unhashable type: '" + type_name(index) + "'");
+  key = require_static(index, is_list ? "an index into a container" : "a key of a dict", node);
+  if (is_list) {
+    const std::optional<int64_t> i = static_int(Static{key});
+    const int64_t size = static_cast<int64_t>(object.values.size());
+    if (!i)
+      raise(ExceptionKind::TypeError,
+            "list indices must be integers or slices, not " + type_name(Static{key}));
+    if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, missing);
+    return static_cast<size_t>(*i < 0 ? *i + size : *i);
+  }
+  if (PyObject_Hash(key.ptr()) == -1) {
+    nb::python_error error;
+    raise_host_error(error);
+  }
+  const auto at = std::ranges::find_if(object.keys, [&](const nb::object& k) { return k.equal(key); });
+  if (at == object.keys.end()) return std::nullopt;
+  return static_cast<size_t>(at - object.keys.begin());
+}
+
+bool Evaluator::holds(const Value& value, uint32_t object) const {
+  const auto any = [&](const std::vector<Value>& values) {
+    return std::ranges::any_of(values, [&](const Value& v) { return holds(v, object); });
+  };
+  if (const Tuple* t = value.as<Tuple>()) return any(t->members);
+  const Reference* r = value.as<Reference>();
+  return r != nullptr && (r->object == object || any(state_.heap.at(r->object).values));
+}
+
+void Evaluator::put(const Reference& container, const Value& index, Value value, nb::handle node) {
+  nb::object key;
+  const std::optional<size_t> place =
+      place_in(container, index, key, "list assignment index out of range", node);
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  if (holds(value, container.object)) unsupported(node, "a container that holds itself", "use another one");
+  write_back(container, place, key, value, node);
+  HeapObject& object = state_.heap.at(container.object);
+  need_own(object, node);
+  if (place) {
+    object.values[*place] = std::move(value);
+  } else {
+    object.keys.push_back(key);
+    object.values.push_back(std::move(value));
+  }
+}
+
+void Evaluator::append(const Reference& container, Value element, nb::handle node) {
+  HeapObject& object = state_.heap.at(container.object);
+  if (object.argument < 0) contents(container, node);
+  need_own(object, node);
+  if (const Array* a = element.as<Array>(); a != nullptr && a->type.is_array()) element = named(element);
+  if (holds(element, container.object)) unsupported(node, "a container that holds itself", "use another one");
+  write_back(container, std::nullopt, nb::none(), element, node);
+  // Where the structure is not known, the caller's own list has it.
+  if (object.conflict.empty()) object.values.push_back(std::move(element));
+}
+
+void Evaluator::need_own(const HeapObject& object, nb::handle node) {
+  if (object.given_away)
+    unsupported(node, "using a list or dict after it was put into a container of the caller",
+                "finish it before, and take it from there");
+}
+
+void Evaluator::give_away(const Value& value, nb::handle node) {
+  if (const Tuple* t = value.as<Tuple>())
+    for (const Value& member : t->members) give_away(member, node);
+  const Reference* r = value.as<Reference>();
+  if (r == nullptr || state_.heap.at(r->object).argument >= 0) return;
+  state_.heap.at(r->object).given_away = true;
+  const std::vector<Value> members = state_.heap.at(r->object).values;
+  for (const Value& member : members) give_away(member, node);
+}
+
+void Evaluator::write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
+                           const Value& value, nb::handle node) {
+  HeapObject& object = state_.heap.at(container.object);
+  if (object.argument < 0) return;
+  if (!writes_) throw NeedsCells{};
+  const std::optional<Kind> kind = kind_of(value);
+  if (kind && !value.is<Array>() && place && *place < object.leaves) {
+    const DType dtype = kind->dtype();
+    const Cells& cells = cells_[static_cast<size_t>(object.argument)];
+    const bool is_complex = base::is_complex(dtype);
+    const bool is_float = base::is_float(dtype);
+    const NodeId at = builder_->index(static_cast<int64_t>(*place));
+    const DType wide = is_complex ? DType::Complex128 : is_float ? DType::Float64 : DType::Int64;
+    const NodeId number = builder_->cast(stage(value, *kind), wide);
+    builder_->make(Op::store, {is_complex ? cells.complexes
+                               : is_float ? cells.floats
+                                          : cells.ints,
+                               at, number});
+    int64_t tag = static_cast<int64_t>(dtype) + 1;
+    if (kind->is_python()) {
+      const std::array python = {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()};
+      tag = base::kDTypeCount + 1 + (std::ranges::find(python, *kind) - python.begin());
+    }
+    builder_->make(Op::store, {cells.tags, at, builder_->index(tag)});
+    return;
+  }
+  const Here here(*this, node);
+  std::vector<NodeId> leaves;
+  const nb::object described = describe_result(value, leaves);
+  const bool appends = object.type == HeapObject::Type::List && !place;
+  const nb::object target = nb::make_tuple("argument", object.argument);
+  const nb::object function = nb::module_::import_("ingot._jit").attr(appends ? "append" : "put");
+  const nb::tuple given = appends ? nb::make_tuple(target, described)
+                                  : nb::make_tuple(target, nb::make_tuple("static", key), described);
+  hosts_.push_back({function, nb::make_tuple(given, nb::dict())});
+  const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("put").index};
+  builder_->make(Op::host, leaves, attributes);
+  give_away(value, node);
+}
+
+void Evaluator::add_cells() {
+  const auto add = [this](DType dtype, size_t container, const char* what, uint32_t number) {
+    const std::string name = "cells." + std::to_string(container) + "." + what;
+    const uint32_t alias_set = 1'000'000 + static_cast<uint32_t>(container) * 4 + number;
+    return builder_->add_parameter(ir::Type::view(dtype, 1), {name, alias_set, true});
+  };
+  for (size_t i = 0; i < containers_.size(); ++i)
+    cells_.push_back({add(DType::Int64, i, "tags", 0), add(DType::Int64, i, "ints", 1),
+                      add(DType::Float64, i, "floats", 2), add(DType::Complex128, i, "complexes", 3)});
+}
+
+}  // namespace ingot::frontend

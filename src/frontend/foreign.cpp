@@ -1,0 +1,128 @@
+#include "frontend/evaluator_parts.h"
+
+// Arguments that compiled code does not have. Nothing is known of them but what their types say, and so every
+// use of one is decided here: `ingot._foreign` says what Python raises for such types, if that is certain.
+
+namespace ingot::frontend {
+
+bool Evaluator::is_foreign(const Value& value) const {
+  const auto any = [this](const auto& values) {
+    return std::ranges::any_of(values, [this](const Value& v) { return is_foreign(v); });
+  };
+  if (value.is<Foreign>()) return true;
+  if (const Tuple* t = value.as<Tuple>()) return any(t->members);
+  if (const Slice* s = value.as<Slice>()) return any(*s->parts);
+  if (const Reference* r = value.as<Reference>()) return any(state_.heap.at(r->object).values);
+  return false;
+}
+
+nb::object Evaluator::stand_in(const Value& value) const {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  if (const Static* s = value.as<Static>()) return s->object;
+  if (const Foreign* f = value.as<Foreign>())
+    return nb::module_::import_("ingot._foreign").attr("stand_in")(f->description);
+  if (const auto* s = value.as<Scalar>()) {
+    const std::string name(s->kind.name());
+    if (s->kind.is_python()) return nb::module_::import_("builtins").attr(name.c_str())(1);
+    return numpy.attr("dtype")(name).attr("type")(1);
+  }
+  if (const Array* a = value.as<Array>()) {
+    nb::list shape;
+    for (int i = 0; i < a->type.rank(); ++i) shape.append(1);
+    return numpy.attr("ones")(nb::tuple(shape), std::string(base::info(a->type.dtype()).numpy));
+  }
+  const auto parts_of = [this](const auto& values) -> nb::object {
+    nb::list parts;
+    for (const Value& v : values) {
+      const nb::object part = stand_in(v);
+      if (!part.is_valid()) return {};
+      parts.append(part);
+    }
+    return nb::object(parts);
+  };
+  if (const Tuple* t = value.as<Tuple>()) {
+    const nb::object parts = parts_of(t->members);
+    return parts.is_valid() ? nb::object(nb::tuple(parts)) : parts;
+  }
+  if (const Slice* s = value.as<Slice>()) {
+    const nb::object parts = parts_of(*s->parts);
+    if (!parts.is_valid()) return parts;
+    return nb::module_::import_("builtins").attr("slice")(parts[0], parts[1], parts[2]);
+  }
+  if (const Reference* r = value.as<Reference>()) {
+    const HeapObject& object = state_.heap.at(r->object);
+    const nb::object parts = parts_of(object.values);
+    if (!parts.is_valid() || object.type == HeapObject::Type::List) return parts;
+    nb::dict dict;
+    for (size_t i = 0; i < object.keys.size(); ++i) dict[object.keys[i]] = parts[i];
+    return nb::object(dict);
+  }
+  return {};
+}
+
+std::optional<Value> Evaluator::foreign_part(const Foreign& array, const Value& index, nb::handle node) {
+  const auto is_plain = [this](const Value& part) {
+    const std::optional<Kind> kind = kind_of(part);
+    return part.is<Slice>() || (kind && !part.is<Array>() && base::is_int(kind->dtype()));
+  };
+  const Tuple* parts = index.as<Tuple>();
+  const bool plain = parts != nullptr ? std::ranges::all_of(parts->members, is_plain) : is_plain(index);
+  if (!array.shape || !plain || is_foreign(index)) return std::nullopt;
+  const Value part = index_array(*array.shape->as<Array>(), index, node);
+  const Array* view = part.as<Array>();
+  const nb::object description =
+      nb::module_::import_("ingot._foreign")
+          .attr("part")(array.description, view == nullptr ? 0 : view->type.rank());
+  if (description.is_none()) return std::nullopt;
+  Foreign result{description, array.name};
+  if (view != nullptr) result.shape = share(part);
+  return result;
+}
+
+void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
+                              const std::vector<Value>& operands, nb::object function) {
+  nb::list given;
+  for (const Value& operand : operands) {
+    const nb::object one = stand_in(operand);
+    if (!one.is_valid()) return;
+    given.append(one);
+  }
+  const nb::object probe = nb::module_::import_("ingot._foreign").attr("probe");
+  const nb::object error = probe(operation, symbol, std::move(function), given);
+  if (!error.is_none()) raise_object(error);
+}
+
+void Evaluator::use_foreign(const char* operation, const std::string& symbol,
+                            const std::vector<Value>& operands, nb::handle node, nb::object function) {
+  const nb::module_ foreign = nb::module_::import_("ingot._foreign");
+  if (*operation != '\0') raise_by_type(operation, symbol, operands, std::move(function));
+  std::vector<Value> pending(operands);
+  while (!pending.empty()) {
+    const Value value = std::move(pending.back());
+    pending.pop_back();
+    if (const Foreign* f = value.as<Foreign>())
+      unsupported(node, "`" + f->name + "`, " + text_of(foreign.attr("words")(f->description)) + ",",
+                  "pass numbers, NumPy arrays of their dtypes, or small tuples, lists and dicts of them");
+    const auto push = [&](const auto& values) {
+      pending.insert(pending.end(), values.begin(), values.end());
+    };
+    if (const Tuple* t = value.as<Tuple>()) push(t->members);
+    if (const Slice* s = value.as<Slice>()) push(*s->parts);
+    if (const Reference* r = value.as<Reference>()) push(state_.heap.at(r->object).values);
+  }
+  throw base::InternalError("no operand is foreign");
+}
+
+void Evaluator::raise_object(nb::handle error) {
+  const std::string message = text_of(nb::str(error));
+  const nb::object types = attribute(error.type(), "__mro__");
+  for (nb::handle type : types) {
+    const auto kind = base::exception_from_name(text_of(type.attr("__name__")));
+    if (!kind) continue;
+    if (!type.is(error.type())) errors_[message.c_str()] = error;
+    raise(*kind, base::escape_message(message));
+  }
+  throw base::InternalError("an exception of no kind: " + message);
+}
+
+}  // namespace ingot::frontend
