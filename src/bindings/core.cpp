@@ -238,7 +238,7 @@ bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Rai
 }
 
 nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::object library,
-                              const nb::object& keeps,                              uint64_t seed) const {
+                              const nb::object& keeps, uint64_t seed) const {
   const auto& signature = module->signature(lowered.function);
   std::vector<ir::Value> arguments;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
@@ -247,6 +247,7 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
     arguments.push_back(type.is_view() ? ir::Value(view_of(leaf))
                                        : ir::Value(scalar_bits(type.dtype(), leaf)));
   }
+  Outward outward(arguments);
   nb::object pending;
   ir::Externals externals;
   const std::map<int64_t, std::vector<ir::Type>> types_at = host_types();
@@ -286,7 +287,6 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
     return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,
                           place.file, place.line, pending.is_valid() ? pending : nb::none());
   }
-  Outward outward(arguments);
   nb::list results;
   for (size_t i = 0; i < outcome.results.size(); ++i)
     results.append(outward(outcome.results[i], signature.results[i]));

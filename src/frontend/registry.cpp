@@ -42,14 +42,17 @@ Registry::Registry() {
   for (auto [function, stand_in] : nb::cast<nb::dict>(implementations)) {
     const std::string name = nb::cast<std::string>(function.attr("__name__"));
     kept_.push_back(nb::borrow(function));
-    builtins_[function.ptr()] = {.name = name, .op = {}, .library = nb::borrow(stand_in)};
+    builtins_[function.ptr()] = {
+        .name = name, .module = "ingot.library", .op = {}, .library = nb::borrow(stand_in)};
   }
 }
 
 void Registry::add(const std::string& path, Builtin builtin) {
   const nb::object function = resolve(path);
   if (!function.is_valid()) return;
-  builtin.name = path.substr(path.rfind('.') + 1);
+  const size_t dot = path.rfind('.');
+  builtin.module = path.substr(0, dot);
+  builtin.name = path.substr(dot + 1);
   kept_.push_back(function);
   builtins_.emplace(function.ptr(), std::move(builtin));
 }

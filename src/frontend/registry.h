@@ -17,6 +17,7 @@ namespace nb = nanobind;
 /// The host functions that compiled code knows, by identity: what they are called, and what they mean.
 struct Builtin {
   std::string name{};          ///< "sqrt" of "numpy.sqrt"
+  std::string module{};        ///< "numpy"
   std::optional<ir::Op> op{};  ///< an elementwise function of NumPy
   int handler = -1;            ///< a handler of the evaluator: its number in builtins.def
   nb::object library{};        ///< a Python function that stands for it
