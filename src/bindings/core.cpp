@@ -317,10 +317,11 @@ void refuse_races(const ir::Module& module, ir::FunctionId entry) {
   }
 }
 
-std::unique_ptr<Program> lower(const frontend::Registry& registry, nb::object function, nb::tuple arguments) {
+std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
+                               const nb::tuple& arguments) {
   auto program = std::make_unique<Program>();
   frontend::Evaluator evaluator(registry, *program->module);
-  program->lowered = evaluator.lower(std::move(function), std::move(arguments));
+  program->lowered = evaluator.lower(function, arguments);
   ir::verify_or_throw(*program->module->function(program->lowered.function), ir::Stage::Array, "frontend");
   refuse_races(*program->module, program->lowered.function);
   return program;

@@ -19,20 +19,23 @@ const Value* Evaluator::argument(Call& call, size_t position, const char* name) 
 
 const Value& Evaluator::need(Call& call, size_t position, const char* name) {
   const Value* value = argument(call, position, name);
-  if (value == nullptr)
+  if (value == nullptr) {
     raise(ExceptionKind::TypeError, call.name + "() missing required argument '" + name + "' (pos " +
                                         std::to_string(position + 1) + ")");
+  }
   return *value;
 }
 
 void Evaluator::finish(Call& call, size_t positional) {
-  if (call.positional.size() > positional)
+  if (call.positional.size() > positional) {
     raise(ExceptionKind::TypeError, call.name + "() takes at most " + std::to_string(positional) +
                                         " positional arguments (" + std::to_string(call.positional.size()) +
                                         " given)");
-  for (const auto& [name, value] : call.keywords)
+  }
+  for (const auto& [name, value] : call.keywords) {
     if (!name.empty())
       unsupported(call.node, "the keyword `" + name + "` of `" + call.name + "`", "leave it out");
+  }
 }
 
 Value Evaluator::builtin_len(Call& call) {
@@ -96,9 +99,10 @@ Value Evaluator::builtin_abs(Call& call) {
   if (!kind->is_python()) return elementwise(Op::absolute, {value}, "absolute", call.node);
   const Kind number = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
   const NodeId x = stage(value, number);
-  if (number == Kind::py_int())
+  if (number == Kind::py_int()) {
     builder_->check(builder_->make(Op::not_equal, {x, builder_->index(INT64_MIN)}),
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
+  }
   return Scalar{number == Kind::py_complex() ? Kind::py_float() : number, builder_->make(Op::absolute, {x})};
 }
 
@@ -121,8 +125,9 @@ Value Evaluator::minmax(Call& call, bool is_max) {
       continue;
     }
     const Value old = best;
-    best = present(
-        fork(truth(better, call.node), [&] { return next; }, [&] { return old; }), call.name, call.node);
+    best = present(fork(
+                       truth(better, call.node), [&] { return next; }, [&] { return Value(old); }),
+                   call.name, call.node);
   }
   return best;
 }
@@ -163,9 +168,10 @@ Value Evaluator::builtin_int(Call& call) {
     return Scalar{Kind::py_int(), builder_->cast(x, DType::Int64)};
   }
   const NodeId integer = stage(value, Kind::py_int());
-  if (kind->dtype() == DType::UInt64)
+  if (kind->dtype() == DType::UInt64) {
     builder_->check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}),
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
+  }
   return Scalar{Kind::py_int(), integer};
 }
 
@@ -221,7 +227,7 @@ Value Evaluator::builtin_enumerate(Call& call) {
 
 Value Evaluator::builtin_zip(Call& call) {
   if (call.positional.empty()) return Tuple{};
-  const Zip zip{share(call.positional)};
+  Zip zip{share(call.positional)};
   call.keywords.clear();
   if (const auto elements = static_elements(zip, call.node)) return Tuple{*elements};
   return zip;
@@ -277,10 +283,11 @@ constexpr MathInfo kMath[] = {
 Value Evaluator::math_function(Call& call) {
   const MathInfo* entry = std::ranges::find_if(kMath, [&](const MathInfo& m) { return call.name == m.name; });
   const size_t wanted = ir::info(entry->op).operands;
-  if (call.positional.size() != wanted || !call.keywords.empty())
+  if (call.positional.size() != wanted || !call.keywords.empty()) {
     unsupported(call.node,
                 "math." + call.name + " with " + std::to_string(call.positional.size()) + " arguments",
                 "give it " + std::to_string(wanted));
+  }
   std::vector<NodeId> operands;
   NodeId finite = builder_->constant(true);
   NodeId known = builder_->constant(true);
@@ -311,9 +318,10 @@ Value Evaluator::math_function(Call& call) {
     const NodeId bad = both(builder_->make(Op::isinf, {result}), finite);
     NodeId pole = builder_->constant(infinite == "domain");
     // gamma and lgamma have poles at 0, -1, -2, ...; pow at 0 with a negative exponent.
-    if (entry->op == Op::gamma || entry->op == Op::lgamma)
+    if (entry->op == Op::gamma || entry->op == Op::lgamma) {
       pole = both(builder_->make(Op::less_equal, {operands[0], builder_->constant(0.0)}),
                   builder_->make(Op::equal, {builder_->make(Op::floor, {operands[0]}), operands[0]}));
+    }
     if (entry->op == Op::power) pole = builder_->make(Op::equal, {operands[0], builder_->constant(0.0)});
     builder_->check(negate(both(bad, pole)), ExceptionKind::ValueError, "math domain error");
     builder_->check(negate(bad), ExceptionKind::OverflowError, "math range error");

@@ -66,7 +66,7 @@ class Evaluator {
   /// each of its parameters (`*args` a tuple, `**kwargs` a dict). Throws base::Unsupported, or Demand with
   /// the number of an argument whose value must be known: describe it as static and lower again, in a new
   /// module.
-  Lowered lower(nb::object function, nb::tuple arguments);
+  Lowered lower(const nb::object& function, const nb::tuple& arguments);
 
   /// One call of a builtin: what stands between the parentheses.
   struct Call {
@@ -77,7 +77,7 @@ class Evaluator {
   };
 
  private:
-  Lowered lower_once(nb::object function, nb::tuple arguments);
+  Lowered lower_once(const nb::object& function, const nb::tuple& arguments);
   friend class Registry;
   struct Frame;
   struct Target;
@@ -181,7 +181,7 @@ class Evaluator {
   /// What a call of a function of Python's or NumPy's own does with arguments that are foreign.
   void refuse_foreign(const Call& call, const std::string& name, nb::object function);
   Value call_method(const Value& self, const std::string& name, Call& call);
-  Value inline_function(nb::object function, Call& call);
+  Value inline_function(const nb::object& function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
 
   // operators.cpp
@@ -311,11 +311,11 @@ class Evaluator {
   base::Place place_of(nb::handle node) const;
 
   // lower.cpp
-  Value parameter(nb::tuple description, const std::string& name, int argument);
+  Value parameter(const nb::tuple& description, const std::string& name, int argument);
   nb::object describe_result(const Value& value, std::vector<NodeId>& leaves);
   Value host_value(nb::object object, const std::string& what, nb::handle node);
-  std::map<std::string, Value> bind_arguments(nb::object function, std::vector<Value> positional,
-                                              std::vector<std::pair<std::string, Value>> keywords,
+  std::map<std::string, Value> bind_arguments(const nb::object& function, std::vector<Value> positional,
+                                              const std::vector<std::pair<std::string, Value>>& keywords,
                                               nb::handle node);
   Value run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node);
 

@@ -87,7 +87,7 @@ Value Evaluator::close(NodeId node, std::vector<Edge>& edges) {
   std::vector<ir::Type> types;
   slot_types(state, types);
   slot_types(value, types);
-  for (Edge& edge : edges) {
+  for (const Edge& edge : edges) {
     builder_->resume(edge.region);
     std::vector<NodeId> carried;
     if (edge.label) carried.push_back(edge.label);
@@ -202,11 +202,12 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
   const Array* x = a.as<Array>();
   const Array* y = b.as<Array>();
   if (x != nullptr && y != nullptr) {
-    if (x->type.dtype() != y->type.dtype() || x->type.rank() != y->type.rank())
+    if (x->type.dtype() != y->type.dtype() || x->type.rank() != y->type.rank()) {
       return Conflict{what + " is an array of " + std::to_string(x->type.rank()) + " axes of " +
                       std::string(base::info(x->type.dtype()).numpy) + " on one path and of " +
                       std::to_string(y->type.rank()) + " axes of " +
                       std::string(base::info(y->type.dtype()).numpy) + " on another"};
+    }
     if (x->writable != y->writable) return Conflict{what + " is a read-only array on one path only"};
     Array shape{ir::Type::view(x->type.dtype(), x->type.rank()), {}, x->writable, x->argument, x->origin};
     if (x->argument != y->argument || x->origin || y->origin) {
@@ -271,9 +272,10 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
     if (actual.is<Unbound>() || is_none(actual)) {
       out.push_back(builder_->make(ir::Op::none, {}, {actual.is<Unbound>() ? 2 : 1}, type));
     } else if (const Maybe* other = actual.as<Maybe>()) {
-      if (!same(*other->present, *m->present))
+      if (!same(*other->present, *m->present)) {
         unsupported({}, "a variable that may be unbound or None changes its type",
                     "bind it before the branch");
+      }
       out.push_back(other->node);
     } else {
       std::vector<NodeId> value;
@@ -324,19 +326,20 @@ NodeId Evaluator::convert(const Value& number, Kind kind) {
   const NodeId converted = builder_->cast(node, kind.dtype());
   const bool exact =
       base::can_cast_safely(from->dtype(), kind.dtype()) &&
-      !(base::is_int(from->dtype()) && base::size_of(from->dtype()) == 8 && !base::is_int(kind.dtype()));
+      (!base::is_int(from->dtype()) || base::size_of(from->dtype()) != 8 || base::is_int(kind.dtype()));
   if (exact) return converted;
   const NodeId back = builder_->cast(converted, from->dtype());
   NodeId kept = builder_->make(ir::Op::equal, {back, node});
   if (!base::is_int(from->dtype()))
     kept = builder_->make(ir::Op::bitwise_or, {kept, builder_->make(ir::Op::not_equal, {node, node})});
-  if (kind.is_python())
+  if (kind.is_python()) {
     builder_->check(kept, ExceptionKind::OverflowError, "int {} is too large to become a float here", {node});
-  else
+  } else {
     builder_->check(kept, ExceptionKind::TypeChangeError,
                     "the variable is a Python number here and " + std::string(kind.name()) +
                         " on another path, which does not hold {}",
                     {node});
+  }
   return converted;
 }
 
@@ -405,9 +408,10 @@ void Evaluator::carry(const State& shape, const State& actual, std::vector<NodeI
     const auto it = actual.locals.find(name);
     carry(value, it == actual.locals.end() ? Value(Unbound{}) : it->second, out);
   }
-  for (const auto& [id, object] : shape.heap)
+  for (const auto& [id, object] : shape.heap) {
     for (size_t i = 0; i < object.values.size(); ++i)
       if (!object.values[i].is<Conflict>()) carry(object.values[i], actual.heap.at(id).values[i], out);
+  }
 }
 
 State Evaluator::fill(const State& shape, std::span<const NodeId>& values) {

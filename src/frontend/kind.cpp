@@ -31,7 +31,7 @@ std::optional<Kind> join(Kind a, Kind b) {
   if (a.is_python() && b.is_python()) {
     constexpr std::array order = {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()};
     Kind top = Kind::py_bool();
-    for (Kind k : order)
+    for (const Kind k : order)
       if (k == a || k == b) top = k;
     return top;
   }
@@ -54,11 +54,11 @@ std::optional<Kind> join(Kind a, Kind b) {
 
 Kind result_kind(std::span<const Kind> operands) {
   std::optional<DType> strong;
-  for (Kind k : operands)
+  for (const Kind k : operands)
     if (!k.is_weak()) strong = strong ? base::promote(*strong, k.dtype()) : k.dtype();
   Kind weak = Kind::py_bool();
-  for (Kind k : operands)
-    if (k.is_weak()) weak = *join(weak, k);
+  for (const Kind k : operands)
+    if (k.is_weak()) weak = join(weak, k).value();
   if (!strong) return weak;
   return weak == Kind::py_bool() ? Kind(*strong) : Kind(beside(weak, *strong));
 }

@@ -29,7 +29,8 @@ class Kind {
     if (*this == py_bool()) return DType::Bool;
     if (*this == py_int()) return DType::Int64;
     if (*this == py_float()) return DType::Float64;
-    return *this == py_complex() ? DType::Complex128 : static_cast<DType>(value_);
+    if (*this == py_complex()) return DType::Complex128;
+    return static_cast<DType>(value_);  // NOLINT(clang-analyzer-optin.core.EnumCastOutOfRange)
   }
   /// `int`, `float64`.
   std::string_view name() const;

@@ -19,6 +19,7 @@ struct Evaluator::Checkpoint {
 
 Evaluator::Checkpoint Evaluator::checkpoint() {
   std::vector<size_t> edges;
+  edges.reserve(targets_.size());
   for (const Target* target : targets_) edges.push_back(target->edges.size());
   return {builder_->mark(), state_, std::move(edges), hosts_.size()};
 }
@@ -26,9 +27,10 @@ Evaluator::Checkpoint Evaluator::checkpoint() {
 void Evaluator::go_back(const Checkpoint& point) {
   builder_->roll_back(point.mark);
   state_ = point.state;
-  for (size_t i = 0; i < point.edges.size(); ++i)
+  for (size_t i = 0; i < point.edges.size(); ++i) {
     targets_[i]->edges.erase(targets_[i]->edges.begin() + static_cast<ptrdiff_t>(point.edges[i]),
                              targets_[i]->edges.end());
+  }
   hosts_.resize(point.hosts);
   std::erase_if(loop_indices_, [&](const auto& entry) { return entry.first >= point.mark.nodes; });
 }
@@ -37,7 +39,7 @@ namespace {
 
 /// Whether statements hold a `break` or `continue` of the loop whose body they are.
 bool leaves_loop(nb::handle statements, const char* kind) {
-  for (nb::handle s : statements) {
+  for (const nb::handle s : statements) {
     const std::string name = class_of(s);
     if (name == kind) return true;
     if (name == "FunctionDef") continue;
@@ -90,9 +92,10 @@ void Evaluator::run_for(nb::handle s) {
       go_back(point);
       unrolled_.insert(demand.loop);
       const auto elements = static_elements(iterable, s);
-      if (!elements)
+      if (!elements) {
         unsupported(s, "a loop whose index must be known when compiling, over a range that is not",
                     "make the range's bounds constants");
+      }
       unrolled_loop(s, *elements);
     }
   });
@@ -357,9 +360,10 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
               return Value(tuple);
             }};
   }
-  if (iterable.is<Tuple>() || iterable.is<Reference>())
+  if (iterable.is<Tuple>() || iterable.is<Reference>()) {
     unsupported(node, "walking a " + type_name(iterable) + " beside something of unknown length",
                 "use an array");
+  }
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
 }
 
@@ -370,6 +374,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     const HeapObject& object = contents(*r, node);
     if (object.type == HeapObject::Type::List) return object.values;
     std::vector<Value> keys;
+    keys.reserve(object.keys.size());
     for (const nb::object& key : object.keys) keys.push_back(Static{key});
     return keys;
   }
@@ -418,7 +423,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
   }
   if (const Static* s = iterable.as<Static>(); s != nullptr && PyUnicode_Check(s->object.ptr())) {
     std::vector<Value> letters;
-    for (nb::handle letter : s->object) letters.emplace_back(Static{nb::borrow<nb::object>(letter)});
+    for (const nb::handle letter : s->object) letters.emplace_back(Static{nb::borrow<nb::object>(letter)});
     return letters;
   }
   return std::nullopt;

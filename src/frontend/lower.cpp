@@ -43,7 +43,7 @@ void Evaluator::raise_host_error(nb::python_error& error) {
   raise_object(value);
 }
 
-Value Evaluator::parameter(nb::tuple description, const std::string& name, int argument) {
+Value Evaluator::parameter(const nb::tuple& description, const std::string& name, int argument) {
   const std::string tag = text_of(description[0]);
   if (tag == "static") return Static{nb::borrow<nb::object>(description[1])};
   if (tag == "slice") {
@@ -93,7 +93,7 @@ Value Evaluator::parameter(nb::tuple description, const std::string& name, int a
   }
   std::vector<Value> parts;
   size_t place = 0;
-  for (nb::handle part : nb::cast<nb::tuple>(description[tag == "dict" ? 2 : 1]))
+  for (const nb::handle part : nb::cast<nb::tuple>(description[tag == "dict" ? 2 : 1]))
     parts.push_back(parameter(nb::cast<nb::tuple>(part), name + "." + std::to_string(place++), -1));
   if (tag == "tuple") return Tuple{parts};
   HeapObject object{.type = tag == "dict" ? HeapObject::Type::Dict : HeapObject::Type::List,
@@ -153,9 +153,10 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
               "return numbers, arrays, or tuples, lists and dicts of them");
 }
 
-std::map<std::string, Value> Evaluator::bind_arguments(nb::object function, std::vector<Value> positional,
-                                                       std::vector<std::pair<std::string, Value>> keywords,
-                                                       nb::handle node) {
+// NOLINTBEGIN(performance-inefficient-string-concatenation): what raises does so once
+std::map<std::string, Value> Evaluator::bind_arguments(
+    const nb::object& function, std::vector<Value> positional,
+    const std::vector<std::pair<std::string, Value>>& keywords, nb::handle node) {
   const nb::object code = attribute(function, "__code__");
   const std::string name = text_of(function.attr("__name__"));
   const size_t count = nb::cast<size_t>(code.attr("co_argcount"));
@@ -203,9 +204,10 @@ std::map<std::string, Value> Evaluator::bind_arguments(nb::object function, std:
   for (size_t i = 0; i < count; ++i) {
     const std::string parameter_name = text_of(names[i]);
     if (locals.contains(parameter_name)) continue;
-    if (i + with_default < count)
+    if (i + with_default < count) {
       raise(ExceptionKind::TypeError,
             name + "() missing 1 required positional argument: '" + parameter_name + "'");
+    }
     guards_.push_back({function, "__defaults__", defaults});
     locals[parameter_name] = host_value(nb::object(defaults[i + with_default - count]), parameter_name, node);
   }
@@ -213,21 +215,23 @@ std::map<std::string, Value> Evaluator::bind_arguments(nb::object function, std:
   for (size_t i = count; i < count + keyword_only; ++i) {
     const std::string parameter_name = text_of(names[i]);
     if (locals.contains(parameter_name)) continue;
-    if (keyword_defaults.is_none() || !nb::cast<nb::dict>(keyword_defaults).contains(names[i]))
+    if (keyword_defaults.is_none() || !nb::cast<nb::dict>(keyword_defaults).contains(names[i])) {
       raise(ExceptionKind::TypeError,
             name + "() missing 1 required keyword-only argument: '" + parameter_name + "'");
+    }
     guards_.push_back({keyword_defaults, parameter_name, keyword_defaults[names[i]]});
     locals[parameter_name] = host_value(keyword_defaults[names[i]], parameter_name, node);
   }
   return locals;
 }
+// NOLINTEND(performance-inefficient-string-concatenation)
 
 namespace {
 
 /// How many `return` statements these statements hold, those of inner functions apart.
 int count_returns(nb::handle statements) {
   int count = 0;
-  for (nb::handle s : statements) {
+  for (const nb::handle s : statements) {
     const std::string name = class_of(s);
     if (name == "Return") ++count;
     if (name == "FunctionDef") continue;
@@ -279,10 +283,10 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   frame.path = (frame_ == nullptr ? "" : key_of(node) + ">") + text_of(function.attr("__qualname__"));
   const nb::object code = attribute(function, "__code__");
   for (const char* part : {"co_varnames", "co_cellvars"})
-    for (nb::handle name : code.attr(part)) frame.local_names.insert(text_of(name));
+    for (const nb::handle name : code.attr(part)) frame.local_names.insert(text_of(name));
   const nb::object closure = attribute(function, "__closure__");
   size_t cell = 0;
-  for (nb::handle name : code.attr("co_freevars")) frame.cells[text_of(name)] = closure[cell++];
+  for (const nb::handle name : code.attr("co_freevars")) frame.cells[text_of(name)] = closure[cell++];
   guards_.push_back({function, "__code__", code});
 
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
@@ -311,7 +315,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   });
 }
 
-Value Evaluator::inline_function(nb::object function, Call& call) {
+Value Evaluator::inline_function(const nb::object& function, Call& call) {
   for (Value& value : call.positional)
     if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   for (auto& [name, value] : call.keywords)
@@ -329,6 +333,7 @@ std::vector<std::string> parameter_names(nb::handle code) {
   const size_t keyword_only = nb::cast<size_t>(code.attr("co_kwonlyargcount"));
   const unsigned flags = nb::cast<unsigned>(code.attr("co_flags"));
   std::vector<std::string> ordered;
+  ordered.reserve(count);
   for (size_t i = 0; i < count; ++i) ordered.push_back(text_of(names[i]));
   size_t next = count + keyword_only;
   if ((flags & CO_VARARGS) != 0) ordered.push_back(text_of(names[next++]));
@@ -339,7 +344,7 @@ std::vector<std::string> parameter_names(nb::handle code) {
 
 }  // namespace
 
-Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
+Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments) {
   for (;;) {
     try {
       return lower_once(function, arguments);
@@ -348,14 +353,15 @@ Lowered Evaluator::lower(nb::object function, nb::tuple arguments) {
     } catch (const Demand& demand) {
       if (demand.loop.empty()) throw;
       // A loop that has ended is to be unrolled: from the start again, with that fact.
-      if (!unrolled_.insert(demand.loop).second)
+      if (!unrolled_.insert(demand.loop).second) {
         throw base::Unsupported(demand.place, "a value that must be known when compiling",
                                 "use a constant, or a loop over a constant range");
+      }
     }
   }
 }
 
-Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
+Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments) {
   state_ = {};
   solutions_.clear();
   loop_indices_.clear();
@@ -375,6 +381,7 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
   std::vector<ir::Type> results;
   Lowered lowered;
   std::vector<Value> values;
+  values.reserve(nb::len(arguments));
   for (size_t i = 0; i < nb::len(arguments); ++i)
     values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), names[i], static_cast<int>(i)));
   std::map<std::string, Value> locals;
@@ -385,13 +392,13 @@ Lowered Evaluator::lower_once(nb::object function, nb::tuple arguments) {
     const Value value = run_function(function, std::move(locals), {});
     std::vector<NodeId> leaves;
     lowered.result = describe_result(value, leaves);
-    for (NodeId leaf : leaves) results.push_back(builder_->function().type(leaf));
+    for (const NodeId leaf : leaves) results.push_back(builder_->function().type(leaf));
     builder_->terminate(Op::return_, leaves);
   } catch (const Diverged&) {
     lowered.result = nb::make_tuple("static", nb::none());
   }
   std::vector<ir::Type> parameters;
-  for (NodeId p : builder_->function().region_parameters(ir::RegionId(0)))
+  for (const NodeId p : builder_->function().region_parameters(ir::RegionId(0)))
     parameters.push_back(builder_->function().type(p));
   lowered.function = module_.declare(builder_->function().name(), parameters, results);
   module_.define(lowered.function, builder_->finish(results));

@@ -5,7 +5,7 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 
 void Evaluator::run_body(nb::handle statements) {
-  for (nb::handle statement : statements) run(statement);
+  for (const nb::handle statement : statements) run(statement);
 }
 
 void Evaluator::run(nb::handle s) {
@@ -51,15 +51,17 @@ std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handl
     builder_->check(builder_->make(ir::Op::greater_equal, {wanted, length}), ExceptionKind::ValueError,
                     "too many values to unpack (expected " + std::to_string(count) + ")");
     std::vector<Value> elements;
+    elements.reserve(count);
     for (size_t i = 0; i < count; ++i) elements.push_back(index_array(*a, Static{nb::int_(i)}, node));
     return elements;
   }
   const auto elements = static_elements(value, node);
   if (!elements)
     raise(ExceptionKind::TypeError, "cannot unpack non-iterable " + type_name(value) + " object");
-  if (elements->size() < count)
+  if (elements->size() < count) {
     raise(ExceptionKind::ValueError, "not enough values to unpack (expected " + std::to_string(count) +
                                          ", got " + std::to_string(elements->size()) + ")");
+  }
   if (elements->size() > count)
     raise(ExceptionKind::ValueError, "too many values to unpack (expected " + std::to_string(count) + ")");
   return *elements;
@@ -71,7 +73,7 @@ void Evaluator::assign(nb::handle target, Value value) {
   if (kind == "Name") return bind(text_of(target.attr("id")), std::move(value));
   if (kind == "Tuple" || kind == "List") {
     const nb::list targets = target.attr("elts");
-    for (nb::handle t : targets)
+    for (const nb::handle t : targets)
       if (class_of(t) == "Starred") unsupported(t, "a starred target", "unpack by index");
     const std::vector<Value> parts = unpack(value, nb::len(targets), target);
     for (size_t i = 0; i < parts.size(); ++i) assign(targets[i], parts[i]);
@@ -94,7 +96,7 @@ void Evaluator::run_assign(nb::handle s) {
   const nb::list targets = s.attr("targets");
   if (nb::len(targets) > 1)
     if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
-  for (nb::handle target : targets) assign(target, value);
+  for (const nb::handle target : targets) assign(target, value);
 }
 
 void Evaluator::run_ann_assign(nb::handle s) {
@@ -121,11 +123,12 @@ void Evaluator::in_place(const Array& array, const std::string& op, const Value&
   const std::optional<Kind> kind = kind_of(result);
   const DType to = array.type.dtype();
   const std::string name(operator_name(op));
-  if (kind && !casts_same_kind(kind->dtype(), to))
+  if (kind && !casts_same_kind(kind->dtype(), to)) {
     raise(ExceptionKind::TypeError, "Cannot cast ufunc '" + name + "' output from dtype('" +
                                         std::string(base::info(kind->dtype()).numpy) + "') to dtype('" +
                                         std::string(base::info(to).numpy) +
                                         "') with casting rule 'same_kind'");
+  }
   if (!array.writable) raise(ExceptionKind::ValueError, "output array is read-only");
   assign_index(array, Static{nb::ellipsis()}, result, s);
 }
@@ -206,18 +209,20 @@ void Evaluator::run_raise(nb::handle s) {
   }
   if (exception.is_none()) unsupported(s, "a bare `raise`", "name the exception");
   const Value type = eval(exception);
-  if (const Static* t = type.as<Static>(); t != nullptr && PyType_Check(t->object.ptr()))
+  if (const Static* t = type.as<Static>(); t != nullptr && PyType_Check(t->object.ptr())) {
     if (const auto kind = base::exception_from_name(text_of(t->object.attr("__name__"))))
       raise(*kind, base::escape_message(message));
+  }
   unsupported(s, "this exception", "raise one of Python's own exceptions");
 }
 
 void Evaluator::run_assert(nb::handle s) {
   const Value condition = eval(s.attr("test"));
   std::string message;
-  if (!s.attr("msg").is_none())
+  if (!s.attr("msg").is_none()) {
     message = base::escape_message(
         text_of(require_static(eval(s.attr("msg")), "the message of an assert", s.attr("msg"))));
+  }
   const std::optional<bool> known = static_truth(condition);
   if (known && *known) return;
   if (known) raise(ExceptionKind::AssertionError, message);
@@ -225,7 +230,7 @@ void Evaluator::run_assert(nb::handle s) {
 }
 
 void Evaluator::run_delete(nb::handle s) {
-  for (nb::handle target : s.attr("targets")) {
+  for (const nb::handle target : s.attr("targets")) {
     if (class_of(target) != "Name") unsupported(target, "`del` of an item", "build a new container");
     const std::string name = text_of(target.attr("id"));
     eval_name(target);
