@@ -192,7 +192,7 @@ def probe(operation: str, symbol: str, function: Any, operands: list) -> Excepti
         operands = [operands[0], symbol]
     if operation == "call" and not _is_pure(function):
         return None
-    run = function or {**_OPERATIONS, **_SYMBOLS, **({} if operation != "unary" else _UNARY)}[operation if operation in _OPERATIONS else symbol]
+    run = function or _OPERATIONS.get(operation) or (_UNARY if operation == "unary" else _SYMBOLS)[symbol]
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -209,4 +209,5 @@ def probe(operation: str, symbol: str, function: Any, operands: list) -> Excepti
 def _is_pure(function: Any) -> bool:
     module = getattr(function, "__module__", None) or ""
     own = isinstance(function, (types.BuiltinFunctionType, np.ufunc, type)) or module.startswith("numpy")
-    return own and function is not print and "random" not in module and not isinstance(getattr(function, "__self__", None), np.random.RandomState)
+    state = isinstance(getattr(function, "__self__", None), np.random.RandomState)
+    return own and function is not print and "random" not in module and not state
