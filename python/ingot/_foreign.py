@@ -179,6 +179,8 @@ def _empty(operands: list) -> list | None:
 
 def probe(operation: str, symbol: str, function: Any, operands: list) -> Exception | None:
     """The exception that Python raises for any operands of these types; None where that depends on them."""
+    if operation == "call" and function is not None:
+        symbol = f"{getattr(function, '__module__', '')}.{symbol}"
     if _contains(operands, lambda v: isinstance(v, Kind)):
         empty = _empty(operands) if operation in ("binary", "compare", "subscript") else None
         if empty is None:
