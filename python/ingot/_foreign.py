@@ -179,6 +179,8 @@ def _empty(operands: list) -> list | None:
 
 def probe(operation: str, symbol: str, function: Any, operands: list) -> Exception | None:
     """The exception that Python raises for any operands of these types; None where that depends on them."""
+    if operation == "call" and function is not None:
+        symbol = f"{getattr(function, '__module__', '')}.{symbol}"
     if _contains(operands, lambda v: isinstance(v, Kind)):
         empty = _empty(operands) if operation in ("binary", "compare", "subscript") else None
         if empty is None:
@@ -192,7 +194,7 @@ def probe(operation: str, symbol: str, function: Any, operands: list) -> Excepti
         operands = [operands[0], symbol]
     if operation == "call" and not _is_pure(function):
         return None
-    run = function or {**_OPERATIONS, **_SYMBOLS, **({} if operation != "unary" else _UNARY)}[operation if operation in _OPERATIONS else symbol]
+    run = function or _OPERATIONS.get(operation) or (_UNARY if operation == "unary" else _SYMBOLS)[symbol]
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -209,4 +211,5 @@ def probe(operation: str, symbol: str, function: Any, operands: list) -> Excepti
 def _is_pure(function: Any) -> bool:
     module = getattr(function, "__module__", None) or ""
     own = isinstance(function, (types.BuiltinFunctionType, np.ufunc, type)) or module.startswith("numpy")
-    return own and function is not print and "random" not in module and not isinstance(getattr(function, "__self__", None), np.random.RandomState)
+    state = isinstance(getattr(function, "__self__", None), np.random.RandomState)
+    return own and function is not print and "random" not in module and not state

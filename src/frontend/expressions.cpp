@@ -354,7 +354,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     if ((builtin->op || builtin->handler >= 0) && call.name != "print") need_present(call);
     if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
       call.positional[0] = Value(*f->shape);
-    if (call.name != "print") refuse_foreign(call, builtin->module + "." + builtin->name, function);
+    if (call.name != "print") refuse_foreign(call, builtin->name, function);
     if (builtin->op) return elementwise_call(*builtin->op, call);
     if (builtin->handler >= 0) return (this->*kHandlers[builtin->handler])(call);
     function = builtin->library;

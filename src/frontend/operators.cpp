@@ -511,9 +511,25 @@ Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node) {
                   "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
                   "(n?,k),(k,m?)->(n?,m?) (size {} is different from {})",
                   {other, inner});
-  for (int axis = 0; axis + 2 < m; ++axis)
-    builder_->check(builder_->make(Op::equal, {builder_->length(left, axis), builder_->length(right, axis)}),
+  std::vector<NodeId> common;
+  const NodeId one = builder_->index(1);
+  for (int axis = 0; axis + 2 < m; ++axis) {
+    const NodeId x_length = builder_->length(left, axis);
+    const NodeId y_length = builder_->length(right, axis);
+    const NodeId x_is_one = builder_->make(Op::equal, {x_length, one});
+    const NodeId y_is_one = builder_->make(Op::equal, {y_length, one});
+    const NodeId either = builder_->make(Op::bitwise_or, {x_is_one, y_is_one});
+    builder_->check(builder_->make(Op::bitwise_or, {either, builder_->make(Op::equal, {x_length, y_length})}),
                     ExceptionKind::ValueError, "operands could not be broadcast together");
+    common.push_back(builder_->make(Op::select, {x_is_one, y_length, x_length}));
+  }
+  if (!common.empty())
+    for (NodeId* operand : {&left, &right}) {
+      std::vector<NodeId> parts{*operand};
+      parts.insert(parts.end(), common.begin(), common.end());
+      for (int axis = m - 2; axis < m; ++axis) parts.push_back(builder_->length(*operand, axis));
+      *operand = builder_->make(Op::broadcast, parts);
+    }
   return from_node(builder_->make(Op::dot, {left, right}));
 }
 

@@ -250,6 +250,12 @@ def test_matmul_wants_axes():
         assert raises(f, a, b)[0] is type(error)
 
 
+def test_matmul_repeats_axes_of_one():
+    for x, y in (((1, 2, 3), (4, 3, 2)), ((4, 2, 3), (1, 3, 2)), ((4, 2, 3), (4, 3, 2)), ((1, 2, 3), (0, 3, 2))):
+        check(lambda a, b: a @ b, np.ones(x), np.ones(y))
+    assert raises(lambda a, b: a @ b, np.ones((2, 2, 3)), np.ones((4, 3, 2)))[0] is ValueError
+
+
 def test_slices_are_arguments():
     check(lambda a, s: a[s], np.arange(6.0), slice(1, 4))
     function = _jit.Function(lambda a, s: a[s])
