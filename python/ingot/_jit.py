@@ -33,12 +33,21 @@ class _Refused(Exception):
     """An argument that is refused: its name, what it is, and what to do instead."""
 
 
-class _Arguments:
-    """Describes arguments, and takes them apart into the leaves that compiled code gets."""
+class _Bridge(Exception):
+    """An array argument that may share memory with two others which share none."""
 
-    def __init__(self) -> None:
+
+class _Arguments:
+    """Describes arguments, and takes them apart into the leaves that compiled code gets.
+
+    `together`: all arrays count as sharing memory.
+    """
+
+    def __init__(self, together: bool = False) -> None:
         self.leaves: list[Any] = []
         self.arrays: list[tuple[int, np.ndarray]] = []
+        self.together = together
+        self.sets: list[int] = []
         self.containers: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._open: set[int] = set()
@@ -110,10 +119,13 @@ class _Arguments:
 
     def _alias_set(self, value: np.ndarray) -> int:
         """The number of the first array argument that may share memory with this one; its own otherwise."""
-        for number, (_, other) in enumerate(self.arrays[:-1]):
-            if np.may_share_memory(value, other):
-                return number + 1
-        return len(self.arrays)
+        if self.together:
+            return 1
+        sets = {s for s, (_, other) in zip(self.sets, self.arrays) if np.may_share_memory(value, other)}
+        if len(sets) > 1:
+            raise _Bridge
+        self.sets.append(min(sets, default=len(self.arrays)))
+        return self.sets[-1]
 
 
 class _Cells:
@@ -343,8 +355,8 @@ class Function:
         arguments, key = self._describe(values)
         return self._specialise(key, arguments, values)
 
-    def _describe(self, values: list[Any]) -> tuple[_Arguments, tuple]:
-        arguments = _Arguments()
+    def _describe(self, values: list[Any], together: bool = False) -> tuple[_Arguments, tuple]:
+        arguments = _Arguments(together)
         try:
             key = tuple(
                 ("static", v) if i in self._static and _is_number(v) else arguments.describe(v, n)
@@ -352,6 +364,8 @@ class Function:
             )
         except _Refused as refused:
             raise self._refusal(*refused.args) from None
+        except _Bridge:
+            return self._describe(values, together=True)
         return arguments, key
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
@@ -468,7 +482,13 @@ class Function:
         """
         from ._record import record
 
-        return record(self._mode, *self._prepare(args, kwargs), path)
+        specialisation, arguments = self._prepare(args, kwargs)
+        if specialisation.writes or specialisation.keeps:
+            node, file, _ = _source.find(self.__ingot_function__)
+            what = f"recording `{self.__name__}`, which changes the caller's containers,"
+            advice = "record a function that gives the new values back"
+            raise _errors.unsupported(file, node.lineno, node.col_offset, node.col_offset + 1, what, advice)
+        return record(self._mode, specialisation, arguments, path)
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,

@@ -202,30 +202,30 @@ def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
         there = next(values) == 0
         yield True
         yield from (there and inside for inside in _specified(description[1], values))
-    elif tag != "static":
+    elif tag not in ("static", "argument"):
         for part in description[2 if tag == "dict" else 1]:
             yield from _specified(part, values)
 
 
 def record(mode: str, specialisation: Specialisation, arguments: _Arguments, path: str | os.PathLike) -> Any:
     """Makes a call and writes its record; what `Function.record` does."""
-    leaves = arguments.leaves
+    leaves, containers = arguments.leaves, arguments.containers
     recorder = Recorder(specialisation, leaves)
 
     def host(site: int, values: list) -> None:
         function, (positional, keywords) = specialisation.hosts[site]
-        boxing = _Boxing(values, leaves)
+        boxing = _Boxing(values, leaves, containers, set())
         function(*[boxing.make(d) for d in positional], **keywords)
 
     if mode == "interpreted":
         library = recorder.library(_library, fills=False)
-        outcome = specialisation.program.interpret(leaves, recorder.host(host), library)
+        outcome = specialisation.program.interpret(leaves, recorder.host(host), library, ())
     else:
         library = recorder.library(_library_into, fills=True)
-        outcome = specialisation.code.run(leaves, recorder.host(host), library)
-    raised = _exception(*outcome) if type(outcome) is tuple else None
+        outcome = specialisation.code.run(leaves, recorder.host(host), library, ())
+    raised = _exception(*outcome, specialisation.errors) if type(outcome) is tuple else None
     if not isinstance(raised, KeyboardInterrupt):
         recorder.write(Path(path), outcome, specialisation.result)
     if raised is not None:
         raise raised
-    return _Boxing(outcome, leaves).make(specialisation.result)
+    return _Boxing(outcome, leaves, containers, set()).make(specialisation.result)

@@ -231,6 +231,8 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       ++axis;
     } else if (part.is<Reference>()) {
       unsupported(node, "an index that is a " + type_name(part), "index with np.array(...)");
+    } else if (kind && base::is_bool(kind->dtype())) {
+      unsupported(node, "an index that is one bool", "use `if`");
     } else if (part.is<Array>()) {
       raise(ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
     } else {

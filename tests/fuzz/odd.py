@@ -245,8 +245,8 @@ def batch(seed: int, start: int, count: int) -> list[tuple[int, dict]]:
                 rows.append((row["number"], row))
         if run.returncode == 0:
             break
-        error = (run.stderr.strip().splitlines() or ["?"])[-1]
-        kind = died(-run.returncode) if run.returncode < 0 else "tool: " + error[:120]
+        said = run.stderr.strip().splitlines()
+        kind = "tool: " + said[-1][:120] if run.returncode > 0 and said else died(run.returncode)
         rows.append((begun, {"kind": kind, "text": f"{kind}\n{run.stderr[-1500:]}"}))
         start = begun + 1
     return rows

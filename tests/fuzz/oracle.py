@@ -191,8 +191,8 @@ class _Numpy:
     linalg = _Linalg()
 
     @staticmethod
-    def argsort(array):
-        return np.argsort(array, kind="stable")  # NumPy's default leaves the order of equals open
+    def argsort(*operands, **options):
+        return np.argsort(*operands, **{"kind": "stable"} | options)  # the default leaves the order of equals open
 
     def __getattr__(self, name):
         own = getattr(np, name)

@@ -159,3 +159,13 @@ def reversed_shift(x, n):
 def test_empty_views_are_returned():
     check(reversed_shift, np.empty(0, np.uint64), 0)
     check(reversed_shift, np.empty((0, 3), np.int64), 1)
+
+
+def reverse_into(p, q, r):
+    q[:] = r[::-1]
+
+
+def test_an_array_that_bridges_two_others_shares_with_both():
+    x = np.arange(8.0)
+    check(reverse_into, x[0:4], x[4:8], x[2:6])
+    check(reverse_into, x[0:2], x[2:4], x[6:8])
