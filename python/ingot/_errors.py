@@ -23,6 +23,15 @@ class Demanded(Exception):
         self.argument = argument
 
 
+class Captured(Exception):
+    """Compiling needs what `owner` holds under this name as a hidden argument; never leaves the package."""
+
+    def __init__(self, owner: object, name: str):
+        super().__init__(name)
+        self.owner = owner
+        self.name = name
+
+
 def unsupported(file: str, line: int, column: int, end_column: int, reason: str, advice: str) -> UnsupportedError:
     source = linecache.getline(file, line).rstrip("\n") if line else ""
     parts = [f"{reason} is not supported"]

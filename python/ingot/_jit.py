@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import _errors, _foreign, _ingot, _source
-from ._errors import Demanded, UnsupportedError
+from ._errors import Captured, Demanded, UnsupportedError
 from ._signature import Signature, parse_signatures
 
 DTYPES = {
@@ -267,22 +267,34 @@ class Specialisation:
             self._code = _ingot.Code.load(self.program.compile()["object"])
         return self._code
 
-    def holds(self) -> str | None:
-        """None, or what has changed outside since it was compiled."""
-        for owner, name, expected, present in self.guards:
-            if type(owner) is types.CellType:
-                now, there = (owner.cell_contents, True)
-                name = "a captured variable"
-            elif type(owner) is dict:
-                there = name in owner
-                now = owner.get(name)
-            else:
-                now, there = getattr(owner, name, None), True
-            if there != present:
-                return f"`{name}` was {'deleted' if present else 'defined'}"
-            if present and not _same(now, expected):
-                return f"`{name}` has changed"
+    def changed(self) -> tuple | None:
+        """None, or the guard (owner, name, expected, present) of what has changed outside since it was compiled."""
+        for guard in self.guards:
+            owner, name, expected, present = guard
+            now = _held(owner, name)
+            if (now is not _GONE) != present or present and not _same(now, expected):
+                return guard
         return None
+
+
+_GONE = object()
+
+
+def _held(owner: Any, name: str) -> Any:
+    """What a dict holds under a name, a cell, or an object as an attribute; _GONE: nothing."""
+    if type(owner) is types.CellType:
+        try:
+            return owner.cell_contents
+        except ValueError:
+            return _GONE
+    return owner.get(name, _GONE) if type(owner) is dict else getattr(owner, name, _GONE)
+
+
+def _why(owner: Any, name: str, expected: Any, present: bool) -> str:
+    shown = f"`{name}`" if name else "a captured variable"
+    if (_held(owner, name) is not _GONE) == present:
+        return f"{shown} has changed"
+    return f"{shown} was {'deleted' if present else 'defined'}"
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -333,6 +345,8 @@ class Function:
         self._signatures = signatures
         self._table: dict[tuple, list[Specialisation]] = {}
         self._static: set[int] = set()
+        self._captures: list[tuple[Any, str]] = []
+        self._changes: dict[tuple[int, str], int] = {}
         self._seen: dict[int, set[str]] = {}
         self._mode = mode
 
@@ -362,11 +376,22 @@ class Function:
                 ("static", v) if i in self._static and _is_number(v) else arguments.describe(v, n)
                 for i, (n, v) in enumerate(zip(self._names, values))
             )
+            key += tuple(self._capture(arguments, len(key) + i, *c) for i, c in enumerate(self._captures))
         except _Refused as refused:
             raise self._refusal(*refused.args) from None
         except _Bridge:
             return self._describe(values, together=True)
         return arguments, key
+
+    def _capture(self, arguments: _Arguments, number: int, owner: Any, name: str) -> tuple:
+        """Describes a hidden argument; what is now no array and no number is guarded instead."""
+        value = _held(owner, name)
+        if number in self._static and _is_number(value):
+            return ("static", value)
+        small = type(value) is not int or -(2**63) <= value < 2**63
+        if type(value) is np.ndarray or _is_number(value) and small:
+            return arguments.describe(value, name or "a captured variable")
+        return ("guarded",)
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
         """The refusal of an argument, shown at its parameter."""
@@ -408,18 +433,35 @@ class Function:
         if found is not None:
             return found, arguments
         with _compiling:
-            found, why = self._find(key)
-            return (found, arguments) if found is not None else self._make(key, arguments, values, why)
+            found, changed = self._find(key)
+            if found is not None:
+                return found, arguments
+            why = "the first call" if not self._table else "arguments of other types"
+            if changed is not None:
+                why = _why(*changed)
+                if self._keeps_changing(*changed):
+                    arguments, key = self._describe(values)
+            return self._make(key, arguments, values, why)
 
-    def _find(self, key: tuple) -> tuple[Specialisation | None, str]:
-        """A specialisation whose guards hold; else why one is to be made."""
-        why = "the first call" if not self._table else "arguments of other types"
+    def _find(self, key: tuple) -> tuple[Specialisation | None, tuple | None]:
+        """A specialisation whose guards hold; else the guard of the last one looked at that does not, if any."""
+        changed = None
         for candidate in tuple(self._table.get(_hashable(key), ())):
-            changed = candidate.holds()
+            changed = candidate.changed()
             if changed is None:
-                return candidate, why
-            why = changed
-        return None, why
+                return candidate, None
+        return None, changed
+
+    def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool) -> bool:
+        """Counts a change; a number that changes for the second time becomes a hidden argument."""
+        if not (_is_number(expected) and _is_number(_held(owner, name))):
+            return False
+        place = (id(owner), name)
+        self._changes[place] = self._changes.get(place, 0) + 1
+        if self._changes[place] < 2:
+            return False
+        self._captures.append((owner, name))
+        return True
 
     def _make(
         self, key: tuple, arguments: _Arguments, values: list[Any], why: str
@@ -428,19 +470,26 @@ class Function:
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
             if len(seen) > 16:
+                name = [*self._names, *(n or "a captured variable" for _, n in self._captures)][i]
                 raise self._refusal(
-                    self._names[i],
-                    f"more than 16 values of `{self._names[i]}`, an argument of `{self.__name__}` whose value decides what is compiled,",
+                    name,
+                    f"more than 16 values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
                     "make its type or shape decide, or call one function for each value",
                 )
         while True:
             core, registry = _core()
             try:
-                program = core.lower(registry, self.__ingot_function__, key)
+                own = len(self._names)
+                captures = tuple((*c, d) for c, d in zip(self._captures, key[own:]))
+                program = core.lower(registry, self.__ingot_function__, key[:own], captures)
             except Demanded as demand:
                 self._static.add(demand.argument)
                 arguments, key = self._describe(values)
                 why = "the value of an argument must be known"
+                continue
+            except Captured as captured:
+                self._captures.append((captured.owner, captured.name))
+                arguments, key = self._describe(values)
                 continue
             specialisation = Specialisation(program, key, why)
             self._table.setdefault(_hashable(key), []).insert(0, specialisation)

@@ -318,10 +318,10 @@ void refuse_races(const ir::Module& module, ir::FunctionId entry) {
 }
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
-                               const nb::tuple& arguments) {
+                               const nb::tuple& arguments, const nb::tuple& captures) {
   auto program = std::make_unique<Program>();
   frontend::Evaluator evaluator(registry, *program->module);
-  program->lowered = evaluator.lower(function, arguments);
+  program->lowered = evaluator.lower(function, arguments, captures);
   ir::verify_or_throw(*program->module->function(program->lowered.function), ir::Stage::Array, "frontend");
   refuse_races(*program->module, program->lowered.function);
   return program;
@@ -361,7 +361,7 @@ NB_MODULE(_core, m) {
       .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
-  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a);
+  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");
@@ -373,6 +373,9 @@ NB_MODULE(_core, m) {
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Demand& demand) {
       const nb::object error = errors.attr("Demanded")(demand.argument);
+      PyErr_SetObject(error.type().ptr(), error.ptr());
+    } catch (const frontend::Capture& capture) {
+      const nb::object error = errors.attr("Captured")(capture.owner, capture.name);
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const base::InternalError& fault) {
       PyErr_SetString(errors.attr("InternalError").ptr(), fault.what());

@@ -400,7 +400,7 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
     return from_node(builder_->make(Op::load, operands));
   }
   const NodeId part = take_part(source.node, indexing);
-  if (!indexing.advanced) return Array{builder_->function().type(part), part, source.writable};
+  if (!indexing.advanced) return Array{builder_->function().type(part), part, source.access};
   if (indexing.mask)
     return from_node(builder_->make(Op::compress, {builder_->make(Op::read, {part}), indexing.mask}));
   const std::vector<NodeId> arrays = index_arrays(source.node, indexing);
@@ -520,9 +520,15 @@ NodeId Evaluator::fit(NodeId value, std::span<const NodeId> lengths) {
   return builder_->make(Op::broadcast, operands);
 }
 
+void Evaluator::need_writable(const Array& array, const char* complaint, nb::handle node) {
+  if (array.access == Access::Differs)
+    unsupported(node, "writing into an array that is read-only on one path only", "make a copy of it");
+  if (array.access == Access::ReadOnly) raise(ExceptionKind::ValueError, complaint);
+}
+
 void Evaluator::assign_index(const Array& array, const Value& index, const Value& value, nb::handle node) {
   if (array.type.is_array()) return;  // a temporary that nothing else sees
-  if (!array.writable) raise(ExceptionKind::ValueError, "assignment destination is read-only");
+  need_writable(array, "assignment destination is read-only", node);
   const Indexing indexing = classify(array, index, node);
   const DType dtype = array.type.dtype();
   if (indexing.is_point(array.type.rank())) {
@@ -628,11 +634,11 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
         nb::module_::import_("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
   if (name == "T") {
     const Array view = named(array);
-    if (array.type.rank() < 2) return Array{view.type, view.node, view.writable};
+    if (array.type.rank() < 2) return Array{view.type, view.node, view.access};
     std::vector<int64_t> axes(static_cast<size_t>(array.type.rank()));
     std::iota(axes.rbegin(), axes.rend(), 0);
     const NodeId operand[] = {view.node};
-    return Array{view.type, builder_->make(Op::transpose, operand, axes), view.writable};
+    return Array{view.type, builder_->make(Op::transpose, operand, axes), view.access};
   }
   if (registry_.method(name) >= 0) return Method{share(Value(array)), name};
   unsupported(node, "the array attribute `" + name + "`", "use a NumPy function");

@@ -55,6 +55,13 @@ struct Demand {
   base::Place place;
 };
 
+/// An array (or a number that keeps changing) outside the function, which is to be a hidden argument: what
+/// holds it - a dict, a cell (no name), or an object with attributes - and its name there.
+struct Capture {
+  nb::object owner;
+  std::string name;
+};
+
 /// Turns one Python function, called with arguments of known types, into array-stage IR by evaluating its AST
 /// over values that are known now or staged. No user code runs and no user object changes.
 class Evaluator {
@@ -65,8 +72,9 @@ class Evaluator {
   /// Evaluates `function` (a Python function) into the module, for arguments of these descriptions, one for
   /// each of its parameters (`*args` a tuple, `**kwargs` a dict). Throws base::Unsupported, or Demand with
   /// the number of an argument whose value must be known: describe it as static and lower again, in a new
-  /// module.
-  Lowered lower(const nb::object& function, const nb::tuple& arguments);
+  /// module. `captures` are further arguments, (owner, name, description) each; throws Capture to ask for
+  /// another.
+  Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
 
   /// One call of a builtin: what stands between the parentheses.
   struct Call {
@@ -77,7 +85,7 @@ class Evaluator {
   };
 
  private:
-  Lowered lower_once(const nb::object& function, const nb::tuple& arguments);
+  Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
   friend class Registry;
   struct Frame;
   struct Target;
@@ -210,6 +218,7 @@ class Evaluator {
   struct Indexing;
   Value index_array(const Array& array, const Value& index, nb::handle node);
   void assign_index(const Array& array, const Value& index, const Value& value, nb::handle node);
+  void need_writable(const Array& array, const char* complaint, nb::handle node);
   Indexing classify(const Array& array, const Value& index, nb::handle node);
   void take_mask(Indexing& indexing, const Value& mask, int axis, NodeId array);
   NodeId take_part(NodeId shaped, const Indexing& indexing);
@@ -313,6 +322,10 @@ class Evaluator {
   // lower.cpp
   Value parameter(const nb::tuple& description, const std::string& name, int argument);
   nb::object describe_result(const Value& value, std::vector<NodeId>& leaves);
+  /// What `owner` (a dict, a cell without a name, an object with attributes) holds: a guarded value, or a
+  /// hidden argument.
+  Value outside(const nb::object& owner, const std::string& name, const nb::object& object,
+                const std::string& what, nb::handle e);
   Value host_value(nb::object object, const std::string& what, nb::handle node);
   std::map<std::string, Value> bind_arguments(const nb::object& function, std::vector<Value> positional,
                                               const std::vector<std::pair<std::string, Value>>& keywords,
@@ -332,9 +345,10 @@ class Evaluator {
   std::set<std::string> unrolled_;
   std::set<std::string> peeled_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
-  std::unordered_map<uint32_t, int> scalar_arguments_;      ///< parameter nodes → arguments
-  std::vector<NodeId> conditions_;                          ///< of the forks that are open now
-  std::vector<Target*> targets_;                            ///< the labels that exits may lead to now
+  std::map<std::pair<PyObject*, std::string>, Value> captured_;
+  std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments
+  std::vector<NodeId> conditions_;                      ///< of the forks that are open now
+  std::vector<Target*> targets_;                        ///< the labels that exits may lead to now
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
   /// What numbers were put where in one container of the caller: an element of `tags` tells which kind, that

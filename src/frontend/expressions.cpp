@@ -58,20 +58,26 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
     if (!content.is_valid())
       raise(ExceptionKind::NameError, "cannot access free variable '" + name +
                                           "' where it is not associated with a value in enclosing scope");
-    guards_.push_back({it->second, {}, content});
-    return host_value(content, name, e);
+    return outside(it->second, {}, content, name, e);
   }
   const nb::str key(name.c_str());
   if (frame_->globals.contains(key)) {
     const nb::object content = frame_->globals[key];
-    guards_.push_back({frame_->globals, name, content});
-    return host_value(content, name, e);
+    return outside(frame_->globals, name, content, name, e);
   }
   const nb::object builtins = nb::module_::import_("builtins");
   if (!nb::hasattr(builtins, name.c_str()))
     raise(ExceptionKind::NameError, "name '" + name + "' is not defined");
   guards_.push_back({frame_->globals, name, {}});
   return Static{attribute(builtins, name.c_str())};
+}
+
+Value Evaluator::outside(const nb::object& owner, const std::string& name, const nb::object& object,
+                         const std::string& what, nb::handle e) {
+  if (const auto it = captured_.find({owner.ptr(), name}); it != captured_.end()) return it->second;
+  if (object.type().is(nb::module_::import_("numpy").attr("ndarray"))) throw Capture{owner, name};
+  guards_.push_back({owner, name, object});
+  return host_value(object, what, e);
 }
 
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
@@ -216,12 +222,13 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
               PyModule_Check(s->object.ptr())
                   ? "module '" + text_of(s->object.attr("__name__")) + "' has no attribute '" + name + "'"
                   : "'" + type_name(value) + "' object has no attribute '" + name + "'");
-      if (PyModule_Check(s->object.ptr())) {
-        const std::string module = text_of(s->object.attr("__name__"));
-        const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math";
-        if (!trusted) guards_.push_back({s->object.attr("__dict__"), name, member});
-      }
-      return host_value(member, name, e);
+      const bool is_module = PyModule_Check(s->object.ptr()) != 0;
+      if (!is_module && !PyType_Check(s->object.ptr())) return host_value(member, name, e);
+      const std::string module = text_of(s->object.attr(is_module ? "__name__" : "__module__"));
+      const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math" ||
+                           module == "builtins";
+      if (trusted) return host_value(member, name, e);
+      return outside(is_module ? attribute(s->object, "__dict__") : s->object, name, member, name, e);
     }
   }
   if (const Scalar* s = value.as<Scalar>(); s != nullptr && !s->kind.is_python()) {

@@ -139,7 +139,7 @@ bool Evaluator::same(const Value& a, const Value& b) const {
   if (const Array* x = a.as<Array>()) {
     const Array* y = b.as<Array>();
     return x->node == y->node && x->type == y->type && x->argument == y->argument && x->origin == y->origin &&
-           x->writable == y->writable;
+           x->access == y->access;
   }
   if (const Tuple* t = a.as<Tuple>()) {
     const Tuple* u = b.as<Tuple>();
@@ -208,8 +208,8 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
                       std::to_string(y->type.rank()) + " axes of " +
                       std::string(base::info(y->type.dtype()).numpy) + " on another"};
     }
-    if (x->writable != y->writable) return Conflict{what + " is a read-only array on one path only"};
-    Array shape{ir::Type::view(x->type.dtype(), x->type.rank()), {}, x->writable, x->argument, x->origin};
+    const Access access = x->access == y->access ? x->access : Access::Differs;
+    Array shape{ir::Type::view(x->type.dtype(), x->type.rank()), {}, access, x->argument, x->origin};
     if (x->argument != y->argument || x->origin || y->origin) {
       shape.argument = -2;  // the origin is a slot
       shape.origin = {};

@@ -56,7 +56,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     if (nb::cast<int>(description[4]) > 0) {
       const ir::Type type = ir::Type::view(DType::Bool, nb::cast<int>(description[3]));
       const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), false});
-      foreign.shape = share(Value(Array{type, node, false}));
+      foreign.shape = share(Value(Array{type, node, Access::ReadOnly}));
     }
     return foreign;
   }
@@ -81,7 +81,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
     const int number = static_cast<int>(builder_->function().parameters().size());
     const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), writable});
-    return Array{type, node, writable, number};
+    return Array{type, node, writable ? Access::Writable : Access::ReadOnly, number};
   }
   if (tag == "same") return Reference{containers_[nb::cast<size_t>(description[1])]};
   uint32_t id = 0;
@@ -131,12 +131,14 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
     return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
   }
   if (value.is<Array>()) {
-    Array a = named(value);
+    const Array a = named(value);
+    if (a.access == Access::Differs)
+      unsupported({}, "a result that is a read-only array on one path only", "return a copy of it");
     leaves.push_back(a.node);
     if (a.origin) leaves.push_back(a.origin);
     const nb::object origin = a.origin ? nb::none() : nb::object(nb::int_(a.argument));
-    return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(), a.writable,
-                          origin);
+    return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(),
+                          a.access == Access::Writable, origin);
   }
   if (const Tuple* t = value.as<Tuple>()) return nb::make_tuple("tuple", parts_of(t->members));
   if (const Reference* r = value.as<Reference>()) {
@@ -344,10 +346,10 @@ std::vector<std::string> parameter_names(nb::handle code) {
 
 }  // namespace
 
-Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments) {
+Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures) {
   for (;;) {
     try {
-      return lower_once(function, arguments);
+      return lower_once(function, arguments, captures);
     } catch (const NeedsCells&) {
       writes_ = true;
     } catch (const Demand& demand) {
@@ -361,11 +363,13 @@ Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments)
   }
 }
 
-Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments) {
+Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments,
+                              const nb::tuple& captures) {
   state_ = {};
   solutions_.clear();
   loop_indices_.clear();
   scalar_arguments_.clear();
+  captured_.clear();
   guards_.clear();
   hosts_.clear();
   errors_ = nb::dict();
@@ -386,6 +390,14 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), names[i], static_cast<int>(i)));
   std::map<std::string, Value> locals;
   for (size_t i = 0; i < values.size(); ++i) locals[names[i]] = values[i];
+  for (size_t i = 0; i < nb::len(captures); ++i) {
+    const nb::tuple capture = nb::cast<nb::tuple>(captures[i]);
+    const nb::tuple description = nb::cast<nb::tuple>(capture[2]);
+    if (text_of(description[0]) == "guarded") continue;
+    const Value value =
+        parameter(description, "outside." + std::to_string(i), static_cast<int>(values.size() + i));
+    captured_.emplace(std::pair(nb::handle(capture[0]).ptr(), text_of(capture[1])), value);
+  }
   if (writes_) add_cells();
   lowered.writes = writes_;
   try {

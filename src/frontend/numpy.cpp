@@ -327,17 +327,15 @@ Value Evaluator::np_ravel(Call& call) {
   }
   contiguous =
       builder_->make(Op::bitwise_or, {contiguous, builder_->make(Op::equal, {size, builder_->index(0)})});
-  const auto flatten = [&](NodeId v) {
+  const auto flatten = [&](NodeId v, Access access) {
     const NodeId flat = builder_->make(Op::reshape, {v, size});
-    return Array{builder_->function().type(flat), flat, view.writable};
+    return Value(Array{builder_->function().type(flat), flat, access});
   };
-  if (!view.writable)
-    return from_node(builder_->make(
-        Op::read, {flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})})).node}));
   return fork(
-      contiguous, [&] { return Value(flatten(view.node)); },
+      contiguous, [&] { return flatten(view.node, view.access); },
       [&] {
-        return Value(flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})})));
+        return flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})}),
+                       Access::Writable);
       });
 }
 

@@ -422,7 +422,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   const bool rounds = op == Op::floor || op == Op::ceil || op == Op::trunc;
   if (rounds && whole_numbers)
     return from_node(operands[0].is<Array>() ? whole(operands[0]) : stage(operands[0], kinds[0].dtype()));
-  if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = Kind::py_float();
+  if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = *loop_dtype(Op::sqrt, kinds);
   const std::optional<DType> loop = loop_dtype(op, kinds);
   const bool flags = std::ranges::all_of(kinds, [](Kind k) { return base::is_bool(k.dtype()); });
   if (!loop || (op == Op::subtract && flags))

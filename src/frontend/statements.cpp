@@ -129,7 +129,7 @@ void Evaluator::in_place(const Array& array, const std::string& op, const Value&
                                         std::string(base::info(to).numpy) +
                                         "') with casting rule 'same_kind'");
   }
-  if (!array.writable) raise(ExceptionKind::ValueError, "output array is read-only");
+  need_writable(array, "output array is read-only", s);
   assign_index(array, Static{nb::ellipsis()}, result, s);
 }
 

@@ -32,12 +32,15 @@ struct Scalar {
   NodeId node{};
 };
 
+/// Whether an array may be written; `Differs`: on some of the paths that led here.
+enum class Access : uint8_t { ReadOnly, Writable, Differs };
+
 /// A NumPy array. `node` is a view (memory, with identity) or, for a value that nothing has named yet, a
 /// whole array.
 struct Array {
   ir::Type type;
   NodeId node{};
-  bool writable = true;
+  Access access = Access::Writable;
   int argument = -1;  ///< the parameter that is this very object; -1: none, or `origin` says
   NodeId origin{};    ///< the number of the parameter that is this object, or -1, known at run time
 };

@@ -126,7 +126,7 @@ def _complex_bound(expression: str, operands: tuple, expected, units, scale):
         if expression in ("a ** b", "np.power(a, b)"):  # exp(b * log(a)) loses the bits of b * log(a) before the point
             units = units * (1 + np.nan_to_num(abs(wide[1] * np.log(wide[0])), posinf=1e6))
         elif expression == "np.exp2(a)":
-            units = units * (1 + abs(wide[0].imag))
+            units = units * (1 + abs(wide[0]))
         elif expression in ("np.log1p(a)", "np.expm1(a)"):  # log(1 + x), exp(x) - 1
             scale = np.maximum(abs(np.asarray(expected)), 1.0)
     return units, scale

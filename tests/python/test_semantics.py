@@ -5,6 +5,7 @@ import linecache
 import math
 import re
 import sys
+import types
 from pathlib import Path
 
 import ingot
@@ -649,9 +650,62 @@ def test_globals_are_guarded(monkeypatch):
         monkeypatch.setitem(globals(), "FACTOR", factor)
         assert difference(compiled(1.5), scaled(1.5)) is None
     monkeypatch.setitem(globals(), "FACTOR", float("nan"))
-    before = len(compiled.specialisations)
+    compiled = jitted(scaled)
     compiled(1.5), compiled(1.5)
-    assert len(compiled.specialisations) == before + 1
+    assert len(compiled.specialisations) == 1
+
+
+TABLE = np.arange(4.0)
+
+
+def fills_table(x):
+    TABLE[1:] = x
+    return TABLE
+
+
+def test_arrays_from_outside_are_hidden_arguments(monkeypatch):
+    for mode in MODES:
+        compiled = jitted(fills_table, mode)
+        for table in (np.arange(4.0), np.ones((3, 2), np.float32), np.arange(8)[::2]):
+            monkeypatch.setitem(globals(), "TABLE", table)
+            for x in (5.0, table[:-1]):  # also memory that it shares with an argument
+                expected = table.copy()
+                expected[1:] = x
+                assert compiled(x) is table and difference(table, expected) is None
+        assert len(compiled.specialisations) <= 7
+
+
+def scaled_table(x):
+    return x * FACTOR
+
+
+def test_numbers_that_keep_changing_become_hidden_arguments(monkeypatch):
+    compiled = jitted(scaled_table)
+    for factor in range(20):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        assert compiled(3) == 3 * factor
+    assert len(compiled.specialisations) == 3
+    monkeypatch.setitem(globals(), "FACTOR", 0.5)
+    assert compiled(3) == 1.5
+
+
+class Settings:
+    width = 2
+
+
+def test_attributes_are_guarded(monkeypatch):
+    module = types.ModuleType("settings")
+    module.height = 3
+
+    def f():
+        return Settings.width * module.height
+
+    compiled = jitted(f)
+    assert compiled() == 6
+    monkeypatch.setattr(Settings, "width", 4)
+    assert compiled() == 12
+    module.height = np.arange(3)
+    assert difference(compiled(), f()) is None
 
 
 def test_callees_are_guarded(monkeypatch):
