@@ -1,6 +1,7 @@
 #include "codegen/reduction.h"
 
 #include "base/reduction.h"
+#include "ir/evaluate.h"
 
 namespace ingot::codegen {
 
@@ -116,6 +117,11 @@ void Reduction::end_block(Value* block) {
       const Parts other = load(lanes_, b_.CreateAdd(j, b_.getInt64(half)));
       store(combine(load(lanes_, j), other), lanes_, j);
     });
+  push(block);
+}
+
+/// The value of a block, in lane 0, goes to its level.
+void Reduction::push(Value* block) {
   // Lane 0 takes the levels in, as many as the number of blocks before has trailing ones.
   Value* const levels = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b_.CreateNot(block), b_.getFalse());
   llvm::Function* const function = b_.GetInsertBlock()->getParent();
@@ -134,6 +140,65 @@ void Reduction::end_block(Value* block) {
   b_.CreateBr(test);
   b_.SetInsertPoint(after);
   store(load(lanes_, b_.getInt64(0)), levels_, level);
+}
+
+Parts Reduction::splat(const Parts& value) {
+  Parts all;
+  for (Value* part : value) all.push_back(b_.CreateVectorSplat(kLanes, part));
+  return all;
+}
+
+Parts Reduction::lanes(const Parts& running) {
+  if (ordered_) return splat(load(start_, b_.getInt64(0)));
+  const auto identity = ir::identity_of(combiner_, dtype_);
+  return splat(identity ? scalars_.constant(dtype_, *identity) : running);
+}
+
+Parts Reduction::accumulate_lanes(Value* k, const Parts& lanes, const Parts& contribution, Value* mask) {
+  const Parts wide = ordered_ ? scalars_.cast(dtype_, lane_, contribution) : contribution;
+  Parts before = lanes;
+  if (ordered_ && !has_identity_) {
+    llvm::Function* const function = b_.GetInsertBlock()->getParent();
+    BasicBlock* const other = b_.GetInsertBlock();
+    BasicBlock* const first = BasicBlock::Create(unit_.context, "first", function);
+    BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
+    b_.CreateCondBr(b_.CreateICmpEQ(k, b_.getInt64(0)), first, on);
+    b_.SetInsertPoint(first);
+    Parts start;
+    for (Value* part : wide) start.push_back(b_.CreateExtractElement(part, uint64_t{0}));
+    store(start, start_, b_.getInt64(0));
+    const Parts starts = splat(start);
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
+    for (size_t i = 0; i < before.size(); ++i) {
+      llvm::PHINode* const phi = b_.CreatePHI(before[i]->getType(), 2);
+      phi->addIncoming(lanes[i], other);
+      phi->addIncoming(starts[i], first);
+      before[i] = phi;
+    }
+  }
+  const Parts both = combine(before, wide);
+  return mask == nullptr ? both : scalars_.select(mask, both, before);
+}
+
+Parts Reduction::fold(Value* block, Parts lanes, const Parts& running) {
+  llvm::SmallVector<int, kLanes> order(kLanes);
+  for (size_t i = 0; i < kLanes; ++i) order[i] = static_cast<int>(i);
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+    Parts low;
+    Parts high;
+    for (Value* part : lanes) {
+      low.push_back(b_.CreateShuffleVector(part, llvm::ArrayRef(order).take_front(half)));
+      high.push_back(b_.CreateShuffleVector(part, llvm::ArrayRef(order).slice(half, half)));
+    }
+    lanes = combine(low, high);
+  }
+  Parts value;
+  for (Value* part : lanes) value.push_back(b_.CreateExtractElement(part, uint64_t{0}));
+  if (!ordered_) return combine(running, value);
+  store(value, lanes_, b_.getInt64(0));
+  push(block);
+  return running;
 }
 
 Parts Reduction::finish(Value* some, Value* blocks, const Parts& running) {

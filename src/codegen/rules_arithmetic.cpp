@@ -157,7 +157,7 @@ Parts emit_reciprocal(const RuleArguments& a) {
   if (a.is_complex()) return reciprocal_complex(a);
   if (a.is_float()) return {a.b.CreateFDiv(real(a, 1), a.re(0))};
   const Parts wide = a.scalars.cast(a.dtype, DType::Float64, a.operands[0]);
-  Value* const one = llvm::ConstantFP::get(a.b.getDoubleTy(), 1);
+  Value* const one = llvm::ConstantFP::get(wide[0]->getType(), 1);
   return a.scalars.cast(DType::Float64, a.dtype, {a.b.CreateFDiv(one, wide[0])});
 }
 
@@ -212,7 +212,7 @@ namespace {
 
 /// A count outside the width compares as too large, negative ones too.
 Value* shifts_out(const RuleArguments& a) {
-  return a.b.CreateICmpUGE(a.re(1), integer(a, a.type()->getIntegerBitWidth()));
+  return a.b.CreateICmpUGE(a.re(1), integer(a, a.type()->getScalarSizeInBits()));
 }
 
 }  // namespace
@@ -225,7 +225,7 @@ Parts emit_left_shift(const RuleArguments& a) {
 
 Parts emit_right_shift(const RuleArguments& a) {
   Value* const out = shifts_out(a);
-  Value* const last = integer(a, static_cast<int64_t>(a.type()->getIntegerBitWidth()) - 1);
+  Value* const last = integer(a, static_cast<int64_t>(a.type()->getScalarSizeInBits()) - 1);
   Value* const count = a.b.CreateSelect(out, last, a.re(1));
   if (a.is_signed_int()) return {a.b.CreateAShr(a.re(0), count)};
   return {a.b.CreateSelect(out, zero(a), a.b.CreateLShr(a.re(0), count))};

@@ -22,6 +22,8 @@ int level_of(const llvm::StringMap<bool>& features) {
   return has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? 4 : 3;
 }
 
+int vector_bits_of(int level) { return level == 4 ? 512 : level == 3 ? 256 : 128; }
+
 }  // namespace
 
 Target Target::host() {
@@ -34,6 +36,7 @@ Target Target::host() {
   for (const std::string& name : names) target.features += (target.features.empty() ? "" : ",") + name;
   target.level = level_of(found);
   target.has_f16c = found.lookup("f16c");
+  target.vector_bits = vector_bits_of(target.level);
   return target;
 }
 
@@ -43,6 +46,16 @@ Target Target::generic(int level) {
   target.cpu = level == 1 ? "x86-64" : "x86-64-v" + std::to_string(level);
   target.level = level;
   target.has_f16c = level >= 3;
+  target.vector_bits = vector_bits_of(level);
+  return target;
+}
+
+Target Target::named(std::string_view word) {
+  if (word == "sse") return generic(2);
+  if (word == "avx2") return generic(3);
+  if (word == "avx512") return generic(4);
+  Target target = host();
+  if (word == "scalar") target.vector_bits = 0;
   return target;
 }
 
