@@ -52,7 +52,6 @@ class FunctionEmitter {
     unsigned width = 0;           ///< 0: turns run one by one
     llvm::Value* mask = nullptr;  ///< of the lanes that run; null: all do
     NodeId loop;
-    bool assumes_unit_strides = false;  ///< that steps of strides from outside the loop are of one element
   };
   /// An i64 that is `base` in the first lane and grows by `step` from lane to lane; both uniform.
   struct Affine {
@@ -157,12 +156,14 @@ class FunctionEmitter {
   unsigned lane_count(NodeId loop) const;
   void emit_vector_for(NodeId id);
   void emit_vector_parallel_for(NodeId id);
+  Parts emit_reductions_in_lanes(NodeId id);
   /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.
   Parts emit_lanes(const Lanes& lanes, llvm::Value* k);
   llvm::Value* mask_below(unsigned width, llvm::Value* count);
-  /// Stands for `count` until `set_unit_strides` makes it 0 for strides that are not those assumed.
-  llvm::Instruction* count_if_unit(llvm::Value* count);
-  void set_unit_strides(llvm::Instruction* count);
+  template <class Vector, class Serial>
+  Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);
+  template <class Step>
+  Parts emit_when(llvm::Value* condition, const Parts& otherwise, Step step);
   llvm::Value* widen(llvm::Value* part);
   Parts widen(const Parts& parts);
   /// Parts of several values that an operation takes together: all widened if any is varying.

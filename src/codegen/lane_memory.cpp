@@ -68,10 +68,10 @@ Value* FunctionEmitter::moved(Value* address, Value* index, Value* stride) {
   return b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateMul(index, stride));
 }
 
-/// Whether lanes lie one after the other, `size` bytes apart; in steps that may assume it, where the stride is
-/// from outside. Completes the address.
+/// Whether lanes lie one after the other, `size` bytes apart; assumed of a stride that is a value from outside
+/// the loop. Completes the address.
 bool FunctionEmitter::is_contiguous(LaneAddress& address, uint64_t size) {
-  const bool may_assume = lanes_.assumes_unit_strides && address.offsets == nullptr &&
+  const bool may_assume = address.offsets == nullptr &&
                           address.unit != nullptr && !llvm::isa<llvm::ConstantInt>(address.unit);
   if (may_assume) {
     const UnitStride assumed(address.unit, size);

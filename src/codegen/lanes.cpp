@@ -1,9 +1,9 @@
 // Vector loops. W turns run together, each in a lane: the body is emitted as for one turn, but for the index,
 // which is a vector, and so is what comes of it. An `if` whose condition varies runs both arms under masks.
 //
-// A loop is emitted twice: full steps of W turns, no lane masked, and steps under a mask of the turns that are
-// left. Strides are values; full steps assume that those by which lanes step are of one element, and are not
-// taken at all where that does not hold: the masked steps, which gather and scatter, then do all turns.
+// The body is emitted twice: for steps of W turns, no lane masked, and for the turns that are left, masked.
+// Strides are values: both assume that those by which lanes step are of one element. Where that is not so when
+// the loop is entered, its turns run one by one.
 
 #include <algorithm>
 
@@ -88,119 +88,141 @@ Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k) {
   return all;
 }
 
-llvm::Instruction* FunctionEmitter::count_if_unit(Value* count) {
+/// `vector` or, where strides are not those that it has assumed, `serial`.
+template <class Vector, class Serial>
+Parts FunctionEmitter::emit_if_unit_strides(const Types& types, Vector vector, Serial serial) {
+  Block* const before = here();
+  Block* const in_lanes = new_block("lanes");
+  Join join = new_join("lanes.end");
   unit_strides_.clear();
-  return b_.Insert(llvm::SelectInst::Create(b_.getTrue(), count, b_.getInt64(0)));
-}
-
-void FunctionEmitter::set_unit_strides(llvm::Instruction* count) {
-  if (unit_strides_.empty()) return;
-  const auto place = b_.saveIP();
-  b_.SetInsertPoint(count);
+  b_.SetInsertPoint(in_lanes);
+  arrive(join, vector());
+  b_.SetInsertPoint(before);
+  if (unit_strides_.empty()) {
+    b_.CreateBr(in_lanes);
+    return close(join, types);
+  }
   Value* all = nullptr;
   for (const auto& [stride, size] : unit_strides_) {
     Value* const is_unit = b_.CreateICmpEQ(stride, b_.getInt64(size));
     all = all == nullptr ? is_unit : b_.CreateAnd(all, is_unit);
   }
-  count->setOperand(0, all);
-  b_.restoreIP(place);
+  Block* const one_by_one = new_block("serial");
+  b_.CreateCondBr(all, in_lanes, one_by_one);
+  b_.SetInsertPoint(one_by_one);
+  arrive(join, serial());
+  return close(join, types);
+}
+
+/// What a step gives if the condition holds, else `otherwise`.
+template <class Step>
+Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step step) {
+  Types types;
+  for (Value* part : otherwise) types.push_back(part->getType());
+  Block* const taken = new_block("rest");
+  Join join = new_join("rest.end");
+  join.incoming.emplace_back(here(), otherwise);
+  b_.CreateCondBr(condition, taken, join.block);
+  b_.SetInsertPoint(taken);
+  arrive(join, step());
+  return close(join, types);
 }
 
 void FunctionEmitter::emit_vector_for(NodeId id) {
-  if (!source_.type(id).is_void() && source_.result_count(id) > 0)
-    fail_not_lowered("a vector loop that carries values");
+  if (source_.result_count(id) > 0) fail_not_lowered("a vector loop that carries values");
   const unsigned width = lane_count(id);
   if (width < 2) return emit_serial_for(id);
-  const RegionId body = source_.region(id);
-  const Poll poll = poll_of({&body, 1});
-  Value* const lanes = b_.getInt64(width);
-  Value* const count =
-      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value(source_.operand(id, 0)), b_.getInt64(0));
-  llvm::Instruction* const full = count_if_unit(b_.CreateUDiv(count, lanes));
-  emit_counted(full, {}, poll, [&](Value* step, const Parts&) -> std::optional<Parts> {
-    emit_lanes({width, nullptr, id, true}, b_.CreateMul(step, lanes, "", true, true));
+  const auto vector = [&] {
+    const RegionId body = source_.region(id);
+    Value* const lanes = b_.getInt64(width);
+    Value* const count =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value(source_.operand(id, 0)), b_.getInt64(0));
+    Value* const full = b_.CreateUDiv(count, lanes);
+    emit_counted(full, {}, poll_of({&body, 1}), [&](Value* step, const Parts&) -> std::optional<Parts> {
+      emit_lanes({width, nullptr, id}, b_.CreateMul(step, lanes, "", true, true));
+      return Parts{};
+    });
+    Value* const done = b_.CreateMul(full, lanes, "", true, true);
+    Value* const left = b_.CreateSub(count, done, "", true, true);
+    emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), {}, [&] {
+      emit_lanes({width, mask_below(width, left), id}, done);
+      return Parts{};
+    });
     return Parts{};
-  });
-  set_unit_strides(full);
-  Value* const done = b_.CreateMul(full, lanes, "", true, true);
-  Value* const left = b_.CreateSub(count, done, "", true, true);
-  Value* const steps = b_.CreateUDiv(b_.CreateAdd(left, b_.getInt64(width - 1)), lanes);
-  emit_counted(steps, {}, poll, [&](Value* step, const Parts&) -> std::optional<Parts> {
-    Value* const before = b_.CreateMul(step, lanes, "", true, true);
-    emit_lanes({width, mask_below(width, b_.CreateSub(left, before)), id, false},
-               b_.CreateAdd(done, before, "", true, true));
+  };
+  emit_if_unit_strides({}, vector, [&] {
+    emit_serial_for(id);
     return Parts{};
   });
 }
 
 void FunctionEmitter::emit_vector_parallel_for(NodeId id) {
+  set(id, emit_if_unit_strides(
+              unit_.types_of(source_.type(id)), [&] { return emit_reductions_in_lanes(id); },
+              [&] {
+                emit_serial_parallel_for(id);
+                return parts(id);
+              }));
+}
+
+Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
   constexpr unsigned kWidth = Reduction::kLanes;
   const auto operands = source_.operands(id);
   const auto combiners = source_.ints(id);
   std::vector<Reduction> reductions;
   for (size_t i = 0; i < combiners.size(); ++i)
     reductions.emplace_back(unit_, b_, static_cast<ir::Op>(combiners[i]), dtype(operands[i + 1]));
-  const auto each = [&](const Parts& all, auto&& action) {
+  // The parts of `all` that belong to each reduction, in turn.
+  const auto each = [&](const Parts& all, auto action) {
+    Parts made;
     size_t at = 0;
     for (Reduction& reduction : reductions) {
-      action(reduction, Parts(all.begin() + at, all.begin() + at + reduction.part_count()));
+      const Parts own(all.begin() + at, all.begin() + at + reduction.part_count());
+      made.append(action(reduction, own, at));
       at += reduction.part_count();
     }
+    return made;
+  };
+  const auto step = [&](Value* k, Value* mask, const Parts& lanes) {
+    const Parts given = emit_lanes({kWidth, mask, id}, k);
+    return each(lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+      const Parts contribution(given.begin() + at, given.begin() + at + own.size());
+      return reduction.accumulate_lanes(k, own, contribution, mask);
+    });
   };
 
-  Value* const lanes = b_.getInt64(kWidth);
+  Value* const width = b_.getInt64(kWidth);
   Value* const some = b_.CreateICmpSGT(value(operands[0]), b_.getInt64(0));
   Value* const turns = b_.CreateSelect(some, value(operands[0]), b_.getInt64(0));
   Value* const blocks =
       b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
   const RegionId body = source_.region(id);
   const bool innermost = poll_of({&body, 1}) == Poll::Strip;
-  const Parts carried = emit_counted(
-      blocks, gather(operands.subspan(1)), innermost ? Poll::Sometimes : Poll::Always,
-      [&](Value* block, const Parts& running) -> std::optional<Parts> {
-        Value* const first = b_.CreateShl(block, Reduction::kBlockBits);
-        Value* const in_block = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(turns, first),
-                                                         b_.getInt64(Reduction::kBlock));
-        const auto step_of = [&](Value* start, Value* mask, bool assumes, const Parts& before) {
-          const Parts given = emit_lanes({kWidth, mask, id, assumes}, start);
-          Parts next;
-          each(before, [&](Reduction& reduction, const Parts& own) {
-            const size_t at = next.size();
-            const Parts contribution(given.begin() + at, given.begin() + at + own.size());
-            next.append(reduction.accumulate_lanes(start, own, contribution, mask));
-          });
-          return next;
-        };
-        Parts start;
-        each(running, [&](Reduction& reduction, const Parts& own) { start.append(reduction.lanes(own)); });
-        llvm::Instruction* const full = count_if_unit(b_.CreateUDiv(in_block, lanes));
-        const Poll poll = innermost ? Poll::Never : Poll::Always;
-        Parts after = emit_counted(full, start, poll, [&](Value* step, const Parts& before) {
-          Value* const k = b_.CreateAdd(first, b_.CreateMul(step, lanes));
-          return std::optional(step_of(k, nullptr, true, before));
+  const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
+    Value* const first = b_.CreateShl(block, Reduction::kBlockBits);
+    Value* const in_block = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(turns, first),
+                                                     b_.getInt64(Reduction::kBlock));
+    const Parts start =
+        each(running, [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); });
+    Value* const full = b_.CreateUDiv(in_block, width);
+    Parts lanes = emit_counted(
+        full, start, innermost ? Poll::Never : Poll::Always, [&](Value* i, const Parts& before) {
+          return std::optional(step(b_.CreateAdd(first, b_.CreateMul(i, width)), nullptr, before));
         });
-        set_unit_strides(full);
-        Value* const done = b_.CreateMul(full, lanes);
-        Value* const left = b_.CreateSub(in_block, done);
-        Value* const steps = b_.CreateUDiv(b_.CreateAdd(left, b_.getInt64(kWidth - 1)), lanes);
-        after = emit_counted(steps, after, poll, [&](Value* step, const Parts& before) {
-          Value* const taken = b_.CreateMul(step, lanes);
-          Value* const k = b_.CreateAdd(b_.CreateAdd(first, done), taken);
-          return std::optional(step_of(k, mask_below(kWidth, b_.CreateSub(left, taken)), false, before));
-        });
-        Parts next;
-        each(after, [&](Reduction& reduction, const Parts& own) {
-          const size_t at = next.size();
-          const Parts before(running.begin() + at, running.begin() + at + own.size());
-          next.append(reduction.fold(block, own, before));
-        });
-        return next;
-      });
-  Parts results;
-  each(carried, [&](Reduction& reduction, const Parts& own) {
-    results.append(reduction.finish(some, blocks, own));
+    Value* const done = b_.CreateMul(full, width);
+    Value* const left = b_.CreateSub(in_block, done);
+    lanes = emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes, [&] {
+      return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes);
+    });
+    return each(lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+      return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
+    });
+  };
+  const Parts carried = emit_counted(blocks, gather(operands.subspan(1)),
+                                     innermost ? Poll::Sometimes : Poll::Always, block_of);
+  return each(carried, [&](Reduction& reduction, const Parts& own, size_t) {
+    return reduction.finish(some, blocks, own);
   });
-  set(id, std::move(results));
 }
 
 bool FunctionEmitter::has_effects(RegionId region) const {
