@@ -1,5 +1,6 @@
 #include "transform/passes.h"
 
+#include "transform/checks.h"
 #include "transform/schedule.h"
 #include "transform/simplify.h"
 #include "transform/to_loops.h"
@@ -12,6 +13,7 @@ constexpr Pass kPasses[] = {
     {"simplify", simplify, ir::Stage::Both},
     {"dce", dce, ir::Stage::Both},
     {"to_loops", to_loops, ir::Stage::Loop},
+    {"checks", checks, ir::Stage::Loop},
     {"schedule", schedule, ir::Stage::Loop},
 };
 
