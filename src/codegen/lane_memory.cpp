@@ -68,11 +68,11 @@ Value* FunctionEmitter::moved(Value* address, Value* index, Value* stride) {
   return b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateMul(index, stride));
 }
 
-/// Whether lanes lie one after the other, `size` bytes apart; assumed of a stride that is a value from outside
-/// the loop. Completes the address.
+/// Whether lanes lie one after the other, `size` bytes apart; assumed of a stride that is a value from
+/// outside the loop. Completes the address.
 bool FunctionEmitter::is_contiguous(LaneAddress& address, uint64_t size) {
-  const bool may_assume = address.offsets == nullptr &&
-                          address.unit != nullptr && !llvm::isa<llvm::ConstantInt>(address.unit);
+  const bool may_assume =
+      address.offsets == nullptr && address.unit != nullptr && !llvm::isa<llvm::ConstantInt>(address.unit);
   if (may_assume) {
     const UnitStride assumed(address.unit, size);
     if (std::ranges::find(unit_strides_, assumed) == unit_strides_.end()) unit_strides_.push_back(assumed);
@@ -95,11 +95,13 @@ Value* FunctionEmitter::masked_load(llvm::Type* type, Value* address) {
   if (lanes_.mask == nullptr) return b_.CreateAlignedLoad(vector, address, llvm::Align(1));
   const bool is_small = type->getPrimitiveSizeInBits() < 32;
   if (unit_.target.level >= (is_small ? 4 : 3))
-    return b_.CreateMaskedLoad(vector, address, llvm::Align(1), lanes_.mask, llvm::Constant::getNullValue(vector));
+    return b_.CreateMaskedLoad(vector, address, llvm::Align(1), lanes_.mask,
+                               llvm::Constant::getNullValue(vector));
   llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
   const uint64_t size = type->getPrimitiveSizeInBits().getFixedValue() / 8;
-  return gather_lanes(type, b_.CreateGEP(b_.getInt8Ty(), address,
-                                         b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(size)))));
+  return gather_lanes(type,
+                      b_.CreateGEP(b_.getInt8Ty(), address,
+                                   b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(size)))));
 }
 
 void FunctionEmitter::masked_store(Value* stored, Value* address) {
@@ -113,8 +115,9 @@ void FunctionEmitter::masked_store(Value* stored, Value* address) {
     return;
   }
   llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
-  scatter_lanes(stored, b_.CreateGEP(b_.getInt8Ty(), address,
-                                     b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(bits / 8)))));
+  scatter_lanes(stored,
+                b_.CreateGEP(b_.getInt8Ty(), address,
+                             b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(bits / 8)))));
 }
 
 Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
@@ -161,8 +164,8 @@ void FunctionEmitter::scatter_lanes(Value* stored, Value* pointers) {
 Parts FunctionEmitter::load_contiguous(DType dtype, Value* address) {
   llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(dtype)));
   if (!base::is_complex(dtype)) return {masked_load(part, address)};
-  Value* const pairs = b_.CreateAlignedLoad(llvm::FixedVectorType::get(part, 2 * lanes_.width), address,
-                                            llvm::Align(1));
+  Value* const pairs =
+      b_.CreateAlignedLoad(llvm::FixedVectorType::get(part, 2 * lanes_.width), address, llvm::Align(1));
   return {b_.CreateShuffleVector(pairs, every_second(lanes_.width, 0)),
           b_.CreateShuffleVector(pairs, every_second(lanes_.width, 1))};
 }

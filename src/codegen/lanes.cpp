@@ -2,8 +2,8 @@
 // which is a vector, and so is what comes of it. An `if` whose condition varies runs both arms under masks.
 //
 // The body is emitted twice: for steps of W turns, no lane masked, and for the turns that are left, masked.
-// Strides are values: both assume that those by which lanes step are of one element. Where that is not so when
-// the loop is entered, its turns run one by one.
+// Strides are values: both assume that those by which lanes step are of one element. Where that is not so
+// when the loop is entered, its turns run one by one.
 
 #include <algorithm>
 
@@ -21,8 +21,8 @@ bool FunctionEmitter::is_vector_loop(NodeId id) const {
          source_.attribute(id, 0) == static_cast<int64_t>(ir::Schedule::Vector);
 }
 
-/// As many as fill a register with the widest numbers that the turns compute with; of integers, those that are
-/// loaded or stored count, for most others are indices.
+/// As many as fill a register with the widest numbers that the turns compute with; of integers, those that
+/// are loaded or stored count, for most others are indices.
 unsigned FunctionEmitter::lane_count(NodeId loop) const {
   if (source_.attribute(loop, 1) > 0) return static_cast<unsigned>(source_.attribute(loop, 1));
   uint64_t widest = 1;
@@ -68,10 +68,9 @@ Value* FunctionEmitter::mask_below(unsigned width, Value* count) {
 }
 
 Value* FunctionEmitter::full_mask() const {
-  return lanes_.mask != nullptr
-             ? lanes_.mask
-             : llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(
-                   llvm::Type::getInt1Ty(unit_.context), lanes_.width));
+  return lanes_.mask != nullptr ? lanes_.mask
+                                : llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(
+                                      llvm::Type::getInt1Ty(unit_.context), lanes_.width));
 }
 
 Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k) {
@@ -205,21 +204,20 @@ Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
     const Parts start =
         each(running, [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); });
     Value* const full = b_.CreateUDiv(in_block, width);
-    Parts lanes = emit_counted(
-        full, start, innermost ? Poll::Never : Poll::Always, [&](Value* i, const Parts& before) {
+    Parts lanes =
+        emit_counted(full, start, innermost ? Poll::Never : Poll::Always, [&](Value* i, const Parts& before) {
           return std::optional(step(b_.CreateAdd(first, b_.CreateMul(i, width)), nullptr, before));
         });
     Value* const done = b_.CreateMul(full, width);
     Value* const left = b_.CreateSub(in_block, done);
-    lanes = emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes, [&] {
-      return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes);
-    });
+    lanes = emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
+                      [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
     return each(lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
       return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
     });
   };
-  const Parts carried = emit_counted(blocks, gather(operands.subspan(1)),
-                                     innermost ? Poll::Sometimes : Poll::Always, block_of);
+  const Parts carried =
+      emit_counted(blocks, gather(operands.subspan(1)), innermost ? Poll::Sometimes : Poll::Always, block_of);
   return each(carried, [&](Reduction& reduction, const Parts& own, size_t) {
     return reduction.finish(some, blocks, own);
   });
@@ -324,8 +322,7 @@ void FunctionEmitter::follow_affine(NodeId id) {
     return constant != nullptr && constant->getSExtValue() == number;
   };
   if (is(a->step, 0) && is(b->step, 0)) return;
-  if (op == ir::Op::add)
-    affine_[id.index] = {b_.CreateAdd(a->base, b->base), b_.CreateAdd(a->step, b->step)};
+  if (op == ir::Op::add) affine_[id.index] = {b_.CreateAdd(a->base, b->base), b_.CreateAdd(a->step, b->step)};
   else if (op == ir::Op::subtract)
     affine_[id.index] = {b_.CreateSub(a->base, b->base), b_.CreateSub(a->step, b->step)};
   else if (is(b->step, 0) || is(a->step, 0)) {

@@ -91,9 +91,8 @@ Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Ty
     llvm::Type* const type = unit_.memory_type(results[k]);
     Value* const loaded =
         b.CreateAlignedLoad(llvm::FixedVectorType::get(type, lanes), given[k], llvm::Align(1));
-    all.push_back(type == results[k]
-                      ? loaded
-                      : b.CreateTrunc(loaded, llvm::FixedVectorType::get(results[k], lanes)));
+    all.push_back(type == results[k] ? loaded
+                                     : b.CreateTrunc(loaded, llvm::FixedVectorType::get(results[k], lanes)));
   }
   return all;
 }
@@ -312,9 +311,9 @@ Parts Scalars::cast(DType from, DType to, const Parts& value) {
     return {b.CreateOr(cast_real(part, to, value[0]), cast_real(part, to, value[1]))};
   if (!base::is_complex(to)) return {cast_real(part, to, value[0])};
   const DType to_part = base::component_of(to);
-  Value* const im = base::is_complex(from) ? cast_real(part, to_part, value[1])
-                                           : llvm::Constant::getNullValue(
-                                                   like(value[0]->getType(), unit_.part_type(to_part)));
+  Value* const im = base::is_complex(from)
+                        ? cast_real(part, to_part, value[1])
+                        : llvm::Constant::getNullValue(like(value[0]->getType(), unit_.part_type(to_part)));
   return {cast_real(part, to_part, value[0]), im};
 }
 

@@ -17,8 +17,8 @@ struct Target {
   static Target host();
   /// Any x86-64 CPU of a psABI level.
   static Target generic(int level);
-  /// What a word asks for: `scalar`, `sse`, `avx2` and `avx512` are loops of one turn at a time on this CPU and
-  /// the CPUs of levels 2 to 4; any other word is this CPU.
+  /// What a word asks for: `scalar`, `sse`, `avx2` and `avx512` are loops of one turn at a time on this CPU
+  /// and the CPUs of levels 2 to 4; any other word is this CPU.
   static Target named(std::string_view word);
 
   bool operator==(const Target&) const = default;

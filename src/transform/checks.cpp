@@ -11,8 +11,7 @@ namespace {
 
 class Divider : public Rewriter {
  public:
-  explicit Divider(const Function& source)
-      : Rewriter(source), loops_(b_), dropped_(source.node_count()) {}
+  explicit Divider(const Function& source) : Rewriter(source), loops_(b_), dropped_(source.node_count()) {}
 
  protected:
   void visit(NodeId id) override {

@@ -14,12 +14,11 @@ class Intervals {
  public:
   /// `writer` writes before `loop` into a new function; `use` gives the new node of an old one that stands
   /// before it.
-  Intervals(const Function& source, NodeId loop, LoopWriter& writer,
-            std::function<NodeId(NodeId)> use)
+  Intervals(const Function& source, NodeId loop, LoopWriter& writer, std::function<NodeId(NodeId)> use)
       : f_(source), loop_(loop), loops_(writer), b_(writer.builder()), use_(std::move(use)) {}
 
-  /// A new node that is true only if `condition`, wherever in the loop it is computed, is `wanted`; none where
-  /// nothing can be said.
+  /// A new node that is true only if `condition`, wherever in the loop it is computed, is `wanted`; none
+  /// where nothing can be said.
   std::optional<NodeId> always(NodeId condition, bool wanted);
   /// From now on this select is known to give its last operand.
   void assume_last(NodeId select) { last_.push_back(select); }

@@ -95,7 +95,7 @@ void Lowering::lower_rearrangement(NodeId id) {
     return define(id, std::move(made));
   }
   Whole w = whole(x);
-  const bool repeats = op == Op::broadcast && w.cost > 0;
+  const bool repeats = op == Op::broadcast && w.cost > 0 && !is_step(id);
   if (repeats || op == Op::reshape) w = in_view(x);
   if (op == Op::reshape && !w.contiguous) {
     w = evaluated(x);

@@ -63,8 +63,7 @@ class LaneJudge {
     for (NodeId result : results) varies_[result.index] = true;
     for (size_t i = 0; i < card_regions(op); ++i) {
       const auto parameters = f_.region_parameters(f_.region(node, i));
-      for (size_t k = op == Op::for_ ? 1 : 0; k < parameters.size(); ++k)
-        varies_[parameters[k].index] = true;
+      for (size_t k = op == Op::for_ ? 1 : 0; k < parameters.size(); ++k) varies_[parameters[k].index] = true;
       if (!fits(f_.region(node, i))) return false;
     }
     return true;

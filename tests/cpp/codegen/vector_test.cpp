@@ -47,8 +47,8 @@ class GuardedMemory {
   std::byte* data_;
 };
 
-/// f(n, x_d for each dtype, y_d for each dtype): reads x_d, writes y_d, each of n elements; gives the values of
-/// reductions.
+/// f(n, x_d for each dtype, y_d for each dtype): reads x_d, writes y_d, each of n elements; gives the values
+/// of reductions.
 class RandomLoop {
  public:
   RandomLoop(ir::Module& module, uint64_t seed, int64_t width, bool reduces)
@@ -59,7 +59,8 @@ class RandomLoop {
     n_ = b_.add_parameter(ir::kInt64, {.name = "n"});
     for (size_t i = 0; i < 2 * kDTypes; ++i) {
       parameters.push_back(Type::view(static_cast<DType>(i % kDTypes), 1));
-      views_.push_back(b_.add_parameter(parameters.back(), {.name = "", .alias_set = static_cast<uint32_t>(i + 1)}));
+      views_.push_back(
+          b_.add_parameter(parameters.back(), {.name = "", .alias_set = static_cast<uint32_t>(i + 1)}));
     }
     std::vector<Type> types;
     std::vector<NodeId> results;
@@ -125,7 +126,9 @@ class RandomLoop {
     NodeId at = k_;
     switch (below(6)) {
       case 0: at = b_.make(Op::subtract, {b_.make(Op::subtract, {n_, one}), k_}); break;
-      case 1: at = b_.make(Op::remainder, {b_.make(Op::add, {b_.make(Op::multiply, {k_, k_}), one}), n_}); break;
+      case 1:
+        at = b_.make(Op::remainder, {b_.make(Op::add, {b_.make(Op::multiply, {k_, k_}), one}), n_});
+        break;
       case 2: at = b_.index(0); break;
       default: break;
     }
@@ -217,9 +220,7 @@ struct Arguments {
         transform::random_element(dtype, random).store(dtype, memory.back()->data() + k * size);
     }
   }
-  int64_t first(size_t view) const {
-    return step < 0 && n > 0 ? -step * (n - 1) * size_of(view) : 0;
-  }
+  int64_t first(size_t view) const { return step < 0 && n > 0 ? -step * (n - 1) * size_of(view) : 0; }
   static int64_t size_of(size_t view) {
     return static_cast<int64_t>(base::size_of(static_cast<DType>(view % kDTypes)));
   }
@@ -243,11 +244,8 @@ Seen interpreted(const ir::Module& module, const Arguments& x) {
     block->data = block->own.data();
     block->size = static_cast<int64_t>(block->own.size());
     blocks.push_back(block);
-    values.emplace_back(ir::ViewValue{static_cast<DType>(i % kDTypes),
-                                      block,
-                                      x.first(i),
-                                      {x.n},
-                                      {x.step * Arguments::size_of(i)}});
+    values.emplace_back(ir::ViewValue{
+        static_cast<DType>(i % kDTypes), block, x.first(i), {x.n}, {x.step * Arguments::size_of(i)}});
   }
   const ir::Outcome outcome = ir::interpret(module, *module.find("f"), values);
   EXPECT_FALSE(outcome.raised);
@@ -275,7 +273,8 @@ Seen called(Program& program, Arguments& x) {
   for (size_t i = 0; i < results.size(); ++i)
     seen.results.push_back(
         base::Scalar::load(results[i].dtype(), reinterpret_cast<const std::byte*>(&given[i])));
-  for (const auto& memory : x.memory) seen.memory.emplace_back(memory->data(), memory->data() + memory->size());
+  for (const auto& memory : x.memory)
+    seen.memory.emplace_back(memory->data(), memory->data() + memory->size());
   return seen;
 }
 
@@ -319,7 +318,8 @@ void check_seeds(uint64_t first, uint64_t count, bool reduces) {
         const Seen expected = interpreted(*program.module, x);
         if (same(*program.module, expected, called(program, x))) continue;
         if (++different <= 3)
-          ADD_FAILURE() << "seed " << seed << " for " << name << ", length " << n << ", step " << x.step << '\n'
+          ADD_FAILURE() << "seed " << seed << " for " << name << ", length " << n << ", step " << x.step
+                        << '\n'
                         << ir::print(*program.module);
       }
     }
