@@ -171,6 +171,9 @@ nb::dict Program::compile(bool texts) const {
     stages["assembly"] = result.code.assembly;
     nb::dict times;
     for (const auto& phase : report.phases) times[phase.name.c_str()] = phase.cpu_ms;
+    times["codegen: emit"] = result.code.times.emit;
+    times["codegen: passes"] = result.code.times.passes;
+    times["codegen: select"] = result.code.times.select;
     stages["times"] = times;
   }
   return stages;

@@ -38,13 +38,14 @@ class FunctionEmitter {
   /// (of loops round innermost ones), or every turn.
   enum class Poll : uint8_t { Strip, Sometimes, Always, Never };
   /// A loop over 0 ... count - 1 (loops.h). `turn(k, carried)` emits a turn and gives the parts carried to
-  /// the next, none if control never gets there. Gives what is carried at the end.
+  /// the next, none if control never gets there. Gives what is carried at the end. With a step, a power of
+  /// two of which the count is a multiple, k goes on by it.
   template <class Turn>
-  Parts emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn);
+  Parts emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn, uint64_t step = 1);
   /// The same over begin ... end - 1, which is not empty; none if control never gets to the end.
   template <class Turn>
   std::optional<Parts> emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits, Poll poll,
-                                    Turn turn);
+                                    Turn turn, uint64_t step = 1);
 
   /// Turns of a vector loop that run together, one in each lane. While they do, a part of a value is a number
   /// that all lanes share (uniform), or a vector with one element a lane (varying).

@@ -6,6 +6,7 @@
 // when the loop is entered, its turns run one by one.
 
 #include <algorithm>
+#include <bit>
 
 #include "base/reduction.h"
 #include "codegen/function.h"
@@ -17,28 +18,28 @@ namespace ingot::codegen {
 using llvm::Value;
 
 bool FunctionEmitter::is_vector_loop(NodeId id) const {
-  return unit_.target.vector_bits > 0 &&
+  return unit_.target.vector_bits > 0 && source_.attribute(id, 1) != 1 &&
          source_.attribute(id, 0) == static_cast<int64_t>(ir::Schedule::Vector);
 }
 
-/// As many as fill a register with the widest numbers that the turns compute with; of integers, those that
-/// are loaded or stored count, for most others are indices.
+/// As many as fill a register with the widest numbers that come from memory, are computed from such, or are
+/// stored; the others are indices.
 unsigned FunctionEmitter::lane_count(NodeId loop) const {
   if (source_.attribute(loop, 1) > 0) return static_cast<unsigned>(source_.attribute(loop, 1));
   uint64_t widest = 1;
+  std::vector<bool> is_data(source_.node_count());
   const RegionId body = source_.region(loop);
   for (uint32_t i = loop.index; i < source_.node_count(); ++i) {
     const NodeId id(i);
     if (!source_[id].parent || !source_.encloses(body, source_[id].parent)) continue;
-    const auto count = [&](ir::Type type, bool in_memory) {
-      if (!type.is_scalar() || (base::is_int(type.dtype()) && !in_memory)) return;
-      const DType part = base::component_of(type.dtype());
-      widest = std::max(widest, base::size_of(in_memory ? part : base::lane_dtype(part)));
-    };
-    const bool in_memory = ir::info(source_.op(id)).effects.any(ir::effect::Read | ir::effect::Write);
-    count(source_.type(id), in_memory);
-    if (in_memory && !source_.operands(id).empty())
-      count(source_.type(source_.operands(id).back()), source_.type(id).is_void());
+    const ir::Effects effects = ir::info(source_.op(id)).effects;
+    const auto operands = source_.operands(id);
+    const bool is_number = source_.type(id).is_scalar();
+    is_data[i] = effects.any(ir::effect::Read) || (is_number && base::is_float(dtype(id))) ||
+                 std::ranges::any_of(operands, [&](NodeId operand) { return is_data[operand.index]; });
+    const NodeId stored = effects.any(ir::effect::Write) ? operands.back() : id;
+    if (!is_data[i] || !source_.type(stored).is_scalar()) continue;
+    widest = std::max(widest, base::size_of(base::lane_dtype(base::component_of(dtype(stored)))));
   }
   return static_cast<unsigned>(static_cast<uint64_t>(unit_.target.vector_bits) / 8 / widest);
 }
@@ -63,8 +64,10 @@ void FunctionEmitter::widen_together(std::span<Parts> operands) {
 }
 
 Value* FunctionEmitter::mask_below(unsigned width, Value* count) {
-  llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), width);
-  return b_.CreateICmpSLT(b_.CreateStepVector(type), b_.CreateVectorSplat(width, count));
+  // At most 64 lanes: their numbers are bytes.
+  llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt8Ty(), width);
+  Value* const left = b_.CreateVectorSplat(width, b_.CreateTrunc(count, b_.getInt8Ty()));
+  return b_.CreateICmpULT(b_.CreateStepVector(type), left);
 }
 
 Value* FunctionEmitter::full_mask() const {
@@ -130,18 +133,20 @@ Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step 
 void FunctionEmitter::emit_vector_for(NodeId id) {
   if (source_.result_count(id) > 0) fail_not_lowered("a vector loop that carries values");
   const unsigned width = lane_count(id);
-  if (width < 2) return emit_serial_for(id);
+  if (width < 2 || !std::has_single_bit(width)) return emit_serial_for(id);
   const auto vector = [&] {
     const RegionId body = source_.region(id);
     Value* const lanes = b_.getInt64(width);
     Value* const count =
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value(source_.operand(id, 0)), b_.getInt64(0));
-    Value* const full = b_.CreateUDiv(count, lanes);
-    emit_counted(full, {}, poll_of({&body, 1}), [&](Value* step, const Parts&) -> std::optional<Parts> {
-      emit_lanes({width, nullptr, id}, b_.CreateMul(step, lanes, "", true, true));
-      return Parts{};
-    });
-    Value* const done = b_.CreateMul(full, lanes, "", true, true);
+    Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
+    emit_counted(
+        done, {}, poll_of({&body, 1}),
+        [&](Value* k, const Parts&) -> std::optional<Parts> {
+          emit_lanes({width, nullptr, id}, k);
+          return Parts{};
+        },
+        width);
     Value* const left = b_.CreateSub(count, done, "", true, true);
     emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), {}, [&] {
       emit_lanes({width, mask_below(width, left), id}, done);
@@ -203,12 +208,13 @@ Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
                                                      b_.getInt64(Reduction::kBlock));
     const Parts start =
         each(running, [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); });
-    Value* const full = b_.CreateUDiv(in_block, width);
-    Parts lanes =
-        emit_counted(full, start, innermost ? Poll::Never : Poll::Always, [&](Value* i, const Parts& before) {
-          return std::optional(step(b_.CreateAdd(first, b_.CreateMul(i, width)), nullptr, before));
-        });
-    Value* const done = b_.CreateMul(full, width);
+    Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(width));
+    Parts lanes = emit_counted(
+        done, start, innermost ? Poll::Never : Poll::Always,
+        [&](Value* i, const Parts& before) {
+          return std::optional(step(b_.CreateAdd(first, i), nullptr, before));
+        },
+        kWidth);
     Value* const left = b_.CreateSub(in_block, done);
     lanes = emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
                       [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });

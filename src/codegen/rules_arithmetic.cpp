@@ -24,6 +24,25 @@ struct Quotient {
   Value* rest;
 };
 
+/// CPUs divide no vectors of integers. The quotient in floating point, rounded to zero, is exact as long as
+/// the significand has 8 bits more than the integers.
+Value* lane_quotient(const RuleArguments& a, Value* divisor) {
+  const unsigned bits = a.type()->getScalarSizeInBits();
+  const bool is_signed = a.is_signed_int();
+  if (bits == 64) {
+    const Parts operands[] = {{a.re(0)}, {divisor}};
+    return a.scalars.by_lane(lanes_of(divisor), operands, {a.b.getInt64Ty()}, [&](std::span<const Parts> x) {
+      return Parts{is_signed ? a.b.CreateSDiv(x[0][0], x[1][0]) : a.b.CreateUDiv(x[0][0], x[1][0])};
+    })[0];
+  }
+  llvm::Type* const real = like(a.type(), bits == 32 ? a.b.getDoubleTy() : a.b.getFloatTy());
+  const auto convert = [&](Value* v) {
+    return is_signed ? a.b.CreateSIToFP(v, real) : a.b.CreateUIToFP(v, real);
+  };
+  Value* const quotient = a.b.CreateFDiv(convert(a.re(0)), convert(divisor));
+  return is_signed ? a.b.CreateFPToSI(quotient, a.type()) : a.b.CreateFPToUI(quotient, a.type());
+}
+
 Quotient divide_integers(const RuleArguments& a) {
   Quotient q{};
   q.by_zero = a.b.CreateICmpEQ(a.re(1), zero(a));
@@ -33,6 +52,11 @@ Quotient divide_integers(const RuleArguments& a) {
     unsafe = a.b.CreateOr(unsafe, q.by_minus_one);
   }
   q.divisor = a.b.CreateSelect(unsafe, integer(a, 1), a.re(1));
+  if (lanes_of(a.re(0)) > 0) {
+    q.quotient = lane_quotient(a, q.divisor);
+    q.rest = a.b.CreateSub(a.re(0), a.b.CreateMul(q.quotient, q.divisor));
+    return q;
+  }
   q.quotient = a.is_signed_int() ? a.b.CreateSDiv(a.re(0), q.divisor) : a.b.CreateUDiv(a.re(0), q.divisor);
   q.rest = a.is_signed_int() ? a.b.CreateSRem(a.re(0), q.divisor) : a.b.CreateURem(a.re(0), q.divisor);
   return q;

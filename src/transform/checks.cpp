@@ -24,6 +24,12 @@ class Divider : public Rewriter {
     clone(id);
   }
 
+  void set_attributes(NodeId id, std::span<int64_t> attributes) override {
+    if (!careful_ || source_.op(id) != Op::for_) return;
+    attributes[0] = static_cast<int64_t>(ir::Schedule::Vector);
+    attributes[1] = 1;
+  }
+
  private:
   void collect(RegionId region, Nodes& checks, Nodes& selects) const {
     for (NodeId node : source_.region_body(region)) {

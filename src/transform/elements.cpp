@@ -126,6 +126,7 @@ Nodes Lowering::in_versions(std::span<const NodeId> roots, const std::vector<Typ
   ++versions_;
   const auto repeated = [&] {
     std::vector<std::pair<NodeId, Whole>> before;
+    loops_.set_one_by_one(true);
     for (NodeId id : broadcasts) {
       const NodeId x = source_.operand(id, 0);
       if (whole(x).view) continue;
@@ -134,6 +135,7 @@ Nodes Lowering::in_versions(std::span<const NodeId> roots, const std::vector<Typ
     }
     const Nodes given = loops();
     for (const auto& [x, whole] : before) wholes_[x.index] = whole;
+    loops_.set_one_by_one(false);
     return given;
   };
   const Nodes given = loops_.branch(all, types, as_identities, repeated);

@@ -20,7 +20,8 @@ class LaneJudge {
 
   bool fits() {
     const bool carries = f_.op(loop_) == Op::for_ && f_.result_count(loop_) > 0;
-    if (carries || has_few_turns()) return false;
+    const bool is_chosen = f_.attribute(loop_, 0) == static_cast<int64_t>(ir::Schedule::Vector);
+    if (carries || is_chosen || has_few_turns()) return false;
     const RegionId body = f_.region(loop_);
     varies_[f_.region_parameters(body)[0].index] = true;
     if (!fits(body)) return false;
