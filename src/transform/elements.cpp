@@ -48,7 +48,8 @@ NodeId Lowering::element_of_broadcast(NodeId old, Indices indices) {
       at.push_back(indices[added + i]);
       continue;
     }
-    const NodeId same = loops_.equal(own[i], whole(old).lengths[added + i]);
+    const NodeId same =
+        is_one(own[i]) ? b_.constant(false) : loops_.equal(own[i], whole(old).lengths[added + i]);
     at.push_back(loops_.select(same, indices[added + i], b_.index(0)));
   }
   return element(x, at);

@@ -97,6 +97,7 @@ class Lowering : public Rewriter {
   /// @name Rearrangements (rearrangements.cpp)
   Nodes rearranged_lengths(NodeId id, const Nodes& lengths);
   NodeId rearranged_view(NodeId id, NodeId view);
+  bool is_one(NodeId length) const;
   void lower_rearrangement(NodeId id);
   Nodes lengths_of_view(NodeId view);
   void lower_pointwise(NodeId id);
