@@ -155,7 +155,8 @@ bool Lowering::is_pointwise(NodeId old) const {
 bool Lowering::reads_only_at(NodeId old, NodeId view, const Root& root) const {
   if (!source_.type(old).is_array()) return true;
   const Whole& w = whole(old);
-  if (std::ranges::none_of(w.reads, [&](const Root& read) { return may_overlap(read, root); })) return true;
+  if (std::ranges::none_of(w.reads, [&](const Root& read) { return may_overlap(source_, read, root); }))
+    return true;
   if (w.view) return w.view == view;
   if (!is_pointwise(old)) return false;
   return std::ranges::all_of(source_.operands(old),

@@ -118,10 +118,10 @@ void Lowering::settle_before(NodeId id) {
   const Nodes reading = regions_.back().reading;
   for (NodeId old : reading) {
     if (last_use_[old.index] <= order_[id.index]) continue;
-    const bool changes =
-        written.anything || std::ranges::any_of(whole(old).reads, [&](const Root& read) {
-          return std::ranges::any_of(written.roots, [&](const Root& w) { return may_overlap(read, w); });
-        });
+    const bool changes = written.anything || std::ranges::any_of(whole(old).reads, [&](const Root& read) {
+                           return std::ranges::any_of(
+                               written.roots, [&](const Root& w) { return may_overlap(source_, read, w); });
+                         });
     if (changes) settled(old);
   }
 }

@@ -76,7 +76,8 @@ TEST(Checks, AllPassesKeepRandomFunctions) {
       ir::test::RandomFunction(*module, seed, {.nodes = 60}).build();
       return module;
     };
-    const Comparison comparison(made(), made(), {"simplify", "fuse", "to_loops", "simplify", "checks", "dce", "schedule"});
+    const Comparison comparison(made(), made(),
+                                {"simplify", "fuse", "to_loops", "simplify", "checks", "dce", "schedule"});
     std::mt19937_64 random(seed);
     for (int turn = 0; turn < 4; ++turn) {
       const auto length = [&] { return static_cast<int64_t>(random() % 7); };
@@ -122,10 +123,12 @@ func @f(%x: view<f64, 2>, %y: view<f64, 2>, %o: view<f64, 2>) -> (f64, view<f64,
   return %s, %t
 }
 )";
-  const Comparison comparison(text, {"simplify", "fuse", "to_loops", "simplify", "checks", "dce", "schedule"});
+  const Comparison comparison(text,
+                              {"simplify", "fuse", "to_loops", "simplify", "checks", "dce", "schedule"});
   for (int64_t n : {0, 1, 3, 40})
     for (int64_t m : {0, 1, 5, 33})
-      for (const auto& [rows, columns] : {std::pair(n, m), std::pair(int64_t{1}, m), std::pair(n, int64_t{1})})
+      for (const auto& [rows, columns] :
+           {std::pair(n, m), std::pair(int64_t{1}, m), std::pair(n, int64_t{1})})
         comparison.check({make_view(DType::Float64, {rows, columns}, Layout::Transposed, 3),
                           make_view(DType::Float64, {n, m}, Layout::Contiguous, 4),
                           make_view(DType::Float64, {n, m}, Layout::Spread, 5)},
