@@ -42,23 +42,39 @@ unsigned lanes_of(const Value* value) {
   return vector == nullptr ? 0 : vector->getNumElements();
 }
 
+/// Stack for one number of each lane that is not among those taken, and takes it.
+llvm::AllocaInst* Scalars::lane_slot(llvm::Type* type, unsigned lanes,
+                                     llvm::SmallVectorImpl<llvm::AllocaInst*>& taken) {
+  const auto fits = [&](llvm::AllocaInst* slot) {
+    const auto* const count = llvm::cast<llvm::ConstantInt>(slot->getArraySize());
+    return slot->getAllocatedType() == type && count->getZExtValue() == lanes &&
+           std::ranges::find(taken, slot) == taken.end();
+  };
+  const auto known = std::ranges::find_if(lane_slots_, fits);
+  llvm::AllocaInst* const slot = known != lane_slots_.end() ? *known : stack_slot(b, type, lanes);
+  if (known == lane_slots_.end()) lane_slots_.push_back(slot);
+  taken.push_back(slot);
+  return slot;
+}
+
 Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Types& results, OfLane body) {
   llvm::Function* const function = b.GetInsertBlock()->getParent();
   const auto element = [&](llvm::Type* type, Value* array, Value* lane) {
     return b.CreateGEP(type, array, lane);
   };
+  llvm::SmallVector<llvm::AllocaInst*, 8> taken;
   llvm::SmallVector<llvm::SmallVector<Value*, 2>, 4> homes;
   for (const Parts& operand : operands) {
     homes.emplace_back();
     for (Value* part : operand) {
       llvm::Type* const type = unit_.memory_type(part->getType()->getScalarType());
-      homes.back().push_back(stack_slot(b, type, lanes));
+      homes.back().push_back(lane_slot(type, lanes, taken));
       b.CreateAlignedStore(b.CreateZExtOrBitCast(part, like(part->getType(), type)), homes.back().back(),
                            llvm::Align(1));
     }
   }
   llvm::SmallVector<Value*, 2> given;
-  for (llvm::Type* type : results) given.push_back(stack_slot(b, unit_.memory_type(type), lanes));
+  for (llvm::Type* type : results) given.push_back(lane_slot(unit_.memory_type(type), lanes, taken));
 
   llvm::BasicBlock* const before = b.GetInsertBlock();
   llvm::BasicBlock* const turn = llvm::BasicBlock::Create(unit_.context, "lane", function);

@@ -44,8 +44,11 @@ class Scalars {
   llvm::Value* half_by_helper(bool widen, llvm::Value* value);
   llvm::Function* half_helper(bool widen, llvm::Type* from);
   llvm::Value* call_argument(DType dtype, const Parts& value, llvm::AllocaInst*& home);
+  llvm::AllocaInst* lane_slot(llvm::Type* type, unsigned lanes,
+                              llvm::SmallVectorImpl<llvm::AllocaInst*>& taken);
 
   Unit& unit_;
+  llvm::SmallVector<llvm::AllocaInst*, 8> lane_slots_;  ///< of all `by_lane`, which use them in turn
 
  public:
   Builder& b;
