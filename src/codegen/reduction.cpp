@@ -204,21 +204,38 @@ Parts Reduction::fold(Value* block, Parts lanes, const Parts& running) {
 Parts Reduction::finish(Value* some, Value* blocks, const Parts& running) {
   if (!ordered_) return running;
   // From the level of the lowest bit of the number of blocks upwards; with no blocks, all of it is unused.
-  Value* const lowest = b_.CreateAnd(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, blocks, b_.getFalse()),
-                                     b_.getInt64(kLevels - 1));
-  store(load(levels_, lowest), lanes_, b_.getInt64(0));
-  repeat(kLevels, [&](Value* level) {
-    llvm::Function* const function = b_.GetInsertBlock()->getParent();
-    BasicBlock* const take = BasicBlock::Create(unit_.context, "take", function);
-    BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
-    Value* const bit = b_.CreateTrunc(b_.CreateLShr(blocks, level), b_.getInt1Ty());
-    b_.CreateCondBr(b_.CreateAnd(bit, b_.CreateICmpUGT(level, lowest)), take, on);
-    b_.SetInsertPoint(take);
-    store(combine(load(levels_, level), load(lanes_, b_.getInt64(0))), lanes_, b_.getInt64(0));
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
-  });
-  const Parts all = combine(scalars_.cast(dtype_, lane_, running), load(lanes_, b_.getInt64(0)));
+  const auto level_of = [&](Value* bits) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getFalse());
+  };
+  const auto without_lowest = [&](Value* bits) {
+    return b_.CreateAnd(bits, b_.CreateSub(bits, b_.getInt64(1)));
+  };
+  const Parts lowest = load(levels_, b_.CreateAnd(level_of(blocks), b_.getInt64(kLevels - 1)));
+  Value* const others = without_lowest(blocks);
+  llvm::Function* const function = b_.GetInsertBlock()->getParent();
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const test = BasicBlock::Create(unit_.context, "levels", function);
+  BasicBlock* const take = BasicBlock::Create(unit_.context, "take", function);
+  BasicBlock* const after = BasicBlock::Create(unit_.context, "levels.end", function);
+  b_.CreateBr(test);
+  b_.SetInsertPoint(test);
+  llvm::PHINode* const left = b_.CreatePHI(b_.getInt64Ty(), 2);
+  left->addIncoming(others, before);
+  Parts value;
+  for (Value* part : lowest) {
+    llvm::PHINode* const phi = b_.CreatePHI(part->getType(), 2);
+    phi->addIncoming(part, before);
+    value.push_back(phi);
+  }
+  b_.CreateCondBr(b_.CreateICmpNE(left, b_.getInt64(0)), take, after);
+  b_.SetInsertPoint(take);
+  const Parts taken = combine(load(levels_, level_of(left)), value);
+  left->addIncoming(without_lowest(left), b_.GetInsertBlock());
+  for (size_t i = 0; i < value.size(); ++i)
+    llvm::cast<llvm::PHINode>(value[i])->addIncoming(taken[i], b_.GetInsertBlock());
+  b_.CreateBr(test);
+  b_.SetInsertPoint(after);
+  const Parts all = combine(scalars_.cast(dtype_, lane_, running), value);
   return scalars_.select(some, scalars_.cast(lane_, dtype_, all), running);
 }
 
