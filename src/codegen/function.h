@@ -186,6 +186,7 @@ class FunctionEmitter {
   llvm::Value* lane_pointers(const LaneAddress& address, uint64_t offset);
   Parts load_contiguous(DType dtype, llvm::Value* address);
   void store_contiguous(DType dtype, const Parts& value, llvm::Value* address);
+  bool masks_memory(llvm::Type* number, int level, unsigned least) const;
   llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
   void masked_store(llvm::Value* value, llvm::Value* address);
   llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);

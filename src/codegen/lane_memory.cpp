@@ -90,11 +90,18 @@ Value* FunctionEmitter::lane_pointers(const LaneAddress& address, uint64_t offse
   return b_.CreateGEP(b_.getInt8Ty(), field(address.base, offset), bytes);
 }
 
+/// Whether CPUs from `level` on touch just the lanes of a mask, for numbers of at least `least` bits; narrow
+/// ones from level 4 on. Not of less than a register: LLVM 19 may take bits behind the mask for lanes.
+bool FunctionEmitter::masks_memory(llvm::Type* number, int level, unsigned least) const {
+  const uint64_t bits = number->getPrimitiveSizeInBits().getFixedValue();
+  const int needed = bits < 32 ? 4 : level;
+  return bits >= least && unit_.target.level >= needed && bits * lanes_.width >= 128;
+}
+
 Value* FunctionEmitter::masked_load(llvm::Type* type, Value* address) {
   llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
   if (lanes_.mask == nullptr) return b_.CreateAlignedLoad(vector, address, llvm::Align(1));
-  const bool is_small = type->getPrimitiveSizeInBits() < 32;
-  if (unit_.target.level >= (is_small ? 4 : 3))
+  if (masks_memory(type, 3, 8))
     return b_.CreateMaskedLoad(vector, address, llvm::Align(1), lanes_.mask,
                                llvm::Constant::getNullValue(vector));
   llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
@@ -110,7 +117,7 @@ void FunctionEmitter::masked_store(Value* stored, Value* address) {
     return;
   }
   const uint64_t bits = stored->getType()->getScalarSizeInBits();
-  if (unit_.target.level >= (bits < 32 ? 4 : 3)) {
+  if (masks_memory(stored->getType()->getScalarType(), 3, 8)) {
     b_.CreateMaskedStore(stored, address, llvm::Align(1), lanes_.mask);
     return;
   }
@@ -122,7 +129,7 @@ void FunctionEmitter::masked_store(Value* stored, Value* address) {
 
 Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
   llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
-  if (unit_.target.level >= 3 && type->getPrimitiveSizeInBits() >= 32)
+  if (masks_memory(type, 3, 32))
     return b_.CreateMaskedGather(vector, pointers, llvm::Align(1), full_mask(),
                                  llvm::Constant::getNullValue(vector));
   const Parts operands[] = {{pointers}, {full_mask()}};
@@ -143,7 +150,7 @@ Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
 }
 
 void FunctionEmitter::scatter_lanes(Value* stored, Value* pointers) {
-  if (unit_.target.level >= 4 && stored->getType()->getScalarSizeInBits() >= 32) {
+  if (masks_memory(stored->getType()->getScalarType(), 4, 32)) {
     b_.CreateMaskedScatter(stored, pointers, llvm::Align(1), full_mask());
     return;
   }

@@ -64,9 +64,10 @@ void FunctionEmitter::widen_together(std::span<Parts> operands) {
 }
 
 Value* FunctionEmitter::mask_below(unsigned width, Value* count) {
-  // At most 64 lanes: their numbers are bytes.
-  llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt8Ty(), width);
-  Value* const left = b_.CreateVectorSplat(width, b_.CreateTrunc(count, b_.getInt8Ty()));
+  // Numbers of lanes in a whole register: LLVM 19 leaves the bits behind a narrower comparison undefined.
+  llvm::Type* const number = b_.getIntNTy(std::max(8u, 128 / width));
+  llvm::Type* const type = llvm::FixedVectorType::get(number, width);
+  Value* const left = b_.CreateVectorSplat(width, b_.CreateZExtOrTrunc(count, number));
   return b_.CreateICmpULT(b_.CreateStepVector(type), left);
 }
 

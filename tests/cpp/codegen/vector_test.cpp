@@ -305,11 +305,12 @@ void check_seeds(uint64_t first, uint64_t count, bool reduces) {
         ++skipped;
         continue;
       }
+      const Effort effort = seed % 4 == 3 ? Effort::Quick : Effort::Normal;
       const int64_t width = kWidths[seed % std::size(kWidths)];
       auto module = std::make_unique<ir::Module>();
       RandomLoop(*module, seed, width, reduces).build();
       ir::verify_or_throw(*module->function(*module->find("f")), ir::Stage::Loop, "test");
-      Program program(std::move(module), {Target::named(name), {.verify = true}, false});
+      Program program(std::move(module), {Target::named(name), {.effort = effort, .verify = true}, false});
       std::mt19937_64 random(seed);
       const auto most = static_cast<uint64_t>(reduces ? 2200 : 3 * (width == 0 ? 16 : width) + 2);
       for (int turn = 0; turn < 6; ++turn) {
@@ -325,6 +326,53 @@ void check_seeds(uint64_t first, uint64_t count, bool reduces) {
     }
   EXPECT_EQ(different, 0);
   std::printf("%llu loops, %d targets skipped\n", static_cast<unsigned long long>(count), skipped);
+}
+
+/// Narrow numbers beside wide ones: less than a register of them, under a mask of the wide ones' lanes.
+TEST(Vectors, NarrowLanesStayInside) {
+  constexpr const char* kText = R"(
+func @f(%x: view<u8, 1> alias 1, %y: view<f64, 1> alias 2, %z: view<u8, 1> alias 3) -> () {
+  %n = length %x {axis=0} : i64
+  %half = constant 7 : u8
+  for %n {schedule=vector, width=0} {
+  ^(%k: i64):
+    %a = load %x, %k : u8
+    %big = less %half, %a : bool
+    if %big {
+      %b = load %z, %k : u8
+      %c = add %a, %b : u8
+      store %z, %k, %c
+      yield
+    } {
+      yield
+    }
+    %w = cast %a : f64
+    store %y, %k, %w
+    yield
+  }
+  return
+}
+)";
+  for (const char* name : {"scalar", "sse", "avx2", "avx512"}) {
+    if (Target::named(name).level > Target::host().level) continue;
+    Program program(kText, {Target::named(name), {.verify = true}, false});
+    for (int64_t n = 0; n < 40; ++n) {
+      const auto size = static_cast<size_t>(n);
+      const GuardedMemory x(size, true);
+      const GuardedMemory y(8 * size, true);
+      const GuardedMemory z(size, true);
+      for (size_t i = 0; i < size; ++i) x.data()[i] = z.data()[i] = static_cast<std::byte>(i % 15);
+      ViewArgument views[] = {{x.data(), {n}, 1}, {y.data(), {n}, 8}, {z.data(), {n}, 1}};
+      for (ViewArgument& view : views) view.slot.buffer = &view.buffer;
+      ASSERT_EQ(program.call({&views[0], &views[1], &views[2]}), 0);
+      for (size_t i = 0; i < size; ++i) {
+        const size_t value = i % 15;
+        EXPECT_EQ(static_cast<size_t>(z.data()[i]), value > 7 ? 2 * value : value);
+        EXPECT_EQ(base::Scalar::load(DType::Float64, y.data() + 8 * i).as<double>(),
+                  static_cast<double>(value));
+      }
+    }
+  }
 }
 
 TEST(Vectors, LoopsEqualTheInterpreter) { check_seeds(0, 40, false); }
