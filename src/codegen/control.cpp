@@ -58,6 +58,7 @@ FunctionEmitter::Poll FunctionEmitter::poll_of(std::span<const RegionId> regions
 }
 
 void FunctionEmitter::emit_if_(NodeId id) {
+  if (in_lanes()) return emit_if_in_lanes(id);
   Block* const yes = new_block("then");
   Block* const no = new_block("else");
   Join join = new_join("end");
@@ -70,6 +71,12 @@ void FunctionEmitter::emit_if_(NodeId id) {
 }
 
 void FunctionEmitter::emit_for_(NodeId id) {
+  if (in_lanes()) return emit_for_in_lanes(id);
+  if (is_vector_loop(id)) return emit_vector_for(id);
+  emit_serial_for(id);
+}
+
+void FunctionEmitter::emit_serial_for(NodeId id) {
   const RegionId body = source_.region(id);
   const Parts inits = gather(source_.operands(id).subspan(1));
   set(id, emit_counted(value(source_.operand(id, 0)), inits, poll_of({&body, 1}),
@@ -134,6 +141,12 @@ void FunctionEmitter::emit_exit_(NodeId id) {
 }
 
 void FunctionEmitter::emit_parallel_for(NodeId id) {
+  if (in_lanes()) fail_not_lowered("a parallel loop in a vector loop");
+  if (is_vector_loop(id)) return emit_vector_parallel_for(id);
+  emit_serial_parallel_for(id);
+}
+
+void FunctionEmitter::emit_serial_parallel_for(NodeId id) {
   const RegionId body = source_.region(id);
   const auto operands = source_.operands(id);
   const auto combiners = source_.ints(id);

@@ -37,6 +37,11 @@ void FunctionEmitter::emit() {
 
 void FunctionEmitter::emit_prologue() {
   context_ = target_->getArg(0);
+  if (unit_.target.vector_bits > 0) {
+    const std::string bits = std::to_string(unit_.target.vector_bits);
+    target_->addFnAttr("prefer-vector-width", bits);
+    target_->addFnAttr("min-legal-vector-width", bits);
+  }
   for (unsigned i = 0; i < target_->arg_size(); ++i)
     if (target_->getArg(i)->getType()->isPointerTy() && (i == 0 || form_ == Form::Entry))
       target_->addParamAttr(i, llvm::Attribute::NonNull);

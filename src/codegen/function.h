@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,13 +38,36 @@ class FunctionEmitter {
   /// (of loops round innermost ones), or every turn.
   enum class Poll : uint8_t { Strip, Sometimes, Always, Never };
   /// A loop over 0 ... count - 1 (loops.h). `turn(k, carried)` emits a turn and gives the parts carried to
-  /// the next, none if control never gets there. Gives what is carried at the end.
+  /// the next, none if control never gets there. Gives what is carried at the end. With a step, a power of
+  /// two of which the count is a multiple, k goes on by it.
   template <class Turn>
-  Parts emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn);
+  Parts emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn, uint64_t step = 1);
   /// The same over begin ... end - 1, which is not empty; none if control never gets to the end.
   template <class Turn>
   std::optional<Parts> emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits, Poll poll,
-                                    Turn turn);
+                                    Turn turn, uint64_t step = 1);
+
+  /// Turns of a vector loop that run together, one in each lane. While they do, a part of a value is a number
+  /// that all lanes share (uniform), or a vector with one element a lane (varying).
+  struct Lanes {
+    unsigned width = 0;           ///< 0: turns run one by one
+    llvm::Value* mask = nullptr;  ///< of the lanes that run; null: all do
+    NodeId loop;
+  };
+  /// An i64 that is `base` in the first lane and grows by `step` from lane to lane; both uniform.
+  struct Affine {
+    llvm::Value* base;
+    llvm::Value* step;
+  };
+  /// Where lanes find an element: `base` in the first, `step` bytes on in each next one; or anywhere.
+  struct LaneAddress {
+    llvm::Value* base = nullptr;
+    llvm::Value* step = nullptr;
+    llvm::Value* offsets = nullptr;  ///< more bytes, varying; null: none
+    llvm::Value* unit = nullptr;     ///< the one stride that `step` is, if it is one from outside the loop
+    llvm::Value* index = nullptr;    ///< the first lane's index of that stride, which `base` leaves out
+  };
+  using UnitStride = std::pair<llvm::Value*, uint64_t>;  ///< a stride and the bytes that it is assumed to be
 
   // function.cpp
   void emit_prologue();
@@ -78,6 +102,8 @@ class FunctionEmitter {
   void emit_for_(NodeId id);
   void emit_while_(NodeId id);
   void emit_parallel_for(NodeId id);
+  void emit_serial_for(NodeId id);
+  void emit_serial_parallel_for(NodeId id);
   void emit_block(NodeId id);
   void emit_exit_(NodeId id);
 
@@ -133,6 +159,47 @@ class FunctionEmitter {
   void copy_axis(DType dtype, int axis, std::span<llvm::Value* const> lengths, const Parts& to,
                  const Parts& from, llvm::Value* to_address, llvm::Value* from_address);
 
+  // lanes.cpp
+  bool is_vector_loop(NodeId id) const;
+  unsigned lane_count(NodeId loop) const;
+  void emit_vector_for(NodeId id);
+  void emit_vector_parallel_for(NodeId id);
+  Parts emit_reductions_in_lanes(NodeId id);
+  /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.
+  Parts emit_lanes(const Lanes& lanes, llvm::Value* k);
+  llvm::Value* mask_below(unsigned width, llvm::Value* count);
+  template <class Vector, class Serial>
+  Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);
+  template <class Step>
+  Parts emit_when(llvm::Value* condition, const Parts& otherwise, Step step);
+  llvm::Value* widen(llvm::Value* part);
+  Parts widen(const Parts& parts);
+  /// Parts of several values that an operation takes together: all widened if any is varying.
+  void widen_together(std::span<Parts> operands);
+  bool in_lanes() const { return lanes_.width > 0; }
+  void emit_if_in_lanes(NodeId id);
+  void emit_for_in_lanes(NodeId id);
+  Parts emit_arm(RegionId region, llvm::Value* mask);
+  bool has_effects(RegionId region) const;
+  void follow_affine(NodeId id);
+  std::optional<Affine> affine_of(NodeId id) const;
+
+  // lane_memory.cpp
+  void emit_load_in_lanes(NodeId id);
+  void emit_store_in_lanes(NodeId id);
+  LaneAddress lane_address(NodeId view, std::span<const NodeId> indices);
+  llvm::Value* moved(llvm::Value* address, llvm::Value* index, llvm::Value* stride);
+  bool is_contiguous(LaneAddress& address, uint64_t size);
+  llvm::Value* lane_pointers(const LaneAddress& address, uint64_t offset);
+  Parts load_contiguous(DType dtype, llvm::Value* address);
+  void store_contiguous(DType dtype, const Parts& value, llvm::Value* address);
+  bool masks_memory(llvm::Type* number, int level, unsigned least) const;
+  llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
+  void masked_store(llvm::Value* value, llvm::Value* address);
+  llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);
+  void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
+  llvm::Value* full_mask() const;
+
   // values.cpp
   void emit_param(NodeId) {}
   void emit_yield(NodeId) {}
@@ -162,6 +229,9 @@ class FunctionEmitter {
   llvm::Value* results_ = nullptr;    ///< Entry: the slots; Internal: the result struct
   llvm::Value* attention_ = nullptr;  ///< the address of the flag
   std::vector<Parts> parts_;
+  Lanes lanes_;
+  std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
+  llvm::SmallVector<UnitStride, 4> unit_strides_;
   std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
   std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;
 };

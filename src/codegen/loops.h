@@ -10,7 +10,7 @@ inline constexpr uint64_t kSometimes = 64;
 
 template <class Turn>
 std::optional<Parts> FunctionEmitter::emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits,
-                                                   Poll poll, Turn turn) {
+                                                   Poll poll, Turn turn, uint64_t step) {
   Types types{b_.getInt64Ty()};
   for (llvm::Value* init : inits) types.push_back(init->getType());
   Block* const before = here();
@@ -25,8 +25,8 @@ std::optional<Parts> FunctionEmitter::emit_rotated(llvm::Value* begin, llvm::Val
   const std::optional<Parts> next = turn(all[0], carried);
   if (!next) return std::nullopt;
   if (poll == Poll::Always || poll == Poll::Sometimes)
-    emit_poll_every(all[0], poll == Poll::Always ? 0 : kSometimes - 1);
-  llvm::Value* const k = b_.CreateAdd(all[0], b_.getInt64(1), "", true, true);
+    emit_poll_every(all[0], poll == Poll::Always ? 0 : (kSometimes - 1) * step);
+  llvm::Value* const k = b_.CreateAdd(all[0], b_.getInt64(step), "", true, true);
   Parts incoming{k};
   incoming.append(*next);
   add_incoming(all, incoming);
@@ -37,11 +37,12 @@ std::optional<Parts> FunctionEmitter::emit_rotated(llvm::Value* begin, llvm::Val
 }
 
 template <class Turn>
-Parts FunctionEmitter::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn) {
+Parts FunctionEmitter::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn,
+                                    uint64_t step) {
   Types types;
   for (llvm::Value* init : inits) types.push_back(init->getType());
   const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(count);
-  if (known != nullptr && poll == Poll::Strip && known->getSExtValue() <= static_cast<int64_t>(kStrip))
+  if (known != nullptr && poll == Poll::Strip && known->getSExtValue() <= static_cast<int64_t>(kStrip * step))
     poll = Poll::Never;
   Join done = new_join("done");
   Block* const enter = new_block("loop");
@@ -49,7 +50,7 @@ Parts FunctionEmitter::emit_counted(llvm::Value* count, const Parts& inits, Poll
   b_.CreateCondBr(b_.CreateICmpSGT(count, b_.getInt64(0)), enter, done.block);
   b_.SetInsertPoint(enter);
   if (poll != Poll::Strip) {
-    if (const auto last = emit_rotated(b_.getInt64(0), count, inits, poll, turn)) arrive(done, *last);
+    if (const auto last = emit_rotated(b_.getInt64(0), count, inits, poll, turn, step)) arrive(done, *last);
     return close(done, types);
   }
   Types strip_types{b_.getInt64Ty()};
@@ -62,9 +63,10 @@ Parts FunctionEmitter::emit_counted(llvm::Value* count, const Parts& inits, Poll
   start.append(inits);
   for (size_t i = 0; i < all.size(); ++i) llvm::cast<llvm::PHINode>(all[i])->addIncoming(start[i], enter);
   llvm::Value* const left = b_.CreateSub(count, all[0]);
-  llvm::Value* const turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(kStrip));
+  llvm::Value* const turns =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(kStrip * step));
   llvm::Value* const end = b_.CreateAdd(all[0], turns, "", true, true);
-  const auto last = emit_rotated(all[0], end, Parts(all.begin() + 1, all.end()), Poll::Never, turn);
+  const auto last = emit_rotated(all[0], end, Parts(all.begin() + 1, all.end()), Poll::Never, turn, step);
   if (last) {
     Block* const more = new_block("more");
     done.incoming.emplace_back(here(), *last);

@@ -119,11 +119,13 @@ void FunctionEmitter::store_element(DType dtype, const Parts& value, Value* addr
 }
 
 void FunctionEmitter::emit_load(NodeId id) {
+  if (in_lanes()) return emit_load_in_lanes(id);
   const auto operands = source_.operands(id);
   set(id, load_element(dtype(id), element_address(operands[0], operands.subspan(1)), false));
 }
 
 void FunctionEmitter::emit_store(NodeId id) {
+  if (in_lanes()) return emit_store_in_lanes(id);
   const auto operands = source_.operands(id);
   const size_t last = operands.size() - 1;
   Value* const address = element_address(operands[0], operands.subspan(1, last - 1));

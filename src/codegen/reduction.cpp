@@ -1,6 +1,7 @@
 #include "codegen/reduction.h"
 
 #include "base/reduction.h"
+#include "ir/evaluate.h"
 
 namespace ingot::codegen {
 
@@ -116,6 +117,11 @@ void Reduction::end_block(Value* block) {
       const Parts other = load(lanes_, b_.CreateAdd(j, b_.getInt64(half)));
       store(combine(load(lanes_, j), other), lanes_, j);
     });
+  push(block);
+}
+
+/// The value of a block, in lane 0, goes to its level.
+void Reduction::push(Value* block) {
   // Lane 0 takes the levels in, as many as the number of blocks before has trailing ones.
   Value* const levels = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b_.CreateNot(block), b_.getFalse());
   llvm::Function* const function = b_.GetInsertBlock()->getParent();
@@ -136,24 +142,100 @@ void Reduction::end_block(Value* block) {
   store(load(lanes_, b_.getInt64(0)), levels_, level);
 }
 
+Parts Reduction::splat(const Parts& value) {
+  Parts all;
+  for (Value* part : value) all.push_back(b_.CreateVectorSplat(kLanes, part));
+  return all;
+}
+
+Parts Reduction::lanes(const Parts& running) {
+  if (ordered_) return splat(load(start_, b_.getInt64(0)));
+  const auto identity = ir::identity_of(combiner_, dtype_);
+  return splat(identity ? scalars_.constant(dtype_, *identity) : running);
+}
+
+Parts Reduction::accumulate_lanes(Value* k, const Parts& lanes, const Parts& contribution, Value* mask) {
+  const Parts wide = ordered_ ? scalars_.cast(dtype_, lane_, contribution) : contribution;
+  Parts before = lanes;
+  if (ordered_ && !has_identity_) {
+    llvm::Function* const function = b_.GetInsertBlock()->getParent();
+    BasicBlock* const other = b_.GetInsertBlock();
+    BasicBlock* const first = BasicBlock::Create(unit_.context, "first", function);
+    BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
+    b_.CreateCondBr(b_.CreateICmpEQ(k, b_.getInt64(0)), first, on);
+    b_.SetInsertPoint(first);
+    Parts start;
+    for (Value* part : wide) start.push_back(b_.CreateExtractElement(part, uint64_t{0}));
+    store(start, start_, b_.getInt64(0));
+    const Parts starts = splat(start);
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
+    for (size_t i = 0; i < before.size(); ++i) {
+      llvm::PHINode* const phi = b_.CreatePHI(before[i]->getType(), 2);
+      phi->addIncoming(lanes[i], other);
+      phi->addIncoming(starts[i], first);
+      before[i] = phi;
+    }
+  }
+  const Parts both = combine(before, wide);
+  return mask == nullptr ? both : scalars_.select(mask, both, before);
+}
+
+Parts Reduction::fold(Value* block, Parts lanes, const Parts& running) {
+  llvm::SmallVector<int, kLanes> order(kLanes);
+  for (size_t i = 0; i < kLanes; ++i) order[i] = static_cast<int>(i);
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+    Parts low;
+    Parts high;
+    for (Value* part : lanes) {
+      low.push_back(b_.CreateShuffleVector(part, llvm::ArrayRef(order).take_front(half)));
+      high.push_back(b_.CreateShuffleVector(part, llvm::ArrayRef(order).slice(half, half)));
+    }
+    lanes = combine(low, high);
+  }
+  Parts value;
+  for (Value* part : lanes) value.push_back(b_.CreateExtractElement(part, uint64_t{0}));
+  if (!ordered_) return combine(running, value);
+  store(value, lanes_, b_.getInt64(0));
+  push(block);
+  return running;
+}
+
 Parts Reduction::finish(Value* some, Value* blocks, const Parts& running) {
   if (!ordered_) return running;
   // From the level of the lowest bit of the number of blocks upwards; with no blocks, all of it is unused.
-  Value* const lowest = b_.CreateAnd(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, blocks, b_.getFalse()),
-                                     b_.getInt64(kLevels - 1));
-  store(load(levels_, lowest), lanes_, b_.getInt64(0));
-  repeat(kLevels, [&](Value* level) {
-    llvm::Function* const function = b_.GetInsertBlock()->getParent();
-    BasicBlock* const take = BasicBlock::Create(unit_.context, "take", function);
-    BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
-    Value* const bit = b_.CreateTrunc(b_.CreateLShr(blocks, level), b_.getInt1Ty());
-    b_.CreateCondBr(b_.CreateAnd(bit, b_.CreateICmpUGT(level, lowest)), take, on);
-    b_.SetInsertPoint(take);
-    store(combine(load(levels_, level), load(lanes_, b_.getInt64(0))), lanes_, b_.getInt64(0));
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
-  });
-  const Parts all = combine(scalars_.cast(dtype_, lane_, running), load(lanes_, b_.getInt64(0)));
+  const auto level_of = [&](Value* bits) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getFalse());
+  };
+  const auto without_lowest = [&](Value* bits) {
+    return b_.CreateAnd(bits, b_.CreateSub(bits, b_.getInt64(1)));
+  };
+  const Parts lowest = load(levels_, b_.CreateAnd(level_of(blocks), b_.getInt64(kLevels - 1)));
+  Value* const others = without_lowest(blocks);
+  llvm::Function* const function = b_.GetInsertBlock()->getParent();
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const test = BasicBlock::Create(unit_.context, "levels", function);
+  BasicBlock* const take = BasicBlock::Create(unit_.context, "take", function);
+  BasicBlock* const after = BasicBlock::Create(unit_.context, "levels.end", function);
+  b_.CreateBr(test);
+  b_.SetInsertPoint(test);
+  llvm::PHINode* const left = b_.CreatePHI(b_.getInt64Ty(), 2);
+  left->addIncoming(others, before);
+  Parts value;
+  for (Value* part : lowest) {
+    llvm::PHINode* const phi = b_.CreatePHI(part->getType(), 2);
+    phi->addIncoming(part, before);
+    value.push_back(phi);
+  }
+  b_.CreateCondBr(b_.CreateICmpNE(left, b_.getInt64(0)), take, after);
+  b_.SetInsertPoint(take);
+  const Parts taken = combine(load(levels_, level_of(left)), value);
+  left->addIncoming(without_lowest(left), b_.GetInsertBlock());
+  for (size_t i = 0; i < value.size(); ++i)
+    llvm::cast<llvm::PHINode>(value[i])->addIncoming(taken[i], b_.GetInsertBlock());
+  b_.CreateBr(test);
+  b_.SetInsertPoint(after);
+  const Parts all = combine(scalars_.cast(dtype_, lane_, running), value);
   return scalars_.select(some, scalars_.cast(lane_, dtype_, all), running);
 }
 

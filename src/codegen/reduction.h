@@ -24,6 +24,15 @@ class Reduction {
   /// Takes turn k's contribution; gives the running value, which is `running` itself if this is ordered.
   Parts accumulate(llvm::Value* k, const Parts& running, const Parts& contribution);
   void end_block(llvm::Value* block);
+
+  /// @name All lanes at once, as vectors of kLanes
+  /// The lanes at the begin of a block.
+  Parts lanes(const Parts& running);
+  /// Takes the contributions of turns k ... k + kLanes - 1, of those in the mask (null: all; the first is).
+  Parts accumulate_lanes(llvm::Value* k, const Parts& lanes, const Parts& contribution, llvm::Value* mask);
+  /// The end of a block; gives the running value.
+  Parts fold(llvm::Value* block, Parts lanes, const Parts& running);
+
   /// The loop's value: the init if there were no turns (`some` is false). `running` is the running value, or
   /// the init if this is ordered.
   Parts finish(llvm::Value* some, llvm::Value* blocks, const Parts& running);
@@ -33,6 +42,8 @@ class Reduction {
   void store(const Parts& value, llvm::Value* array, llvm::Value* index);
   Parts combine(const Parts& a, const Parts& b);
   void fill(const Parts& value);
+  void push(llvm::Value* block);
+  Parts splat(const Parts& value);
   /// `for (i = 0; i < count; ++i) body(i)`, count constant.
   template <class Body>
   void repeat(uint64_t count, Body body);

@@ -6,7 +6,8 @@
 
 namespace ingot::codegen {
 
-/// What a rule works on: the operands' parts, f16 widened to f32 (and the result narrowed after it).
+/// What a rule works on: the operands' parts, numbers or vectors of one length throughout, f16 widened to f32
+/// (and the result narrowed after it).
 struct RuleArguments {
   Scalars& scalars;
   Builder& b;

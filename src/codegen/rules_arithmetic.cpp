@@ -24,6 +24,25 @@ struct Quotient {
   Value* rest;
 };
 
+/// CPUs divide no vectors of integers. The quotient in floating point, rounded to zero, is exact as long as
+/// the significand has 8 bits more than the integers.
+Value* lane_quotient(const RuleArguments& a, Value* divisor) {
+  const unsigned bits = a.type()->getScalarSizeInBits();
+  const bool is_signed = a.is_signed_int();
+  if (bits == 64) {
+    const Parts operands[] = {{a.re(0)}, {divisor}};
+    return a.scalars.by_lane(lanes_of(divisor), operands, {a.b.getInt64Ty()}, [&](std::span<const Parts> x) {
+      return Parts{is_signed ? a.b.CreateSDiv(x[0][0], x[1][0]) : a.b.CreateUDiv(x[0][0], x[1][0])};
+    })[0];
+  }
+  llvm::Type* const real = like(a.type(), bits == 32 ? a.b.getDoubleTy() : a.b.getFloatTy());
+  const auto convert = [&](Value* v) {
+    return is_signed ? a.b.CreateSIToFP(v, real) : a.b.CreateUIToFP(v, real);
+  };
+  Value* const quotient = a.b.CreateFDiv(convert(a.re(0)), convert(divisor));
+  return is_signed ? a.b.CreateFPToSI(quotient, a.type()) : a.b.CreateFPToUI(quotient, a.type());
+}
+
 Quotient divide_integers(const RuleArguments& a) {
   Quotient q{};
   q.by_zero = a.b.CreateICmpEQ(a.re(1), zero(a));
@@ -33,6 +52,11 @@ Quotient divide_integers(const RuleArguments& a) {
     unsafe = a.b.CreateOr(unsafe, q.by_minus_one);
   }
   q.divisor = a.b.CreateSelect(unsafe, integer(a, 1), a.re(1));
+  if (lanes_of(a.re(0)) > 0) {
+    q.quotient = lane_quotient(a, q.divisor);
+    q.rest = a.b.CreateSub(a.re(0), a.b.CreateMul(q.quotient, q.divisor));
+    return q;
+  }
   q.quotient = a.is_signed_int() ? a.b.CreateSDiv(a.re(0), q.divisor) : a.b.CreateUDiv(a.re(0), q.divisor);
   q.rest = a.is_signed_int() ? a.b.CreateSRem(a.re(0), q.divisor) : a.b.CreateURem(a.re(0), q.divisor);
   return q;
@@ -157,7 +181,7 @@ Parts emit_reciprocal(const RuleArguments& a) {
   if (a.is_complex()) return reciprocal_complex(a);
   if (a.is_float()) return {a.b.CreateFDiv(real(a, 1), a.re(0))};
   const Parts wide = a.scalars.cast(a.dtype, DType::Float64, a.operands[0]);
-  Value* const one = llvm::ConstantFP::get(a.b.getDoubleTy(), 1);
+  Value* const one = llvm::ConstantFP::get(wide[0]->getType(), 1);
   return a.scalars.cast(DType::Float64, a.dtype, {a.b.CreateFDiv(one, wide[0])});
 }
 
@@ -212,7 +236,7 @@ namespace {
 
 /// A count outside the width compares as too large, negative ones too.
 Value* shifts_out(const RuleArguments& a) {
-  return a.b.CreateICmpUGE(a.re(1), integer(a, a.type()->getIntegerBitWidth()));
+  return a.b.CreateICmpUGE(a.re(1), integer(a, a.type()->getScalarSizeInBits()));
 }
 
 }  // namespace
@@ -225,7 +249,7 @@ Parts emit_left_shift(const RuleArguments& a) {
 
 Parts emit_right_shift(const RuleArguments& a) {
   Value* const out = shifts_out(a);
-  Value* const last = integer(a, static_cast<int64_t>(a.type()->getIntegerBitWidth()) - 1);
+  Value* const last = integer(a, static_cast<int64_t>(a.type()->getScalarSizeInBits()) - 1);
   Value* const count = a.b.CreateSelect(out, last, a.re(1));
   if (a.is_signed_int()) return {a.b.CreateAShr(a.re(0), count)};
   return {a.b.CreateSelect(out, zero(a), a.b.CreateLShr(a.re(0), count))};

@@ -85,7 +85,7 @@ Parts emit_isfinite(const RuleArguments& a) {
 }
 
 Parts emit_signbit(const RuleArguments& a) {
-  llvm::Type* const bits = a.b.getIntNTy(a.type()->getPrimitiveSizeInBits().getFixedValue() == 32 ? 32 : 64);
+  llvm::Type* const bits = like(a.type(), a.b.getIntNTy(a.type()->getScalarSizeInBits()));
   return {a.b.CreateICmpSLT(a.b.CreateBitCast(a.re(0), bits), llvm::Constant::getNullValue(bits))};
 }
 

@@ -2,6 +2,8 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
+
 #include "codegen/rules.h"
 
 namespace ingot::codegen {
@@ -21,9 +23,95 @@ llvm::Attribute::AttrKind extension_of(DType dtype) {
   return base::is_signed(dtype) ? llvm::Attribute::SExt : llvm::Attribute::ZExt;
 }
 
+/// A rule on each lane, if the operands are vectors.
+bool any_vector(std::span<const Parts> operands) {
+  return std::ranges::any_of(operands, [](const Parts& parts) { return lanes_of(parts[0]) > 0; });
+}
+
 bool is_narrow(DType dtype) { return base::size_of(dtype) < 4; }
 
 }  // namespace
+
+llvm::Type* like(llvm::Type* shape, llvm::Type* scalar) {
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(shape);
+  return vector == nullptr ? scalar : llvm::FixedVectorType::get(scalar, vector->getNumElements());
+}
+
+unsigned lanes_of(const Value* value) {
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return vector == nullptr ? 0 : vector->getNumElements();
+}
+
+/// Stack for one number of each lane that is not among those taken, and takes it.
+llvm::AllocaInst* Scalars::lane_slot(llvm::Type* type, unsigned lanes,
+                                     llvm::SmallVectorImpl<llvm::AllocaInst*>& taken) {
+  const auto fits = [&](llvm::AllocaInst* slot) {
+    const auto* const count = llvm::cast<llvm::ConstantInt>(slot->getArraySize());
+    return slot->getAllocatedType() == type && count->getZExtValue() == lanes &&
+           std::ranges::find(taken, slot) == taken.end();
+  };
+  const auto known = std::ranges::find_if(lane_slots_, fits);
+  llvm::AllocaInst* const slot = known != lane_slots_.end() ? *known : stack_slot(b, type, lanes);
+  if (known == lane_slots_.end()) lane_slots_.push_back(slot);
+  taken.push_back(slot);
+  return slot;
+}
+
+Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Types& results, OfLane body) {
+  llvm::Function* const function = b.GetInsertBlock()->getParent();
+  const auto element = [&](llvm::Type* type, Value* array, Value* lane) {
+    return b.CreateGEP(type, array, lane);
+  };
+  llvm::SmallVector<llvm::AllocaInst*, 8> taken;
+  llvm::SmallVector<llvm::SmallVector<Value*, 2>, 4> homes;
+  for (const Parts& operand : operands) {
+    homes.emplace_back();
+    for (Value* part : operand) {
+      llvm::Type* const type = unit_.memory_type(part->getType()->getScalarType());
+      homes.back().push_back(lane_slot(type, lanes, taken));
+      b.CreateAlignedStore(b.CreateZExtOrBitCast(part, like(part->getType(), type)), homes.back().back(),
+                           llvm::Align(1));
+    }
+  }
+  llvm::SmallVector<Value*, 2> given;
+  for (llvm::Type* type : results) given.push_back(lane_slot(unit_.memory_type(type), lanes, taken));
+
+  llvm::BasicBlock* const before = b.GetInsertBlock();
+  llvm::BasicBlock* const turn = llvm::BasicBlock::Create(unit_.context, "lane", function);
+  llvm::BasicBlock* const after = llvm::BasicBlock::Create(unit_.context, "lane.end", function);
+  b.CreateBr(turn);
+  b.SetInsertPoint(turn);
+  llvm::PHINode* const lane = b.CreatePHI(b.getInt64Ty(), 2);
+  lane->addIncoming(b.getInt64(0), before);
+  llvm::SmallVector<Parts, 4> one;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    one.emplace_back();
+    for (size_t k = 0; k < operands[i].size(); ++k) {
+      llvm::Type* const part = operands[i][k]->getType()->getScalarType();
+      llvm::Type* const type = unit_.memory_type(part);
+      Value* const loaded = b.CreateLoad(type, element(type, homes[i][k], lane));
+      one.back().push_back(part == type ? loaded : b.CreateTrunc(loaded, part));
+    }
+  }
+  const Parts values = body(one);
+  for (size_t k = 0; k < values.size(); ++k) {
+    llvm::Type* const type = unit_.memory_type(results[k]);
+    b.CreateStore(b.CreateZExtOrBitCast(values[k], type), element(type, given[k], lane));
+  }
+  Value* const next = b.CreateAdd(lane, b.getInt64(1));
+  lane->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(lanes)), turn, after);
+  b.SetInsertPoint(after);
+  Parts all;
+  for (size_t k = 0; k < results.size(); ++k) {
+    llvm::Type* const type = unit_.memory_type(results[k]);
+    Value* const loaded =
+        b.CreateAlignedLoad(llvm::FixedVectorType::get(type, lanes), given[k], llvm::Align(1));
+    all.push_back(type == results[k] ? loaded
+                                     : b.CreateTrunc(loaded, llvm::FixedVectorType::get(results[k], lanes)));
+  }
+  return all;
+}
 
 Parts Scalars::constant(DType dtype, const base::Scalar& bits) {
   const DType component = base::component_of(dtype);
@@ -74,6 +162,9 @@ Value* Scalars::call_argument(DType dtype, const Parts& value, llvm::AllocaInst*
 
 Parts Scalars::call_math(ir::Op op, DType dtype, std::span<const Parts> operands) {
   const DType result = ir::result_dtype(op, dtype);
+  if (any_vector(operands))
+    return by_lane(lanes_of(operands[0][0]), operands, unit_.types_of(ir::Type::scalar(result)),
+                   [&](std::span<const Parts> lane) { return call_math(op, dtype, lane); });
   llvm::SmallVector<Value*, 4> arguments;
   Types types;
   for (const Parts& operand : operands) {
@@ -95,15 +186,27 @@ Parts Scalars::call_math(ir::Op op, DType dtype, std::span<const Parts> operands
 }
 
 Value* Scalars::widen_half(Value* bits) {
-  if (unit_.target.has_f16c) return b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()), b.getFloatTy());
-  return b.CreateCall(half_helper(true, b.getInt16Ty()), {bits});
+  if (!unit_.target.has_f16c) return half_by_helper(true, bits);
+  llvm::Type* const shape = bits->getType();
+  return b.CreateFPExt(b.CreateBitCast(bits, like(shape, b.getHalfTy())), like(shape, b.getFloatTy()));
 }
 
 Value* Scalars::narrow_to_half(Value* value) {
-  if (unit_.target.has_f16c && value->getType()->isFloatTy())
-    return b.CreateBitCast(b.CreateFPTrunc(value, b.getHalfTy()), b.getInt16Ty());
-  Value* const wide = b.CreateFPExt(value, b.getDoubleTy());
-  return b.CreateCall(half_helper(false, b.getDoubleTy()), {wide});
+  llvm::Type* const shape = value->getType();
+  if (!unit_.target.has_f16c || !shape->getScalarType()->isFloatTy()) return half_by_helper(false, value);
+  return b.CreateBitCast(b.CreateFPTrunc(value, like(shape, b.getHalfTy())), like(shape, b.getInt16Ty()));
+}
+
+Value* Scalars::half_by_helper(bool widen, Value* value) {
+  const auto call = [&](Value* one) -> Value* {
+    Value* const argument = widen ? one : b.CreateFPExt(one, b.getDoubleTy());
+    return b.CreateCall(half_helper(widen, argument->getType()), {argument});
+  };
+  if (lanes_of(value) == 0) return call(value);
+  const Parts operand{value};
+  return by_lane(lanes_of(value), {&operand, 1},
+                 {widen ? b.getFloatTy() : static_cast<llvm::Type*>(b.getInt16Ty())},
+                 [&](std::span<const Parts> lane) { return Parts{call(lane[0][0])}; })[0];
 }
 
 namespace {
@@ -172,6 +275,11 @@ llvm::Function* Scalars::half_helper(bool widen, llvm::Type* from) {
 }
 
 Value* Scalars::float_to_int(Value* value, DType to) {
+  if (lanes_of(value) > 0) {
+    const Parts operand{value};
+    return by_lane(lanes_of(value), {&operand, 1}, {unit_.part_type(to)},
+                   [&](std::span<const Parts> lane) { return Parts{float_to_int(lane[0][0], to)}; })[0];
+  }
   // The instructions, not LLVM's fptosi, whose result out of range is undefined.
   Value* const wide = b.CreateFPExt(value, b.getDoubleTy());
   const auto convert = [&](Value* number, bool to_64_bits) -> Value* {
@@ -193,7 +301,7 @@ Value* Scalars::float_to_int(Value* value, DType to) {
 }
 
 Value* Scalars::cast_real(DType from, DType to, Value* value) {
-  llvm::Type* const type = unit_.part_type(to);
+  llvm::Type* const type = like(value->getType(), unit_.part_type(to));
   if (from == to) return value;
   if (from == DType::Float16) return cast_real(DType::Float32, to, widen_half(value));
   if (base::is_bool(to)) {
@@ -206,7 +314,7 @@ Value* Scalars::cast_real(DType from, DType to, Value* value) {
   }
   if (base::is_int(to))
     return base::is_signed(from) ? b.CreateSExtOrTrunc(value, type) : b.CreateZExtOrTrunc(value, type);
-  llvm::Type* const number = to == DType::Float16 ? b.getFloatTy() : type;
+  llvm::Type* const number = to == DType::Float16 ? like(type, b.getFloatTy()) : type;
   Value* const converted =
       base::is_signed(from) ? b.CreateSIToFP(value, number) : b.CreateUIToFP(value, number);
   return to == DType::Float16 ? narrow_to_half(converted) : converted;
@@ -219,8 +327,9 @@ Parts Scalars::cast(DType from, DType to, const Parts& value) {
     return {b.CreateOr(cast_real(part, to, value[0]), cast_real(part, to, value[1]))};
   if (!base::is_complex(to)) return {cast_real(part, to, value[0])};
   const DType to_part = base::component_of(to);
-  Value* const im = base::is_complex(from) ? cast_real(part, to_part, value[1])
-                                           : llvm::Constant::getNullValue(unit_.part_type(to_part));
+  Value* const im = base::is_complex(from)
+                        ? cast_real(part, to_part, value[1])
+                        : llvm::Constant::getNullValue(like(value[0]->getType(), unit_.part_type(to_part)));
   return {cast_real(part, to_part, value[0]), im};
 }
 

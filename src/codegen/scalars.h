@@ -8,7 +8,13 @@ namespace ingot::codegen {
 
 using Builder = llvm::IRBuilder<>;
 
-/// Emits scalar operations at a builder's place, each exactly as `base::math` defines it.
+/// `scalar`, or a vector of it where `shape` is a vector.
+llvm::Type* like(llvm::Type* shape, llvm::Type* scalar);
+/// The lanes of a value; 0: it is no vector.
+unsigned lanes_of(const llvm::Value* value);
+
+/// Emits scalar operations at a builder's place, each exactly as `base::math` defines it. Operands may be
+/// vectors, all of one length: the operation is on each lane.
 class Scalars {
  public:
   Scalars(Unit& unit, Builder& builder) : unit_(unit), b(builder) {}
@@ -18,6 +24,11 @@ class Scalars {
   Parts elementwise(ir::Op op, DType dtype, std::span<const Parts> operands);
   Parts cast(DType from, DType to, const Parts& value);
   Parts select(llvm::Value* condition, const Parts& yes, const Parts& no);
+
+  /// Emits a loop over the lanes of vectors: `body` gets the numbers of one lane, and gives those of the
+  /// results' lane, of the types `results`.
+  using OfLane = llvm::function_ref<Parts(std::span<const Parts> lane)>;
+  Parts by_lane(unsigned lanes, std::span<const Parts> operands, const Types& results, OfLane body);
 
   /// @name binary16, given and taken as bits
   llvm::Value* widen_half(llvm::Value* bits);       ///< to float, exact
@@ -30,10 +41,14 @@ class Scalars {
  private:
   llvm::Value* float_to_int(llvm::Value* value, DType to);
   llvm::Value* cast_real(DType from, DType to, llvm::Value* value);
+  llvm::Value* half_by_helper(bool widen, llvm::Value* value);
   llvm::Function* half_helper(bool widen, llvm::Type* from);
   llvm::Value* call_argument(DType dtype, const Parts& value, llvm::AllocaInst*& home);
+  llvm::AllocaInst* lane_slot(llvm::Type* type, unsigned lanes,
+                              llvm::SmallVectorImpl<llvm::AllocaInst*>& taken);
 
   Unit& unit_;
+  llvm::SmallVector<llvm::AllocaInst*, 8> lane_slots_;  ///< of all `by_lane`, which use them in turn
 
  public:
   Builder& b;

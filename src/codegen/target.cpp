@@ -28,6 +28,8 @@ int level_of(std::string_view features) {
   return level;
 }
 
+int vector_bits_of(int level) { return level == 4 ? 512 : level == 3 ? 256 : 128; }
+
 }  // namespace
 
 Target Target::host() {
@@ -42,6 +44,7 @@ Target Target::host() {
   for (const std::string& name : names) target.features += (target.features.empty() ? "" : ",") + name;
   target.level = level_of(target.needs);
   target.has_f16c = base::has_feature(target.needs, "f16c");
+  target.vector_bits = vector_bits_of(target.level);
   return target;
 }
 
@@ -52,6 +55,16 @@ Target Target::generic(int level) {
   for (int i = 0; i < level; ++i) target.needs += (i == 0 ? "" : ",") + std::string(kLevels[i]);
   target.level = level;
   target.has_f16c = level >= 3;
+  target.vector_bits = vector_bits_of(level);
+  return target;
+}
+
+Target Target::named(std::string_view word) {
+  if (word == "sse") return generic(2);
+  if (word == "avx2") return generic(3);
+  if (word == "avx512") return generic(4);
+  Target target = host();
+  if (word == "scalar") target.vector_bits = 0;
   return target;
 }
 

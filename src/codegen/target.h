@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace ingot::codegen {
 
@@ -11,11 +12,15 @@ struct Target {
   std::string needs;     ///< what code may use: features of base/cpu.h, commas between
   int level = 1;         ///< of the x86-64 psABI, 1 to 4
   bool has_f16c = false;
+  int vector_bits = 0;  ///< of the registers that vector loops use; 0: loops take one turn at a time
 
   /// The CPU this runs on.
   static Target host();
   /// Any x86-64 CPU of a psABI level.
   static Target generic(int level);
+  /// What a word asks for: `scalar`, `sse`, `avx2` and `avx512` are loops of one turn at a time on this CPU
+  /// and the CPUs of levels 2 to 4; any other word is this CPU.
+  static Target named(std::string_view word);
 
   bool operator==(const Target&) const = default;
 };

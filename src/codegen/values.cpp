@@ -25,13 +25,19 @@ void FunctionEmitter::emit_cast(NodeId id) {
 
 void FunctionEmitter::emit_select(NodeId id) {
   const auto operands = source_.operands(id);
-  set(id, scalars_.select(value(operands[0]), parts(operands[1]), parts(operands[2])));
+  Parts arms[] = {parts(operands[1]), parts(operands[2])};
+  if (lanes_of(value(operands[0])) > 0)
+    for (Parts& arm : arms) arm = widen(arm);
+  widen_together(arms);
+  set(id, scalars_.select(value(operands[0]), arms[0], arms[1]));
 }
 
 void FunctionEmitter::emit_elementwise(NodeId id) {
   llvm::SmallVector<Parts, 2> operands;
   for (NodeId operand : source_.operands(id)) operands.push_back(parts(operand));
   INGOT_ASSERT(source_.type(id).is_scalar(), "codegen: a whole array at the loop stage");
+  widen_together(operands);
+  follow_affine(id);
   set(id, scalars_.elementwise(source_.op(id), dtype(source_.operand(id, 0)), operands));
 }
 

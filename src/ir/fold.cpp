@@ -64,6 +64,8 @@ class Folder {
   NodeId evaluate_constants();
   NodeId with_equal_operands();
   NodeId with_number_on_the_right();
+  NodeId sum_with_constants();
+  bool is_natural(NodeId node) const;
   NodeId bits_with_constant();
   NodeId multiply_or_divide_by_constant();
   NodeId of_same_op();
@@ -110,6 +112,7 @@ NodeId Folder::elementwise() {
   if (const NodeId node = of_complex_parts()) return node;
   if (at(0) == at(1)) return with_equal_operands();
   if (!f_.is_constant(at(1))) return {};
+  if (const NodeId node = sum_with_constants()) return node;
   if (const NodeId node = multiply_or_divide_by_constant()) return node;
   if (const NodeId node = with_number_on_the_right()) return node;
   return bits_with_constant();
@@ -193,6 +196,29 @@ NodeId Folder::with_number_on_the_right() {
     case Op::power_overflows: return is_number(c, 0) || is_number(c, 1) ? number(0) : NodeId();
     default: return {};
   }
+}
+
+/// Integers at least 0 by what makes them.
+bool Folder::is_natural(NodeId node) const {
+  return f_.op(node) == Op::length || (f_.op(node) == Op::maximum && base::is_int(f_.type(node).dtype()) &&
+                                       is_number(f_.operand(node, 1), 0));
+}
+
+NodeId Folder::sum_with_constants() {
+  if (!base::is_int(dtype())) return {};
+  // max(x, 0) = x of a natural x
+  if (op_ == Op::maximum && is_number(at(1), 0) && is_natural(at(0))) return if_typed(at(0));
+  // (x + a) + b = x + (a + b), and so on (integers wrap)
+  const auto is_sum = [](Op op) { return op == Op::add || op == Op::subtract; };
+  const Op inner = f_.op(at(0));
+  if (!is_sum(op_) || !is_sum(inner) || !f_.is_constant(f_.operand(at(0), 1))) return {};
+  const NodeId x = f_.operand(at(0), 0);
+  const base::Scalar own[] = {base::Scalar{}, f_.constant(f_.operand(at(0), 1))};
+  const base::Scalar both[] = {evaluate(inner, dtype(), own), f_.constant(at(1))};
+  const base::Scalar total = evaluate(op_, dtype(), both);
+  if (f_.type(x) != type_) return {};
+  if (total == base::Scalar{}) return x;
+  return b_.make(Op::add, {x, b_.constant(Type::scalar(dtype()), total)});
 }
 
 NodeId Folder::bits_with_constant() {
@@ -313,6 +339,11 @@ NodeId Folder::select() {
   if (at(1) == at(2)) return if_typed(at(1));
   // select(c, true, false) = c
   if (type_.dtype() == DType::Bool && is_number(at(1), 1) && is_number(at(2), 0)) return if_typed(at(0));
+  // select(x > 0, x, 0) = max(x, 0) (integers)
+  const NodeId c = at(0);
+  if (f_.op(c) == Op::greater && f_.operand(c, 0) == at(1) && f_.operand(c, 1) == at(2) &&
+      base::is_int(type_.dtype()) && is_number(at(2), 0))
+    return b_.make(Op::maximum, {at(1), at(2)});
   // select(not c, x, y) = select(c, y, x)
   if (f_.op(at(0)) == Op::invert) return b_.make(Op::select, {f_.operand(at(0), 0), at(2), at(1)});
   return {};

@@ -38,6 +38,7 @@ class Verifier {
   void check_barriers();                // 10
   void check_spans();                   // 11
   void check_shared_buffers();          // 12
+  void check_vector_loops();            // 14
 
   void check_listing(RegionId region, std::vector<int>& listings);
   void check_owned_regions(NodeId node);
@@ -413,6 +414,23 @@ void Verifier::check_shared_buffers() {
   });
 }
 
+void Verifier::check_vector_loops() {
+  each_node([&](NodeId node) {
+    const Op op = function_.op(node);
+    if (op != Op::for_ && op != Op::parallel_for) return;
+    if (function_.attribute(node, 0) != static_cast<int64_t>(Schedule::Vector)) return;
+    const int64_t width = function_.attribute(node, 1);
+    const bool is_power = width >= 0 && (width & (width - 1)) == 0;
+    need(is_power && width <= 64, 14, node, "the width of a vector loop is 0 or a power of two up to 64");
+    if (width == 1) return;
+    need(op == Op::parallel_for || function_.result_count(node) == 0, 14, node,
+         "a vector loop carries nothing");
+    const Effects good = effect::Read | effect::Write;
+    need((effects_of(function_, node).bits & ~good.bits) == 0, 14, node,
+         "the turns of a vector loop only read and write memory");
+  });
+}
+
 std::vector<Fault> Verifier::run() {
   check_regions_list_nodes();
   if (!faults_.empty()) return faults_;
@@ -434,6 +452,7 @@ std::vector<Fault> Verifier::run() {
   check_returns();
   check_spans();
   check_shared_buffers();
+  check_vector_loops();
   return faults_;
 }
 

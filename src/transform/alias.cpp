@@ -1,31 +1,90 @@
 #include "transform/alias.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace ingot::transform {
 
 using ir::NodeId;
 
+namespace {
+
+bool is_memory(const ir::Function& function, NodeId node) {
+  return function.type(node).is_view() || function.type(node).is_buffer();
+}
+
+/// The loop whose carried parameter this is, or none.
+NodeId loop_of(const ir::Function& function, NodeId parameter) {
+  const NodeId owner = function[function[parameter].parent].owner;
+  const bool carried = owner && function.op(owner) == ir::Op::for_ && function.attribute(parameter, 0) > 0;
+  return carried ? owner : NodeId();
+}
+
+/// The roots of the memory that a loop starts with.
+std::vector<Root> initial_roots(const ir::Function& function, NodeId loop) {
+  std::vector<Root> roots;
+  for (NodeId init : function.operands(loop).subspan(1))
+    if (is_memory(function, init)) roots.push_back(root_of(function, init));
+  return roots;
+}
+
+/// Whether a loop's turns only exchange the memory that it carries, and all of that lies apart.
+bool exchanges(const ir::Function& function, NodeId loop) {
+  const ir::RegionId body = function.region(loop);
+  const NodeId last = function.terminator(body);
+  if (function.op(last) != ir::Op::yield) return false;
+  std::vector<NodeId> given;
+  for (NodeId value : function.operands(last)) {
+    if (!is_memory(function, value)) continue;
+    const bool is_slot = function.op(value) == ir::Op::param && function[value].parent == body;
+    if (!is_slot || std::ranges::find(given, value) != given.end()) return false;
+    given.push_back(value);
+  }
+  const std::vector<Root> roots = initial_roots(function, loop);
+  for (size_t i = 0; i < roots.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if (may_overlap(function, roots[i], roots[k])) return false;
+  return std::ranges::none_of(roots, [](const Root& root) { return root.kind == Root::Kind::Unknown; });
+}
+
+}  // namespace
+
 Root root_of(const ir::Function& function, NodeId node) {
   for (;;) {
     const ir::OpInfo& card = ir::info(function.op(node));
-    const ir::Op op = function.op(node);
-    if (op == ir::Op::param && function[node].parent == function.body()) {
-      const auto index = static_cast<size_t>(function.attribute(node, 0));
-      return {Root::Kind::Parameter, function.parameters()[index].alias_set};
+    if (function.op(node) == ir::Op::param) {
+      if (function[node].parent == function.body()) {
+        const auto index = static_cast<size_t>(function.attribute(node, 0));
+        return {Root::Kind::Parameter, function.parameters()[index].alias_set};
+      }
+      const NodeId loop = loop_of(function, node);
+      if (loop && exchanges(function, loop)) return {Root::Kind::Carried, node.index};
+      return {};
     }
-    const bool is_memory = function.type(node).is_view() || function.type(node).is_buffer();
-    if (card.effects == ir::effect::Allocate && card.regions == 0 && is_memory)
+    if (card.effects == ir::effect::Allocate && card.regions == 0 && is_memory(function, node))
       return {Root::Kind::Fresh, node.index};
     // A pure node that gives memory gives that of its first operand, if that is memory.
     if (!card.effects.pure() || function.operands(node).empty()) return {};
     const NodeId next = function.operand(node, 0);
-    if (!function.type(next).is_view() && !function.type(next).is_buffer()) return {};
+    if (!is_memory(function, next)) return {};
     node = next;
   }
 }
 
-bool may_overlap(const Root& a, const Root& b) {
+bool may_overlap(const ir::Function& function, const Root& a, const Root& b) {
   if (a.kind == Root::Kind::Unknown || b.kind == Root::Kind::Unknown) return true;
-  return a == b;
+  if (a == b) return true;
+  const auto loop = [&](const Root& root) {
+    return root.kind == Root::Kind::Carried ? loop_of(function, NodeId(root.number)) : NodeId();
+  };
+  if (loop(a) && loop(a) == loop(b)) return false;
+  if (!loop(a) && !loop(b)) return false;
+  // One of what the loop started with; the inner one of two loops is taken apart first.
+  const bool first = !loop(b) || (loop(a) && loop(a).index > loop(b).index);
+  const Root& carried = first ? a : b;
+  const std::vector<Root> roots = initial_roots(function, loop(carried));
+  return std::ranges::any_of(roots,
+                             [&](const Root& root) { return may_overlap(function, root, first ? b : a); });
 }
 
 }  // namespace ingot::transform

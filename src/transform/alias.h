@@ -10,16 +10,18 @@ struct Root {
     Unknown,    ///< may be any that is known outside
     Parameter,  ///< of an alias set
     Fresh,      ///< made by a node of this function
+    Carried,    ///< what a loop carries in one slot in one turn, where turns exchange what lies apart
   };
   Kind kind = Kind::Unknown;
-  uint32_t number = 0;  ///< the alias set, or the node
+  uint32_t number = 0;  ///< the alias set, the node, or the parameter of the loop's region
   bool operator==(const Root&) const = default;
 };
 
 /// Follows views to where their buffer comes from.
 Root root_of(const ir::Function& function, ir::NodeId view_or_buffer);
 
-/// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown.)
-bool may_overlap(const Root& a, const Root& b);
+/// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown.) Of
+/// two that a loop carries, in one and the same turn.
+bool may_overlap(const ir::Function& function, const Root& a, const Root& b);
 
 }  // namespace ingot::transform

@@ -165,7 +165,7 @@ class RaceFinder {
   bool may_meet(const Access& a, const Access& b) const {
     if (!a.view || !b.view) return a.view == b.view;
     if (is_own(a.view) && is_own(b.view)) return false;
-    if (!may_overlap(ir_root(a.view), ir_root(b.view))) return false;
+    if (!may_overlap(f_, ir_root(a.view), ir_root(b.view))) return false;
     if (a.view != b.view || is_inside(a.view)) return !is_row(a.view) || !same_row(a.view, b.view);
     if (a.whole || b.whole) return true;
     for (size_t axis = 0; axis < a.indices.size(); ++axis) {

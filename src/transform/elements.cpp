@@ -6,6 +6,18 @@ namespace ingot::transform {
 
 NodeId Lowering::element(NodeId old, Indices indices) {
   if (!source_.type(old).is_array()) return use(old);
+  if (indices.empty()) return evaluated_element(old, indices);
+  if (elements_region_ != b_.current()) elements_.clear();
+  elements_region_ = b_.current();
+  std::vector<uint32_t> key{old.index};
+  for (NodeId index : indices) key.push_back(index.index);
+  if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
+  const NodeId made = evaluated_element(old, indices);
+  if (elements_region_ == b_.current()) elements_[key] = made;
+  return made;
+}
+
+NodeId Lowering::evaluated_element(NodeId old, Indices indices) {
   if (whole(old).view) return loops_.load(whole(old).view, indices);
   switch (source_.op(old)) {
     case Op::iota: return indices[static_cast<size_t>(source_.attribute(old, 0))];
@@ -32,7 +44,12 @@ NodeId Lowering::element_of_broadcast(NodeId old, Indices indices) {
   const size_t added = indices.size() - own.size();
   Nodes at;
   for (size_t i = 0; i < own.size(); ++i) {
-    const NodeId same = loops_.equal(own[i], whole(old).lengths[added + i]);
+    if (is_identity_[old.index]) {
+      at.push_back(indices[added + i]);
+      continue;
+    }
+    const NodeId same =
+        is_one(own[i]) ? b_.constant(false) : loops_.equal(own[i], whole(old).lengths[added + i]);
     at.push_back(loops_.select(same, indices[added + i], b_.index(0)));
   }
   return element(x, at);
@@ -65,6 +82,68 @@ NodeId Lowering::element_of_rearrangement(NodeId old, Indices indices) {
   return element(x, at);
 }
 
+void Lowering::add_reads(Whole& to, const Whole& from) {
+  for (const Root& root : from.reads)
+    if (std::ranges::find(to.reads, root) == to.reads.end()) to.reads.push_back(root);
+}
+
+/// Broadcasts of what is not cheap on the way to elements of `old`, operands first.
+void Lowering::collect_broadcasts(NodeId old, Nodes& found, std::vector<bool>& seen) const {
+  if (!source_.type(old).is_array() || whole(old).view || seen[old.index]) return;
+  seen[old.index] = true;
+  const bool is_broadcast = source_.op(old) == Op::broadcast;
+  for (NodeId operand : source_.operands(old).first(is_broadcast ? 1 : source_.operands(old).size()))
+    collect_broadcasts(operand, found, seen);
+  const NodeId x = source_.operands(old).empty() ? NodeId() : source_.operand(old, 0);
+  if (is_broadcast && source_.type(x).is_array() && !whole(x).view && whole(x).cost > 0) found.push_back(old);
+}
+
+/// Whether the lengths of a broadcast are those of its operand, of the same rank.
+NodeId Lowering::is_identity(NodeId broadcast) {
+  NodeId all = b_.constant(true);
+  const Nodes& own = whole(source_.operand(broadcast, 0)).lengths;
+  for (size_t i = 0; i < own.size(); ++i)
+    all = loops_.both(all, loops_.equal(own[i], whole(broadcast).lengths[i]));
+  return all;
+}
+
+Nodes Lowering::in_versions(std::span<const NodeId> roots, const std::vector<Type>& types,
+                            const std::function<Nodes()>& loops) {
+  Nodes broadcasts;
+  std::vector<bool> seen(source_.node_count());
+  for (NodeId root : roots) collect_broadcasts(root, broadcasts, seen);
+  NodeId all = b_.constant(true);
+  for (NodeId id : broadcasts) all = loops_.both(all, is_identity(id));
+  const auto assume = [&](bool identity) {
+    for (NodeId id : broadcasts) is_identity_[id.index] = identity;
+  };
+  const auto as_identities = [&] {
+    assume(true);
+    const Nodes given = loops();
+    assume(false);
+    return given;
+  };
+  if (b_.function().is_constant(all) && b_.function().constant(all).bits[0] != 0) return as_identities();
+  ++versions_;
+  const auto repeated = [&] {
+    std::vector<std::pair<NodeId, Whole>> before;
+    loops_.set_one_by_one(true);
+    for (NodeId id : broadcasts) {
+      const NodeId x = source_.operand(id, 0);
+      if (whole(x).view) continue;
+      before.emplace_back(x, whole(x));
+      wholes_[x.index] = evaluated(x);
+    }
+    const Nodes given = loops();
+    for (const auto& [x, whole] : before) wholes_[x.index] = whole;
+    loops_.set_one_by_one(false);
+    return given;
+  };
+  const Nodes given = loops_.branch(all, types, as_identities, repeated);
+  --versions_;
+  return given;
+}
+
 /// An element is evaluated from those of the operands at the same indices.
 bool Lowering::is_pointwise(NodeId old) const {
   const Op op = source_.op(old);
@@ -76,7 +155,8 @@ bool Lowering::is_pointwise(NodeId old) const {
 bool Lowering::reads_only_at(NodeId old, NodeId view, const Root& root) const {
   if (!source_.type(old).is_array()) return true;
   const Whole& w = whole(old);
-  if (std::ranges::none_of(w.reads, [&](const Root& read) { return may_overlap(read, root); })) return true;
+  if (std::ranges::none_of(w.reads, [&](const Root& read) { return may_overlap(source_, read, root); }))
+    return true;
   if (w.view) return w.view == view;
   if (!is_pointwise(old)) return false;
   return std::ranges::all_of(source_.operands(old),
@@ -89,8 +169,9 @@ void Lowering::lower_pointwise(NodeId id) {
     if (!source_.type(operand).is_array()) continue;
     const Whole& x = whole(operand);
     if (w.lengths.empty()) w.lengths = x.lengths;
-    w.cost += x.cost;
-    w.reads.insert(w.reads.end(), x.reads.begin(), x.reads.end());
+    // What several use is evaluated once for all.
+    w.cost += uses_[operand.index] == 1 ? x.cost : std::min(x.cost, 1);
+    add_reads(w, x);
   }
   define(id, std::move(w));
 }
@@ -115,9 +196,14 @@ void Lowering::lower_write(NodeId id) {
   const bool in_place = reads_only_at(x, view, root);
   std::optional<Whole> held;
   if (!in_place) held = settled(x);
-  loops_.nest(lengths_of_view(view), [&](Indices indices) {
-    loops_.store(view, indices, held ? loops_.load(held->view, indices) : element(x, indices));
-  });
+  const auto loops = [&] {
+    loops_.nest(lengths_of_view(view), [&](Indices indices) {
+      loops_.store(view, indices, held ? loops_.load(held->view, indices) : element(x, indices));
+    });
+    return Nodes();
+  };
+  if (held) loops();
+  else in_versions({&x, 1}, {}, loops);
 }
 
 void Lowering::lower_materialize(NodeId id) {

@@ -14,6 +14,9 @@ class LoopWriter {
   /// What a loop does with its indices and carried values: the values for the next turn.
   using Turn = std::function<Nodes(std::span<const NodeId> indices, std::span<const NodeId> carried)>;
 
+  /// From now on, loops are to run one turn at a time (or as the scheduler chooses).
+  void set_one_by_one(bool on) { one_by_one_ = on; }
+
   /// Loops for each axis, the first outermost; C order. Gives the carried values after the last turn.
   Nodes nest(std::span<const NodeId> lengths, std::span<const NodeId> inits, const Turn& turn);
   void nest(std::span<const NodeId> lengths, const std::function<void(std::span<const NodeId>)>& turn);
@@ -61,6 +64,7 @@ class LoopWriter {
              const Turn& turn);
 
   ir::Builder& b_;
+  bool one_by_one_ = false;
 };
 
 }  // namespace ingot::transform

@@ -36,8 +36,15 @@ Lowering::Axes Lowering::split_axes(NodeId old, std::span<const int64_t> axes) c
 
 /// Gives a node its value for each index of the kept axes; it is a scalar when none is left.
 void Lowering::define_reduced(NodeId id, const Axes& axes, const std::function<NodeId(Indices)>& value) {
-  if (source_.type(id).is_scalar()) return bind(id, value({}));
-  define_stored(id, axes.kept, value);
+  const auto operands = source_.operands(id);
+  if (source_.type(id).is_scalar())
+    return bind(id, in_versions(operands, {source_.type(id)}, [&] { return Nodes{value({})}; })[0]);
+  const NodeId view = loops_.new_view(axes.kept, dtype_of(id));
+  in_versions(operands, {}, [&] {
+    loops_.nest(axes.kept, [&](Indices kept) { loops_.store(view, kept, value(kept)); });
+    return Nodes();
+  });
+  define(id, fresh(view, axes.kept, dtype_of(id)));
 }
 
 /// A parallel loop combines in the order of reductions; starting from the identity, or from the first element

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct Whole {
   NodeId view = {};              ///< where its elements lie; none: they are evaluated where they are used
   bool contiguous = false;       ///< the view is in C order without gaps
   bool fresh = false;            ///< the view is all of a buffer that nothing else refers to
-  int cost = 0;                  ///< elementwise ops in the evaluation of an element
+  int cost = 0;                  ///< elementwise ops in the evaluation of an element, about
   std::vector<Root> reads = {};  ///< memory that the program may change, read when an element is evaluated
 };
 
@@ -45,6 +46,8 @@ class Lowering : public Rewriter {
   /// @name What is known of the source (to_loops.cpp)
   void number(RegionId region);
   void count_uses();
+  void find_sinks(std::span<const NodeId> in_order);
+  bool is_step(NodeId user) const;
   bool may_wait(NodeId old) const;
   bool crosses_loop(RegionId from, RegionId to) const;
 
@@ -75,6 +78,16 @@ class Lowering : public Rewriter {
 
   /// @name Elements (elements.cpp)
   NodeId element(NodeId old, Indices indices);
+  NodeId evaluated_element(NodeId old, Indices indices);
+  /// Writes loops that evaluate elements of `roots` - twice, if there are broadcasts on the way of what is
+  /// not cheap: for lengths that make them the identity, and for others, where what repeats is evaluated
+  /// before.
+  Nodes in_versions(std::span<const NodeId> roots, const std::vector<Type>& types,
+                    const std::function<Nodes()>& loops);
+  void collect_broadcasts(NodeId old, Nodes& found, std::vector<bool>& seen) const;
+  NodeId is_identity(NodeId broadcast);
+  /// Adds the memory that one array reads to what another does.
+  static void add_reads(Whole& to, const Whole& from);
   NodeId element_of_elementwise(NodeId old, Indices indices);
   NodeId element_of_broadcast(NodeId old, Indices indices);
   NodeId element_of_rearrangement(NodeId old, Indices indices);
@@ -84,6 +97,7 @@ class Lowering : public Rewriter {
   /// @name Rearrangements (rearrangements.cpp)
   Nodes rearranged_lengths(NodeId id, const Nodes& lengths);
   NodeId rearranged_view(NodeId id, NodeId view);
+  bool is_one(NodeId length) const;
   void lower_rearrangement(NodeId id);
   Nodes lengths_of_view(NodeId view);
   void lower_pointwise(NodeId id);
@@ -123,6 +137,13 @@ class Lowering : public Rewriter {
   std::vector<uint32_t> last_use_;  ///< by node: the place of its last user
   std::vector<uint32_t> uses_;
   Nodes user_;  ///< by node: its last user
+  /// By node: the one node in whose loops all that uses its elements, at the same indices, is evaluated, be
+  /// it through others that wait for it; else the node itself.
+  Nodes sink_;
+  std::vector<bool> is_identity_;  ///< by broadcast: known to be in the loops being written
+  int versions_ = 0;               ///< being written: what is made there does not reach what follows
+  std::map<std::vector<uint32_t>, NodeId> elements_;  ///< made in one region: by node and indices
+  RegionId elements_region_;
   std::vector<OpenRegion> regions_;
   uint32_t next_ = 0;
 };

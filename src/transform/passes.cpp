@@ -1,5 +1,8 @@
 #include "transform/passes.h"
 
+#include "transform/checks.h"
+#include "transform/fuse.h"
+#include "transform/schedule.h"
 #include "transform/simplify.h"
 #include "transform/to_loops.h"
 
@@ -8,9 +11,9 @@ namespace ingot::transform {
 namespace {
 
 constexpr Pass kPasses[] = {
-    {"simplify", simplify, ir::Stage::Both},
-    {"dce", dce, ir::Stage::Both},
-    {"to_loops", to_loops, ir::Stage::Loop},
+    {"simplify", simplify, ir::Stage::Both}, {"dce", dce, ir::Stage::Both},
+    {"fuse", fuse, ir::Stage::Both},         {"to_loops", to_loops, ir::Stage::Loop},
+    {"checks", checks, ir::Stage::Loop},     {"schedule", schedule, ir::Stage::Loop},
 };
 
 }  // namespace

@@ -46,6 +46,10 @@ Nodes Lowering::rearranged_lengths(NodeId id, const Nodes& lengths) {
   }
 }
 
+bool Lowering::is_one(NodeId length) const {
+  return b_.function().is_constant(length) && b_.function().constant(length).as<int64_t>() == 1;
+}
+
 /// The rearrangement of a view, by arithmetic on its layout.
 NodeId Lowering::rearranged_view(NodeId id, NodeId v) {
   const Type type = b_.function().type(v);
@@ -73,7 +77,9 @@ NodeId Lowering::rearranged_view(NodeId id, NodeId v) {
       const size_t added = lengths.size() - strides.size();
       Nodes all(added, b_.index(0));
       for (size_t i = 0; i < strides.size(); ++i) {
-        const NodeId same = loops_.equal(old_lengths[i], lengths[added + i]);
+        // One element is at the same place whatever the stride.
+        const NodeId same =
+            is_one(old_lengths[i]) ? b_.constant(false) : loops_.equal(old_lengths[i], lengths[added + i]);
         all.push_back(loops_.select(same, strides[i], b_.index(0)));
       }
       strides = all;
@@ -95,7 +101,7 @@ void Lowering::lower_rearrangement(NodeId id) {
     return define(id, std::move(made));
   }
   Whole w = whole(x);
-  const bool repeats = op == Op::broadcast && w.cost > 0;
+  const bool repeats = op == Op::broadcast && w.cost > 0 && !is_step(id);
   if (repeats || op == Op::reshape) w = in_view(x);
   if (op == Op::reshape && !w.contiguous) {
     w = evaluated(x);

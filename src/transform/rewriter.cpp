@@ -147,6 +147,7 @@ void Rewriter::clone_with_regions(NodeId id) {
     for (size_t i = 0; i < combiners.size(); ++i)
       if (keeps(id, Slot::Result, i)) attributes.push_back(combiners[i]);
   }
+  set_attributes(id, attributes);
   const bool typed = ir::info(op).typed;
   const ir::SpanId place = b_.span();
   const NodeId made = b_.begin(op, operands, attributes, typed ? types_of(results) : std::vector<Type>());

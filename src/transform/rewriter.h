@@ -43,6 +43,8 @@ class Rewriter {
   virtual Type convert(Type type) { return type; }
   /// Whether slot `i` of a node with regions stays.
   virtual bool keeps(NodeId, Slot, size_t) { return true; }
+  /// May change the attributes with which a node with regions is made.
+  virtual void set_attributes(NodeId, std::span<int64_t>) {}
   virtual void enter_region(RegionId) {}
   virtual void leave_region(RegionId) {}
 

@@ -14,9 +14,15 @@ Lowering::Lowering(const Function& source)
       order_(source.node_count()),
       last_use_(source.node_count()),
       uses_(source.node_count()),
-      user_(source.node_count()) {
+      user_(source.node_count()),
+      sink_(source.node_count()),
+      is_identity_(source.node_count()) {
   number(source.body());
   count_uses();
+  Nodes in_order;
+  for (uint32_t i = 0; i < source.node_count(); ++i) in_order.emplace_back(i);
+  std::ranges::sort(in_order, {}, [&](NodeId id) { return order_[id.index]; });
+  find_sinks(in_order);
 }
 
 void Lowering::number(RegionId region) {
@@ -48,9 +54,42 @@ bool Lowering::crosses_loop(RegionId from, RegionId to) const {
   return false;
 }
 
+/// Whether the user's element is evaluated from those at the same indices, in loops that are its own user's.
+bool Lowering::is_step(NodeId user) const {
+  if (!source_.type(user).is_array()) return false;
+  const bool same_rank = source_.op(user) == Op::broadcast &&
+                         source_.type(source_.operand(user, 0)).rank() == source_.type(user).rank();
+  return is_pointwise(user) || same_rank;
+}
+
+void Lowering::find_sinks(std::span<const NodeId> in_order) {
+  std::vector<bool> several(source_.node_count());
+  for (size_t i = in_order.size(); i-- > 0;) {
+    const NodeId user = in_order[i];
+    // Its own users have all been seen.
+    const NodeId found = sink_[user.index];
+    const bool alone = several[user.index] || !found || source_.type(user).rank() == 0 ||
+                       crosses_loop(source_[found].parent, source_[user].parent);
+    if (alone) sink_[user.index] = user;
+    if (source_.op(user) == Op::length) continue;
+    const NodeId sink = is_step(user) ? sink_[user.index] : user;
+    for (NodeId operand : source_.operands(user)) {
+      if (!source_.type(operand).is_array()) continue;
+      NodeId& known = sink_[operand.index];
+      several[operand.index] = several[operand.index] || (known && known != sink);
+      known = sink;
+    }
+  }
+}
+
+/// Past this cost an array is evaluated for itself.
+constexpr int kLargestCost = 400;
+
 bool Lowering::may_wait(NodeId old) const {
   const Whole& w = whole(old);
   if (w.view || w.cost == 0 || uses_[old.index] == 0) return true;
+  if (w.cost > kLargestCost) return false;
+  if (sink_[old.index] != old) return true;
   return uses_[old.index] == 1 && !crosses_loop(source_[user_[old.index]].parent, source_[old].parent);
 }
 
@@ -79,10 +118,10 @@ void Lowering::settle_before(NodeId id) {
   const Nodes reading = regions_.back().reading;
   for (NodeId old : reading) {
     if (last_use_[old.index] <= order_[id.index]) continue;
-    const bool changes =
-        written.anything || std::ranges::any_of(whole(old).reads, [&](const Root& read) {
-          return std::ranges::any_of(written.roots, [&](const Root& w) { return may_overlap(read, w); });
-        });
+    const bool changes = written.anything || std::ranges::any_of(whole(old).reads, [&](const Root& read) {
+                           return std::ranges::any_of(
+                               written.roots, [&](const Root& w) { return may_overlap(source_, read, w); });
+                         });
     if (changes) settled(old);
   }
 }
@@ -119,12 +158,17 @@ void Lowering::define_stored(NodeId id, Nodes lengths, const std::function<NodeI
 
 Whole Lowering::evaluated(NodeId old) {
   const Nodes lengths = whole(old).lengths;
-  return stored(lengths, whole(old).dtype, [&](Indices indices) { return element(old, indices); });
+  const NodeId view = loops_.new_view(lengths, whole(old).dtype);
+  in_versions({&old, 1}, {}, [&] {
+    loops_.nest(lengths, [&](Indices indices) { loops_.store(view, indices, element(old, indices)); });
+    return Nodes();
+  });
+  return fresh(view, lengths, whole(old).dtype);
 }
 
 /// For the users that come later, if what has just been made reaches all of them.
 void Lowering::keep(NodeId old, const Whole& w) {
-  if (regions_.empty() || source_[old].parent != regions_.back().region) return;
+  if (versions_ > 0 || regions_.empty() || source_[old].parent != regions_.back().region) return;
   wholes_[old.index] = w;
   std::erase(regions_.back().reading, old);
 }

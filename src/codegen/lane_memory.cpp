@@ -1,0 +1,221 @@
+// Loads and stores of lanes: of neighbours at once, of others by gathering and scattering. Lanes that are
+// masked out touch nothing. What the CPU has no instruction for is done lane by lane.
+
+#include <algorithm>
+
+#include "codegen/function.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+namespace {
+
+bool is_number(Value* v, uint64_t number) {
+  const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(v);
+  return constant != nullptr && constant->getZExtValue() == number;
+}
+
+llvm::SmallVector<int, 64> interleaving(unsigned lanes) {
+  llvm::SmallVector<int, 64> order;
+  for (unsigned i = 0; i < lanes; ++i) {
+    order.push_back(static_cast<int>(i));
+    order.push_back(static_cast<int>(lanes + i));
+  }
+  return order;
+}
+
+llvm::SmallVector<int, 64> every_second(unsigned lanes, unsigned first) {
+  llvm::SmallVector<int, 64> order;
+  for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(2 * i + first));
+  return order;
+}
+
+}  // namespace
+
+FunctionEmitter::LaneAddress FunctionEmitter::lane_address(NodeId view, std::span<const NodeId> indices) {
+  const Parts& v = parts(view);
+  const size_t rank = indices.size();
+  if (lanes_of(v[0]) > 0) fail_not_lowered("a view that varies in a vector loop");
+  LaneAddress address{.base = v[0], .step = b_.getInt64(0)};
+  const bool from_outside = !source_.encloses(source_.region(lanes_.loop), source_[view].parent);
+  for (size_t i = 0; i < rank; ++i) {
+    Value* const stride = v[2 + rank + i];
+    const auto affine = affine_of(indices[i]);
+    if (!affine) {
+      Value* const more = b_.CreateMul(value(indices[i]), widen(stride));
+      address.offsets = address.offsets == nullptr ? more : b_.CreateAdd(address.offsets, more);
+      continue;
+    }
+    const bool first = is_number(address.step, 0);
+    if (first && from_outside && is_number(affine->step, 1)) {
+      address.step = address.unit = stride;
+      address.index = affine->base;
+      continue;
+    }
+    address.base = moved(address.base, affine->base, stride);
+    if (is_number(affine->step, 0)) continue;
+    Value* const step = is_number(affine->step, 1) ? stride : b_.CreateMul(affine->step, stride);
+    address.step = first ? step : b_.CreateAdd(address.step, step);
+    if (address.unit == nullptr) continue;
+    address.base = moved(address.base, address.index, address.unit);
+    address.unit = nullptr;
+  }
+  return address;
+}
+
+Value* FunctionEmitter::moved(Value* address, Value* index, Value* stride) {
+  return b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateMul(index, stride));
+}
+
+/// Whether lanes lie one after the other, `size` bytes apart; assumed of a stride that is a value from
+/// outside the loop. Completes the address.
+bool FunctionEmitter::is_contiguous(LaneAddress& address, uint64_t size) {
+  const bool may_assume =
+      address.offsets == nullptr && address.unit != nullptr && !llvm::isa<llvm::ConstantInt>(address.unit);
+  if (may_assume) {
+    const UnitStride assumed(address.unit, size);
+    if (std::ranges::find(unit_strides_, assumed) == unit_strides_.end()) unit_strides_.push_back(assumed);
+    address.base = moved(address.base, address.index, b_.getInt64(size));
+  } else if (address.unit != nullptr) {
+    address.base = moved(address.base, address.index, address.unit);
+  }
+  return may_assume || (address.offsets == nullptr && is_number(address.step, size));
+}
+
+Value* FunctionEmitter::lane_pointers(const LaneAddress& address, uint64_t offset) {
+  llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
+  Value* bytes = b_.CreateMul(b_.CreateStepVector(type), widen(address.step));
+  if (address.offsets != nullptr) bytes = b_.CreateAdd(bytes, address.offsets);
+  return b_.CreateGEP(b_.getInt8Ty(), field(address.base, offset), bytes);
+}
+
+/// Whether CPUs from `level` on touch just the lanes of a mask, for numbers of at least `least` bits; narrow
+/// ones from level 4 on. Not of less than a register: LLVM 19 may take bits behind the mask for lanes.
+bool FunctionEmitter::masks_memory(llvm::Type* number, int level, unsigned least) const {
+  const uint64_t bits = number->getPrimitiveSizeInBits().getFixedValue();
+  const int needed = bits < 32 ? 4 : level;
+  return bits >= least && unit_.target.level >= needed && bits * lanes_.width >= 128;
+}
+
+Value* FunctionEmitter::masked_load(llvm::Type* type, Value* address) {
+  llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
+  if (lanes_.mask == nullptr) return b_.CreateAlignedLoad(vector, address, llvm::Align(1));
+  if (masks_memory(type, 3, 8))
+    return b_.CreateMaskedLoad(vector, address, llvm::Align(1), lanes_.mask,
+                               llvm::Constant::getNullValue(vector));
+  llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
+  const uint64_t size = type->getPrimitiveSizeInBits().getFixedValue() / 8;
+  return gather_lanes(type,
+                      b_.CreateGEP(b_.getInt8Ty(), address,
+                                   b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(size)))));
+}
+
+void FunctionEmitter::masked_store(Value* stored, Value* address) {
+  if (lanes_.mask == nullptr) {
+    b_.CreateAlignedStore(stored, address, llvm::Align(1));
+    return;
+  }
+  const uint64_t bits = stored->getType()->getScalarSizeInBits();
+  if (masks_memory(stored->getType()->getScalarType(), 3, 8)) {
+    b_.CreateMaskedStore(stored, address, llvm::Align(1), lanes_.mask);
+    return;
+  }
+  llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
+  scatter_lanes(stored,
+                b_.CreateGEP(b_.getInt8Ty(), address,
+                             b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(bits / 8)))));
+}
+
+Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
+  llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
+  if (masks_memory(type, 3, 32))
+    return b_.CreateMaskedGather(vector, pointers, llvm::Align(1), full_mask(),
+                                 llvm::Constant::getNullValue(vector));
+  const Parts operands[] = {{pointers}, {full_mask()}};
+  return scalars_.by_lane(lanes_.width, operands, {type}, [&](std::span<const Parts> lane) {
+    Block* const before = here();
+    Block* const live = new_block("live");
+    Block* const on = new_block("on");
+    b_.CreateCondBr(lane[1][0], live, on);
+    b_.SetInsertPoint(live);
+    Value* const loaded = b_.CreateAlignedLoad(type, lane[0][0], llvm::Align(1));
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
+    llvm::PHINode* const either = b_.CreatePHI(type, 2);
+    either->addIncoming(llvm::Constant::getNullValue(type), before);
+    either->addIncoming(loaded, live);
+    return Parts{either};
+  })[0];
+}
+
+void FunctionEmitter::scatter_lanes(Value* stored, Value* pointers) {
+  if (masks_memory(stored->getType()->getScalarType(), 4, 32)) {
+    b_.CreateMaskedScatter(stored, pointers, llvm::Align(1), full_mask());
+    return;
+  }
+  const Parts operands[] = {{pointers}, {full_mask()}, {stored}};
+  scalars_.by_lane(lanes_.width, operands, {}, [&](std::span<const Parts> lane) {
+    Block* const live = new_block("live");
+    Block* const on = new_block("on");
+    b_.CreateCondBr(lane[1][0], live, on);
+    b_.SetInsertPoint(live);
+    b_.CreateAlignedStore(lane[2][0], lane[0][0], llvm::Align(1));
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
+    return Parts{};
+  });
+}
+
+/// All lanes; of a complex dtype, which lies as pairs.
+Parts FunctionEmitter::load_contiguous(DType dtype, Value* address) {
+  llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(dtype)));
+  if (!base::is_complex(dtype)) return {masked_load(part, address)};
+  Value* const pairs =
+      b_.CreateAlignedLoad(llvm::FixedVectorType::get(part, 2 * lanes_.width), address, llvm::Align(1));
+  return {b_.CreateShuffleVector(pairs, every_second(lanes_.width, 0)),
+          b_.CreateShuffleVector(pairs, every_second(lanes_.width, 1))};
+}
+
+void FunctionEmitter::store_contiguous(DType dtype, const Parts& stored, Value* address) {
+  if (!base::is_complex(dtype)) return masked_store(stored[0], address);
+  b_.CreateAlignedStore(b_.CreateShuffleVector(stored[0], stored[1], interleaving(lanes_.width)), address,
+                        llvm::Align(1));
+}
+
+void FunctionEmitter::emit_load_in_lanes(NodeId id) {
+  const auto operands = source_.operands(id);
+  const DType type = dtype(id);
+  LaneAddress address = lane_address(operands[0], operands.subspan(1));
+  if (address.offsets == nullptr && is_number(address.step, 0))
+    return set(id, load_element(type, address.base, false));
+  const uint64_t size = base::size_of(type);
+  const bool pairs_masked = base::is_complex(type) && lanes_.mask != nullptr;
+  Parts loaded;
+  if (is_contiguous(address, size) && !pairs_masked) {
+    loaded = load_contiguous(type, address.base);
+  } else {
+    llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(type)));
+    loaded.push_back(gather_lanes(part, lane_pointers(address, 0)));
+    if (base::is_complex(type)) loaded.push_back(gather_lanes(part, lane_pointers(address, size / 2)));
+  }
+  if (base::is_bool(type))
+    loaded[0] = b_.CreateICmpNE(loaded[0], llvm::Constant::getNullValue(loaded[0]->getType()));
+  set(id, std::move(loaded));
+}
+
+void FunctionEmitter::emit_store_in_lanes(NodeId id) {
+  const auto operands = source_.operands(id);
+  const size_t last = operands.size() - 1;
+  const DType type = dtype(operands[last]);
+  LaneAddress address = lane_address(operands[0], operands.subspan(1, last - 1));
+  Parts stored = widen(parts(operands[last]));
+  if (base::is_bool(type)) stored[0] = b_.CreateZExt(stored[0], like(stored[0]->getType(), b_.getInt8Ty()));
+  const uint64_t size = base::size_of(type);
+  const bool pairs_masked = base::is_complex(type) && lanes_.mask != nullptr;
+  if (is_contiguous(address, size) && !pairs_masked) return store_contiguous(type, stored, address.base);
+  scatter_lanes(stored[0], lane_pointers(address, 0));
+  if (base::is_complex(type)) scatter_lanes(stored[1], lane_pointers(address, size / 2));
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,343 @@
+// Vector loops. W turns run together, each in a lane: the body is emitted as for one turn, but for the index,
+// which is a vector, and so is what comes of it. An `if` whose condition varies runs both arms under masks.
+//
+// The body is emitted twice: for steps of W turns, no lane masked, and for the turns that are left, masked.
+// Strides are values: both assume that those by which lanes step are of one element. Where that is not so
+// when the loop is entered, its turns run one by one.
+
+#include <algorithm>
+#include <bit>
+
+#include "base/reduction.h"
+#include "codegen/function.h"
+#include "codegen/loops.h"
+#include "codegen/reduction.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+bool FunctionEmitter::is_vector_loop(NodeId id) const {
+  return unit_.target.vector_bits > 0 && source_.attribute(id, 1) != 1 &&
+         source_.attribute(id, 0) == static_cast<int64_t>(ir::Schedule::Vector);
+}
+
+/// As many as fill a register with the widest numbers that come from memory, are computed from such, or are
+/// stored; the others are indices.
+unsigned FunctionEmitter::lane_count(NodeId loop) const {
+  if (source_.attribute(loop, 1) > 0) return static_cast<unsigned>(source_.attribute(loop, 1));
+  uint64_t widest = 1;
+  std::vector<bool> is_data(source_.node_count());
+  const RegionId body = source_.region(loop);
+  for (uint32_t i = loop.index; i < source_.node_count(); ++i) {
+    const NodeId id(i);
+    if (!source_[id].parent || !source_.encloses(body, source_[id].parent)) continue;
+    const ir::Effects effects = ir::info(source_.op(id)).effects;
+    const auto operands = source_.operands(id);
+    const bool is_number = source_.type(id).is_scalar();
+    is_data[i] = effects.any(ir::effect::Read) || (is_number && base::is_float(dtype(id))) ||
+                 std::ranges::any_of(operands, [&](NodeId operand) { return is_data[operand.index]; });
+    const NodeId stored = effects.any(ir::effect::Write) ? operands.back() : id;
+    if (!is_data[i] || !source_.type(stored).is_scalar()) continue;
+    widest = std::max(widest, base::size_of(base::lane_dtype(base::component_of(dtype(stored)))));
+  }
+  return static_cast<unsigned>(static_cast<uint64_t>(unit_.target.vector_bits) / 8 / widest);
+}
+
+Value* FunctionEmitter::widen(Value* part) {
+  return in_lanes() && lanes_of(part) == 0 ? b_.CreateVectorSplat(lanes_.width, part) : part;
+}
+
+Parts FunctionEmitter::widen(const Parts& parts) {
+  Parts wide;
+  for (Value* part : parts) wide.push_back(widen(part));
+  return wide;
+}
+
+void FunctionEmitter::widen_together(std::span<Parts> operands) {
+  if (!in_lanes()) return;
+  const auto varies = [](const Parts& parts) {
+    return std::ranges::any_of(parts, [](Value* part) { return lanes_of(part) > 0; });
+  };
+  if (std::ranges::none_of(operands, varies)) return;
+  for (Parts& parts : operands) parts = widen(parts);
+}
+
+Value* FunctionEmitter::mask_below(unsigned width, Value* count) {
+  // Numbers of lanes in a whole register: LLVM 19 leaves the bits behind a narrower comparison undefined.
+  llvm::Type* const number = b_.getIntNTy(std::max(8u, 128 / width));
+  llvm::Type* const type = llvm::FixedVectorType::get(number, width);
+  Value* const left = b_.CreateVectorSplat(width, b_.CreateZExtOrTrunc(count, number));
+  return b_.CreateICmpULT(b_.CreateStepVector(type), left);
+}
+
+Value* FunctionEmitter::full_mask() const {
+  return lanes_.mask != nullptr ? lanes_.mask
+                                : llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(
+                                      llvm::Type::getInt1Ty(unit_.context), lanes_.width));
+}
+
+Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k) {
+  lanes_ = lanes;
+  affine_.clear();
+  const RegionId body = source_.region(lanes.loop);
+  llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes.width);
+  Value* const index = b_.CreateAdd(widen(k), b_.CreateStepVector(type));
+  affine_[source_.region_parameters(body)[0].index] = {k, b_.getInt64(1)};
+  const auto given = emit_region(body, {index});
+  INGOT_ASSERT(given.has_value(), "codegen: turns in lanes come to their end");
+  const Parts all = widen(*given);
+  lanes_ = {};
+  return all;
+}
+
+/// `vector` or, where strides are not those that it has assumed, `serial`.
+template <class Vector, class Serial>
+Parts FunctionEmitter::emit_if_unit_strides(const Types& types, Vector vector, Serial serial) {
+  Block* const before = here();
+  Block* const in_lanes = new_block("lanes");
+  Join join = new_join("lanes.end");
+  unit_strides_.clear();
+  b_.SetInsertPoint(in_lanes);
+  arrive(join, vector());
+  b_.SetInsertPoint(before);
+  if (unit_strides_.empty()) {
+    b_.CreateBr(in_lanes);
+    return close(join, types);
+  }
+  Value* all = nullptr;
+  for (const auto& [stride, size] : unit_strides_) {
+    Value* const is_unit = b_.CreateICmpEQ(stride, b_.getInt64(size));
+    all = all == nullptr ? is_unit : b_.CreateAnd(all, is_unit);
+  }
+  Block* const one_by_one = new_block("serial");
+  b_.CreateCondBr(all, in_lanes, one_by_one);
+  b_.SetInsertPoint(one_by_one);
+  arrive(join, serial());
+  return close(join, types);
+}
+
+/// What a step gives if the condition holds, else `otherwise`.
+template <class Step>
+Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step step) {
+  Types types;
+  for (Value* part : otherwise) types.push_back(part->getType());
+  Block* const taken = new_block("rest");
+  Join join = new_join("rest.end");
+  join.incoming.emplace_back(here(), otherwise);
+  b_.CreateCondBr(condition, taken, join.block);
+  b_.SetInsertPoint(taken);
+  arrive(join, step());
+  return close(join, types);
+}
+
+void FunctionEmitter::emit_vector_for(NodeId id) {
+  if (source_.result_count(id) > 0) fail_not_lowered("a vector loop that carries values");
+  const unsigned width = lane_count(id);
+  if (width < 2 || !std::has_single_bit(width)) return emit_serial_for(id);
+  const auto vector = [&] {
+    const RegionId body = source_.region(id);
+    Value* const lanes = b_.getInt64(width);
+    Value* const count =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value(source_.operand(id, 0)), b_.getInt64(0));
+    Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
+    emit_counted(
+        done, {}, poll_of({&body, 1}),
+        [&](Value* k, const Parts&) -> std::optional<Parts> {
+          emit_lanes({width, nullptr, id}, k);
+          return Parts{};
+        },
+        width);
+    Value* const left = b_.CreateSub(count, done, "", true, true);
+    emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), {}, [&] {
+      emit_lanes({width, mask_below(width, left), id}, done);
+      return Parts{};
+    });
+    return Parts{};
+  };
+  emit_if_unit_strides({}, vector, [&] {
+    emit_serial_for(id);
+    return Parts{};
+  });
+}
+
+void FunctionEmitter::emit_vector_parallel_for(NodeId id) {
+  set(id, emit_if_unit_strides(
+              unit_.types_of(source_.type(id)), [&] { return emit_reductions_in_lanes(id); },
+              [&] {
+                emit_serial_parallel_for(id);
+                return parts(id);
+              }));
+}
+
+Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
+  constexpr unsigned kWidth = Reduction::kLanes;
+  const auto operands = source_.operands(id);
+  const auto combiners = source_.ints(id);
+  std::vector<Reduction> reductions;
+  for (size_t i = 0; i < combiners.size(); ++i)
+    reductions.emplace_back(unit_, b_, static_cast<ir::Op>(combiners[i]), dtype(operands[i + 1]));
+  // The parts of `all` that belong to each reduction, in turn.
+  const auto each = [&](const Parts& all, auto action) {
+    Parts made;
+    size_t at = 0;
+    for (Reduction& reduction : reductions) {
+      const Parts own(all.begin() + at, all.begin() + at + reduction.part_count());
+      made.append(action(reduction, own, at));
+      at += reduction.part_count();
+    }
+    return made;
+  };
+  const auto step = [&](Value* k, Value* mask, const Parts& lanes) {
+    const Parts given = emit_lanes({kWidth, mask, id}, k);
+    return each(lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+      const Parts contribution(given.begin() + at, given.begin() + at + own.size());
+      return reduction.accumulate_lanes(k, own, contribution, mask);
+    });
+  };
+
+  Value* const width = b_.getInt64(kWidth);
+  Value* const some = b_.CreateICmpSGT(value(operands[0]), b_.getInt64(0));
+  Value* const turns = b_.CreateSelect(some, value(operands[0]), b_.getInt64(0));
+  Value* const blocks =
+      b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
+  const RegionId body = source_.region(id);
+  const bool innermost = poll_of({&body, 1}) == Poll::Strip;
+  const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
+    Value* const first = b_.CreateShl(block, Reduction::kBlockBits);
+    Value* const in_block = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(turns, first),
+                                                     b_.getInt64(Reduction::kBlock));
+    const Parts start =
+        each(running, [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); });
+    Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(width));
+    Parts lanes = emit_counted(
+        done, start, innermost ? Poll::Never : Poll::Always,
+        [&](Value* i, const Parts& before) {
+          return std::optional(step(b_.CreateAdd(first, i), nullptr, before));
+        },
+        kWidth);
+    Value* const left = b_.CreateSub(in_block, done);
+    lanes = emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
+                      [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
+    return each(lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+      return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
+    });
+  };
+  const Parts carried =
+      emit_counted(blocks, gather(operands.subspan(1)), innermost ? Poll::Sometimes : Poll::Always, block_of);
+  return each(carried, [&](Reduction& reduction, const Parts& own, size_t) {
+    return reduction.finish(some, blocks, own);
+  });
+}
+
+bool FunctionEmitter::has_effects(RegionId region) const {
+  return std::ranges::any_of(source_.region_body(region), [&](NodeId node) {
+    if (source_[node].region_count == 0) return !ir::info(source_.op(node)).effects.pure();
+    for (size_t i = 0; i < source_[node].region_count; ++i)
+      if (has_effects(source_.region(node, i))) return true;
+    return false;
+  });
+}
+
+/// A region in the lanes of a mask. What touches memory runs only if there is one: then a uniform address is
+/// one that a turn has asked for.
+Parts FunctionEmitter::emit_arm(RegionId region, Value* mask) {
+  const Lanes around = lanes_;
+  lanes_.mask = around.mask == nullptr ? mask : b_.CreateAnd(around.mask, mask);
+  Block* const before = here();
+  Join join;
+  if (has_effects(region)) {
+    Block* const arm = new_block("arm");
+    join = new_join("arm.end");
+    b_.CreateCondBr(b_.CreateOrReduce(lanes_.mask), arm, join.block);
+    b_.SetInsertPoint(arm);
+  }
+  const auto given = emit_region(region, {});
+  INGOT_ASSERT(given.has_value(), "codegen: an arm in lanes comes to its end");
+  Parts all = widen(*given);
+  lanes_ = around;
+  if (join.block == nullptr) return all;
+  Types types;
+  Parts none;
+  for (Value* part : all) {
+    types.push_back(part->getType());
+    none.push_back(llvm::Constant::getNullValue(part->getType()));
+  }
+  join.incoming.emplace_back(before, none);
+  arrive(join, all);
+  return close(join, types);
+}
+
+void FunctionEmitter::emit_if_in_lanes(NodeId id) {
+  Value* const condition = value(source_.operand(id, 0));
+  if (lanes_of(condition) > 0) {
+    const Parts yes = emit_arm(source_.region(id, 0), condition);
+    const Parts no = emit_arm(source_.region(id, 1), b_.CreateNot(condition));
+    return set(id, scalars_.select(condition, yes, no));
+  }
+  Block* const yes = new_block("then");
+  Block* const no = new_block("else");
+  Join join = new_join("end");
+  b_.CreateCondBr(condition, yes, no);
+  Types types;
+  for (const auto& [block, arm] : {std::pair(yes, size_t{0}), std::pair(no, size_t{1})}) {
+    b_.SetInsertPoint(block);
+    const auto given = emit_region(source_.region(id, arm), {});
+    INGOT_ASSERT(given.has_value(), "codegen: an arm in lanes comes to its end");
+    const Parts all = widen(*given);
+    types.clear();
+    for (Value* part : all) types.push_back(part->getType());
+    arrive(join, all);
+  }
+  set(id, close(join, types));
+}
+
+/// All lanes take the same turns; what they carry varies.
+void FunctionEmitter::emit_for_in_lanes(NodeId id) {
+  const RegionId body = source_.region(id);
+  Value* const count = value(source_.operand(id, 0));
+  if (lanes_of(count) > 0) fail_not_lowered("a loop in a vector loop whose count varies");
+  const Parts inits = widen(gather(source_.operands(id).subspan(1)));
+  set(id, emit_counted(count, inits, poll_of({&body, 1}),
+                       [&](Value* k, const Parts& carried) -> std::optional<Parts> {
+                         Parts arguments{k};
+                         arguments.append(carried);
+                         const auto given = emit_region(body, arguments);
+                         INGOT_ASSERT(given.has_value(), "codegen: a turn in lanes comes to its end");
+                         return widen(*given);
+                       }));
+}
+
+std::optional<FunctionEmitter::Affine> FunctionEmitter::affine_of(NodeId id) const {
+  if (const auto known = affine_.find(id.index); known != affine_.end()) return known->second;
+  Value* const part = value(id);
+  if (lanes_of(part) > 0) return std::nullopt;
+  return Affine{part, llvm::ConstantInt::get(llvm::Type::getInt64Ty(unit_.context), 0)};
+}
+
+/// Wrapping sums and products of what grows evenly from lane to lane.
+void FunctionEmitter::follow_affine(NodeId id) {
+  const ir::Op op = source_.op(id);
+  affine_.erase(id.index);
+  if (!in_lanes() || source_.type(id) != ir::kInt64) return;
+  if (op != ir::Op::add && op != ir::Op::subtract && op != ir::Op::multiply) return;
+  const auto a = affine_of(source_.operand(id, 0));
+  const auto b = affine_of(source_.operand(id, 1));
+  if (!a || !b) return;
+  const auto is = [](Value* v, int64_t number) {
+    const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(v);
+    return constant != nullptr && constant->getSExtValue() == number;
+  };
+  if (is(a->step, 0) && is(b->step, 0)) return;
+  if (op == ir::Op::add) affine_[id.index] = {b_.CreateAdd(a->base, b->base), b_.CreateAdd(a->step, b->step)};
+  else if (op == ir::Op::subtract)
+    affine_[id.index] = {b_.CreateSub(a->base, b->base), b_.CreateSub(a->step, b->step)};
+  else if (is(b->step, 0) || is(a->step, 0)) {
+    const Affine& grows = is(b->step, 0) ? *a : *b;
+    Value* const factor = is(b->step, 0) ? b->base : a->base;
+    Value* const step = is(grows.step, 1) ? factor : b_.CreateMul(grows.step, factor);
+    affine_[id.index] = {b_.CreateMul(grows.base, factor), step};
+  }
+}
+
+}  // namespace ingot::codegen

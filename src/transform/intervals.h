@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "transform/loop_writer.h"
+
+namespace ingot::transform {
+
+/// What is known, before a loop is entered, of the values that its turns compute: code that stands before the
+/// loop finds bounds, and whether conditions hold in all turns.
+class Intervals {
+ public:
+  /// `writer` writes before `loop` into a new function; `use` gives the new node of an old one that stands
+  /// before it.
+  Intervals(const Function& source, NodeId loop, LoopWriter& writer, std::function<NodeId(NodeId)> use)
+      : f_(source), loop_(loop), loops_(writer), b_(writer.builder()), use_(std::move(use)) {}
+
+  /// A new node that is true only if `condition`, wherever in the loop it is computed, is `wanted`; none
+  /// where nothing can be said.
+  std::optional<NodeId> always(NodeId condition, bool wanted);
+  /// From now on this select is known to give its last operand.
+  void assume_last(NodeId select) { last_.push_back(select); }
+  /// Whether the value is the same in all turns, and can be computed before the loop.
+  bool is_invariant(NodeId value);
+
+ private:
+  struct Interval {
+    NodeId low;
+    NodeId high;
+    NodeId holds;  ///< that the bounds are right: nothing has wrapped; none: certainly
+  };
+  using Maybe = std::optional<NodeId>;
+
+  bool is_inside(NodeId node) const;
+  NodeId before(NodeId value);
+  std::optional<Interval> interval(NodeId value);
+  std::optional<Interval> find_interval(NodeId value);
+  std::optional<Interval> of_index(NodeId parameter);
+  std::optional<Interval> of_arithmetic(NodeId value);
+  std::optional<Interval> of_choice(NodeId value);
+  std::optional<Interval> of_division(NodeId value);
+  Maybe always_in_order(Op op, NodeId a, NodeId b);
+  Maybe never_overflows(NodeId condition);
+  NodeId both(NodeId a, NodeId b) { return !a ? b : !b ? a : loops_.both(a, b); }
+
+  const Function& f_;
+  NodeId loop_;
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  std::function<NodeId(NodeId)> use_;
+  std::unordered_map<uint32_t, NodeId> hoisted_;
+  std::unordered_map<uint32_t, bool> invariant_;
+  std::unordered_map<uint32_t, std::optional<Interval>> intervals_;
+  std::vector<NodeId> last_;
+};
+
+}  // namespace ingot::transform

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "ir/function.h"
+
+namespace ingot::transform {
+
+/// Chooses the loops that run as vector code: schedule `vector` of width 0, which is the machine's own. At
+/// the loop stage, after `simplify`.
+///
+/// A loop can, if its turns are shown to be independent (`find_race`), it carries nothing, and lanes can do
+/// all that is in it: operations on scalars, loads and stores, branches, and loops whose count all turns
+/// share; nothing that may raise or leave. Of nested loops the innermost are taken if all of them can; else
+/// the next one outside that can. Every loop's meaning stays what it was.
+std::unique_ptr<ir::Function> schedule(const ir::Function& function);
+
+}  // namespace ingot::transform

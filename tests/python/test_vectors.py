@@ -1,0 +1,128 @@
+"""Whole programs in every kind of code (INGOT_VECTORS): the bits of their results are those of the interpreter."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ingot
+
+KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
+LENGTHS = (0, 1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 1023, 1025, 2600)
+
+
+def chain(x, y):
+    a = x * x + y
+    b = np.where(a > y, a, -a) * x
+    return b + a
+
+
+def sums(x, y):
+    return np.sum(x * y), np.sum(x), np.prod(y)
+
+
+def extremes(x, y):
+    return np.max(x - y), np.min(x), np.any(x > y), np.all(x == x)
+
+
+def compare(x, y):
+    return (x < y) | (x == y)
+
+
+def loop(x, y):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > y[i]:
+            out[i] = x[i] - y[i]
+        else:
+            out[i] = 2 * y[i]
+    return out
+
+
+def neighbours(x, y):
+    out = np.zeros(len(x))
+    for i in range(1, len(x) - 1):
+        out[i] = (x[i - 1] + y[i + 1]) / 2
+    return out
+
+
+def rows(x, y):
+    s = np.zeros(len(x))
+    for i in range(len(x)):
+        t = 0.0
+        for j in range(5):
+            t += x[i] * y[j % len(y)]
+        s[i] = t
+    return s
+
+
+def divide(x, y):
+    return x // y, x % y
+
+
+def outer(x, y):
+    return np.sum((x * 2)[:, None] + y[None, :], axis=1)
+
+
+PROGRAMS = (chain, sums, extremes, compare, loop, neighbours, rows, divide, outer)
+DTYPES = ("float64", "float32", "float16", "int8", "uint16", "int32", "int64", "complex128")
+ORDERED = ("float64", "float32", "float16", "int8", "uint16", "int32", "int64")
+
+
+def arguments(dtype, length, step):
+    random = np.random.default_rng(length)
+    both = []
+    for _ in range(2):
+        x = random.integers(1, 100, (max(length, 1) - 1) * abs(step) + 1).astype(dtype)
+        if dtype in ("float64", "float32", "complex128"):
+            x = x / np.array(7, dtype)
+        both.append(x[::step][:length])
+    return both
+
+
+def bits(result):
+    parts = result if isinstance(result, tuple) else (result,)
+    return hashlib.sha256(b"".join(np.asarray(p).dtype.str.encode() + np.asarray(p).tobytes() for p in parts)).hexdigest()
+
+
+def all_results(mode):
+    results = {}
+    for program in PROGRAMS:
+        for dtype in DTYPES:
+            if dtype not in ORDERED and program in (divide, loop, compare, extremes, rows, neighbours):
+                continue
+            function = ingot.jit(program) if mode is None else ingot._jit.Function(program, mode=mode)
+            for length in LENGTHS:
+                if (length > 100 and program in (outer, rows)) or (length == 0 and program in (extremes, rows)):
+                    continue
+                for step in (1, 2, -1):
+                    x, y = arguments(dtype, length, step)
+                    results[f"{program.__name__} {dtype} {length} {step}"] = bits(function(x, y))
+    return results
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return all_results("interpreted")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_have_the_same_bits(kind, expected):
+    flags = open("/proc/cpuinfo").read().split()
+    if any(flag not in flags for flag in KINDS[kind]):
+        pytest.skip(f"this CPU has no {kind}")
+    environment = {**os.environ, "INGOT_VECTORS": kind, "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    got = json.loads(run.stdout)
+    assert got.keys() == expected.keys()
+    different = [name for name in expected if got[name] != expected[name]]
+    assert not different, f"{len(different)} differ: {different[:10]}"
+
+
+if __name__ == "__main__":
+    print(json.dumps(all_results(None)))
