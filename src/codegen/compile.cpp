@@ -34,7 +34,7 @@
 #include <memory>
 
 #include "codegen/abi_layout.h"
-#include "codegen/unit.h"
+#include "codegen/compile_module.h"
 
 extern "C" {
 void LLVMInitializeX86TargetInfo();
@@ -183,6 +183,11 @@ std::string entry_symbol(std::string_view function) {
 
 Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entries, const Target& target,
                  const Options& options) {
+  return compile_module(source, target, options, [&](Unit& unit) { unit.emit(entries); });
+}
+
+Compiled compile_module(const ir::Module& source, const Target& target, const Options& options,
+                        const std::function<void(Unit&)>& emit) {
   Compiled compiled;
   llvm::LLVMContext context;
   context.setDiscardValueNames(!options.want_llvm_ir);
@@ -194,7 +199,7 @@ Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entri
   {
     const Timer timer(compiled.times.emit);
     Unit unit(source, target, module);
-    unit.emit(entries);
+    emit(unit);
     compiled.sites = std::move(unit.sites);
   }
   if (options.verify) verify(module);

@@ -32,9 +32,10 @@ struct Emission {
   llvm::Value* getexp(llvm::Value* x);
   /// In [3/4, 3/2); NaN of negative numbers.
   llvm::Value* getmant(llvm::Value* x);
-  /// Replaces high, low (null for float) and quadrant in the lanes where x > limit.
-  void reduce_large(llvm::Value* x, double limit, llvm::Value*& high, llvm::Value*& low,
-                    llvm::Value*& quadrant);
+  /// Replaces the parts, in the lanes where x > limit, by what the runtime's `function` gives: `void (const
+  /// T* x, parts' addresses..., T limit, int64_t lanes, extra...)`.
+  void replace_large(llvm::Value* x, double limit, llvm::StringRef function,
+                     std::span<llvm::Value** const> parts, std::span<llvm::Value* const> extra);
 };
 
 template <class T>
@@ -203,9 +204,15 @@ kernels::Split<Emitted<T>> split(Emitted<T> x) {
   return {mantissa, select(mantissa < 1.0, exponent + 1.0, exponent)};
 }
 
-template <class T>
-void reduce_large(Emitted<T> x, double limit, kernels::Angle<Emitted<T>>& angle) {
-  x.at->reduce_large(x.value, limit, angle.high.value, angle.low.value, angle.quadrant.value);
+inline void reduce_large(Emitted<double> x, double limit, kernels::Angle<Emitted<double>>& angle) {
+  llvm::Value** const parts[] = {&angle.high.value, &angle.low.value, &angle.quadrant.value};
+  x.at->replace_large(x.value, limit, "ingot_v1_reduce_angles_f64", parts, {});
+}
+inline void reduce_large(Emitted<float> x, double limit, int turn,
+                         kernels::HalfTurns<Emitted<float>>& turns) {
+  llvm::Value** const parts[] = {&turns.rest.value, &turns.count.value};
+  llvm::Value* const extra[] = {x.at->b.getInt32(static_cast<uint32_t>(turn))};
+  x.at->replace_large(x.value, limit, "ingot_v1_reduce_angles_f32", parts, extra);
 }
 
 }  // namespace ingot::codegen

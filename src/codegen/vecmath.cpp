@@ -133,25 +133,21 @@ Value* Emission::getmant(Value* x) {
   });
 }
 
-void Emission::reduce_large(Value* x, double limit, Value*& high, Value*& low, Value*& quadrant) {
+void Emission::replace_large(Value* x, double limit, llvm::StringRef function, std::span<Value** const> parts,
+                             std::span<Value* const> extra) {
   llvm::Type* const type = x->getType();
   const unsigned count = lanes(type);
-  const bool is_double = type->getScalarType()->isDoubleTy();
   Value* const large = b.CreateFCmpOGT(x, llvm::ConstantFP::get(type, limit));
-  Value* const any = count == 1 && !type->isVectorTy()
-                         ? large
-                         : b.CreateICmpNE(b.CreateBitCast(large, b.getIntNTy(count)), b.getIntN(count, 0));
+  Value* const any = type->isVectorTy()
+                         ? b.CreateICmpNE(b.CreateBitCast(large, b.getIntNTy(count)), b.getIntN(count, 0))
+                         : large;
   llvm::BasicBlock* const before = b.GetInsertBlock();
-  llvm::Function* const function = before->getParent();
-  llvm::LLVMContext& context = function->getContext();
-  auto* const rare = llvm::BasicBlock::Create(context, "large", function);
-  auto* const after = llvm::BasicBlock::Create(context, "reduced", function);
+  llvm::LLVMContext& context = before->getContext();
+  auto* const rare = llvm::BasicBlock::Create(context, "large", before->getParent());
+  auto* const after = llvm::BasicBlock::Create(context, "reduced", before->getParent());
   b.CreateCondBr(any, rare, after, llvm::MDBuilder(context).createUnlikelyBranchWeights());
 
   b.SetInsertPoint(rare);
-  llvm::SmallVector<Value*, 4> parts{high};
-  if (is_double) parts.push_back(low);
-  parts.push_back(quadrant);
   llvm::SmallVector<Value*, 6> arguments;
   const auto pass = [&](Value* value) {
     llvm::AllocaInst* const slot = entry_slot(b, value->getType());
@@ -159,29 +155,26 @@ void Emission::reduce_large(Value* x, double limit, Value*& high, Value*& low, V
     arguments.push_back(slot);
   };
   pass(x);
-  for (Value* part : parts) pass(part);
+  for (Value** part : parts) pass(*part);
   arguments.push_back(llvm::ConstantFP::get(type->getScalarType(), limit));
   arguments.push_back(b.getInt64(count));
+  arguments.append(extra.begin(), extra.end());
   Types types;
   for (Value* argument : arguments) types.push_back(argument->getType());
-  b.CreateCall(unit.outside(is_double ? "ingot_v1_reduce_angles_f64" : "ingot_v1_reduce_angles_f32",
-                            llvm::FunctionType::get(b.getVoidTy(), types, false), true),
-               arguments);
-  llvm::SmallVector<Value*, 3> reduced;
+  auto* const signature = llvm::FunctionType::get(b.getVoidTy(), types, false);
+  b.CreateCall(unit.outside({function.data(), function.size()}, signature, true), arguments);
+  llvm::SmallVector<Value*, 3> replaced;
   for (size_t i = 0; i < parts.size(); ++i)
-    reduced.push_back(b.CreateLoad(parts[i]->getType(), arguments[i + 1]));
+    replaced.push_back(b.CreateLoad((*parts[i])->getType(), arguments[i + 1]));
   b.CreateBr(after);
 
   b.SetInsertPoint(after);
-  const auto merge = [&](Value* fast, Value* slow) {
-    llvm::PHINode* const phi = b.CreatePHI(fast->getType(), 2);
-    phi->addIncoming(fast, before);
-    phi->addIncoming(slow, rare);
-    return phi;
-  };
-  high = merge(parts.front(), reduced.front());
-  if (is_double) low = merge(parts[1], reduced[1]);
-  quadrant = merge(parts.back(), reduced.back());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    llvm::PHINode* const phi = b.CreatePHI(replaced[i]->getType(), 2);
+    phi->addIncoming(*parts[i], before);
+    phi->addIncoming(replaced[i], rare);
+    *parts[i] = phi;
+  }
 }
 
 namespace {

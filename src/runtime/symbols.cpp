@@ -46,13 +46,13 @@ void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int6
   }
 }
 
-void ingot_v1_reduce_angles_f32(const float* x, float* high, int32_t* quadrant, float limit,
-                                int64_t count) noexcept {
+void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns, float limit, int64_t count,
+                                int32_t turn) noexcept {
   for (int64_t i = 0; i < count; ++i) {
     if (!(x[i] > limit)) continue;
-    const auto reduced = base::math::kernels::reduce_by_half_pi(static_cast<double>(x[i]));
-    high[i] = static_cast<float>(reduced.high);
-    quadrant[i] = static_cast<int32_t>(reduced.quadrant);
+    const auto reduced = base::math::kernels::reduce_by_pi(static_cast<double>(x[i]), turn);
+    rest[i] = static_cast<float>(reduced.rest);
+    half_turns[i] = static_cast<int32_t>(reduced.count);
   }
 }
 

@@ -33,6 +33,12 @@ inline constexpr double kHalfPi[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54
 /// pi/2, the sum of its parts.
 inline constexpr double kHalfPiFloat[] = {0x1.921fb60000000p+0, -0x1.777a5c0000000p-25,
                                           -0x1.ee59da0000000p-50};
+/// pi, the sum of its parts.
+inline constexpr double kPiFloat[] = {0x1.921fb60000000p+1, -0x1.777a5c0000000p-24, -0x1.ee59da0000000p-49};
+/// 1/pi.
+inline constexpr double kOneOverPi[] = {0x1.45f306dc9c883p-2};
+/// pi/4, the sum of its parts.
+inline constexpr double kQuarterPiFloat[] = {0x1.921fb60000000p-1, -0x1.777a5c0000000p-26};
 /// pi/4, the sum of its parts.
 inline constexpr double kQuarterPi[] = {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
 /// 2^(-1/3).
@@ -61,20 +67,25 @@ inline constexpr double kExpFloat[] = {0x1.fffffc0000000p-2, 0x1.55548a0000000p-
 /// (2^r - 1) / r, |r| <= 1/2, in float; error 2^-26.24.
 inline constexpr double kExp2Float[] = {0x1.62e4300000000p-1, 0x1.ebfb940000000p-3,  0x1.c6af9e0000000p-5,
                                         0x1.3b67ee0000000p-7, 0x1.5ef5320000000p-10, 0x1.17db800000000p-13};
+/// (2^f - 1 - f ln(2)) / f^2, |f| <= 1/2; error 2^-55.95.
+inline constexpr double kExp2[] = {0x1.ebfbdff82c5a1p-3,  0x1.c6b08d7049ef6p-5,  0x1.3b2ab6fba04c3p-7,
+                                   0x1.5d87fe78d43afp-10, 0x1.4309130f680adp-13, 0x1.ffcbfc66fdc5ap-17,
+                                   0x1.62bfc36a81a28p-20, 0x1.b5236424dc5b2p-24, 0x1.e6265c8a6032fp-28,
+                                   0x1.ee2b96ae93d3cp-32};
+/// (2^f - 1) / f, for float; error 2^-34.01.
+inline constexpr double kExp2Short[] = {0x1.62e42ff0e663dp-1, 0x1.ebfbe07948087p-3,  0x1.c6b08ab7594c1p-5,
+                                        0x1.3b29f176f5873p-7, 0x1.5d8a8d75c4390p-10, 0x1.445ed13d0cbb8p-13,
+                                        0x1.fdddce16850a3p-17};
 /// (cosh(r) - 1) / r^2 in z = r^2; error 2^-57.97.
 inline constexpr double kCosh[] = {0x1.000000000000cp-1, 0x1.555555554fd64p-5, 0x1.6c16c1863f165p-10,
                                    0x1.a01994fcc8375p-16, 0x1.28b1c0795a63ap-22};
 /// (sinh(r)/r - 1) / r^2 in z; error 2^-61.68.
 inline constexpr double kSinh[] = {0x1.5555555555559p-3, 0x1.111111110f627p-7, 0x1.a01a01b022afap-13,
                                    0x1.71ddf7a71c915p-19, 0x1.af60074f07750p-26};
-/// kCosh for float; error 2^-34.27.
-inline constexpr double kCoshShort[] = {0x1.0000004509f61p-1, 0x1.55547c8a43cbdp-5, 0x1.6d999a0ed8520p-10};
-/// kSinh for float; error 2^-37.44.
-inline constexpr double kSinhShort[] = {0x1.55555574003c6p-3, 0x1.1110b0c240403p-7, 0x1.a171c0857593cp-13};
-/// (atanh(s)/s - 1) / s^2 in z = s^2, |s| <= 1/5; error 2^-55.89.
-inline constexpr double kAtanh[] = {0x1.5555555555776p-2, 0x1.99999998f0b4cp-3, 0x1.249249b22f126p-3,
-                                    0x1.c71c015afbf44p-4, 0x1.7474e453fe9a4p-4, 0x1.3852b66484b1ap-4,
-                                    0x1.3abf24c1a9f99p-4};
+/// (atanh(s)/s - 1) / s^2 in z = s^2, |s| <= 1/5; error 2^-62.65.
+inline constexpr double kAtanh[] = {0x1.555555555554fp-2, 0x1.999999999c176p-3, 0x1.24924921e4a2dp-3,
+                                    0x1.c71c748f59138p-4, 0x1.745c4af858967p-4, 0x1.3b35bcad8fd83p-4,
+                                    0x1.0dcbe0a79acefp-4, 0x1.1b7f7ae130267p-4};
 /// (atanh(s)/s - 1 - z/3) / z^2; error 2^-69.04.
 inline constexpr double kAtanhLong[] = {0x1.9999999999968p-3, 0x1.2492492498d3ep-3, 0x1.c71c71bc77d90p-4,
                                         0x1.745d1bc2f5171p-4, 0x1.3b12990a6008dp-4, 0x1.113a066e3abb0p-4,
@@ -86,6 +97,20 @@ inline constexpr double kAtanhShort[] = {0x1.5555542292753p-2, 0x1.999bdb41dee4c
 inline constexpr double kLogFloat[] = {0x1.5555a40000000p-2,  -0x1.0000460000000p-2, 0x1.99695c0000000p-3,
                                        -0x1.54ed760000000p-3, 0x1.2883f00000000p-3,  -0x1.0da2380000000p-3,
                                        0x1.ad011c0000000p-4,  -0x1.71dda80000000p-5};
+/// (tanh(x)/x - 1) / x^2 in z = x^2, |x| <= 0.6, in float; error 2^-28.47.
+inline constexpr double kTanhFloat[] = {-0x1.55553e0000000p-2, 0x1.1109be0000000p-3, -0x1.b89a820000000p-5,
+                                        0x1.54c0480000000p-6, -0x1.826d0a0000000p-8};
+/// (sinh(x)/x - 1) / x^2 in z, |x| <= 1, in float; error 2^-31.54.
+inline constexpr double kSinhFloat[] = {0x1.5555560000000p-3, 0x1.1110e20000000p-7, 0x1.a021560000000p-13,
+                                        0x1.75a70e0000000p-19};
+/// kSin for |x| <= pi/2, in float; error 2^-31.15.
+inline constexpr double kSinHalfFloat[] = {-0x1.5555560000000p-3, 0x1.1111380000000p-7,
+                                           -0x1.a024c40000000p-13, 0x1.72f25e0000000p-19,
+                                           -0x1.b97fd00000000p-26};
+/// kAtan for |u| <= 1, in float; error 2^-28.67.
+inline constexpr double kAtanFloat[] = {-0x1.5555400000000p-2, 0x1.9992660000000p-3,  -0x1.24262c0000000p-3,
+                                        0x1.c0c9140000000p-4,  -0x1.58bdf20000000p-4, 0x1.dc9d080000000p-5,
+                                        -0x1.0135620000000p-5, 0x1.69776c0000000p-7,  -0x1.dceb360000000p-10};
 /// (sin(x)/x - 1) / x^2 in z = x^2, |x| <= pi/4; error 2^-57.98.
 inline constexpr double kSin[] = {-0x1.5555555555549p-3, 0x1.111111110f893p-7,   -0x1.a01a019c12397p-13,
                                   0x1.71de3576d5ecbp-19, -0x1.ae5e64bb86c40p-26, 0x1.5d9263575585cp-33};
@@ -97,18 +122,11 @@ inline constexpr double kSinShort[] = {-0x1.5555554ca9d02p-3, 0x1.1111088aac34ep
                                        0x1.6cd5f868f5c50p-19};
 /// kCos for float; error 2^-33.27.
 inline constexpr double kCosShort[] = {0x1.55554aa6eea57p-5, -0x1.6c0c83266a40cp-10, 0x1.99ffbc9fa0edap-16};
-/// kSin in float; error 2^-28.0.
-inline constexpr double kSinFloat[] = {-0x1.5555460000000p-3, 0x1.11077a0000000p-7, -0x1.9954a60000000p-13};
-/// kCos in float; error 2^-33.12.
-inline constexpr double kCosFloat[] = {0x1.55554a0000000p-5, -0x1.6c0c1a0000000p-10, 0x1.99e1100000000p-16};
 /// (atan(u)/u - 1) / u^2 in z = u^2, |u| <= tan(pi/8); error 2^-59.47.
 inline constexpr double kAtan[] = {-0x1.555555555553dp-2, 0x1.9999999995898p-3,  -0x1.24924922aef17p-3,
                                    0x1.c71c70e6bbf18p-4,  -0x1.745cf8f000943p-4, 0x1.3b111a6e263bap-4,
                                    -0x1.10ebc6786707fp-4, 0x1.df100b3429728p-5,  -0x1.9cd5d5616c2c8p-5,
                                    0x1.37dcc05198dbep-5,  -0x1.25783b0ed952dp-6};
-/// kAtan for float; error 2^-35.38.
-inline constexpr double kAtanShort[] = {-0x1.555554c8b454fp-2, 0x1.99991a5d72d90p-3,  -0x1.247f08bf928e7p-3,
-                                        0x1.c468354cc6a17p-4,  -0x1.5b466ff1f097bp-4, 0x1.84f99fcd24ca4p-5};
 /// (asin(x)/x - 1) / x^2 in z = x^2, |x| <= 1/2; error 2^-55.85.
 inline constexpr double kAsin[] = {0x1.5555555555384p-3, 0x1.333333336fe40p-4,  0x1.6db6db4196921p-5,
                                    0x1.f1c72c81b1549p-6, 0x1.6e89ed83fa2edp-6,  0x1.1c6c45f9b5148p-6,

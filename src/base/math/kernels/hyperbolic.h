@@ -54,35 +54,35 @@ V tanh(V x) {
   return with_sign_of(quotient.high + quotient.low, x);
 }
 
-/// The same for float, in double.
-template <class V>
-struct HyperbolicShort {
-  V sinh;
-  V cosh;
-};
-template <OfDouble V>
-HyperbolicShort<V> hyperbolic_short(V size) {
-  const Integer<V> n = nearest_integer(size, kLog2E[0]);
-  const V r = fma(n.real, V(-kLn2[0]), size);
-  const V z = r * r;
-  const V c = fma(z, polynomial(z, kCoshShort), V(1.0));
-  const V s = fma(r * z, polynomial(z, kSinhShort), r);
-  const V up = from_bits((n.bits + (kBias<double> - 1)) << 52);
-  const V down = from_bits((typename V::Bits(kBias<double> - 1) - n.bits) << 52);
-  return {fma(up - down, c, (up + down) * s), fma(up + down, c, (up - down) * s)};
+/// exp(x) / 2 for 0 <= x <= 90, without overflow before the result.
+template <OfFloat V>
+V half_exp(V x) {
+  const Integer<V> n = nearest_integer(x, kLog2E[0]);
+  const V r = fma(n.real, V(-kLn2Float[1]), fma(n.real, V(-kLn2Float[0]), x));
+  return scale(fma(r * r, polynomial(r, kExpFloat), r) + 1.0, Integer<V>{n.real - 1.0, n.bits - 1});
 }
+/// With e = exp|x| / 2: sinh|x| = e - 1/(4e), below 1 a polynomial; cosh x = e + 1/(4e).
 template <OfFloat V>
 V sinh(V x) {
-  return with_sign_of(narrow(hyperbolic_short(widen(clamp(magnitude(x), 0, 90))).sinh), x);
+  const V size = clamp(magnitude(x), 0, 90);
+  const V e = half_exp(size);
+  const V z = size * size;
+  const V small = fma(size * z, polynomial(z, kSinhFloat), size);
+  return with_sign_of(select(size < 1.0, small, e - 0.25 / e), x);
 }
 template <OfFloat V>
 V cosh(V x) {
-  return narrow(hyperbolic_short(widen(clamp(magnitude(x), 0, 90))).cosh);
+  const V e = half_exp(clamp(magnitude(x), 0, 90));
+  return e + 0.25 / e;
 }
+/// 1 - 2/(exp(2|x|) + 1), below 0.6 a polynomial.
 template <OfFloat V>
 V tanh(V x) {
-  const auto h = hyperbolic_short(widen(clamp(magnitude(x), 0, 40)));
-  return with_sign_of(narrow(h.sinh / h.cosh), x);
+  const V size = clamp(magnitude(x), 0, 40);
+  const V e = half_exp(size + size);
+  const V z = size * size;
+  const V small = fma(size * z, polynomial(z, kTanhFloat), size);
+  return with_sign_of(select(size < 0.6, small, 1.0 - 1.0 / (e + 0.5)), x);
 }
 
 }  // namespace ingot::base::math::kernels

@@ -85,45 +85,35 @@ V angle_of(V small, V large, V turns, V flip) {
   const Pair<V> total = add_smaller(offset, u.high * flip);
   return total.high + (total.low + fma(rest, flip, offset_low));
 }
-template <OfDouble V>
-V angle_of_short(V small, V large, V turns, V flip) {
-  const auto steep = small > large * kTanEighth[0];
-  const V u = select(steep, small - large, small) / select(steep, small + large, large);
+/// Of float: quarters * pi/4 + flip * atan(small/large), one polynomial up to 1.
+template <OfFloat V>
+V angle_of(V small, V large, V quarters, V flip) {
+  const V u = small / large;
   const V z = u * u;
-  const V value = fma(u * z, polynomial(z, kAtanShort), u);
-  const V count = select(steep, turns + flip, turns);
-  return fma(count, V(kQuarterPi[0]), value * flip);
+  const V value = fma(u * z, polynomial(z, kAtanFloat), u);
+  return fma(quarters, V(kQuarterPiFloat[0]), fma(quarters, V(kQuarterPiFloat[1]), value * flip));
 }
 
-template <OfDouble V>
+template <class V>
 V arctan(V x) {
   const V size = clamp(magnitude(x), 0, 0x1p100);
   const auto inside = size <= 1.0;
-  return with_sign_of(angle_of(select(inside, size, 1.0), select(inside, 1.0, size),
-                               select(inside, V(0.0), 2.0), select(inside, V(1.0), -1.0)),
-                      x);
-}
-template <OfFloat V>
-V arctan(V x) {
-  const auto size = widen(clamp(magnitude(x), 0, 0x1p100));
-  using W = std::remove_const_t<decltype(size)>;
-  const auto inside = size <= 1.0;
-  return with_sign_of(narrow(angle_of_short(select(inside, size, 1.0), select(inside, 1.0, size),
-                                            select(inside, W(0.0), 2.0), select(inside, W(1.0), -1.0))),
-                      x);
+  const V angle = angle_of(select(inside, size, 1.0), select(inside, 1.0, size), select(inside, V(0.0), 2.0),
+                           select(inside, V(1.0), -1.0));
+  return with_sign_of(angle, x);
 }
 
-/// The point is scaled away from overflow and underflow; of two infinities one half turn is shared, of two
-/// zeros the angle is 0 or pi.
-template <OfDouble V, bool kShort>
-V arctan2_scaled(V y, V x) {
+/// The point is scaled away from overflow and underflow (a quotient of floats needs no pair, hence no scale);
+/// of two infinities one half turn is shared, of two zeros the angle is 0 or pi.
+template <class V>
+V arctan2(V y, V x) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const V width = magnitude(x);
   const V height = magnitude(y);
   const auto upper = height > width;
   V large = select(upper, height, width);
   V small = select(upper, width, height);
-  if constexpr (!kShort) {
+  if constexpr (OfDouble<V>) {
     const V factor = select(large > 0x1p900, V(0x1p-200), select(large < 0x1p-700, V(0x1p200), 1.0));
     large = large * factor;
     small = small * factor;
@@ -135,21 +125,8 @@ V arctan2_scaled(V y, V x) {
   // Quarters of pi from which the angle counts: 0, 2 where the roles are changed, 4 minus that behind.
   const V quarters = select(behind, select(upper, V(2.0), 4.0), select(upper, V(2.0), 0.0));
   const V flip = select(behind, select(upper, V(1.0), -1.0), select(upper, V(-1.0), 1.0));
-  if constexpr (kShort) return angle_of_short(small, large, quarters, flip);
-  else return angle_of(small, large, quarters, flip);
-}
-template <OfDouble V>
-V arctan2(V y, V x) {
-  return with_sign_of(select((x == x) & (y == y), arctan2_scaled<V, false>(y, x),
-                             V(std::numeric_limits<double>::quiet_NaN())),
-                      y);
-}
-template <OfFloat V>
-V arctan2(V y, V x) {
-  const auto wide = widen(x);
-  using W = std::remove_const_t<decltype(wide)>;
-  const V value = narrow(arctan2_scaled<W, true>(widen(y), wide));
-  return with_sign_of(select((x == x) & (y == y), value, V(std::numeric_limits<double>::quiet_NaN())), y);
+  const V angle = with_sign_of(angle_of(small, large, quarters, flip), y);
+  return select((x == x) & (y == y), angle, V(std::numeric_limits<double>::quiet_NaN()));
 }
 
 }  // namespace ingot::base::math::kernels

@@ -62,7 +62,8 @@ template <OfDouble V>
 Pair<V> log_as_pair(V mantissa) {
   const LogMantissa<V> m = log_mantissa(mantissa);
   const V high = m.f - m.half_square;
-  return {high, ((m.f - high) - m.half_square) + m.rest};
+  const V square_low = fma(m.f * 0.5, m.f, -m.half_square);
+  return {high, ((m.f - high) - m.half_square) + (m.rest - square_low)};
 }
 template <OfFloat V>
 Pair<V> log_as_pair(V mantissa) {
@@ -70,10 +71,17 @@ Pair<V> log_as_pair(V mantissa) {
 }
 inline constexpr double kOne[] = {1, 0};
 
-template <class V>
+template <OfDouble V>
 V log2(V x) {
   const Split<V> parts = split(x);
-  return log_in_base(parts.exponent, log_as_pair(parts.mantissa), kOne, OfDouble<V> ? kLog2E : kLog2EFloat);
+  return log_in_base(parts.exponent, log_as_pair(parts.mantissa), kOne, kLog2E);
+}
+template <OfFloat V>
+V log2(V x) {
+  const Split<V> parts = split(x);
+  const Pair<V> m = log_mantissa(parts.mantissa);
+  const V low = fma(m.low, V(kLog2EFloat[0]), m.high * kLog2EFloat[1]);
+  return parts.exponent + fma(m.high, V(kLog2EFloat[0]), low);
 }
 template <class V>
 V log10(V x) {
@@ -101,17 +109,17 @@ V log1p(V x) {
 }
 template <OfFloat V>
 V log1p(V x) {
-  const auto wide = widen(x);
-  const auto parts = split(wide + 1.0);
-  const auto f = parts.mantissa - 1.0;
-  const auto s = f / (f + 2.0);
-  const auto z = s * s;
-  const auto sum = fma(s + s, z * polynomial(z, kAtanhShort), s + s);
-  const V result = narrow(fma(parts.exponent, decltype(f)(kLn2[0]), sum));
-  return select(
-      magnitude(x) < 0x1p-13,
-      narrow(fma(wide * wide, fma(wide, decltype(f)(0x1.5555555555555p-2), decltype(f)(-0.5)), wide)),
-      result);
+  const V u = x + 1.0;
+  const V one = u - x;
+  const V error = (1.0 - one) + (x - (u - one));
+  const Split<V> parts = split(u);
+  const Pair<V> m = log_mantissa(parts.mantissa);
+  const V down = select(x < 0x1p30, from_bits(bits(parts.mantissa) - bits(u) + bits(V(1.0))), 0.0);
+  const V correction = error * down * fma(m.high, fma(m.high, V(0.7), V(-1.0)), V(1.0));
+  const V low = fma(parts.exponent, V(kLn2Float[1]), m.low + correction);
+  const V result = fma(parts.exponent, V(kLn2Float[0]), m.high + low);
+  const V safe = select(magnitude(parts.exponent) < 0x1p20, result, parts.exponent * parts.mantissa);
+  return select(magnitude(x) < 0x1p-25, x, safe);
 }
 
 }  // namespace ingot::base::math::kernels

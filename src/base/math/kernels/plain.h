@@ -159,17 +159,33 @@ Split<Plain<T>> split(Plain<T> x) {
 template <class V>
 struct Angle {
   V high;
-  V low;  ///< 0 for float
+  V low;
   typename V::Bits quadrant;
 };
+/// |x| + turn * pi/2 = k * pi + rest, |rest| <= pi/2, turn 0 or 1.
+template <class V>
+struct HalfTurns {
+  V rest;
+  typename V::Bits count;  ///< k, of which only the lowest bit counts
+};
+struct HalfTurnsReduced {
+  double rest;
+  int64_t count;
+};
+/// By reduce_by_half_pi.
+HalfTurnsReduced reduce_by_pi(double x, int turn);
+/// Replaces the parts of `turns` where x is above `limit`.
+inline void reduce_large(Plain<float> x, double limit, int turn, HalfTurns<Plain<float>>& turns) {
+  if (!(x.value > static_cast<float>(limit))) return;
+  const HalfTurnsReduced reduced = reduce_by_pi(static_cast<double>(x.value), turn);
+  turns.rest = Plain<float>(reduced.rest);
+  turns.count = PlainBits<float>(reduced.count);
+}
 /// Replaces the parts of `angle` where x is above `limit` by those of reduce_by_half_pi.
-template <class T>
-void reduce_large(Plain<T> x, double limit, Angle<Plain<T>>& angle) {
-  if (!(x.value > static_cast<T>(limit))) return;
-  const Reduced reduced = reduce_by_half_pi(static_cast<double>(x.value));
-  angle.high = Plain<T>(reduced.high);
-  if constexpr (sizeof(T) == 8) angle.low = Plain<T>(reduced.low);
-  angle.quadrant = PlainBits<T>(reduced.quadrant);
+inline void reduce_large(Plain<double> x, double limit, Angle<Plain<double>>& angle) {
+  if (!(x.value > limit)) return;
+  const Reduced reduced = reduce_by_half_pi(x.value);
+  angle = {Plain<double>(reduced.high), Plain<double>(reduced.low), PlainBits<double>(reduced.quadrant)};
 }
 
 template <class V>
@@ -183,6 +199,20 @@ V polynomial(V x, const double (&c)[N]) {
   V sum = fma(x, V(c[N - 1]), V(c[N - 2]));
   for (size_t i = N - 2; i-- > 0;) sum = fma(sum, x, V(c[i]));
   return sum;
+}
+
+/// The same by two chains, of even and of odd powers: done sooner where little else is there to do.
+template <class V, size_t N>
+V polynomial_in_two(V x, const double (&c)[N]) {
+  static_assert(N >= 6);
+  const V square = x * x;
+  const auto chain = [&](size_t first) {
+    size_t i = N - 1 - (N - 1 - first) % 2;
+    V sum = fma(square, V(c[i]), V(c[i - 2]));
+    for (i -= 2; i > first; i -= 2) sum = fma(sum, square, V(c[i - 2]));
+    return sum;
+  };
+  return fma(chain(1), x, chain(0));
 }
 
 /// The nearest integer to x * factor, which is below 2**51 (float: 2**22): added to 1.5 * 2**52 the integer

@@ -21,16 +21,15 @@ Pair<V> log2_as_pair(V size) {
   const V z_low = fma(s + s, s_low, fma(s, s, -z));
   const V third = z * kThird[0];
   const V third_low = fma(z_low, V(kThird[0]), fma(z, V(kThird[1]), fma(z, V(kThird[0]), -third)));
-  const V more = z * fma(z_low, V(2.0), z) * polynomial(z, kAtanhLong);
+  const V more = z * fma(z_low, V(2.0), z) * polynomial_in_two(z, kAtanhLong);
   const Pair<V> t = add_smaller(third, more);
-  const Pair<V> product = multiply_exactly(s, t.high);
-  const V product_low = fma(s_low, t.high, fma(s, t.low + third_low, product.low));
-  const Pair<V> half = add_smaller(s, product.high);
-  const V half_low = half.low + (s_low + product_low);
-  const Pair<V> log = multiply_exactly(half.high, V(kTwoLog2E[0]));
-  const V log_low = fma(half_low, V(kTwoLog2E[0]), fma(half.high, V(kTwoLog2E[1]), log.low));
-  const Pair<V> whole = add_smaller(parts.exponent, log.high);
-  return {whole.high, whole.low + log_low};
+  const Pair<V> unit = multiply_exactly(s, V(kTwoLog2E[0]));
+  const V unit_low = fma(s_low, V(kTwoLog2E[0]), fma(s, V(kTwoLog2E[1]), unit.low));
+  const Pair<V> first = add_smaller(parts.exponent, unit.high);
+  const Pair<V> product = multiply_exactly(unit.high, t.high);
+  const V product_low = fma(unit_low, t.high, fma(unit.high, t.low + third_low, product.low));
+  const Pair<V> whole = add_smaller(first.high, product.high);
+  return {whole.high, whole.low + (first.low + (unit_low + product_low))};
 }
 
 /// What x**y is beside |x|**y, as C's Annex F has it.
@@ -56,27 +55,28 @@ V power(V x, V y) {
   const V inside = clamp(exact, -1080, 1030);
   const V low = select(inside == exact, fma(exponent, log.low, fma(exponent, log.high, -exact)), 0.0);
   const Integer<V> n = nearest_integer(inside, 1);
-  const Pair<V> rest = add_smaller(inside - n.real, low);
-  const Pair<V> r = multiply_exactly(rest.high, V(kLn2[0]));
-  const V r_low = fma(rest.low, V(kLn2[0]), fma(rest.high, V(kLn2[1]), r.low));
+  // 2**f = 1 + f ln(2) + f**2 Q(f), the second term as a pair.
+  const Pair<V> f = add_smaller(inside - n.real, low);
+  const Pair<V> r = multiply_exactly(f.high, V(kLn2[0]));
+  const V r_low = fma(f.low, V(kLn2[0]), fma(f.high, V(kLn2[1]), r.low));
   const Pair<V> one = add_smaller(V(1.0), r.high);
-  const V more = fma(r.high * r.high, polynomial(r.high, kExp), r_low);
+  const V more = fma(f.high * f.high, polynomial_in_two(f.high, kExp2), r_low);
   return power_with_sign(x, y, scale(one.high + (one.low + more), n));
 }
+/// In double, where one word is enough.
 template <OfFloat V>
 V power(V x, V y) {
-  const auto parts = split(widen(magnitude(x)));
-  using W = std::remove_const_t<decltype(parts.mantissa)>;
-  const W f = parts.mantissa - 1.0;
+  const Split<V> parts = split(magnitude(x));
+  const auto f = widen(parts.mantissa - 1.0);
+  using W = std::remove_const_t<decltype(f)>;
   const W s = f / (f + 2.0);
   const W z = s * s;
-  const W log = fma(s * kTwoLog2E[0], fma(z, polynomial(z, kAtanhShort), W(1.0)), parts.exponent);
-  const W inside = clamp(clamp(widen(y), -0x1p200, 0x1p200) * log, -160, 140);
+  const W log = fma(s * kTwoLog2E[0], fma(z, polynomial(z, kAtanhShort), W(1.0)), widen(parts.exponent));
+  const W inside = clamp(widen(clamp(y, -0x1p100, 0x1p100)) * log, -160, 140);
   const Integer<W> n = nearest_integer(inside, 1);
-  const W r = (inside - n.real) * kLn2[0];
+  const W rest = inside - n.real;
   const W up = from_bits((n.bits + kBias<double>) << 52);
-  const W value = fma(up, fma(r * r, polynomial(r, kExpShort), r), up);
-  return power_with_sign(x, y, narrow(value));
+  return power_with_sign(x, y, narrow(fma(up * rest, polynomial(rest, kExp2Short), up)));
 }
 
 }  // namespace ingot::base::math::kernels

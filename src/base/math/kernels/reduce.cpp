@@ -45,4 +45,11 @@ Reduced reduce_by_half_pi(double x) {
   return {sum * 0x1p-126, ((product - sum) + rest) * 0x1p-126, static_cast<int64_t>(quadrant)};
 }
 
+HalfTurnsReduced reduce_by_pi(double x, int turn) {
+  const Reduced reduced = reduce_by_half_pi(x);
+  const int64_t quadrant = reduced.quadrant + turn;
+  if ((quadrant & 1) == 0) return {reduced.high, quadrant >> 1};
+  return {kHalfPi[0] - std::fabs(reduced.high), quadrant >> 1};
+}
+
 }  // namespace ingot::base::math::kernels

@@ -4,7 +4,7 @@
 #include "base/math/kernels/plain.h"
 
 /// |x| = n pi/2 + r, |r| <= pi/4: n times the first word of pi/2 is subtracted without error, the rest gives
-/// r as a pair (float: one word). Then sin(r) = r + r z S(z) and cos(r) = 1 - z/2 + z z C(z), z = r*r; both
+/// r as a pair. Then sin(r) = r + r z S(z) and cos(r) = 1 - z/2 + z z C(z), z = r*r; both
 /// are computed, the quadrant chooses. Arguments above a limit go to reduce_by_half_pi.
 namespace ingot::base::math::kernels {
 
@@ -15,22 +15,13 @@ template <OfDouble V>
 Angle<V> reduce_angle(V size) {
   const Integer<V> n = nearest_integer(size, kTwoOverPi[0]);
   const V first = fma(n.real, V(-kHalfPi[0]), size);
-  const V high = fma(n.real, V(-kHalfPi[1]), first);
-  const V low = fma(n.real, V(-kHalfPi[2]), fma(n.real, V(-kHalfPi[1]), first - high));
+  const Pair<V> second = multiply_exactly(n.real, V(kHalfPi[1]));
+  const V high = first - second.high;
+  const V low = fma(n.real, V(-kHalfPi[2]), ((first - high) - second.high) - second.low);
   Angle<V> angle{high, low, n.bits};
   reduce_large(size, kLargeAngle, angle);
   return angle;
 }
-template <OfFloat V>
-Angle<V> reduce_angle(V size) {
-  const Integer<V> n = nearest_integer(size, kTwoOverPi[0]);
-  const V first = fma(n.real, V(-kHalfPiFloat[0]), size);
-  const V high = fma(n.real, V(-kHalfPiFloat[2]), fma(n.real, V(-kHalfPiFloat[1]), first));
-  Angle<V> angle{high, V(0.0), n.bits};
-  reduce_large(size, kLargeAngleFloat, angle);
-  return angle;
-}
-
 /// sin and cos of r, as sums high + low.
 template <OfDouble V>
 Pair<V> sin_of(const Angle<V>& r, V z, V near_cos) {
@@ -56,15 +47,23 @@ V sin_turned(V x, int turn, typename V::Bits sign) {
       select((quadrant & 1) == 0, sine.high, cosine.high) + select((quadrant & 1) == 0, sine.low, cosine.low);
   return from_bits(bits(value) ^ ((quadrant & 2) << 62) ^ sign);
 }
+/// For float by halves of the circle: |x| + turn pi/2 = n pi + r, |r| <= pi/2, one polynomial. The rounding
+/// error of r*r is made good, with the slope of sin(r)/r near pi/2.
 template <OfFloat V>
 V sin_turned(V x, int turn, typename V::Bits sign) {
-  const Angle<V> r = reduce_angle(magnitude(x));
-  const V z = r.high * r.high;
-  const V cosine = fma(z * z, polynomial(z, kCosFloat), fma(z, V(-0.5), V(1.0)));
-  const V sine = fma(r.high * z, polynomial(z, kSinFloat), r.high);
-  const auto quadrant = r.quadrant + turn;
-  const V value = select((quadrant & 1) == 0, sine, cosine);
-  return from_bits(bits(value) ^ ((quadrant & 2) << 30) ^ sign);
+  constexpr double kAnchor = 0x1.8p23;
+  const V size = magnitude(x);
+  const V turns =
+      turn == 0 ? fma(size, V(kOneOverPi[0]), V(kAnchor)) : fma(size, V(kOneOverPi[0]), V(0.5)) + kAnchor;
+  const V n = turn == 0 ? turns - kAnchor : (turns - kAnchor) - 0.5;
+  const V first = fma(n, V(-kPiFloat[1]), fma(n, V(-kPiFloat[0]), size));
+  HalfTurns<V> angle{fma(n, V(-kPiFloat[2]), first), bits(turns)};
+  reduce_large(size, kLargeAngleFloat, turn, angle);
+  const V z = angle.rest * angle.rest;
+  const V z_low = fma(angle.rest, angle.rest, -z);
+  const V below = fma(z, polynomial(z, kSinHalfFloat), z_low * -0.135);
+  const V value = fma(angle.rest, below, angle.rest);
+  return from_bits(bits(value) ^ (angle.count << 31) ^ sign);
 }
 
 template <class V>
