@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour test test-all fuzz format tidy
+.PHONY: tour test test-all fuzz accuracy format tidy
 
 tour:
 	@tools/setup
@@ -20,6 +20,12 @@ fuzz: SEED ?= 1
 fuzz:
 	@tools/setup
 	@tools/fuzz --programs $(N) --seed $(SEED)
+
+# Errors and times of the elementary functions into docs/accuracy.md: half an hour.
+accuracy:
+	@tools/setup test
+	@cmake --build --preset release --target accuracy
+	@.venv/bin/python tools/accuracy
 
 format:
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 --no-run-if-empty clang-format-19 -i

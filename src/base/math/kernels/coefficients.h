@@ -132,9 +132,9 @@ inline constexpr double kAsin[] = {0x1.5555555555384p-3, 0x1.333333336fe40p-4,  
                                    0x1.f1c72c81b1549p-6, 0x1.6e89ed83fa2edp-6,  0x1.1c6c45f9b5148p-6,
                                    0x1.c6f61cc4b93fap-7, 0x1.8ef48b7fe40a6p-7,  0x1.aa27f4895bcdep-8,
                                    0x1.4112ed11baa66p-6, -0x1.0b8f51536673ep-6, 0x1.0604076589db4p-5};
-/// kAsin for float; error 2^-31.71.
-inline constexpr double kAsinShort[] = {0x1.55554c315db59p-3, 0x1.333891b3780e9p-4, 0x1.6cabb6afd084ep-5,
-                                        0x1.04ab347999e6fp-5, 0x1.d7a14e37acc42p-7, 0x1.33daa2148a811p-5};
+/// kAsin in float; error 2^-27.57.
+inline constexpr double kAsinFloat[] = {0x1.5555ca0000000p-3, 0x1.33015e0000000p-4, 0x1.748c000000000p-5,
+                                        0x1.8b9eb00000000p-6, 0x1.59e2b00000000p-5};
 /// m^(-1/3), 1 <= m <= 2; error 2^-17.4.
 inline constexpr double kRootStart[] = {0x1.c7f3b49d06f51p+0,  -0x1.90e85b4f21f44p+0, 0x1.3e6a4f1b81a93p+0,
                                         -0x1.321ea1a1f8ab9p-1, 0x1.3fa5948147b97p-3,  -0x1.16da68322a888p-6};

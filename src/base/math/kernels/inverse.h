@@ -6,64 +6,45 @@
 namespace ingot::base::math::kernels {
 
 /// asin(x) = s + s z P(z): s = |x|, z = x*x up to 1/2; above, asin(x) = pi/2 - 2 asin(s) with
-/// z = (1 - |x|)/2 (exact), s = sqrt(z), a pair.
+/// z = (1 - |x|)/2 (exact), s = sqrt(z), a pair (float: one word).
 template <class V>
 struct Arcsine {
   typename V::Mask above_half;
   V s;
   V rest;  ///< asin(s) - s
 };
-template <OfDouble V>
+template <class V>
 Arcsine<V> arcsine(V size) {
   const auto above = size > 0.5;
   const V z = select(above, fma(size, V(-0.5), V(0.5)), size * size);
   const V root = sqrt(z);
-  const V low = fma(-root, root, z) * (0.5 / (root + 0x1p-1000));
   const V s = select(above, root, size);
-  return {above, s, fma(s * z, polynomial(z, kAsin), select(above, low, 0.0))};
+  if constexpr (OfDouble<V>) {
+    const V low = fma(-root, root, z) * (0.5 / (root + 0x1p-1000));
+    return {above, s, fma(s * z, polynomial(z, kAsin), select(above, low, 0.0))};
+  } else {
+    return {above, s, s * z * polynomial(z, kAsinFloat)};
+  }
 }
-template <OfDouble V>
+template <class V>
 V arcsin(V x) {
+  constexpr const auto& kTurn = OfDouble<V> ? kHalfPi : kHalfPiFloat;
   const Arcsine<V> a = arcsine(magnitude(x));
-  const Pair<V> sum = add_smaller(V(kHalfPi[0]), a.s * -2.0);
-  const V above = sum.high + (sum.low + fma(a.rest, V(-2.0), V(kHalfPi[1])));
+  const Pair<V> sum = add_smaller(V(kTurn[0]), a.s * -2.0);
+  const V above = sum.high + (sum.low + fma(a.rest, V(-2.0), V(kTurn[1])));
   return with_sign_of(select(a.above_half, above, a.s + a.rest), x);
 }
 /// Between -1/2 and 1/2: pi/2 - asin(x); below, pi - 2 asin(s); above, 2 asin(s).
-template <OfDouble V>
+template <class V>
 V arccos(V x) {
+  constexpr const auto& kTurn = OfDouble<V> ? kHalfPi : kHalfPiFloat;
   const Arcsine<V> a = arcsine(magnitude(x));
   const auto negative = x < 0.0;
-  const V turn = select(a.above_half, select(negative, V(2 * kHalfPi[0]), 0.0), V(kHalfPi[0]));
-  const V turn_low = select(a.above_half, select(negative, V(2 * kHalfPi[1]), 0.0), V(kHalfPi[1]));
+  const V turn = select(a.above_half, select(negative, V(2 * kTurn[0]), 0.0), V(kTurn[0]));
+  const V turn_low = select(a.above_half, select(negative, V(2 * kTurn[1]), 0.0), V(kTurn[1]));
   const V factor = select(a.above_half, select(negative, V(-2.0), 2.0), select(negative, V(1.0), -1.0));
   const Pair<V> sum = add_smaller(turn, a.s * factor);
   return sum.high + (sum.low + fma(a.rest, factor, turn_low));
-}
-
-template <OfDouble V>
-Arcsine<V> arcsine_short(V size) {
-  const auto above = size > 0.5;
-  const V z = select(above, fma(size, V(-0.5), V(0.5)), size * size);
-  const V s = select(above, sqrt(z), size);
-  return {above, s, s * z * polynomial(z, kAsinShort)};
-}
-template <OfFloat V>
-V arcsin(V x) {
-  const auto a = arcsine_short(widen(magnitude(x)));
-  const auto small = a.s + a.rest;
-  using W = std::remove_const_t<decltype(small)>;
-  return with_sign_of(narrow(select(a.above_half, fma(small, W(-2.0), W(kHalfPi[0])), small)), x);
-}
-template <OfFloat V>
-V arccos(V x) {
-  const auto wide = widen(x);
-  using W = std::remove_const_t<decltype(wide)>;
-  const Arcsine<W> a = arcsine_short(magnitude(wide));
-  const auto negative = wide < 0.0;
-  const W turn = select(a.above_half, select(negative, W(2 * kHalfPi[0]), 0.0), W(kHalfPi[0]));
-  const W factor = select(a.above_half, select(negative, W(-2.0), 2.0), select(negative, W(1.0), -1.0));
-  return narrow(fma(a.s + a.rest, factor, turn));
 }
 
 /// The angle of a point of the first quadrant, small <= large: with t = small/large it is atan(t) for

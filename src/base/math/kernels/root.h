@@ -6,8 +6,10 @@
 namespace ingot::base::math::kernels {
 
 /// x = 8**q 2**j m, j of -1, 0, 1, 1 <= m < 2, times `factor`. A polynomial gives y = m**(-1/3) to 17 bits, a
-/// step of third order doubles that thrice: with h = 1 - m y**3, y (1 - h)**(-1/3) = y (1 + h/3 + 2/9 h**2 +
-/// ...). With a = 2**j m the root c = a (2**(-j/3) y)**2 is corrected by c**3 - a, which is taken exactly.
+/// step of third order (float needs none) triples that: with h = 1 - m y**3, y (1 - h)**(-1/3) = y (1 + h/3 +
+/// 2/9 h**2 +
+/// ...). With a = 2**j m the root c = a (2**(-j/3) y)**2 is corrected by c**3 - a, which is taken exactly
+/// (float: to one word).
 template <class V>
 V cube_root(V x, V factor) {
   using T = typename V::Element;
@@ -19,15 +21,18 @@ V cube_root(V x, V factor) {
   const V j = fma(third.real, V(-3.0), exponent);
   const V m = from_bits((word & ((int64_t{1} << kShift) - 1)) | bits(V(1.0)));
   const V start = polynomial(m, kRootStart);
-  const V h = fma(-(start * start), start * m, V(1.0));
-  const V step = OfDouble<V> ? fma(h, fma(h, V(14.0 / 81), V(2.0 / 9)), V(1.0 / 3)) : V(1.0 / 3);
-  const V y = fma(start * h, step, start);
+  V y = start;
+  if constexpr (OfDouble<V>) {
+    const V h = fma(-(start * start), start * m, V(1.0));
+    y = fma(start * h, fma(h, fma(h, V(14.0 / 81), V(2.0 / 9)), V(1.0 / 3)), start);
+  }
   const V inverse = y * select(j == 0.0, V(1.0), select(j < 0.0, V(kRootOfTwo[0]), kRootOfHalf[0]));
   const V a = m * select(j == 0.0, V(1.0), select(j < 0.0, V(0.5), 2.0));
   const V square = inverse * inverse;
   const V c = a * square;
-  const Pair<V> c2 = multiply_exactly(c, c);
-  const V error = fma(c2.low, c, fma(c2.high, c, -a));
+  const V c2 = c * c;
+  V error = fma(c2, c, -a);
+  if constexpr (OfDouble<V>) error = fma(fma(c, c, -c2), c, error);
   const V root = fma(error, square * (-1.0 / 3), c);
   return root * from_bits((third.bits + kBias<T>) << kShift) * factor;
 }
