@@ -41,7 +41,8 @@ class Scalars {
   Builder& b;
 };
 
-/// Whether the op's value at this dtype is a call of the outside; and the called symbol.
+/// Whether the op's value at this dtype is a call of the outside, where it is no kernel; and the called
+/// symbol.
 bool is_called(ir::Op op, DType dtype);
 std::string math_symbol(ir::Op op, DType dtype);
 

@@ -17,17 +17,17 @@
 ///   split, scale, reduce_large: below
 ///   widen, narrow: between V of float and V of double
 ///
-/// There are no branches, so that the lanes of a vector do not differ in time.
+/// There are no branches but that of reduce_large, so that the lanes of a vector do not differ in time.
 namespace ingot::base::math::kernels {
 
-/// Three words of x = k * pi/2 + (high + low), |high + low| <= pi/4, k modulo 4 in `quadrant`.
+/// x = k * pi/2 + (high + low), |high + low| <= pi/4, the quadrant being k modulo 4.
 struct Reduced {
   double high;
   double low;
   int64_t quadrant;
 };
-/// Of any finite x, to 2**-110 or so of the result; NaN of infinities and NaN. By the digits of 2/pi that
-/// matter for the exponent of x (Payne and Hanek), in integers.
+/// Of any finite x from 1 on, the error at most 2**-63 of the rest however small that is; NaN of inf and NaN.
+/// By those digits of 2/pi that matter for the exponent of x (Payne and Hanek), in integers.
 Reduced reduce_by_half_pi(double x);
 
 template <class T>
