@@ -1,9 +1,10 @@
-// Measures accuracy and speed of the elementary functions: `accuracy [--samples N] [--speed] NAME...`, all if
-// no name is given. One line for each function and dtype, fields apart by spaces:
+// Measures accuracy and speed of the elementary functions: `accuracy [--samples N] [--every N] [--speed]
+// NAME...`, all if no name is given. One line for each function and dtype, fields apart by spaces:
 //   error NAME DTYPE ulp x y count wrong-specials
 //   speed NAME DTYPE own-scalar own-256 own-512 libmvec-256 libmvec-512 sleef-256 sleef-512 libm compile-ms
 //   peer NAME DTYPE LIBRARY ulp
-// Float functions of one operand are measured at all floats, the others at N samples.
+// Float functions of one operand are measured at all floats, or every Nth 64 k of them, the others at N
+// samples.
 
 #include <algorithm>
 #include <bit>
@@ -65,7 +66,7 @@ Largest measure_pairs_of_floats(const Function& f, int64_t count) {
   });
 }
 
-Largest measure_all_floats(const Function& f) {
+Largest measure_all_floats(const Function& f, uint64_t every) {
   const codegen::Target target = codegen::Target::host();
   const codegen::MathLoop loops[] = {{f.op, base::DType::Float32, 8}, {f.op, base::DType::Float64, 4}};
   const Loops code(loops, target);
@@ -75,7 +76,7 @@ Largest measure_all_floats(const Function& f) {
     Largest largest;
     std::vector<float> x(kChunk), results(kChunk);
     std::vector<double> wide(kChunk), exact(kChunk);
-    for (uint64_t begin = thread * kChunk; begin < (uint64_t{1} << 32); begin += threads * kChunk) {
+    for (uint64_t begin = thread * kChunk; begin < (uint64_t{1} << 32); begin += every * threads * kChunk) {
       for (size_t i = 0; i < x.size(); ++i) {
         x[i] = std::bit_cast<float>(static_cast<uint32_t>(begin + i));
         wide[i] = static_cast<double>(x[i]);
@@ -141,10 +142,13 @@ void print_speed(const Function& f) {
 
 int main(int argc, char** argv) {
   int64_t count = 10'000'000;
+  uint64_t every = 1;
   bool only_speed = false;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--samples") == 0 && i + 1 < argc) count = std::atoll(argv[++i]);
+    else if (std::strcmp(argv[i], "--every") == 0 && i + 1 < argc)
+      every = std::strtoull(argv[++i], nullptr, 10);
     else if (std::strcmp(argv[i], "--speed") == 0) only_speed = true;
     else names.emplace_back(argv[i]);
   }
@@ -158,6 +162,7 @@ int main(int argc, char** argv) {
         print_peer<float>(f, library);
       }
     print_error(f, "f64", measure_doubles(f, count));
-    print_error(f, "f32", f.kernel && !f.binary ? measure_all_floats(f) : measure_pairs_of_floats(f, count));
+    print_error(f, "f32",
+                f.kernel && !f.binary ? measure_all_floats(f, every) : measure_pairs_of_floats(f, count));
   }
 }

@@ -102,14 +102,9 @@ V tan(V x) {
   const W sine = fma(r.high * z, polynomial(z, kSinShort), r.high);
   const W cosine = fma(z * z, polynomial(z, kCosShort), fma(z, W(-0.5), W(1.0)));
   const auto even = (r.quadrant & 1) == 0;
-  const W above = select(even, sine, cosine);
-  const W below = select(even, cosine, sine);
-  const V inverse = 1.0 / narrow(below);
-  const V first = narrow(above) * inverse;
-  const V quotient = fma(narrow(fma(-widen(first), below, above)), inverse, first);
-  const auto sign =
-      narrow(from_bits((((r.quadrant & 1) << 63) ^ bits(wide)) & std::numeric_limits<int64_t>::min()));
-  return from_bits(bits(quotient) ^ bits(sign));
+  const W quotient = select(even, sine, cosine) / select(even, cosine, sine);
+  const auto sign = ((r.quadrant & 1) << 63) ^ (bits(wide) & std::numeric_limits<int64_t>::min());
+  return narrow(from_bits(bits(quotient) ^ sign));
 }
 
 }  // namespace ingot::base::math::kernels
