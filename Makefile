@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour test test-all fuzz odd format tidy
+.PHONY: tour test test-all fuzz odd accuracy format tidy
 
 tour:
 	@tools/setup
@@ -27,6 +27,12 @@ odd: SEED ?= 1
 odd:
 	@tools/setup
 	@tools/fuzz --odd --programs $(N) --seed $(SEED)
+
+# Errors and times of the elementary functions into docs/accuracy.md: half an hour.
+accuracy:
+	@tools/setup test
+	@cmake --build --preset release --target accuracy
+	@.venv/bin/python tools/accuracy
 
 format:
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 --no-run-if-empty clang-format-19 -i

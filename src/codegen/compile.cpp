@@ -31,8 +31,8 @@
 #include <memory>
 
 #include "codegen/abi_layout.h"
+#include "codegen/compile_module.h"
 #include "codegen/emit.h"
-#include "codegen/unit.h"
 
 extern "C" {
 void LLVMInitializeX86TargetInfo();
@@ -162,6 +162,11 @@ std::string entry_symbol(std::string_view function) {
 
 Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entries, const Target& target,
                  const Options& options) {
+  return compile_module(source, target, options, [&](Unit& unit) { unit.emit(entries); });
+}
+
+Compiled compile_module(const ir::Module& source, const Target& target, const Options& options,
+                        const std::function<void(Unit&)>& emit) {
   Compiled compiled;
   llvm::LLVMContext context;
   context.setDiscardValueNames(!options.want_llvm_ir);
@@ -173,7 +178,7 @@ Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entri
   {
     const Timer timer(compiled.times.emit);
     Unit unit(source, target, module);
-    unit.emit(entries);
+    emit(unit);
     compiled.sites = std::move(unit.sites);
   }
   if (options.verify) verify(module);

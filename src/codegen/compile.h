@@ -12,8 +12,9 @@
 #include "ir/function.h"
 
 /// Loop-stage functions to an ELF x86-64 relocatable object. Values are those of `base::math`, bit for bit:
-/// by the same formulas inline, or by calls of the same functions (rules.cpp says which). The object names
-/// the outside only by the symbols that the runtime lists, and is position-independent.
+/// by the same formulas inline (rules.cpp), by the same kernels (vecmath.h), or by calls of the same
+/// functions. The object names the outside only by the symbols that the runtime lists, and is
+/// position-independent.
 
 namespace ingot::codegen {
 

@@ -26,7 +26,7 @@ struct RuleArguments {
 using Rule = Parts (*)(const RuleArguments&);
 
 /// How one elementwise op is emitted: by `emit` for the dtype classes (letters B, I, F, C) in
-/// `inline_classes`, by a call for the others.
+/// `inline_classes`, by a kernel (vecmath.h) or a call for the others.
 struct OpRule {
   ir::Op op;
   std::string_view inline_classes;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "codegen/rules.h"
+#include "codegen/vecmath.h"
 
 namespace ingot::codegen {
 
@@ -141,6 +142,7 @@ Parts Scalars::select(Value* condition, const Parts& yes, const Parts& no) {
 }
 
 Parts Scalars::elementwise(ir::Op op, DType dtype, std::span<const Parts> operands) {
+  if (base::is_float(dtype) && has_math(unit_.target, op)) return kernel(op, dtype, operands);
   if (is_called(op, dtype)) return call_math(op, dtype, operands);
   const OpRule& rule = rule_of(op);
   if (dtype != DType::Float16) return rule.emit({*this, b, dtype, operands.data()});
@@ -149,6 +151,14 @@ Parts Scalars::elementwise(ir::Op op, DType dtype, std::span<const Parts> operan
   Parts result = rule.emit({*this, b, DType::Float32, wide.data()});
   if (ir::result_dtype(op, dtype) == DType::Float16) result[0] = narrow_to_half(result[0]);
   return result;
+}
+
+Parts Scalars::kernel(ir::Op op, DType dtype, std::span<const Parts> operands) {
+  const bool is_half = dtype == DType::Float16;
+  llvm::SmallVector<Value*, 2> numbers;
+  for (const Parts& operand : operands) numbers.push_back(is_half ? widen_half(operand[0]) : operand[0]);
+  Value* const value = emit_math(unit_, b, op, {numbers.data(), numbers.size()});
+  return {is_half ? narrow_to_half(value) : value};
 }
 
 Value* Scalars::call_argument(DType dtype, const Parts& value, llvm::AllocaInst*& home) {

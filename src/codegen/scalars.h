@@ -20,7 +20,8 @@ class Scalars {
   Scalars(Unit& unit, Builder& builder) : unit_(unit), b(builder) {}
 
   Parts constant(DType dtype, const base::Scalar& bits);
-  /// An elementwise op: inline where rules.cpp has a rule for the dtype's class, else a call.
+  /// An elementwise op: a kernel (vecmath.h), inline where rules.cpp has a rule for the
+  /// dtype's class, else a call.
   Parts elementwise(ir::Op op, DType dtype, std::span<const Parts> operands);
   Parts cast(DType from, DType to, const Parts& value);
   Parts select(llvm::Value* condition, const Parts& yes, const Parts& no);
@@ -39,6 +40,7 @@ class Scalars {
   Parts call_math(ir::Op op, DType dtype, std::span<const Parts> operands);
 
  private:
+  Parts kernel(ir::Op op, DType dtype, std::span<const Parts> operands);
   llvm::Value* float_to_int(llvm::Value* value, DType to);
   llvm::Value* cast_real(DType from, DType to, llvm::Value* value);
   llvm::Value* half_by_helper(bool widen, llvm::Value* value);
@@ -54,7 +56,8 @@ class Scalars {
   Builder& b;
 };
 
-/// Whether the op's value at this dtype is a call of the outside; and the called symbol.
+/// Whether the op's value at this dtype is a call of the outside, where it is no kernel; and the called
+/// symbol.
 bool is_called(ir::Op op, DType dtype);
 std::string math_symbol(ir::Op op, DType dtype);
 

@@ -61,6 +61,9 @@ class Unit {
   /// The function of this name in the module, or null.
   llvm::Function* find(std::string_view name) const;
 
+  /// How often each elementary function has been emitted (vecmath.h), by its name.
+  std::unordered_map<std::string, int> math_uses;
+
   /// The number of an error site; equal sites share one.
   uint32_t site(const ErrorSite& site);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/math/kernels/plain.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
 #include "runtime/math_symbols.h"
@@ -34,6 +35,27 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
   return context->error.status;
 }
 
+void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant, double limit,
+                                int64_t count) noexcept {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!(x[i] > limit)) continue;
+    const auto reduced = base::math::kernels::reduce_by_half_pi(x[i]);
+    high[i] = reduced.high;
+    low[i] = reduced.low;
+    quadrant[i] = reduced.quadrant;
+  }
+}
+
+void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns, float limit, int64_t count,
+                                int32_t turn) noexcept {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!(x[i] > limit)) continue;
+    const auto reduced = base::math::kernels::reduce_by_pi(static_cast<double>(x[i]), turn);
+    rest[i] = static_cast<float>(reduced.rest);
+    half_turns[i] = static_cast<int32_t>(reduced.count);
+  }
+}
+
 // clang-format off
 #define UNARY(fn)                                 \
   X(#fn, static_cast<double (*)(double)>(::fn))   \
@@ -48,6 +70,8 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
   X("ingot_v1_release", ingot_v1_release)                                                              \
   X("ingot_v1_outside", ingot_v1_outside)                                                              \
   X("ingot_v1_poll", ingot_v1_poll)                                                                    \
+  X("ingot_v1_reduce_angles_f64", ingot_v1_reduce_angles_f64)                                          \
+  X("ingot_v1_reduce_angles_f32", ingot_v1_reduce_angles_f32)                                          \
   X("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))                            \
   X("memmove", static_cast<void* (*)(void*, const void*, size_t)>(::memmove))                          \
   X("memset", static_cast<void* (*)(void*, int, size_t)>(::memset))                                    \

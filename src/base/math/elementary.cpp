@@ -2,8 +2,10 @@
 
 #include <limits>
 
-// The C library stands behind these. Where its double function errs by more than 1 ulp, the long double one
-// is rounded instead; it must be wider than double, as on x86-64 Linux.
+#include "base/math/kernels/all.h"
+
+// The C library stands behind those that are no kernels: its long double functions, rounded. They must be
+// wider than double, as on x86-64 Linux.
 
 namespace ingot::base::math::elementary {
 
@@ -16,33 +18,27 @@ double round(Wide value) { return static_cast<double>(value); }
 
 }  // namespace
 
-double exp(double x) { return std::exp(x); }
-double exp2(double x) { return std::exp2(x); }
-double log(double x) { return std::log(x); }
-double log2(double x) { return std::log2(x); }
-double sin(double x) { return std::sin(x); }
-double cos(double x) { return std::cos(x); }
-double tan(double x) { return std::tan(x); }
-double arcsin(double x) { return std::asin(x); }
-double arccos(double x) { return std::acos(x); }
-double arctan(double x) { return std::atan(x); }
-double arctan2(double y, double x) { return std::atan2(y, x); }
-double power(double x, double y) { return std::pow(x, y); }
+#define KERNEL(name)                                                                   \
+  double name(double x) { return kernels::name(kernels::Plain<double>::of(x)).value; } \
+  float name(float x) { return kernels::name(kernels::Plain<float>::of(x)).value; }
+INGOT_UNARY_KERNELS(KERNEL)
+#undef KERNEL
+#define KERNEL(name)                                                                          \
+  double name(double x, double y) {                                                           \
+    return kernels::name(kernels::Plain<double>::of(x), kernels::Plain<double>::of(y)).value; \
+  }                                                                                           \
+  float name(float x, float y) {                                                              \
+    return kernels::name(kernels::Plain<float>::of(x), kernels::Plain<float>::of(y)).value;   \
+  }
+INGOT_BINARY_KERNELS(KERNEL)
+#undef KERNEL
 
-double cbrt(double x) { return round(std::cbrt(Wide{x})); }
-double expm1(double x) { return round(std::expm1(Wide{x})); }
-double log10(double x) { return round(std::log10(Wide{x})); }
-double log1p(double x) { return round(std::log1p(Wide{x})); }
-double sinh(double x) { return round(std::sinh(Wide{x})); }
-double cosh(double x) { return round(std::cosh(Wide{x})); }
-double tanh(double x) { return round(std::tanh(Wide{x})); }
 double arcsinh(double x) { return round(std::asinh(Wide{x})); }
 double arccosh(double x) { return round(std::acosh(Wide{x})); }
 double arctanh(double x) { return round(std::atanh(Wide{x})); }
 double erf(double x) { return round(std::erf(Wide{x})); }
 double erfc(double x) { return round(std::erfc(Wide{x})); }
 double gamma(double x) { return round(std::tgamma(Wide{x})); }
-double hypot(double x, double y) { return round(std::hypot(Wide{x}, Wide{y})); }
 
 double lgamma(double x) {
   int sign;

@@ -8,27 +8,39 @@
 
 namespace ingot::base::math {
 
-/// The definitions, in double: special values as C's Annex F, errors below 1 ulp. The same argument gives the
-/// same bits at every call. float computes in double and rounds once; Half rounds float's result once more.
+/// The definitions: special values as C's Annex F, errors below 1 ulp (float: 2). The same argument gives the
+/// same bits at every call. Those for float and double are the kernels of base/math/kernels, which codegen
+/// emits as well; of the others float computes in double and rounds once. Half rounds float's result.
 namespace elementary {
 
-double cbrt(double x);
-double exp(double x);
-double exp2(double x);
-double expm1(double x);
-double log(double x);
-double log2(double x);
-double log10(double x);
-double log1p(double x);
-double sin(double x);
-double cos(double x);
-double tan(double x);
-double arcsin(double x);
-double arccos(double x);
-double arctan(double x);
-double sinh(double x);
-double cosh(double x);
-double tanh(double x);
+#define INGOT_KERNEL(name) \
+  double name(double x);   \
+  float name(float x);
+INGOT_KERNEL(cbrt)
+INGOT_KERNEL(exp)
+INGOT_KERNEL(exp2)
+INGOT_KERNEL(expm1)
+INGOT_KERNEL(log)
+INGOT_KERNEL(log2)
+INGOT_KERNEL(log10)
+INGOT_KERNEL(log1p)
+INGOT_KERNEL(sin)
+INGOT_KERNEL(cos)
+INGOT_KERNEL(tan)
+INGOT_KERNEL(arcsin)
+INGOT_KERNEL(arccos)
+INGOT_KERNEL(arctan)
+INGOT_KERNEL(sinh)
+INGOT_KERNEL(cosh)
+INGOT_KERNEL(tanh)
+#undef INGOT_KERNEL
+#define INGOT_KERNEL(name)         \
+  double name(double x, double y); \
+  float name(float x, float y);
+INGOT_KERNEL(hypot)
+INGOT_KERNEL(arctan2)
+INGOT_KERNEL(power)
+#undef INGOT_KERNEL
 double arcsinh(double x);
 double arccosh(double x);
 double arctanh(double x);
@@ -36,18 +48,14 @@ double erf(double x);
 double erfc(double x);
 double gamma(double x);
 double lgamma(double x);
-double hypot(double x, double y);
-double arctan2(double y, double x);
-double power(double x, double y);
 double logaddexp(double x, double y);
 double logaddexp2(double x, double y);
 
-/// A function of doubles, for any floating type.
+/// A function of T by the definition for T, or for double where that is the only one.
 template <Floating T, class Function, class... Rest>
 T apply(Function fn, T x, Rest... rest) {
-  const double result = fn(static_cast<double>(x), static_cast<double>(rest)...);
-  if constexpr (std::same_as<T, Half>) return Half(static_cast<float>(result));
-  else return static_cast<T>(result);
+  if constexpr (std::same_as<T, Half>) return Half(fn(static_cast<float>(x), static_cast<float>(rest)...));
+  else return fn(x, rest...);
 }
 
 }  // namespace elementary
@@ -58,10 +66,10 @@ T sqrt(T x) {
   return T(std::sqrt(computable(x)));
 }
 
-#define INGOT_UNARY(name)                                                           \
-  template <Floating T>                                                             \
-  T name(T x) {                                                                     \
-    return elementary::apply(static_cast<double (*)(double)>(elementary::name), x); \
+#define INGOT_UNARY(name)                                                                              \
+  template <Floating T>                                                                                \
+  T name(T x) {                                                                                        \
+    return elementary::apply([](auto a) { return static_cast<decltype(a)>(elementary::name(a)); }, x); \
   }
 INGOT_UNARY(cbrt)
 INGOT_UNARY(exp)
@@ -94,22 +102,26 @@ INGOT_UNARY(lgamma)
 /// sqrt(x*x + y*y) without overflow between; an infinity wins over NaN.
 template <Floating T>
 T hypot(T x, T y) {
-  return elementary::apply(elementary::hypot, x, y);
+  return elementary::apply([](auto a, auto b) { return static_cast<decltype(a)>(elementary::hypot(a, b)); },
+                           x, y);
 }
 /// The angle of the point (x, y), in [-pi, pi].
 template <Floating T>
 T arctan2(T y, T x) {
-  return elementary::apply(elementary::arctan2, y, x);
+  return elementary::apply([](auto a, auto b) { return static_cast<decltype(a)>(elementary::arctan2(a, b)); },
+                           y, x);
 }
 /// log(exp(x) + exp(y)) and log2(exp2(x) + exp2(y)). Where x, y and the result do not have one sign, the
 /// error is below 1 ulp of the largest of the three.
 template <Floating T>
 T logaddexp(T x, T y) {
-  return elementary::apply(elementary::logaddexp, x, y);
+  return elementary::apply(
+      [](auto a, auto b) { return static_cast<decltype(a)>(elementary::logaddexp(a, b)); }, x, y);
 }
 template <Floating T>
 T logaddexp2(T x, T y) {
-  return elementary::apply(elementary::logaddexp2, x, y);
+  return elementary::apply(
+      [](auto a, auto b) { return static_cast<decltype(a)>(elementary::logaddexp2(a, b)); }, x, y);
 }
 
 /// Integers by repeated squaring, wrapping; a negative exponent gives the real value, truncated, and 0 from
@@ -117,8 +129,7 @@ T logaddexp2(T x, T y) {
 template <Real T>
 T power(T a, T b) {
   if constexpr (Floating<T>) {
-    if (computable(b) == 2) return multiply(a, a);
-    return elementary::apply(elementary::power, a, b);
+    return elementary::apply([](auto x, auto y) { return elementary::power(x, y); }, a, b);
   } else {
     if constexpr (std::is_signed_v<T>) {
       if (b < T(0)) {

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "base/math/kernels/exponential.h"
+#include "base/math/kernels/hyperbolic.h"
+#include "base/math/kernels/inverse.h"
+#include "base/math/kernels/logarithm.h"
+#include "base/math/kernels/power.h"
+#include "base/math/kernels/root.h"
+#include "base/math/kernels/trigonometric.h"
+
+/// All kernels, `X(op)`: for each `template <class V> V op(V)`, or of two operands, V of float or double.
+#define INGOT_UNARY_KERNELS(X) \
+  X(cbrt)                      \
+  X(exp)                       \
+  X(exp2)                      \
+  X(expm1)                     \
+  X(log)                       \
+  X(log2)                      \
+  X(log10)                     \
+  X(log1p)                     \
+  X(sin)                       \
+  X(cos)                       \
+  X(tan)                       \
+  X(arcsin)                    \
+  X(arccos)                    \
+  X(arctan)                    \
+  X(sinh)                      \
+  X(cosh)                      \
+  X(tanh)
+#define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2)

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+
+// Written by tools/minimax: do not edit.
+
+namespace ingot::base::math::kernels {
+
+/// log2(e), the sum of its parts.
+inline constexpr double kLog2E[] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
+/// ln(2), the sum of its parts.
+inline constexpr double kLn2[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+/// ln(2), the sum of its parts.
+inline constexpr double kLn2Float[] = {0x1.62e42e0000000p-1, 0x1.efa39e0000000p-25};
+/// log2(e), the sum of its parts.
+inline constexpr double kLog2EFloat[] = {0x1.7154760000000p+0, 0x1.4ae0c00000000p-26};
+/// log10(e), the sum of its parts.
+inline constexpr double kLog10E[] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
+/// log10(e), the sum of its parts.
+inline constexpr double kLog10EFloat[] = {0x1.bcb7b20000000p-2, -0x1.5b235e0000000p-27};
+/// log10(2), its first part short: an exponent times it is exact, the sum of its parts.
+inline constexpr double kLog10Of2[] = {0x1.34413509f8000p-2, -0x1.80433b83b6000p-44};
+/// log10(2), its first part short: an exponent times it is exact, the sum of its parts.
+inline constexpr double kLog10Of2Float[] = {0x1.3440000000000p-2, 0x1.3508000000000p-18};
+/// 2 log2(e), the sum of its parts.
+inline constexpr double kTwoLog2E[] = {0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55};
+/// 1/3, the sum of its parts.
+inline constexpr double kThird[] = {0x1.5555555555555p-2, 0x1.5555555555555p-56};
+/// 2/pi.
+inline constexpr double kTwoOverPi[] = {0x1.45f306dc9c883p-1};
+/// pi/2, the sum of its parts.
+inline constexpr double kHalfPi[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
+/// pi/2, the sum of its parts.
+inline constexpr double kHalfPiFloat[] = {0x1.921fb60000000p+0, -0x1.777a5c0000000p-25,
+                                          -0x1.ee59da0000000p-50};
+/// pi, the sum of its parts.
+inline constexpr double kPiFloat[] = {0x1.921fb60000000p+1, -0x1.777a5c0000000p-24, -0x1.ee59da0000000p-49};
+/// 1/pi.
+inline constexpr double kOneOverPi[] = {0x1.45f306dc9c883p-2};
+/// pi/4, the sum of its parts.
+inline constexpr double kQuarterPiFloat[] = {0x1.921fb60000000p-1, -0x1.777a5c0000000p-26};
+/// pi/4, the sum of its parts.
+inline constexpr double kQuarterPi[] = {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
+/// 2^(-1/3).
+inline constexpr double kRootOfHalf[] = {0x1.965fea53d6e3dp-1};
+/// 2^(1/3).
+inline constexpr double kRootOfTwo[] = {0x1.428a2f98d728bp+0};
+/// tan(pi/8).
+inline constexpr double kTanEighth[] = {0x1.a827999fcef32p-2};
+
+/// (exp(r) - 1 - r) / r^2, |r| <= ln(2)/2; error 2^-56.77.
+inline constexpr double kExp[] = {0x1.000000000000ap-1,  0x1.5555555555515p-3,  0x1.5555555550acep-5,
+                                  0x1.111111112a640p-7,  0x1.6c16c1838d677p-10, 0x1.a01a00f314502p-13,
+                                  0x1.a0199b4e7cc34p-16, 0x1.71dfe53e9ded3p-19, 0x1.28acd1551e5c1p-22,
+                                  0x1.ac007eb28d2fbp-26};
+/// (exp(r) - 1 - r - r^2/2) / r^3; error 2^-63.54.
+inline constexpr double kExpCubic[] = {0x1.555555555555bp-3,  0x1.5555555555537p-5,  0x1.111111110ed17p-7,
+                                       0x1.6c16c16c234e1p-10, 0x1.a01a01b376dd4p-13, 0x1.a01a0168bfeafp-16,
+                                       0x1.71ddefc2129f5p-19, 0x1.27e5563740b6dp-22, 0x1.af6d214545546p-26,
+                                       0x1.1ec5885c8a58bp-29};
+/// the same, for float; error 2^-31.24.
+inline constexpr double kExpShort[] = {0x1.0000000000000p-1, 0x1.55553c0a7981ep-3,  0x1.5554f1610add7p-5,
+                                       0x1.1136e2a0fea34p-7, 0x1.6d42336ade4c6p-10, 0x1.6c3021a24d618p-13};
+/// the same, in float; error 2^-28.17.
+inline constexpr double kExpFloat[] = {0x1.fffffc0000000p-2, 0x1.55548a0000000p-3, 0x1.5558500000000p-5,
+                                       0x1.123e600000000p-7, 0x1.6ab6960000000p-10};
+/// (2^r - 1) / r, |r| <= 1/2, in float; error 2^-26.24.
+inline constexpr double kExp2Float[] = {0x1.62e4300000000p-1, 0x1.ebfb940000000p-3,  0x1.c6af9e0000000p-5,
+                                        0x1.3b67ee0000000p-7, 0x1.5ef5320000000p-10, 0x1.17db800000000p-13};
+/// (2^f - 1 - f ln(2)) / f^2, |f| <= 1/2; error 2^-55.95.
+inline constexpr double kExp2[] = {0x1.ebfbdff82c5a1p-3,  0x1.c6b08d7049ef6p-5,  0x1.3b2ab6fba04c3p-7,
+                                   0x1.5d87fe78d43afp-10, 0x1.4309130f680adp-13, 0x1.ffcbfc66fdc5ap-17,
+                                   0x1.62bfc36a81a28p-20, 0x1.b5236424dc5b2p-24, 0x1.e6265c8a6032fp-28,
+                                   0x1.ee2b96ae93d3cp-32};
+/// (2^f - 1) / f, for float; error 2^-34.01.
+inline constexpr double kExp2Short[] = {0x1.62e42ff0e663dp-1, 0x1.ebfbe07948087p-3,  0x1.c6b08ab7594c1p-5,
+                                        0x1.3b29f176f5873p-7, 0x1.5d8a8d75c4390p-10, 0x1.445ed13d0cbb8p-13,
+                                        0x1.fdddce16850a3p-17};
+/// (cosh(r) - 1) / r^2 in z = r^2; error 2^-57.97.
+inline constexpr double kCosh[] = {0x1.000000000000cp-1, 0x1.555555554fd64p-5, 0x1.6c16c1863f165p-10,
+                                   0x1.a01994fcc8375p-16, 0x1.28b1c0795a63ap-22};
+/// (sinh(r)/r - 1) / r^2 in z; error 2^-61.68.
+inline constexpr double kSinh[] = {0x1.5555555555559p-3, 0x1.111111110f627p-7, 0x1.a01a01b022afap-13,
+                                   0x1.71ddf7a71c915p-19, 0x1.af60074f07750p-26};
+/// (atanh(s)/s - 1) / s^2 in z = s^2, |s| <= 1/5; error 2^-62.65.
+inline constexpr double kAtanh[] = {0x1.555555555554fp-2, 0x1.999999999c176p-3, 0x1.24924921e4a2dp-3,
+                                    0x1.c71c748f59138p-4, 0x1.745c4af858967p-4, 0x1.3b35bcad8fd83p-4,
+                                    0x1.0dcbe0a79acefp-4, 0x1.1b7f7ae130267p-4};
+/// (atanh(s)/s - 1 - z/3) / z^2; error 2^-69.04.
+inline constexpr double kAtanhLong[] = {0x1.9999999999968p-3, 0x1.2492492498d3ep-3, 0x1.c71c71bc77d90p-4,
+                                        0x1.745d1bc2f5171p-4, 0x1.3b12990a6008dp-4, 0x1.113a066e3abb0p-4,
+                                        0x1.dad2747e46716p-5, 0x1.01776c7e3941cp-4};
+/// kAtanh for float; error 2^-35.35.
+inline constexpr double kAtanhShort[] = {0x1.5555542292753p-2, 0x1.999bdb41dee4cp-3, 0x1.23e9b7895c1bfp-3,
+                                         0x1.ed8a4ad2c93afp-4};
+/// (log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2, in float; error 2^-27.46.
+inline constexpr double kLogFloat[] = {0x1.5555a40000000p-2,  -0x1.0000460000000p-2, 0x1.99695c0000000p-3,
+                                       -0x1.54ed760000000p-3, 0x1.2883f00000000p-3,  -0x1.0da2380000000p-3,
+                                       0x1.ad011c0000000p-4,  -0x1.71dda80000000p-5};
+/// (tanh(x)/x - 1) / x^2 in z = x^2, |x| <= 0.6, in float; error 2^-28.47.
+inline constexpr double kTanhFloat[] = {-0x1.55553e0000000p-2, 0x1.1109be0000000p-3, -0x1.b89a820000000p-5,
+                                        0x1.54c0480000000p-6, -0x1.826d0a0000000p-8};
+/// (sinh(x)/x - 1) / x^2 in z, |x| <= 1, in float; error 2^-31.54.
+inline constexpr double kSinhFloat[] = {0x1.5555560000000p-3, 0x1.1110e20000000p-7, 0x1.a021560000000p-13,
+                                        0x1.75a70e0000000p-19};
+/// kSin for |x| <= pi/2, in float; error 2^-31.15.
+inline constexpr double kSinHalfFloat[] = {-0x1.5555560000000p-3, 0x1.1111380000000p-7,
+                                           -0x1.a024c40000000p-13, 0x1.72f25e0000000p-19,
+                                           -0x1.b97fd00000000p-26};
+/// kAtan for |u| <= 1, in float; error 2^-28.67.
+inline constexpr double kAtanFloat[] = {-0x1.5555400000000p-2, 0x1.9992660000000p-3,  -0x1.24262c0000000p-3,
+                                        0x1.c0c9140000000p-4,  -0x1.58bdf20000000p-4, 0x1.dc9d080000000p-5,
+                                        -0x1.0135620000000p-5, 0x1.69776c0000000p-7,  -0x1.dceb360000000p-10};
+/// (sin(x)/x - 1) / x^2 in z = x^2, |x| <= pi/4; error 2^-57.98.
+inline constexpr double kSin[] = {-0x1.5555555555549p-3, 0x1.111111110f893p-7,   -0x1.a01a019c12397p-13,
+                                  0x1.71de3576d5ecbp-19, -0x1.ae5e64bb86c40p-26, 0x1.5d9263575585cp-33};
+/// (cos(x) - 1 + z/2) / z^2; error 2^-64.15.
+inline constexpr double kCos[] = {0x1.555555555554cp-5,   -0x1.6c16c16c15210p-10, 0x1.a01a019cbcd98p-16,
+                                  -0x1.27e4f81046b29p-22, 0x1.1ee9ef5414c81p-29,  -0x1.8fb0027774992p-37};
+/// kSin for float; error 2^-37.55.
+inline constexpr double kSinShort[] = {-0x1.5555554ca9d02p-3, 0x1.1111088aac34ep-7, -0x1.a00f93fc458ddp-13,
+                                       0x1.6cd5f868f5c50p-19};
+/// kCos for float; error 2^-33.27.
+inline constexpr double kCosShort[] = {0x1.55554aa6eea57p-5, -0x1.6c0c83266a40cp-10, 0x1.99ffbc9fa0edap-16};
+/// (atan(u)/u - 1) / u^2 in z = u^2, |u| <= tan(pi/8); error 2^-59.47.
+inline constexpr double kAtan[] = {-0x1.555555555553dp-2, 0x1.9999999995898p-3,  -0x1.24924922aef17p-3,
+                                   0x1.c71c70e6bbf18p-4,  -0x1.745cf8f000943p-4, 0x1.3b111a6e263bap-4,
+                                   -0x1.10ebc6786707fp-4, 0x1.df100b3429728p-5,  -0x1.9cd5d5616c2c8p-5,
+                                   0x1.37dcc05198dbep-5,  -0x1.25783b0ed952dp-6};
+/// (asin(x)/x - 1) / x^2 in z = x^2, |x| <= 1/2; error 2^-55.85.
+inline constexpr double kAsin[] = {0x1.5555555555384p-3, 0x1.333333336fe40p-4,  0x1.6db6db4196921p-5,
+                                   0x1.f1c72c81b1549p-6, 0x1.6e89ed83fa2edp-6,  0x1.1c6c45f9b5148p-6,
+                                   0x1.c6f61cc4b93fap-7, 0x1.8ef48b7fe40a6p-7,  0x1.aa27f4895bcdep-8,
+                                   0x1.4112ed11baa66p-6, -0x1.0b8f51536673ep-6, 0x1.0604076589db4p-5};
+/// kAsin in float; error 2^-27.57.
+inline constexpr double kAsinFloat[] = {0x1.5555ca0000000p-3, 0x1.33015e0000000p-4, 0x1.748c000000000p-5,
+                                        0x1.8b9eb00000000p-6, 0x1.59e2b00000000p-5};
+/// m^(-1/3), 1 <= m <= 2; error 2^-17.4.
+inline constexpr double kRootStart[] = {0x1.c7f3b49d06f51p+0,  -0x1.90e85b4f21f44p+0, 0x1.3e6a4f1b81a93p+0,
+                                        -0x1.321ea1a1f8ab9p-1, 0x1.3fa5948147b97p-3,  -0x1.16da68322a888p-6};
+
+/// 64 zeros, then the binary digits of 2/pi.
+inline constexpr uint64_t kTwoOverPiDigits[] = {0,
+                                                0xa2f9836e4e441529,
+                                                0xfc2757d1f534ddc0,
+                                                0xdb6295993c439041,
+                                                0xfe5163abdebbc561,
+                                                0xb7246e3a424dd2e0,
+                                                0x06492eea09d1921c,
+                                                0xfe1deb1cb129a73e,
+                                                0xe88235f52ebb4484,
+                                                0xe99c7026b45f7e41,
+                                                0x3991d639835339f4,
+                                                0x9c845f8bbdf9283b,
+                                                0x1ff897ffde05980f,
+                                                0xef2f118b5a0a6d1f,
+                                                0x6d367ecf27cb09b7,
+                                                0x4f463f669e5fea2d,
+                                                0x7527bac7ebe5f17b,
+                                                0x3d0739f78a5292ea,
+                                                0x6bfb5fb11f8d5d08,
+                                                0x56033046fc7b6bab};
+
+}  // namespace ingot::base::math::kernels

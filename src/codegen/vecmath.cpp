@@ -1,0 +1,250 @@
+#include "codegen/vecmath.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include "base/math/kernels/all.h"
+#include "codegen/emitted.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+namespace {
+
+constexpr unsigned kFirstLevelWithFma = 3;
+/// So many uses of one function in a module are emitted in place.
+constexpr int kInlineUses = 3;
+
+llvm::AllocaInst* entry_slot(Builder& b, llvm::Type* type) {
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  Builder at_entry(&entry, entry.begin());
+  return at_entry.CreateAlloca(type);
+}
+
+/// A piece of a vector: `count` lanes from `first` on.
+Value* lanes_of(Builder& b, Value* vector, unsigned first, unsigned count) {
+  llvm::SmallVector<int, 16> mask;
+  for (unsigned i = 0; i < count; ++i) mask.push_back(static_cast<int>(first + i));
+  return b.CreateShuffleVector(vector, mask);
+}
+
+Value* join(Builder& b, std::span<Value* const> pieces) {
+  if (pieces.size() == 1) return pieces[0];
+  const size_t half = pieces.size() / 2;
+  Value* const low = join(b, pieces.first(half));
+  Value* const high = join(b, pieces.subspan(half));
+  llvm::SmallVector<int, 32> mask;
+  for (unsigned i = 0; i < 2 * Emission::lanes(low->getType()); ++i) mask.push_back(static_cast<int>(i));
+  return b.CreateShuffleVector(low, high, mask);
+}
+
+}  // namespace
+
+unsigned Emission::lanes(llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector != nullptr ? vector->getNumElements() : 1;
+}
+
+llvm::Type* Emission::with_lanes_of(llvm::Type* element, llvm::Type* like) {
+  return like->isVectorTy() ? llvm::FixedVectorType::get(element, lanes(like)) : element;
+}
+
+template <class Call>
+Value* Emission::in_registers(llvm::Type* type, std::span<Value* const> operands, Call call) {
+  const unsigned count = lanes(type);
+  const unsigned bits = type->getScalarSizeInBits();
+  const unsigned least = 128 / bits;
+  const unsigned width = std::clamp(std::bit_ceil(count), least, 512 / bits);
+  if (count == width) return call(operands, width);
+  llvm::SmallVector<Value*, 4> pieces;
+  for (unsigned first = 0; first < count; first += width) {
+    llvm::SmallVector<Value*, 2> piece;
+    for (Value* operand : operands) {
+      if (count >= width) {
+        piece.push_back(lanes_of(b, operand, first, width));
+      } else {
+        auto* const wide = llvm::FixedVectorType::get(type->getScalarType(), width);
+        Value* filled = llvm::Constant::getNullValue(wide);
+        for (unsigned i = 0; i < count; ++i) {
+          Value* const lane = type->isVectorTy() ? b.CreateExtractElement(operand, i) : operand;
+          filled = b.CreateInsertElement(filled, lane, i);
+        }
+        piece.push_back(filled);
+      }
+    }
+    pieces.push_back(call(piece, width));
+  }
+  if (!type->isVectorTy()) return b.CreateExtractElement(pieces[0], uint64_t{0});
+  return count < width ? lanes_of(b, pieces[0], 0, count) : join(b, pieces);
+}
+
+namespace {
+
+/// The intrinsics of one instruction: of double at 128, 256 and 512 bits, then of float.
+using Widths = llvm::Intrinsic::ID[6];
+
+Value* call_avx512(Builder& b, const Widths& ids, std::span<Value* const> operands, unsigned width,
+                   std::optional<int> immediate) {
+  llvm::Type* const type = operands[0]->getType();
+  const bool is_double = type->getScalarType()->isDoubleTy();
+  const unsigned bits = width * type->getScalarSizeInBits();
+  llvm::SmallVector<Value*, 6> arguments(operands.begin(), operands.end());
+  if (immediate) arguments.push_back(b.getInt32(static_cast<uint32_t>(*immediate)));
+  arguments.push_back(llvm::Constant::getNullValue(type));
+  arguments.push_back(llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(width, 8u))));
+  constexpr uint32_t kCurrentRounding = 4;
+  if (bits == 512) arguments.push_back(b.getInt32(kCurrentRounding));
+  const size_t size = bits == 512 ? 2 : bits == 256 ? 1 : 0;
+  return b.CreateIntrinsic(ids[size + (is_double ? 0 : 3)], {}, arguments);
+}
+
+}  // namespace
+
+Value* Emission::scalef(Value* y, Value* n) {
+  static constexpr Widths kIds = {
+      llvm::Intrinsic::x86_avx512_mask_scalef_pd_128, llvm::Intrinsic::x86_avx512_mask_scalef_pd_256,
+      llvm::Intrinsic::x86_avx512_mask_scalef_pd_512, llvm::Intrinsic::x86_avx512_mask_scalef_ps_128,
+      llvm::Intrinsic::x86_avx512_mask_scalef_ps_256, llvm::Intrinsic::x86_avx512_mask_scalef_ps_512};
+  Value* const operands[] = {y, n};
+  return in_registers(y->getType(), operands, [&](std::span<Value* const> piece, unsigned width) {
+    return call_avx512(b, kIds, piece, width, std::nullopt);
+  });
+}
+
+Value* Emission::getexp(Value* x) {
+  static constexpr Widths kIds = {
+      llvm::Intrinsic::x86_avx512_mask_getexp_pd_128, llvm::Intrinsic::x86_avx512_mask_getexp_pd_256,
+      llvm::Intrinsic::x86_avx512_mask_getexp_pd_512, llvm::Intrinsic::x86_avx512_mask_getexp_ps_128,
+      llvm::Intrinsic::x86_avx512_mask_getexp_ps_256, llvm::Intrinsic::x86_avx512_mask_getexp_ps_512};
+  return in_registers(x->getType(), {&x, 1}, [&](std::span<Value* const> piece, unsigned width) {
+    return call_avx512(b, kIds, piece, width, std::nullopt);
+  });
+}
+
+Value* Emission::getmant(Value* x) {
+  static constexpr Widths kIds = {
+      llvm::Intrinsic::x86_avx512_mask_getmant_pd_128, llvm::Intrinsic::x86_avx512_mask_getmant_pd_256,
+      llvm::Intrinsic::x86_avx512_mask_getmant_pd_512, llvm::Intrinsic::x86_avx512_mask_getmant_ps_128,
+      llvm::Intrinsic::x86_avx512_mask_getmant_ps_256, llvm::Intrinsic::x86_avx512_mask_getmant_ps_512};
+  constexpr int kFromThreeQuarters = 0b11;
+  constexpr int kNoSignAndNaNOfNegative = 0b1100;
+  return in_registers(x->getType(), {&x, 1}, [&](std::span<Value* const> piece, unsigned width) {
+    return call_avx512(b, kIds, piece, width, kFromThreeQuarters | kNoSignAndNaNOfNegative);
+  });
+}
+
+void Emission::replace_large(Value* x, double limit, llvm::StringRef function, std::span<Value** const> parts,
+                             std::span<Value* const> extra) {
+  llvm::Type* const type = x->getType();
+  const unsigned count = lanes(type);
+  Value* const large = b.CreateFCmpOGT(x, llvm::ConstantFP::get(type, limit));
+  Value* const any = type->isVectorTy()
+                         ? b.CreateICmpNE(b.CreateBitCast(large, b.getIntNTy(count)), b.getIntN(count, 0))
+                         : large;
+  llvm::BasicBlock* const before = b.GetInsertBlock();
+  llvm::LLVMContext& context = before->getContext();
+  auto* const rare = llvm::BasicBlock::Create(context, "large", before->getParent());
+  auto* const after = llvm::BasicBlock::Create(context, "reduced", before->getParent());
+  b.CreateCondBr(any, rare, after, llvm::MDBuilder(context).createUnlikelyBranchWeights());
+
+  b.SetInsertPoint(rare);
+  llvm::SmallVector<Value*, 6> arguments;
+  const auto pass = [&](Value* value) {
+    llvm::AllocaInst* const slot = entry_slot(b, value->getType());
+    b.CreateStore(value, slot);
+    arguments.push_back(slot);
+  };
+  pass(x);
+  for (Value** part : parts) pass(*part);
+  arguments.push_back(llvm::ConstantFP::get(type->getScalarType(), limit));
+  arguments.push_back(b.getInt64(count));
+  arguments.append(extra.begin(), extra.end());
+  Types types;
+  for (Value* argument : arguments) types.push_back(argument->getType());
+  auto* const signature = llvm::FunctionType::get(b.getVoidTy(), types, false);
+  b.CreateCall(unit.outside({function.data(), function.size()}, signature, true), arguments);
+  llvm::SmallVector<Value*, 3> replaced;
+  for (size_t i = 0; i < parts.size(); ++i)
+    replaced.push_back(b.CreateLoad((*parts[i])->getType(), arguments[i + 1]));
+  b.CreateBr(after);
+
+  b.SetInsertPoint(after);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    llvm::PHINode* const phi = b.CreatePHI(replaced[i]->getType(), 2);
+    phi->addIncoming(*parts[i], before);
+    phi->addIncoming(replaced[i], rare);
+    *parts[i] = phi;
+  }
+}
+
+namespace {
+
+template <class V>
+Value* emit_kernel(Emission& at, ir::Op op, std::span<Value* const> operands) {
+  const V x(&at, operands[0]);
+  switch (op) {
+#define X(name) \
+  case ir::Op::name: return kernels::name(x).value;
+    INGOT_UNARY_KERNELS(X)
+#undef X
+#define X(name) \
+  case ir::Op::name: return kernels::name(x, V(&at, operands[1])).value;
+    INGOT_BINARY_KERNELS(X)
+#undef X
+    default: return nullptr;
+  }
+}
+
+Value* emit_here(Unit& unit, Builder& b, ir::Op op, std::span<Value* const> operands) {
+  Emission at{unit, b, unit.target.level >= 4};
+  if (operands[0]->getType()->getScalarType()->isDoubleTy())
+    return emit_kernel<Emitted<double>>(at, op, operands);
+  return emit_kernel<Emitted<float>>(at, op, operands);
+}
+
+llvm::Function* outlined(Unit& unit, const std::string& name, ir::Op op, std::span<Value* const> operands) {
+  if (llvm::Function* known = unit.find(name)) return known;
+  llvm::Type* const type = operands[0]->getType();
+  const Types types(operands.size(), type);
+  auto* const function = llvm::Function::Create(llvm::FunctionType::get(type, types, false),
+                                                llvm::GlobalValue::InternalLinkage, name, unit.module);
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  function->setDoesNotAccessMemory();
+  function->setCallingConv(llvm::CallingConv::Fast);
+  Builder body(llvm::BasicBlock::Create(unit.context, "", function));
+  llvm::SmallVector<Value*, 2> arguments;
+  for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);
+  Value* const result = emit_here(unit, body, op, arguments);
+  body.CreateRet(result);
+  return function;
+}
+
+}  // namespace
+
+bool has_math(const Target& target, ir::Op op) {
+  if (static_cast<unsigned>(target.level) < kFirstLevelWithFma) return false;
+  switch (op) {
+#define X(name) case ir::Op::name:
+    INGOT_UNARY_KERNELS(X)
+    INGOT_BINARY_KERNELS(X)
+#undef X
+    return true;
+    default: return false;
+  }
+}
+
+Value* emit_math(Unit& unit, Builder& b, ir::Op op, std::span<Value* const> operands) {
+  if (!has_math(unit.target, op)) return nullptr;
+  llvm::Type* const type = operands[0]->getType();
+  const std::string name = "ingot_math_" + std::string(ir::name_of(op)) +
+                           (type->getScalarType()->isDoubleTy() ? "_f64x" : "_f32x") +
+                           std::to_string(Emission::lanes(type));
+  if (++unit.math_uses[name] <= kInlineUses) return emit_here(unit, b, op, operands);
+  llvm::CallInst* const call =
+      b.CreateCall(outlined(unit, name, op, operands), llvm::ArrayRef(operands.data(), operands.size()));
+  call->setCallingConv(llvm::CallingConv::Fast);
+  return call;
+}
+
+}  // namespace ingot::codegen
