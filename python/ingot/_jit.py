@@ -524,10 +524,9 @@ class Function:
         """Calls the function, and writes into the folder `path` what is needed to make the call again without Python.
 
         The files are `call.txt` - arguments, what library routines and host calls were given and gave, results, the
-        arguments' memory afterwards, or the exception - and the IR after each stage: `1-frontend.ir`,
-        `2-simplify.ir`, `3-to_loops.ir`, `4-simplify.ir`. `ingot-opt --replay path` makes the call from each of the
-        texts, interpreted and compiled, and compares all bits; docs/replay.md has the format. Returns or raises what
-        the call does. A call that is interrupted (KeyboardInterrupt) leaves no record.
+        arguments' memory afterwards, or the exception - and the IR after each pass, `1-frontend.ir`
+        and on. `ingot-opt --replay path` makes the call from each of the texts, interpreted and compiled, and compares
+        all bits; docs/replay.md has the format. Returns or raises what the call does. A call that is interrupted (KeyboardInterrupt) leaves no record.
         """
         from ._record import record
 
