@@ -95,7 +95,8 @@ Value Evaluator::builtin_abs(Call& call) {
   finish(call, 1);
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) raise(ExceptionKind::TypeError, "bad operand type for abs(): '" + type_name(value) + "'");
-  if (value.is<Static>()) return Static{nb::steal(PyNumber_Absolute(value.as<Static>()->object.ptr()))};
+  if (value.is<Static>() && !base::is_complex(kind->dtype()))
+    return Static{nb::steal(PyNumber_Absolute(value.as<Static>()->object.ptr()))};
   if (!kind->is_python()) return elementwise(Op::absolute, {value}, "absolute", call.node);
   const Kind number = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
   const NodeId x = stage(value, number);

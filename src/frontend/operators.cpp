@@ -61,7 +61,13 @@ nb::object numpy_function(std::string_view name) {
 Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
   const OperatorInfo* entry = find_operator(ast);
   if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry->symbol, {a, b}, node);
-  if (a.is<Static>() && b.is<Static>()) {
+  // Powers of floats are Ingot's own, known now or not.
+  const auto is_inexact = [&](const Value& value) {
+    const std::optional<Kind> kind = kind_of(value);
+    return kind && (base::is_float(kind->dtype()) || base::is_complex(kind->dtype()));
+  };
+  const bool is_own = ast == "Pow" && (is_inexact(a) || is_inexact(b));
+  if (a.is<Static>() && b.is<Static>() && !is_own) {
     try {
       return Static{
           nb::module_::import_("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};

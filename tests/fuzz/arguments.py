@@ -106,13 +106,18 @@ def argument(rng: random.Random, kind: tuple, n: int, m: int) -> str:
     return f"array({kind[1]!r}, {rows[0] if kind[2] == 1 else '[' + ', '.join(rows) + ']'}{tail})"
 
 
+def harmless(kind: tuple) -> str:
+    """The text of a harmless value of a kind."""
+    if kind[0] in ("int", "float", "bool"):
+        return {"int": "2", "float": "1.5", "bool": "True"}[kind[0]]
+    if kind[0] == "numpy":
+        return f"np.{kind[1]}(1)"
+    return f"np.ones({(3,) if kind[2] == 1 else (2, 3)}, np.{kind[1]})"
+
+
 def exemplar(kind: tuple):
     """A harmless value of a kind, for the generator to find out types with."""
-    if kind[0] in ("int", "float", "bool"):
-        return {"int": 2, "float": 1.5, "bool": True}[kind[0]]
-    if kind[0] == "numpy":
-        return np.dtype(kind[1]).type(1)
-    return np.ones((3,) if kind[2] == 1 else (2, 3), kind[1])
+    return eval(harmless(kind), {"np": np})
 
 
 def lists(rng: random.Random, kinds: list[tuple], count: int) -> list[list[str]]:

@@ -244,7 +244,7 @@ class Generator:
         texts = []
         for kind in kinds:
             wanted = _type(arguments.exemplar(kind))
-            texts.append(self.attempt(lambda: self.any(depth - 1), lambda v: _type(v) == wanted or self.rng.random() < 0.1 and _is_scalar(v), self.any(0)))
+            texts.append(self.attempt(lambda: self.any(depth - 1), lambda v: _type(v) == wanted, arguments.harmless(kind)))
         return f"{name}({', '.join(texts)})"
 
     def any(self, depth: int) -> str:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support import check
+from support import MODES, check, jitted
 
 COMPLEX_NAN = complex(float("inf"), float("nan"))
 
@@ -169,3 +169,14 @@ def test_an_array_that_bridges_two_others_shares_with_both():
     x = np.arange(8.0)
     check(reverse_into, x[0:4], x[4:8], x[2:6])
     check(reverse_into, x[0:2], x[2:4], x[6:8])
+
+
+def constant_powers(x):
+    return x * 2.0**1.5, x**1.5, np.float32(2) ** np.float32(0.3), abs(3 + 4j), 2**5, 2**-1
+
+
+def test_powers_of_constants_are_those_of_values():
+    for mode in MODES:
+        got = jitted(constant_powers, mode)(2.0)
+        assert got[0] == 2.0 * got[1] and got[3:] == (5.0, 32, 0.5)
+        assert abs(got[2] - np.float32(2) ** np.float32(0.3)) < 1e-6
