@@ -346,8 +346,9 @@ Value Evaluator::math_round(Call& call) {
   const bool is_float = kind && (*kind == Kind::py_float() || *kind == DType::Float64);
   if (call.name == "trunc" && kind && !kind->is_python() && !is_float)
     raise(ExceptionKind::TypeError, "type " + type_name(value) + " doesn't define __trunc__ method");
-  if (kind && !value.is<Array>() && *kind != Kind::py_complex() &&
-      (base::is_float(kind->dtype()) || base::is_complex(kind->dtype()))) {
+  // NumPy's numbers have no floor of their own: Python takes them as floats.
+  const bool as_float = kind && (*kind == Kind::py_float() || !kind->is_python());
+  if (as_float && !value.is<Array>()) {
     const Op op = call.name == "floor" ? Op::floor : call.name == "ceil" ? Op::ceil : Op::trunc;
     value = Scalar{Kind::py_float(), builder_->make(op, {stage(value, Kind::py_float())})};
   }

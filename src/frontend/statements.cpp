@@ -119,6 +119,7 @@ bool casts_same_kind(base::DType from, base::DType to) {
 
 void Evaluator::in_place(const Array& array, const std::string& op, const Value& right, nb::handle s) {
   if (op == "MatMult") unsupported(s, "`@=`", "write a[...] = a @ b");
+  need_writable(array, "output array is read-only", s);  // NumPy looks at nothing before
   const Value result = binary(op, array, right, s);
   const std::optional<Kind> kind = kind_of(result);
   const DType to = array.type.dtype();
@@ -129,7 +130,6 @@ void Evaluator::in_place(const Array& array, const std::string& op, const Value&
                                         std::string(base::info(to).numpy) +
                                         "') with casting rule 'same_kind'");
   }
-  need_writable(array, "output array is read-only", s);
   assign_index(array, Static{nb::ellipsis()}, result, s);
 }
 

@@ -180,3 +180,24 @@ def test_powers_of_constants_are_those_of_values():
         got = jitted(constant_powers, mode)(2.0)
         assert got[0] == 2.0 * got[1] and got[3:] == (5.0, 32, 0.5)
         assert abs(got[2] - np.float32(2) ** np.float32(0.3)) < 1e-6
+
+
+def floored(n):
+    return math.floor(n), math.ceil(n)
+
+
+@pytest.mark.parametrize("n", [np.int64(2**53 + 1), np.uint8(200), np.bool(True), 2**53 + 1, True])
+def test_numpys_ints_are_floored_as_floats(n):
+    check(floored, n)
+
+
+def divide_in_place(x, n):
+    x //= n
+    return x
+
+
+@pytest.mark.parametrize("n", [-3, 1.5, 1j, None, np.ones(7)])
+def test_a_read_only_array_is_the_first_complaint(n):
+    x = np.zeros(3, np.uint16)
+    x.flags.writeable = False
+    check(divide_in_place, x, n)
