@@ -39,13 +39,13 @@ class Limits:
 
 
 def power(a, b):
-    if type(a) is int and type(b) is int and a.bit_length() * b > BITS and abs(a) > 1:
+    if isinstance(a, int) and isinstance(b, int) and a.bit_length() * b > BITS and abs(a) > 1:
         raise Endless("too large a power")
     return a**b
 
 
 def left_shift(a, b):
-    if type(a) is int and type(b) is int and a and b > BITS:
+    if isinstance(a, int) and isinstance(b, int) and a and b > BITS:
         raise Endless("too large a shift")
     return a << b
 

@@ -29,7 +29,7 @@ ELEMENTARY = set(
 )
 # Complex products belong here: where the CPU has FMA, NumPy's arrays round one product less than its numbers do.
 COMPLEX_ELEMENTARY = {"sqrt", "absolute", "sign", "reciprocal", "multiply", "square"}
-EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin"}  # which zero of 0.0 and -0.0 hangs on the position
+EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "max", "min"}  # which zero of 0.0 and -0.0 hangs on the position
 REDUCTIONS = {"sum", "prod", "mean", "dot", "matmul"}
 WATCHED = ELEMENTARY | COMPLEX_ELEMENTARY | EITHER_ZERO | REDUCTIONS
 MATH = set(
@@ -139,8 +139,9 @@ def _numpy(name: str, own):
             # Integers become floats in these, but not in power.
             relevant = name != "power" and name in ELEMENTARY or name == "power" and kind is not None
             relevant = relevant or name in COMPLEX_ELEMENTARY and kind is not None and kind.kind == "c"
-            if name in EITHER_ZERO and kind is not None and not options:
-                return _checked(f"np.{name}(a, b)", operands, own, 0)
+            if name in EITHER_ZERO and kind is not None:
+                text = ", ".join([*"abc"[: len(operands)], *(f"{k}={v!r}" for k, v in options.items())])
+                return _checked(f"np.{name}({text})", operands, functools.partial(own, **options), 0)
             if not relevant or options:
                 return own(*operands, **options)
             return _checked(f"np.{name}({', '.join('abc'[:len(operands)])})", operands, own, ELEMENTARY_ULP)
@@ -155,7 +156,7 @@ def _numpy(name: str, own):
 def _reduction(expression, operands, own, name, options):
     parts = [np.asarray(o) for o in operands]
     with np.errstate(all="ignore"):
-        wide = [abs(p).astype(np.float64) for p in parts]
+        wide = [abs(p.astype(np.complex128 if p.dtype.kind == "c" else np.float64)) for p in parts]
         if name in ("sum", "mean"):
             scale = np.sum(wide[0], **options)
             count = max(wide[0].size, 1)
@@ -235,7 +236,7 @@ class _Rewrite(ast.NodeTransformer):
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr == "astype":
             return ast.Call(ast.Name("_astype", ast.Load()), [function.value, *node.args], node.keywords)
-        if isinstance(function, ast.Attribute) and function.attr in REDUCTIONS:
+        if isinstance(function, ast.Attribute) and function.attr in REDUCTIONS | {"min", "max"}:
             if not (isinstance(function.value, ast.Name) and function.value.id == "np"):
                 name = ast.Constant(function.attr)
                 node = ast.Call(ast.Name("_method", ast.Load()), [name, function.value, *node.args], node.keywords)
