@@ -70,8 +70,8 @@ def _run(options: argparse.Namespace) -> int:
             tables |= table
             print(report.calls_text(table), flush=True)
     wrong = [f"{o.name}: {r.name}" for o in outcomes for r in o.rows if r.wrong]
-    refused = [f"{o.name}: {r.name}" for o in outcomes for r in o.rows if r.refused]
-    print(f"\n{len(outcomes)} workloads, {len(refused)} contestants refused, {len(wrong)} wrong", *wrong, sep="\n  ")
+    refused = sum(r.refused is not None for o in outcomes for r in o.rows)
+    print(f"\n{len(outcomes)} workloads; of the contestants {refused} refused, {len(wrong)} wrong", *wrong, sep="\n  ")
     if options.json:
         figures = {
             "threads": options.threads,

@@ -6,7 +6,6 @@ import importlib.util
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,9 +108,8 @@ def contestants(workload: Workload, machine: Machine, arguments: tuple) -> dict[
         cpp = workload.cpp
         for kind, library in machine.libraries.items():
             made[f"c++ {kind}"] = lambda library=library: library.bind(cpp(*own_arguments(workload, arguments)))  # type: ignore[misc]
+    if "strict" in machine.libraries:
+        for name, call in workload.other_cpp.items():
+            made[f"c++ {name}"] = lambda call=call: machine.libraries["strict"].bind(call(*own_arguments(workload, arguments)))  # type: ignore[misc]
     return made
 
-
-def home(function: Callable) -> str:
-    """Where a function stands, for messages."""
-    return f"{Path(function.__code__.co_filename).name}:{function.__code__.co_firstlineno}"

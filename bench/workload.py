@@ -36,6 +36,8 @@ class Workload:
     numba: Callable | None = None
     jax: Callable | None = None
     cpp: Callable[..., CppCall] | None = None
+    other_cpp: dict[str, Callable[..., CppCall]] = field(default_factory=dict)
+    """Other ways of C++ to do it, by name, with the flags of the strict ones."""
     outputs: tuple[int, ...] = ()
     bytes: Callable[..., int] | None = None
     """Bytes that must at least be read and written, from the arguments."""

@@ -14,7 +14,7 @@ void pairwise(const Real* __restrict p, Real* __restrict out, int64_t n) {
 #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) {
-      Real dx = x[i] - x[j], dy = y[i] - y[j], dz = z[i] - z[j];
+      const Real dx = x[i] - x[j], dy = y[i] - y[j], dz = z[i] - z[j];
       out[i * n + j] = std::sqrt(dx * dx + dy * dy + dz * dz);
     }
   }
@@ -26,9 +26,9 @@ void nbody(const Real* __restrict p, const Real* __restrict mass, Real* __restri
   for (int64_t i = 0; i < n; ++i) {
     Real sx = 0, sy = 0, sz = 0;
     for (int64_t j = 0; j < n; ++j) {
-      Real dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];
-      Real square = dx * dx + dy * dy + dz * dz + 1e-9;
-      Real pull = mass[j] / (square * std::sqrt(square));
+      const Real dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];
+      const Real square = dx * dx + dy * dy + dz * dz + 1e-9;
+      const Real pull = mass[j] / (square * std::sqrt(square));
       sx += pull * dx;
       sy += pull * dy;
       sz += pull * dz;
@@ -59,9 +59,9 @@ void kuramoto(int64_t steps, int64_t nodes, int64_t times, Real* __restrict stat
               Real* __restrict seen, const int64_t* __restrict delays, const int64_t* __restrict row,
               const int64_t* __restrict col, const Real* __restrict weights, Real a, int64_t first) {
   constexpr Real turn = 6.283185307179586;
-  int64_t size = times * nodes * 2;
+  const int64_t size = times * nodes * 2;
   for (int64_t step = 0; step < steps; ++step) {
-    int64_t now = (step + first) % times * nodes;
+    const int64_t now = (step + first) % times * nodes;
 #pragma omp parallel for
     for (int64_t i = 0; i < nodes; ++i) {
       Real pull = 0, own = seen[(now + i) * 2];
@@ -70,7 +70,7 @@ void kuramoto(int64_t steps, int64_t nodes, int64_t times, Real* __restrict stat
         if (at < 0) at += size;
         pull += weights[j] * std::sin(seen[at] - own);
       }
-      Real in = a * pull / static_cast<Real>(nodes);
+      const Real in = a * pull / static_cast<Real>(nodes);
       input[i] = in;
       drift[i] = omega[i] + in;
       diffs[i] = 0;

@@ -35,7 +35,7 @@ static void jacobi_step(const Real* __restrict u, Real* __restrict v, int64_t ro
 extern "C" {
 
 void jacobi(const Real* u, Real* two, int64_t rows, int64_t columns, int64_t steps) {
-  int64_t size = rows * columns;
+  const int64_t size = rows * columns;
   Real *from = two, *to = two + size;
   std::memcpy(from, u, static_cast<size_t>(size) * sizeof(Real));
   std::memcpy(to, u, static_cast<size_t>(size) * sizeof(Real));
@@ -53,7 +53,7 @@ void mandelbrot(const Real* real, const Real* imaginary, int64_t* __restrict out
       Real x = 0, y = 0;
       int64_t count = 0;
       while (count < limit && x * x + y * y < 4.0) {
-        Real next = x * x - y * y + real[j];
+        const Real next = x * x - y * y + real[j];
         y = 2.0 * x * y + imaginary[i];
         x = next;
         ++count;

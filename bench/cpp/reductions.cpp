@@ -100,7 +100,7 @@ void monte_carlo_pi(Real* __restrict out, int64_t n) {
   int64_t inside = 0;
 #pragma omp parallel for reduction(+ : inside)
   for (int64_t i = 0; i < n; ++i) {
-    Real x = uniform(static_cast<uint64_t>(i)), y = uniform(static_cast<uint64_t>(i + n));
+    const Real x = uniform(static_cast<uint64_t>(i)), y = uniform(static_cast<uint64_t>(i + n));
     inside += x * x + y * y < 1.0;
   }
   out[0] = 4.0 * static_cast<Real>(inside) / static_cast<Real>(n);

@@ -74,6 +74,10 @@ def triad_array(lhs, rhs1, rhs2, alpha):
     lhs[:] = rhs1 + alpha * rhs2
 
 
+def _triad_past_caches(lhs, x, y, alpha):
+    return CppCall("triad_past_caches", (lhs, x, y, alpha, lhs.size), lhs)
+
+
 def _stream(name, count, scalars, array, in_jax):
     def arguments(small):
         return (*_random(4099 if small else 25_000_000, count), *scalars)
@@ -84,6 +88,7 @@ def _stream(name, count, scalars, array, in_jax):
         {"array": array, "loop": getattr(sources, f"{name}_prange")},
         jax=in_jax,
         cpp=lambda lhs, *rest: CppCall(f"stream_{name}", (lhs, *rest, lhs.size), lhs),
+        other_cpp={"past caches": _triad_past_caches} if name == "triad" else {},
         outputs=(0,),
         bytes=lambda lhs, *rest: count * lhs.nbytes,
         flops=lambda lhs, *rest: {"copy": 0, "scale": 1, "add": 1, "triad": 2}[name] * lhs.size,
