@@ -1,4 +1,4 @@
-"""The command: `python -m bench [--only NAME ...] [--rounds N] [--threads N] [--small] [--json FILE]`."""
+"""The command: `python -m bench [--only NAME ...] [--rounds N] [--threads N] [--clock cpu] [--small] [--json FILE]`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds in which each contestant runs once (10)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each contestant that has them (1)")
     parser.add_argument("--small", action="store_true", help="small arguments, for tests")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="`cpu` where other work goes on (wall)")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
     options = parser.parse_args()
     if options.rounds < 1 or options.threads < 1:
@@ -34,8 +35,8 @@ def _limit_threads(threads: int) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from . import calls, native, report
-    from .contestants import open_machine
-    from .measure import measure
+    from .contestants import describe, open_machine
+    from .measure import CLOCKS, measure
     from .workloads import WORKLOADS
 
     def chosen(name: str) -> bool:
@@ -53,13 +54,16 @@ def _run(options: argparse.Namespace) -> int:
     machine = open_machine(options.threads, None if options.peers is None else tuple(options.peers))
     for peer, reason in machine.absent.items():
         print(f"{peer}: left out, {reason}")
-    print(f"{options.threads} thread(s), {options.rounds} round(s); ratios are the peer's time over Ingot's: min, median")
-    peaks = native.peaks(machine.libraries["fast"], options.small) if machine.libraries else None
+    what = describe(machine.peers)
+    print(", ".join(f"{k} {v}" for k, v in what.items()))
+    print(f"{options.threads} thread(s), {options.rounds} round(s), {options.clock} time")
+    print("ratios: the peer's time over Ingot's, of the minima and of the medians")
+    peaks = native.peaks(machine.libraries["fast"], options.small, CLOCKS[options.clock]) if machine.libraries else None
     if peaks:
         print(f"peaks: {peaks['bytes_per_s'] / 1e9:.1f} GB/s (triad), {peaks['flops_per_s'] / 1e9:.1f} Gflop/s")
     outcomes = []
     for workload in workloads:
-        outcomes.append(measure(workload, machine, options.rounds, options.small))
+        outcomes.append(measure(workload, machine, options.rounds, options.small, options.clock))
         print(report.workload_text(outcomes[-1], peaks), flush=True)
     if outcomes:
         print(report.means_text(outcomes))
@@ -74,8 +78,10 @@ def _run(options: argparse.Namespace) -> int:
     print(f"\n{len(outcomes)} workloads; of the contestants {refused} refused, {len(wrong)} wrong", *wrong, sep="\n  ")
     if options.json:
         figures = {
+            "machine": what,
             "threads": options.threads,
             "rounds": options.rounds,
+            "clock": options.clock,
             "small": options.small,
             "absent": machine.absent,
             "peaks": peaks,

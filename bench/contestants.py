@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
+import time
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import ingot
+from ingot import _info
 
 from . import native
 from .workload import Workload
@@ -48,6 +51,12 @@ def open_machine(threads: int, wanted: tuple[str, ...] | None = None) -> Machine
 
         jax.config.update("jax_enable_x64", True)
     return machine
+
+
+def describe(peers: tuple[str, ...]) -> dict[str, str]:
+    """The day, the CPU and the versions, as figures must name them."""
+    versions = {name: importlib.metadata.version(name) for name in ("numpy", *peers)}
+    return {"date": time.strftime("%Y-%m-%d"), "cpu": _info.describe_cpu()["name"], "ingot": ingot.__version__, **versions}
 
 
 def own_arguments(workload: Workload, arguments: tuple) -> tuple:

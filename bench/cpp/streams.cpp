@@ -107,7 +107,7 @@ void peak_flops(Real* out, int64_t turns) {
   Vector sums[16];
   Real start = 0;
   for (Vector& sum : sums) sum = Vector{} + start++;
-  const Vector factor = Vector{} + 0.999, term = Vector{} + 1e-3;
+  const Vector factor = Vector{} + 0.999, term = Vector{} + 3e-4;
   for (int64_t turn = 0; turn < turns; ++turn) {
     for (Vector& sum : sums) sum = sum * factor + term;
   }
