@@ -66,6 +66,7 @@ def _run(options: argparse.Namespace) -> int:
         outcomes.append(measure(workload, machine, options.rounds, options.small, options.clock))
         print(report.workload_text(outcomes[-1], peaks), flush=True)
     if outcomes:
+        print(report.summary_text(outcomes))
         print(report.means_text(outcomes))
     tables = {}
     for name, extra in extras.items():

@@ -76,7 +76,10 @@ def _python(workload: Workload, function: Callable, arguments: tuple) -> Run:
 
 
 def _for_numba(function: Callable, parallel: bool) -> Callable:
-    """The function compiled by Numba, which must find its own `prange` under that name, in callees too."""
+    """The function compiled by Numba, which must find its own `prange` under that name, and callees compiled.
+
+    Division by zero gives what NumPy gives, as it does for the elements of arrays everywhere else.
+    """
     import numba
 
     names = dict(function.__globals__)
@@ -85,10 +88,10 @@ def _for_numba(function: Callable, parallel: bool) -> Callable:
         if value is ingot.prange:
             names[name] = numba.prange
         elif isinstance(value, types.FunctionType) and value.__module__ == function.__module__:
-            names[name] = numba.njit(value)
+            names[name] = numba.njit(value, error_model="numpy")
     copied = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
     copied.__module__ = function.__module__
-    return numba.njit(copied, parallel=parallel)
+    return numba.njit(copied, parallel=parallel, error_model="numpy")
 
 
 def _for_jax(workload: Workload, arguments: tuple) -> Run:

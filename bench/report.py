@@ -60,6 +60,25 @@ def workload_text(outcome: Outcome, peaks: dict[str, float] | None) -> str:
     return "\n".join(lines)
 
 
+def summary_text(outcomes: list[Outcome]) -> str:
+    """A line for each form under Ingot: its least time and the ratios of minima; `<` marks what is below 0.95."""
+    lines = [f"\n{'ratios of minima':42}{'min ms':>10}" + "".join(f"{'/ ' + p:>12}  " for p in PEERS)]
+    for outcome in outcomes:
+        for row in outcome.rows:
+            if not row.name.startswith("ingot"):
+                continue
+            line = f"  {outcome.name + ' ' + row.name.removeprefix('ingot '):40}"
+            if not row.times:
+                lines.append(line + ("     wrong" if row.wrong else "   refused"))
+                continue
+            line += f"{row.least * 1e3:10.3f}"
+            for peer in PEERS:
+                ratio = _ratio(row, outcome.row(peer), False)
+                line += f"{'-':>12}  " if ratio is None else f"{ratio:12.2f} {'<' if ratio < 0.95 else ' '}"
+            lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
 def means(outcomes: list[Outcome]) -> dict[str, dict[str, float]]:
     """Geometric means over all forms under Ingot of the ratios of minima and of medians to each peer."""
     table = {}

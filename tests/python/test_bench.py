@@ -87,6 +87,8 @@ def test_ratios_are_the_peers_time_over_ingots():
     rows = [measure.Row("numpy", [4.0, 6.0, 8.0]), measure.Row("ingot loop", [2.0, 2.0, 2.0])]
     mean = report.means([measure.Outcome("one", rows, None, None)])["numpy"]
     assert mean == pytest.approx({"min": 2.0, "median": 3.0, "count": 1.0})
+    line = report.summary_text([measure.Outcome("one", rows, None, None)]).splitlines()[-1]
+    assert line.split() == ["one", "loop", "2000.000", "-", "-", "-", "-", "2.00"]
 
 
 def test_the_roof_is_the_lower_of_two():
