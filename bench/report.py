@@ -62,7 +62,7 @@ def workload_text(outcome: Outcome, peaks: dict[str, float] | None) -> str:
 
 def summary_text(outcomes: list[Outcome]) -> str:
     """A line for each form under Ingot: its least time and the ratios of minima; `<` marks what is below 0.95."""
-    lines = [f"\n{'ratios of minima':42}{'min ms':>10}" + "".join(f"{'/ ' + p:>12}  " for p in PEERS)]
+    lines = [f"\n{'ratios of minima':42}{'min ms':>10}" + "".join(f"{'/ ' + p:>13}  " for p in PEERS).rstrip()]
     for outcome in outcomes:
         for row in outcome.rows:
             if not row.name.startswith("ingot"):
@@ -74,7 +74,7 @@ def summary_text(outcomes: list[Outcome]) -> str:
             line += f"{row.least * 1e3:10.3f}"
             for peer in PEERS:
                 ratio = _ratio(row, outcome.row(peer), False)
-                line += f"{'-':>12}  " if ratio is None else f"{ratio:12.2f} {'<' if ratio < 0.95 else ' '}"
+                line += f"{'-':>13}  " if ratio is None else f"{ratio:13.2f} {'<' if ratio < 0.95 else ' '}"
             lines.append(line.rstrip())
     return "\n".join(lines)
 
