@@ -42,6 +42,7 @@ class Workload:
     bytes: Callable[..., int] | None = None
     """Bytes that must at least be read and written, from the arguments."""
     flops: Callable[..., float] | None = None
+    """Operations on doubles, those on floats counting half."""
     bound: float = 1e-12
     """The largest difference from NumPy's result, relative to that result's largest element."""
     skipped: dict[str, str] = field(default_factory=dict)

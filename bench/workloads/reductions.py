@@ -56,7 +56,7 @@ SOFTMAX = Workload(
     jax=lambda jax, x: jax.nn.softmax(x, axis=1),
     cpp=_softmax_cpp,
     bytes=lambda x: 2 * x.nbytes,
-    flops=lambda x: (ELEMENTARY + 4) * x.size,
+    flops=lambda x: (ELEMENTARY + 4) / 2 * x.size,
     bound=1e-5,
 )
 

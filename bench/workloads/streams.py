@@ -122,7 +122,7 @@ def _axpy(dtype):
         cpp=lambda a, x, y, out: CppCall(f"axpy_{kind}", (a, x, y, out, x.size), out),
         outputs=(3,),
         bytes=lambda a, x, y, out: 3 * x.nbytes,
-        flops=lambda a, x, y, out: 2 * x.size,
+        flops=lambda a, x, y, out: x.itemsize // 4 * x.size,
         bound=1e-6 if dtype is np.float32 else 1e-12,
     )
 
