@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour test test-all fuzz odd accuracy format tidy
+.PHONY: tour test test-all bench fuzz odd accuracy format tidy
 
 tour:
 	@tools/setup
@@ -13,6 +13,11 @@ test:
 test-all:
 	@tools/setup test
 	@.venv/bin/python tools/check debug tidy asan tsan
+
+# Ingot beside NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`.
+bench:
+	@tools/setup test
+	@.venv/bin/python -m bench $(ARGUMENTS)
 
 # Random programs against CPython and NumPy: N of them, from SEED; what differs is shrunk into build/fuzz.
 fuzz: N ?= 1000

@@ -1,0 +1,100 @@
+"""The command: `python -m bench [--only NAME ...] [--rounds N] [--threads N] [--clock cpu] [--small] [--json FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=sys.modules["bench"].__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only what begins so: workloads, `first`, `import`, `call`")
+    parser.add_argument("--peers", nargs="*", metavar="PEER", choices=("cpp", "numba", "jax"), help="only these besides NumPy")
+    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds in which each contestant runs once (10)")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each contestant that has them (1)")
+    parser.add_argument("--small", action="store_true", help="small arguments, for tests")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="`cpu` where other work goes on (wall)")
+    parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
+    options = parser.parse_args()
+    if options.rounds < 1 or options.threads < 1:
+        parser.error("--rounds and --threads are at least 1")
+    return options
+
+
+def _limit_threads(threads: int) -> None:
+    """Tells all libraries how many threads to take; they read it when they are loaded."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "INGOT_NUM_THREADS", "NPROC"):
+        os.environ[name] = str(threads)
+    flags = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} intra_op_parallelism_threads={threads}"
+    os.environ["XLA_FLAGS"] = flags
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from . import calls, native, report
+    from .contestants import describe, open_machine
+    from .measure import CLOCKS, measure
+    from .workloads import WORKLOADS
+
+    def chosen(name: str) -> bool:
+        return not options.only or any(name.startswith(n) for n in options.only)
+
+    extras = {
+        "first": lambda: calls.first_calls(machine, min(options.rounds, 5), options.small),
+        "import": lambda: calls.imports(machine, min(options.rounds, 5)),
+        "call": lambda: calls.overheads(machine, options.rounds, options.small),
+    }
+    workloads = [w for w in WORKLOADS if chosen(w.name)]
+    if not workloads and not any(chosen(e) for e in extras):
+        print(f"nothing begins with {', '.join(options.only)}", file=sys.stderr)
+        return 2
+    machine = open_machine(options.threads, None if options.peers is None else tuple(options.peers))
+    for peer, reason in machine.absent.items():
+        print(f"{peer}: left out, {reason}")
+    what = describe(machine.peers)
+    print(", ".join(f"{k} {v}" for k, v in what.items()))
+    print(f"{options.threads} thread(s), {options.rounds} round(s), {options.clock} time")
+    print("ratios: the peer's time over Ingot's, of the minima and of the medians")
+    peaks = native.peaks(machine.libraries["fast"], options.small, CLOCKS[options.clock]) if machine.libraries else None
+    if peaks:
+        print(f"peaks: {peaks['bytes_per_s'] / 1e9:.1f} GB/s (triad), {peaks['flops_per_s'] / 1e9:.1f} Gflop/s")
+    outcomes = []
+    for workload in workloads:
+        outcomes.append(measure(workload, machine, options.rounds, options.small, options.clock))
+        print(report.workload_text(outcomes[-1], peaks), flush=True)
+    if outcomes:
+        print(report.summary_text(outcomes))
+        print(report.means_text(outcomes))
+    tables = {}
+    for name, extra in extras.items():
+        if chosen(name):
+            table = extra()
+            tables |= table
+            print(report.calls_text(table), flush=True)
+    wrong = [f"{o.name}: {r.name}" for o in outcomes for r in o.rows if r.wrong]
+    refused = sum(r.refused is not None for o in outcomes for r in o.rows)
+    print(f"\n{len(outcomes)} workloads; of the contestants {refused} refused, {len(wrong)} wrong", *wrong, sep="\n  ")
+    if options.json:
+        figures = {
+            "machine": what,
+            "threads": options.threads,
+            "rounds": options.rounds,
+            "clock": options.clock,
+            "small": options.small,
+            "absent": machine.absent,
+            "peaks": peaks,
+            "workloads": [o.as_json() for o in outcomes],
+            "means": report.means(outcomes),
+            "calls": tables,
+        }
+        Path(options.json).write_text(json.dumps(figures, indent=1) + "\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    options = _options()
+    _limit_threads(options.threads)
+    sys.exit(_run(options))

@@ -1,0 +1,171 @@
+"""What does not depend on sizes: first calls in fresh processes, imports, and the overhead of calls."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import timeit
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import ingot
+
+from .contestants import Machine
+
+# Each is a script that makes the arguments, imports the compiler, and prints the CPU seconds of the first call.
+FIRST_CALL = """
+import time
+import numpy as np
+{set_up}
+from bench import calls
+arguments = calls.first_arguments({program!r})
+function = calls.first_function({program!r}, {peer!r})
+start = time.process_time()
+{compile}
+print(time.process_time() - start)
+"""
+SET_UP = {
+    "ingot": "import ingot",
+    "numba": "import numba",
+    "jax": "import jax; jax.config.update('jax_enable_x64', True); jax.numpy.zeros(1).block_until_ready()",
+}
+COMPILE = {
+    "ingot": "ingot.jit(function)(*arguments)",
+    "numba": "numba.njit(function)(*arguments)",
+    "jax": "jax.block_until_ready(jax.jit(function, static_argnums=calls.static(arguments))(*arguments))",
+}
+PROGRAMS = ("add_one", "quadratic", "kuramoto")
+IMPORT = "import time; import numpy; start = time.process_time(); import {module}; print(time.process_time() - start)"
+IMPORT_NUMPY = "import time; start = time.process_time(); import numpy; print(time.process_time() - start)"
+
+
+def add_one(x):
+    return x + 1.0
+
+
+def add_into(x, y, out):
+    out[0] = x[0] + y[0]
+
+
+def add_three(x, y, z):
+    return x + y + z
+
+
+def sum_of_ten(d):
+    return (d["a"][0] + d["b"][0] + d["c"][0] + d["d"][0] + d["e"][0]
+            + d["f"][0] + d["g"][0] + d["h"][0] + d["i"][0] + d["j"][0])
+
+
+def first_arguments(program: str) -> tuple:
+    """The arguments of a first call: small, so that the compiler's work is what is measured."""
+    from .workloads import bodies, streams
+
+    if program == "add_one":
+        return (np.arange(10.0),)
+    return (streams.QUADRATIC if program == "quadratic" else bodies.KURAMOTO).arguments(True)
+
+
+def first_function(program: str, peer: str) -> Callable:
+    """What a compiler is given for a first call."""
+    from .workloads import bodies, streams
+
+    if program == "add_one":
+        return add_one
+    workload = streams.QUADRATIC if program == "quadratic" else bodies.KURAMOTO
+    if peer != "jax":
+        return workload.forms["array" if program == "quadratic" else "original"]
+    import jax
+
+    assert workload.jax is not None
+    function = workload.jax
+    return lambda *arguments: function(jax, *arguments)
+
+
+def static(arguments: tuple) -> tuple[int, ...]:
+    """The arguments that JAX takes as constants."""
+    return tuple(i for i, a in enumerate(arguments) if isinstance(a, int))
+
+
+def _fresh(script: str) -> float | str:
+    """The number that a script prints in a process of its own, or the last line of its error."""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1]
+    return float(done.stdout)
+
+
+def _rounds(scripts: dict[str, str], rounds: int) -> dict[str, Any]:
+    """Runs the scripts by turns; the seconds of each, or why it failed."""
+    seconds: dict[str, list[float]] = {name: [] for name in scripts}
+    failed: dict[str, str] = {}
+    for _ in range(rounds):
+        for name, script in scripts.items():
+            outcome = _fresh(script)
+            if isinstance(outcome, str):
+                failed[name] = outcome
+            else:
+                seconds[name].append(outcome)
+    return {n: failed.get(n) or {"min": min(s), "median": statistics.median(s)} for n, s in seconds.items()}
+
+
+def first_calls(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
+    """CPU seconds of first calls, by program and compiler."""
+    tables = {}
+    for program in PROGRAMS[:1] if small else PROGRAMS:
+        scripts = {
+            peer: FIRST_CALL.format(program=program, peer=peer, set_up=SET_UP[peer], compile=COMPILE[peer])
+            for peer in ("ingot", *machine.peers)
+        }
+        tables[f"first call: {program}"] = _rounds(scripts, rounds)
+    return tables
+
+
+def imports(machine: Machine, rounds: int) -> dict[str, dict]:
+    """CPU seconds of imports; those of the compilers after NumPy's."""
+    scripts = {"numpy": IMPORT_NUMPY} | {m: IMPORT.format(module=m) for m in ("ingot", *machine.peers)}
+    return {"import": _rounds(scripts, rounds)}
+
+
+def _overhead(calls: dict[str, tuple[Callable, tuple]], rounds: int, small: bool) -> dict[str, Any]:
+    timers, table = {}, {}
+    for name, (function, arguments) in calls.items():
+        try:
+            function(*arguments)
+        except Exception as error:
+            table[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+            continue
+        passed = ", ".join(f"a{i}" for i in range(len(arguments)))
+        names = {f"a{i}": a for i, a in enumerate(arguments)} | {"function": function}
+        timers[name] = timeit.Timer(f"function({passed})", globals=names)
+    count = 100 if small else 20_000
+    seconds: dict[str, list[float]] = {name: [] for name in timers}
+    for _ in range(rounds):
+        for name, timer in timers.items():
+            seconds[name].append(timer.timeit(count) / count)
+    return table | {n: {"min": min(s), "median": statistics.median(s)} for n, s in seconds.items()}
+
+
+def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
+    """Seconds of one call with arrays of one element: output given, output new, a dict of ten."""
+    x, y, z = np.ones(1), np.ones(1), np.ones(1)
+    ten = {name: np.ones(1) for name in "abcdefghij"}
+    given: dict = {"numpy": (np.add, (x, y, z)), "ingot": (ingot.jit(add_into), (x, y, z))}
+    new: dict = {"numpy": (add_three, (x, y, z)), "ingot": (ingot.jit(add_three), (x, y, z))}
+    tree: dict = {"numpy": (sum_of_ten, (ten,)), "ingot": (ingot.jit(sum_of_ten), (ten,))}
+    if "numba" in machine.peers:
+        import numba
+
+        given["numba"] = numba.njit(add_into), (x, y, z)
+        new["numba"] = numba.njit(add_three), (x, y, z)
+        tree["numba"] = numba.njit(sum_of_ten), (ten,)
+    if "jax" in machine.peers:
+        import jax
+
+        there = tuple(jax.numpy.ones(1) for _ in range(3))
+        new["jax"] = jax.jit(add_three), there
+        tree["jax"] = jax.jit(sum_of_ten), ({n: jax.numpy.ones(1) for n in ten},)
+    calls = {"call, output given": given, "call, new output": new, "call, dict of 10 arrays": tree}
+    return {name: _overhead(c, rounds, small) for name, c in calls.items()}

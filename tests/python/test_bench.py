@@ -1,0 +1,97 @@
+"""Every contestant of every benchmark is right, at small sizes; nothing here looks at a time."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench import measure, report  # noqa: E402
+from bench.contestants import Machine  # noqa: E402
+from bench.workload import Workload  # noqa: E402
+from bench.workloads import WORKLOADS  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory):
+    """What two commands at a time have found: one with C++ and JAX, one with Numba."""
+    folder = tmp_path_factory.mktemp("bench")
+    started = {}
+    for name, *peers in (("native", "cpp", "jax"), ("numba", "numba")):
+        command = [sys.executable, "-m", "bench", "--small", "--rounds", "1"]
+        command += ["--peers", *peers, "--json", folder / name]
+        environment = {**os.environ, "NUMBA_OPT": "0"}
+        started[name] = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+    for process in started.values():
+        text, _ = process.communicate()
+        assert process.returncode == 0, text
+    return {name: json.loads((folder / name).read_text()) for name in started}
+
+
+@pytest.mark.parametrize("number", range(len(WORKLOADS)), ids=lambda n: WORKLOADS[n].name)
+def test_contestants_are_right(figures, number):
+    rows = [row for part in figures.values() for row in part["workloads"][number]["rows"]]
+    workload = WORKLOADS[number]
+    expected = {"numpy", "c++ strict", "c++ fast", "numba", "jax", *(f"ingot {f}" for f in workload.forms)}
+    assert {r["name"] for r in rows} >= expected
+    for row in rows:
+        assert row["wrong"] is None, row
+        skipped = row["name"] in workload.skipped or row["name"].startswith("ingot")
+        assert row["times"] or (row["refused"] and skipped), row
+
+
+def test_calls_are_measured(figures):
+    for part in figures.values():
+        for title in ("first call: add_one", "import", "call, output given", "call, new output", "call, dict of 10 arrays"):
+            assert part["calls"][title]["ingot"]["min"] > 0
+
+
+def _squares(n):
+    out = np.zeros(n)
+    for i in range(n):
+        out[i] = i * i
+    return out
+
+
+def _refused(n):
+    return [i for i in range(n)]
+
+
+def _outcome(**changes):
+    parts = {"forms": {"loop": _squares}, "numpy": lambda n: np.arange(float(n)) ** 2} | changes
+    return measure.measure(Workload("squares", lambda small: (5,), **parts), Machine(), 2, True)
+
+
+def test_a_wrong_result_is_seen_and_not_timed():
+    outcome = _outcome(numpy=lambda n: np.arange(float(n)) ** 2 + 1e-3)
+    assert outcome.row("numpy") and outcome.row("ingot loop") is None
+    assert "differs by" in outcome.rows[1].wrong
+    assert "WRONG" in report.workload_text(outcome, None)
+
+
+def test_a_refusal_shows_its_reason():
+    outcome = _outcome(forms={"list": _refused, "loop": _squares})
+    assert outcome.row("ingot loop") and not outcome.rows[1].times
+    assert "refused" in report.workload_text(outcome, None) and outcome.rows[1].refused
+
+
+def test_ratios_are_the_peers_time_over_ingots():
+    rows = [measure.Row("numpy", [4.0, 6.0, 8.0]), measure.Row("ingot loop", [2.0, 2.0, 2.0])]
+    mean = report.means([measure.Outcome("one", rows, None, None)])["numpy"]
+    assert mean == pytest.approx({"min": 2.0, "median": 3.0, "count": 1.0})
+    line = report.summary_text([measure.Outcome("one", rows, None, None)]).splitlines()[-1]
+    assert line.split() == ["one", "loop", "2000.000", "-", "-", "-", "-", "2.00"]
+
+
+def test_the_roof_is_the_lower_of_two():
+    peaks = {"bytes_per_s": 10.0, "flops_per_s": 100.0}
+    assert report.roof(measure.Outcome("one", [], 20, 100), peaks) == (2.0, "memory")
+    assert report.roof(measure.Outcome("one", [], 20, 1000), peaks) == (10.0, "arithmetic")
