@@ -33,6 +33,8 @@ def test_binaries_export_no_more_than_others_need(module, others):
     shown = subprocess.run(["nm", "-D", "--defined-only", module.__file__], capture_output=True, text=True, check=True)
     names = {line.split()[-1] for line in shown.stdout.splitlines()}
     own = module.__name__.split(".")[-1]
+    if "libasan" in os.environ.get("LD_PRELOAD", ""):  # it shows each thread-local variable
+        names = {name for name in names if not name.startswith("_ZN8nanobind")}
     assert names - {f"PyInit_{own}"} == others
 
 
