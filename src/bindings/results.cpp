@@ -97,7 +97,7 @@ PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int
     return nullptr;
   }
   ingot_trace_memory(kTraceDomain, reinterpret_cast<uintptr_t>(buffer->data),
-                      static_cast<size_t>(std::max<int64_t>(buffer->size, 1)));
+                     static_cast<size_t>(std::max<int64_t>(buffer->size, 1)));
   static_cast<void>(buffer.release());
   auto* const array = reinterpret_cast<PyArrayObject*>(object);
   reinterpret_cast<PyArrayObject_fields*>(array)->mem_handler = handler;

@@ -42,8 +42,8 @@ static_assert(std::is_standard_layout_v<Block>);
 
 Block* block_of(Buffer* buffer) { return reinterpret_cast<Block*>(buffer); }
 
-// Classes are eight to the doubling: rounding up to one adds at most an eighth. The first are the multiples of
-// 64 up to 512.
+// Classes are eight to the doubling: rounding up to one adds at most an eighth. The first are the multiples
+// of 64 up to 512.
 constexpr size_t kFirst = 512;
 constexpr size_t kClasses = 8 + 8 * (49 - 9);
 
@@ -75,8 +75,7 @@ void unpoison(void*, size_t) {}
 /// Whole huge pages as far as the size goes; null if there is no memory.
 void* map(size_t size) {
   constexpr size_t alignment = Allocator::kLarge;
-  void* address =
-      mmap(nullptr, size + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* address = mmap(nullptr, size + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) return nullptr;
   auto* start = static_cast<std::byte*>(address);
   const size_t before = (alignment - reinterpret_cast<uintptr_t>(address) % alignment) % alignment;

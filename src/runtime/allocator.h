@@ -19,16 +19,16 @@ struct MemoryUse {
 
 /// Where the memory of allocated buffers comes from. A buffer's header and its data are one block; the data
 /// starts `kHeader` bytes after the header. Freed blocks stay mapped, up to a limit, and the next buffer of
-/// about the same size gets the one that was freed last: a fresh block costs a page fault for every page. When
-/// the limit is passed, the blocks that were freed first go back to the system; when an allocation fails, all
-/// do, and it is tried again. Usable from any thread, and in a forked child.
+/// about the same size gets the one that was freed last: a fresh block costs a page fault for every page.
+/// When the limit is passed, the blocks that were freed first go back to the system; when an allocation
+/// fails, all do, and it is tried again. Usable from any thread, and in a forked child.
 ///
 /// Under the address sanitizer, what is kept and what rounding adds is poisoned.
 class Allocator {
  public:
   static constexpr size_t kAlignment = 64;
   static constexpr size_t kHeader = 64;
-  static constexpr size_t kLarge = size_t{2} << 20;  ///< blocks from here on are mappings, in huge pages
+  static constexpr size_t kLarge = size_t{2} << 20;       ///< blocks from here on are mappings, in huge pages
   static constexpr int64_t kMaxBytes = int64_t{1} << 47;  ///< what a process can address
 
   /// A buffer of `bytes` bytes, their values unspecified, that belongs to no call yet; its data is aligned to
@@ -36,8 +36,8 @@ class Allocator {
   static Buffer* allocate(int64_t bytes) noexcept;
   /// Gives back what `allocate` returned and no call owns. Null is allowed.
   static void free(Buffer* buffer) noexcept;
-  /// The same bytes, as many as fit, in a buffer of `bytes` bytes, in place of one that no call owns. Null, and
-  /// `buffer` stays as it is, where `allocate` gives null.
+  /// The same bytes, as many as fit, in a buffer of `bytes` bytes, in place of one that no call owns. Null,
+  /// and `buffer` stays as it is, where `allocate` gives null.
   static Buffer* reallocate(Buffer* buffer, int64_t bytes) noexcept;
   /// The buffer that `allocate` made, by its data.
   static Buffer* buffer_of(void* data) noexcept;
@@ -49,9 +49,9 @@ class Allocator {
   static void trim(int64_t bytes) noexcept;
 };
 
-/// The limit as a text gives it, such as the environment variable INGOT_CACHE_BYTES, which holds from the first
-/// allocation: a decimal number. Nothing for any other text. Without the variable, or with such a text, the
-/// limit is an eighth of the memory that this process may use.
+/// The limit as a text gives it, such as the environment variable INGOT_CACHE_BYTES, which holds from the
+/// first allocation: a decimal number. Nothing for any other text. Without the variable, or with such a text,
+/// the limit is an eighth of the memory that this process may use.
 std::optional<int64_t> parse_cache_limit(std::string_view text);
 
 }  // namespace ingot::runtime
