@@ -57,8 +57,9 @@ void free_data(void*, void* data, size_t) {
 /// A new reference to NumPy's capsule of the handler. Every array has one of its own, so that none outlives
 /// the interpreter that made it.
 PyObject* make_handler() {
-  static PyDataMem_Handler handler = {"ingot", 1, {nullptr, allocate, allocate_zeros, reallocate, free_data}};
-  return PyCapsule_New(&handler, "mem_handler", nullptr);
+  static constexpr PyDataMem_Handler handler = {
+      "ingot", 1, {nullptr, allocate, allocate_zeros, reallocate, free_data}};
+  return PyCapsule_New(const_cast<PyDataMem_Handler*>(&handler), "mem_handler", nullptr);
 }
 
 }  // namespace

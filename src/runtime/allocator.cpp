@@ -143,7 +143,7 @@ struct Cache {
   }
 
   void forget(Block* block) {
-    Buffer& buffer = block->buffer;
+    const Buffer& buffer = block->buffer;
     if (buffer.previous != nullptr) buffer.previous->next = buffer.next;
     else classes[block->size_class] = buffer.next == nullptr ? nullptr : block_of(buffer.next);
     if (buffer.next != nullptr) buffer.next->previous = buffer.previous;
@@ -183,7 +183,7 @@ std::unique_lock<std::mutex> locked_cache() {
 void give_back(Block* blocks) {
   while (blocks != nullptr) {
     Block* block = blocks;
-    blocks = block->newer;
+    blocks = block->newer;  // NOLINT(clang-analyzer-unix.Malloc): a block stands in a list once
     give_memory_back(block);
   }
 }
@@ -287,8 +287,9 @@ void Allocator::trim(int64_t bytes) noexcept {
 
 std::optional<int64_t> parse_cache_limit(std::string_view text) {
   int64_t bytes = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, bytes);
+  const char* const start = text.data();
+  const char* const end = start + text.size();
+  const auto [stop, error] = std::from_chars(start, end, bytes);
   if (error != std::errc{} || stop != end || bytes < 0) return std::nullopt;
   return bytes;
 }
