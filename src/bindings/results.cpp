@@ -97,9 +97,9 @@ PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int
     Py_DECREF(handler);
     return nullptr;
   }
-  ingot_trace_memory(kTraceDomain, reinterpret_cast<uintptr_t>(buffer->data),
-                     static_cast<size_t>(std::max<int64_t>(buffer->size, 1)));
-  static_cast<void>(buffer.release());
+  const Buffer* const owned = buffer.release();
+  ingot_trace_memory(kTraceDomain, reinterpret_cast<uintptr_t>(owned->data),
+                     static_cast<size_t>(std::max<int64_t>(owned->size, 1)));
   auto* const array = reinterpret_cast<PyArrayObject*>(object);
   reinterpret_cast<PyArrayObject_fields*>(array)->mem_handler = handler;
   PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
