@@ -256,8 +256,8 @@ class Invocation {
     nb::object& memory = memories_[buffer];
     if (memory.is_valid()) return memory;
     const npy_intp size = buffer->size;
-    const nb::object owner = nb::steal(PyCapsule_New(buffer, nullptr, free_memory));
-    static_cast<void>(call_->take(buffer).release());
+    const nb::object owner = nb::steal(PyCapsule_New(call_->take(buffer).release(), nullptr, free_memory));
+    if (!owner.is_valid()) throw nb::python_error();
     memory = nb::steal(PyArray_SimpleNewFromData(1, &size, NPY_UINT8, buffer->data));
     PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(memory.ptr()), nb::object(owner).release().ptr());
     return memory;
