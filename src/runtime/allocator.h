@@ -27,7 +27,9 @@ struct MemoryUse {
 class Allocator {
  public:
   static constexpr size_t kAlignment = 64;
-  static constexpr size_t kHeader = 64;
+  /// More than the header needs: NumPy's large arrays begin 16 bytes after a page, and a loop that reads one
+  /// and writes less than two vectors behind it, modulo pages, waits for its own stores.
+  static constexpr size_t kHeader = 128;
   static constexpr size_t kLarge = size_t{2} << 20;       ///< blocks from here on are mappings, in huge pages
   static constexpr int64_t kMaxBytes = int64_t{1} << 47;  ///< what a process can address
 

@@ -18,6 +18,7 @@ namespace ingot::runtime {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr auto kHeader = static_cast<int64_t>(Allocator::kHeader);
 
 /// Starts with nothing kept, and a limit that the tests do not reach.
 class Allocation : public testing::Test {
@@ -80,15 +81,15 @@ TEST_F(Allocation, aligns_and_holds_every_size) {
 TEST_F(Allocation, keeps_no_more_than_the_limit_and_lets_the_oldest_go) {
   Allocator::set_limit(3 * kMiB);
   EXPECT_EQ(Allocator::use().limit, 3 * kMiB);
-  Buffer* old = Allocator::allocate(kMiB - 64);
-  Buffer* middle = Allocator::allocate(kMiB - 64);
-  Buffer* young = Allocator::allocate(2 * kMiB - 64);
+  Buffer* old = Allocator::allocate(kMiB - kHeader);
+  Buffer* middle = Allocator::allocate(kMiB - kHeader);
+  Buffer* young = Allocator::allocate(2 * kMiB - kHeader);
   Allocator::free(old);
   Allocator::free(middle);
   EXPECT_EQ(Allocator::use().kept, 2 * kMiB);
   Allocator::free(young);
   EXPECT_EQ(Allocator::use().kept, 3 * kMiB);
-  Buffer* again = Allocator::allocate(2 * kMiB - 64);
+  Buffer* again = Allocator::allocate(2 * kMiB - kHeader);
   EXPECT_EQ(again, young);
   Allocator::free(again);
   Allocator::free(Allocator::allocate(8 * kMiB));
@@ -102,7 +103,7 @@ TEST_F(Allocation, keeps_no_more_than_the_limit_and_lets_the_oldest_go) {
 
 TEST_F(Allocation, counts) {
   const int64_t before = Allocator::use().in_use;
-  Buffer* buffer = Allocator::allocate(4 * kMiB - 64);
+  Buffer* buffer = Allocator::allocate(4 * kMiB - kHeader);
   EXPECT_EQ(Allocator::use().in_use, before + 4 * kMiB);
   EXPECT_GE(Allocator::use().peak, before + 4 * kMiB);
   Allocator::free(buffer);
@@ -116,11 +117,11 @@ TEST_F(Allocation, counts) {
 
 TEST_F(Allocation, trims) {
   std::vector<Buffer*> buffers;
-  for (int i = 0; i < 8; ++i) buffers.push_back(Allocator::allocate(kMiB - 64));
+  for (int i = 0; i < 8; ++i) buffers.push_back(Allocator::allocate(kMiB - kHeader));
   for (Buffer* buffer : buffers) Allocator::free(buffer);
   Allocator::trim(3 * kMiB + 1);
   EXPECT_EQ(Allocator::use().kept, 3 * kMiB);
-  Buffer* last = Allocator::allocate(kMiB - 64);
+  Buffer* last = Allocator::allocate(kMiB - kHeader);
   EXPECT_EQ(last, buffers.back());
   Allocator::free(last);
   Allocator::trim(0);
