@@ -3,6 +3,7 @@
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._jit import jit
+from ._memory import memory, set_cache_limit
 from ._signature import Type
 from .library.registry import implements
 
@@ -37,7 +38,9 @@ __all__ = [
     "int32",
     "int64",
     "jit",
+    "memory",
     "prange",
+    "set_cache_limit",
     "uint8",
     "uint16",
     "uint32",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from . import __version__
+from ._memory import memory
 
 # What of a CPU's long list of features is worth a line; --json has all of it.
 NOTABLE_FEATURES = ("sse4_2", "avx", "f16c", "fma", "avx2", "bmi2", "avx512", "amx", "asimd", "sve")
@@ -42,6 +43,7 @@ def collect() -> dict[str, Any]:
         "core": find_binary(folder, "_core"),
         "targets": find_targets(),
         "cpu": describe_cpu(),
+        "memory": memory(),
     }
 
 
@@ -83,6 +85,11 @@ def describe_targets(targets: dict[str, Any]) -> str:
     return f"x86-64 ({targets['x86-64']}), NVPTX ({', '.join(targets['nvptx'])})"
 
 
+def describe_memory(use: dict[str, int]) -> str:
+    limit, kept, in_use, peak = (f"{use[name] / 2**20:.1f}" for name in ("limit", "kept", "in_use", "peak"))
+    return f"keeps at most {limit} MiB of freed arrays; now {kept} MiB, in use {in_use} MiB, at most {peak} MiB so far"
+
+
 def as_text(info: dict[str, Any]) -> str:
     cpu = info["cpu"]
     notable = [feature for feature in cpu["features"] if feature.startswith(NOTABLE_FEATURES)]
@@ -96,5 +103,6 @@ def as_text(info: dict[str, Any]) -> str:
         "Targets": describe_targets(info["targets"]),
         "CPU": f"{cpu['name']} ({cpu['architecture']}), {cpu['cores']} cores",
         "Features": " ".join(notable) or "none known",
+        "Memory": describe_memory(info["memory"]),
     }
     return "\n".join(f"{name + ':':<13} {text}" for name, text in lines.items())

@@ -217,6 +217,10 @@ class _Boxing:
             if not writable:
                 array.flags.writeable = False
             return array
+        if offset is None:  # a whole buffer: the array is made
+            if not writable:
+                memory.flags.writeable = False
+            return memory
         if 0 in shape:
             strides = None  # NumPy takes none that leave an empty buffer
         array = np.ndarray(shape, dtype, buffer=memory, offset=offset if memory.size else 0, strides=strides)

@@ -175,13 +175,14 @@ class Recorder:
                 lines.append(f"result {_number(dtype, value) if specified else dtype + ' unspecified'}")
                 continue
             key, memory, offset, shape, strides, _ = value
+            offset = offset or 0
             if memory is None:
                 number = self._memory_of(self.leaves[key])
                 offset += _bounds(self.leaves[key])[0] - self.memories[number].low
             else:
                 if key not in memories:
                     memories[key] = len(self.memories) + len(memories)
-                    data = memory.tobytes()
+                    data = memory.ravel("K").tobytes()
                     lines.append(f"memory {memories[key]} bytes {len(data)} at 0{_bytes(data)}")
                 number = memories[key]
             lines.append(f"result view {dtype} in {number} at {offset} lengths {_tuple(shape)} strides {_tuple(strides)}")

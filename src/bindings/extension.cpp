@@ -1,4 +1,3 @@
-#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -16,10 +15,13 @@
 
 #include "base/scalar.h"
 #include "bindings/exceptions.h"
+#include "bindings/results.h"
+#include "runtime/allocator.h"
 #include "runtime/context.h"
 #include "runtime/object.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL ingot_numpy
 #include <numpy/arrayobject.h>
 
 // The extension: what a call of a compiled function needs, without LLVM. Imported with the package.
@@ -83,7 +85,7 @@ class Gil {
     if (thread_ == nullptr) return;
     try {
       PyEval_RestoreThread(std::exchange(thread_, nullptr));
-    } catch (abi::__forced_unwind&) {
+    } catch (...) {
       // Python has ended, and ends this thread: it must not be unwound through compiled code.
       for (;;) pause();
     }
@@ -163,8 +165,11 @@ class Invocation {
     gil_.hold();
     if (status != 0) return failure(context.error);
     nb::list results;
-    for (size_t i = 0; i < entry_.results.size(); ++i)
-      results.append(outward(slots_[entry_.params.size() + i], entry_.results[i]));
+    for (size_t i = 0; i < entry_.results.size(); ++i) {
+      Slot& slot = slots_[entry_.params.size() + i];
+      const bool whole = entry_.results[i].kind == SlotInfo::Kind::View && is_all_of(i);
+      results.append(whole ? owned(slot.as_view(), entry_.results[i]) : outward(slot, entry_.results[i]));
+    }
     return results;
   }
 
@@ -188,6 +193,32 @@ class Invocation {
     slot.buffer.data = PyArray_SIZE(array) == 0 ? view.data : view.data + low;
   }
 
+  /// Whether a result is a whole buffer of the call's, which nothing else that leaves the call shares.
+  bool is_all_of(size_t result) {
+    const size_t first = entry_.params.size();
+    const SlotInfo& info = entry_.results[result];
+    const auto view_of = [&](size_t i) { return &slots_[first + i].as_view(); };
+    const runtime::Buffer* buffer = view_of(result)->buffer;
+    for (size_t i = 0; i < first; ++i)
+      if (buffer == &slots_[i].buffer) return false;
+    if (memories_.contains(buffer)) return false;
+    for (size_t i = 0; i < entry_.results.size(); ++i) {
+      if (i == result || entry_.results[i].kind != SlotInfo::Kind::View) continue;
+      if (view_of(i)->buffer == buffer) return false;
+    }
+    return covers(*view_of(result), info.dtype, info.rank);
+  }
+
+  /// Such a result, as `outward` gives it, but with the finished array as memory and no offset.
+  nb::object owned(runtime::ViewSlot& view, const SlotInfo& info) {
+    runtime::OwnedBuffer buffer = call_->take(view.buffer);
+    const nb::object key = nb::make_tuple(reinterpret_cast<uintptr_t>(view.buffer));
+    const nb::object array = nb::steal(owning_array(
+        std::move(buffer), view, kTypeNumbers[static_cast<size_t>(info.dtype)], static_cast<int>(info.rank)));
+    if (!array.is_valid()) throw nb::python_error();
+    return described(key, array, nb::none(), view, info.dtype, static_cast<int>(info.rank));
+  }
+
   /// Numbers, and views as (key of the buffer, memory, offset, lengths, strides, dtype): the buffer of an
   /// argument has the argument's number as key and no memory.
   nb::object outward(Slot& slot, const SlotInfo& info) {
@@ -204,13 +235,18 @@ class Invocation {
       key = nb::make_tuple(reinterpret_cast<uintptr_t>(view.buffer));
       memory = memory_of(view.buffer);
     }
+    return described(key, memory, nb::int_(view.data - view.buffer->data), view, dtype, rank);
+  }
+
+  static nb::object described(const nb::object& key, const nb::object& memory, const nb::object& offset,
+                              runtime::ViewSlot& view, DType dtype, int rank) {
     nb::list lengths;
     nb::list strides;
     for (int axis = 0; axis < rank; ++axis) {
       lengths.append(view.lengths()[axis]);
       strides.append(view.strides(rank)[axis]);
     }
-    return nb::make_tuple(key, memory, view.data - view.buffer->data, nb::tuple(lengths), nb::tuple(strides),
+    return nb::make_tuple(key, memory, offset, nb::tuple(lengths), nb::tuple(strides),
                           std::string(base::info(dtype).numpy));
   }
 
@@ -219,8 +255,8 @@ class Invocation {
     nb::object& memory = memories_[buffer];
     if (memory.is_valid()) return memory;
     const npy_intp size = buffer->size;
-    const nb::object owner = nb::steal(PyCapsule_New(buffer, nullptr, free_memory));
-    static_cast<void>(call_->take(buffer).release());
+    const nb::object owner = nb::steal(PyCapsule_New(call_->take(buffer).release(), nullptr, free_memory));
+    if (!owner.is_valid()) throw nb::python_error();
     memory = nb::steal(PyArray_SimpleNewFromData(1, &size, NPY_UINT8, buffer->data));
     PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(memory.ptr()), nb::object(owner).release().ptr());
     return memory;
@@ -248,7 +284,7 @@ class Invocation {
   std::vector<Slot> slots_;
   std::vector<void*> addresses_;
   runtime::Call* call_ = nullptr;
-  std::map<runtime::Buffer*, nb::object> memories_;
+  std::map<const runtime::Buffer*, nb::object> memories_;
   nb::object pending_;
   Gil gil_;
 
@@ -363,15 +399,34 @@ struct Code {
   }
 };
 
+nb::dict memory() {
+  const runtime::MemoryUse use = runtime::Allocator::use();
+  nb::dict all;
+  all["limit"] = use.limit;
+  all["kept"] = use.kept;
+  all["in_use"] = use.in_use;
+  all["peak"] = use.peak;
+  return all;
+}
+
+void check_environment() {
+  const char* const limit = std::getenv("INGOT_CACHE_BYTES");
+  if (limit == nullptr || runtime::parse_cache_limit(limit)) return;
+  throw nb::value_error(("INGOT_CACHE_BYTES is no number of bytes: " + std::string(limit)).c_str());
+}
+
 }  // namespace
 
 NB_MODULE(_ingot, m) {
   if (_import_array() < 0) throw nb::python_error();
+  check_environment();
   find_main_thread();
   watch_interrupts();
   nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
       .def("run", &Code::run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a);
+  m.def("memory", &memory);
+  m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
 }
 
 }  // namespace ingot::bindings

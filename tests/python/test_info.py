@@ -28,11 +28,12 @@ def test_json_has_every_part():
     assert {"extension", "core", "python", "folder", "system"} <= info.keys()
     assert info["targets"]["x86-64"]
     assert info["targets"]["nvptx"][-1] == "sm_90"
+    assert info["memory"].keys() == {"limit", "kept", "in_use", "peak"}
 
 
 def test_text_names_every_part():
     text = run_info()
-    for name in ("Ingot:", "Python:", "NumPy:", "Extension:", "Core (LLVM):", "Targets:", "CPU:", "Features:"):
+    for name in ("Ingot:", "Python:", "NumPy:", "Extension:", "Core (LLVM):", "Targets:", "CPU:", "Features:", "Memory:"):
         assert name in text
 
 

@@ -1,0 +1,20 @@
+"""The memory of results and temporaries: freed blocks are kept for the next ones."""
+
+from . import _ingot
+
+
+def memory() -> dict[str, int]:
+    """Bytes of arrays that compiled code allocated: `in_use` now, `peak` at most so far, and of freed blocks those
+    `kept` for the next arrays, at most `limit`.
+    """
+    return _ingot.memory()
+
+
+def set_cache_limit(bytes: int) -> None:
+    """From now on at most `bytes` of freed memory are kept; what is above goes back to the system.
+
+    0 keeps nothing. The limit is an eighth of the machine's memory, or the environment variable INGOT_CACHE_BYTES.
+    """
+    if bytes < 0:
+        raise ValueError(f"the limit is a number of bytes, not {bytes}")
+    _ingot.set_cache_limit(bytes)
