@@ -28,7 +28,7 @@ from .campaign import environment
 from .examine import Difference, allowed
 from .odd_arguments import OddCall, build, by_name, odd_call
 from .oracle import EagerDifference, namespace
-from .shrink import SECONDS, died
+from .shrink import SECONDS, died, take_default_actions
 
 BATCH = 50
 SHOWN = 8  # lists of one kind of difference that a report shows
@@ -218,6 +218,7 @@ class Campaign:
 
 def work(seed: int, start: int, count: int, rows: Any) -> None:
     """Examines argument lists one after another; writes a line before and after each."""
+    take_default_actions()
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # whose own memory is terabytes of addresses
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for number in range(start, start + count):
