@@ -380,7 +380,8 @@ class Function:
                 ("static", v) if i in self._static and _is_number(v) else arguments.describe(v, n)
                 for i, (n, v) in enumerate(zip(self._names, values))
             )
-            key += tuple(self._capture(arguments, len(key) + i, *c) for i, c in enumerate(self._captures))
+            if self._captures:
+                key += tuple(self._capture(arguments, len(key) + i, *c) for i, c in enumerate(self._captures))
         except _Refused as refused:
             raise self._refusal(*refused.args) from None
         except _Bridge:

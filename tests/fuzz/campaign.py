@@ -11,6 +11,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from . import generate
 from .generate import Program
@@ -115,12 +116,12 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
 
-def batch(seed: int, start: int, count: int) -> list[tuple[int, dict]]:
+def batch(seed: int, start: int, count: int, *options: str) -> list[tuple[int, dict]]:
     """The rows of some programs, examined in another process; where that dies, one goes on behind the program."""
     rows: list[tuple[int, dict]] = []
     end = start + count
     while start < end:
-        command = [sys.executable, "-m", "fuzz", "--work", str(seed), str(start), str(end - start)]
+        command = [sys.executable, "-m", "fuzz", *options, "--work", str(seed), str(start), str(end - start)]
         run = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         begun = start
         for line in run.stdout.splitlines():
@@ -138,25 +139,34 @@ def batch(seed: int, start: int, count: int) -> list[tuple[int, dict]]:
     return rows
 
 
-def run(seed: int, programs: int, jobs: int = 1, seconds: float | None = None) -> Campaign:
-    campaign = Campaign(seed)
+def run_batches(
+    campaign: Any, total: int, size: int, jobs: int, seconds: float | None, options: tuple[str, ...] = ()
+) -> None:
+    """Lets a campaign `add` the rows of its seed's first programs, some processes at once; none starts late."""
     begin = time.monotonic()
-    starts = list(range(0, programs, BATCH))
 
-    def one(start: int):
+    def one(start: int) -> list[tuple[int, dict]]:
         if seconds is not None and time.monotonic() - begin > seconds:
             return []
-        return batch(seed, start, min(BATCH, programs - start))
+        return batch(campaign.seed, start, min(size, total - start), *options)
 
+    seen = 0
     with ThreadPoolExecutor(jobs) as pool:
-        for rows in pool.map(one, starts):
+        for rows in pool.map(one, range(0, total, size)):
             for number, row in rows:
                 campaign.add(number, row)
+            seen += len(rows)
             if sys.stderr.isatty():
-                print(f"\r{campaign.programs}/{programs} programs, {len(campaign.found)} differ", end="", file=sys.stderr)
+                print(f"\r{seen}/{total}, {len(campaign.found)} differ", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     campaign.seconds = time.monotonic() - begin
+
+
+def run(seed: int, programs: int, jobs: int = 1, seconds: float | None = None) -> Campaign:
+    """Examines the first programs of a seed, as many as asked for."""
+    campaign = Campaign(seed)
+    run_batches(campaign, programs, BATCH, jobs, seconds)
     return campaign
 
 

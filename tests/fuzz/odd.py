@@ -12,10 +12,6 @@ import os
 import re
 import resource
 import signal
-import subprocess
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import ingot
@@ -24,11 +20,11 @@ from ingot import _guvectorize, _jit
 from ingot.tour import sources
 from support import MODES, _aliases, difference, outcome
 
-from .campaign import environment
+from .campaign import run_batches
 from .examine import Difference, allowed
 from .odd_arguments import OddCall, build, by_name, odd_call
 from .oracle import EagerDifference, namespace
-from .shrink import SECONDS, died, take_default_actions
+from .shrink import SECONDS, take_default_actions
 
 BATCH = 50
 SHOWN = 8  # lists of one kind of difference that a report shows
@@ -232,44 +228,8 @@ def work(seed: int, start: int, count: int, rows: Any) -> None:
         print(json.dumps(row), file=rows, flush=True)
 
 
-def batch(seed: int, start: int, count: int) -> list[tuple[int, dict]]:
-    """The rows of some lists, examined in another process; where that dies, one goes on behind the list."""
-    rows: list[tuple[int, dict]] = []
-    end = start + count
-    while start < end:
-        command = [sys.executable, "-m", "fuzz", "--odd", "--work", str(seed), str(start), str(end - start)]
-        run = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        begun = start
-        for line in run.stdout.splitlines():
-            row = json.loads(line)
-            if "begin" in row:
-                begun = row["begin"]
-            else:
-                rows.append((row["number"], row))
-        if run.returncode == 0:
-            break
-        said = run.stderr.strip().splitlines()
-        kind = "tool: " + said[-1][:120] if run.returncode > 0 and said else died(run.returncode)
-        rows.append((begun, {"kind": kind, "text": f"{kind}\n{run.stderr[-1500:]}"}))
-        start = begun + 1
-    return rows
-
-
 def run(seed: int, calls: int, jobs: int = 1, seconds: float | None = None) -> Campaign:
-    """Examines the first argument lists of a seed, as many as asked for, some processes at once."""
+    """Examines the first argument lists of a seed, as many as asked for."""
     campaign = Campaign(seed)
-    begin = time.monotonic()
-
-    def one(start: int) -> list[tuple[int, dict]]:
-        if seconds is not None and time.monotonic() - begin > seconds:
-            return []
-        return batch(seed, start, min(BATCH, calls - start))
-
-    with ThreadPoolExecutor(jobs) as pool:
-        for rows in pool.map(one, range(0, calls, BATCH)):
-            for number, row in rows:
-                campaign.add(number, row)
-            if sys.stderr.isatty():
-                print(f"\r{campaign.calls}/{calls} lists, {len(campaign.found)} differ", end="", file=sys.stderr)
-    campaign.seconds = time.monotonic() - begin
+    run_batches(campaign, calls, BATCH, jobs, seconds, ("--odd",))
     return campaign

@@ -14,14 +14,14 @@ from support import MODES, check, jitted, outcome, raises, refused
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from fuzz import odd, odd_arguments  # noqa: E402
+from fuzz import campaign, odd, odd_arguments  # noqa: E402
 from fuzz.odd_arguments import GROUP, OddCall, odd_call  # noqa: E402
 
 
 def test_argument_lists_are_compared():
-    campaign = odd.run(7, 450, jobs=2, seconds=12)
-    assert campaign.calls >= 100
-    assert not campaign.found, campaign.report()
+    found = odd.run(7, 450, jobs=2, seconds=12)
+    assert found.calls >= 100
+    assert not found.found, found.report()
 
 
 def test_a_list_is_given_by_its_seed_and_number():
@@ -51,7 +51,7 @@ def test_a_planted_crash_is_survived(tmp_path):
     )
     sys.path.insert(0, str(tmp_path))
     try:
-        rows = dict(odd.batch(1, 0, 4))
+        rows = dict(campaign.batch(1, 0, 4, "--odd"))
     finally:
         sys.path.remove(str(tmp_path))
     assert sorted(rows) == [0, 1, 2, 3] and rows[2]["kind"] == "crash SIGSEGV" and rows[3]["kind"] is None

@@ -702,3 +702,13 @@ def test_the_last_text_is_what_was_compiled(sample):
     """Codegen makes the same of the last stage as of the first: nothing happens between text and machine code."""
     texts = [opt("--emit", "asm", sample / name)[1] for name in (stages(sample)[0], stages(sample)[-1])]
     assert "ingot_entry_f" in texts[0] and texts[0] == texts[1]
+
+
+def test_functions_that_change_containers_are_not_recorded(tmp_path):
+    @ingot.jit
+    def count(seen):
+        seen["n"] = seen["n"] + 1
+
+    with pytest.raises(ingot.UnsupportedError, match="changes the caller's containers(.|\n)*instead: record"):
+        count.record({"n": 1}, path=tmp_path / "call")
+    assert not (tmp_path / "call").exists()

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support import ARRAYS, DTYPES, GRID, LINE, MODES, SCALARS, check, difference, jitted
+from support import ARRAYS, DTYPES, GRID, LINE, MODES, SCALARS, check, difference, jitted, refused
 
 
 # ---- Python's numbers
@@ -208,6 +208,20 @@ def test_read_only_arrays():
 
     for function in (element, part, in_place, lambda a: (a.sum(), a[1:], a * 2)):
         check(function, frozen)
+
+
+def test_arrays_read_only_on_one_path():
+    frozen = np.arange(6.0).reshape(2, 3)
+    frozen.flags.writeable = False  # its ravel is a view, and read-only; that of its transpose is a copy
+
+    def written(a):
+        r = np.ravel(a)
+        r[0] = 1
+
+    for a in (frozen, frozen.T, frozen[::2]):
+        check(lambda a: (np.ravel(a).sum(), np.ravel(a) * 2), a)
+        refused(written, a, words="writing into an array that is read-only on one path only")
+        refused(lambda a: np.ravel(a), a, words="a result that is a read-only array on one path only")
 
 
 # ---- Arrays

@@ -1,5 +1,6 @@
 """Python's threads, signals and end while compiled code runs: a long call does not hold the GIL."""
 
+import inspect
 import signal
 import subprocess
 import sys
@@ -11,31 +12,22 @@ import ingot
 import numpy as np
 import pytest
 
+@ingot.jit
+def spin(n, m):
+    s = 0
+    for i in range(n):
+        for j in range(m):
+            s = (s + i * j) % 1000003
+    return s
+
+
 SPIN = """
 import signal, sys, threading, time
 
 {before}
 import ingot
 
-@ingot.jit
-def spin(n, m):
-    s = 0
-    for i in range(n):
-        for j in range(m):
-            s = (s + i * j) % 1000003
-    return s
-
-spin(2, 2)
-"""
-
-
-@ingot.jit
-def spin(n, m):
-    s = 0
-    for i in range(n):
-        for j in range(m):
-            s = (s + i * j) % 1000003
-    return s
+""" + f"{inspect.getsource(spin.__wrapped__)}\nspin(2, 2)\n"
 
 
 @ingot.jit
