@@ -222,8 +222,8 @@ class _Boxing:
                 memory.flags.writeable = False
             return memory
         if 0 in shape:
-            strides = None  # NumPy takes none that leave an empty buffer
-        array = np.ndarray(shape, dtype, buffer=memory, offset=offset if memory.size else 0, strides=strides)
+            offset, strides = 0, None  # NumPy takes none that leave the buffer
+        array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
         if self.uses[key] == 1 and key not in self.shared and array.nbytes == memory.nbytes:
             array = array.copy(order="K")
         array.flags.writeable = writable

@@ -59,14 +59,16 @@ std::string Evaluator::key_of(nb::handle node) const {
 }
 
 void Evaluator::with_breaks(nb::handle s, const std::function<void()>& loop) {
-  const auto whole_loop = [&] {
+  if (!leaves_loop(s.attr("body"), "Break")) {
     loop();
-    run_body(s.attr("orelse"));
-  };
-  if (!leaves_loop(s.attr("body"), "Break")) return whole_loop();
+    return run_body(s.attr("orelse"));
+  }
   block([&](Target& target) {
-    const Pushed<Target*> open(frame_->breaks, &target);
-    whole_loop();
+    {
+      const Pushed<Target*> open(frame_->breaks, &target);
+      loop();
+    }
+    run_body(s.attr("orelse"));  // whose `break` leaves the loop around
     return Value(Static{nb::none()});
   });
 }

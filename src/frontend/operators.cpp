@@ -448,8 +448,11 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   if (op == Op::power && base::is_int(*loop) && base::is_signed(*loop)) {
     const NodeId zero = builder_->cast(builder_->index(0), *loop);
     const NodeId negative = builder_->make(Op::less, {nodes[1], zero});
-    const NodeId any =
-        builder_->function().type(negative).is_array() ? reduce_all(negative, Op::bitwise_or) : negative;
+    NodeId any = negative;
+    if (builder_->function().type(negative).is_array()) any = reduce_all(negative, Op::bitwise_or);
+    else if (builder_->function().type(nodes[0]).is_array())
+      any = builder_->make(Op::bitwise_and,
+                           {any, builder_->make(Op::not_equal, {size_of(nodes[0]), builder_->index(0)})});
     builder_->check(builder_->make(Op::invert, {any}), ExceptionKind::ValueError,
                     "Integers to negative integer powers are not allowed.");
   }

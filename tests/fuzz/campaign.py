@@ -15,7 +15,7 @@ from typing import Any
 
 from . import generate
 from .generate import Program
-from .shrink import SECONDS, died, take_default_actions
+from .shrink import SECONDS, died, limit, take_default_actions
 
 BATCH = 100
 ENOUGH = 20  # operations that a program must run to count
@@ -92,10 +92,10 @@ def work(seed: int, start: int, count: int, rows) -> None:
     take_default_actions()
     for number in range(start, start + count):
         print(json.dumps({"begin": number}), file=rows, flush=True)
-        signal.alarm(SECONDS)
+        limit(SECONDS)
         program = generate.program(seed, number)
         verdict = examine(program)
-        signal.alarm(0)
+        limit(0)
         difference = verdict.difference
         row = {
             "number": number,

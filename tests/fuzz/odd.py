@@ -24,7 +24,7 @@ from .campaign import run_batches
 from .examine import Difference, allowed
 from .odd_arguments import OddCall, build, by_name, odd_call
 from .oracle import EagerDifference, namespace
-from .shrink import SECONDS, take_default_actions
+from .shrink import SECONDS, limit, take_default_actions
 
 BATCH = 50
 SHOWN = 8  # lists of one kind of difference that a report shows
@@ -219,9 +219,9 @@ def work(seed: int, start: int, count: int, rows: Any) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for number in range(start, start + count):
         print(json.dumps({"begin": number}), file=rows, flush=True)
-        signal.alarm(4 * SECONDS)
+        limit(4 * SECONDS)
         verdict = examine(odd_call(seed, number), number % 2 == 0)
-        signal.alarm(0)
+        limit(0)
         row = dataclasses.asdict(verdict) | {"number": number, "kind": None, "text": None}
         if verdict.difference is not None:
             row |= {"kind": verdict.difference.kind, "text": verdict.difference.text}

@@ -16,7 +16,7 @@ from .arguments import build
 from .examine import Verdict, examine
 from .generate import Program
 
-SECONDS = 8  # for one program; more is a hang
+SECONDS = 8  # of CPU time for one program; more is a hang
 
 
 def isolated(program: Program, compilers=None, seconds: int = 3) -> str | None:
@@ -27,7 +27,7 @@ def isolated(program: Program, compilers=None, seconds: int = 3) -> str | None:
         with contextlib.suppress(BaseException):
             os.close(read)
             take_default_actions()
-            signal.alarm(seconds)
+            limit(seconds)
             for descriptor in (1, 2):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
             os.write(write, json.dumps(kind_of(program, compilers)).encode())
@@ -52,11 +52,17 @@ def take_default_actions() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def limit(seconds: int) -> None:
+    """Ends this process after so many seconds of CPU time, or ten times as many of any; 0: not any more."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.alarm(10 * seconds)
+
+
 def died(code: int) -> str:
     """How a process ended, of its code: that of an exit, or a signal's, negative."""
     if code >= 0:
         return f"crash exit {code}"
-    return "hang" if code == -signal.SIGALRM else f"crash {signal.Signals(-code).name}"
+    return "hang" if -code in (signal.SIGPROF, signal.SIGALRM) else f"crash {signal.Signals(-code).name}"
 
 
 def kind_of(program: Program, compilers=None) -> str | None:

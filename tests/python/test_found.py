@@ -201,3 +201,37 @@ def test_a_read_only_array_is_the_first_complaint(n):
     x = np.zeros(3, np.uint16)
     x.flags.writeable = False
     check(divide_in_place, x, n)
+
+
+def leaves_the_outer_loop(x):
+    for e in x:
+        for _ in range(len(x) - 2):
+            break
+        else:
+            x[0] = 7
+            break
+        x[1] += e
+    return x
+
+
+@pytest.mark.parametrize("n", [0, 2, 3])
+def test_a_break_after_a_loop_leaves_the_loop_around(n):
+    check(leaves_the_outer_loop, np.ones(n))
+
+
+def column_of_no_rows(x):
+    return np.tan(x)[1:, 2]
+
+
+def test_an_empty_part_behind_the_end_of_its_buffer():
+    check(column_of_no_rows, np.ones((1, 4), np.float16))
+
+
+def power_of_scalar(x, n):
+    return x**n
+
+
+@pytest.mark.parametrize("n", [-3, 2, np.int16(-1)])
+@pytest.mark.parametrize("length", [0, 2])
+def test_negative_powers_of_no_integers_are_none(length, n):
+    check(power_of_scalar, np.full(length, 2, np.int16), n)
