@@ -109,7 +109,10 @@ def contestants(workload: Workload, machine: Machine, arguments: tuple) -> dict[
     """By name, what makes each contestant ready; NumPy, which gives the reference, comes first."""
     made: dict[str, Callable[[], Run]] = {"numpy": lambda: _python(workload, workload.reference, arguments)}
     for form, function in workload.forms.items():
-        made[f"ingot {form}"] = lambda function=function: _python(workload, ingot.jit(function), arguments)  # type: ignore[misc]
+        for name, fastmath in ((form, False), (f"fast {form}", True)):
+            made[f"ingot {name}"] = lambda function=function, fastmath=fastmath: _python(  # type: ignore[misc]
+                workload, ingot.jit(function, fastmath=fastmath), arguments
+            )
     if "numba" in machine.peers and "numba" not in workload.skipped:
         made["numba"] = lambda: _python(workload, _for_numba(workload.for_numba, False), arguments)
         if machine.threads > 1:

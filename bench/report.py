@@ -79,14 +79,19 @@ def summary_text(outcomes: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
+def _is_fair(name: str, peer: str) -> bool:
+    """Whether a mean over a peer counts a contestant: fastmath is held against -Ofast, IEEE arithmetic against all others."""
+    return name.startswith("ingot ") and name.startswith("ingot fast ") == (peer == "c++ fast")
+
+
 def means(outcomes: list[Outcome]) -> dict[str, dict[str, float]]:
-    """Geometric means over all forms under Ingot of the ratios of minima and of medians to each peer."""
+    """Geometric means over the forms under Ingot (those with fastmath for C++ with -Ofast) of the ratios of minima and of medians to each peer."""
     table = {}
     for peer in PEERS:
         logs: dict[bool, list[float]] = {False: [], True: []}
         for outcome in outcomes:
             for row in outcome.rows:
-                for median in (False, True) if row.name.startswith("ingot") else ():
+                for median in (False, True) if _is_fair(row.name, peer) else ():
                     ratio = _ratio(row, outcome.row(peer), median)
                     if ratio is not None:
                         logs[median].append(math.log(ratio))

@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -335,10 +335,29 @@ def _renew_lock() -> None:
 os.register_at_fork(after_in_child=_renew_lock)
 
 
+RELAXATIONS = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
+
+
+def relaxations(fastmath: bool | str | Iterable[str]) -> tuple[str, ...]:
+    """The names, in order, of what `fastmath` allows: all of them (True, "fast"), none (False), or those given."""
+    if isinstance(fastmath, bool):
+        return RELAXATIONS if fastmath else ()
+    names = {fastmath} if isinstance(fastmath, str) else set(fastmath)
+    if unknown := names - {*RELAXATIONS, "fast"}:
+        raise ValueError(f"fastmath knows {', '.join(RELAXATIONS)} and fast, not {sorted(map(str, unknown))[0]!r}")
+    return RELAXATIONS if "fast" in names else tuple(name for name in RELAXATIONS if name in names)
+
+
 class Function:
     """A Python function that is compiled when it is called."""
 
-    def __init__(self, function: Callable, signatures: list[Signature] | None = None, mode: str = "compiled") -> None:
+    def __init__(
+        self,
+        function: Callable,
+        signatures: list[Signature] | None = None,
+        mode: str = "compiled",
+        relaxed: tuple[str, ...] = (),
+    ) -> None:
         functools.update_wrapper(self, function)
         self.__ingot_function__ = function
         self._defaults = (function.__defaults__, function.__kwdefaults__)
@@ -353,6 +372,7 @@ class Function:
         self._changes: dict[tuple[int, str], int] = {}
         self._seen: dict[int, set[str]] = {}
         self._mode = mode
+        self._relaxed = relaxed
 
     @property
     def specialisations(self) -> list[Specialisation]:
@@ -486,7 +506,7 @@ class Function:
             try:
                 own = len(self._names)
                 captures = tuple((*c, d) for c, d in zip(self._captures, key[own:]))
-                program = core.lower(registry, self.__ingot_function__, key[:own], captures)
+                program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._relaxed)
             except Demanded as demand:
                 self._static.add(demand.argument)
                 arguments, key = self._describe(values)
@@ -651,21 +671,28 @@ def _type_text(value: Any) -> str:
     return type(value).__name__
 
 
-def jit(function: Any = None, /, signatures: Any = None, **options: Any) -> Any:
+def jit(
+    function: Any = None, /, signatures: Any = None, *, fastmath: bool | str | Iterable[str] = False, **options: Any
+) -> Any:
     """Compiles a Python function for the arguments it is called with.
 
     Used bare (`@jit`), with options (`@jit(...)`), or with signatures (`@jit("float64(float64[:])")`, a type,
     or a list of them), which compile for just those argument types. The function keeps its behaviour: values,
     dtypes, shapes, writes into arguments and exceptions are those of Python and NumPy. What cannot be compiled
     raises `ingot.UnsupportedError` when it is called with such arguments.
+
+    `fastmath` names what float arithmetic, in the function and in what it calls, need not keep (docs/semantics.md):
+    `nnan`, `ninf`, `nsz`, `arcp`, `contract`, `afn`, `reassoc`, one or several; True or "fast": all. Without it
+    arithmetic is NumPy's, bit for bit.
     """
-    unknown = set(options) - {"nopython", "parallel", "fastmath", "cache"}
+    unknown = set(options) - {"nopython", "parallel", "cache"}
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    relaxed = relaxations(fastmath)
     if isinstance(function, Function):
         function = function.__ingot_function__
     if isinstance(function, types.FunctionType):
-        return Function(function, parse_signatures(signatures) if signatures is not None else None)
+        return Function(function, parse_signatures(signatures) if signatures is not None else None, relaxed=relaxed)
     if function is not None:
         signatures = function
     parsed = parse_signatures(signatures) if signatures is not None else None
@@ -673,6 +700,6 @@ def jit(function: Any = None, /, signatures: Any = None, **options: Any) -> Any:
     def decorate(f: Any) -> Function:
         if not isinstance(f, (types.FunctionType, Function)):
             raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
-        return Function(getattr(f, "__ingot_function__", f), parsed)
+        return Function(getattr(f, "__ingot_function__", f), parsed, relaxed=relaxed)
 
     return decorate

@@ -329,10 +329,13 @@ void refuse_races(const ir::Module& module, ir::FunctionId entry) {
 }
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
-                               const nb::tuple& arguments, const nb::tuple& captures) {
+                               const nb::tuple& arguments, const nb::tuple& captures,
+                               const std::vector<std::string>& relaxed) {
+  ir::Relaxations relaxations;
+  for (const std::string& name : relaxed) relaxations.add(ir::Relaxations::named(name).value());
   auto program = std::make_unique<Program>();
   frontend::Evaluator evaluator(registry, *program->module);
-  program->lowered = evaluator.lower(function, arguments, captures);
+  program->lowered = evaluator.lower(function, arguments, captures, relaxations);
   ir::verify_or_throw(*program->module->function(program->lowered.function), ir::Stage::Array, "frontend");
   refuse_races(*program->module, program->lowered.function);
   return program;
@@ -358,6 +361,9 @@ NB_MODULE(_core, m) {
   m.attr("DTYPES") = dtypes;
   nb::list exceptions;
   for (const std::string_view name : base::kExceptionNames) exceptions.append(std::string(name));
+  nb::list relaxations;
+  for (const std::string_view name : ir::kRelaxationNames) relaxations.append(std::string(name));
+  m.attr("RELAXATIONS") = nb::tuple(relaxations);
   m.attr("EXCEPTIONS") = nb::tuple(exceptions);
 
   nb::class_<frontend::Registry>(m, "Registry").def(nb::init<>());
@@ -372,7 +378,7 @@ NB_MODULE(_core, m) {
       .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
-  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a);
+  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "relaxed"_a);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");

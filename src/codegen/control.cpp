@@ -152,7 +152,8 @@ void FunctionEmitter::emit_serial_parallel_for(NodeId id) {
   const auto combiners = source_.ints(id);
   std::vector<Reduction> reductions;
   for (size_t i = 0; i < combiners.size(); ++i)
-    reductions.emplace_back(unit_, b_, static_cast<ir::Op>(combiners[i]), dtype(operands[i + 1]));
+    reductions.emplace_back(unit_, b_, source_.relaxations(), static_cast<ir::Op>(combiners[i]),
+                            dtype(operands[i + 1]));
 
   const auto one_turn = [&](Value* k, const Parts& carried) -> std::optional<Parts> {
     const auto given = emit_region(body, {k});

@@ -25,7 +25,7 @@ FunctionEmitter::FunctionEmitter(Unit& unit, const ir::Function& source, llvm::F
       form_(form),
       recursive_(recursive),
       b_(llvm::BasicBlock::Create(unit.context, "entry", target)),
-      scalars_(unit, b_),
+      scalars_(unit, b_, source.relaxations()),
       parts_(source.node_count()) {}
 
 void FunctionEmitter::emit() {

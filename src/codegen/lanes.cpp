@@ -176,7 +176,8 @@ Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
   const auto combiners = source_.ints(id);
   std::vector<Reduction> reductions;
   for (size_t i = 0; i < combiners.size(); ++i)
-    reductions.emplace_back(unit_, b_, static_cast<ir::Op>(combiners[i]), dtype(operands[i + 1]));
+    reductions.emplace_back(unit_, b_, source_.relaxations(), static_cast<ir::Op>(combiners[i]),
+                            dtype(operands[i + 1]));
   // The parts of `all` that belong to each reduction, in turn.
   const auto each = [&](const Parts& all, auto action) {
     Parts made;

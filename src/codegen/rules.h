@@ -31,6 +31,7 @@ struct OpRule {
   ir::Op op;
   std::string_view inline_classes;
   Rule emit;
+  bool relaxes = false;  ///< float arithmetic, whose values relaxations may change
 };
 
 const OpRule& rule_of(ir::Op op);

@@ -141,10 +141,23 @@ Parts Scalars::select(Value* condition, const Parts& yes, const Parts& no) {
   return parts;
 }
 
+Scalars::Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations) : unit_(unit), b(builder) {
+  using ir::Relaxation;
+  relaxed_.setNoNaNs(relaxations.has(Relaxation::nnan));
+  relaxed_.setNoInfs(relaxations.has(Relaxation::ninf));
+  relaxed_.setNoSignedZeros(relaxations.has(Relaxation::nsz));
+  relaxed_.setAllowReciprocal(relaxations.has(Relaxation::arcp));
+  relaxed_.setAllowContract(relaxations.has(Relaxation::contract));
+  relaxed_.setApproxFunc(relaxations.has(Relaxation::afn));
+  relaxed_.setAllowReassoc(relaxations.has(Relaxation::reassoc));
+}
+
 Parts Scalars::elementwise(ir::Op op, DType dtype, std::span<const Parts> operands) {
   if (base::is_float(dtype) && has_math(unit_.target, op)) return kernel(op, dtype, operands);
   if (is_called(op, dtype)) return call_math(op, dtype, operands);
   const OpRule& rule = rule_of(op);
+  const Builder::FastMathFlagGuard guard(b);
+  if (rule.relaxes) b.setFastMathFlags(relaxed_);
   if (dtype != DType::Float16) return rule.emit({*this, b, dtype, operands.data()});
   llvm::SmallVector<Parts, 2> wide;
   for (const Parts& operand : operands) wide.push_back({widen_half(operand[0])});

@@ -13,11 +13,12 @@ llvm::Type* like(llvm::Type* shape, llvm::Type* scalar);
 /// The lanes of a value; 0: it is no vector.
 unsigned lanes_of(const llvm::Value* value);
 
-/// Emits scalar operations at a builder's place, each exactly as `base::math` defines it. Operands may be
-/// vectors, all of one length: the operation is on each lane.
+/// Emits scalar operations at a builder's place, each exactly as `base::math` defines it; but arithmetic
+/// (`OpRule::relaxes`) may differ as the relaxations say. Operands may be vectors, all of one length: the
+/// operation is on each lane.
 class Scalars {
  public:
-  Scalars(Unit& unit, Builder& builder) : unit_(unit), b(builder) {}
+  Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations = {});
 
   Parts constant(DType dtype, const base::Scalar& bits);
   /// An elementwise op: a kernel (vecmath.h), inline where rules.cpp has a rule for the
@@ -50,6 +51,7 @@ class Scalars {
                               llvm::SmallVectorImpl<llvm::AllocaInst*>& taken);
 
   Unit& unit_;
+  llvm::FastMathFlags relaxed_;
   llvm::SmallVector<llvm::AllocaInst*, 8> lane_slots_;  ///< of all `by_lane`, which use them in turn
 
  public:

@@ -74,7 +74,8 @@ class Evaluator {
   /// the number of an argument whose value must be known: describe it as static and lower again, in a new
   /// module. `captures` are further arguments, (owner, name, description) each; throws Capture to ask for
   /// another.
-  Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
+  Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
+                ir::Relaxations relaxations);
 
   /// One call of a builtin: what stands between the parentheses.
   struct Call {
@@ -337,6 +338,7 @@ class Evaluator {
 
   const Registry& registry_;
   ir::Module& module_;
+  ir::Relaxations relaxations_;
   std::unique_ptr<ir::Builder> builder_;
   State state_;
   Frame* frame_ = nullptr;

@@ -346,7 +346,9 @@ std::vector<std::string> parameter_names(nb::handle code) {
 
 }  // namespace
 
-Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures) {
+Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
+                         ir::Relaxations relaxations) {
+  relaxations_ = relaxations;
   for (;;) {
     try {
       return lower_once(function, arguments, captures);
@@ -376,6 +378,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   containers_.clear();
   cells_.clear();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
+  builder_->relax(relaxations_);
   const nb::object code = attribute(function, "__code__");
   const std::vector<std::string> names = parameter_names(code);
   builder_->set_span(module_.span({.file = module_.text(text_of(code.attr("co_filename"))),

@@ -25,6 +25,8 @@ class Builder {
   Module& module() const { return *module_; }
   const Function& function() const { return *function_; }
 
+  /// What the function's float arithmetic need not keep. Folding keeps it all.
+  void relax(Relaxations relaxations) { function_->relaxations_ = relaxations; }
   /// Adds a parameter of the function. Before any node.
   NodeId add_parameter(Type type, ParameterInfo parameter);
 

@@ -13,6 +13,7 @@
 #include "base/exception.h"
 #include "base/scalar.h"
 #include "ir/op.h"
+#include "ir/relaxation.h"
 #include "ir/type.h"
 
 namespace ingot::ir {
@@ -93,6 +94,8 @@ class Function {
   RegionId body() const { return RegionId(0); }
   std::span<const ParameterInfo> parameters() const { return parameters_; }
   std::span<const Type> results() const { return results_; }
+  /// What its float arithmetic, and that of nothing it calls, need not keep.
+  Relaxations relaxations() const { return relaxations_; }
 
   const Node& operator[](NodeId id) const { return nodes_[id.index]; }
   const Region& operator[](RegionId id) const { return regions_[id.index]; }
@@ -158,6 +161,7 @@ class Function {
   std::string name_;
   std::vector<ParameterInfo> parameters_;
   std::vector<Type> results_;
+  Relaxations relaxations_;
   std::vector<Node> nodes_;
   std::vector<NodeId> operands_;
   std::vector<int64_t> attributes_;

@@ -189,6 +189,7 @@ struct Header {
   std::vector<Type> types;
   std::vector<ParameterInfo> parameters;
   std::vector<Type> results;
+  Relaxations relaxations;
   Lexer body;
 };
 
@@ -198,6 +199,7 @@ class BodyReader : Reader {
   BodyReader(Module& module, const Header& header)
       : Reader(module, header.body), header_(header), builder_(module, module.signature(header.id).name) {
     builder_.set_folding(false);
+    builder_.relax(header.relaxations);
   }
   std::unique_ptr<Function> read();
 
@@ -519,6 +521,7 @@ class ModuleReader : Reader {
   void read_record();
   void read_header();
   void read_parameter(Header& header);
+  Relaxations read_relaxations();
   void declare(const Token& at, const std::string& name, Header& header);
   void skip_body();
 
@@ -564,6 +567,19 @@ void ModuleReader::read_parameter(Header& header) {
   header.parameters.push_back(std::move(info));
 }
 
+Relaxations ModuleReader::read_relaxations() {
+  Relaxations all;
+  expect_mark("(");
+  do {
+    const Token word = expect(Token::Kind::Word, "a relaxation");
+    const auto known = Relaxations::named(word.text);
+    if (!known) fail(word, "no relaxation is called " + std::string(word.text));
+    all.add(*known);
+  } while (skip_mark(","));
+  expect_mark(")");
+  return all;
+}
+
 void ModuleReader::declare(const Token& at, const std::string& name, Header& header) {
   const auto known = module_.find(name);
   if (!known) {
@@ -588,7 +604,7 @@ void ModuleReader::skip_body() {
 }
 
 void ModuleReader::read_header() {
-  Header header{{}, {}, {}, {}, {}, lexer_};
+  Header header{{}, {}, {}, {}, {}, {}, lexer_};
   const Token at = lexer_.peek();
   const std::string name = read_symbol();
   expect_mark("(");
@@ -600,6 +616,7 @@ void ModuleReader::read_header() {
   expect_mark("->");
   expect_mark("(");
   header.results = read_type_list(")", 0);
+  if (skip_word("relaxed")) header.relaxations = read_relaxations();
   declare(at, name, header);
   if (!at_mark("{")) return;
   if (module_.function(header.id) != nullptr || !defined_functions_.insert(header.id.index).second)

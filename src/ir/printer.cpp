@@ -248,7 +248,9 @@ std::string Printer::print_function() {
     if (i > 0) out_ += ", ";
     print_parameter(i);
   }
-  out_ += ") -> " + types_text(module_, function_.results()) + " {\n";
+  out_ += ") -> " + types_text(module_, function_.results());
+  if (!function_.relaxations().empty()) out_ += " relaxed(" + function_.relaxations().text() + ")";
+  out_ += " {\n";
   print_region(function_.body(), 1);
   out_ += "}\n";
   return std::move(out_);

@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "transform/alias.h"
 #include "transform/ranges.h"
+#include "transform/reductions.h"
 
 namespace ingot::transform {
 
@@ -33,7 +34,10 @@ struct Access {
 class RaceFinder {
  public:
   RaceFinder(const ir::Function& function, NodeId loop)
-      : f_(function), body_(function.region(loop)), index_(function.region_parameters(body_)[0]) {}
+      : f_(function),
+        loop_(loop),
+        body_(function.region(loop)),
+        index_(function.region_parameters(body_)[0]) {}
 
   std::optional<Conflict> find() {
     if (auto conflict = carried_values()) return conflict;
@@ -51,22 +55,6 @@ class RaceFinder {
  private:
   bool is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
 
-  size_t uses_in_body(NodeId value) const {
-    size_t uses = 0;
-    for (uint32_t i = 0; i < f_.node_count(); ++i)
-      if (is_inside(NodeId(i)))
-        uses += static_cast<size_t>(std::ranges::count(f_.operands(NodeId(i)), value));
-    return uses;
-  }
-
-  /// Whether a yielded value is combine(parameter, something), once.
-  bool is_reduction(NodeId parameter, NodeId yielded) const {
-    const ir::OpInfo& card = ir::info(f_.op(yielded));
-    if (!f_.type(parameter).is_scalar() || !card.elementwise || !card.laws.associative) return false;
-    const auto operands = f_.operands(yielded);
-    return std::ranges::count(operands, parameter) == 1 && f_[yielded].parent == body_ &&
-           uses_in_body(parameter) == 1 && uses_in_body(yielded) == 1;
-  }
   std::optional<Conflict> carried_values() const {
     const auto parameters = f_.region_parameters(body_);
     const NodeId last = f_.terminator(body_);
@@ -74,7 +62,7 @@ class RaceFinder {
     if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
     for (size_t i = 1; i < parameters.size(); ++i) {
       const NodeId yielded = f_.operand(last, i - 1);
-      if (yielded != parameters[i] && !is_reduction(parameters[i], yielded))
+      if (yielded != parameters[i] && !reduction_of(f_, loop_, i - 1))
         return Conflict{parameters[i], yielded, "a turn uses a value of the turn before"};
     }
     return std::nullopt;
@@ -207,6 +195,7 @@ class RaceFinder {
   }
 
   const ir::Function& f_;
+  NodeId loop_;
   RegionId body_;
   NodeId index_;
   std::vector<Access> accesses_;

@@ -21,8 +21,7 @@ struct Conflict {
 ///  - Two accesses to memory, one of which writes, touch different roots (alias sets, buffers made here), or
 ///    memory made in the turn itself; or both are of the same view and index one of its axes with the loop's
 ///    index plus the same constant or value from outside the loop.
-///  - A carried value is one that passes on what it got, or combines it once with something else by an
-///    associative op - a reduction - and is used by nothing else.
+///  - A carried value is one that is passed on as it is, or a reduction (`reduction_of`).
 ///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
 ///    raise.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop);

@@ -26,6 +26,7 @@ size_t fixed_yields(Op op, size_t region) { return op == Op::while_ && region ==
 
 Rewriter::Rewriter(const Function& source)
     : source_(source), b_(source.module(), source.name()), made_(source.node_count()) {
+  b_.relax(source.relaxations());
   for (uint32_t i = 0; i < source.node_count(); ++i)
     if (source[NodeId(i)].span) {
       b_.set_span(source[NodeId(i)].span);

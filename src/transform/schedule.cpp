@@ -1,8 +1,11 @@
 #include "transform/schedule.h"
 
 #include <algorithm>
+#include <unordered_map>
 
+#include "ir/evaluate.h"
 #include "transform/dependence.h"
+#include "transform/reductions.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -12,18 +15,36 @@ namespace {
 /// Loops of fewer turns are not worth a vector.
 constexpr int64_t kFewTurns = 8;
 
+/// Whether a reduction of a loop gives the same value in any order, or may give another.
+bool takes_any_order(const Function& f, Op combiner, DType dtype) {
+  if (base::is_float(dtype) || base::is_complex(dtype)) return f.relaxations().has(ir::Relaxation::reassoc);
+  return combiner != Op::lcm;  // whose product wraps
+}
+
+/// The combiners of the values that a `for` carries, if all are reductions that take any order.
+std::optional<std::vector<Op>> combiners_of(const Function& f, NodeId loop) {
+  std::vector<Op> combiners;
+  for (size_t i = 0; i < f.result_count(loop); ++i) {
+    const auto combiner = reduction_of(f, loop, i);
+    if (!combiner || !takes_any_order(f, *combiner, f.type(f.result(loop, i)).dtype())) return std::nullopt;
+    combiners.push_back(*combiner);
+  }
+  return combiners;
+}
+
 /// Whether the turns of a loop can run in lanes.
 class LaneJudge {
  public:
   LaneJudge(const Function& function, NodeId loop)
       : f_(function), loop_(loop), varies_(function.node_count()) {}
 
-  bool fits() {
+  /// `reduces`: a `for` may carry reductions that take any order.
+  bool fits(bool reduces) {
     const bool carries = f_.op(loop_) == Op::for_ && f_.result_count(loop_) > 0;
     const bool is_chosen = f_.attribute(loop_, 0) == static_cast<int64_t>(ir::Schedule::Vector);
-    if (carries || is_chosen || has_few_turns()) return false;
+    if ((carries && !(reduces && combiners_of(f_, loop_))) || is_chosen || has_few_turns()) return false;
     const RegionId body = f_.region(loop_);
-    varies_[f_.region_parameters(body)[0].index] = true;
+    for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;
     if (!fits(body)) return false;
     return f_.op(loop_) == Op::parallel_for || !find_race(f_, loop_);
   }
@@ -80,9 +101,16 @@ class Scheduler : public Rewriter {
  public:
   explicit Scheduler(const Function& source) : Rewriter(source), chosen_(source.node_count()) {
     choose_in(source.body());
+    choose_reductions_in(source.body());
   }
 
  protected:
+  void visit(NodeId id) override {
+    if (chosen_[id.index] && source_.op(id) == Op::for_ && source_.result_count(id) > 0) return reduce(id);
+    if (const auto other = combined_.find(id.index); other != combined_.end())
+      return bind(id, use(other->second));
+    clone(id);
+  }
   void set_attributes(NodeId id, std::span<int64_t> attributes) override {
     if (chosen_[id.index]) attributes[0] = static_cast<int64_t>(ir::Schedule::Vector);
   }
@@ -109,7 +137,7 @@ class Scheduler : public Rewriter {
       inside = both(inside, choose_in(source_.region(node, i)));
     if (!is_loop(node)) return source_.op(node) == Op::while_ ? Found::NotAll : inside;
     if (inside == Found::All) return inside;
-    if (!LaneJudge(source_, node).fits()) return Found::NotAll;
+    if (!LaneJudge(source_, node).fits(false)) return Found::NotAll;
     forget_in(source_.region(node));
     chosen_[node.index] = true;
     return Found::All;
@@ -121,7 +149,47 @@ class Scheduler : public Rewriter {
     }
   }
 
+  /// Of the loops that neither are in a chosen one nor hold one, chooses the innermost that carry reductions;
+  /// gives whether there are chosen ones in the region.
+  bool choose_reductions_in(RegionId region) {
+    bool any = false;
+    for (NodeId node : source_.region_body(region)) {
+      bool inside = chosen_[node.index];
+      for (size_t i = 0; i < source_[node].region_count && !chosen_[node.index]; ++i)
+        inside |= choose_reductions_in(source_.region(node, i));
+      if (!inside && source_.op(node) == Op::for_ && LaneJudge(source_, node).fits(true))
+        inside = chosen_[node.index] = true;
+      any |= inside;
+    }
+    return any;
+  }
+
+  /// Makes a parallel loop of a `for` that carries reductions: a turn yields its contributions.
+  void reduce(NodeId id) {
+    const std::vector<Op> combiners = combiners_of(source_, id).value();
+    std::vector<int64_t> attributes{static_cast<int64_t>(ir::Schedule::Vector), source_.attribute(id, 1)};
+    for (Op combiner : combiners) attributes.push_back(static_cast<int64_t>(combiner));
+    const RegionId body = source_.region(id);
+    const auto parameters = source_.region_parameters(body);
+    const NodeId made = b_.begin(Op::parallel_for, use_all(source_.operands(id)), attributes);
+    bind(parameters[0], b_.enter(made, 0, {{ir::kInt64}})[0]);
+    for (size_t i = 0; i < combiners.size(); ++i) {
+      const DType dtype = source_.type(parameters[i + 1]).dtype();
+      const NodeId yielded = source_.operand(source_.terminator(body), i);
+      if (const auto identity = ir::identity_of(combiners[i], dtype)) {
+        bind(parameters[i + 1], b_.constant(Type::scalar(dtype), *identity));
+      } else {
+        const auto operands = source_.operands(yielded);
+        combined_[yielded.index] = operands[operands[0] == parameters[i + 1] ? 1 : 0];
+      }
+    }
+    clone_body(body);
+    const Nodes given = b_.end(made);
+    for (size_t i = 0; i < given.size(); ++i) bind(source_.result(id, i), given[i]);
+  }
+
   std::vector<bool> chosen_;
+  std::unordered_map<uint32_t, NodeId> combined_;  ///< `v op x`, of whose turn x is the contribution
 };
 
 }  // namespace

@@ -69,6 +69,15 @@ TEST(Dependence, CarriedValues) {
   const std::string load = "    %a = load %x, %k : f64\n";
   EXPECT_TRUE(is_free(load + "    %t = add %s, %a : f64\n", "%t"));
   EXPECT_TRUE(is_free(load + "    %t = maximum %a, %s : f64\n", "%t"));
+  EXPECT_TRUE(is_free(load + "    %t = subtract %s, %a : f64\n    %u = add %a, %t : f64\n", "%u"));
+  const std::string branch = "    %b = less %a, %c : bool\n    %v = if %b : f64 {\n";
+  EXPECT_TRUE(is_free(
+      load + branch + "      %t = add %s, %a : f64\n      yield %t\n    } {\n      yield %s\n    }\n", "%v"));
+  EXPECT_FALSE(is_free(
+      load + branch + "      %t = maximum %s, %a : f64\n      yield %t\n    } {\n      yield %s\n    }\n",
+      "%v"));
+  EXPECT_FALSE(is_free(load + branch + "      yield %a\n    } {\n      yield %s\n    }\n", "%v"));
+  EXPECT_FALSE(is_free(load + "    %t = multiply %s, %a : f64\n    %u = add %a, %t : f64\n", "%u"));
   EXPECT_FALSE(is_free(load + "    %t = subtract %a, %s : f64\n", "%t"));
   EXPECT_FALSE(is_free(load + "    %t = add %s, %s : f64\n", "%t"));
   EXPECT_FALSE(is_free(load + "    %t = add %s, %a : f64\n    store %y, %k, %s\n", "%t"));
