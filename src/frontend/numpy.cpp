@@ -168,8 +168,14 @@ Value Evaluator::np_arange(Call& call) {
   Kind kind = result_kind(kinds);
   if (kind == Kind::py_bool()) kind = Kind::py_int();
   const DType dtype = dtype_argument(call, 3, kind.dtype());
-  finish(call, 3);
-  const auto vector = [&](NodeId length) { return builder_->make(Op::iota, {length}, {0}); };
+  finish(call, 4);
+  const auto vector = [&](NodeId length) {
+    if (base::is_bool(dtype)) {
+      builder_->check(builder_->make(Op::less_equal, {length, builder_->index(2)}), ExceptionKind::TypeError,
+                      "arange() is only supported for booleans when the result has at most length 2.");
+    }
+    return builder_->make(Op::iota, {length}, {0});
+  };
   if (base::is_int(kind.dtype())) {
     const Range range{share(std::array<Value, 3>{start, stop, step})};
     const NodeId count = trips_of_range(range).count;

@@ -235,3 +235,13 @@ def power_of_scalar(x, n):
 @pytest.mark.parametrize("length", [0, 2])
 def test_negative_powers_of_no_integers_are_none(length, n):
     check(power_of_scalar, np.full(length, 2, np.int16), n)
+
+
+def bools_from(n, step):
+    return np.arange(n, dtype=np.bool), np.arange(0, n, step, np.bool)
+
+
+@pytest.mark.parametrize("n", [-1, 0, 2, 3, 4])
+@pytest.mark.parametrize("step", [2, 1.5])
+def test_a_range_of_bools_has_two_elements(n, step):
+    check(bools_from, n, step)
