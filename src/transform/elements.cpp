@@ -12,7 +12,10 @@ NodeId Lowering::element(NodeId old, Indices indices) {
   std::vector<uint32_t> key{old.index};
   for (NodeId index : indices) key.push_back(index.index);
   if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
+  const ir::SpanId place = b_.span();
+  if (source_[old].span) b_.set_span(source_[old].span);
   const NodeId made = evaluated_element(old, indices);
+  b_.set_span(place);
   if (elements_region_ == b_.current()) elements_[key] = made;
   return made;
 }
