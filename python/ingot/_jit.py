@@ -563,12 +563,22 @@ class Function:
             raise _errors.unsupported(file, node.lineno, node.col_offset, node.col_offset + 1, what, advice)
         return record(self._mode, specialisation, arguments, path)
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
+    def explain(self, *args: Any, svg: str | os.PathLike | None = None, **kwargs: Any) -> str:
         """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,
         and the milliseconds of CPU time that each step took. The function is compiled but not run.
+
+        `svg` names a file for a drawing of what was fused: the loop nests, the ops in each, and the bytes that they
+        move for these arguments beside those that must be moved at least.
         """
-        specialisation, _ = self._prepare(args, kwargs)
+        specialisation, arguments = self._prepare(args, kwargs)
         stages = specialisation.program.compile(texts=True)
+        if svg is not None:
+            from . import _drawing, _fusion
+
+            loops = next(text for name, text in stages["passes"] if name == "to_loops")
+            drawing = _drawing.svg(_fusion.read(loops, specialisation.program.interface[0], arguments.leaves))
+            with open(svg, "w", encoding="utf-8") as file:
+                file.write(drawing)
         sections = [("source", inspect.getsource(self.__ingot_function__)), ("array IR", specialisation.program.text())]
         sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
         times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
