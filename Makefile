@@ -1,9 +1,10 @@
 # tools/setup does what each target needs first, and nothing when that is done.
 .PHONY: tour test test-all bench fuzz odd accuracy format tidy
 
+# All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
-	@tools/setup
-	@.venv/bin/python -m ingot tour
+	@tools/setup tour
+	@.venv/bin/python -m ingot tour $(ARGUMENTS)
 
 test:
 	@tools/setup test

@@ -34,9 +34,12 @@ def _limit_threads(threads: int) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from . import calls, native, report
-    from .contestants import describe, open_machine
+    from ingot.tour.peers import describe, open_machine
+
+    from . import calls, report
+    from .contestants import CPP
     from .measure import CLOCKS, measure
+    from .peaks import peaks as measure_peaks
     from .workloads import WORKLOADS
 
     def chosen(name: str) -> bool:
@@ -51,14 +54,14 @@ def _run(options: argparse.Namespace) -> int:
     if not workloads and not any(chosen(e) for e in extras):
         print(f"nothing begins with {', '.join(options.only)}", file=sys.stderr)
         return 2
-    machine = open_machine(options.threads, None if options.peers is None else tuple(options.peers))
+    machine = open_machine(options.threads, None if options.peers is None else tuple(options.peers), CPP)
     for peer, reason in machine.absent.items():
         print(f"{peer}: left out, {reason}")
     what = describe(machine.peers)
     print(", ".join(f"{k} {v}" for k, v in what.items()))
     print(f"{options.threads} thread(s), {options.rounds} round(s), {options.clock} time")
     print("ratios: the peer's time over Ingot's, of the minima and of the medians")
-    peaks = native.peaks(machine.libraries["fast"], options.small, CLOCKS[options.clock]) if machine.libraries else None
+    peaks = measure_peaks(machine.library("fast"), options.small, CLOCKS[options.clock]) if machine.kinds else None
     if peaks:
         print(f"peaks: {peaks['bytes_per_s'] / 1e9:.1f} GB/s (triad), {peaks['flops_per_s'] / 1e9:.1f} Gflop/s")
     outcomes = []

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 import ingot
-
-from .contestants import Machine
+from ingot.tour.peers import Machine
 
 # Each is a script that makes the arguments, imports the compiler, and prints the CPU seconds of the first call.
 FIRST_CALL = """
@@ -117,7 +116,7 @@ def first_calls(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
     for program in PROGRAMS[:1] if small else PROGRAMS:
         scripts = {
             peer: FIRST_CALL.format(program=program, peer=peer, set_up=SET_UP[peer], compile=COMPILE[peer])
-            for peer in ("ingot", *machine.peers)
+            for peer in ("ingot", *machine.peers) if peer in SET_UP
         }
         tables[f"first call: {program}"] = _rounds(scripts, rounds)
     return tables
@@ -125,7 +124,7 @@ def first_calls(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
 
 def imports(machine: Machine, rounds: int) -> dict[str, dict]:
     """CPU seconds of imports; those of the compilers after NumPy's."""
-    scripts = {"numpy": IMPORT_NUMPY} | {m: IMPORT.format(module=m) for m in ("ingot", *machine.peers)}
+    scripts = {"numpy": IMPORT_NUMPY} | {m: IMPORT.format(module=m) for m in ("ingot", *machine.peers) if m in SET_UP}
     return {"import": _rounds(scripts, rounds)}
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import ingot
+from ingot.tour.peers import Machine, Run, difference, flat
 
-from .contestants import Machine, Run, contestants
+from .contestants import contestants
 from .workload import Workload
 
 
@@ -53,28 +54,6 @@ class Outcome:
 
     def as_json(self) -> dict:
         return asdict(self)
-
-
-def _flat(result: Any) -> list[np.ndarray]:
-    parts = result if isinstance(result, (tuple, list)) else (result,)
-    return [np.asarray(p).reshape(-1) for p in parts]
-
-
-def difference(result: Any, expected: Any, bound: float) -> str | None:
-    """None, or in words how a result differs from NumPy's by more than `bound` of the largest element."""
-    got, wanted = _flat(result), _flat(expected)
-    if [g.shape for g in got] != [w.shape for w in wanted]:
-        return f"shapes {[g.shape for g in got]} for {[w.shape for w in wanted]}"
-    for g, w in zip(got, wanted):
-        if not w.size:
-            continue
-        if w.dtype == np.bool:
-            g, w = g.astype(np.int8), w.astype(np.int8)
-        error = np.max(np.abs(g - w))
-        scale = max(float(np.max(np.abs(w))), 1e-300)
-        if not error <= bound * scale:
-            return f"differs by {float(error) / scale:.1e}, allowed {bound:.1e}"
-    return None
 
 
 def _memory(name: str) -> int:
@@ -131,7 +110,7 @@ def measure(workload: Workload, machine: Machine, rounds: int, small: bool, cloc
             if run is None:
                 continue
             if name == "numpy":
-                expected = tuple(np.array(p) for p in _flat(make()()))
+                expected = tuple(np.array(p) for p in flat(make()()))
             row.peak_bytes = peak_memory(run)
             ready.append((row, run))
         rows += [Row(name, refused=reason) for name, reason in workload.skipped.items()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ingot.tour.peaks import roof as lower_roof
+
 from .measure import Outcome, Row
 
 PEERS = ("c++ strict", "c++ fast", "numba", "jax", "numpy")
@@ -29,11 +31,7 @@ def _one_line(text: str, width: int = 150) -> str:
 
 def roof(outcome: Outcome, peaks: dict[str, float] | None) -> tuple[float, str] | None:
     """The least seconds that the machine's peaks allow, and which of the two peaks it is."""
-    if not peaks or not (outcome.bytes or outcome.flops):
-        return None
-    memory = (outcome.bytes or 0) / peaks["bytes_per_s"]
-    arithmetic = (outcome.flops or 0) / peaks["flops_per_s"]
-    return (memory, "memory") if memory >= arithmetic else (arithmetic, "arithmetic")
+    return lower_roof(outcome.bytes, outcome.flops, peaks)
 
 
 def workload_text(outcome: Outcome, peaks: dict[str, float] | None) -> str:

@@ -53,33 +53,4 @@ void kuramoto_all(const Real* theta, const Real* omega, Real coupling, Real* two
     std::swap(from, to);
   }
 }
-
-void kuramoto(int64_t steps, int64_t nodes, int64_t times, Real* __restrict state, Real* __restrict input,
-              const Real* __restrict omega, Real* __restrict drift, Real* __restrict diffs,
-              Real* __restrict seen, const int64_t* __restrict delays, const int64_t* __restrict row,
-              const int64_t* __restrict col, const Real* __restrict weights, Real a, int64_t first) {
-  constexpr Real turn = 6.283185307179586;
-  const int64_t size = times * nodes * 2;
-  for (int64_t step = 0; step < steps; ++step) {
-    const int64_t now = (step + first) % times * nodes;
-#pragma omp parallel for
-    for (int64_t i = 0; i < nodes; ++i) {
-      Real pull = 0, own = seen[(now + i) * 2];
-      for (int64_t j = row[i]; j < row[i + 1]; ++j) {
-        int64_t at = (now - delays[j] * nodes + col[j]) * 2;
-        if (at < 0) at += size;
-        pull += weights[j] * std::sin(seen[at] - own);
-      }
-      const Real in = a * pull / static_cast<Real>(nodes);
-      input[i] = in;
-      drift[i] = omega[i] + in;
-      diffs[i] = 0;
-      Real theta = state[i] + 0.1 * drift[i];
-      theta = theta < 0 ? theta + turn : theta > turn ? theta - turn : theta;
-      state[i] = theta;
-      seen[(now + i) * 2 + 1] = std::sin(theta);
-      seen[(now + i) * 2] = theta;
-    }
-  }
-}
 }

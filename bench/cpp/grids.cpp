@@ -7,19 +7,6 @@
 
 using Real = double;
 
-/// out = a b, rows of b added up: the order of loops that vectorises without reassociation.
-template <class T>
-static void matmul(const T* __restrict a, const T* __restrict b, T* __restrict out, int64_t n) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < n; ++j) out[i * n + j] = 0;
-    for (int64_t t = 0; t < n; ++t) {
-      T factor = a[i * n + t];
-      for (int64_t j = 0; j < n; ++j) out[i * n + j] += factor * b[t * n + j];
-    }
-  }
-}
-
 static void jacobi_step(const Real* __restrict u, Real* __restrict v, int64_t rows, int64_t columns) {
 #pragma omp parallel for
   for (int64_t i = 1; i < rows - 1; ++i) {
@@ -60,20 +47,6 @@ void mandelbrot(const Real* real, const Real* imaginary, int64_t* __restrict out
       }
       out[i * columns + j] = count;
     }
-  }
-}
-
-void matmul_float64(const Real* a, const Real* b, Real* out, int64_t n) { matmul(a, b, out, n); }
-
-void matmul_float32(const float* a, const float* b, float* out, int64_t n) { matmul(a, b, out, n); }
-
-void rows_times_vector(const Real* __restrict x, const Real* __restrict y, Real* __restrict out, int64_t rows,
-                       int64_t columns) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < rows; ++i) {
-    Real total = 0;
-    for (int64_t j = 0; j < columns; ++j) total += x[i * columns + j] * y[j];
-    out[i] = total;
   }
 }
 }

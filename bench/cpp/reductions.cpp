@@ -57,26 +57,6 @@ void column_sums(const Real* __restrict x, Real* __restrict out, int64_t rows, i
   }
 }
 
-void sum2d(const int64_t* __restrict x, Real* __restrict out, int64_t rows, int64_t columns) {
-  Real total = 0;
-  for (int64_t i = 0; i < rows * columns; ++i) total += static_cast<Real>(x[i]);
-  out[0] = total;
-}
-
-void reduce_elements(const Real* __restrict x, Real* __restrict out, int64_t n) {
-  Real total = 0;
-#pragma omp parallel for reduction(+ : total)
-  for (int64_t i = 0; i < n; ++i) total += x[i];
-  out[0] = total;
-}
-
-void sum_greater(const Real* __restrict x, Real* __restrict out, int64_t n) {
-  Real total = 0;
-#pragma omp parallel for reduction(+ : total)
-  for (int64_t i = 0; i < n; ++i) total += x[i] > 3.0 ? x[i] : 0.0;
-  out[0] = total;
-}
-
 void compress(const Real* __restrict a, Real* __restrict out, int64_t* __restrict count, int64_t n) {
   int64_t kept = 0;
   for (int64_t i = 0; i < n; ++i) {

@@ -23,33 +23,6 @@ static inline Real normal_below(Real d) {
 
 extern "C" {
 
-void quadratic(const Real* __restrict a, const Real* __restrict b, const Real* __restrict c,
-               Real* __restrict out, int64_t n) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) out[i] = (-b[i] + std::sqrt(b[i] * b[i] - 4 * a[i] * c[i])) / (2 * a[i]);
-}
-
-void stream_copy(Real* __restrict lhs, const Real* __restrict rhs, int64_t n) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) lhs[i] = rhs[i];
-}
-
-void stream_scale(Real* __restrict lhs, const Real* __restrict rhs, Real alpha, int64_t n) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) lhs[i] = alpha * rhs[i];
-}
-
-void stream_add(Real* __restrict lhs, const Real* __restrict x, const Real* __restrict y, int64_t n) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) lhs[i] = x[i] + y[i];
-}
-
-void stream_triad(Real* __restrict lhs, const Real* __restrict x, const Real* __restrict y, Real alpha,
-                  int64_t n) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) lhs[i] = x[i] + alpha * y[i];
-}
-
 // Stores that go past the caches: whole cache lines, which then need not be read first.
 void triad_past_caches(Real* __restrict lhs, const Real* __restrict x, const Real* __restrict y, Real alpha,
                        int64_t n) {
@@ -71,20 +44,6 @@ void triad_past_caches(Real* __restrict lhs, const Real* __restrict x, const Rea
 void axpy_float32(float a, const float* x, const float* y, float* out, int64_t n) { axpy(a, x, y, out, n); }
 
 void axpy_float64(Real a, const Real* x, const Real* y, Real* out, int64_t n) { axpy(a, x, y, out, n); }
-
-void sine(Real* __restrict lhs, const Real* __restrict rhs, int64_t n) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) lhs[i] = std::sin(rhs[i]);
-}
-
-void where(const bool* __restrict mask, const Real* __restrict yes, const Real* __restrict no,
-           Real* __restrict out, int64_t n) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) {
-    const Real y = yes[i], z = no[i];
-    out[i] = mask[i] ? y : z;
-  }
-}
 
 void black_scholes(const Real* __restrict price, const Real* __restrict strike, const Real* __restrict years,
                    Real rate, Real volatility, Real* __restrict call, Real* __restrict put, int64_t n) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ingot import prange
-from ingot.tour import sources
+from ingot.tour import sources, tasks
 
 from ..workload import ELEMENTARY, CppCall, Workload
 
@@ -159,15 +159,12 @@ KURAMOTO_ALL = Workload(
     bound=1e-9,
 )
 
-LINKS = 16
-
-
 def _kuramoto_arguments(small):
-    """A network in which nothing arrives without delay, so that NumPy can take all nodes of a step at once."""
+    """A network in which nothing arrives without delay."""
     g = np.random.default_rng(20)
     nodes, steps, ntime = (19, 3, 8) if small else (256, 200, 64)
-    nnz = nodes * LINKS
-    row = np.arange(0, nnz + 1, LINKS)
+    nnz = nodes * tasks.LINKS
+    row = np.arange(0, nnz + 1, tasks.LINKS)
     state = g.random(nodes) * 6.28
     inputs, drift, diffs = np.zeros((3, nodes))
     omega = g.random(nodes) * 0.1
@@ -176,58 +173,12 @@ def _kuramoto_arguments(small):
     return steps, nodes, ntime, state, inputs, omega, drift, diffs, obsrv, nnz, delays, row, col, weights, np.array([0.05]), 0
 
 
-def _kuramoto_numpy(nstep, nnodes, ntime, state, input, param, drift, diffs, obsrv, nnz, delays, row, col, weights, a, first):
-    seen = obsrv.reshape(ntime, nnodes, 2)
-    turn = 6.283185307179586
-    for i_step in range(nstep):
-        now = (i_step + first) % ntime
-        theirs = seen[now - delays, col, 0].reshape(nnodes, LINKS)
-        pull = (weights.reshape(nnodes, LINKS) * np.sin(theirs - seen[now, :, 0][:, None])).sum(1)
-        input[:] = a[0] * pull / nnodes
-        drift[:] = param + input
-        state += 0.1 * drift
-        state[:] = np.where(state < 0, state + turn, np.where(state > turn, state - turn, state))
-        seen[now, :, 1] = np.sin(state)
-        seen[now, :, 0] = state
-
-
-def _kuramoto_jax(
-    jax, nstep, nnodes, ntime, state, input, param, drift, diffs, obsrv, nnz, delays, row, col, weights, a, first
-):
-    jnp = jax.numpy
-    turn = 6.283185307179586
-
-    def step(i_step, carried):
-        state, input, drift, seen = carried
-        now = (i_step + first) % ntime
-        theirs = seen[now - delays, col, 0].reshape(nnodes, LINKS)
-        input = a[0] * (weights.reshape(nnodes, LINKS) * jnp.sin(theirs - seen[now, :, 0][:, None])).sum(1) / nnodes
-        drift = param + input
-        state = state + 0.1 * drift
-        state = jnp.where(state < 0, state + turn, jnp.where(state > turn, state - turn, state))
-        return state, input, drift, seen.at[now].set(jnp.stack([state, jnp.sin(state)], 1))
-
-    start = state, input, drift, obsrv.reshape(ntime, nnodes, 2)
-    state, input, drift, seen = jax.lax.fori_loop(0, nstep, step, start)
-    return state, input, drift, jnp.zeros_like(drift), seen.reshape(-1)
-
-
-def _kuramoto_cpp(nstep, nnodes, ntime, state, input, param, drift, diffs, obsrv, nnz, delays, row, col, weights, a, first):
-    arguments = (nstep, nnodes, ntime, state, input, param, drift, diffs, obsrv, delays, row, col, weights, float(a[0]), first)
-    return CppCall("kuramoto", arguments, (state, input, drift, diffs, obsrv))
-
-
 KURAMOTO = Workload(
     "kuramoto_network",
     _kuramoto_arguments,
     {"original": sources.kuramoto_original, "refactored": sources.kuramoto_refactored},
-    numpy=_kuramoto_numpy,
-    numba=sources.kuramoto_refactored,
-    jax=_kuramoto_jax,
-    cpp=_kuramoto_cpp,
-    outputs=(3, 4, 6, 7, 8),
-    flops=lambda steps, *rest: steps * rest[8] * (ELEMENTARY + 3),
     bound=1e-9,
+    **{**vars(tasks.KURAMOTO), "numba": sources.kuramoto_refactored},
 )
 
 WORKLOADS = [PAIRWISE, NBODY, KURAMOTO_ALL, KURAMOTO]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ingot import prange
-from ingot.tour import sources
+from ingot.tour import sources, tasks
 
 from ..workload import CppCall, Workload
 
@@ -130,20 +130,7 @@ def _squares(small, full, dtype=np.float64):
     return tuple(np.random.default_rng(20).random((2, n, n)).astype(dtype))
 
 
-def _matmul_cpp(a, b):
-    out = np.empty_like(a)
-    return CppCall("matmul_float64", (a, b, out, len(a)), out)
-
-
-MATMUL = Workload(
-    "matmul",
-    lambda small: _squares(small, 512),
-    {"array": sources.matmul},
-    jax=lambda jax, a, b: a @ b,
-    cpp=_matmul_cpp,
-    bytes=lambda a, b: 3 * a.nbytes,
-    flops=lambda a, b: 2 * len(a) ** 3,
-)
+MATMUL = Workload("matmul", lambda small: _squares(small, 512), {"array": sources.matmul}, **vars(tasks.MATMUL))
 
 
 def matmul_naive(a, b):
@@ -160,26 +147,14 @@ def matmul_naive(a, b):
 
 
 MATMUL_NAIVE = Workload(
-    "matmul_naive",
-    lambda small: _squares(small, 512),
-    {"loop": matmul_naive},
-    numpy=sources.matmul,
-    jax=lambda jax, a, b: a @ b,
-    cpp=_matmul_cpp,
-    bytes=lambda a, b: 3 * a.nbytes,
-    flops=lambda a, b: 2 * len(a) ** 3,
+    "matmul_naive", lambda small: _squares(small, 512), {"loop": matmul_naive}, **vars(tasks.MATMUL)
 )
 MATMUL_LOOPS = Workload(
     "matmul_loops_float32",
     lambda small: (*_squares(small, 256, np.float32), np.zeros((17, 17) if small else (256, 256), np.float32)),
     {"loop": sources.square_matrix_mult},
-    numpy=lambda a, b, c: np.matmul(a, b, out=c),
-    jax=lambda jax, a, b, c: a @ b,
-    cpp=lambda a, b, c: CppCall("matmul_float32", (a, b, c, len(a)), c),
-    outputs=(2,),
-    bytes=lambda a, b, c: 3 * a.nbytes,
-    flops=lambda a, b, c: len(a) ** 3,
     bound=1e-5,
+    **vars(tasks.MATMUL_LOOPS),
 )
 
 
@@ -193,12 +168,7 @@ DOUBLE_LOOP = Workload(
     "rows_times_vector",
     _double_loop_arguments,
     {"loop": sources.jax_intro_double_loop},
-    numpy=lambda result, x, y: x @ y,
-    jax=lambda jax, result, x, y: x @ y,
-    cpp=lambda result, x, y: CppCall("rows_times_vector", (x, y, result, result.size, len(y)), result),
-    outputs=(0,),
-    bytes=lambda result, x, y: x.nbytes + result.nbytes,
-    flops=lambda result, x, y: 2 * x.size,
+    **vars(tasks.DOUBLE_LOOP),
 )
 
 WORKLOADS = [JACOBI, MANDELBROT, MATMUL, MATMUL_NAIVE, MATMUL_LOOPS, DOUBLE_LOOP]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ingot import prange
-from ingot.tour import sources
+from ingot.tour import sources, tasks
 
 from ..workload import ELEMENTARY, CppCall, Workload
 
@@ -147,51 +147,20 @@ COLUMN_SUMS = Workload(
 )
 
 
-def _one_cpp(function, kind=np.float64):
-    def call(x, *rest):
-        out = np.zeros(1, kind)
-        return CppCall(function, (x, out, *x.shape), out)
-
-    return call
-
-
 SUM2D = Workload(
     "sum2d",
     lambda small: (np.arange(12 if small else 4_000_000).reshape(3 if small else 2000, -1),),
     {"loop": sources.sum2d},
-    numpy=lambda x: float(np.sum(x)),
-    jax=lambda jax, x: jax.numpy.sum(x.astype(jax.numpy.float64)),
-    cpp=_one_cpp("sum2d"),
-    bytes=lambda x: x.nbytes,
-    flops=lambda x: x.size,
+    **vars(tasks.SUM2D),
 )
-REDUCE = Workload(
-    "reduce_elements",
-    _line(10_000_000),
-    {"loop": sources.reduce},
-    numpy=lambda x: float(np.sum(x)),
-    jax=lambda jax, x: jax.numpy.sum(x),
-    cpp=_one_cpp("reduce_elements"),
-    bytes=lambda x: x.nbytes,
-    flops=lambda x: x.size,
-    bound=1e-10,
-)
+REDUCE = Workload("reduce_elements", _line(10_000_000), {"loop": sources.reduce}, bound=1e-10, **vars(tasks.REDUCE))
 
 
 def sum_array(x):
     return np.sum(x)
 
 
-SUM = Workload(
-    "sum",
-    _line(10_000_000),
-    {"array": sum_array},
-    jax=lambda jax, x: jax.numpy.sum(x),
-    cpp=_one_cpp("reduce_elements"),
-    bytes=lambda x: x.nbytes,
-    flops=lambda x: x.size,
-    bound=1e-10,
-)
+SUM = Workload("sum", _line(10_000_000), {"array": sum_array}, bound=1e-10, **vars(tasks.REDUCE))
 
 
 def sum_greater_loop(arr):
@@ -206,11 +175,8 @@ SUM_GREATER = Workload(
     "sum_greater_than_three",
     lambda small: (np.random.default_rng(20).uniform(0, 10, 4099 if small else 10_000_000),),
     {"array": sources.sum_greater_than_three, "loop": sum_greater_loop},
-    jax=lambda jax, x: jax.numpy.sum(jax.numpy.where(x > 3.0, x, 0.0)),
-    cpp=_one_cpp("sum_greater"),
-    bytes=lambda x: x.nbytes,
-    flops=lambda x: 2 * x.size,
     bound=1e-10,
+    **vars(tasks.SUM_GREATER),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ingot import prange
-from ingot.tour import sources
+from ingot.tour import sources, tasks
 
 from ..workload import ELEMENTARY, CppCall, Workload
 
@@ -26,23 +26,11 @@ def quadratic_given(a, b, c, out):
         out[i] = (-b[i] + np.sqrt(b[i]**2 - 4*a[i]*c[i])) / (2*a[i])
 
 
-def _quadratic_jax(jax, a, b, c, *out):
-    return (-b + jax.numpy.sqrt(b**2 - 4 * a * c)) / (2 * a)
-
-
-def _quadratic_cpp(a, b, c):
-    out = np.empty_like(a)
-    return CppCall("quadratic", (a, b, c, out, a.size), out)
-
-
 QUADRATIC = Workload(
     "quadratic",
     _quadratic_arguments,
     {"array": sources.quadratic_formula, "loop": sources.quadratic_formula_prange},
-    jax=_quadratic_jax,
-    cpp=_quadratic_cpp,
-    bytes=lambda a, b, c: 4 * a.nbytes,
-    flops=lambda a, b, c: 9 * a.size,
+    **vars(tasks.QUADRATIC),
 )
 
 QUADRATIC_GIVEN = Workload(
@@ -50,7 +38,7 @@ QUADRATIC_GIVEN = Workload(
     lambda small: (*_quadratic_arguments(small), np.zeros(4099 if small else 5_000_000)),
     {"loop": quadratic_given},
     numpy=lambda a, b, c, out: np.divide(-b + np.sqrt(b**2 - 4 * a * c), 2 * a, out=out),
-    jax=_quadratic_jax,
+    jax=lambda jax, a, b, c, out: tasks.QUADRATIC.jax(jax, a, b, c),
     cpp=lambda a, b, c, out: CppCall("quadratic", (a, b, c, out, a.size), out),
     outputs=(3,),
     bytes=lambda a, b, c, out: 4 * a.nbytes,
@@ -58,49 +46,25 @@ QUADRATIC_GIVEN = Workload(
 )
 
 
-def copy_array(lhs, rhs):
-    lhs[:] = rhs
-
-
-def scale_array(lhs, rhs, alpha):
-    lhs[:] = alpha * rhs
-
-
-def add_array(lhs, rhs1, rhs2):
-    lhs[:] = rhs1 + rhs2
-
-
-def triad_array(lhs, rhs1, rhs2, alpha):
-    lhs[:] = rhs1 + alpha * rhs2
-
-
 def _triad_past_caches(lhs, x, y, alpha):
     return CppCall("triad_past_caches", (lhs, x, y, alpha, lhs.size), lhs)
 
 
-def _stream(name, count, scalars, array, in_jax):
+def _stream(name, count, scalars):
     def arguments(small):
         return (*_random(4099 if small else 25_000_000, count), *scalars)
 
+    task = tasks.STREAMS[name]
     return Workload(
         f"stream_{name}",
         arguments,
-        {"array": array, "loop": getattr(sources, f"{name}_prange")},
-        jax=in_jax,
-        cpp=lambda lhs, *rest: CppCall(f"stream_{name}", (lhs, *rest, lhs.size), lhs),
+        {"array": task.numpy, "loop": getattr(sources, f"{name}_prange")},
         other_cpp={"past caches": _triad_past_caches} if name == "triad" else {},
-        outputs=(0,),
-        bytes=lambda lhs, *rest: count * lhs.nbytes,
-        flops=lambda lhs, *rest: {"copy": 0, "scale": 1, "add": 1, "triad": 2}[name] * lhs.size,
+        **vars(task),
     )
 
 
-STREAMS = [
-    _stream("copy", 2, (), copy_array, lambda jax, lhs, rhs: jax.numpy.copy(rhs)),
-    _stream("scale", 2, (3.0,), scale_array, lambda jax, lhs, rhs, alpha: alpha * rhs),
-    _stream("add", 3, (), add_array, lambda jax, lhs, rhs1, rhs2: rhs1 + rhs2),
-    _stream("triad", 3, (3.0,), triad_array, lambda jax, lhs, rhs1, rhs2, alpha: rhs1 + alpha * rhs2),
-]
+STREAMS = [_stream("copy", 2, ()), _stream("scale", 2, (3.0,)), _stream("add", 3, ()), _stream("triad", 3, (3.0,))]
 
 
 def axpy_array(a, x, y, out):
@@ -127,21 +91,12 @@ def _axpy(dtype):
     )
 
 
-def sine_array(lhs, rhs):
-    lhs[:] = np.sin(rhs)
-
-
 SINE = Workload(
     "sine",
     lambda small: _random(4099 if small else 10_000_000, 2),
-    {"array": sine_array, "loop": sources.sine},
-    jax=lambda jax, lhs, rhs: jax.numpy.sin(rhs),
-    cpp=lambda lhs, rhs: CppCall("sine", (lhs, rhs, lhs.size), lhs),
-    outputs=(0,),
-    bytes=lambda lhs, rhs: 2 * lhs.nbytes,
-    flops=lambda lhs, rhs: ELEMENTARY * lhs.size,
+    {"array": tasks.sine_array, "loop": sources.sine},
+    **vars(tasks.SINE),
 )
-
 
 
 def _where_arguments(small):
@@ -149,19 +104,7 @@ def _where_arguments(small):
     return x > 0.5, y, z
 
 
-def _where_cpp(is_true, y_true, y_false):
-    out = np.empty_like(y_true)
-    return CppCall("where", (is_true, y_true, y_false, out, out.size), out)
-
-
-WHERE = Workload(
-    "where",
-    _where_arguments,
-    {"array": sources.jax_intro_where},
-    jax=lambda jax, is_true, y_true, y_false: jax.numpy.where(is_true, y_true, y_false),
-    cpp=_where_cpp,
-    bytes=lambda is_true, y_true, y_false: 25 * is_true.size,
-)
+WHERE = Workload("where", _where_arguments, {"array": sources.jax_intro_where}, **vars(tasks.WHERE))
 
 
 def normal_below(d):

@@ -1,11 +1,12 @@
 """The programs of the tour, as their authors wrote them, and the arguments they are run with.
 
 A program says how it is called under plain Python, under Ingot, and with what; `sizes` gives the arguments for the
-full size and for `--small`.
+full size and for `--small`; its task, what other contestants do for the same.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,8 @@ import numpy as np
 
 import ingot
 
-from . import sources
+from . import sources, tasks
+from .tasks import Task
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,11 @@ class Program:
     calls: Callable[[Callable, tuple], list] | None = None
     """How the program is run, where it is more than one call."""
     notes: str = ""
+    family: str = "Python and NumPy"
+    task: Task = Task()
+    """What is done, as the other contestants write it."""
+    parallel: bool = False
+    """Whether it says that its parts are independent: other contestants may then take all cores."""
 
 
 def _rng() -> np.random.Generator:
@@ -55,12 +62,12 @@ def _plane(n: int, count: int, *scalars: float) -> tuple:
 
 def _kuramoto(nodes: int, steps: int, dtype: Any) -> tuple:
     g = _rng()
-    speeds, couplings, ntime, links = 1, 1, 64, 16
+    speeds, couplings, ntime, links = 1, 1, 64, tasks.LINKS
     ids = speeds * couplings
     nnz = nodes * links
     row = np.arange(0, nnz + 1, links, dtype=np.int64)
     col = g.integers(0, nodes, nnz)
-    delays = g.integers(0, ntime, speeds * nnz)
+    delays = g.integers(1, ntime, speeds * nnz)
     weights = g.random(nnz).astype(dtype)
     a = (g.random(couplings) * 0.1).astype(dtype)
     omega = (g.random(ids * nodes) * 0.1).astype(dtype)
@@ -93,14 +100,19 @@ def _stream(small: bool) -> int:
 
 def _programs() -> list[Program]:
     real = {np.float32: 2e-4, np.float64: 1e-12}
+    quadratic: dict[str, Any] = {"family": "Quadratic formula", "task": tasks.QUADRATIC}
+    reductions: dict[str, Any] = {"family": "Reductions", "task": tasks.REDUCE}
+    matrices = "Matrices"
+    elementwise = "Elementwise"
     programs = [
-        Program("quadratic_array", sources.quadratic_formula, lambda s: _quadratic(SMALL if s else 5_000_000)),
+        Program("quadratic_array", sources.quadratic_formula, lambda s: _quadratic(SMALL if s else 5_000_000), **quadratic, parallel=True),
         Program(
             "quadratic_loop",
             sources.quadratic_formula_loop,
             lambda s: _quadratic(SMALL if s else 5_000_000),
             bound=1e-12,
             reduced=lambda: _quadratic(100_000),
+            **quadratic,
         ),
         Program(
             "quadratic_prange",
@@ -108,27 +120,44 @@ def _programs() -> list[Program]:
             lambda s: _quadratic(SMALL if s else 5_000_000),
             bound=1e-12,
             reduced=lambda: _quadratic(100_000),
+            **quadratic,
+            parallel=True,
         ),
         Program("sum_dict_values", sources.sum_dict_values, lambda s: ({"a": 1.0, "b": 2.0, "c": 3.0},)),
         Program("accumulate_if", sources.accumulate_if, lambda s: (np.array([1.0, 2.0, 3.0, 4.0, 5.0]),), bound=1e-15),
-        Program("sum_greater_than_three", sources.sum_greater_than_three, lambda s: (np.array([1.0, 2.0, 3.0, 4.0, 5.0]),)),
+        Program(
+            "sum_greater_than_three",
+            sources.sum_greater_than_three,
+            lambda s: (np.array([1.0, 2.0, 3.0, 4.0, 5.0]),),
+            family="Reductions",
+            task=dataclasses.replace(tasks.SUM_GREATER, bytes=None, flops=None),
+        ),
         Program(
             "accumulate_global",
             sources.accumulate,
             lambda s: (np.array([1.0, 2.0, 3.0, 4.0, 5.0]),),
             calls=_accumulate_calls,
         ),
-        Program("matmul", sources.matmul, lambda s: tuple(_rng().random((2, 64 if s else 512, 64 if s else 512))), bound=1e-13),
-        Program("reduce_elements", sources.reduce, lambda s: (_rng().random(SMALL if s else 1_000_000),)),
+        Program(
+            "matmul",
+            sources.matmul,
+            lambda s: tuple(_rng().random((2, 64 if s else 512, 64 if s else 512))),
+            bound=1e-13,
+            family=matrices,
+            task=tasks.MATMUL,
+        ),
+        Program("reduce_elements", sources.reduce, lambda s: (_rng().random(SMALL if s else 1_000_000),), **reductions),
         Program(
             "reduce_elements_called",
             sources.reduce,
             lambda s: (_rng().random(SMALL if s else 1_000_000),),
             compiled=lambda f: ingot.jit()(f),
+            **reductions,
         ),
     ]
     for name, count, scalars in (("copy", 2, ()), ("scale", 2, (3.0,)), ("add", 3, ()), ("triad", 3, (3.0,))):
         plain = getattr(sources, name)
+        stream: dict[str, Any] = {"family": "Streams", "task": tasks.STREAMS[name]}
         eager = {
             "copy": "(float64[:, :], float64[:, :])",
             "scale": "(float64[:, :], float64[:, :], float64)",
@@ -149,14 +178,15 @@ def _programs() -> list[Program]:
             return _plane(100_000, count, *scalars)
 
         programs += [
-            Program(f"stream_{name}", plain, line, reduced=short),
-            Program(f"stream_{name}_prange", getattr(sources, f"{name}_prange"), line, reduced=short),
+            Program(f"stream_{name}", plain, line, reduced=short, **stream),
+            Program(f"stream_{name}_prange", getattr(sources, f"{name}_prange"), line, reduced=short, **stream, parallel=True),
             Program(
                 f"stream_{name}_eager",
                 plain,
                 plane,
                 compiled=lambda f, eager=eager: ingot.jit(eager, nopython=True)(f),  # type: ignore[misc]
                 reduced=short_plane,
+                **stream,
             ),
         ]
     for name, layout, count, scalars in (("copy", "(n),(n)", 2, ()), ("triad", "(n),(n),(n),()", 3, (3.0,))):
@@ -175,6 +205,8 @@ def _programs() -> list[Program]:
                 lines,
                 compiled=lambda f, types=types, layout=layout: ingot.guvectorize(types, layout)(f),  # type: ignore[misc]
                 reduced=short_lines,
+                family="Streams",
+                task=tasks.STREAMS[name],
             )
         )
     for dtype in (np.float32, np.float64):
@@ -194,6 +226,8 @@ def _programs() -> list[Program]:
                 axpy,
                 compiled=lambda f, kind=kind: ingot.jit("({dtype}, {dtype}[:], {dtype}[:])".format(dtype=kind))(f),  # type: ignore[misc]
                 reduced=short_axpy,
+                family=elementwise,
+                task=tasks.AXPY,
             )
         )
     programs.append(
@@ -203,6 +237,8 @@ def _programs() -> list[Program]:
             lambda s: _vectors(SMALL if s else 100_000_000, 2),
             bound=1e-15,
             reduced=lambda: _vectors(100_000, 2),
+            family=elementwise,
+            task=tasks.SINE,
         )
     )
     for variant in ("original", "refactored"):
@@ -222,24 +258,43 @@ def _programs() -> list[Program]:
                         full,
                         bound=real[dtype],
                         reduced=few,
+                        family="Kuramoto networks",
+                        task=tasks.KURAMOTO,
                     )
                 )
     programs += [
-        Program("sum2d", sources.sum2d, lambda s: (np.arange(9 if s else 999_999).reshape(3, -1),)),
+        Program(
+            "sum2d",
+            sources.sum2d,
+            lambda s: (np.arange(9 if s else 999_999).reshape(3, -1),),
+            family="Reductions",
+            task=tasks.SUM2D,
+        ),
         Program(
             "matmul_loops",
             sources.square_matrix_mult,
             lambda s: tuple(_rng().random((3, 16 if s else 256, 16 if s else 256)).astype(np.float32)),
             reduced=lambda: tuple(_rng().random((3, 48, 48)).astype(np.float32)),
+            family=matrices,
+            task=tasks.MATMUL_LOOPS,
         ),
-        Program("spca_unopt", sources.spca_unopt, lambda s: (_rng().random((50, 3)),), notes="TypeError, as NumPy"),
+        Program(
+            "spca_unopt", sources.spca_unopt, lambda s: (_rng().random((50, 3)),), notes="TypeError, as NumPy", family=matrices
+        ),
         Program(
             "spca_unopt_int",
             sources.spca_unopt_int,
             lambda s: (_rng().random((20 if s else 1000, 3)), 0.5 if s else 0.1),
             bound=1e-9,
+            family=matrices,
         ),
-        Program("jax_intro_ones", sources.jax_intro_ones, lambda s: (20 if s else 1000,), notes="LinAlgError, as NumPy"),
+        Program(
+            "jax_intro_ones",
+            sources.jax_intro_ones,
+            lambda s: (20 if s else 1000,),
+            notes="LinAlgError, as NumPy",
+            family=matrices,
+        ),
         Program("jax_intro_print", sources.jax_intro_print, lambda s: (np.arange(4.0),)),
         Program(
             "jax_intro_switch",
@@ -247,7 +302,13 @@ def _programs() -> list[Program]:
             lambda s: (np.arange(4.0), np.arange(3)),
             calls=_calls_for_both,
         ),
-        Program("jax_intro_where", sources.jax_intro_where, lambda s: (_rng().random(SMALL) > 0.5, *_rng().random((2, SMALL)))),
+        Program(
+            "jax_intro_where",
+            sources.jax_intro_where,
+            lambda s: (_rng().random(SMALL) > 0.5, *_rng().random((2, SMALL))),
+            family=elementwise,
+            task=tasks.WHERE,
+        ),
         Program(
             "jax_intro_cond",
             sources.jax_intro_cond,
@@ -259,6 +320,8 @@ def _programs() -> list[Program]:
             sources.jax_intro_double_loop,
             lambda s: (np.zeros((20, 30)), _rng().random((20, 30, 40)), _rng().random(40)),
             bound=1e-14,
+            family=matrices,
+            task=tasks.DOUBLE_LOOP,
         ),
     ]
     return programs
