@@ -84,7 +84,7 @@ struct Context {
   /// Recursion that would take the stack below this raises RecursionError. `Call::run` sets it; null: there
   /// is no limit.
   std::byte* stack_limit;
-  int64_t watched_since;  ///< nanoseconds of the monotonic clock
+  int64_t watched_since;  ///< ticks of the processor's clock
   uint32_t polls;         ///< since then
 };
 

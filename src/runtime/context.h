@@ -11,7 +11,7 @@ namespace ingot::runtime {
 Context make_context(uint32_t* attention = nullptr, const Hooks* hooks = nullptr, void* user = nullptr);
 
 /// A watched call is long if it polls later than this after the watch began.
-inline constexpr int64_t kLongCall = 10'000;  // nanoseconds
+inline constexpr int64_t kLongCall = 30'000;  // ticks of the processor's clock: about 10 microseconds
 
 /// Watches the context's call from now on: if it is long, a poll calls `Hooks::long_call` and ends the watch.
 /// The clock is not read at each of many polls, so that these stay cheap.

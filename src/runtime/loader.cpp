@@ -77,6 +77,7 @@ class Linker {
   void link();
   // After `link`:
   std::vector<LoadedObject::Symbol> symbols() const;
+  std::vector<std::string> outside() const;
   /// The image with the addresses of the sections in memory.
   std::vector<std::byte> located_image() const;
   /// To be called last.
@@ -327,6 +328,13 @@ std::vector<LoadedObject::Symbol> Linker::symbols() const {
   return result;
 }
 
+std::vector<std::string> Linker::outside() const {
+  std::vector<std::string> names;
+  for (size_t i = 1; i < elf_.symbols().size(); ++i)
+    if (is_undefined(i)) names.emplace_back(elf_.symbol_name(i));
+  return names;
+}
+
 std::vector<std::byte> Linker::located_image() const {
   std::vector<std::byte> image(image_.begin(), image_.end());
   for (size_t i = 1; i < elf_.sections().size(); ++i) {
@@ -347,8 +355,8 @@ void announce_to_perf(std::span<const LoadedObject::Symbol> symbols) {
 
 }  // namespace
 
-LoadedObject::LoadedObject(Mapping mapping, std::vector<Symbol> symbols)
-    : mapping_(std::move(mapping)), symbols_(std::move(symbols)) {}
+LoadedObject::LoadedObject(Mapping mapping, std::vector<Symbol> symbols, std::vector<std::string> outside)
+    : mapping_(std::move(mapping)), symbols_(std::move(symbols)), outside_(std::move(outside)) {}
 
 LoadedObject LoadedObject::load(std::span<const std::byte> image) {
   Linker linker(image);
@@ -356,7 +364,7 @@ LoadedObject LoadedObject::load(std::span<const std::byte> image) {
   GdbRegistration gdb;
   if (GdbRegistration::enabled()) gdb = GdbRegistration(linker.located_image());
   auto symbols = linker.symbols();
-  LoadedObject object(linker.take_mapping(), std::move(symbols));
+  LoadedObject object(linker.take_mapping(), std::move(symbols), linker.outside());
   object.gdb_ = std::move(gdb);
   if (perf_map_enabled()) announce_to_perf(object.symbols_);
   return object;
@@ -369,6 +377,10 @@ const LoadedObject::Symbol* LoadedObject::find_global(std::string_view name) con
   if (end == symbols_.begin()) return nullptr;
   const Symbol& last = *std::prev(end);
   return last.name == name && last.is_global ? &last : nullptr;
+}
+
+bool LoadedObject::calls(std::string_view name) const {
+  return std::find(outside_.begin(), outside_.end(), name) != outside_.end();
 }
 
 void* LoadedObject::find(std::string_view name) const {

@@ -30,6 +30,9 @@ class LoadedObject {
   /// The same for functions only.
   void* find_function(std::string_view name) const;
 
+  /// Whether its code names this symbol of the outside.
+  bool calls(std::string_view name) const;
+
   /// A symbol of the object with an address in memory.
   struct Symbol {
     std::string name;
@@ -42,11 +45,12 @@ class LoadedObject {
   std::span<const Symbol> symbols() const { return symbols_; }
 
  private:
-  LoadedObject(Mapping mapping, std::vector<Symbol> symbols);
+  LoadedObject(Mapping mapping, std::vector<Symbol> symbols, std::vector<std::string> outside);
   const Symbol* find_global(std::string_view name) const;
 
   Mapping mapping_;
   std::vector<Symbol> symbols_;
+  std::vector<std::string> outside_;  ///< the names of those that others define
   GdbRegistration gdb_;
 };
 

@@ -203,7 +203,7 @@ TEST(Poll, calls_the_hook_once_in_a_long_call) {
   watch_length(counted.context);
   EXPECT_EQ(counted.attention, Context::kLength);
   while (counted.attention != 0) EXPECT_EQ(ingot_v1_poll(&counted.context), 0);
-  EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::nanoseconds(kLongCall));
+  EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::nanoseconds(kLongCall / 8));
   EXPECT_EQ(counted.long_calls, 1);
   for (int i = 0; i < 100; ++i) ingot_v1_poll(&counted.context);
   EXPECT_EQ(counted.long_calls, 1);
