@@ -15,8 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from . import _ingot
+
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+# What stands for itself in a description of arguments.
+constants = (type, np.dtype, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, _ingot.Callable)
 
 
 class Kind:
@@ -32,6 +38,11 @@ def describe(value: Any) -> tuple:
     if kind is np.ndarray or isinstance(value, np.generic) and kind.__module__ == "numpy":
         return ("foreign", kind, value.dtype, value.ndim, 0)
     return ("foreign", kind, None, 0, 0)
+
+
+def shape(value: np.ndarray) -> np.ndarray:
+    """What compiled code gets of an array: its shape alone."""
+    return np.broadcast_to(np.zeros((), np.bool), value.shape)
 
 
 def part(description: tuple, ndim: int) -> tuple | None:

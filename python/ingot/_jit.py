@@ -6,7 +6,7 @@ import ast
 import builtins
 import functools
 import inspect
-import math
+import operator
 import os
 import re
 import threading
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors, _foreign, _ingot, _source
+from . import _errors, _ingot, _source
 from ._errors import Captured, Demanded, UnsupportedError
 from ._signature import Signature, parse_signatures
 
@@ -26,108 +26,6 @@ DTYPES = {
         "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
     )
 }
-MAX_LEAVES = 16
-
-
-class _Refused(Exception):
-    """An argument that is refused: its name, what it is, and what to do instead."""
-
-
-class _Bridge(Exception):
-    """An array argument that may share memory with two others which share none."""
-
-
-class _Arguments:
-    """Describes arguments, and takes them apart into the leaves that compiled code gets.
-
-    `together`: all arrays count as sharing memory.
-    """
-
-    def __init__(self, together: bool = False) -> None:
-        self.leaves: list[Any] = []
-        self.arrays: list[tuple[int, np.ndarray]] = []
-        self.together = together
-        self.sets: list[int] = []
-        self.containers: list[Any] = []
-        self._numbers: dict[int, int] = {}
-        self._open: set[int] = set()
-
-    def describe(self, value: Any, name: str) -> tuple:
-        kind = type(value)
-        if kind is np.ndarray:
-            return self._array(value, name)
-        if kind in (bool, int, float, complex):
-            if kind is int and not -(2**63) <= value < 2**63:
-                raise OverflowError(f"the int `{name}` does not fit 64 bits")
-            self.leaves.append(value)
-            return ("scalar", kind.__name__)
-        if isinstance(value, np.generic):
-            if kind.__module__ != "numpy" or value.dtype not in DTYPES or not value.dtype.isnative:
-                return _foreign.describe(value)
-            self.leaves.append(value)
-            return ("scalar", f"numpy.{value.dtype.name}")
-        if value is None or kind in (str, bytes) or isinstance(
-            value, (type, np.dtype, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, Function)
-        ):
-            return ("static", value)
-        if kind is slice:
-            return ("slice", *(self.describe(v, name) for v in (value.start, value.stop, value.step)))
-        if kind is tuple:
-            return ("tuple", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
-        if kind in (list, dict):
-            return self._container(value, name)
-        return _foreign.describe(value)
-
-    def _container(self, value: Any, name: str) -> tuple:
-        if id(value) in self._open:
-            raise _Refused(name, f"`{name}`, a {type(value).__name__} that holds itself,", "pass its parts")
-        if id(value) in self._numbers:
-            return ("same", self._numbers[id(value)])
-        if len(value) > MAX_LEAVES:
-            return _foreign.describe(value)
-        if type(value) is dict and any(type(key) not in (str, int, bool, bytes, type(None)) for key in value):
-            return _foreign.describe(value)
-        self._numbers[id(value)] = len(self.containers)
-        self.containers.append(value)
-        self._open.add(id(value))
-        described = self._described(value, name)
-        self._open.remove(id(value))
-        return described
-
-    def _described(self, value: Any, name: str) -> tuple:
-        if type(value) is list:
-            return ("list", tuple(self.describe(v, f"{name}[{i}]") for i, v in enumerate(value)))
-        return ("dict", tuple(value), tuple(self.describe(v, f"{name}[{k!r}]") for k, v in value.items()))
-
-    def _array(self, value: np.ndarray, name: str) -> tuple:
-        dtype = value.dtype
-        if dtype not in DTYPES or not dtype.isnative or value.ndim > MAX_LEAVES:
-            return self._foreign_array(value)
-        self.arrays.append((len(self.leaves), value))
-        self.leaves.append(value)
-        return ("array", dtype.name, value.ndim, bool(value.flags.writeable), self._alias_set(value))
-
-    def _foreign_array(self, value: np.ndarray) -> tuple:
-        """An array of another dtype: its leaf has its shape alone."""
-        description = _foreign.describe(value)
-        if not 0 < value.ndim <= MAX_LEAVES:
-            return description
-        shape = np.broadcast_to(np.zeros((), np.bool), value.shape)
-        self.arrays.append((len(self.leaves), shape))
-        self.leaves.append(shape)
-        return (*description[:-1], self._alias_set(shape))
-
-    def _alias_set(self, value: np.ndarray) -> int:
-        """The number of the first array argument that may share memory with this one; its own otherwise."""
-        if self.together:
-            return 1
-        sets = {s for s, (_, other) in zip(self.sets, self.arrays) if np.may_share_memory(value, other)}
-        if len(sets) > 1:
-            raise _Bridge
-        self.sets.append(min(sets, default=len(self.arrays)))
-        return self.sets[-1]
-
-
 class _Cells:
     """The numbers that compiled code puts into the caller's containers, until they are put there."""
 
@@ -246,20 +144,18 @@ def _bytes_at(owner: np.ndarray, offset: int, dtype: str) -> np.ndarray:
     return np.asarray(_Memory(interface, owner))
 
 
-class Specialisation:
+class Specialisation(_ingot.Specialisation):
     """A function compiled for arguments of one description."""
 
     def __init__(self, program: Any, key: tuple, why: str) -> None:
         self.program = program
-        self._code: Any = None
         self.result = program.result
-        self.guards = program.guards
         self.hosts = program.hosts
-        self.errors = program.errors
         self.writes = program.writes
         self.keeps = frozenset(i for i, (function, _) in enumerate(self.hosts) if function in (put, append))
         self.key = key
         self.why = why
+        super().__init__(program.guards, program.result, program.errors, not self.hosts and not self.writes)
 
     def __repr__(self) -> str:
         return f"<specialisation {self.key}: {self.why}>"
@@ -267,52 +163,16 @@ class Specialisation:
     @property
     def code(self) -> Any:
         """The machine code, made when it is first asked for."""
-        if self._code is None:
-            self._code = _ingot.Code.load(self.program.compile()["object"])
-        return self._code
-
-    def changed(self) -> tuple | None:
-        """None, or the guard (owner, name, expected, present) of what has changed outside since it was compiled."""
-        for guard in self.guards:
-            owner, name, expected, present = guard
-            now = _held(owner, name)
-            if (now is not _GONE) != present or present and not _same(now, expected):
-                return guard
-        return None
-
-
-_GONE = object()
-
-
-def _held(owner: Any, name: str) -> Any:
-    """What a dict holds under a name, a cell, or an object as an attribute; _GONE: nothing."""
-    if type(owner) is types.CellType:
-        try:
-            return owner.cell_contents
-        except ValueError:
-            return _GONE
-    return owner.get(name, _GONE) if type(owner) is dict else getattr(owner, name, _GONE)
+        if self.loaded is None:
+            self.loaded = _ingot.Code.load(self.program.compile()["object"])
+        return self.loaded
 
 
 def _why(owner: Any, name: str, expected: Any, present: bool) -> str:
     shown = f"`{name}`" if name else "a captured variable"
-    if (_held(owner, name) is not _GONE) == present:
+    if bool(_ingot.held(owner, name)) == present:
         return f"{shown} has changed"
     return f"{shown} was {'deleted' if present else 'defined'}"
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, float):
-        return a == b and math.copysign(1, a) == math.copysign(1, b) or (a != a and b != b)
-    if isinstance(a, (bool, int, complex, str, bytes)):
-        return repr(a) == repr(b)
-    if isinstance(a, np.generic):
-        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    return type(a) is tuple and len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b))
 
 
 @functools.cache
@@ -348,8 +208,11 @@ def relaxations(fastmath: bool | str | Iterable[str]) -> tuple[str, ...]:
     return RELAXATIONS if "fast" in names else tuple(name for name in RELAXATIONS if name in names)
 
 
-class Function:
-    """A Python function that is compiled when it is called."""
+class Function(_ingot.Callable):
+    """A Python function that is compiled when it is called.
+
+    The base makes the calls whose arguments are of a description that it remembers; all others come here.
+    """
 
     def __init__(
         self,
@@ -362,61 +225,45 @@ class Function:
         self.__ingot_function__ = function
         self._defaults = (function.__defaults__, function.__kwdefaults__)
         self._parameters = inspect.signature(function)
-        self._kinds = [p.kind for p in self._parameters.parameters.values()]
-        self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in self._kinds)
+        kinds = [p.kind for p in self._parameters.parameters.values()]
+        self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds)
         self._names = list(self._parameters.parameters)
         self._signatures = signatures
         self._table: dict[tuple, list[Specialisation]] = {}
-        self._static: set[int] = set()
-        self._captures: list[tuple[Any, str]] = []
         self._changes: dict[tuple[int, str], int] = {}
         self._seen: dict[int, set[str]] = {}
         self._mode = mode
         self._relaxed = relaxed
+        super().__init__(
+            function,
+            tuple(self._names),
+            positional=kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) + kinds.count(inspect.Parameter.POSITIONAL_ONLY),
+            positional_only=kinds.count(inspect.Parameter.POSITIONAL_ONLY),
+            plain=_has_own_parameters(function, kinds),
+            layouts=any(t.layout != "A" for s in signatures or () for t in s.parameters),
+        )
 
     @property
     def specialisations(self) -> list[Specialisation]:
         """What has been compiled so far, in order, each with the reason why."""
         return [s for entries in self._table.values() for s in entries]
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
+    def __reduce__(self) -> str:
+        return self.__qualname__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, args: tuple, kwargs: dict) -> Any:
+        """A call that the base cannot make."""
         return self._run(*self._prepare(args, kwargs))
 
-    def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, _Arguments]:
+    def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, Any]:
         """The specialisation that arguments take, made if need be, and the arguments taken apart."""
-        values = self._bind(args, kwargs)
+        values = given = self._bind(args, kwargs)
         if self._signatures is not None:
-            values = self._fit(values)
-        arguments, key = self._describe(values)
-        return self._specialise(key, arguments, values)
-
-    def _describe(self, values: list[Any], together: bool = False) -> tuple[_Arguments, tuple]:
-        arguments = _Arguments(together)
-        try:
-            key = tuple(
-                ("static", v) if i in self._static and _is_number(v) else arguments.describe(v, n)
-                for i, (n, v) in enumerate(zip(self._names, values))
-            )
-            if self._captures:
-                key += tuple(self._capture(arguments, len(key) + i, *c) for i, c in enumerate(self._captures))
-        except _Refused as refused:
-            raise self._refusal(*refused.args) from None
-        except _Bridge:
-            return self._describe(values, together=True)
-        return arguments, key
-
-    def _capture(self, arguments: _Arguments, number: int, owner: Any, name: str) -> tuple:
-        """Describes a hidden argument; what is now no array and no number is guarded instead."""
-        value = _held(owner, name)
-        if number in self._static and _is_number(value):
-            return ("static", value)
-        small = type(value) is not int or -(2**63) <= value < 2**63
-        if type(value) is np.ndarray or _is_number(value) and small:
-            return arguments.describe(value, name or "a captured variable")
-        return ("guarded",)
+            values = self._fit(given)
+        specialisation, arguments = self._specialise(self._describe(values), values)
+        if self._mode == "compiled" and all(map(operator.is_, values, given)):
+            self._remember(arguments, self._table[_hashable(specialisation.key)])
+        return specialisation, arguments
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
         """The refusal of an argument, shown at its parameter."""
@@ -450,23 +297,21 @@ class Function:
         given = ", ".join(_type_text(v) for v in values)
         raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
 
-    def _specialise(
-        self, key: tuple, arguments: _Arguments, values: list[Any]
-    ) -> tuple[Specialisation, _Arguments]:
+    def _specialise(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
         """The specialisation of a description, whose guards hold; made by the first thread that wants it."""
-        found, _ = self._find(key)
+        found, _ = self._find(arguments.key)
         if found is not None:
             return found, arguments
         with _compiling:
-            found, changed = self._find(key)
+            found, changed = self._find(arguments.key)
             if found is not None:
                 return found, arguments
             why = "the first call" if not self._table else "arguments of other types"
             if changed is not None:
                 why = _why(*changed)
                 if self._keeps_changing(*changed):
-                    arguments, key = self._describe(values)
-            return self._make(key, arguments, values, why)
+                    arguments = self._describe(values)
+            return self._make(arguments, values, why)
 
     def _find(self, key: tuple) -> tuple[Specialisation | None, tuple | None]:
         """A specialisation whose guards hold; else the guard of the last one looked at that does not, if any."""
@@ -479,23 +324,22 @@ class Function:
 
     def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool) -> bool:
         """Counts a change; a number that changes for the second time becomes a hidden argument."""
-        if not (_is_number(expected) and _is_number(_held(owner, name))):
+        if not (_is_number(expected) and all(map(_is_number, _ingot.held(owner, name)))):
             return False
         place = (id(owner), name)
         self._changes[place] = self._changes.get(place, 0) + 1
         if self._changes[place] < 2:
             return False
-        self._captures.append((owner, name))
+        self._capture(owner, name)
         return True
 
-    def _make(
-        self, key: tuple, arguments: _Arguments, values: list[Any], why: str
-    ) -> tuple[Specialisation, _Arguments]:
-        for i in self._static:
+    def _make(self, arguments: Any, values: list[Any], why: str) -> tuple[Specialisation, Any]:
+        key, own = arguments.key, len(self._names)
+        for i in self._demanded():
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
             if len(seen) > 16:
-                name = [*self._names, *(n or "a captured variable" for _, n in self._captures)][i]
+                name = [*self._names, *(n or "a captured variable" for _, n in self._captures())][i]
                 raise self._refusal(
                     name,
                     f"more than 16 values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
@@ -504,23 +348,23 @@ class Function:
         while True:
             core, registry = _core()
             try:
-                own = len(self._names)
-                captures = tuple((*c, d) for c, d in zip(self._captures, key[own:]))
+                key = arguments.key
+                captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
                 program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._relaxed)
             except Demanded as demand:
-                self._static.add(demand.argument)
-                arguments, key = self._describe(values)
+                self._demand(demand.argument)
+                arguments = self._describe(values)
                 why = "the value of an argument must be known"
                 continue
             except Captured as captured:
-                self._captures.append((captured.owner, captured.name))
-                arguments, key = self._describe(values)
+                self._capture(captured.owner, captured.name)
+                arguments = self._describe(values)
                 continue
             specialisation = Specialisation(program, key, why)
             self._table.setdefault(_hashable(key), []).insert(0, specialisation)
             return specialisation, arguments
 
-    def _run(self, specialisation: Specialisation, arguments: _Arguments) -> Any:
+    def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
         leaves, containers = arguments.leaves, arguments.containers
         cells = _Cells(containers if specialisation.writes else [])
         shared: set = set()
@@ -585,6 +429,12 @@ class Function:
         return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])
 
 
+def _has_own_parameters(function: Any, kinds: list[Any]) -> bool:
+    """Whether a function's signature is that of its code, without `*args` and `**kwargs`."""
+    variadic = inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.VAR_KEYWORD in kinds
+    return not variadic and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
+
+
 def _is_number(value: Any) -> bool:
     return type(value) in (bool, int, float, complex) or isinstance(value, np.generic) and value.dtype in DTYPES
 
@@ -616,7 +466,7 @@ def _hashable(key: tuple) -> tuple:
     def one(part: Any) -> Any:
         if type(part) is tuple:
             return tuple(one(p) for p in part)
-        return (type(part), repr(part)) if isinstance(part, (float, complex)) else (type(part), part)
+        return (type(part), repr(part)) if isinstance(part, (float, complex, np.inexact)) else (type(part), part)
 
     return one(key)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._jit import Specialisation, _Arguments, _Boxing, _bytes_at, _exception, _library, _library_into
+from ._jit import Specialisation, _Boxing, _bytes_at, _exception, _library, _library_into
 
 DTYPES: dict[str, str] = _core.DTYPES  # by the IR's names
 NAMES = {name: short for short, name in DTYPES.items()}
@@ -208,7 +208,7 @@ def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
             yield from _specified(part, values)
 
 
-def record(mode: str, specialisation: Specialisation, arguments: _Arguments, path: str | os.PathLike) -> Any:
+def record(mode: str, specialisation: Specialisation, arguments: Any, path: str | os.PathLike) -> Any:
     """Makes a call and writes its record; what `Function.record` does."""
     leaves, containers = arguments.leaves, arguments.containers
     recorder = Recorder(specialisation, leaves)

@@ -1,17 +1,16 @@
 #include "bindings/results.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <utility>
 
+#include "bindings/numpy.h"
 #include "runtime/allocator.h"
 #include "runtime/object_info.h"
-
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define PY_ARRAY_UNIQUE_SYMBOL ingot_numpy
-#define NO_IMPORT_ARRAY
-#include <numpy/arrayobject.h>
 
 /// PyTraceMalloc_Track: Python 3.11 declares it as a C++ function.
 extern "C" int ingot_trace_memory(unsigned domain, uintptr_t address,
@@ -54,12 +53,15 @@ void free_data(void*, void* data, size_t) {
   if (data != nullptr) Allocator::free(Allocator::buffer_of(data));
 }
 
-/// A new reference to NumPy's capsule of the handler. Every array has one of its own, so that none outlives
-/// the interpreter that made it.
-PyObject* make_handler() {
-  static constexpr PyDataMem_Handler handler = {
+/// A new reference to NumPy's capsule of the handler, or null with an exception set. All arrays share one,
+/// which lives as long as the process.
+PyObject* handler() {
+  static constexpr PyDataMem_Handler functions = {
       "ingot", 1, {nullptr, allocate, allocate_zeros, reallocate, free_data}};
-  return PyCapsule_New(const_cast<PyDataMem_Handler*>(&handler), "mem_handler", nullptr);
+  static PyObject* capsule = nullptr;
+  if (capsule == nullptr)
+    capsule = PyCapsule_New(const_cast<PyDataMem_Handler*>(&functions), "mem_handler", nullptr);
+  return Py_XNewRef(capsule);
 }
 
 }  // namespace
@@ -87,23 +89,182 @@ PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int
   npy_intp strides[SlotInfo::kMaxRank];
   std::copy_n(view.lengths(), rank, lengths);
   std::copy_n(view.strides(rank), rank, strides);
-  PyObject* const handler = make_handler();
-  if (handler == nullptr) return nullptr;
+  PyObject* const capsule = handler();
+  if (capsule == nullptr) return nullptr;
   const bool is_empty = buffer->size == 0;  // NumPy has strides of its own for no elements
   PyObject* const object =
       PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type_number), rank, lengths,
                            is_empty ? nullptr : strides, buffer->data, NPY_ARRAY_WRITEABLE, nullptr);
   if (object == nullptr) {
-    Py_DECREF(handler);
+    Py_DECREF(capsule);
     return nullptr;
   }
   const Buffer* const owned = buffer.release();
   ingot_trace_memory(kTraceDomain, reinterpret_cast<uintptr_t>(owned->data),
                      static_cast<size_t>(std::max<int64_t>(owned->size, 1)));
   auto* const array = reinterpret_cast<PyArrayObject*>(object);
-  reinterpret_cast<PyArrayObject_fields*>(array)->mem_handler = handler;
+  reinterpret_cast<PyArrayObject_fields*>(array)->mem_handler = capsule;
   PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
   return object;
+}
+
+/// Makes the parts of a result, in the order in which the code gives them.
+struct ResultPlan::Maker {
+  Invocation& call;
+  const Signature& arguments;
+  size_t next = 0;  ///< result of the code
+
+  base::DType dtype(size_t result) const { return call.code().results()[result].dtype; }
+
+  int64_t integer() {
+    const size_t result = next++;
+    const bool is_wide = base::size_of(dtype(result)) == sizeof(int64_t);
+    const void* const element = call.frame().result(result);
+    return is_wide ? *static_cast<const int64_t*>(element) : *static_cast<const int8_t*>(element);
+  }
+
+  nb::object number(bool is_numpys) {
+    const size_t result = next++;
+    return (is_numpys ? numpy_number : python_number)(dtype(result), call.frame().result(result));
+  }
+
+  nb::object array(const ResultPlan& plan) {
+    const size_t result = next++;
+    const int64_t argument = plan.may_be_argument_ ? integer() : plan.argument_;
+    if (argument >= 0) return nb::borrow(arguments.leaves()[static_cast<size_t>(argument)]);
+    const Buffer* const buffer = call.frame().result_view(result).buffer;
+    if (const int64_t parameter = call.frame().parameter_of(buffer); parameter >= 0) {
+      PyObject* const owner = arguments.leaves()[static_cast<size_t>(parameter)];
+      const bool is_writable = plan.is_writable_ && PyArray_ISWRITEABLE(as_array(owner));
+      return view(result, nb::borrow(owner), is_writable, true);
+    }
+    nb::object made = call.frame().is_all_of_its_buffer(result) ? call.owning(result) : part(result);
+    if (!plan.is_writable_) PyArray_CLEARFLAGS(as_array(made.ptr()), NPY_ARRAY_WRITEABLE);
+    return made;
+  }
+
+  /// A view of memory that `owner` owns. Without `has_strides`, NumPy has its own for no elements.
+  nb::object view(size_t result, nb::object owner, bool is_writable, bool has_strides) {
+    const SlotInfo& info = call.code().results()[result];
+    runtime::ViewSlot& slot = call.frame().result_view(result);
+    npy_intp lengths[SlotInfo::kMaxRank];
+    npy_intp strides[SlotInfo::kMaxRank];
+    std::copy_n(slot.lengths(), info.rank, lengths);
+    std::copy_n(slot.strides(info.rank), info.rank, strides);
+    has_strides = has_strides || std::find(lengths, lengths + info.rank, 0) == lengths + info.rank;
+    nb::object array = nb::steal(PyArray_NewFromDescr(
+        &PyArray_Type, PyArray_DescrFromType(type_number(info.dtype)), info.rank, lengths,
+        has_strides ? strides : nullptr, has_strides ? slot.data : slot.buffer->data,
+        is_writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
+    if (!array.is_valid()) throw nb::python_error();
+    if (PyArray_SetBaseObject(as_array(array.ptr()), owner.release().ptr()) != 0) throw nb::python_error();
+    return array;
+  }
+
+  /// A part of a buffer of the call's, or what shares it with another result. Where it is alone and all of
+  /// the buffer, but not in NumPy's order, it is copied.
+  nb::object part(size_t result) {
+    Buffer* const buffer = call.frame().result_view(result).buffer;
+    const nb::object memory = call.memory_of(buffer);
+    const nb::object array = view(result, memory, true, false);
+    const std::span<const SlotInfo> results = call.code().results();
+    size_t uses = 0;
+    for (size_t i = 0; i < results.size(); ++i)
+      if (results[i].kind == SlotInfo::Kind::View && call.frame().result_view(i).buffer == buffer) ++uses;
+    const bool is_alone = uses == 1 && PyArray_NBYTES(as_array(array.ptr())) == buffer->size;
+    if (!is_alone) return array;
+    nb::object copy = nb::steal(PyArray_NewCopy(as_array(array.ptr()), NPY_KEEPORDER));
+    if (!copy.is_valid()) throw nb::python_error();
+    return copy;
+  }
+
+  nb::object sequence(const std::vector<ResultPlan>& parts, bool is_tuple) {
+    const auto size = static_cast<Py_ssize_t>(parts.size());
+    nb::object made = nb::steal(is_tuple ? PyTuple_New(size) : PyList_New(size));
+    if (!made.is_valid()) throw nb::python_error();
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      PyObject* const item = make(parts[static_cast<size_t>(i)]).release().ptr();
+      if (is_tuple) PyTuple_SET_ITEM(made.ptr(), i, item);
+      else PyList_SET_ITEM(made.ptr(), i, item);
+    }
+    return made;
+  }
+
+  nb::object make(const ResultPlan& plan) {
+    switch (plan.kind_) {
+      case Kind::Static: return plan.object_;
+      case Kind::Argument: return nb::borrow(arguments.containers()[static_cast<size_t>(plan.argument_)]);
+      case Kind::Number: return number(false);
+      case Kind::NumpyNumber: return number(true);
+      case Kind::Array: return array(plan);
+      case Kind::Maybe: {
+        const bool is_there = integer() == 0;
+        nb::object inside = make(plan.parts_[0]);
+        return is_there ? inside : nb::none();
+      }
+      case Kind::Tuple: return sequence(plan.parts_, true);
+      case Kind::List: return sequence(plan.parts_, false);
+      case Kind::Dict: {
+        nb::dict made;
+        for (size_t i = 0; i < plan.parts_.size(); ++i) {
+          const nb::object item = make(plan.parts_[i]);
+          PyObject* const key = PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(i));
+          if (PyDict_SetItem(made.ptr(), key, item.ptr()) != 0) throw nb::python_error();
+        }
+        return made;
+      }
+    }
+    Py_UNREACHABLE();
+  }
+};
+
+ResultPlan::ResultPlan(const nb::tuple& description) {
+  const auto tag = nb::cast<std::string>(description[0]);
+  const auto parts = [&](nb::handle given) {
+    for (const nb::handle part : nb::cast<nb::tuple>(given)) parts_.emplace_back(nb::cast<nb::tuple>(part));
+  };
+  if (tag == "static") {
+    object_ = description[1];
+  } else if (tag == "argument") {
+    kind_ = Kind::Argument;
+    argument_ = nb::cast<int64_t>(description[1]);
+  } else if (tag == "scalar") {
+    const bool is_numpys = nb::cast<std::string>(description[1]).starts_with("numpy.");
+    kind_ = is_numpys ? Kind::NumpyNumber : Kind::Number;
+  } else if (tag == "array") {
+    kind_ = Kind::Array;
+    is_writable_ = nb::cast<bool>(description[3]);
+    may_be_argument_ = description[4].is_none();
+    if (!may_be_argument_) argument_ = nb::cast<int64_t>(description[4]);
+  } else if (tag == "maybe") {
+    kind_ = Kind::Maybe;
+    parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
+  } else if (tag == "dict") {
+    kind_ = Kind::Dict;
+    object_ = description[1];
+    parts(description[2]);
+  } else {
+    kind_ = tag == "tuple" ? Kind::Tuple : Kind::List;
+    parts(description[1]);
+  }
+}
+
+nb::object ResultPlan::make(Invocation& call, const Signature& arguments) const {
+  if (kind_ == Kind::Static) return object_;
+  return Maker{call, arguments}.make(*this);
+}
+
+int ResultPlan::traverse(visitproc visit, void* argument) const {
+  if (object_.is_valid())
+    if (const int stop = visit(object_.ptr(), argument); stop != 0) return stop;
+  for (const ResultPlan& part : parts_)
+    if (const int stop = part.traverse(visit, argument); stop != 0) return stop;
+  return 0;
+}
+
+void ResultPlan::clear() {
+  object_.reset();
+  parts_.clear();
 }
 
 }  // namespace ingot::bindings

@@ -1,11 +1,16 @@
 #pragma once
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <vector>
 
 #include "base/dtype.h"
+#include "bindings/invocation.h"
+#include "bindings/signature.h"
 #include "runtime/context.h"
 
-/// Results that own their data: NumPy arrays over the runtime's blocks.
+/// Results as Python objects; those that own their data are NumPy arrays over the runtime's blocks.
 namespace ingot::bindings {
 
 /// Whether a view's elements are all the bytes of its buffer, each once, from its first byte on.
@@ -15,5 +20,30 @@ bool covers(runtime::ViewSlot& view, base::DType dtype, int rank);
 /// its base is None, and the block goes back to the allocator when the array dies or changes its size. A new
 /// reference, or null with an exception set. Wants the GIL; numpy's C API has been imported.
 PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int type_number, int rank);
+
+/// What a function returns, made of the results of its code as `_core` describes it.
+class ResultPlan {
+ public:
+  /// None: a part that is not there.
+  ResultPlan() = default;
+  explicit ResultPlan(const nb::tuple& description);
+
+  /// The object that a call with these arguments has given.
+  nb::object make(Invocation& call, const Signature& arguments) const;
+
+  int traverse(visitproc visit, void* argument) const;
+  void clear();
+
+ private:
+  enum class Kind : uint8_t { Static, Argument, Number, NumpyNumber, Array, Maybe, Tuple, List, Dict };
+  struct Maker;
+
+  Kind kind_ = Kind::Static;
+  bool is_writable_ = false;      ///< of an array
+  bool may_be_argument_ = false;  ///< of an array: a number after it says which one, -1 none
+  int64_t argument_ = -1;         ///< of an array: the leaf that it is; the number of a container
+  nb::object object_;             ///< what is static; a dict's keys
+  std::vector<ResultPlan> parts_;
+};
 
 }  // namespace ingot::bindings

@@ -1,0 +1,446 @@
+#include "bindings/callable.h"
+
+#include <nanobind/stl/unique_ptr.h>
+#include <structmember.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "bindings/guards.h"
+#include "bindings/numpy.h"
+#include "bindings/signature.h"
+#include "bindings/specialisation.h"
+
+namespace ingot::bindings {
+
+using nb::literals::operator""_a;
+
+namespace {
+
+/// The description of a list of arguments, for Python.
+struct Arguments {
+  std::unique_ptr<Signature> signature = std::make_unique<Signature>();
+
+  static nb::list list_of(std::span<PyObject* const> objects) {
+    nb::list list;
+    for (PyObject* object : objects) list.append(nb::handle(object));
+    return list;
+  }
+};
+
+/// A description that is known, with the specialisations of it.
+class Known {
+ public:
+  Known(const Signature& signature, nb::list candidates)
+      : words_(signature.words().begin(), signature.words().end()), candidates_(std::move(candidates)) {
+    for (PyObject* object : signature.objects()) objects_.push_back(nb::borrow(object));
+  }
+
+  /// Runs no code of anybody's.
+  bool is(const Signature& signature) const {
+    const std::span<const uint64_t> words = signature.words();
+    if (words.size() != words_.size()) return false;
+    for (size_t i = 0; i < words_.size(); ++i)
+      if (words[i] != words_[i]) return false;
+    for (size_t i = 0; i < objects_.size(); ++i)
+      if (!is_one(objects_[i].ptr(), signature.objects()[i])) return false;
+    return true;
+  }
+  const nb::list& candidates() const { return candidates_; }
+
+  int traverse(visitproc visit, void* argument) const {
+    for (const nb::object& object : objects_)
+      if (const int stop = visit(object.ptr(), argument); stop != 0) return stop;
+    return visit(candidates_.ptr(), argument);
+  }
+
+ private:
+  /// Equal words mean that both are of one kind: known by value, or by identity.
+  static bool is_one(PyObject* a, PyObject* b) {
+    return a == b || ((is_plain(a) || dtype_of_scalar(Py_TYPE(a))) && same(a, b) == 1);
+  }
+
+  std::vector<uint64_t> words_;
+  std::vector<nb::object> objects_;
+  nb::list candidates_;
+};
+
+/// How a call's arguments become values of the parameters, in the order in which these stand.
+struct Binding {
+  size_t positional = 0;       ///< parameters that take arguments by position
+  size_t positional_only = 0;  ///< of these, those that take them by position only
+  bool is_plain = false;       ///< the function's own parameters; there are no `*args` and `**kwargs`
+};
+
+size_t count_of(const nb::tuple& tuple) { return static_cast<size_t>(PyTuple_GET_SIZE(tuple.ptr())); }
+
+struct State {
+  nb::object function;
+  nb::tuple names;
+  Parameters parameters;
+  Binding binding;
+  std::vector<nb::object> kept;  ///< what the captures point to
+  std::vector<Known> known;      ///< the last used ones first, roughly
+
+  static constexpr size_t kMaxKnown = 64;
+
+  nb::tuple captures() const;
+  nb::tuple demanded() const;
+  Known* find(const Signature& signature);
+  bool bind(PyObject* const* arguments, size_t count, PyObject* keywords, Signature& holder,
+            InlineVector<PyObject*, 24>& values) const;
+  PyObject* default_of(size_t parameter) const;
+};
+
+struct Object {
+  PyObject_HEAD vectorcallfunc call;
+  State* state;
+};
+
+Object& object_of(PyObject* self) { return *reinterpret_cast<Object*>(self); }
+
+nb::tuple State::captures() const {
+  nb::list all;
+  for (const Capture& capture : parameters.captures)
+    all.append(nb::make_tuple(nb::handle(capture.owner), nb::handle(capture.name)));
+  return nb::tuple(all);
+}
+
+nb::tuple State::demanded() const {
+  nb::list all;
+  for (size_t i = 0; i < parameters.demanded.size(); ++i)
+    if (parameters.demanded[i] != 0) all.append(i);
+  return nb::tuple(all);
+}
+
+Known* State::find(const Signature& signature) {
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (!known[i].is(signature)) continue;
+    if (i == 0) return &known[0];
+    std::swap(known[i - 1], known[i]);
+    return &known[i - 1];
+  }
+  return nullptr;
+}
+
+/// The default that the function has now; null: none. Borrowed.
+PyObject* State::default_of(size_t parameter) const {
+  PyObject* const f = function.ptr();
+  if (parameter >= binding.positional) {
+    PyObject* const defaults = PyFunction_GET_KW_DEFAULTS(f);
+    return defaults == nullptr ? nullptr : PyDict_GetItemWithError(defaults, names[parameter].ptr());
+  }
+  PyObject* const defaults = PyFunction_GET_DEFAULTS(f);
+  const size_t count = defaults == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(defaults));
+  const size_t first = binding.positional - std::min(count, binding.positional);
+  if (parameter < first) return nullptr;
+  return PyTuple_GET_ITEM(
+      defaults, static_cast<Py_ssize_t>(parameter - first + (count - (binding.positional - first))));
+}
+
+/// The values of the parameters; false: Python binds them, or says what is wrong.
+bool State::bind(PyObject* const* arguments, size_t count, PyObject* keywords, Signature& holder,
+                 InlineVector<PyObject*, 24>& values) const {
+  const size_t all = count_of(names);
+  if (!binding.is_plain || count > binding.positional) return false;
+  for (size_t i = 0; i < all; ++i) values.push_back(i < count ? arguments[i] : nullptr);
+  const Py_ssize_t given = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  for (Py_ssize_t k = 0; k < given; ++k) {
+    PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
+    size_t parameter = binding.positional_only;
+    while (parameter < all && PyTuple_GET_ITEM(names.ptr(), static_cast<Py_ssize_t>(parameter)) != keyword)
+      ++parameter;
+    if (parameter == all || values[parameter] != nullptr) return false;
+    values[parameter] = arguments[count + static_cast<size_t>(k)];
+  }
+  for (size_t i = count; i < all; ++i) {
+    if (values[i] != nullptr) continue;
+    values[i] = default_of(i);
+    if (values[i] == nullptr) return false;
+    holder.hold(Py_NewRef(values[i]));
+  }
+  return true;
+}
+
+/// The first of the specialisations whose guards hold; null: none.
+nb::object choose(const nb::list& candidates) {
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    nb::object candidate = candidates[i];
+    if (nb::inst_ptr<Specialisation>(candidate)->guards().changed() == nullptr) return candidate;
+  }
+  return {};
+}
+
+/// The result of a call that needs nothing of Python's; an invalid object: it does, and has not begun.
+nb::object call_directly(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
+  if (state.known.empty()) return {};
+  Signature signature;
+  InlineVector<PyObject*, 24> values;
+  PyObject* const* given = arguments;
+  if (keywords != nullptr || count != count_of(state.names) || count != state.binding.positional) {
+    if (!state.bind(arguments, count, keywords, signature, values)) return {};
+    given = values.begin();
+  }
+  const size_t parameters = count_of(state.names);
+  if (!signature.describe_quickly(state.parameters, given, parameters)) return {};
+  Known* const known = state.find(signature);
+  if (known == nullptr) return {};
+  const nb::list candidates = known->candidates();
+  const nb::object chosen = choose(candidates);
+  if (!chosen.is_valid()) return {};
+  const Specialisation& specialisation = *nb::inst_ptr<Specialisation>(chosen);
+  if (!specialisation.is_callable(signature)) return {};
+  if (!specialisation.guards().runs_code()) return specialisation.call(signature);
+  // Code of the user's has run since the arguments were described.
+  Signature again;
+  if (!again.describe_quickly(state.parameters, given, parameters)) return {};
+  if (!Known(signature, candidates).is(again)) return {};
+  return specialisation.call(again);
+}
+
+/// The arguments of a vectorcall as a tuple and a dict.
+std::pair<nb::object, nb::dict> packed(PyObject* const* arguments, size_t count, PyObject* keywords) {
+  nb::object positional = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  if (!positional.is_valid()) throw nb::python_error();
+  for (size_t i = 0; i < count; ++i)
+    PyTuple_SET_ITEM(positional.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(arguments[i]));
+  nb::dict named;
+  const Py_ssize_t given = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  for (Py_ssize_t k = 0; k < given; ++k)
+    if (PyDict_SetItem(named.ptr(), PyTuple_GET_ITEM(keywords, k),
+                       arguments[count + static_cast<size_t>(k)]) != 0)
+      throw nb::python_error();
+  return {std::move(positional), std::move(named)};
+}
+
+/// Runs something of C++'s for Python: exceptions become Python's.
+template <class Fn>
+auto guarded(Fn&& fn, decltype(fn()) failed) -> decltype(fn()) {
+  try {
+    return fn();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return failed;
+}
+
+/// Whether a class has got a `__call__` since it was made; from then on it is called without vectorcall, as
+/// the classes that are made with one.
+bool has_call_of_its_own(PyTypeObject* type) {
+  if (type->tp_call == &PyVectorcall_Call || (type->tp_flags & Py_TPFLAGS_HAVE_VECTORCALL) == 0) return false;
+  type->tp_flags &= ~Py_TPFLAGS_HAVE_VECTORCALL;
+  return true;
+}
+
+PyObject* call(PyObject* self, PyObject* const* arguments, size_t flagged, PyObject* keywords) {
+  return guarded(
+      [&]() -> PyObject* {
+        const auto count = static_cast<size_t>(PyVectorcall_NARGS(flagged));
+        State* const state = object_of(self).state;
+        if (has_call_of_its_own(Py_TYPE(self))) {
+          const auto [positional, named] = packed(arguments, count, keywords);
+          return Py_TYPE(self)->tp_call(self, positional.ptr(), named.ptr());
+        }
+        if (state != nullptr) {
+          if (nb::object result = call_directly(*state, arguments, count, keywords); result.is_valid())
+            return result.release().ptr();
+          if (PyErr_Occurred() != nullptr) return nullptr;
+        }
+        const auto [positional, named] = packed(arguments, count, keywords);
+        return nb::handle(self).attr("_call")(positional, named).release().ptr();
+      },
+      nullptr);
+}
+
+PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* const self = type->tp_alloc(type, 0);
+  if (self == nullptr) return nullptr;
+  object_of(self).call = &call;
+  object_of(self).state = nullptr;
+  return self;
+}
+
+/// Callable(function, names, positional, positional_only, plain, layouts)
+int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"function", "names",   "positional", "positional_only",
+                                       "plain",    "layouts", nullptr};
+  PyObject* function = nullptr;
+  PyObject* names = nullptr;
+  Py_ssize_t positional = 0;
+  Py_ssize_t positional_only = 0;
+  int is_plain = 0;
+  int sees_layout = 0;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O!O!nnpp", const_cast<char**>(kNames),
+                                  &PyFunction_Type, &function, &PyTuple_Type, &names, &positional,
+                                  &positional_only, &is_plain, &sees_layout) == 0)
+    return -1;
+  return guarded(
+      [&] {
+        auto state = std::make_unique<State>();
+        state->function = nb::borrow(function);
+        state->names = nb::borrow<nb::tuple>(names);
+        state->parameters.names = names;
+        state->parameters.demanded.assign(count_of(state->names), 0);
+        state->parameters.sees_layout = sees_layout != 0;
+        state->binding = {static_cast<size_t>(positional), static_cast<size_t>(positional_only),
+                          is_plain != 0};
+        if (object_of(self).state != nullptr) throw nb::type_error("a function is initialised once");
+        object_of(self).state = state.release();
+        return 0;
+      },
+      -1);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const State* const state = object_of(self).state;
+  if (state == nullptr) return 0;
+  Py_VISIT(state->function.ptr());
+  Py_VISIT(state->names.ptr());
+  for (const nb::object& object : state->kept) Py_VISIT(object.ptr());
+  for (const Known& known : state->known)
+    if (const int stop = known.traverse(visit, arg); stop != 0) return stop;
+  return 0;
+}
+
+int clear(PyObject* self) {
+  delete std::exchange(object_of(self).state, nullptr);
+  return 0;
+}
+
+void destroy(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* bind_to(PyObject* self, PyObject* instance, PyObject*) {
+  return instance == nullptr || instance == Py_None ? Py_NewRef(self) : PyMethod_New(self, instance);
+}
+
+bool is_one(PyObject* object) {
+  return Py_TYPE(object)->tp_vectorcall_offset == offsetof(Object, call) && object_of(object).call == &call;
+}
+
+State& state_of(nb::handle self) {
+  State* const state = is_one(self.ptr()) ? object_of(self.ptr()).state : nullptr;
+  if (state == nullptr) throw nb::type_error("a function that has not been initialised");
+  return *state;
+}
+
+std::unique_ptr<Arguments> describe(nb::handle self, const nb::list& values) {
+  const Parameters parameters = state_of(self).parameters;  // as they are now: describing may run code
+  std::vector<PyObject*> given;
+  for (const nb::handle value : values) given.push_back(value.ptr());
+  if (given.size() != static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)))
+    throw nb::value_error("a value for each parameter is wanted");
+  auto arguments = std::make_unique<Arguments>();
+  const nb::object refusal = self.attr("_refusal");
+  if (!arguments->signature->describe(parameters, given.data(), given.size(), refusal.ptr()))
+    throw nb::python_error();
+  return arguments;
+}
+
+void remember(nb::handle self, const Arguments& arguments, nb::list candidates) {
+  State& state = state_of(self);
+  if (!arguments.signature->is_closed() || state.find(*arguments.signature) != nullptr) return;
+  for (const nb::handle candidate : candidates)
+    if (!nb::isinstance<Specialisation>(candidate)) throw nb::type_error("a candidate is a Specialisation");
+  if (state.known.size() == State::kMaxKnown) state.known.pop_back();
+  state.known.emplace_back(*arguments.signature, std::move(candidates));
+}
+
+void demand(nb::handle self, size_t number) {
+  State& state = state_of(self);
+  state.parameters.demanded.at(number) = 1;
+  state.known.clear();
+}
+
+void capture(nb::handle self, nb::object owner, const nb::str& name) {
+  State& state = state_of(self);
+  state.parameters.captures.push_back({owner.ptr(), name.ptr()});
+  state.parameters.demanded.push_back(0);
+  state.kept.push_back(std::move(owner));
+  state.kept.push_back(name);
+  state.known.clear();
+}
+
+template <class Fn>
+void add_method(nb::handle type, const char* name, Fn fn, const char* text) {
+  nb::setattr(type, name, nb::cpp_function(fn, nb::name(name), nb::is_method(), text));
+}
+
+/// Python before 3.12 calls the instances of classes that Python makes without vectorcall.
+PyObject* enable(PyObject* type, PyObject*) {
+  auto* const made = reinterpret_cast<PyTypeObject*>(type);
+  if (made->tp_call == &PyVectorcall_Call) made->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+bool is_callable(PyObject* object) { return is_one(object); }
+
+void bind_callable(nb::module_& m) {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(Object, call), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyMethodDef methods[] = {{"__init_subclass__", &enable, METH_NOARGS | METH_CLASS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&make)},
+                                {Py_tp_init, reinterpret_cast<void*>(&initialise)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+                                {Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
+                                {Py_tp_descr_get, reinterpret_cast<void*>(&bind_to)},
+                                {Py_tp_members, members},
+                                {Py_tp_methods, methods},
+                                {0, nullptr}};
+  static PyType_Spec spec = {
+      "ingot._ingot.Callable", sizeof(Object), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  m.def(
+      "held",
+      [](nb::handle owner, const nb::str& name) {
+        const nb::object there = nb::steal(held(owner.ptr(), name.ptr()));
+        if (!there.is_valid() && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return there.is_valid() ? nb::make_tuple(there) : nb::tuple(nb::list());
+      },
+      "owner"_a, "name"_a,
+      "What a dict holds under a name, a cell, or an object as an attribute, as a tuple; an empty one: "
+      "nothing.");
+  const nb::object type = nb::steal(PyType_FromSpec(&spec));
+  if (!type.is_valid()) throw nb::python_error();
+  m.attr("Callable") = type;
+
+  nb::class_<Arguments>(m, "Arguments")
+      .def_prop_ro("key", [](const Arguments& it) { return it.signature->text(); })
+      .def_prop_ro("leaves", [](const Arguments& it) { return Arguments::list_of(it.signature->leaves()); })
+      .def_prop_ro("containers",
+                   [](const Arguments& it) { return Arguments::list_of(it.signature->containers()); });
+
+  add_method(type, "_describe", &describe, "The description of values of the parameters, a list.");
+  add_method(type, "_remember", &remember,
+             "Calls with such arguments are made by the first of `candidates` whose guards hold.");
+  add_method(type, "_demand", &demand, "From now on the value of a number among the arguments decides.");
+  add_method(type, "_capture", &capture,
+             "From now on what `owner` holds under `name` is a further argument.");
+  add_method(
+      type, "_captures", [](nb::handle self) { return state_of(self).captures(); },
+      "Pairs of owner and name.");
+  add_method(
+      type, "_demanded", [](nb::handle self) { return state_of(self).demanded(); },
+      "The numbers of the arguments and captures of which the value decides.");
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,146 @@
+#include "bindings/code.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/scalar.h"
+#include "bindings/numpy.h"
+#include "bindings/results.h"
+
+namespace ingot::bindings {
+
+namespace {
+
+using base::DType;
+using runtime::Buffer;
+using runtime::SlotInfo;
+using runtime::ViewSlot;
+
+constexpr size_t kAlignment = 16;
+static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= kAlignment);
+constexpr size_t rounded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+size_t size_of_slot(const SlotInfo& info) {
+  return info.kind == SlotInfo::Kind::View ? sizeof(ViewSlot) + 2 * sizeof(int64_t) * info.rank : kAlignment;
+}
+
+template <class T>
+void put(void* element, T value) {
+  std::memcpy(element, &value, sizeof value);
+}
+
+void fill_number(DType dtype, void* element, PyObject* number) {
+  if (dtype == DType::Float64 && PyFloat_CheckExact(number)) {
+    put(element, PyFloat_AS_DOUBLE(number));
+  } else if (dtype == DType::Int64 && PyLong_CheckExact(number)) {
+    const long long value = PyLong_AsLongLong(number);
+    if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    put(element, value);
+  } else if (dtype == DType::Bool && PyBool_Check(number)) {
+    put(element, number == Py_True);
+  } else if (dtype == DType::Complex128 && PyComplex_CheckExact(number)) {
+    put(element, PyComplex_AsCComplex(number));
+  } else if (dtype == DType::Float64 && Py_TYPE(number) == &PyDoubleArrType_Type) {
+    put(element, PyArrayScalar_VAL(number, Double));
+  } else {
+    PyArray_Descr* descr = PyArray_DescrFromType(type_number(dtype));
+    const nb::object array = nb::steal(PyArray_FromAny(number, descr, 0, 0, NPY_ARRAY_FORCECAST, nullptr));
+    if (!array.is_valid()) throw nb::python_error();
+    base::Scalar::load(dtype, PyArray_DATA(as_array(array.ptr()))).store(dtype, element);
+  }
+}
+
+template <class T>
+T get(const void* element) {
+  T value;
+  std::memcpy(&value, element, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::unique_ptr<Code> Code::load(const nb::bytes& bytes) {
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
+  return std::unique_ptr<Code>(new Code(runtime::Object::open({data, bytes.size()})));
+}
+
+Code::Code(runtime::Object object) : object_(std::move(object)) {
+  function_ = object_.entry(entry().symbol);
+  polls_ = object_.code().calls("ingot_v1_poll") || object_.code().calls("ingot_v1_outside");
+  size_ = rounded(sizeof(void*) * (params().size() + results().size()) + sizeof(Buffer) * params().size());
+  for (const std::span<const SlotInfo> slots : {params(), results()}) {
+    for (const SlotInfo& slot : slots) {
+      places_.push_back(size_);
+      size_ += rounded(size_of_slot(slot));
+    }
+  }
+}
+
+Frame::Frame(const Code& code, std::span<PyObject* const> leaves) : code_(code), memory_(inside_) {
+  if (code.size_ > kInside) {
+    outside_ = std::make_unique_for_overwrite<std::byte[]>(code.size_);
+    memory_ = outside_.get();
+  }
+  buffers_ = reinterpret_cast<Buffer*>(slots() + code.places_.size());
+  for (size_t i = 0; i < code.places_.size(); ++i) slots()[i] = memory_ + code.places_[i];
+  for (size_t i = 0; i < code.params().size(); ++i) fill(i, leaves[i]);
+}
+
+void Frame::fill(size_t i, PyObject* leaf) {
+  const SlotInfo& info = code_.params()[i];
+  buffers_[i] = {};
+  if (info.kind != SlotInfo::Kind::View) return fill_number(info.dtype, slots()[i], leaf);
+  PyArrayObject* const array = as_array(leaf);
+  ViewSlot& view = *static_cast<ViewSlot*>(slots()[i]);
+  view.data = static_cast<std::byte*>(PyArray_DATA(array));
+  view.buffer = &buffers_[i];
+  // The buffer begins at the lowest byte of the array.
+  int64_t low = 0;
+  bool is_empty = false;
+  for (int axis = 0; axis < info.rank; ++axis) {
+    const int64_t length = PyArray_DIM(array, axis);
+    const int64_t stride = PyArray_STRIDE(array, axis);
+    view.lengths()[axis] = length;
+    view.strides(info.rank)[axis] = stride;
+    is_empty = is_empty || length == 0;
+    low += std::min<int64_t>(0, (length - 1) * stride);
+  }
+  buffers_[i].data = is_empty ? view.data : view.data + low;
+}
+
+int64_t Frame::parameter_of(const Buffer* buffer) const {
+  const bool is_one = buffer >= buffers_ && buffer < buffers_ + code_.params().size();
+  return is_one ? buffer - buffers_ : -1;
+}
+
+bool Frame::is_all_of_its_buffer(size_t result) {
+  ViewSlot& view = result_view(result);
+  if (parameter_of(view.buffer) >= 0) return false;
+  const std::span<const SlotInfo> results = code_.results();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (i != result && results[i].kind == SlotInfo::Kind::View && result_view(i).buffer == view.buffer)
+      return false;
+  }
+  return covers(view, results[result].dtype, results[result].rank);
+}
+
+nb::object numpy_number(DType dtype, const void* element) {
+  PyArray_Descr* descr = PyArray_DescrFromType(type_number(dtype));
+  PyObject* const number = PyArray_Scalar(const_cast<void*>(element), descr, nullptr);
+  Py_DECREF(descr);
+  if (number == nullptr) throw nb::python_error();
+  return nb::steal(number);
+}
+
+nb::object python_number(DType dtype, const void* element) {
+  PyObject* number = nullptr;
+  if (dtype == DType::Float64) number = PyFloat_FromDouble(get<double>(element));
+  else if (dtype == DType::Int64) number = PyLong_FromLongLong(get<int64_t>(element));
+  else if (dtype == DType::Bool) number = PyBool_FromLong(get<uint8_t>(element));
+  else if (dtype == DType::Complex128) number = PyComplex_FromCComplex(get<Py_complex>(element));
+  else return numpy_number(dtype, element).attr("item")();
+  if (number == nullptr) throw nb::python_error();
+  return nb::steal(number);
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/context.h"
+#include "runtime/object.h"
+
+/// Machine code of one function, and the memory of its calls' slots.
+namespace ingot::bindings {
+
+namespace nb = nanobind;
+
+/// The code of an object's first entry.
+class Code {
+ public:
+  /// Of what `_core` made. Throws runtime::LoadError.
+  static std::unique_ptr<Code> load(const nb::bytes& bytes);
+
+  const runtime::ObjectInfo& info() const { return object_.info(); }
+  std::span<const runtime::SlotInfo> params() const { return entry().params; }
+  std::span<const runtime::SlotInfo> results() const { return entry().results; }
+  runtime::Entry function() const { return function_; }
+  /// Whether it may take long: it has loops, or calls.
+  bool polls() const { return polls_; }
+
+ private:
+  friend class Frame;
+  explicit Code(runtime::Object object);
+  const runtime::EntryInfo& entry() const { return object_.info().entries[0]; }
+
+  runtime::Object object_;
+  runtime::Entry function_;
+  bool polls_;
+  std::vector<size_t> places_;  ///< of each slot in a frame
+  size_t size_;                 ///< of a frame
+};
+
+/// The slots of one call: those of the parameters filled from the leaves of arguments, which must be of the
+/// kinds that the code was compiled for, then those of the results.
+class Frame {
+ public:
+  /// Throws what an unfit scalar raises.
+  Frame(const Code& code, std::span<PyObject* const> leaves);
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  void** slots() { return reinterpret_cast<void**>(memory_); }
+  void* result(size_t i) { return slots()[code_.params().size() + i]; }
+  runtime::ViewSlot& result_view(size_t i) { return *static_cast<runtime::ViewSlot*>(result(i)); }
+  /// The number of the parameter whose memory a buffer is; -1: none.
+  int64_t parameter_of(const runtime::Buffer* buffer) const;
+  /// Whether a result is a whole buffer, of the call's own, which no other result shares.
+  bool is_all_of_its_buffer(size_t result);
+
+ private:
+  static constexpr size_t kInside = 2048;
+
+  void fill(size_t i, PyObject* leaf);
+
+  const Code& code_;
+  std::byte* memory_;  ///< the addresses of the slots, a buffer for each parameter, the slots
+  runtime::Buffer* buffers_;
+  std::unique_ptr<std::byte[]> outside_;
+  alignas(16) std::byte inside_[kInside];
+};
+
+/// A number as a Python object: of Python's own kinds, or NumPy's.
+nb::object python_number(base::DType dtype, const void* element);
+nb::object numpy_number(base::DType dtype, const void* element);
+
+}  // namespace ingot::bindings

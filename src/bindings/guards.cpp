@@ -1,0 +1,149 @@
+#include "bindings/guards.h"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "bindings/numpy.h"
+
+namespace ingot::bindings {
+
+namespace {
+
+bool same_double(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
+}
+
+int same_repr(PyObject* a, PyObject* b) {
+  const nb::object x = nb::steal(PyObject_Repr(a));
+  const nb::object y = x.is_valid() ? nb::steal(PyObject_Repr(b)) : nb::object();
+  return y.is_valid() ? PyObject_RichCompareBool(x.ptr(), y.ptr(), Py_EQ) : -1;
+}
+
+bool same_complex(PyObject* a, PyObject* b) {
+  const Py_complex x = PyComplex_AsCComplex(a);
+  const Py_complex y = PyComplex_AsCComplex(b);
+  return same_double(x.real, y.real) && same_double(x.imag, y.imag);
+}
+
+int same_scalar(PyObject* a, PyObject* b) {
+  if (const auto dtype = dtype_of_scalar(Py_TYPE(a))) {
+    std::byte x[16];
+    std::byte y[16];
+    PyArray_ScalarAsCtype(a, x);
+    PyArray_ScalarAsCtype(b, y);
+    return std::memcmp(x, y, base::size_of(*dtype)) == 0 ? 1 : 0;
+  }
+  try {
+    const nb::handle x = a;
+    const nb::handle y = b;
+    return x.attr("dtype").equal(y.attr("dtype")) && x.attr("tobytes")().equal(y.attr("tobytes")()) ? 1 : 0;
+  } catch (nb::python_error& error) {
+    error.restore();
+    return -1;
+  }
+}
+
+int same_tuple(PyObject* a, PyObject* b) {
+  if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i)
+    if (const int is = same(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i)); is != 1) return is;
+  return 1;
+}
+
+}  // namespace
+
+PyObject* held(PyObject* owner, PyObject* name) {
+  if (PyDict_CheckExact(owner)) return Py_XNewRef(PyDict_GetItemWithError(owner, name));
+  if (PyCell_Check(owner)) return PyCell_Get(owner);
+  PyObject* found = PyObject_GetAttr(owner, name);
+  if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+  return found;
+}
+
+int same(PyObject* a, PyObject* b) {
+  if (a == b) return 1;
+  PyTypeObject* const type = Py_TYPE(a);
+  if (type != Py_TYPE(b)) return 0;
+  if (PyFloat_Check(a)) return same_double(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b)) ? 1 : 0;
+  if (type == &PyUnicode_Type || type == &PyLong_Type || type == &PyBytes_Type)
+    return PyObject_RichCompareBool(a, b, Py_EQ);
+  if (PyComplex_CheckExact(a) || type == &PyCDoubleArrType_Type) return same_complex(a, b) ? 1 : 0;
+  if (PyLong_Check(a) || PyComplex_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a)) return same_repr(a, b);
+  if (PyArray_IsScalar(a, Generic)) return same_scalar(a, b);
+  return PyTuple_CheckExact(a) ? same_tuple(a, b) : 0;
+}
+
+bool is_plain(PyObject* object) {
+  return PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+         PyComplex_CheckExact(object) || PyBytes_CheckExact(object) || PyBool_Check(object);
+}
+
+Guards::Guards(const nb::tuple& guards) {
+  for (const nb::handle each : guards) {
+    const auto given = nb::cast<nb::tuple>(each);
+    PyObject* const owner = given[0].ptr();
+    PyObject* name = nb::object(given[1]).release().ptr();
+    PyUnicode_InternInPlace(&name);
+    const bool is_present = nb::cast<bool>(given[3]);
+    Guard guard{given, owner, nb::steal(name), is_present ? given[2].ptr() : nullptr, Owner::Other, {}};
+    const auto is_named = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+    if (PyDict_CheckExact(owner)) guard.kind = Owner::Dict;
+    if (PyCell_Check(owner)) guard.kind = Owner::Cell;
+    if (PyFunction_Check(owner)) {
+      guard.kind = Owner::Function;
+      if (is_named("__code__")) guard.attribute = Attribute::Code;
+      else if (is_named("__defaults__")) guard.attribute = Attribute::Defaults;
+      else if (is_named("__kwdefaults__")) guard.attribute = Attribute::KeywordDefaults;
+      else guard.kind = Owner::Other;
+    }
+    runs_code_ = runs_code_ || guard.kind == Owner::Other;
+    guards_.push_back(std::move(guard));
+  }
+}
+
+/// What a function has as the attribute; null: any other owner. Borrowed.
+PyObject* Guards::of_function(const Guard& guard) {
+  PyObject* found = nullptr;
+  if (guard.kind != Owner::Function) return nullptr;
+  switch (guard.attribute) {
+    case Attribute::Code: return PyFunction_GET_CODE(guard.owner);
+    case Attribute::Defaults: found = PyFunction_GET_DEFAULTS(guard.owner); break;
+    case Attribute::KeywordDefaults: found = PyFunction_GET_KW_DEFAULTS(guard.owner); break;
+  }
+  return found == nullptr ? Py_None : found;
+}
+
+/// Whether what is there is the very object that was. False: `holds` must look.
+bool Guards::holds_at_once(const Guard& guard) {
+  if (guard.expected == nullptr) return false;
+  if (guard.kind == Owner::Dict)
+    return PyDict_GetItemWithError(guard.owner, guard.name.ptr()) == guard.expected;
+  return of_function(guard) == guard.expected;
+}
+
+bool Guards::holds(const Guard& guard) {
+  PyObject* const found = of_function(guard);
+  const nb::object now =
+      found != nullptr ? nb::borrow(found) : nb::steal(held(guard.owner, guard.name.ptr()));
+  if (!now.is_valid() && PyErr_Occurred() != nullptr) throw nb::python_error();
+  if (now.ptr() == guard.expected) return true;
+  if (!now.is_valid() || guard.expected == nullptr) return false;
+  const int is_same = same(now.ptr(), guard.expected);
+  if (is_same < 0) throw nb::python_error();
+  return is_same == 1;
+}
+
+PyObject* Guards::changed() const {
+  for (size_t i = 0; i < guards_.size(); ++i)
+    if (!holds_at_once(guards_[i]) && !holds(guards_[i])) return guards_[i].given.ptr();
+  return nullptr;
+}
+
+int Guards::traverse(visitproc visit, void* argument) const {
+  for (const Guard& guard : guards_)
+    if (const int stop = visit(guard.given.ptr(), argument); stop != 0) return stop;
+  return 0;
+}
+
+}  // namespace ingot::bindings

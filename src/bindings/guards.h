@@ -1,0 +1,59 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <vector>
+
+/// What a specialisation found outside, and whether it is still there.
+namespace ingot::bindings {
+
+namespace nb = nanobind;
+
+/// What a dict holds under a name, a cell, or an object as an attribute: a new reference. Null with no
+/// exception set: nothing.
+PyObject* held(PyObject* owner, PyObject* name);
+
+/// Whether two objects are one, or numbers, texts and tuples of them of one type and the same bits (NaN is
+/// NaN); -1 with an exception set.
+int same(PyObject* a, PyObject* b);
+
+/// Whether comparing an object by `same` runs no code but Python's and NumPy's own: numbers and texts.
+bool is_plain(PyObject* object);
+
+/// What stood outside when a function was compiled, in order.
+class Guards {
+ public:
+  /// From tuples (owner, name, expected, present).
+  explicit Guards(const nb::tuple& guards);
+
+  /// The first guard that does not hold, as its tuple; null: all hold. Throws what looking raises.
+  PyObject* changed() const;
+  /// Whether looking may run code of the user's: attributes of objects other than functions and modules.
+  bool runs_code() const { return runs_code_; }
+
+  int traverse(visitproc visit, void* argument) const;
+  void clear() { guards_.clear(); }
+
+ private:
+  enum class Owner : uint8_t { Dict, Cell, Function, Other };
+  enum class Attribute : uint8_t { Code, Defaults, KeywordDefaults };
+
+  struct Guard {
+    nb::tuple given;  ///< keeps owner and expected alive
+    PyObject* owner;
+    nb::object name;     ///< interned, as the keys of dicts of globals are
+    PyObject* expected;  ///< null: nothing
+    Owner kind;
+    Attribute attribute;  ///< of a function
+  };
+
+  static PyObject* of_function(const Guard& guard);
+  static bool holds_at_once(const Guard& guard);
+  static bool holds(const Guard& guard);
+
+  std::vector<Guard> guards_;
+  bool runs_code_ = false;
+};
+
+}  // namespace ingot::bindings

@@ -1,0 +1,397 @@
+#include "bindings/signature.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <string>
+
+#include "bindings/callable.h"
+#include "bindings/guards.h"
+#include "bindings/numpy.h"
+
+#define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
+#define NO_IMPORT_UFUNC
+#include <numpy/ufuncobject.h>
+
+namespace ingot::bindings {
+
+namespace nb = nanobind;
+
+namespace {
+
+using base::DType;
+
+/// What a word is about: its lowest byte. The rest of it:
+///   Array     8: dtype, 16: axes, 24: writable, 25: layout, 32: alias set
+///   Scalar    8: dtype, or one of Python's kinds
+///   Constant  8: hash; an object
+///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
+///   Same      8: the number of a container
+///   Foreign   32: alias set; an object, the description
+enum class Tag : uint64_t { Array, Scalar, Constant, Slice, Tuple, List, Dict, Same, Foreign, Guarded };
+
+constexpr int kAliasShift = 32;
+constexpr Py_ssize_t kMaxLeaves = 16;
+constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are walked with an eye on the stack
+
+constexpr const char* kPythonKinds[] = {"bool", "int", "float", "complex"};
+enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
+
+constexpr uint64_t word_of(Tag tag, uint64_t rest = 0) { return static_cast<uint64_t>(tag) | rest << 8; }
+constexpr Tag tag_of(uint64_t word) { return static_cast<Tag>(word & 0xff); }
+
+bool is_number(PyObject* value) {
+  return PyBool_Check(value) || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+         PyComplex_CheckExact(value) || dtype_of_scalar(Py_TYPE(value)).has_value();
+}
+
+bool fits(PyObject* number) {
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(number, &overflow);
+  return overflow == 0;
+}
+
+/// What stands for itself: its value is what it is.
+bool is_constant(PyObject* value) {
+  PyTypeObject* const type = Py_TYPE(value);
+  return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type || PyType_Check(value) ||
+         PyFunction_Check(value) || PyCFunction_Check(value) || PyModule_Check(value) ||
+         PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_callable(value);
+}
+
+bool is_key(PyObject* key) {
+  return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
+         PyBytes_CheckExact(key) || key == Py_None;
+}
+
+bool has_constant_keys(PyObject* dict) {
+  PyObject* key = nullptr;
+  for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, nullptr) != 0;)
+    if (!is_key(key)) return false;
+  return true;
+}
+
+nb::object foreign_module() { return nb::module_::import_("ingot._foreign"); }
+
+}  // namespace
+
+/// Where a value stands, for messages: an argument or capture, or an item of what `parent` says.
+struct Signature::Path {
+  const Path* parent;
+  PyObject* key;     ///< a dict's key, or the name; null: `index`
+  Py_ssize_t index;  ///< in a list or tuple; -1: the same place as the parent
+  int depth;
+
+  std::string text() const {
+    if (parent == nullptr) {
+      const auto name = nb::cast<std::string>(nb::handle(key));
+      return name.empty() ? "a captured variable" : name;
+    }
+    if (key == nullptr && index < 0) return parent->text();
+    const std::string inside = key == nullptr ? std::to_string(index) : nb::cast<std::string>(nb::repr(key));
+    return parent->text() + "[" + inside + "]";
+  }
+};
+
+Signature::~Signature() {
+  for (PyObject* object : held_) Py_DECREF(object);
+}
+
+[[gnu::always_inline]] inline void Signature::keep(PyObject* value, const Path& path) {
+  if (!is_quick_ || path.parent != nullptr) held_.push_back(Py_NewRef(value));
+}
+
+[[gnu::always_inline]] inline void Signature::leaf(PyObject* value, const Path& path) {
+  keep(value, path);
+  leaves_.push_back(value);
+}
+
+[[gnu::always_inline]] inline void Signature::scalar(PyObject* value, uint64_t kind, const Path& path) {
+  leaf(value, path);
+  words_.push_back(word_of(Tag::Scalar, kind));
+}
+
+/// The hash of texts and numbers, which runs no code of the user's; the address of everything else.
+void Signature::constant(PyObject* value, const Path& path) {
+  keep(value, path);
+  uint64_t hash = reinterpret_cast<uintptr_t>(value) >> 4;
+  if (is_plain(value)) hash = static_cast<uint64_t>(PyObject_Hash(value));
+  else if (PyArray_IsScalar(value, Generic)) hash = 0;
+  words_.push_back(word_of(Tag::Constant, hash));
+  objects_.push_back(value);
+}
+
+[[gnu::always_inline]] inline bool Signature::array(PyObject* value, const Path& path) {
+  PyArrayObject* const array = as_array(value);
+  const std::optional<DType> dtype = dtype_of(PyArray_TYPE(array));
+  const int rank = PyArray_NDIM(array);
+  if (!dtype || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || rank > kMaxLeaves) return foreign(value);
+  uint64_t layout = 0;
+  if (parameters_->sees_layout) {
+    layout = static_cast<uint64_t>(PyArray_IS_C_CONTIGUOUS(array) ? 1 : 0) |
+             static_cast<uint64_t>(PyArray_IS_F_CONTIGUOUS(array) ? 2 : 0);
+  }
+  leaf(value, path);
+  words_.push_back(word_of(Tag::Array, static_cast<uint64_t>(*dtype) | static_cast<uint64_t>(rank) << 8 |
+                                           static_cast<uint64_t>(PyArray_ISWRITEABLE(array) ? 1 : 0) << 16 |
+                                           layout << 17));
+  add_memory(value);
+  return true;
+}
+
+/// As np.may_share_memory: arrays share memory if the bytes between their lowest and highest overlap. An
+/// array is of the set of the first array that it may share memory with; of its own otherwise. Where it may
+/// share memory with two sets, all arrays are of one.
+[[gnu::always_inline]] inline void Signature::add_memory(PyObject* value) {
+  PyArrayObject* const array = as_array(value);
+  const auto data = reinterpret_cast<uintptr_t>(PyArray_DATA(array));
+  npy_intp low = 0;
+  npy_intp high = PyArray_ITEMSIZE(array);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
+    const npy_intp length = PyArray_DIM(array, axis);
+    if (length == 0) {
+      low = high = 0;
+      break;
+    }
+    const npy_intp reach = (length - 1) * PyArray_STRIDE(array, axis);
+    (reach < 0 ? low : high) += reach;
+  }
+  Memory memory{data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high), 0,
+                words_.size() - 1};
+  for (const Memory& other : memories_) {
+    if (memory.low >= other.high || other.low >= memory.high || memory.low == memory.high ||
+        other.low == other.high)
+      continue;
+    if (memory.alias_set != 0 && memory.alias_set != other.alias_set) together_ = true;
+    if (memory.alias_set == 0) memory.alias_set = other.alias_set;
+  }
+  if (memory.alias_set == 0) memory.alias_set = memories_.size() + 1;
+  memories_.push_back(memory);
+}
+
+bool Signature::number(PyObject* value, const Path& path) {
+  if (PyFloat_CheckExact(value)) scalar(value, kFloat, path);
+  else if (PyBool_Check(value)) scalar(value, kBool, path);
+  else if (PyComplex_CheckExact(value)) scalar(value, kComplex, path);
+  else if (PyLong_CheckExact(value)) {
+    if (!fits(value)) {
+      if (!is_quick_)
+        PyErr_Format(PyExc_OverflowError, "the int `%s` does not fit 64 bits", path.text().c_str());
+      return false;
+    }
+    scalar(value, kInt, path);
+  } else if (const std::optional<DType> dtype = dtype_of_scalar(Py_TYPE(value))) {
+    scalar(value, static_cast<uint64_t>(*dtype), path);
+  } else {
+    return foreign(value);
+  }
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Signature::describe_value(PyObject* value, const Path& path) {
+  PyTypeObject* const type = Py_TYPE(value);
+  if (type == &PyArray_Type) return array(value, path);
+  if (type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type || type == &PyComplex_Type)
+    return number(value, path);
+  if (type == &PyDict_Type || type == &PyList_Type) return container(value, path);
+  return PyArray_IsScalar(value, Generic) ? number(value, path) : other(value, path);
+}
+
+bool Signature::other(PyObject* value, const Path& path) {
+  if (is_constant(value)) {
+    constant(value, path);
+    return true;
+  }
+  if (path.depth == kMaxDepth && is_quick_) return false;
+  if (PySlice_Check(value)) {
+    const auto* const slice = reinterpret_cast<PySliceObject*>(value);
+    words_.push_back(word_of(Tag::Slice));
+    const Path inside{&path, nullptr, -1, path.depth + 1};
+    return describe_value(slice->start, inside) && describe_value(slice->stop, inside) &&
+           describe_value(slice->step, inside);
+  }
+  if (!PyTuple_CheckExact(value)) return foreign(value);
+  words_.push_back(word_of(Tag::Tuple, static_cast<uint64_t>(PyTuple_GET_SIZE(value))));
+  if (Py_EnterRecursiveCall(" while describing a tuple") != 0) return false;
+  bool is_described = true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value) && is_described; ++i)
+    is_described = describe_value(PyTuple_GET_ITEM(value, i), {&path, nullptr, i, path.depth + 1});
+  Py_LeaveRecursiveCall();
+  return is_described;
+}
+
+bool Signature::container(PyObject* value, const Path& path) {
+  if (path.depth == kMaxDepth && is_quick_) return false;
+  for (size_t i = 0; i < containers_.size(); ++i) {
+    if (containers_[i] != value) continue;
+    if (std::find(open_.begin(), open_.end(), value) != open_.end()) return refuse(value, path);
+    words_.push_back(word_of(Tag::Same, i));
+    return true;
+  }
+  const Py_ssize_t size = PyDict_CheckExact(value) ? PyDict_GET_SIZE(value) : PyList_GET_SIZE(value);
+  if (size > kMaxLeaves) return foreign(value);
+  if (!is_quick_ && PyDict_CheckExact(value) && !has_constant_keys(value)) return foreign(value);
+  keep(value, path);
+  containers_.push_back(value);
+  if (Py_EnterRecursiveCall(" while describing a container") != 0) return false;
+  open_.push_back(value);
+  const bool is_described = items(value, path);
+  open_.pop_back();
+  Py_LeaveRecursiveCall();
+  return is_described;
+}
+
+/// The items of a list or dict. Where describing them may run code, they are copied first.
+bool Signature::items(PyObject* given, const Path& path) {
+  const bool is_dict = PyDict_CheckExact(given);
+  PyObject* from = given;
+  if (!is_quick_) {
+    from = is_dict ? PyDict_Copy(given) : PyList_GetSlice(given, 0, PyList_GET_SIZE(given));
+    if (from == nullptr) return false;
+    hold(from);
+  }
+  if (!is_dict) {
+    words_.push_back(word_of(Tag::List, static_cast<uint64_t>(PyList_GET_SIZE(from))));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(from); ++i)
+      if (!describe_value(PyList_GET_ITEM(from, i), {&path, nullptr, i, path.depth + 1})) return false;
+    return true;
+  }
+  words_.push_back(word_of(Tag::Dict, static_cast<uint64_t>(PyDict_GET_SIZE(from))));
+  PyObject* key = nullptr;
+  PyObject* item = nullptr;
+  for (Py_ssize_t place = 0; PyDict_Next(from, &place, &key, nullptr) != 0;) {
+    if (is_quick_ && !is_key(key)) return false;
+    constant(key, path);
+  }
+  for (Py_ssize_t place = 0; PyDict_Next(from, &place, &key, &item) != 0;)
+    if (!describe_value(item, {&path, key, 0, path.depth + 1})) return false;
+  return true;
+}
+
+bool Signature::refuse(PyObject* container, const Path& path) {
+  if (is_quick_) return false;
+  const std::string name = path.text();
+  const std::string what = "`" + name + "`, a " + Py_TYPE(container)->tp_name + " that holds itself,";
+  const nb::object error = nb::handle(refusal_)(name, what, "pass its parts");
+  PyErr_SetObject(error.type().ptr(), error.ptr());
+  return false;
+}
+
+/// What has no leaves but, of an array, its shape.
+bool Signature::foreign(PyObject* value) {
+  if (is_quick_) return false;
+  is_closed_ = false;
+  const nb::object module = foreign_module();
+  const nb::handle given = value;
+  const nb::tuple constant = nb::tuple(module.attr("constants"));
+  const int is_constant = PyObject_IsInstance(value, constant.ptr());  // by what it says of its class
+  if (is_constant < 0) return false;
+  if (is_constant == 1) {
+    this->constant(value, {nullptr, nullptr, 0, 0});
+    return true;
+  }
+  const nb::object description = module.attr("describe")(given);
+  words_.push_back(word_of(Tag::Foreign));
+  objects_.push_back(description.ptr());
+  hold(nb::object(description).release().ptr());
+  if (PyArray_CheckExact(value) && PyArray_NDIM(as_array(value)) > 0 &&
+      PyArray_NDIM(as_array(value)) <= kMaxLeaves) {
+    const nb::object shape = module.attr("shape")(given);
+    leaf(shape.ptr(), {nullptr, nullptr, 0, 0});
+    add_memory(shape.ptr());
+  }
+  return true;
+}
+
+/// Of what is now no array and no number, a guard says what it is.
+bool Signature::capture(const Parameters& parameters, size_t number) {
+  const Capture capture = parameters.captures[number];
+  PyObject* const value = held(capture.owner, capture.name);
+  if (value == nullptr && PyErr_Occurred() != nullptr) return false;
+  if (value != nullptr) hold(value);
+  const Path path{nullptr, capture.name, 0, 0};
+  const size_t argument = static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)) + number;
+  if (value != nullptr && is_number(value) && parameters.demanded[argument]) {
+    constant(value, path);
+    return true;
+  }
+  const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
+  if (value != nullptr && (PyArray_CheckExact(value) || (is_number(value) && is_small)))
+    return describe_value(value, path);
+  words_.push_back(word_of(Tag::Guarded));
+  return true;
+}
+
+bool Signature::describe_all(const Parameters& parameters, PyObject* const* values, size_t count) {
+  parameters_ = &parameters;
+  for (size_t i = 0; i < count; ++i) {
+    const Path path{nullptr, PyTuple_GET_ITEM(parameters.names, static_cast<Py_ssize_t>(i)), 0, 0};
+    if (parameters.demanded[i] && is_number(values[i])) constant(values[i], path);
+    else if (!describe_value(values[i], path)) return false;
+  }
+  for (size_t i = 0; i < parameters.captures.size(); ++i)
+    if (!capture(parameters, i)) return false;
+  for (const Memory& memory : memories_)
+    words_[memory.word] |= (together_ ? uint64_t{1} : memory.alias_set) << kAliasShift;
+  return true;
+}
+
+bool Signature::describe_quickly(const Parameters& parameters, PyObject* const* values, size_t count) {
+  return describe_all(parameters, values, count);
+}
+
+bool Signature::describe(const Parameters& parameters, PyObject* const* values, size_t count,
+                         PyObject* refusal) {
+  is_quick_ = false;
+  refusal_ = refusal;
+  return describe_all(parameters, values, count);
+}
+
+nb::object Signature::texts_of(uint64_t count, size_t& word, size_t& object) const {
+  nb::list texts;
+  for (uint64_t i = 0; i < count; ++i) texts.append(text_of(word, object));
+  return nb::tuple(texts);
+}
+
+nb::object Signature::text_of(size_t& word, size_t& object) const {
+  const uint64_t now = words_[word++];
+  const uint64_t rest = now >> 8;
+  const uint64_t alias_set = now >> kAliasShift;
+  switch (tag_of(now)) {
+    case Tag::Array:
+      return nb::make_tuple("array", std::string(base::info(static_cast<DType>(rest & 0xff)).numpy),
+                            rest >> 8 & 0xff, (rest >> 16 & 1) != 0, alias_set);
+    case Tag::Scalar:
+      if (rest >= base::kDTypeCount) return nb::make_tuple("scalar", kPythonKinds[rest - base::kDTypeCount]);
+      return nb::make_tuple("scalar", "numpy." + std::string(base::info(static_cast<DType>(rest)).numpy));
+    case Tag::Constant: return nb::make_tuple("static", nb::handle(objects_[object++]));
+    case Tag::Slice: return nb::make_tuple("slice") + texts_of(3, word, object);
+    case Tag::Tuple: return nb::make_tuple("tuple", texts_of(rest, word, object));
+    case Tag::List: return nb::make_tuple("list", texts_of(rest, word, object));
+    case Tag::Dict: {
+      nb::list keys;
+      for (uint64_t i = 0; i < rest; ++i) keys.append(nb::handle(objects_[object++]));
+      word += rest;
+      const nb::object values = texts_of(rest, word, object);
+      return nb::make_tuple("dict", nb::tuple(keys), values);
+    }
+    case Tag::Same: return nb::make_tuple("same", rest);
+    case Tag::Foreign: {
+      nb::list parts(nb::handle(objects_[object++]));
+      if (alias_set != 0) parts[nb::len(parts) - 1] = alias_set;
+      return nb::tuple(parts);
+    }
+    case Tag::Guarded: return nb::make_tuple("guarded");
+  }
+  Py_UNREACHABLE();
+}
+
+nb::object Signature::text() const {
+  nb::list texts;
+  size_t object = 0;
+  for (size_t word = 0; word < words_.size();) texts.append(text_of(word, object));
+  return nb::tuple(texts);
+}
+
+}  // namespace ingot::bindings

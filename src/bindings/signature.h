@@ -1,0 +1,107 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bindings/inline_vector.h"
+
+/// What arguments are, as far as it decides what is compiled for them: kinds of scalars; dtype, number of
+/// axes, writability and shared memory of arrays; values of what is static; structure of containers.
+namespace ingot::bindings {
+
+namespace nb = nanobind;
+
+/// A value outside that a function takes as a further argument.
+struct Capture {
+  PyObject* owner;
+  PyObject* name;
+};
+
+/// What must be known of a function to describe its arguments.
+struct Parameters {
+  PyObject* names = nullptr;  ///< a tuple of texts
+  std::vector<uint8_t>
+      demanded;  ///< by argument and capture: whether the value of a number is part of its kind
+  std::vector<Capture> captures;
+  bool sees_layout = false;  ///< whether arrays in C order, Fortran order and others are of different kinds
+};
+
+/// The descriptions of one list of arguments, and the leaves that compiled code gets of it. They are words
+/// and the objects that some of them stand for: equal ones are equal descriptions. Wants the GIL.
+class Signature {
+ public:
+  Signature() = default;
+  ~Signature();
+  Signature(const Signature&) = delete;
+  Signature& operator=(const Signature&) = delete;
+
+  /// Describes what can be described without running any code, holding what only containers and captures
+  /// hold; the arguments themselves are the caller's. False: `describe` must see them.
+  bool describe_quickly(const Parameters& parameters, PyObject* const* values, size_t count);
+
+  /// Describes any arguments, and holds them. Of foreign ones `ingot._foreign` says what they are. False with
+  /// an exception set, or an exception thrown: an int does not fit 64 bits, or an argument is refused, which
+  /// `refusal` (a callable that takes name, text and advice) makes an exception of.
+  bool describe(const Parameters& parameters, PyObject* const* values, size_t count, PyObject* refusal);
+
+  /// The descriptions as `_core.lower` takes them: a tuple.
+  nb::object text() const;
+
+  std::span<const uint64_t> words() const { return words_.span(); }
+  /// What static values, keys and foreign arguments are, in the order of their words.
+  std::span<PyObject* const> objects() const { return objects_.span(); }
+  /// Numbers and arrays, in order.
+  std::span<PyObject* const> leaves() const { return leaves_.span(); }
+  /// Lists and dicts, each once, in order.
+  std::span<PyObject* const> containers() const { return containers_.span(); }
+  /// Whether equal words and objects are equal descriptions: there is nothing foreign.
+  bool is_closed() const { return is_closed_; }
+  /// Takes care of an object until the end.
+  void hold(PyObject* new_reference) { held_.push_back(new_reference); }
+
+ private:
+  struct Path;
+  struct Memory {
+    uintptr_t low;
+    uintptr_t high;
+    uint64_t alias_set;
+    size_t word;
+  };
+
+  bool describe_all(const Parameters& parameters, PyObject* const* values, size_t count);
+  bool describe_value(PyObject* value, const Path& path);
+  bool other(PyObject* value, const Path& path);
+  bool array(PyObject* array, const Path& path);
+  bool number(PyObject* value, const Path& path);
+  bool capture(const Parameters& parameters, size_t number);
+  bool container(PyObject* value, const Path& path);
+  bool items(PyObject* value, const Path& path);
+  bool foreign(PyObject* value);
+  void constant(PyObject* value, const Path& path);
+  void scalar(PyObject* value, uint64_t kind, const Path& path);
+  bool refuse(PyObject* container, const Path& path);
+  void leaf(PyObject* value, const Path& path);
+  void keep(PyObject* value, const Path& path);
+  void add_memory(PyObject* array);
+  nb::object text_of(size_t& word, size_t& object) const;
+  nb::object texts_of(uint64_t count, size_t& word, size_t& object) const;
+
+  InlineVector<uint64_t, 64> words_;
+  InlineVector<PyObject*, 24> objects_;
+  InlineVector<PyObject*, 24> leaves_;
+  InlineVector<PyObject*, 8> containers_;
+  InlineVector<PyObject*, 8> open_;  ///< containers that are being described
+  InlineVector<PyObject*, 24> held_;
+  InlineVector<Memory, 24> memories_;
+  const Parameters* parameters_ = nullptr;
+  PyObject* refusal_ = nullptr;
+  bool is_quick_ = true;
+  bool is_closed_ = true;
+  bool together_ = false;  ///< all arrays count as sharing memory
+};
+
+}  // namespace ingot::bindings

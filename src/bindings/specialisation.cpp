@@ -1,0 +1,92 @@
+#include "bindings/specialisation.h"
+
+#include <nanobind/stl/unique_ptr.h>
+
+#include <utility>
+#include <vector>
+
+#include "bindings/invocation.h"
+
+namespace ingot::bindings {
+
+using nb::literals::operator""_a;
+
+namespace {
+
+/// A call whose host calls and results are Python's business: a list of numbers and views (see
+/// `Invocation::results`), or what failed, as a tuple.
+nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::handle library,
+               nb::handle keeps) {
+  std::vector<PyObject*> given;
+  for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
+  if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
+  const Outside outside{host, library, keeps};
+  Invocation invocation(code, given, outside);
+  return invocation.run() ? invocation.results() : invocation.failure();
+}
+
+}  // namespace
+
+Specialisation::Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::dict errors,
+                               bool is_direct)
+    : guards_(guards), result_(result), errors_(std::move(errors)), is_direct_(is_direct) {}
+
+void Specialisation::load(nb::object code) {
+  code_ = nb::cast<const Code*>(code);
+  loaded_ = std::move(code);
+}
+
+nb::object Specialisation::call(const Signature& arguments) const {
+  static constinit const Outside nothing{};
+  Invocation invocation(*code_, arguments.leaves(), nothing);
+  if (invocation.run()) return result_.make(invocation, arguments);
+  const nb::object failure = invocation.failure();
+  const nb::object error =
+      nb::module_::import_("ingot._jit").attr("_exception")(*nb::cast<nb::tuple>(failure), errors_);
+  PyErr_SetObject(error.type().ptr(), error.ptr());
+  throw nb::python_error();
+}
+
+int Specialisation::traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto& it = *nb::inst_ptr<Specialisation>(self);
+  if (const int stop = it.guards_.traverse(visit, arg); stop != 0) return stop;
+  if (const int stop = it.result_.traverse(visit, arg); stop != 0) return stop;
+  if (it.errors_.is_valid())
+    if (const int stop = visit(it.errors_.ptr(), arg); stop != 0) return stop;
+  return it.loaded_.is_valid() ? visit(it.loaded_.ptr(), arg) : 0;
+}
+
+int Specialisation::clear(PyObject* self) {
+  auto& it = *nb::inst_ptr<Specialisation>(self);
+  it.is_direct_ = false;
+  it.guards_.clear();
+  it.result_.clear();
+  it.errors_.reset();
+  return 0;
+}
+
+void Specialisation::bind(nb::module_& m) {
+  nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
+      .def_static("load", &Code::load, "object"_a)
+      .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a);
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Specialisation::traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(&Specialisation::clear)},
+                                {0, nullptr}};
+  nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(slots))
+      .def(nb::init<const nb::tuple&, const nb::tuple&, nb::dict, bool>(), "guards"_a, "result"_a, "errors"_a,
+           "direct"_a)
+      .def_prop_rw("loaded", &Specialisation::loaded, &Specialisation::load, "The code, or None.")
+      .def_prop_ro("errors", &Specialisation::errors)
+      .def(
+          "changed",
+          [](const Specialisation& it) {
+            PyObject* const guard = it.guards_.changed();
+            return guard == nullptr ? nb::none() : nb::borrow(guard);
+          },
+          "None, or the guard (owner, name, expected, present) of what has changed outside since it was "
+          "compiled.");
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "bindings/code.h"
+#include "bindings/guards.h"
+#include "bindings/results.h"
+#include "bindings/signature.h"
+
+namespace ingot::bindings {
+
+/// What is known of a function compiled for arguments of one description. The base of `ingot._jit`'s class.
+class Specialisation {
+ public:
+  /// `errors`: the exceptions that its code raises by their messages. `is_direct`: it calls nothing of
+  /// Python's, and changes no containers of the caller.
+  Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::dict errors, bool is_direct);
+
+  const Guards& guards() const { return guards_; }
+  const nb::dict& errors() const { return errors_; }
+
+  /// The object of `Code`, once there is one; None.
+  nb::object loaded() const { return loaded_.is_valid() ? loaded_ : nb::none(); }
+  void load(nb::object code);
+
+  /// Whether `call` can make calls with such arguments.
+  bool is_callable(const Signature& arguments) const {
+    return is_direct_ && code_ != nullptr && arguments.leaves().size() == code_->params().size();
+  }
+  /// What the function returns. Throws what it raises. Guards hold, and the arguments are of its description.
+  nb::object call(const Signature& arguments) const;
+
+  /// Adds the class to the extension.
+  static void bind(nb::module_& m);
+
+ private:
+  static int traverse(PyObject* self, visitproc visit, void* argument);
+  static int clear(PyObject* self);
+
+  Guards guards_;
+  ResultPlan result_;
+  nb::dict errors_;
+  nb::object loaded_;
+  const Code* code_ = nullptr;
+  bool is_direct_;
+};
+
+}  // namespace ingot::bindings

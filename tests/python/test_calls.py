@@ -1,0 +1,485 @@
+"""Calls of compiled functions that C makes without Python: they mean what all calls mean, and leave nothing behind."""
+
+import copy
+import gc
+import inspect
+import pickle
+import sys
+import threading
+import tracemalloc
+import types
+
+import ingot
+import numpy as np
+import pytest
+from ingot._jit import Function
+from support import DTYPES, SCALARS, difference
+
+SCALE, OFFSET, COUNT = 2.0, 0.5, 3
+
+
+@pytest.fixture
+def direct(monkeypatch):
+    """`direct(function, ...)` calls it twice, the second time without Python; the two results."""
+
+    def twice(function, *arguments, **keywords):
+        first = function(*arguments, **keywords)
+        with monkeypatch.context() as patch:
+            patch.setattr(Function, "_call", lambda self, args, kwargs: pytest.fail(f"{self} was called through Python"))
+            return first, function(*arguments, **keywords)
+
+    return twice
+
+
+def add_into(x, y, out):
+    out[0] = x[0] + y[0]
+
+
+def add_three(x, y, z):
+    return x + y + z
+
+
+def with_defaults(x, y=2.0, *, scale=SCALE, out=None):
+    return x * scale + y
+
+
+def of_globals(x):
+    return x * SCALE + OFFSET * COUNT
+
+
+def first_of(t):
+    return t[0]
+
+
+def both(x, n):
+    return x, x[::-1], x + n, n, (n * 2, [x[1:], {"a": x[0], "n": None}])
+
+
+def optional(x, n):
+    y = None
+    if n > 0:
+        y = x
+    return y
+
+
+def fails(x, n):
+    return x[n]
+
+
+def axis_sum(x, axis):
+    return np.sum(x, axis)
+
+
+def sliced(x, s):
+    return x[s]
+
+
+def solved(a, b):
+    return np.linalg.solve(a, b)
+
+
+def reversed_copies(x):
+    y = x + 1
+    return y[::-1]
+
+
+def parts(x):
+    y = x + 1
+    return y[1:], y[:2]
+
+
+def either(c, x, y):
+    z = x
+    if c:
+        z = y
+    return z
+
+
+X = np.arange(6.0)
+TEN = {name: np.arange(3.0) for name in "abcdefghij"}
+CALLS = [
+    (add_three, (X, X, X[::-1])),
+    (add_three, (1, 2.5, True)),
+    (with_defaults, (1.5,)),
+    (of_globals, (2.0,)),
+    (of_globals, (X,)),
+    (first_of, ((X, 1),)),
+    (first_of, ([X, 1],)),
+    (first_of, ([{"a": X}, X],)),
+    (first_of, ("text",)),
+    (both, (X, 3)),
+    (both, (X.astype(np.float32)[::2], 3)),
+    (optional, (1.5, 1)),
+    (optional, (1.5, -1)),
+    (axis_sum, (X.reshape(2, 3), 1)),
+    (sliced, (X, slice(1, -1, 2))),
+    (solved, (np.eye(2) * 2, np.ones(2))),
+    (reversed_copies, (X,)),
+    (parts, (X,)),
+    (parts, (X[:0],)),
+    (either, (True, X, X + 1)),
+    (lambda d: d["a"][0] + d["j"][2], (TEN,)),
+    (lambda d: d, (TEN,)),
+    *((lambda x: (x, x * x), (s,)) for s in SCALARS),
+    *((lambda x: x + x, (np.ones(3, d),)) for d in DTYPES),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_direct_calls_give_what_python_gives(number, direct):
+    function, arguments = CALLS[number]
+    first, second = direct(ingot.jit(function), *arguments)
+    expected = function(*arguments)
+    for got in (first, second):
+        assert difference(got, expected) is None
+        if isinstance(expected, np.ndarray) and isinstance(arguments[0], np.ndarray):
+            assert got.flags.writeable == expected.flags.writeable
+            assert np.shares_memory(got, arguments[0]) == np.shares_memory(expected, arguments[0])
+
+
+def test_results_are_the_arguments_themselves_or_views_of_them(direct):
+    x, n = np.arange(6.0), 7
+    _, (same, back, _, _, (_, (rest, _))) = direct(ingot.jit(both), x, n)
+    assert same is x and back.base is x and rest.base is x
+    read_only = x.view()
+    read_only.flags.writeable = False
+    _, part = direct(ingot.jit(sliced), read_only, slice(2))
+    assert not part.flags.writeable and part.base is x
+    _, chosen = direct(ingot.jit(either), False, x, x + 1)
+    assert chosen is x
+    _, container = direct(ingot.jit(lambda d: (d, [d])), TEN)
+    assert container[0] is TEN and container[1][0] is TEN
+
+
+def test_keywords_and_defaults(direct):
+    f = ingot.jit(with_defaults)
+    assert direct(f, 1.0) == (4.0, 4.0)
+    assert direct(f, 1.0, y=3.0) == (5.0, 5.0)
+    assert direct(f, x=1.0, scale=3.0) == (5.0, 5.0)
+    assert direct(f, 1.0, 3.0, out=None, scale=1.0) == (4.0, 4.0)
+    for arguments, keywords in (((1.0, 2.0, 3.0), {}), ((1.0,), {"x": 2.0}), ((), {}), ((1.0,), {"z": 1})):
+        with pytest.raises(TypeError) as error:
+            f(*arguments, **keywords)
+        with pytest.raises(TypeError) as expected:
+            with_defaults(*arguments, **keywords)
+        assert str(error.value) == str(expected.value)
+
+    def g(x, y=1, /, z=2):
+        return x + 10 * y + 100 * z
+
+    h = ingot.jit(g)
+    assert direct(h, 1) == (211, 211) and direct(h, 1, 2, z=3) == (321, 321)
+    g.__defaults__ = (5, 6)
+    assert h(1) == 651
+    g.__defaults__ = (5.5, 6)
+    assert h(1) == 656.0
+    g.__defaults__ = (7,)
+    assert direct(h, 1, 2) == (721, 721)
+    with pytest.raises(TypeError, match="missing 1 required positional"):
+        h(1)
+    with pytest.raises(TypeError):
+        h(1, y=2)
+
+
+def test_guards_are_looked_at_in_direct_calls():
+    module = types.ModuleType("outside")
+    module.number = 1.0
+
+    class Holder:
+        number = 1.0
+
+    cell = 1.0
+    module.holder = Holder
+
+    @ingot.jit
+    def f(x):
+        return x * module.number + x * Holder.number * 100 + cell
+
+    def callee(x):
+        return x + 1
+
+    @ingot.jit
+    def g(x):
+        return callee(x)
+
+    for number in (1.0, 1.0, 2.0, 2, float("nan"), float("nan"), -0.0, 0.0, True, np.float32(3), np.float32(3), 3.0, 2.0):
+        module.number = Holder.number = cell = number
+        for _ in range(2):
+            assert difference(f(1.5), 1.5 * number + 1.5 * number * 100 + number) is None
+    for number in (10**6, 10**6 + 0, 10**7):
+        module.number = int(str(number))
+        assert f(1.5) == 1.5 * number + 1.5 * 2.0 * 100 + 2.0
+    del module.number
+    for _ in range(2):
+        with pytest.raises(AttributeError):
+            f(1.5)
+    assert [g(1), g(1)] == [2, 2]
+    callee.__code__ = (lambda x: x + 2).__code__
+    assert [g(1), g(1)] == [3, 3]
+    callee = lambda x: x + 3  # noqa: E731
+    assert [g(1), g(1)] == [4, 4]
+
+
+def test_code_that_guards_run_may_change_the_arguments():
+    class Meta(type):
+        def __getattribute__(cls, name):
+            if name == "factor":
+                actions.pop()() if actions else None
+            return type.__getattribute__(cls, name)
+
+    class Outside(metaclass=Meta):
+        factor = 2.0
+
+    @ingot.jit
+    def f(items):
+        return items[0] * Outside.factor
+
+    actions = []
+    items = [np.arange(3.0)]
+    for _ in range(3):
+        np.testing.assert_array_equal(f(items), [0, 2, 4])
+    actions.append(lambda: items.__setitem__(0, np.arange(4, dtype=np.int8)))
+    np.testing.assert_array_equal(f(items), [0, 2, 4, 6])
+    actions.append(items.clear)
+    with pytest.raises(IndexError):
+        f(items)
+
+
+def may_share(arrays):
+    """The alias sets of arrays: the rule, in NumPy's words."""
+    sets = []
+    for i, array in enumerate(arrays):
+        found = {s for s, other in zip(sets, arrays) if np.may_share_memory(array, other)}
+        if len(found) > 1:
+            return [1] * len(arrays)
+        sets.append(min(found, default=i + 1))
+    return sets
+
+
+def test_alias_sets_are_those_of_may_share_memory():
+    random = np.random.default_rng(5)
+    function = Function(lambda a, b, c, d: None)
+    memory = np.zeros(60, np.int32)
+    partitions = set()
+    for _ in range(3000):
+        arrays = []
+        for _ in range(4):
+            start, stop, step = random.integers(0, 61, 2).tolist() + [int(random.choice([1, 1, 2, 5, -1, -3]))]
+            part = memory[start:stop:step] if random.random() < 0.8 else memory.reshape(6, 10)[start % 6 :, start % 10 :: 3]
+            arrays.append(part[:, None].T if random.random() < 0.1 else part)
+        described = [d[4] for d in function._describe(arrays).key]
+        assert described == may_share(arrays)
+        partitions.add(tuple(described))
+    assert len(partitions) >= 14
+
+
+def test_descriptions():
+    x = np.zeros((2, 3), np.float32)
+    x.flags.writeable = False
+    inner = [1, x]
+    values = [x, x.astype(">f4"), (1, True, 1j), {"a": inner, 3: inner, None: 2.0}, slice(1, None, np.int8(1))]
+    function = Function(lambda a, b, c, d, e: None)
+    described = function._describe(values)
+    array = ("array", "float32", 2, False, 1)
+    assert described.key == (
+        array,
+        ("foreign", np.ndarray, np.dtype(">f4"), 2, 2),
+        ("tuple", (("scalar", "int"), ("scalar", "bool"), ("scalar", "complex"))),
+        ("dict", ("a", 3, None), (("list", (("scalar", "int"), array)), ("same", 1), ("scalar", "float"))),
+        ("slice", ("scalar", "int"), ("static", None), ("scalar", "numpy.int8")),
+    )
+    assert described.containers[0] is values[3] and described.containers[1] is inner
+    assert [type(leaf) for leaf in described.leaves] == [
+        np.ndarray, np.ndarray, int, bool, complex, int, np.ndarray, float, int, np.int8,
+    ]  # fmt: skip
+    deep = ()
+    for _ in range(10**5):
+        deep = (deep,)
+    with pytest.raises(RecursionError):
+        function._describe([deep, 1, 1, 1, 1])
+    while deep:
+        deep = deep[0]
+
+
+def test_layouts_of_eager_signatures_decide(direct):
+    f = ingot.jit("float64(float64[::1], int64)")(lambda x, i: x[i])
+    assert direct(f, X, np.int64(2)) == (2.0, 2.0)
+    assert f(X, 2) == 2.0
+    with pytest.raises(TypeError, match="no signature"):
+        f(X[::2], np.int64(2))
+    g = ingot.jit(["float64(float64)", "int64(int64)"])(lambda x: x * 2)
+    for value in (2, 2.5, np.int64(3), np.float64(4)):
+        results = [g(value) for _ in range(3)]
+        assert [type(r) for r in results] == [np.int64 if type(value) is np.int64 else np.float64] * 3
+        assert results == [value * 2] * 3
+
+
+def test_many_descriptions():
+    @ingot.jit
+    def f(x, name):
+        if name == "double":
+            return x * 2
+        return x
+
+    for _ in range(3):
+        for i in range(100):
+            assert f(i, "double") == 2 * i and f(1.5, f"name {i % 15}") == 1.5
+        assert f(np.int8(3), "doub" + "le"[:]) == 6
+
+
+def test_a_function_is_still_a_function():
+    f = ingot.jit(with_defaults)
+    assert f.__name__ == "with_defaults" and f.__wrapped__ is with_defaults and f.__doc__ == with_defaults.__doc__
+    assert inspect.signature(f) == inspect.signature(with_defaults)
+    assert copy.deepcopy(f) is f
+    f.note = 3
+    assert vars(f)["note"] == 3 and callable(f) and hash(f) == hash(f)
+    assert pickle.loads(pickle.dumps(pickled)) is pickled
+
+    class Thing:
+        factor = 3.0
+        times = ingot.jit(lambda self, x: x * 2)
+
+    assert Thing.times is Thing.__dict__["times"]
+    assert isinstance(Thing().times, types.MethodType)
+    assert [Thing().times(4.0) for _ in range(3)] == [8.0] * 3
+
+    class Louder(Function):
+        def __call__(self, *args):
+            return "called", super().__call__(*args)
+
+    loud = Louder(lambda x: x + 1)
+    assert loud(1) == loud(1) == ("called", 2)
+    with pytest.raises((TypeError, AttributeError)):
+        Function.__new__(Function)(1)
+
+    class Patched(Function):
+        pass
+
+    patched = Patched(lambda x: x + 1)
+    assert patched(1) == patched(1) == 2
+    Patched.__call__ = lambda self, x: Function.__call__(self, 10 * x)
+    assert patched(1) == patched(1) == 11
+    del Patched.__call__
+    assert patched(1) == 2
+
+
+@ingot.jit
+def pickled(x):
+    return x + 1
+
+
+def test_direct_calls_leave_nothing_behind():
+    compiled = [(ingot.jit(f), f, arguments) for f, arguments in CALLS if f not in (first_of,)]
+    failing, x = ingot.jit(fails), np.ones(3)
+
+    def all_calls():
+        for function, _, arguments in compiled:
+            for _ in range(20):
+                function(*arguments)
+        for _ in range(20):
+            with pytest.raises(IndexError, match="out of bounds"):
+                failing(x, 7)
+
+    all_calls()
+    all_calls()
+    gc.collect()
+    objects = [x, *(a for _, _, arguments in compiled for a in arguments if isinstance(a, (np.ndarray, list, dict, tuple)))]
+    held = [sys.getrefcount(o) for o in objects]
+    used = ingot.memory()["in_use"]
+    tracemalloc.start()
+    try:
+        all_calls()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(20):
+            all_calls()
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 20_000
+    finally:
+        tracemalloc.stop()
+    assert held == [sys.getrefcount(o) for o in objects]
+    assert ingot.memory()["in_use"] == used
+
+
+def test_functions_are_collected():
+    class Marker:
+        pass
+
+    def make():
+        marker = Marker()
+        f = ingot.jit(lambda x: x + 1)
+        f.itself, f.marker = f, marker
+        assert f(1) == f(1) == 2
+        return marker
+
+    from weakref import ref
+
+    gone = ref(make())
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_a_container_held_lives_until_the_call_ends():
+    @ingot.jit
+    def total(items, n):
+        s = 0.0
+        for _ in range(n):
+            for k in range(len(items[0])):
+                s = (s + items[0][k]) % 1000.5
+        return s
+
+    n = 20_000
+    expected = total([np.arange(1000.0)], n)
+    for _ in range(3):
+        items = [np.arange(1000.0)]
+        done = []
+        thread = threading.Thread(target=lambda: done.append(total(items, n)))
+        thread.start()
+        items.clear()
+        junk = [np.full(1000, np.nan) for _ in range(50)]
+        thread.join()
+        del junk
+        assert done == [expected] or done == []  # none: the list was empty before the call began
+
+
+def test_threads_that_describe_different_arguments():
+    function = ingot.jit(add_three)
+    arguments = [(np.ones(n, d), n, 2.5 if d.startswith("f") else 2) for n in (1, 3) for d in ("int8", "float32", "int64")]
+    wrong = []
+
+    def work(start):
+        for turn in range(400):
+            a = arguments[(start + turn) % len(arguments)]
+            if difference(function(*a), add_three(*a)) is not None:
+                wrong.append(a)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not wrong
+
+
+def test_numbers_that_become_arguments_stay_direct(direct):
+    space = {"factor": 1.0}
+    function = types.FunctionType((lambda x: x * factor).__code__, space, "scaled")  # noqa: F821
+    f = ingot.jit(function)
+    for number in (1.0, 2.0, 3.0, 4.0, 5.0):
+        space["factor"] = number
+        assert f(2.0) == 2.0 * number
+    space["factor"] = 6.0
+    assert direct(f, 2.0) == (12.0, 12.0)
+    assert len(f.specialisations) <= 3
+    space["factor"] = np.arange(3.0)
+    first, second = direct(f, 2.0)
+    np.testing.assert_array_equal(second, [0, 2, 4])
+    del space["factor"]
+    with pytest.raises(NameError):
+        f(2.0)
