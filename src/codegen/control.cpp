@@ -57,6 +57,31 @@ FunctionEmitter::Poll FunctionEmitter::poll_of(std::span<const RegionId> regions
   return depth == 0 ? Poll::Strip : depth == 1 ? Poll::Sometimes : Poll::Always;
 }
 
+/// A number that an i64 is known not to exceed, where that is small; none: not known.
+std::optional<int64_t> FunctionEmitter::limit_of(NodeId id) const {
+  if (source_.is_constant(id)) return source_.constant(id).as<int64_t>();
+  const ir::Op op = source_.op(id);
+  if (op != ir::Op::minimum && op != ir::Op::bitwise_and && op != ir::Op::select) return std::nullopt;
+  const size_t first = op == ir::Op::select ? 1 : 0;
+  const auto a = limit_of(source_.operand(id, first));
+  const auto b = limit_of(source_.operand(id, first + 1));
+  if (op == ir::Op::select) return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
+  // With a number that is not negative, `and` gives one that is no greater.
+  const auto usable = [&](const std::optional<int64_t>& limit) {
+    return limit && (op == ir::Op::minimum || *limit >= 0);
+  };
+  if (usable(a) && usable(b)) return std::min(*a, *b);
+  return usable(a) ? a : usable(b) ? b : std::nullopt;
+}
+
+/// How often a counted loop polls.
+FunctionEmitter::Poll FunctionEmitter::poll_of_loop(NodeId loop) const {
+  const RegionId body = source_.region(loop);
+  const Poll poll = poll_of({&body, 1});
+  const auto limit = poll == Poll::Strip ? limit_of(source_.operand(loop, 0)) : std::nullopt;
+  return limit && *limit <= static_cast<int64_t>(kStrip) ? Poll::Never : poll;
+}
+
 void FunctionEmitter::emit_if_(NodeId id) {
   if (in_lanes()) return emit_if_in_lanes(id);
   Block* const yes = new_block("then");
@@ -79,7 +104,7 @@ void FunctionEmitter::emit_for_(NodeId id) {
 void FunctionEmitter::emit_serial_for(NodeId id) {
   const RegionId body = source_.region(id);
   const Parts inits = gather(source_.operands(id).subspan(1));
-  set(id, emit_counted(value(source_.operand(id, 0)), inits, poll_of({&body, 1}),
+  set(id, emit_counted(value(source_.operand(id, 0)), inits, poll_of_loop(id),
                        [&](Value* k, const Parts& carried) {
                          Parts arguments{k};
                          arguments.append(carried);

@@ -95,6 +95,8 @@ class FunctionEmitter {
 
   // control.cpp
   Poll poll_of(std::span<const RegionId> regions) const;
+  Poll poll_of_loop(NodeId loop) const;
+  std::optional<int64_t> limit_of(NodeId id) const;
   int loop_depth(RegionId region) const;
   void emit_poll();
   void emit_poll_every(llvm::Value* counter, uint64_t mask);

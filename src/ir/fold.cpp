@@ -344,6 +344,12 @@ NodeId Folder::select() {
   if (f_.op(c) == Op::greater && f_.operand(c, 0) == at(1) && f_.operand(c, 1) == at(2) &&
       base::is_int(type_.dtype()) && is_number(at(2), 0))
     return b_.make(Op::maximum, {at(1), at(2)});
+  // select(x == y, x, y) = y, select(x == y, y, x) = x (integers)
+  if (f_.op(c) == Op::equal && base::is_int(type_.dtype())) {
+    const NodeId x = f_.operand(c, 0);
+    const NodeId y = f_.operand(c, 1);
+    if ((x == at(1) && y == at(2)) || (x == at(2) && y == at(1))) return if_typed(at(2));
+  }
   // select(not c, x, y) = select(c, y, x)
   if (f_.op(at(0)) == Op::invert) return b_.make(Op::select, {f_.operand(at(0), 0), at(2), at(1)});
   return {};

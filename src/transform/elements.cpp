@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "transform/cost.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
@@ -168,15 +169,26 @@ bool Lowering::reads_only_at(NodeId old, NodeId view, const Root& root) const {
 
 void Lowering::lower_pointwise(NodeId id) {
   Whole w{.dtype = dtype_of(id), .cost = 1};
-  for (NodeId operand : source_.operands(id)) {
-    if (!source_.type(operand).is_array()) continue;
-    const Whole& x = whole(operand);
+  w.work.time = cost_of(source_.op(id), w.dtype);
+  const auto operands = source_.operands(id);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!source_.type(operands[i]).is_array()) continue;
+    const Whole& x = whole(operands[i]);
     if (w.lengths.empty()) w.lengths = x.lengths;
     // What several use is evaluated once for all.
-    w.cost += uses_[operand.index] == 1 ? x.cost : std::min(x.cost, 1);
+    w.cost += uses_[operands[i].index] == 1 ? x.cost : std::min(x.cost, 1);
+    const bool seen =
+        std::ranges::find(operands.first(i), operands[i]) != operands.begin() + static_cast<ptrdiff_t>(i);
+    if (!seen) w.work.add(work_of(operands[i]));
     add_reads(w, x);
   }
   define(id, std::move(w));
+}
+
+Work Lowering::work_of(NodeId old) const {
+  Work work = whole(old).view ? Work{.time = 0, .loads = 1} : whole(old).work;
+  if (whole(old).repeats) work.loads = 0;
+  return work;
 }
 
 void Lowering::lower_iota(NodeId id) {

@@ -16,6 +16,7 @@ class LoopWriter {
 
   /// From now on, loops are to run one turn at a time (or as the scheduler chooses).
   void set_one_by_one(bool on) { one_by_one_ = on; }
+  bool one_by_one() const { return one_by_one_; }
 
   /// Loops for each axis, the first outermost; C order. Gives the carried values after the last turn.
   Nodes nest(std::span<const NodeId> lengths, std::span<const NodeId> inits, const Turn& turn);

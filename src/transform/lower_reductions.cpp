@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/reduction.h"
 #include "ir/evaluate.h"
 #include "transform/lowering.h"
 
@@ -11,6 +12,15 @@ namespace {
 /// products, where inf * (1+0j) has a NaN, nor of multiples that have wrapped to a negative number.
 bool keeps_by_identity(Op combiner, DType dtype) {
   return combiner == Op::multiply ? !base::is_complex(dtype) : combiner != Op::lcm;
+}
+
+/// What gives back every value that it is combined with, from the left; none: there is no such.
+std::optional<base::Scalar> exact_identity_of(Op combiner, DType dtype) {
+  // +0 + -0 is +0, but -0 + x is x.
+  if (combiner == Op::add && !base::is_bool(dtype))
+    return base::is_int(dtype) ? base::Scalar{} : ir::evaluate(Op::negative, dtype, {{base::Scalar{}}});
+  if (combiner == Op::add || base::is_complex(dtype)) return std::nullopt;
+  return ir::identity_of(combiner, dtype);
 }
 
 }  // namespace
@@ -34,51 +44,111 @@ Lowering::Axes Lowering::split_axes(NodeId old, std::span<const int64_t> axes) c
   return split;
 }
 
-/// Gives a node its value for each index of the kept axes; it is a scalar when none is left.
-void Lowering::define_reduced(NodeId id, const Axes& axes, const std::function<NodeId(Indices)>& value) {
-  const auto operands = source_.operands(id);
-  if (source_.type(id).is_scalar())
-    return bind(id, in_versions(operands, {source_.type(id)}, [&] { return Nodes{value({})}; })[0]);
-  const NodeId view = loops_.new_view(axes.kept, dtype_of(id));
-  in_versions(operands, {}, [&] {
-    loops_.nest(axes.kept, [&](Indices kept) { loops_.store(view, kept, value(kept)); });
+/// Gives nodes of the same axes their values for each index of the kept ones; they are scalars when none is
+/// left. Those in `by_columns` may be taken column by column instead.
+void Lowering::define_reduced(std::span<const NodeId> ids, const Axes& axes,
+                              const std::function<Nodes(Indices)>& values, const Reductions& by_columns) {
+  Nodes operands;
+  for (NodeId id : ids)
+    operands.insert(operands.end(), source_.operands(id).begin(), source_.operands(id).end());
+  if (source_.type(ids[0]).is_scalar()) {
+    std::vector<Type> types;
+    for (NodeId id : ids) types.push_back(source_.type(id));
+    const Nodes given = in_versions(operands, types, [&] { return values({}); });
+    for (size_t i = 0; i < ids.size(); ++i) bind(ids[i], given[i]);
+    return;
+  }
+  Nodes views;
+  for (NodeId id : ids) views.push_back(loops_.new_view(axes.kept, dtype_of(id)));
+  const auto by_ranges = [&] {
+    loops_.nest(axes.kept, [&](Indices kept) {
+      const Nodes given = values(kept);
+      for (size_t i = 0; i < ids.size(); ++i) loops_.store(views[i], kept, given[i]);
+    });
     return Nodes();
+  };
+  in_versions(operands, {}, [&] {
+    if (by_columns.empty() || loops_.one_by_one()) return by_ranges();
+    return loops_.branch(
+        runs_along_columns(operands[0], axes), {},
+        [&] { return reduce_columns(by_columns, axes, views), Nodes(); }, by_ranges);
   });
-  define(id, fresh(view, axes.kept, dtype_of(id)));
+  for (size_t i = 0; i < ids.size(); ++i) define(ids[i], fresh(views[i], axes.kept, dtype_of(ids[i])));
 }
 
-/// A parallel loop combines in the order of reductions; starting from the identity, or from the first element
-/// where there is none, does not change its value.
-NodeId Lowering::reduce_range(NodeId id, const Axes& axes, Indices kept) {
-  const NodeId x = source_.operand(id, 0);
-  const Op combiner = source_.op_attribute(id, 0);
-  const DType dtype = dtype_of(x);
-  const auto identity = ir::identity_of(combiner, dtype);
-  const NodeId start = identity ? b_.constant(Type::scalar(dtype), *identity)
-                                : element(x, axes.join(kept, Nodes(axes.reduced.size(), b_.index(0))));
-  const NodeId operands[] = {loops_.product(axes.reduced), start};
-  const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
-                                static_cast<int64_t>(combiner)};
+Lowering::Reduction Lowering::describe_reduction(NodeId id) const {
+  const DType dtype = dtype_of(source_.operand(id, 0));
+  // Integers and bools have the same value in every order, but for multiples that wrap.
+  const bool ordered = base::is_float(dtype) || base::is_complex(dtype);
+  return {.id = id,
+          .combiner = source_.op_attribute(id, 0),
+          .dtype = dtype,
+          .lane = base::lane_dtype(dtype),
+          .ordered = ordered};
+}
+
+/// What each reduction takes in at these indices.
+Nodes Lowering::contributions(const Reductions& all, Indices at) {
+  Nodes values;
+  for (const Reduction& r : all) {
+    NodeId value = element(source_.operand(r.id, 0), at);
+    if (source_.operands(r.id).size() > 1) {
+      const base::Scalar identity = *ir::identity_of(r.combiner, r.dtype);
+      const NodeId start = b_.constant(Type::scalar(r.dtype), identity);
+      value = loops_.select(element(source_.operand(r.id, 1), at), value, start);
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+/// What does not change a reduction's value when it starts from it: the identity, or the first element.
+Nodes Lowering::starts(const Reductions& all, const Axes& axes, Indices kept) {
+  Nodes values;
+  for (const Reduction& r : all) {
+    const auto identity = ir::identity_of(r.combiner, r.dtype);
+    const Nodes first = axes.join(kept, Nodes(axes.reduced.size(), b_.index(0)));
+    values.push_back(identity ? b_.constant(Type::scalar(r.dtype), *identity)
+                              : element(source_.operand(r.id, 0), first));
+  }
+  return values;
+}
+
+/// A parallel loop combines in the order of reductions.
+Nodes Lowering::combine_range(const Reductions& all, NodeId count, Indices inits,
+                              const std::function<Nodes(NodeId)>& values) {
+  Nodes operands{count};
+  operands.insert(operands.end(), inits.begin(), inits.end());
+  std::vector<int64_t> attributes{static_cast<int64_t>(ir::Schedule::Serial), 0};
+  for (const Reduction& r : all) attributes.push_back(static_cast<int64_t>(r.combiner));
   const ir::SpanId place = b_.span();
   const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
   const Type index[] = {ir::kInt64};
   const NodeId k = b_.enter(loop, 0, index)[0];
-  const Nodes at = axes.join(kept, loops_.unflatten(k, axes.reduced));
-  NodeId value = element(x, at);
-  if (source_.operands(id).size() > 1)
-    value = loops_.select(element(source_.operand(id, 1), at), value, start);
-  b_.yield({value});
+  b_.yield(values(k));
   b_.set_span(place);
-  return b_.end(loop)[0];
+  return b_.end(loop);
 }
 
 void Lowering::lower_reduce(NodeId id) {
   const NodeId x = source_.operand(id, 0);
   const Axes axes = split_axes(x, source_.ints(id));
-  const bool by_loop = keeps_by_identity(source_.op_attribute(id, 0), dtype_of(x));
-  define_reduced(id, axes, [&](Indices kept) {
-    return by_loop ? reduce_range(id, axes, kept) : reduce_lanes(id, axes, kept);
-  });
+  if (!keeps_by_identity(source_.op_attribute(id, 0), dtype_of(x)))
+    return define_reduced({&id, 1}, axes, [&](Indices kept) { return Nodes{reduce_lanes(id, axes, kept)}; });
+  const bool last_is_kept = !axes.is_reduced.empty() && !axes.is_reduced.back();
+  const Reductions all{describe_reduction(id)};
+  const bool ordered = std::ranges::any_of(all, &Reduction::ordered);
+  const bool in_blocks = axes.reduced.size() > 1 && ordered;
+  std::optional<Blocks> blocks;
+  if (in_blocks) blocks = make_blocks(all, axes);
+  const auto ranges = [&](Indices kept) {
+    if (in_blocks) return reduce_blocks(all, axes, kept, *blocks);
+    if (axes.reduced.size() > 1) return reduce_rows(all, axes, kept);
+    return combine_range(all, loops_.product(axes.reduced), starts(all, axes, kept), [&](NodeId k) {
+      return contributions(all, axes.join(kept, loops_.unflatten(k, axes.reduced)));
+    });
+  };
+  define_reduced({&id, 1}, axes, ranges, last_is_kept ? all : Reductions());
 }
 
 /// The index of the first extreme or NaN of a range, as it stands in C order.
@@ -109,28 +179,51 @@ void Lowering::lower_arg_reduce(NodeId id) {
     for (int64_t i = 0; i < source_.type(x).rank(); ++i) listed.push_back(i);
   }
   const Axes axes = split_axes(x, listed);
-  define_reduced(id, axes, [&](Indices kept) { return arg_reduce_range(id, axes, kept); });
+  define_reduced({&id, 1}, axes, [&](Indices kept) { return Nodes{arg_reduce_range(id, axes, kept)}; });
 }
 
 void Lowering::lower_scan(NodeId id) {
   const NodeId x = source_.operand(id, 0);
-  const Op combiner = source_.op_attribute(id, 0);
   const int64_t along[] = {source_.attribute(id, 1)};
   const Axes axes = split_axes(x, along);
   const Nodes lengths = whole(x).lengths;
   const NodeId view = loops_.new_view(lengths, dtype_of(id));
+  if (axes.is_reduced.back()) scan_lines(id, axes, view);
+  else scan_columns(id, axes, view);
+  define(id, fresh(view, lengths, dtype_of(id)));
+}
+
+/// Along the last axis, carrying the value.
+void Lowering::scan_lines(NodeId id, const Axes& axes, NodeId view) {
+  const NodeId x = source_.operand(id, 0);
+  const Op combiner = source_.op_attribute(id, 0);
+  const auto identity = exact_identity_of(combiner, dtype_of(id));
+  const NodeId start = b_.constant(Type::scalar(dtype_of(id)), identity.value_or(base::Scalar{}));
   loops_.nest(axes.kept, [&](Indices kept) {
-    const NodeId start = loops_.zero(dtype_of(id));
-    loops_.loop(axes.reduced[0], {&start, 1}, [&](Indices k, std::span<const NodeId> carried) {
+    loops_.loop(axes.reduced[0], {&start, 1}, [&](Indices k, Indices carried) {
       const Nodes at = axes.join(kept, k);
       const NodeId value = element(x, at);
-      const NodeId is_first = loops_.equal(k[0], b_.index(0));
-      const NodeId sum = loops_.select(is_first, value, b_.make(combiner, {carried[0], value}));
+      NodeId sum = b_.make(combiner, {carried[0], value});
+      if (!identity) sum = loops_.select(loops_.equal(k[0], b_.index(0)), value, sum);
       loops_.store(view, at, sum);
       return Nodes{sum};
     });
   });
-  define(id, fresh(view, lengths, dtype_of(id)));
+}
+
+/// Along another axis: each row from the one before, all columns side by side.
+void Lowering::scan_columns(NodeId id, const Axes& axes, NodeId view) {
+  const NodeId x = source_.operand(id, 0);
+  size_t axis = 0;
+  while (!axes.is_reduced[axis]) ++axis;
+  loops_.nest(whole(x).lengths, [&](Indices at) {
+    const NodeId is_first = loops_.equal(at[axis], b_.index(0));
+    Nodes before(at.begin(), at.end());
+    before[axis] = loops_.select(is_first, b_.index(0), loops_.subtract(at[axis], b_.index(1)));
+    const NodeId value = element(x, at);
+    const NodeId sum = b_.make(source_.op_attribute(id, 0), {loops_.load(view, before), value});
+    loops_.store(view, at, loops_.select(is_first, value, sum));
+  });
 }
 
 }  // namespace ingot::transform

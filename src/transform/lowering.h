@@ -6,11 +6,19 @@
 #include <vector>
 
 #include "transform/alias.h"
+#include "transform/block_tree.h"
 #include "transform/loop_writer.h"
 #include "transform/rewriter.h"
 
 /// The inside of `to_loops`.
 namespace ingot::transform {
+
+/// What the evaluation of an element takes: additions' worth of arithmetic, and elements of memory.
+struct Work {
+  int time = 0;
+  int loads = 0;
+  void add(const Work& other);
+};
 
 /// What stands for an array of the source.
 struct Whole {
@@ -20,6 +28,8 @@ struct Whole {
   bool contiguous = false;       ///< the view is in C order without gaps
   bool fresh = false;            ///< the view is all of a buffer that nothing else refers to
   int cost = 0;                  ///< elementwise ops in the evaluation of an element, about
+  Work work = {};                ///< that evaluation, where nothing of it is shared with others
+  bool repeats = false;          ///< a broadcast, or what came of one: in the cache if it is in memory
   std::vector<Root> reads = {};  ///< memory that the program may change, read when an element is evaluated
 };
 
@@ -50,6 +60,7 @@ class Lowering : public Rewriter {
   bool is_step(NodeId user) const;
   bool may_wait(NodeId old) const;
   bool crosses_loop(RegionId from, RegionId to) const;
+  bool is_cheap_again(NodeId old) const;
 
   /// @name Order of memory (to_loops.cpp)
   struct Written {
@@ -92,14 +103,18 @@ class Lowering : public Rewriter {
   NodeId element_of_broadcast(NodeId old, Indices indices);
   NodeId element_of_rearrangement(NodeId old, Indices indices);
   bool is_pointwise(NodeId old) const;
+  Work work_of(NodeId old) const;
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
   /// @name Rearrangements (rearrangements.cpp)
   Nodes rearranged_lengths(NodeId id, const Nodes& lengths);
+  Nodes rearranged_strides(NodeId id, const Nodes& lengths, const Nodes& strides);
   NodeId rearranged_view(NodeId id, NodeId view);
   bool is_one(NodeId length) const;
+  bool repeats_for_certain(NodeId broadcast, const Whole& x) const;
   void lower_rearrangement(NodeId id);
   Nodes lengths_of_view(NodeId view);
+  Nodes strides_of_view(NodeId view);
   void lower_pointwise(NodeId id);
 
   /// @name Reductions (lower_reductions.cpp)
@@ -110,10 +125,44 @@ class Lowering : public Rewriter {
     Nodes join(Indices kept_indices, Indices reduced_indices) const;
   };
   Axes split_axes(NodeId old, std::span<const int64_t> axes) const;
-  NodeId reduce_range(NodeId id, const Axes& axes, Indices kept);
-  NodeId reduce_lanes(NodeId id, const Axes& axes, Indices kept);  // reduce_lanes.cpp
+  struct Reduction {
+    NodeId id;
+    Op combiner;
+    DType dtype;   ///< of the elements
+    DType lane;    ///< ... of partial values
+    bool ordered;  ///< the order in which elements are combined matters
+  };
+  /// Reductions of arrays of the same lengths over the same axes.
+  using Reductions = std::vector<Reduction>;
+  Reduction describe_reduction(NodeId id) const;
+  Nodes contributions(const Reductions& all, Indices at);
+  Nodes starts(const Reductions& all, const Axes& axes, Indices kept);
+  Nodes combine_range(const Reductions& all, NodeId count, Indices inits,
+                      const std::function<Nodes(NodeId)>& values);
+  void scan_lines(NodeId id, const Axes& axes, NodeId view);
+  void scan_columns(NodeId id, const Axes& axes, NodeId view);
   NodeId arg_reduce_range(NodeId id, const Axes& axes, Indices kept);
-  void define_reduced(NodeId id, const Axes& axes, const std::function<NodeId(Indices)>& value);
+  void define_reduced(std::span<const NodeId> ids, const Axes& axes,
+                      const std::function<Nodes(Indices)>& values, const Reductions& by_columns = {});
+
+  /// @name Ways through what is reduced (reduce_lanes.cpp, reduce_several.cpp, reduce_columns.cpp)
+  NodeId reduce_lanes(NodeId id, const Axes& axes, Indices kept);
+  Nodes reduce_rows(const Reductions& all, const Axes& axes, Indices kept);
+  /// Buffers for the elements of a block, and the values of blocks.
+  struct Blocks {
+    NodeId total;
+    NodeId count;
+    Nodes elements;
+    std::vector<BlockTree> trees;
+  };
+  Blocks make_blocks(const Reductions& all, const Axes& axes);
+  Nodes reduce_blocks(const Reductions& all, const Axes& axes, Indices kept, Blocks& blocks);
+  void fill_block(const Reductions& all, const Axes& axes, Indices kept, const Blocks& blocks, NodeId first,
+                  NodeId end);
+  class ColumnWriter;
+  void reduce_columns(const Reductions& all, const Axes& axes, const Nodes& to);
+  Nodes strides_of(NodeId old);
+  NodeId runs_along_columns(NodeId x, const Axes& axes);
 
   /// @name Others
   Nodes gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest);
@@ -136,10 +185,11 @@ class Lowering : public Rewriter {
   std::vector<uint32_t> order_;     ///< by node: its place in the program
   std::vector<uint32_t> last_use_;  ///< by node: the place of its last user
   std::vector<uint32_t> uses_;
-  Nodes user_;  ///< by node: its last user
+  std::vector<bool> user_crosses_loop_;  ///< by node: a user stands in a loop that it does not stand in
   /// By node: the one node in whose loops all that uses its elements, at the same indices, is evaluated, be
   /// it through others that wait for it; else the node itself.
   Nodes sink_;
+  std::vector<uint32_t> sinks_;    ///< by node: how many there are, if there is no such node
   std::vector<bool> is_identity_;  ///< by broadcast: known to be in the loops being written
   int versions_ = 0;               ///< being written: what is made there does not reach what follows
   std::map<std::vector<uint32_t>, NodeId> elements_;  ///< made in one region: by node and indices

@@ -31,6 +31,13 @@ Nodes Lowering::lengths_of_view(NodeId view) {
   return lengths;
 }
 
+Nodes Lowering::strides_of_view(NodeId view) {
+  Nodes strides;
+  for (int i = 0; i < b_.function().type(view).rank(); ++i)
+    strides.push_back(b_.make(Op::stride, {view}, {i}));
+  return strides;
+}
+
 /// The lengths of a rearrangement of something with these.
 Nodes Lowering::rearranged_lengths(NodeId id, const Nodes& lengths) {
   switch (source_.op(id)) {
@@ -50,6 +57,36 @@ bool Lowering::is_one(NodeId length) const {
   return b_.function().is_constant(length) && b_.function().constant(length).as<int64_t>() == 1;
 }
 
+/// The strides of a rearrangement, but a reshape, of something with these lengths and strides.
+Nodes Lowering::rearranged_strides(NodeId id, const Nodes& lengths, const Nodes& strides) {
+  switch (source_.op(id)) {
+    case Op::transpose: return permuted(strides, source_.ints(id));
+    case Op::squeeze: return without(strides, source_.ints(id));
+    case Op::expand: {
+      const NodeId size = b_.index(static_cast<int64_t>(base::size_of(source_.type(id).dtype())));
+      return with(strides, source_.ints(id), size);
+    }
+    case Op::slice: {
+      Nodes stepped;
+      for (size_t i = 0; i < strides.size(); ++i)
+        stepped.push_back(loops_.multiply(strides[i], use(source_.operand(id, 3 + 3 * i))));
+      return stepped;
+    }
+    default: {
+      const auto wanted = source_.operands(id).subspan(1);
+      const size_t added = wanted.size() - strides.size();
+      Nodes all(added, b_.index(0));
+      for (size_t i = 0; i < strides.size(); ++i) {
+        // One element is at the same place whatever the stride.
+        const NodeId same =
+            is_one(lengths[i]) ? b_.constant(false) : loops_.equal(lengths[i], use(wanted[added + i]));
+        all.push_back(loops_.select(same, strides[i], b_.index(0)));
+      }
+      return all;
+    }
+  }
+}
+
 /// The rearrangement of a view, by arithmetic on its layout.
 NodeId Lowering::rearranged_view(NodeId id, NodeId v) {
   const Type type = b_.function().type(v);
@@ -57,38 +94,19 @@ NodeId Lowering::rearranged_view(NodeId id, NodeId v) {
   const Nodes lengths = rearranged_lengths(id, old_lengths);
   const NodeId buffer = b_.make(Op::buffer, {v});
   NodeId offset = b_.make(Op::offset, {v});
-  Nodes strides;
-  for (int i = 0; i < type.rank(); ++i) strides.push_back(b_.make(Op::stride, {v}, {i}));
-  switch (source_.op(id)) {
-    case Op::transpose: strides = permuted(strides, source_.ints(id)); break;
-    case Op::squeeze: strides = without(strides, source_.ints(id)); break;
-    case Op::expand: {
-      const NodeId size = b_.index(static_cast<int64_t>(base::size_of(type.dtype())));
-      strides = with(strides, source_.ints(id), size);
-      break;
-    }
-    case Op::slice:
-      for (size_t i = 0; i < strides.size(); ++i) {
-        offset = loops_.add(offset, loops_.multiply(use(source_.operand(id, 1 + 3 * i)), strides[i]));
-        strides[i] = loops_.multiply(strides[i], use(source_.operand(id, 3 + 3 * i)));
-      }
-      break;
-    case Op::broadcast: {
-      const size_t added = lengths.size() - strides.size();
-      Nodes all(added, b_.index(0));
-      for (size_t i = 0; i < strides.size(); ++i) {
-        // One element is at the same place whatever the stride.
-        const NodeId same =
-            is_one(old_lengths[i]) ? b_.constant(false) : loops_.equal(old_lengths[i], lengths[added + i]);
-        all.push_back(loops_.select(same, strides[i], b_.index(0)));
-      }
-      strides = all;
-      break;
-    }
-    default: return loops_.c_view(buffer, offset, lengths, type.dtype());
-  }
-  return loops_.view(buffer, offset, lengths, strides,
+  if (source_.op(id) == Op::reshape) return loops_.c_view(buffer, offset, lengths, type.dtype());
+  const Nodes old_strides = strides_of_view(v);
+  if (source_.op(id) == Op::slice)
+    for (size_t i = 0; i < old_strides.size(); ++i)
+      offset = loops_.add(offset, loops_.multiply(use(source_.operand(id, 1 + 3 * i)), old_strides[i]));
+  return loops_.view(buffer, offset, lengths, rearranged_strides(id, old_lengths, old_strides),
                      Type::view(type.dtype(), static_cast<int>(lengths.size()), type.space()));
+}
+
+/// Whether a broadcast has more elements than its operand, unless both have few.
+bool Lowering::repeats_for_certain(NodeId broadcast, const Whole& x) const {
+  const bool adds = source_.operands(broadcast).size() - 1 > x.lengths.size();
+  return adds || std::ranges::any_of(x.lengths, [&](NodeId length) { return is_one(length); });
 }
 
 void Lowering::lower_rearrangement(NodeId id) {
@@ -110,6 +128,8 @@ void Lowering::lower_rearrangement(NodeId id) {
   if (w.view && whole(x).view == w.view) wholes_[x.index].fresh = false;
   made.reads = w.reads;
   made.cost = w.cost;
+  made.work = work_of(x);
+  made.repeats = w.repeats || (op == Op::broadcast && repeats_for_certain(id, w));
   if (w.view) {
     made.view = rearranged_view(id, w.view);
     made.contiguous = w.contiguous && (op == Op::squeeze || op == Op::expand || op == Op::reshape);

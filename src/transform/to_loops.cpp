@@ -14,8 +14,9 @@ Lowering::Lowering(const Function& source)
       order_(source.node_count()),
       last_use_(source.node_count()),
       uses_(source.node_count()),
-      user_(source.node_count()),
+      user_crosses_loop_(source.node_count()),
       sink_(source.node_count()),
+      sinks_(source.node_count()),
       is_identity_(source.node_count()) {
   number(source.body());
   count_uses();
@@ -38,9 +39,10 @@ void Lowering::count_uses() {
     if (source_.op(NodeId(i)) == Op::length) continue;
     for (NodeId operand : source_.operands(NodeId(i))) {
       ++uses_[operand.index];
+      if (crosses_loop(source_[NodeId(i)].parent, source_[operand].parent))
+        user_crosses_loop_[operand.index] = true;
       if (order_[i] < last_use_[operand.index]) continue;
       last_use_[operand.index] = order_[i];
-      user_[operand.index] = NodeId(i);
     }
   }
 }
@@ -63,12 +65,11 @@ bool Lowering::is_step(NodeId user) const {
 }
 
 void Lowering::find_sinks(std::span<const NodeId> in_order) {
-  std::vector<bool> several(source_.node_count());
   for (size_t i = in_order.size(); i-- > 0;) {
     const NodeId user = in_order[i];
     // Its own users have all been seen.
     const NodeId found = sink_[user.index];
-    const bool alone = several[user.index] || !found || source_.type(user).rank() == 0 ||
+    const bool alone = sinks_[user.index] != 1 || source_.type(user).rank() == 0 ||
                        crosses_loop(source_[found].parent, source_[user].parent);
     if (alone) sink_[user.index] = user;
     if (source_.op(user) == Op::length) continue;
@@ -76,7 +77,7 @@ void Lowering::find_sinks(std::span<const NodeId> in_order) {
     for (NodeId operand : source_.operands(user)) {
       if (!source_.type(operand).is_array()) continue;
       NodeId& known = sink_[operand.index];
-      several[operand.index] = several[operand.index] || (known && known != sink);
+      sinks_[operand.index] += known == sink ? 0 : 1;
       known = sink;
     }
   }
@@ -85,12 +86,32 @@ void Lowering::find_sinks(std::span<const NodeId> in_order) {
 /// Past this cost an array is evaluated for itself.
 constexpr int kLargestCost = 400;
 
+/// Past this work an array is not evaluated again for another user.
+constexpr int kLargestTimeAgain = 8;
+
+void Work::add(const Work& other) {
+  constexpr int kMuch = 1 << 20;
+  time = std::min(time + other.time, kMuch);
+  loads = std::min(loads + other.loads, kMuch);
+}
+
+/// Whether it takes no longer to evaluate an array for each of its users than to write it once and read it
+/// again. As work is counted as if nothing was shared, what is evaluated again and again stays small, however
+/// many arrays stand on each other.
+bool Lowering::is_cheap_again(NodeId old) const {
+  const Work& work = whole(old).work;
+  if (work.time > kLargestTimeAgain || user_crosses_loop_[old.index]) return false;
+  const auto users = static_cast<int>(std::min<uint32_t>(sinks_[old.index], 1 << 20));
+  const int written_and_read = work.loads + 2 + users;
+  return users * work.loads <= written_and_read;
+}
+
 bool Lowering::may_wait(NodeId old) const {
   const Whole& w = whole(old);
   if (w.view || w.cost == 0 || uses_[old.index] == 0) return true;
   if (w.cost > kLargestCost) return false;
-  if (sink_[old.index] != old) return true;
-  return uses_[old.index] == 1 && !crosses_loop(source_[user_[old.index]].parent, source_[old].parent);
+  if (sink_[old.index] != old || is_cheap_again(old)) return true;
+  return uses_[old.index] == 1 && !user_crosses_loop_[old.index];
 }
 
 void Lowering::collect_written(NodeId id, Written& written) const {

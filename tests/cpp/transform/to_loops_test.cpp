@@ -130,6 +130,25 @@ TEST(ToLoops, ReductionsAlongAxes) {
       }
 }
 
+TEST(ToLoops, ReductionsOfLongAndWideArrays) {
+  const std::string body =
+      "  %m = cast %a : array<bool, 2>\n  %s = reduce %a {combiner=add, axes=[0]} : array<T, 1>\n"
+      "  %l = reduce %a {combiner=maximum, axes=[0]} : array<T, 1>\n"
+      "  %t = reduce %a, %m {combiner=add, axes=[0]} : array<T, 1>\n"
+      "  %q = square %a : array<T, 2>\n  %w = reduce %q {combiner=add, axes=[0, 1]} : T_\n"
+      "  %x1 = materialize %s : view<T, 1>\n  %x2 = materialize %l : view<T, 1>\n"
+      "  %x3 = materialize %t : view<T, 1>\n  return %x1, %x2, %x3, %w\n";
+  for (DType dtype : {DType::Float64, DType::Float16, DType::Complex64, DType::Int32}) {
+    const std::string text =
+        replaced(of_view(dtype, 2, body, "view<T, 1>, view<T, 1>, view<T, 1>, T_"), "T_", name(dtype));
+    const Comparison comparison(text);
+    for (const Lengths& lengths : {Lengths{2100, 17}, {40, 130}, {300, 9}, {3, 2050}, {1024, 8}})
+      for (Layout layout : kLayouts)
+        comparison.check({make_view(dtype, lengths, layout, 7)}, text + std::to_string(lengths[0]));
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(ToLoops, ScansAndArgReductions) {
   for (DType dtype : dtypes()) {
     for (const char* combiner : {"add", "multiply", "maximum"})

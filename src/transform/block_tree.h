@@ -1,0 +1,36 @@
+#pragma once
+
+#include "transform/loop_writer.h"
+
+namespace ingot::transform {
+
+/// The values of a reduction's blocks, as base/reduction.h combines them: they wait as a binary counter
+/// carries, level l for that of 2**l blocks. At every index of `at`, values of their own.
+class BlockTree {
+ public:
+  BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, std::span<const NodeId> at = {});
+
+  /// Takes the value of the next block, `done` blocks being there.
+  void push(NodeId done, NodeId value, std::span<const NodeId> at = {});
+  /// The value of all blocks; `none` of no blocks.
+  NodeId total(NodeId none, std::span<const NodeId> at = {});
+
+ private:
+  NodeId load(NodeId level, std::span<const NodeId> at);
+  NodeId count_bits_below(NodeId number);
+
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  Op combiner_;
+  Type type_;
+  NodeId blocks_;
+  NodeId level_count_;
+  NodeId levels_;
+};
+
+/// The binary digits of a number of at least 0 and below 2**53.
+NodeId count_digits(LoopWriter& loops, NodeId number);
+/// How many blocks a range has.
+NodeId count_blocks(LoopWriter& loops, NodeId count);
+
+}  // namespace ingot::transform

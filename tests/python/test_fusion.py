@@ -1,0 +1,113 @@
+"""Arrays evaluated where they are used, and the ways through what is reduced: the values stay those of NumPy and of
+the interpreter, whatever is evaluated again, in another order of memory, or not at all.
+"""
+
+import numpy as np
+import pytest
+from support import check, difference, jitted
+
+SHAPES = [(0, 9), (9, 0), (1, 1), (3, 9), (33, 10), (1030, 17), (5, 1200), (260, 8), (2, 40, 9), (1, 1100, 3), (0, 3, 9)]
+DTYPES = ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"]
+
+
+def layouts(x):
+    yield x
+    yield np.asfortranarray(x)
+    yield np.repeat(x, 2, axis=-1)[..., ::2][::-1]
+
+
+def array(shape, dtype):
+    g = np.random.default_rng(len(shape))
+    x = np.where(g.random(shape) < 0.3, -0.0, g.normal(size=shape) * 3)
+    with np.errstate(all="ignore"):
+        return (x + 1j * g.normal(size=shape) if dtype[0] == "c" else x).astype(dtype)
+
+
+def first_axis(x):
+    return np.sum(x, axis=0), np.prod(x, axis=0), np.any(x, axis=0)
+
+
+def two_axes(x):
+    return np.sum(x, axis=(0, 1)), np.sum(x), np.all(x)
+
+
+def outer_axes(x):
+    return np.sum(x, axis=(0, -1)), np.sum(x * x + x, axis=0)
+
+
+def extremes(x):
+    return np.max(x, axis=0), np.min(x), np.max(x, axis=(0, 1))
+
+
+def with_row(x):
+    return np.sum(x * x[:1] + x, axis=0), np.sum(x - x[:1])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", [first_axis, two_axes, outer_axes, extremes, with_row])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_way_through_an_array_has_the_same_value(function, dtype):
+    compiled, interpreted = jitted(function), jitted(function, "interpreted")
+    for shape in SHAPES:
+        for x in layouts(array(shape, dtype)):
+            got, expected = [], []
+            for f, outcome in ((compiled, got), (interpreted, expected)):
+                try:
+                    outcome.append(f(x))
+                except Exception as error:
+                    outcome.append((type(error), str(error)))
+            assert difference(got, expected) is None, (shape, x.strides)
+
+
+def column_sums(x):
+    return np.sum(x, axis=0), np.sum(x)
+
+
+@pytest.mark.parametrize("shape", [(3000, 20), (7, 300), (300, 9)])
+def test_sums_are_numpys_within_their_rounding(shape):
+    x = np.random.default_rng(1).random(shape)
+    check(column_sums, x, bound=1e-13)
+    check(column_sums, (x * 1000).astype(np.int32))
+
+
+def pairs(p):
+    d = p[:, :, None] - p[:, None, :]
+    return np.sqrt(d[0] * d[0] + d[1] * d[1])
+
+
+def shifted(x):
+    y = x * 2.0
+    return y[1:] - y[:-1], y[::-1] + y
+
+
+def written_between(x):
+    y = x + 1.0
+    z = y[1:] * y[:-1]
+    x[:] = 0.0
+    return z, y[::2] - y[1::2]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9, 100])
+def test_what_is_evaluated_again_has_the_same_value(n):
+    g = np.random.default_rng(2)
+    check(pairs, g.random((2, n)))
+    check(shifted, g.random(n + 1))
+    check(written_between, g.random(2 * n + 2))
+
+
+def chain(x):
+    # fmt: off
+    x = x + x[::-1]; x = x * x[::-1]; x = x - x[::-1]; x = x + x[::-1]; x = x * x[::-1]; x = x + x[::-1]
+    x = x + x[::-1]; x = x * x[::-1]; x = x - x[::-1]; x = x + x[::-1]; x = x * x[::-1]; x = x + x[::-1]
+    x = x + x[::-1]; x = x * x[::-1]; x = x - x[::-1]; x = x + x[::-1]; x = x * x[::-1]; x = x + x[::-1]
+    x = x + x[::-1]; x = x * x[::-1]; x = x - x[::-1]; x = x + x[::-1]; x = x * x[::-1]; x = x + x[::-1]
+    # fmt: on
+    return x
+
+
+def test_a_chain_is_not_evaluated_again_and_again():
+    x = np.random.default_rng(3).random(50) * 0.1
+    check(chain, x)
+    text = jitted(chain).explain(x)
+    loops = text[text.index("=== loop IR") : text.index("=== LLVM IR")]
+    assert loops.count(" = load ") <= 8 * 24
