@@ -57,6 +57,21 @@ FunctionEmitter::Poll FunctionEmitter::poll_of(std::span<const RegionId> regions
   return depth == 0 ? Poll::Strip : depth == 1 ? Poll::Sometimes : Poll::Always;
 }
 
+int64_t FunctionEmitter::most_turns(NodeId loop) const {
+  const NodeId count = source_.operand(loop, 0);
+  const auto known = [&](NodeId node) {
+    return source_.is_constant(node) ? source_.constant(node).as<int64_t>() : INT64_MAX;
+  };
+  if (source_.op(count) != ir::Op::minimum) return known(count);
+  return std::min(known(source_.operand(count, 0)), known(source_.operand(count, 1)));
+}
+
+FunctionEmitter::Poll FunctionEmitter::poll_of_loop(NodeId loop) const {
+  const RegionId body = source_.region(loop);
+  const Poll poll = poll_of({&body, 1});
+  return poll == Poll::Strip && most_turns(loop) <= static_cast<int64_t>(kStrip) ? Poll::Never : poll;
+}
+
 void FunctionEmitter::emit_if_(NodeId id) {
   if (in_lanes()) return emit_if_in_lanes(id);
   Block* const yes = new_block("then");
@@ -79,7 +94,7 @@ void FunctionEmitter::emit_for_(NodeId id) {
 void FunctionEmitter::emit_serial_for(NodeId id) {
   const RegionId body = source_.region(id);
   const Parts inits = gather(source_.operands(id).subspan(1));
-  set(id, emit_counted(value(source_.operand(id, 0)), inits, poll_of({&body, 1}),
+  set(id, emit_counted(value(source_.operand(id, 0)), inits, poll_of_loop(id),
                        [&](Value* k, const Parts& carried) {
                          Parts arguments{k};
                          arguments.append(carried);
@@ -172,7 +187,7 @@ void FunctionEmitter::emit_serial_parallel_for(NodeId id) {
 
   Value* const count = value(operands[0]);
   const Parts inits = gather(operands.subspan(1));
-  const Poll poll = poll_of({&body, 1});
+  const Poll poll = poll_of_loop(id);
   if (std::ranges::none_of(reductions, &Reduction::ordered)) {
     set(id, emit_counted(count, inits, poll, one_turn));
     return;
@@ -182,7 +197,7 @@ void FunctionEmitter::emit_serial_parallel_for(NodeId id) {
   Value* const blocks =
       b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
   const Parts carried = emit_counted(
-      blocks, inits, poll == Poll::Strip ? Poll::Sometimes : Poll::Always,
+      blocks, inits, poll == Poll::Strip || poll == Poll::Never ? Poll::Sometimes : Poll::Always,
       [&](Value* block, const Parts& running) -> std::optional<Parts> {
         for (Reduction& reduction : reductions) reduction.begin_block();
         Value* const first = b_.CreateShl(block, Reduction::kBlockBits);

@@ -95,6 +95,9 @@ class FunctionEmitter {
 
   // control.cpp
   Poll poll_of(std::span<const RegionId> regions) const;
+  Poll poll_of_loop(NodeId loop) const;
+  /// A number of turns that a counted loop does not exceed.
+  int64_t most_turns(NodeId loop) const;
   int loop_depth(RegionId region) const;
   void emit_poll();
   void emit_poll_every(llvm::Value* counter, uint64_t mask);

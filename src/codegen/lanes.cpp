@@ -136,13 +136,12 @@ void FunctionEmitter::emit_vector_for(NodeId id) {
   const unsigned width = lane_count(id);
   if (width < 2 || !std::has_single_bit(width)) return emit_serial_for(id);
   const auto vector = [&] {
-    const RegionId body = source_.region(id);
     Value* const lanes = b_.getInt64(width);
     Value* const count =
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value(source_.operand(id, 0)), b_.getInt64(0));
     Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
     emit_counted(
-        done, {}, poll_of({&body, 1}),
+        done, {}, poll_of_loop(id),
         [&](Value* k, const Parts&) -> std::optional<Parts> {
           emit_lanes({width, nullptr, id}, k);
           return Parts{};
@@ -224,8 +223,12 @@ Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
       return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
     });
   };
+  const Parts inits = gather(operands.subspan(1));
+  const bool is_one_block = most_turns(id) <= static_cast<int64_t>(Reduction::kBlock) &&
+                            std::ranges::none_of(reductions, &Reduction::ordered);
   const Parts carried =
-      emit_counted(blocks, gather(operands.subspan(1)), innermost ? Poll::Sometimes : Poll::Always, block_of);
+      is_one_block ? *block_of(b_.getInt64(0), inits)
+                   : emit_counted(blocks, inits, innermost ? Poll::Sometimes : Poll::Always, block_of);
   return each(carried, [&](Reduction& reduction, const Parts& own, size_t) {
     return reduction.finish(some, blocks, own);
   });
@@ -299,7 +302,7 @@ void FunctionEmitter::emit_for_in_lanes(NodeId id) {
   Value* const count = value(source_.operand(id, 0));
   if (lanes_of(count) > 0) fail_not_lowered("a loop in a vector loop whose count varies");
   const Parts inits = widen(gather(source_.operands(id).subspan(1)));
-  set(id, emit_counted(count, inits, poll_of({&body, 1}),
+  set(id, emit_counted(count, inits, poll_of_loop(id),
                        [&](Value* k, const Parts& carried) -> std::optional<Parts> {
                          Parts arguments{k};
                          arguments.append(carried);
