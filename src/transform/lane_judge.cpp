@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "transform/dependence.h"
+#include "transform/early_checks.h"
 #include "transform/reductions.h"
 
 namespace ingot::transform {
@@ -53,13 +54,22 @@ class LaneJudge {
   bool fits(NodeId node) {
     const ir::OpInfo& card = ir::info(f_.op(node));
     const auto operands = f_.operands(node);
-    if (f_.op(node) == Op::result || gone_[node.index]) return true;
+    if (f_.op(node) == Op::result) return true;
+    if (gone_[node.index]) return fits_without(node);
     if (card.terminator) return f_.op(node) == Op::yield && all_scalars(operands);
     if (card.regions > 0) return fits_with_regions(node);
     varies_[node.index] = any_varies(operands);
     if (card.effects.pure()) return !varies(node) || (all_scalars(operands) && f_.type(node).is_scalar());
     const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store;
     return by_element && !varies(operands[0]);
+  }
+  /// Of a check that is gone there is left, at most, the arm that does not raise.
+  bool fits_without(NodeId check) {
+    const std::optional<size_t> raises = raising_arm(f_, check);
+    if (!raises) return true;
+    const std::vector<NodeId> results = f_.results_of(check);
+    for (NodeId result : results) varies_[result.index] = true;
+    return all_scalars(results) && fits(f_.region(check, 1 - *raises));
   }
   bool fits_with_regions(NodeId node) {
     const Op op = f_.op(node);
