@@ -197,7 +197,7 @@ void FunctionEmitter::emit_serial_parallel_for(NodeId id) {
 
   Value* const count = value(operands[0]);
   const Parts inits = gather(operands.subspan(1));
-  const Poll poll = poll_of({&body, 1});
+  const Poll poll = poll_of_loop(id);
   if (std::ranges::none_of(reductions, &Reduction::ordered)) {
     set(id, emit_counted(count, inits, poll, one_turn));
     return;
@@ -207,7 +207,7 @@ void FunctionEmitter::emit_serial_parallel_for(NodeId id) {
   Value* const blocks =
       b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
   const Parts carried = emit_counted(
-      blocks, inits, poll == Poll::Strip ? Poll::Sometimes : Poll::Always,
+      blocks, inits, poll == Poll::Strip || poll == Poll::Never ? Poll::Sometimes : Poll::Always,
       [&](Value* block, const Parts& running) -> std::optional<Parts> {
         for (Reduction& reduction : reductions) reduction.begin_block();
         Value* const first = b_.CreateShl(block, Reduction::kBlockBits);

@@ -223,8 +223,12 @@ Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
       return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
     });
   };
+  const Parts inits = gather(operands.subspan(1));
+  const bool is_one_block = most_turns(id) <= static_cast<int64_t>(Reduction::kBlock) &&
+                            std::ranges::none_of(reductions, &Reduction::ordered);
   const Parts carried =
-      emit_counted(blocks, gather(operands.subspan(1)), innermost ? Poll::Sometimes : Poll::Always, block_of);
+      is_one_block ? *block_of(b_.getInt64(0), inits)
+                   : emit_counted(blocks, inits, innermost ? Poll::Sometimes : Poll::Always, block_of);
   return each(carried, [&](Reduction& reduction, const Parts& own, size_t) {
     return reduction.finish(some, blocks, own);
   });

@@ -4,6 +4,7 @@
 // oldest array that has them.
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/builder.h"
 
@@ -71,6 +72,9 @@ class Folder {
   NodeId of_same_op();
   NodeId inverted_comparison();
   NodeId of_complex_parts();
+  NodeId with_opposite();
+  NodeId of_nan();
+  NodeId of_infinity();
 
   Extent extent(NodeId array, int64_t axis) const;
   Extent extent_of_result(NodeId node, int64_t axis) const;
@@ -105,12 +109,15 @@ NodeId Folder::elementwise() {
   if (operands_.size() == 1) {
     if (const NodeId node = of_same_op()) return node;
     if (const NodeId node = inverted_comparison()) return node;
+    if (op_ == Op::isnan) return of_nan();
+    if (op_ == Op::isinf) return of_infinity();
     return of_complex_parts();
   }
   // a op c = c op a: constants stand on the right.
   if (info(op_).laws.commutative && f_.is_constant(at(0))) return b_.make(op_, {at(1), at(0)});
   if (const NodeId node = of_complex_parts()) return node;
   if (at(0) == at(1)) return with_equal_operands();
+  if (const NodeId node = with_opposite()) return node;
   if (!f_.is_constant(at(1))) return {};
   if (const NodeId node = sum_with_constants()) return node;
   if (const NodeId node = multiply_or_divide_by_constant()) return node;
@@ -286,6 +293,105 @@ NodeId Folder::inverted_comparison() {
     case Op::less_equal: return turned(Op::greater);
     case Op::greater: return turned(Op::less_equal);
     case Op::greater_equal: return turned(Op::less);
+    default: return {};
+  }
+}
+
+NodeId Folder::with_opposite() {
+  if (op_ != Op::bitwise_and && op_ != Op::bitwise_or) return {};
+  const auto inverts = [&](NodeId a, NodeId b) { return f_.op(a) == Op::invert && f_.operand(a, 0) == b; };
+  if (!inverts(at(0), at(1)) && !inverts(at(1), at(0))) return {};
+  // x and not x = false, x or not x = true; of integers 0 and ~0
+  return number(op_ == Op::bitwise_and ? 0 : base::is_bool(dtype()) ? 1 : -1);
+}
+
+/// Whether a function is NaN, by its argument; of functions that are so far from cheap that whoever asks only
+/// that need not compute them.
+NodeId Folder::of_nan() {
+  const Op function = f_.op(at(0));
+  if (!info(function).elementwise || base::is_complex(f_.type(f_.operand(at(0), 0)).dtype())) return {};
+  const NodeId x = f_.operand(at(0), 0);
+  const auto outside = [&](Op inside, NodeId argument, double bound) {
+    const base::Scalar bits = evaluate_cast(DType::Float64, dtype(), base::Scalar::of(bound));
+    const NodeId limit = b_.constant(Type::scalar(dtype()), bits);
+    return b_.make(Op::invert, {b_.make(inside, {argument, limit})});
+  };
+  switch (function) {
+    // sin x and so on: x is infinite or NaN
+    case Op::sin:
+    case Op::cos:
+    case Op::tan: return b_.make(Op::invert, {b_.make(Op::isfinite, {x})});
+    // sqrt x, log x and so on: not x >= 0; log1p x: not x >= -1; arccosh x: not x >= 1
+    case Op::sqrt:
+    case Op::log:
+    case Op::log2:
+    case Op::log10: return outside(Op::greater_equal, x, 0);
+    case Op::log1p: return outside(Op::greater_equal, x, -1);
+    case Op::arccosh: return outside(Op::greater_equal, x, 1);
+    // arcsin x and so on: not |x| <= 1
+    case Op::arcsin:
+    case Op::arccos:
+    case Op::arctanh: return outside(Op::less_equal, b_.make(Op::absolute, {x}), 1);
+    // defined everywhere: x is NaN
+    case Op::absolute:
+    case Op::negative:
+    case Op::cbrt:
+    case Op::exp:
+    case Op::exp2:
+    case Op::expm1:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::tanh:
+    case Op::arctan:
+    case Op::arcsinh:
+    case Op::erf:
+    case Op::erfc: return b_.make(Op::isnan, {x});
+    default: return {};
+  }
+}
+
+/// The same for infinite values.
+NodeId Folder::of_infinity() {
+  const Op function = f_.op(at(0));
+  if (!info(function).elementwise || base::is_complex(f_.type(f_.operand(at(0), 0)).dtype())) return {};
+  const NodeId x = f_.operand(at(0), 0);
+  const auto compared = [&](Op comparison, NodeId argument, double bound) {
+    const base::Scalar bits = evaluate_cast(DType::Float64, dtype(), base::Scalar::of(bound));
+    return b_.make(comparison, {argument, b_.constant(Type::scalar(dtype()), bits)});
+  };
+  const auto above = [&](NodeId argument, double bound) {
+    return dtype() == DType::Float64 ? compared(Op::greater, argument, bound) : NodeId();
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto either = [&](NodeId a, NodeId b) { return b_.make(Op::bitwise_or, {a, b}); };
+  switch (function) {
+    case Op::absolute:
+    case Op::negative:
+    case Op::cbrt: return b_.make(Op::isinf, {x});
+    case Op::sqrt: return compared(Op::equal, x, kInfinity);
+    // log x and so on: x is 0 or inf; log1p x: -1 or inf; arctanh x: 1 or -1
+    case Op::log:
+    case Op::log2:
+    case Op::log10: return either(compared(Op::equal, x, 0), compared(Op::equal, x, kInfinity));
+    case Op::log1p: return either(compared(Op::equal, x, -1), compared(Op::equal, x, kInfinity));
+    case Op::arctanh: return compared(Op::equal, b_.make(Op::absolute, {x}), 1);
+    // exp x and so on: x above the last number that overflows nothing
+    case Op::exp:
+    case Op::expm1: return above(x, 0x1.62e42fefa39efp+9);
+    case Op::exp2: return above(x, 0x1.fffffffffffffp+9);
+    case Op::sinh:
+    case Op::cosh:
+      return dtype() == DType::Float64 ? above(b_.make(Op::absolute, {x}), 0x1.633ce8fb9f87dp+9) : NodeId();
+    // bounded: never
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::arcsin:
+    case Op::arccos:
+    case Op::arctan:
+    case Op::tanh:
+    case Op::erf:
+    case Op::erfc: return number(0);
     default: return {};
   }
 }

@@ -2,12 +2,22 @@
 
 #include <algorithm>
 
+#include "transform/early_checks.h"
 #include "transform/intervals.h"
+#include "transform/lane_judge.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
 
 namespace {
+
+/// Turns in a strip of an innermost loop, as a power of two: few enough for the CPU to make the checks of a
+/// strip while it still computes the one before.
+constexpr int64_t kStripBits = 7;
+/// ... and in one of a loop around others.
+constexpr int64_t kOuterStripBits = 6;
+/// Loops of fewer turns are not worth a strip.
+constexpr int64_t kFewTurns = 16;
 
 class Divider : public Rewriter {
  public:
@@ -17,6 +27,11 @@ class Divider : public Rewriter {
   void visit(NodeId id) override {
     if (dropped_[id.index]) {
       if (source_.op(id) == Op::select) bind(id, use(source_.operand(id, 2)));
+      if (source_.op(id) == Op::if_) open_without_raise(id);
+      return;
+    }
+    if (only_values_) {
+      if (source_.op(id) != Op::check) clone(id);
       return;
     }
     const Op op = source_.op(id);
@@ -31,6 +46,12 @@ class Divider : public Rewriter {
   }
 
  private:
+  void open_without_raise(NodeId branch) {
+    const RegionId left = source_.region(branch, 1 - *raising_arm(source_, branch));
+    visit_body(left);
+    const Nodes given = use_all(source_.operands(source_.terminator(left)));
+    for (size_t i = 0; i < given.size(); ++i) bind(source_.result(branch, i), given[i]);
+  }
   void collect(RegionId region, Nodes& checks, Nodes& selects) const {
     for (NodeId node : source_.region_body(region)) {
       if (dropped_[node.index]) continue;
@@ -55,7 +76,11 @@ class Divider : public Rewriter {
     Nodes checks;
     Nodes selects;
     for (size_t i = 0; i < source_[loop].region_count; ++i) collect(source_.region(loop, i), checks, selects);
-    if (checks.empty()) return clone(loop);
+    if (checks.empty()) {
+      if (const auto early = checks_of_strips(loop, {}))
+        return write_strips(loop, b_.constant(true), {}, *early);
+      return clone(loop);
+    }
     Intervals intervals(source_, loop, loops_, [this](NodeId old) { return use(old); });
     NodeId all = b_.constant(true);
     Nodes gone;
@@ -70,11 +95,47 @@ class Divider : public Rewriter {
     for (NodeId select : selects)
       if (!intervals.is_invariant(select)) try_to_drop(select, source_.operand(select, 0), false);
     for (NodeId check : checks) try_to_drop(check, source_.operand(check, 0), true);
+    if (const auto early = checks_of_strips(loop, gone)) return write_strips(loop, all, gone, *early);
     const bool any_check =
         std::ranges::any_of(gone, [&](NodeId node) { return source_.op(node) == Op::check; });
     if (!any_check || (b_.function().is_constant(all) && !is_true(all))) return clone(loop);
     if (b_.function().is_constant(all)) return without(loop, gone);
     write_both(loop, all, gone);
+  }
+
+  /// Whether all innermost loops of a region could run in lanes, or loops around them.
+  enum class Lanes : uint8_t { NoLoop, All, NotAll };
+  Lanes lanes_in(NodeId node) const {
+    Lanes inside = Lanes::NoLoop;
+    for (size_t i = 0; i < source_[node].region_count; ++i)
+      for (NodeId inner : source_.region_body(source_.region(node, i)))
+        if (source_[inner].region_count > 0) inside = std::max(inside, lanes_of(inner));
+    return inside;
+  }
+  Lanes lanes_of(NodeId node) const {
+    const Op op = source_.op(node);
+    const Lanes inside = lanes_in(node);
+    if (op == Op::while_) return Lanes::NotAll;
+    if (inside == Lanes::All || (op != Op::for_ && op != Op::parallel_for)) return inside;
+    const EarlyChecks early(source_, node, dropped_);
+    return fits_lanes(source_, node, without_checks(early.checks())) ? Lanes::All : Lanes::NotAll;
+  }
+  std::vector<bool> without_checks(const Nodes& checks) const {
+    std::vector<bool> gone = dropped_;
+    for (NodeId check : checks) gone[check.index] = true;
+    return gone;
+  }
+
+  /// The checks that strips of a loop make before their turns, so that these can run in lanes.
+  std::optional<EarlyChecks> checks_of_strips(NodeId loop, const Nodes& gone) const {
+    if (source_.op(loop) != Op::for_ || source_.attribute(loop, 1) == 1) return std::nullopt;
+    if (lanes_in(loop) == Lanes::All) return std::nullopt;
+    EarlyChecks early(source_, loop, without_checks(gone));
+    if (early.checks().empty()) return std::nullopt;
+    Nodes both = gone;
+    both.insert(both.end(), early.checks().begin(), early.checks().end());
+    if (!fits_lanes(source_, loop, without_checks(both))) return std::nullopt;
+    return early;
   }
 
   bool is_true(NodeId made) const { return b_.function().constant(made).bits[0] != 0; }
@@ -105,9 +166,106 @@ class Divider : public Rewriter {
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
 
+  /// Strips of turns. In each, `all` and what the early checks say choose between the turns without these
+  /// checks and the turns as they were.
+  void write_strips(NodeId loop, NodeId all, const Nodes& gone, const EarlyChecks& early) {
+    const int64_t bits = lanes_in(loop) == Lanes::NoLoop ? kStripBits : kOuterStripBits;
+    const NodeId zero = b_.index(0);
+    const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), zero});
+    const NodeId shift = b_.index(bits);
+    const NodeId last_strip = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
+    const NodeId strips = loops_.add(last_strip, b_.index(1));
+    all = loops_.both(all, b_.make(Op::greater_equal, {turns, b_.index(kFewTurns)}));
+    const auto drop = [&](const Nodes& nodes, bool on) {
+      for (NodeId node : nodes) dropped_[node.index] = on;
+    };
+    loops_.nest({&strips, 1}, [&](auto strip) {
+      const NodeId first = b_.make(Op::left_shift, {strip[0], shift});
+      const NodeId count = loops_.minimum(loops_.subtract(turns, first), b_.index(int64_t{1} << bits));
+      drop(gone, true);
+      NodeId holds = all;
+      for (size_t phase = 0; phase < early.phases(); ++phase)
+        holds = loops_.branch(
+            holds, {ir::kBool}, [&] { return Nodes{loops_.negate(fails(loop, first, count, early, phase))}; },
+            [&] { return Nodes{b_.constant(false)}; })[0];
+      const NodeId choice = b_.begin(Op::if_, {&holds, 1});
+      b_.enter(choice, 0, {});
+      drop(early.checks(), true);
+      run_strip(loop, first, count);
+      drop(early.checks(), false);
+      drop(gone, false);
+      b_.yield({});
+      b_.enter(choice, 1, {});
+      careful_ = true;
+      loops_.set_one_by_one(true);
+      run_strip(loop, first, count);
+      loops_.set_one_by_one(false);
+      careful_ = false;
+      b_.yield({});
+      b_.end(choice);
+    });
+  }
+
+  void run_strip(NodeId loop, NodeId first, NodeId count) {
+    const RegionId body = source_.region(loop);
+    loops_.nest({&count, 1}, [&](auto index) {
+      bind(source_.region_parameters(body)[0], loops_.add(first, index[0]));
+      visit_body(body);
+    });
+  }
+
+  /// Whether, in any turn of a strip, any check of a phase would fail.
+  NodeId fails(NodeId loop, NodeId first, NodeId count, const EarlyChecks& early, size_t phase) {
+    return any_turn(loop, count, [&](NodeId index) {
+      bind(source_.region_parameters(source_.region(loop))[0], loops_.add(first, index));
+      return fails_in(source_.region(loop), early, phase);
+    });
+  }
+  NodeId any_turn(NodeId loop, NodeId count, const std::function<NodeId(NodeId)>& turn) {
+    const NodeId operands[] = {count, b_.constant(false)};
+    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
+                                  static_cast<int64_t>(Op::bitwise_or)};
+    set_place(loop);
+    const NodeId any = b_.begin(Op::parallel_for, operands, attributes);
+    const Type index = ir::kInt64;
+    b_.yield({turn(b_.enter(any, 0, {&index, 1})[0])});
+    return b_.end(any)[0];
+  }
+  NodeId fails_in(RegionId region, const EarlyChecks& early, size_t phase) {
+    NodeId any = b_.constant(false);
+    for (NodeId node : source_.region_body(region)) {
+      if (early.is_made_in(phase, node)) {
+        const NodeId condition = use(source_.operand(node, 0));
+        any = loops_.either(any, early.wanted(node) ? loops_.negate(condition) : condition);
+      }
+      if (early.is_needed_in(phase, node)) {
+        only_values_ = true;
+        visit(node);
+        only_values_ = false;
+      }
+      if (early.is_around(phase, node)) any = loops_.either(any, fails_inside(node, early, phase));
+    }
+    return any;
+  }
+  NodeId fails_inside(NodeId node, const EarlyChecks& early, size_t phase) {
+    if (source_.op(node) == Op::if_) {
+      const NodeId condition = use(source_.operand(node, 0));
+      const auto arm = [&](size_t i) {
+        const bool raises = i == raising_arm(source_, node);
+        return Nodes{raises ? b_.constant(false) : fails_in(source_.region(node, i), early, phase)};
+      };
+      return loops_.branch(condition, {ir::kBool}, [&] { return arm(0); }, [&] { return arm(1); })[0];
+    }
+    return any_turn(node, use(source_.operand(node, 0)), [&](NodeId index) {
+      bind(source_.region_parameters(source_.region(node))[0], index);
+      return fails_in(source_.region(node), early, phase);
+    });
+  }
+
   LoopWriter loops_;
   std::vector<bool> dropped_;
   bool careful_ = false;
+  bool only_values_ = false;  ///< what is cloned is computed, and not checked
 };
 
 }  // namespace

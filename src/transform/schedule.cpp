@@ -4,102 +4,17 @@
 #include <unordered_map>
 
 #include "ir/evaluate.h"
-#include "transform/dependence.h"
-#include "transform/reductions.h"
+#include "transform/lane_judge.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
 
 namespace {
 
-/// Loops of fewer turns are not worth a vector.
-constexpr int64_t kFewTurns = 8;
-
-/// Whether a reduction of a loop gives the same value in any order, or may give another.
-bool takes_any_order(const Function& f, Op combiner, DType dtype) {
-  if (base::is_float(dtype) || base::is_complex(dtype)) return f.relaxations().has(ir::Relaxation::reassoc);
-  return combiner != Op::lcm;  // whose product wraps
-}
-
-/// The combiners of the values that a `for` carries, if all are reductions that take any order.
-std::optional<std::vector<Op>> combiners_of(const Function& f, NodeId loop) {
-  std::vector<Op> combiners;
-  for (size_t i = 0; i < f.result_count(loop); ++i) {
-    const auto combiner = reduction_of(f, loop, i);
-    if (!combiner || !takes_any_order(f, *combiner, f.type(f.result(loop, i)).dtype())) return std::nullopt;
-    combiners.push_back(*combiner);
-  }
-  return combiners;
-}
-
-/// Whether the turns of a loop can run in lanes.
-class LaneJudge {
- public:
-  LaneJudge(const Function& function, NodeId loop)
-      : f_(function), loop_(loop), varies_(function.node_count()) {}
-
-  /// `reduces`: a `for` may carry reductions that take any order.
-  bool fits(bool reduces) {
-    const bool carries = f_.op(loop_) == Op::for_ && f_.result_count(loop_) > 0;
-    const bool is_chosen = f_.attribute(loop_, 0) == static_cast<int64_t>(ir::Schedule::Vector);
-    if ((carries && !(reduces && combiners_of(f_, loop_))) || is_chosen || has_few_turns()) return false;
-    const RegionId body = f_.region(loop_);
-    for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;
-    if (!fits(body)) return false;
-    return f_.op(loop_) == Op::parallel_for || !find_race(f_, loop_);
-  }
-
- private:
-  bool has_few_turns() const {
-    const NodeId count = f_.operand(loop_, 0);
-    return f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
-  }
-  bool varies(NodeId value) const { return varies_[value.index]; }
-  bool any_varies(std::span<const NodeId> values) const {
-    return std::ranges::any_of(values, [&](NodeId value) { return varies(value); });
-  }
-  bool all_scalars(std::span<const NodeId> values) const {
-    return std::ranges::all_of(values, [&](NodeId value) { return f_.type(value).is_scalar(); });
-  }
-
-  bool fits(RegionId region) {
-    return std::ranges::all_of(f_.region_body(region), [&](NodeId node) { return fits(node); });
-  }
-  bool fits(NodeId node) {
-    const ir::OpInfo& card = ir::info(f_.op(node));
-    const auto operands = f_.operands(node);
-    if (f_.op(node) == Op::result) return true;
-    if (card.terminator) return f_.op(node) == Op::yield && all_scalars(operands);
-    if (card.regions > 0) return fits_with_regions(node);
-    varies_[node.index] = any_varies(operands);
-    if (card.effects.pure()) return !varies(node) || (all_scalars(operands) && f_.type(node).is_scalar());
-    const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store;
-    return by_element && !varies(operands[0]);
-  }
-  bool fits_with_regions(NodeId node) {
-    const Op op = f_.op(node);
-    if (op != Op::if_ && (op != Op::for_ || varies(f_.operand(node, 0)))) return false;
-    const std::vector<NodeId> results = f_.results_of(node);
-    if (!all_scalars(results)) return false;
-    // What goes through regions counts as varying; so does what a `for` carries.
-    for (NodeId result : results) varies_[result.index] = true;
-    for (size_t i = 0; i < card_regions(op); ++i) {
-      const auto parameters = f_.region_parameters(f_.region(node, i));
-      for (size_t k = op == Op::for_ ? 1 : 0; k < parameters.size(); ++k) varies_[parameters[k].index] = true;
-      if (!fits(f_.region(node, i))) return false;
-    }
-    return true;
-  }
-  static size_t card_regions(Op op) { return ir::info(op).regions; }
-
-  const Function& f_;
-  NodeId loop_;
-  std::vector<bool> varies_;
-};
-
 class Scheduler : public Rewriter {
  public:
-  explicit Scheduler(const Function& source) : Rewriter(source), chosen_(source.node_count()) {
+  explicit Scheduler(const Function& source)
+      : Rewriter(source), none_(source.node_count()), chosen_(source.node_count()) {
     choose_in(source.body());
     choose_reductions_in(source.body());
   }
@@ -137,7 +52,7 @@ class Scheduler : public Rewriter {
       inside = both(inside, choose_in(source_.region(node, i)));
     if (!is_loop(node)) return source_.op(node) == Op::while_ ? Found::NotAll : inside;
     if (inside == Found::All) return inside;
-    if (!LaneJudge(source_, node).fits(false)) return Found::NotAll;
+    if (!fits_lanes(source_, node, none_)) return Found::NotAll;
     forget_in(source_.region(node));
     chosen_[node.index] = true;
     return Found::All;
@@ -157,7 +72,7 @@ class Scheduler : public Rewriter {
       bool inside = chosen_[node.index];
       for (size_t i = 0; i < source_[node].region_count && !chosen_[node.index]; ++i)
         inside |= choose_reductions_in(source_.region(node, i));
-      if (!inside && source_.op(node) == Op::for_ && LaneJudge(source_, node).fits(true))
+      if (!inside && source_.op(node) == Op::for_ && fits_lanes(source_, node, none_, true))
         inside = chosen_[node.index] = true;
       any |= inside;
     }
@@ -188,6 +103,7 @@ class Scheduler : public Rewriter {
     for (size_t i = 0; i < given.size(); ++i) bind(source_.result(id, i), given[i]);
   }
 
+  std::vector<bool> none_;  ///< no check is gone
   std::vector<bool> chosen_;
   std::unordered_map<uint32_t, NodeId> combined_;  ///< `v op x`, of whose turn x is the contribution
 };

@@ -1,5 +1,7 @@
 #include "transform/simplify.h"
 
+#include <algorithm>
+
 #include "transform/ranges.h"
 #include "transform/rewriter.h"
 
@@ -52,12 +54,23 @@ class Simplifier : public Rewriter {
     if (!known) return clone(id);
     bind(id, b_.constant(*known));
   }
+  /// What holds, or has been checked on the way here, is not checked.
   void visit_check(NodeId id) {
     const NodeId condition = use(source_.operand(id, 0));
-    if (!is_constant(condition) || !is_true(condition)) clone(id);
+    if (is_constant(condition) && is_true(condition)) return;
+    if (std::ranges::find(checked_, condition) != checked_.end()) return;
+    clone(id);
+    checked_.push_back(condition);
+  }
+  void enter_region(RegionId) override { checked_before_.push_back(checked_.size()); }
+  void leave_region(RegionId) override {
+    checked_.resize(checked_before_.back());
+    checked_before_.pop_back();
   }
 
-  std::vector<uint32_t> exits_;  ///< by label: how many exits go there
+  Nodes checked_;                       ///< conditions of checks that have been passed
+  std::vector<size_t> checked_before_;  ///< by open region: how many it began with
+  std::vector<uint32_t> exits_;         ///< by label: how many exits go there
 };
 
 }  // namespace

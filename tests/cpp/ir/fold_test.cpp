@@ -243,6 +243,43 @@ TEST(Fold, KeepsEveryBitOfProgramsWithControlFlow) {
     ASSERT_EQ(run_random(seed, false), run_random(seed, true)) << "seed " << seed;
 }
 
+/// Where functions are NaN or infinite is found from their arguments: as if they had been computed.
+TEST(Fold, KnowsWhereFunctionsAreNanOrInfinite) {
+  std::vector<double> numbers = {0.0, -0.0, 0.5,  -0.5,  1,      -1,      2,      -2,       3.25,      11, 89,
+                                 128, 1e5,  -1e5, 1e300, 5e-324, -5e-324, 1e-310, INFINITY, -INFINITY, NAN};
+  for (double bound : {0x1.62e42fefa39efp+9, 0x1.fffffffffffffp+9, 0x1.633ce8fb9f87dp+9, 1.0, 0x1p1023})
+    for (double sign : {1.0, -1.0})
+      for (double towards : {double{INFINITY}, 0.0})
+        for (double x = bound * sign, n = 0; n < 40; ++n, x = std::nextafter(x, towards * sign))
+          numbers.push_back(x);
+  size_t not_computed = 0;
+  for (int i = 0; i < kOpCount; ++i)
+    for (DType t : {DType::Float16, DType::Float32, DType::Float64})
+      for (Op predicate : {Op::isnan, Op::isinf}) {
+        const Op function = static_cast<Op>(i);
+        if (!info(function).elementwise || info(function).operands != 1 || !accepts(function, t)) continue;
+        Module module;
+        Builder b(module, "f");
+        const Type type = Type::scalar(t);
+        const NodeId value = b.make(function, {b.add_parameter(type, {.name = "x"})});
+        if (!base::is_float(b.function().type(value).dtype())) continue;
+        const NodeId is = b.make(predicate, {value});
+        if (b.function().is_constant(is) || b.function().operand(is, 0) != value) ++not_computed;
+        b.terminate(Op::return_, {&is, 1});
+        const FunctionId id = module.declare("f", {type}, {kBool});
+        module.define(id, b.finish({{kBool}}));
+        for (double x : numbers) {
+          const Scalar argument = evaluate_cast(DType::Float64, t, Scalar::of(x));
+          const Scalar computed = evaluate(function, t, {&argument, 1});
+          const Value arguments[] = {argument};
+          ASSERT_EQ(std::get<Scalar>(interpret(module, id, arguments).results[0]),
+                    evaluate(predicate, t, {&computed, 1}))
+              << info(predicate).name << " of " << info(function).name << " of " << x;
+        }
+      }
+  EXPECT_GT(not_computed, 100u);
+}
+
 class FoldTo : public ::testing::Test {
  protected:
   FoldTo() : b(module, "f") {

@@ -47,6 +47,34 @@ func @f(%n: i64) -> (i64) {
   EXPECT_EQ(text.find("check"), std::string::npos);
 }
 
+TEST(Simplify, ChecksOnceOnEachWay) {
+  const std::string text = simplified(R"(
+func @f(%n: i64) -> (i64) {
+  %one = constant 1 : i64
+  %five = constant 5 : i64
+  %c = less %n, %five : bool
+  %d = less_equal %n, %five : bool
+  for %n {schedule=serial, width=0} {
+  ^(%k: i64):
+    check %d {kind=ValueError, message="in a turn"}
+    check %d {kind=ValueError, message="again in a turn"}
+    yield
+  }
+  check %d {kind=ValueError, message="after the loop"}
+  if %c {
+    check %d {kind=ValueError, message="again in an arm"}
+    yield
+  } {
+    yield
+  }
+  return %one
+}
+)");
+  EXPECT_NE(text.find("\"in a turn"), std::string::npos);
+  EXPECT_NE(text.find("\"after the loop"), std::string::npos);
+  EXPECT_EQ(text.find("again"), std::string::npos);
+}
+
 TEST(Simplify, EndsWhereAnArmRaises) {
   const std::string text = simplified(R"(
 func @f(%n: i64) -> (i64) {

@@ -1,0 +1,181 @@
+#include "transform/early_checks.h"
+
+#include <algorithm>
+
+namespace ingot::transform {
+
+namespace {
+
+/// Each phase goes through the turns of a strip once more.
+constexpr size_t kMostPhases = 4;
+
+}  // namespace
+
+std::optional<size_t> raising_arm(const Function& function, NodeId node) {
+  if (function.op(node) != Op::if_) return std::nullopt;
+  for (size_t arm = 0; arm < 2; ++arm)
+    if (function.op(function.terminator(function.region(node, arm))) == Op::raise &&
+        function.op(function.terminator(function.region(node, 1 - arm))) == Op::yield)
+      return arm;
+  return std::nullopt;
+}
+
+EarlyChecks::EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone)
+    : f_(function), loop_(loop), body_(function.region(loop)), order_(function.node_count()) {
+  survey(body_);
+  std::erase_if(found_, [&](NodeId check) { return gone[check.index]; });
+  for (NodeId check : found_) {
+    sources_of_check_[check.index] = sources({{f_.operand(check, 0)}});
+    take(check);
+  }
+}
+
+bool EarlyChecks::is_made_in(size_t phase, NodeId check) const {
+  const auto found = phase_of_check_.find(check.index);
+  return found != phase_of_check_.end() && found->second == phase;
+}
+
+bool EarlyChecks::is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
+
+void EarlyChecks::survey(RegionId region) {
+  for (NodeId node : f_.region_body(region)) {
+    order_[node.index] = next_++;
+    const std::optional<size_t> raises = raising_arm(f_, node);
+    if (f_.op(node) == Op::check || raises) found_.push_back(node);
+    for (size_t i = 0; i < f_[node].region_count; ++i)
+      if (i != raises) survey(f_.region(node, i));
+    if (!ir::info(f_.op(node)).effects.any(ir::effect::Write)) continue;
+    const auto operands = f_.operands(node);
+    const bool is_known = !operands.empty() && f_.type(operands[0]).is_view() &&
+                          !ir::info(f_.op(node)).effects.any(ir::effect::Host | ir::effect::Raise);
+    if (is_known) writes_.push_back(node);
+    else writes_anything_ = true;
+  }
+}
+
+/// Whether a load gives what it would have given before the turn began. (Other turns write elsewhere.)
+bool EarlyChecks::is_unwritten(NodeId load) const {
+  if (writes_anything_) return false;
+  const Root root = root_of(f_, f_.operand(load, 0));
+  return std::ranges::none_of(writes_, [&](NodeId write) {
+    return may_precede(write, load) && may_overlap(f_, root, root_of(f_, f_.operand(write, 0)));
+  });
+}
+
+/// In one turn: the write stands before the load, or comes again in a loop around both.
+bool EarlyChecks::may_precede(NodeId write, NodeId load) const {
+  if (order_[write.index] < order_[load.index]) return true;
+  for (RegionId region = f_[load].parent; region != body_; region = f_[f_[region].owner].parent) {
+    const Op op = f_.op(f_[region].owner);
+    const bool repeats = op != Op::if_ && op != Op::block;
+    if (repeats && f_.encloses(region, f_[write].parent)) return true;
+  }
+  return false;
+}
+
+/// Adds what a value is computed from; false: it cannot be computed before the turns run.
+bool EarlyChecks::gather(NodeId value, Cone& cone) const {
+  if (!is_inside(value) || std::ranges::find(cone.nodes, value) != cone.nodes.end()) return true;
+  const ir::OpInfo& card = ir::info(f_.op(value));
+  if (f_.op(value) == Op::param) return gather_parameter(value, cone);
+  if (f_.op(value) == Op::result) return gather(f_.operand(value, 0), cone);
+  if (f_.op(value) == Op::if_) return gather_branch(value, cone);
+  const bool is_load = f_.op(value) == Op::load && is_unwritten(value);
+  if (!is_load && (!card.effects.pure() || card.regions > 0 || card.terminator)) return false;
+  cone.nodes.push_back(value);
+  if (is_load) cone.loads.push_back(value);
+  return std::ranges::all_of(f_.operands(value), [&](NodeId operand) { return gather(operand, cone); });
+}
+
+/// Of parameters, the indices of loops.
+bool EarlyChecks::gather_parameter(NodeId parameter, Cone& cone) const {
+  const NodeId owner = f_[f_[parameter].parent].owner;
+  const bool counts = f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for;
+  return counts && f_.attribute(parameter, 0) == 0 && (owner == loop_ || gather(f_.operand(owner, 0), cone));
+}
+
+/// All that is in a branch without effects, but for its checks.
+bool EarlyChecks::gather_branch(NodeId branch, Cone& cone) const {
+  cone.nodes.push_back(branch);
+  if (!gather(f_.operand(branch, 0), cone)) return false;
+  for (size_t i = 0; i < 2; ++i)
+    for (NodeId node : f_.region_body(f_.region(branch, i))) {
+      if (f_.op(node) == Op::check) continue;
+      if (f_.op(node) != Op::yield && !gather(node, cone)) return false;
+      for (NodeId operand : f_.operands(node))
+        if (!gather(operand, cone)) return false;
+    }
+  return true;
+}
+
+/// What decides whether a turn comes to a check.
+bool EarlyChecks::gather_way(NodeId check, Cone& cone) const {
+  for (RegionId region = f_[check].parent; region != body_; region = f_[f_[region].owner].parent) {
+    const NodeId owner = f_[region].owner;
+    const Op op = f_.op(owner);
+    if (op != Op::if_ && op != Op::for_ && op != Op::parallel_for) return false;
+    if (f_.op(f_.terminator(region)) != Op::yield || !gather(f_.operand(owner, 0), cone)) return false;
+  }
+  return true;
+}
+
+/// The values that an index or a condition comes from: what it is computed from up to loads, and the counts
+/// of the loops whose indices are in it. Where an index has none in common with the condition of a check, the
+/// check does not say that it is in range.
+std::vector<uint32_t> EarlyChecks::sources(std::span<const NodeId> values) const {
+  std::vector<uint32_t> found;
+  Nodes waiting(values.begin(), values.end());
+  while (!waiting.empty()) {
+    const NodeId node = waiting.back();
+    waiting.pop_back();
+    if (f_.is_constant(node) || std::ranges::find(found, node.index) != found.end()) continue;
+    found.push_back(node.index);
+    if (!is_inside(node)) continue;
+    const NodeId owner = f_.op(node) == Op::param ? f_[f_[node].parent].owner : NodeId();
+    if (owner) waiting.push_back(f_.operand(owner, 0));
+    if (f_.op(node) != Op::load) std::ranges::copy(f_.operands(node), std::back_inserter(waiting));
+    for (size_t i = 0; i < f_[node].region_count; ++i)
+      std::ranges::copy(f_.operands(f_.terminator(f_.region(node, i))), std::back_inserter(waiting));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// The first phase in which a load may be made; none: never.
+std::optional<size_t> EarlyChecks::phase_of_load(NodeId load) {
+  if (const auto known = phase_of_load_.find(load.index); known != phase_of_load_.end()) return known->second;
+  const std::vector<uint32_t> own = sources(f_.operands(load));
+  std::optional<size_t> phase = 0;
+  for (NodeId check : found_) {
+    if (order_[check.index] > order_[load.index]) break;
+    std::vector<uint32_t> common;
+    std::ranges::set_intersection(own, sources_of_check_[check.index], std::back_inserter(common));
+    if (common.empty() || !phase) continue;
+    const std::optional<size_t> before = phase_of_check_[check.index];
+    phase = before ? std::optional(std::max(*phase, *before + 1)) : std::nullopt;
+  }
+  phase_of_load_[load.index] = phase;
+  return phase;
+}
+
+void EarlyChecks::take(NodeId check) {
+  std::optional<size_t>& phase = phase_of_check_[check.index];
+  Cone cone;
+  if (!gather(f_.operand(check, 0), cone) || !gather_way(check, cone)) return;
+  size_t first = 0;
+  for (NodeId load : cone.loads) {
+    const std::optional<size_t> possible = phase_of_load(load);
+    if (!possible) return;
+    first = std::max(first, *possible);
+  }
+  if (first >= kMostPhases) return;
+  phase = first;
+  checks_.push_back(check);
+  const std::vector<bool> none(f_.node_count());
+  while (phases_.size() <= first) phases_.push_back({none, none});
+  for (NodeId node : cone.nodes) phases_[first].needed[node.index] = true;
+  for (NodeId node = f_[f_[check].parent].owner; node != loop_; node = f_[f_[node].parent].owner)
+    phases_[first].around[node.index] = true;
+}
+
+}  // namespace ingot::transform

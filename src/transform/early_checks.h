@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "transform/alias.h"
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+/// The arm of an `if` that does nothing but raise, while the other one goes on; none of others, and of other
+/// nodes.
+std::optional<size_t> raising_arm(const Function& function, NodeId node);
+
+/// The checks in a loop whose turns are independent that can be made for many turns before the first of them
+/// runs: their conditions, and what decides whether a turn comes to them, are computed from the loop's index,
+/// from values from outside, and from memory that the same turn has not written before. An `if` with an arm
+/// that raises is a check as well. `gone`: checks, by
+/// node, that are known to hold.
+///
+/// They fall into phases. A check of phase p may need loads whose indices are in range only if checks hold:
+/// those are of phases before p. So all conditions of a phase can be computed, in any order, where all checks
+/// of the phases before hold in all turns.
+class EarlyChecks {
+ public:
+  EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone);
+
+  size_t phases() const { return phases_.size(); }
+  /// All of them.
+  const Nodes& checks() const { return checks_; }
+  bool is_made_in(size_t phase, NodeId check) const;
+  /// What the condition of a check is, operand 0, where it does not raise.
+  bool wanted(NodeId check) const { return raising_arm(f_, check) != size_t{0}; }
+  /// Whether a node in the loop gives what checks of a phase are computed from.
+  bool is_needed_in(size_t phase, NodeId node) const { return phases_[phase].needed[node.index]; }
+  /// Whether a node in the loop has checks of a phase in its regions.
+  bool is_around(size_t phase, NodeId node) const { return phases_[phase].around[node.index]; }
+
+ private:
+  struct Phase {
+    std::vector<bool> needed;  ///< by node
+    std::vector<bool> around;  ///< by node
+  };
+  /// What a condition is computed from, in the loop.
+  struct Cone {
+    Nodes nodes;
+    Nodes loads;
+  };
+
+  void survey(RegionId region);
+  bool is_inside(NodeId node) const;
+  void take(NodeId check);
+  bool gather(NodeId value, Cone& cone) const;
+  bool gather_parameter(NodeId parameter, Cone& cone) const;
+  bool gather_branch(NodeId branch, Cone& cone) const;
+  bool gather_way(NodeId check, Cone& cone) const;
+  bool is_unwritten(NodeId load) const;
+  bool may_precede(NodeId write, NodeId load) const;
+  std::optional<size_t> phase_of_load(NodeId load);
+  std::vector<uint32_t> sources(std::span<const NodeId> values) const;
+
+  const Function& f_;
+  NodeId loop_;
+  RegionId body_;
+  std::vector<uint32_t> order_;  ///< by node: its place in the loop
+  uint32_t next_ = 0;
+  bool writes_anything_ = false;
+  Nodes writes_;  ///< each to the view that is its first operand
+  Nodes found_;   ///< all checks that are not gone, in order
+  std::unordered_map<uint32_t, std::optional<size_t>> phase_of_check_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> sources_of_check_;
+  std::unordered_map<uint32_t, std::optional<size_t>> phase_of_load_;
+  Nodes checks_;
+  std::vector<Phase> phases_;
+};
+
+}  // namespace ingot::transform

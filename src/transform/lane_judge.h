@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+/// Whether the turns of a loop (`for_`, `parallel_for`) can run in lanes: they are shown to be independent
+/// (`find_race`), the loop carries nothing, and lanes can do all that is in it - operations on scalars, loads
+/// and stores, branches, and loops whose count all turns share; nothing that may raise or leave. Checks that
+/// are `gone`, by node, count for nothing. `reduces`: a `for` may carry reductions that take any order.
+bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces = false);
+
+/// The combiners of the values that a `for` carries, if all are reductions that take any order.
+std::optional<std::vector<Op>> combiners_of(const Function& function, NodeId loop);
+
+}  // namespace ingot::transform
