@@ -41,7 +41,7 @@ class LaneJudge {
   /// `reduces`: a `for` may carry reductions that take any order.
   bool fits(bool reduces) {
     const bool carries = f_.op(loop_) == Op::for_ && f_.result_count(loop_) > 0;
-    const bool is_chosen = f_.attribute(loop_, 0) == static_cast<int64_t>(ir::Schedule::Vector);
+    const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
     if ((carries && !(reduces && combiners_of(f_, loop_))) || is_chosen || has_few_turns()) return false;
     const RegionId body = f_.region(loop_);
     for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;
@@ -112,7 +112,9 @@ class Scheduler : public Rewriter {
     clone(id);
   }
   void set_attributes(NodeId id, std::span<int64_t> attributes) override {
-    if (chosen_[id.index]) attributes[0] = static_cast<int64_t>(ir::Schedule::Vector);
+    if (!chosen_[id.index]) return;
+    const bool threads = ir::has_threads(static_cast<ir::Schedule>(attributes[0]));
+    attributes[0] = static_cast<int64_t>(ir::cpu_schedule(threads, true));
   }
 
  private:
