@@ -5,6 +5,7 @@ from ._guvectorize import guvectorize
 from ._jit import jit
 from ._memory import memory, set_cache_limit
 from ._signature import Type
+from ._threads import get_num_threads, set_num_threads
 from .library.registry import implements
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "get_num_threads",
     "guvectorize",
     "implements",
     "int8",
@@ -41,6 +43,7 @@ __all__ = [
     "memory",
     "prange",
     "set_cache_limit",
+    "set_num_threads",
     "uint8",
     "uint16",
     "uint32",

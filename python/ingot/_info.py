@@ -12,6 +12,7 @@ import numpy
 
 from . import __version__
 from ._memory import memory
+from ._threads import get_num_threads
 
 # What of a CPU's long list of features is worth a line; --json has all of it.
 NOTABLE_FEATURES = ("sse4_2", "avx", "f16c", "fma", "avx2", "bmi2", "avx512", "amx", "asimd", "sve")
@@ -44,6 +45,7 @@ def collect() -> dict[str, Any]:
         "targets": find_targets(),
         "cpu": describe_cpu(),
         "memory": memory(),
+        "threads": get_num_threads(),
     }
 
 
@@ -103,6 +105,7 @@ def as_text(info: dict[str, Any]) -> str:
         "Targets": describe_targets(info["targets"]),
         "CPU": f"{cpu['name']} ({cpu['architecture']}), {cpu['cores']} cores",
         "Features": " ".join(notable) or "none known",
+        "Threads": f"loops use at most {info['threads']}",
         "Memory": describe_memory(info["memory"]),
     }
     return "\n".join(f"{name + ':':<13} {text}" for name, text in lines.items())

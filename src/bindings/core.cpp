@@ -196,10 +196,18 @@ struct Program {
   nb::dict compile(bool texts) const;
 };
 
-/// The kind of code that the environment asks for, for tests.
-std::string_view asked_for() {
-  const char* const word = std::getenv("INGOT_VECTORS");
+std::string_view variable(const char* name) {
+  const char* const word = std::getenv(name);
   return word == nullptr ? "" : word;
+}
+
+/// The kind of code that the environment asks for, for tests.
+codegen::Target asked_for() {
+  using Sharing = codegen::Target::Sharing;
+  codegen::Target target = codegen::Target::named(variable("INGOT_VECTORS"));
+  const std::string_view sharing = variable("INGOT_THREADS");
+  target.sharing = sharing == "always" ? Sharing::Always : sharing == "never" ? Sharing::Never : Sharing::Large;
+  return target;
 }
 
 /// From array IR to a sealed object. With `texts`, also what stood between the stages.
@@ -207,7 +215,7 @@ nb::dict Program::compile(bool texts) const {
   // The passes replace functions: they work on a copy, made through the text form.
   const std::unique_ptr<ir::Module> copy = ir::parse(ir::print(*module, {.spans = true}), "array IR");
   const ir::FunctionId entry = copy->find(module->signature(lowered.function).name).value();
-  driver::CompileOptions options{.target = codegen::Target::named(asked_for()), .codegen = {}};
+  driver::CompileOptions options{.target = asked_for(), .codegen = {}};
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
   driver::Report report;
@@ -308,7 +316,7 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
 void refuse_races(const ir::Module& module, ir::FunctionId entry) {
   const ir::Function& built = *module.function(entry);
   const auto is_parallel = [](const ir::Function& f, ir::NodeId node) {
-    return f.op(node) == ir::Op::for_ && f.attribute(node, 0) == static_cast<int64_t>(ir::Schedule::Threads);
+    return f.op(node) == ir::Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(node, 0)));
   };
   bool any = false;
   for (uint32_t i = 0; i < built.node_count(); ++i) any = any || is_parallel(built, ir::NodeId(i));

@@ -8,6 +8,7 @@
 #include "bindings/interrupts.h"
 #include "bindings/specialisation.h"
 #include "runtime/allocator.h"
+#include "runtime/pool.h"
 
 #define INGOT_IMPORTS_NUMPY
 #include "bindings/numpy.h"
@@ -35,8 +36,11 @@ nb::dict memory() {
 
 void check_environment() {
   const char* const limit = std::getenv("INGOT_CACHE_BYTES");
-  if (limit == nullptr || runtime::parse_cache_limit(limit)) return;
-  throw nb::value_error(("INGOT_CACHE_BYTES is no number of bytes: " + std::string(limit)).c_str());
+  if (limit != nullptr && !runtime::parse_cache_limit(limit))
+    throw nb::value_error(("INGOT_CACHE_BYTES is no number of bytes: " + std::string(limit)).c_str());
+  const char* const threads = std::getenv("INGOT_NUM_THREADS");
+  if (threads != nullptr && !runtime::parse_thread_count(threads))
+    throw nb::value_error(("INGOT_NUM_THREADS is no number of threads: " + std::string(threads)).c_str());
 }
 
 }  // namespace
@@ -49,6 +53,9 @@ NB_MODULE(_ingot, m) {
   bind_callable(m);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
+  m.attr("MAX_THREADS") = runtime::Pool::kMaxThreads;
+  m.def("get_num_threads", &runtime::Pool::threads);
+  m.def("set_num_threads", &runtime::Pool::set_threads, "count"_a);
 }
 
 }  // namespace ingot::bindings

@@ -97,6 +97,11 @@ void FunctionEmitter::emit_if_(NodeId id) {
 
 void FunctionEmitter::emit_for_(NodeId id) {
   if (in_lanes()) return emit_for_in_lanes(id);
+  if (runs_in_threads(id) && source_.result_count(id) == 0) return emit_for_in_threads(id);
+  emit_turns(id);
+}
+
+void FunctionEmitter::emit_turns(NodeId id) {
   if (is_vector_loop(id)) return emit_vector_for(id);
   emit_serial_for(id);
 }
@@ -104,12 +109,11 @@ void FunctionEmitter::emit_for_(NodeId id) {
 void FunctionEmitter::emit_serial_for(NodeId id) {
   const RegionId body = source_.region(id);
   const Parts inits = gather(source_.operands(id).subspan(1));
-  set(id, emit_counted(value(source_.operand(id, 0)), inits, poll_of_loop(id),
-                       [&](Value* k, const Parts& carried) {
-                         Parts arguments{k};
-                         arguments.append(carried);
-                         return emit_region(body, arguments);
-                       }));
+  set(id, emit_counted(turn_count(id), inits, poll_of_loop(id), [&](Value* k, const Parts& carried) {
+        Parts arguments{turn_of(id, k)};
+        arguments.append(carried);
+        return emit_region(body, arguments);
+      }));
 }
 
 void FunctionEmitter::emit_while_(NodeId id) {
@@ -167,68 +171,88 @@ void FunctionEmitter::emit_exit_(NodeId id) {
 
 void FunctionEmitter::emit_parallel_for(NodeId id) {
   if (in_lanes()) fail_not_lowered("a parallel loop in a vector loop");
-  if (is_vector_loop(id)) return emit_vector_parallel_for(id);
-  emit_serial_parallel_for(id);
+  if (runs_in_threads(id) && source_.result_count(id) > 0) return emit_reductions_in_threads(id);
+  set(id, reduce_alone(id));
 }
 
-void FunctionEmitter::emit_serial_parallel_for(NodeId id) {
-  const RegionId body = source_.region(id);
-  const auto operands = source_.operands(id);
-  const auto combiners = source_.ints(id);
+Parts FunctionEmitter::reduce_alone(NodeId id) {
+  std::vector<Reduction> reductions = reductions_of(id);
+  const Blocks blocks = blocks_of(id);
+  const Parts inits = gather(source_.operands(id).subspan(1));
+  const Parts values = emit_blocks(id, reductions, blocks, inits);
+  return finish_reductions(reductions, blocks, inits, values);
+}
+
+std::vector<Reduction> FunctionEmitter::reductions_of(NodeId loop) {
+  const auto combiners = source_.ints(loop);
   std::vector<Reduction> reductions;
   for (size_t i = 0; i < combiners.size(); ++i)
     reductions.emplace_back(unit_, b_, source_.relaxations(), static_cast<ir::Op>(combiners[i]),
-                            dtype(operands[i + 1]));
+                            dtype(source_.operand(loop, i + 1)));
+  return reductions;
+}
 
+FunctionEmitter::Blocks FunctionEmitter::blocks_of(NodeId loop) {
+  Value* const count = value(source_.operand(loop, 0));
+  Value* const turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
+  Value* const blocks =
+      b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
+  return {turns, b_.getInt64(0), blocks};
+}
+
+Parts FunctionEmitter::finish_reductions(std::span<Reduction> reductions, const Blocks& blocks,
+                                         const Parts& inits, const Parts& values) {
+  Value* const some = b_.CreateICmpSGT(blocks.turns, b_.getInt64(0));
+  return each_reduction(reductions, values, [&](Reduction& reduction, const Parts& own, size_t at) {
+    return reduction.finish(some, Parts(inits.begin() + at, inits.begin() + at + own.size()), own);
+  });
+}
+
+Parts FunctionEmitter::emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                                   const Parts& starts) {
+  if (!is_vector_loop(id)) return emit_blocks_serially(id, reductions, blocks, starts);
+  Types types;
+  for (const Reduction& reduction : reductions) types.append(reduction.types());
+  return emit_if_unit_strides(
+      types, [&] { return emit_blocks_in_lanes(id, reductions, blocks, starts); },
+      [&] { return emit_blocks_serially(id, reductions, blocks, starts); });
+}
+
+Parts FunctionEmitter::emit_blocks_serially(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                                            const Parts& starts) {
+  const RegionId body = source_.region(id);
   const auto one_turn = [&](Value* k, const Parts& carried) -> std::optional<Parts> {
     const auto given = emit_region(body, {k});
     if (!given) return std::nullopt;
-    Parts next;
-    size_t at = 0;
-    for (Reduction& reduction : reductions) {
-      const size_t count = reduction.part_count();
-      const Parts contribution(given->begin() + at, given->begin() + at + count);
-      const Parts running(carried.begin() + at, carried.begin() + at + count);
-      next.append(reduction.accumulate(k, running, contribution));
-      at += count;
-    }
-    return next;
+    return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t at) {
+      return reduction.accumulate(k, own, Parts(given->begin() + at, given->begin() + at + own.size()));
+    });
   };
-
-  Value* const count = value(operands[0]);
-  const Parts inits = gather(operands.subspan(1));
+  const auto turns_from = [&](Value* first, Value* count) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.turns, first),
+                                    b_.CreateShl(count, Reduction::kBlockBits));
+  };
   const Poll poll = poll_of_loop(id);
   if (std::ranges::none_of(reductions, &Reduction::ordered)) {
-    set(id, emit_counted(count, inits, poll, one_turn));
-    return;
+    Value* const first = b_.CreateShl(blocks.first, Reduction::kBlockBits);
+    return emit_counted(turns_from(first, blocks.count), starts, poll, [&](Value* i, const Parts& carried) {
+      return one_turn(b_.CreateAdd(first, i), carried);
+    });
   }
-  Value* const some = b_.CreateICmpSGT(count, b_.getInt64(0));
-  Value* const turns = b_.CreateSelect(some, count, b_.getInt64(0));
-  Value* const blocks =
-      b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
   const Parts carried = emit_counted(
-      blocks, inits, poll == Poll::Strip || poll == Poll::Never ? Poll::Sometimes : Poll::Always,
+      blocks.count, starts, poll == Poll::Strip || poll == Poll::Never ? Poll::Sometimes : Poll::Always,
       [&](Value* block, const Parts& running) -> std::optional<Parts> {
         for (Reduction& reduction : reductions) reduction.begin_block();
-        Value* const first = b_.CreateShl(block, Reduction::kBlockBits);
-        Value* const left = b_.CreateSub(turns, first);
-        Value* const in_block =
-            b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(Reduction::kBlock));
+        Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);
         const Parts after = emit_counted(
-            in_block, running, poll == Poll::Strip ? Poll::Never : poll,
+            turns_from(first, b_.getInt64(1)), running, poll == Poll::Strip ? Poll::Never : poll,
             [&](Value* i, const Parts& inner) { return one_turn(b_.CreateAdd(first, i), inner); });
         for (Reduction& reduction : reductions) reduction.end_block(block);
         return after;
       });
-  Parts results;
-  size_t at = 0;
-  for (Reduction& reduction : reductions) {
-    const size_t size = reduction.part_count();
-    const Parts own(carried.begin() + at, carried.begin() + at + size);
-    results.append(reduction.finish(some, blocks, own));
-    at += size;
-  }
-  set(id, std::move(results));
+  return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t) {
+    return reduction.total(blocks.count, own);
+  });
 }
 
 /// Copies one axis and those inside it, element by element in C order.

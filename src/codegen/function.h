@@ -16,11 +16,17 @@ void emit_entry(Unit& unit, const ir::Function& source, bool recursive);
 /// Emits the body of a function that others call.
 void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive);
 
+class Reduction;
+
 /// Emits one function. Nodes become parts in the order in which they stand; regions become basic blocks, and
 /// control that arrives at one place from several becomes a `Join` with a phi for each part.
 class FunctionEmitter {
  public:
-  enum class Form : uint8_t { Entry, Internal };
+  enum class Form : uint8_t {
+    Entry,
+    Internal,
+    Turns,  ///< some turns of a loop of the function: `runtime::Turns`
+  };
   FunctionEmitter(Unit& unit, const ir::Function& source, llvm::Function* target, Form form, bool recursive);
   void emit();
 
@@ -67,6 +73,18 @@ class FunctionEmitter {
     llvm::Value* unit = nullptr;     ///< the one stride that `step` is, if it is one from outside the loop
     llvm::Value* index = nullptr;    ///< the first lane's index of that stride, which `base` leaves out
   };
+  /// The turns of a loop that a function of Form::Turns runs.
+  struct Piece {
+    NodeId loop;
+    llvm::Value* first;
+    llvm::Value* count;
+  };
+  /// Blocks of a reduction's turns: `count` from block `first` on, as far as there are turns.
+  struct Blocks {
+    llvm::Value* turns;
+    llvm::Value* first;
+    llvm::Value* count;
+  };
   using UnitStride = std::pair<llvm::Value*, uint64_t>;  ///< a stride and the bytes that it is assumed to be
 
   // function.cpp
@@ -104,8 +122,17 @@ class FunctionEmitter {
   void emit_for_(NodeId id);
   void emit_while_(NodeId id);
   void emit_parallel_for(NodeId id);
+  void emit_turns(NodeId id);
   void emit_serial_for(NodeId id);
-  void emit_serial_parallel_for(NodeId id);
+  Parts reduce_alone(NodeId id);
+  std::vector<Reduction> reductions_of(NodeId loop);
+  Blocks blocks_of(NodeId loop);
+  /// The values of the blocks; what is carried from turn to turn starts as `starts`.
+  Parts emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks, const Parts& starts);
+  Parts emit_blocks_serially(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                             const Parts& starts);
+  Parts finish_reductions(std::span<Reduction> reductions, const Blocks& blocks, const Parts& inits,
+                          const Parts& values);
   void emit_block(NodeId id);
   void emit_exit_(NodeId id);
 
@@ -165,8 +192,8 @@ class FunctionEmitter {
   bool is_vector_loop(NodeId id) const;
   unsigned lane_count(NodeId loop) const;
   void emit_vector_for(NodeId id);
-  void emit_vector_parallel_for(NodeId id);
-  Parts emit_reductions_in_lanes(NodeId id);
+  Parts emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                             const Parts& starts);
   /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.
   Parts emit_lanes(const Lanes& lanes, llvm::Value* k);
   llvm::Value* mask_below(unsigned width, llvm::Value* count);
@@ -185,6 +212,30 @@ class FunctionEmitter {
   bool has_effects(RegionId region) const;
   void follow_affine(NodeId id);
   std::optional<Affine> affine_of(NodeId id) const;
+
+  // threads.cpp
+  bool runs_in_threads(NodeId id) const;
+  /// The turns that this function runs of a loop, and the number of the k-th of them.
+  llvm::Value* turn_count(NodeId loop) const;
+  llvm::Value* turn_of(NodeId loop, llvm::Value* k);
+  void emit_for_in_threads(NodeId id);
+  void emit_reductions_in_threads(NodeId id);
+  bool is_in_loop(NodeId id) const;
+  Parts reduce_in_threads(NodeId id, llvm::Value* cost);
+  void emit_groups(NodeId id, llvm::Value* begin, llvm::Value* end, const Parts& given);
+  template <class Emit>
+  void share_turns(NodeId loop, llvm::Value* count, llvm::Value* cost, const Parts& more, Emit emit);
+  void call_turns(NodeId loop, llvm::Function* turns, llvm::Value* data, llvm::Value* count,
+                  llvm::Value* cost);
+  std::vector<NodeId> used_by(NodeId loop) const;
+  void collect_used(RegionId region, RegionId loop, std::vector<NodeId>& used) const;
+  uint64_t op_cost(NodeId node, bool lanes) const;
+  llvm::Value* has_work(llvm::Value* count, llvm::Value* cost);
+  llvm::Value* cost_of(RegionId region, RegionId loop, bool lanes);
+  llvm::Value* writes_apart(NodeId loop);
+  llvm::Value* is_apart(NodeId view);
+  void collect_written(RegionId region, std::vector<NodeId>& written) const;
+  std::optional<NodeId> outer_view(NodeId view, RegionId loop, bool& known) const;
 
   // lane_memory.cpp
   void emit_load_in_lanes(NodeId id);
@@ -231,6 +282,7 @@ class FunctionEmitter {
   llvm::Value* results_ = nullptr;    ///< Entry: the slots; Internal: the result struct
   llvm::Value* attention_ = nullptr;  ///< the address of the flag
   std::vector<Parts> parts_;
+  std::optional<Piece> piece_;
   Lanes lanes_;
   std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
   llvm::SmallVector<UnitStride, 4> unit_strides_;

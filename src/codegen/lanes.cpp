@@ -19,7 +19,7 @@ using llvm::Value;
 
 bool FunctionEmitter::is_vector_loop(NodeId id) const {
   return unit_.target.vector_bits > 0 && source_.attribute(id, 1) != 1 &&
-         source_.attribute(id, 0) == static_cast<int64_t>(ir::Schedule::Vector);
+         ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
 }
 
 /// As many as fill a register with the widest numbers that come from memory, are computed from such, or are
@@ -81,6 +81,7 @@ Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k) {
   lanes_ = lanes;
   affine_.clear();
   const RegionId body = source_.region(lanes.loop);
+  k = turn_of(lanes.loop, k);
   llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes.width);
   Value* const index = b_.CreateAdd(widen(k), b_.CreateStepVector(type));
   affine_[source_.region_parameters(body)[0].index] = {k, b_.getInt64(1)};
@@ -89,32 +90,6 @@ Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k) {
   const Parts all = widen(*given);
   lanes_ = {};
   return all;
-}
-
-/// `vector` or, where strides are not those that it has assumed, `serial`.
-template <class Vector, class Serial>
-Parts FunctionEmitter::emit_if_unit_strides(const Types& types, Vector vector, Serial serial) {
-  Block* const before = here();
-  Block* const in_lanes = new_block("lanes");
-  Join join = new_join("lanes.end");
-  unit_strides_.clear();
-  b_.SetInsertPoint(in_lanes);
-  arrive(join, vector());
-  b_.SetInsertPoint(before);
-  if (unit_strides_.empty()) {
-    b_.CreateBr(in_lanes);
-    return close(join, types);
-  }
-  Value* all = nullptr;
-  for (const auto& [stride, size] : unit_strides_) {
-    Value* const is_unit = b_.CreateICmpEQ(stride, b_.getInt64(size));
-    all = all == nullptr ? is_unit : b_.CreateAnd(all, is_unit);
-  }
-  Block* const one_by_one = new_block("serial");
-  b_.CreateCondBr(all, in_lanes, one_by_one);
-  b_.SetInsertPoint(one_by_one);
-  arrive(join, serial());
-  return close(join, types);
 }
 
 /// What a step gives if the condition holds, else `otherwise`.
@@ -137,8 +112,7 @@ void FunctionEmitter::emit_vector_for(NodeId id) {
   if (width < 2 || !std::has_single_bit(width)) return emit_serial_for(id);
   const auto vector = [&] {
     Value* const lanes = b_.getInt64(width);
-    Value* const count =
-        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value(source_.operand(id, 0)), b_.getInt64(0));
+    Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, turn_count(id), b_.getInt64(0));
     Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
     emit_counted(
         done, {}, poll_of_loop(id),
@@ -160,55 +134,27 @@ void FunctionEmitter::emit_vector_for(NodeId id) {
   });
 }
 
-void FunctionEmitter::emit_vector_parallel_for(NodeId id) {
-  set(id, emit_if_unit_strides(
-              unit_.types_of(source_.type(id)), [&] { return emit_reductions_in_lanes(id); },
-              [&] {
-                emit_serial_parallel_for(id);
-                return parts(id);
-              }));
-}
-
-Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
+Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                                            const Parts& starts) {
   constexpr unsigned kWidth = Reduction::kLanes;
-  const auto operands = source_.operands(id);
-  const auto combiners = source_.ints(id);
-  std::vector<Reduction> reductions;
-  for (size_t i = 0; i < combiners.size(); ++i)
-    reductions.emplace_back(unit_, b_, source_.relaxations(), static_cast<ir::Op>(combiners[i]),
-                            dtype(operands[i + 1]));
-  // The parts of `all` that belong to each reduction, in turn.
-  const auto each = [&](const Parts& all, auto action) {
-    Parts made;
-    size_t at = 0;
-    for (Reduction& reduction : reductions) {
-      const Parts own(all.begin() + at, all.begin() + at + reduction.part_count());
-      made.append(action(reduction, own, at));
-      at += reduction.part_count();
-    }
-    return made;
-  };
   const auto step = [&](Value* k, Value* mask, const Parts& lanes) {
     const Parts given = emit_lanes({kWidth, mask, id}, k);
-    return each(lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+    return each_reduction(reductions, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
       const Parts contribution(given.begin() + at, given.begin() + at + own.size());
       return reduction.accumulate_lanes(k, own, contribution, mask);
     });
   };
 
   Value* const width = b_.getInt64(kWidth);
-  Value* const some = b_.CreateICmpSGT(value(operands[0]), b_.getInt64(0));
-  Value* const turns = b_.CreateSelect(some, value(operands[0]), b_.getInt64(0));
-  Value* const blocks =
-      b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
   const RegionId body = source_.region(id);
   const bool innermost = poll_of({&body, 1}) == Poll::Strip;
   const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
-    Value* const first = b_.CreateShl(block, Reduction::kBlockBits);
-    Value* const in_block = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(turns, first),
+    Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);
+    Value* const in_block = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.turns, first),
                                                      b_.getInt64(Reduction::kBlock));
     const Parts start =
-        each(running, [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); });
+        each_reduction(reductions, running,
+                       [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); });
     Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(width));
     Parts lanes = emit_counted(
         done, start, innermost ? Poll::Never : Poll::Always,
@@ -219,18 +165,19 @@ Parts FunctionEmitter::emit_reductions_in_lanes(NodeId id) {
     Value* const left = b_.CreateSub(in_block, done);
     lanes = emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
                       [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
-    return each(lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+    return each_reduction(reductions, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
       return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
     });
   };
-  const Parts inits = gather(operands.subspan(1));
-  const bool is_one_block = most_turns(id) <= static_cast<int64_t>(Reduction::kBlock) &&
+  const auto most = limit_of(source_.operand(id, 0));
+  const bool is_one_block = most && *most <= static_cast<int64_t>(Reduction::kBlock) &&
                             std::ranges::none_of(reductions, &Reduction::ordered);
   const Parts carried =
-      is_one_block ? *block_of(b_.getInt64(0), inits)
-                   : emit_counted(blocks, inits, innermost ? Poll::Sometimes : Poll::Always, block_of);
-  return each(carried, [&](Reduction& reduction, const Parts& own, size_t) {
-    return reduction.finish(some, blocks, own);
+      is_one_block
+          ? *block_of(b_.getInt64(0), starts)
+          : emit_counted(blocks.count, starts, innermost ? Poll::Sometimes : Poll::Always, block_of);
+  return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t) {
+    return reduction.total(blocks.count, own);
   });
 }
 

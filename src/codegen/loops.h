@@ -1,6 +1,7 @@
 #pragma once
 
 #include "codegen/function.h"
+#include "codegen/reduction.h"
 
 /// Counted loops, rotated: the test stands at the end of a turn.
 namespace ingot::codegen {
@@ -79,6 +80,46 @@ Parts FunctionEmitter::emit_counted(llvm::Value* count, const Parts& inits, Poll
     b_.CreateBr(strip);
   }
   return close(done, types);
+}
+
+/// `vector` or, where strides are not those that it has assumed, `serial`.
+template <class Vector, class Serial>
+Parts FunctionEmitter::emit_if_unit_strides(const Types& types, Vector vector, Serial serial) {
+  Block* const before = here();
+  Block* const in_lanes = new_block("lanes");
+  Join join = new_join("lanes.end");
+  unit_strides_.clear();
+  b_.SetInsertPoint(in_lanes);
+  arrive(join, vector());
+  b_.SetInsertPoint(before);
+  if (unit_strides_.empty()) {
+    b_.CreateBr(in_lanes);
+    return close(join, types);
+  }
+  llvm::Value* all = nullptr;
+  for (const auto& [stride, size] : unit_strides_) {
+    llvm::Value* const is_unit = b_.CreateICmpEQ(stride, b_.getInt64(size));
+    all = all == nullptr ? is_unit : b_.CreateAnd(all, is_unit);
+  }
+  Block* const one_by_one = new_block("serial");
+  b_.CreateCondBr(all, in_lanes, one_by_one);
+  b_.SetInsertPoint(one_by_one);
+  arrive(join, serial());
+  return close(join, types);
+}
+
+/// `action(reduction, own, at)` for each reduction, `own` being its parts of `all`, the first of them number
+/// `at`; what they give, one after the other.
+template <class Action>
+Parts each_reduction(std::span<Reduction> reductions, const Parts& all, Action action) {
+  Parts made;
+  size_t at = 0;
+  for (Reduction& reduction : reductions) {
+    const Parts own(all.begin() + at, all.begin() + at + reduction.part_count());
+    made.append(action(reduction, own, at));
+    at += reduction.part_count();
+  }
+  return made;
 }
 
 }  // namespace ingot::codegen

@@ -150,8 +150,7 @@ Parts Reduction::splat(const Parts& value) {
 
 Parts Reduction::lanes(const Parts& running) {
   if (ordered_) return splat(load(start_, b_.getInt64(0)));
-  const auto identity = ir::identity_of(combiner_, dtype_);
-  return splat(identity ? scalars_.constant(dtype_, *identity) : running);
+  return splat(neutral(running));
 }
 
 Parts Reduction::accumulate_lanes(Value* k, const Parts& lanes, const Parts& contribution, Value* mask) {
@@ -195,13 +194,10 @@ Parts Reduction::fold(Value* block, Parts lanes, const Parts& running) {
   }
   Parts value;
   for (Value* part : lanes) value.push_back(b_.CreateExtractElement(part, uint64_t{0}));
-  if (!ordered_) return combine(running, value);
-  store(value, lanes_, b_.getInt64(0));
-  push(block);
-  return running;
+  return add_block(block, value, running);
 }
 
-Parts Reduction::finish(Value* some, Value* blocks, const Parts& running) {
+Parts Reduction::total(Value* blocks, const Parts& running) {
   if (!ordered_) return running;
   // From the level of the lowest bit of the number of blocks upwards; with no blocks, all of it is unused.
   const auto level_of = [&](Value* bits) {
@@ -235,8 +231,29 @@ Parts Reduction::finish(Value* some, Value* blocks, const Parts& running) {
     llvm::cast<llvm::PHINode>(value[i])->addIncoming(taken[i], b_.GetInsertBlock());
   b_.CreateBr(test);
   b_.SetInsertPoint(after);
-  const Parts all = combine(scalars_.cast(dtype_, lane_, running), value);
-  return scalars_.select(some, scalars_.cast(lane_, dtype_, all), running);
+  return value;
+}
+
+Parts Reduction::finish(Value* some, const Parts& init, const Parts& value) {
+  if (!ordered_) return value;
+  const Parts all = combine(scalars_.cast(dtype_, lane_, init), value);
+  return scalars_.select(some, scalars_.cast(lane_, dtype_, all), init);
+}
+
+void Reduction::start_from(const Parts& contribution) {
+  store(scalars_.cast(dtype_, lane_, contribution), start_, b_.getInt64(0));
+}
+
+Parts Reduction::neutral(const Parts& init) {
+  const auto identity = ir::identity_of(combiner_, dtype_);
+  return identity ? scalars_.constant(dtype_, *identity) : init;
+}
+
+Parts Reduction::add_block(Value* block, const Parts& value, const Parts& running) {
+  if (!ordered_) return combine(running, value);
+  store(value, lanes_, b_.getInt64(0));
+  push(block);
+  return running;
 }
 
 }  // namespace ingot::codegen

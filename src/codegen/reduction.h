@@ -19,6 +19,7 @@ class Reduction {
 
   bool ordered() const { return ordered_; }
   size_t part_count() const { return types_.size(); }  ///< of a contribution, and of a lane
+  const Types& types() const { return types_; }        ///< of a lane's parts, and of a block's value
 
   void begin_block();
   /// Takes turn k's contribution; gives the running value, which is `running` itself if this is ordered.
@@ -33,9 +34,22 @@ class Reduction {
   /// The end of a block; gives the running value.
   Parts fold(llvm::Value* block, Parts lanes, const Parts& running);
 
-  /// The loop's value: the init if there were no turns (`some` is false). `running` is the running value, or
-  /// the init if this is ordered.
-  Parts finish(llvm::Value* some, llvm::Value* blocks, const Parts& running);
+  /// The value of that number of blocks, which are all that have been; the running value if this is not
+  /// ordered.
+  Parts total(llvm::Value* blocks, const Parts& running);
+  /// The loop's value, from that of its turns; the init if there were no turns (`some` is false).
+  Parts finish(llvm::Value* some, const Parts& init, const Parts& value);
+
+  /// @name Blocks that are found apart
+  /// Whether all blocks start from the first turn's contribution, and that contribution for blocks without
+  /// it.
+  bool starts_from_first() const { return ordered_ && !has_identity_; }
+  void start_from(const Parts& contribution);
+  /// What the running value of some blocks starts from, so that it can be combined with that of others.
+  Parts neutral(const Parts& init);
+  /// Takes the value of a block, or of a number of them that is always the same power of two but for the
+  /// last; gives the running value.
+  Parts add_block(llvm::Value* block, const Parts& value, const Parts& running);
 
  private:
   Parts load(llvm::Value* array, llvm::Value* index);

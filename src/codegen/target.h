@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,14 @@ struct Target {
   int level = 1;         ///< of the x86-64 psABI, 1 to 4
   bool has_f16c = false;
   int vector_bits = 0;  ///< of the registers that vector loops use; 0: loops take one turn at a time
+
+  /// Which loops whose turns threads may share are given to the runtime's threads.
+  enum class Sharing : uint8_t {
+    Never,
+    Large,   ///< those with work enough, when they are entered
+    Always,  ///< all of more than one turn, for tests
+  };
+  Sharing sharing = Sharing::Large;
 
   /// The CPU this runs on.
   static Target host();

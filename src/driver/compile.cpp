@@ -44,7 +44,7 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
 
 /// From either stage to the loop stage, in this order.
 constexpr std::string_view kPasses[] = {"simplify", "fuse", "to_loops", "simplify",
-                                        "checks",   "dce",  "schedule"};
+                                        "checks",   "dce",  "schedule", "threads"};
 
 void run_passes(ir::Module& module, Report& report) {
   ir::Stage stage = ir::Stage::Both;

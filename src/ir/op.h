@@ -106,7 +106,15 @@ base::DType result_dtype(Op op, base::DType operand);
 /// The values of Choice attributes, by attribute name: the texts, in the order of their numbers.
 std::span<const std::string_view> choices(std::string_view attribute);
 
-enum class Schedule : uint8_t { Serial, Vector, Threads, Grid, Block, Warp, Unroll };
+enum class Schedule : uint8_t { Serial, Vector, Threads, ThreadsVector, Grid, Block, Warp, Unroll };
+/// Whether turns may run together in the lanes of vectors.
+constexpr bool has_lanes(Schedule s) { return s == Schedule::Vector || s == Schedule::ThreadsVector; }
+/// Whether threads may share the turns.
+constexpr bool has_threads(Schedule s) { return s == Schedule::Threads || s == Schedule::ThreadsVector; }
+constexpr Schedule cpu_schedule(bool threads, bool lanes) {
+  if (threads) return lanes ? Schedule::ThreadsVector : Schedule::Threads;
+  return lanes ? Schedule::Vector : Schedule::Serial;
+}
 enum class Scope : uint8_t { Warp, Block, Device, System };
 enum class Order : uint8_t { Relaxed, AcquireRelease };
 

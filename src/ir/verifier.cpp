@@ -418,7 +418,7 @@ void Verifier::check_vector_loops() {
   each_node([&](NodeId node) {
     const Op op = function_.op(node);
     if (op != Op::for_ && op != Op::parallel_for) return;
-    if (function_.attribute(node, 0) != static_cast<int64_t>(Schedule::Vector)) return;
+    if (!has_lanes(static_cast<Schedule>(function_.attribute(node, 0)))) return;
     const int64_t width = function_.attribute(node, 1);
     const bool is_power = width >= 0 && (width & (width - 1)) == 0;
     need(is_power && width <= 64, 14, node, "the width of a vector loop is 0 or a power of two up to 64");

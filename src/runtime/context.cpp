@@ -59,6 +59,8 @@ Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   return context;
 }
 
+void set_stack_limit(Context& context) { context.stack_limit = stack_limit(); }
+
 void watch_length(Context& context) {
   if (context.attention == &kNoAttention) return;
   context.watched_since = ticks();
@@ -115,7 +117,7 @@ void Call::reset() {
 Status Call::run(Entry entry, void** slots) {
   reset();
   context_.error = Error{};
-  context_.stack_limit = stack_limit();
+  set_stack_limit(context_);
   const Status status = entry(&context_, slots);
   context_.error.status = status;
   if (status != 0) reset();

@@ -10,6 +10,9 @@ namespace ingot::runtime {
 /// watched; null for `hooks`: nothing is to be done in a long call.
 Context make_context(uint32_t* attention = nullptr, const Hooks* hooks = nullptr, void* user = nullptr);
 
+/// Sets `Context::stack_limit` to that of the calling thread.
+void set_stack_limit(Context& context);
+
 /// A watched call is long if it polls later than this after the watch began.
 inline constexpr int64_t kLongCall = 30'000;  // ticks of the processor's clock: about 10 microseconds
 

@@ -35,6 +35,10 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
   return context->error.status;
 }
 
+Status ingot_v1_parallel(Context* context, Turns turns, void* data, int64_t count, int64_t grain) noexcept {
+  return Pool::run(context, turns, data, count, grain);
+}
+
 void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant, double limit,
                                 int64_t count) noexcept {
   for (int64_t i = 0; i < count; ++i) {
@@ -70,6 +74,7 @@ void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns
   X("ingot_v1_release", ingot_v1_release)                                                              \
   X("ingot_v1_outside", ingot_v1_outside)                                                              \
   X("ingot_v1_poll", ingot_v1_poll)                                                                    \
+  X("ingot_v1_parallel", ingot_v1_parallel)                                                            \
   X("ingot_v1_reduce_angles_f64", ingot_v1_reduce_angles_f64)                                          \
   X("ingot_v1_reduce_angles_f32", ingot_v1_reduce_angles_f32)                                          \
   X("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))                            \

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/abi.h"
+#include "runtime/pool.h"
 
 namespace ingot::runtime {
 
@@ -34,6 +35,8 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
                         void** slots) noexcept;
 /// What a poll does that finds `*Context::attention` not 0: 0, or the status to leave with.
 Status ingot_v1_poll(Context* context) noexcept;
+/// `Pool::run` of turns that the code itself has.
+Status ingot_v1_parallel(Context* context, Turns turns, void* data, int64_t count, int64_t grain) noexcept;
 /// Replaces, where x[i] > limit, the parts of x[i] = quadrant * pi/2 + (high + low) by those of
 /// base::math::kernels::reduce_by_half_pi; for float those of x[i] + turn * pi/2 = half_turns * pi + rest.
 void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant, double limit,

@@ -47,6 +47,15 @@ bool exchanges(const ir::Function& function, NodeId loop) {
   return std::ranges::none_of(roots, [](const Root& root) { return root.kind == Root::Kind::Unknown; });
 }
 
+/// Whether `unknown` was found before `fresh` was made.
+bool came_before(const ir::Function& function, const Root& unknown, const Root& fresh) {
+  if (unknown.kind != Root::Kind::Unknown || unknown.number == 0 || fresh.kind != Root::Kind::Fresh)
+    return false;
+  const ir::RegionId region = function[NodeId(fresh.number)].parent;
+  const bool same_region = function[NodeId(unknown.number)].parent == region;
+  return same_region ? unknown.number < fresh.number : function.reaches(NodeId(unknown.number), region);
+}
+
 }  // namespace
 
 Root root_of(const ir::Function& function, NodeId node) {
@@ -59,20 +68,21 @@ Root root_of(const ir::Function& function, NodeId node) {
       }
       const NodeId loop = loop_of(function, node);
       if (loop && exchanges(function, loop)) return {Root::Kind::Carried, node.index};
-      return {};
+      return {Root::Kind::Unknown, node.index};
     }
     if (card.effects == ir::effect::Allocate && card.regions == 0 && is_memory(function, node))
       return {Root::Kind::Fresh, node.index};
     // A pure node that gives memory gives that of its first operand, if that is memory.
-    if (!card.effects.pure() || function.operands(node).empty()) return {};
-    const NodeId next = function.operand(node, 0);
-    if (!is_memory(function, next)) return {};
-    node = next;
+    const bool goes_on = card.effects.pure() && !function.operands(node).empty() &&
+                         is_memory(function, function.operand(node, 0));
+    if (!goes_on) return {Root::Kind::Unknown, node.index};
+    node = function.operand(node, 0);
   }
 }
 
 bool may_overlap(const ir::Function& function, const Root& a, const Root& b) {
-  if (a.kind == Root::Kind::Unknown || b.kind == Root::Kind::Unknown) return true;
+  if (a.kind == Root::Kind::Unknown || b.kind == Root::Kind::Unknown)
+    return !came_before(function, a, b) && !came_before(function, b, a);
   if (a == b) return true;
   const auto loop = [&](const Root& root) {
     return root.kind == Root::Kind::Carried ? loop_of(function, NodeId(root.number)) : NodeId();

@@ -7,20 +7,21 @@ namespace ingot::transform {
 /// The memory that a view or buffer is of, as far as it is known.
 struct Root {
   enum class Kind : uint8_t {
-    Unknown,    ///< may be any that is known outside
+    Unknown,    ///< may be any that was known where a node's value was found, or anywhere
     Parameter,  ///< of an alias set
     Fresh,      ///< made by a node of this function
     Carried,    ///< what a loop carries in one slot in one turn, where turns exchange what lies apart
   };
   Kind kind = Kind::Unknown;
-  uint32_t number = 0;  ///< the alias set, the node, or the parameter of the loop's region
+  uint32_t number = 0;  ///< the alias set, the node (0: none), or the parameter of the loop's region
   bool operator==(const Root&) const = default;
 };
 
 /// Follows views to where their buffer comes from.
 Root root_of(const ir::Function& function, ir::NodeId view_or_buffer);
 
-/// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown.) Of
+/// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown, but not
+/// as what was found before it was made.) Of
 /// two that a loop carries, in one and the same turn.
 bool may_overlap(const ir::Function& function, const Root& a, const Root& b);
 

@@ -27,7 +27,7 @@ class LaneJudge {
 
   bool fits(bool reduces) {
     const bool carries = f_.op(loop_) == Op::for_ && f_.result_count(loop_) > 0;
-    const bool is_chosen = f_.attribute(loop_, 0) == static_cast<int64_t>(ir::Schedule::Vector);
+    const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
     if ((carries && !(reduces && combiners_of(f_, loop_))) || is_chosen || has_few_turns()) return false;
     const RegionId body = f_.region(loop_);
     for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;

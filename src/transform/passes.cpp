@@ -4,6 +4,7 @@
 #include "transform/fuse.h"
 #include "transform/schedule.h"
 #include "transform/simplify.h"
+#include "transform/threads.h"
 #include "transform/to_loops.h"
 
 namespace ingot::transform {
@@ -14,6 +15,7 @@ constexpr Pass kPasses[] = {
     {"simplify", simplify, ir::Stage::Both}, {"dce", dce, ir::Stage::Both},
     {"fuse", fuse, ir::Stage::Both},         {"to_loops", to_loops, ir::Stage::Loop},
     {"checks", checks, ir::Stage::Loop},     {"schedule", schedule, ir::Stage::Loop},
+    {"threads", threads, ir::Stage::Loop},
 };
 
 }  // namespace

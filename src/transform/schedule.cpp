@@ -27,7 +27,9 @@ class Scheduler : public Rewriter {
     clone(id);
   }
   void set_attributes(NodeId id, std::span<int64_t> attributes) override {
-    if (chosen_[id.index]) attributes[0] = static_cast<int64_t>(ir::Schedule::Vector);
+    if (!chosen_[id.index]) return;
+    const bool threads = ir::has_threads(static_cast<ir::Schedule>(attributes[0]));
+    attributes[0] = static_cast<int64_t>(ir::cpu_schedule(threads, true));
   }
 
  private:
@@ -82,7 +84,9 @@ class Scheduler : public Rewriter {
   /// Makes a parallel loop of a `for` that carries reductions: a turn yields its contributions.
   void reduce(NodeId id) {
     const std::vector<Op> combiners = combiners_of(source_, id).value();
-    std::vector<int64_t> attributes{static_cast<int64_t>(ir::Schedule::Vector), source_.attribute(id, 1)};
+    const bool threads = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
+    std::vector<int64_t> attributes{static_cast<int64_t>(ir::cpu_schedule(threads, true)),
+                                    source_.attribute(id, 1)};
     for (Op combiner : combiners) attributes.push_back(static_cast<int64_t>(combiner));
     const RegionId body = source_.region(id);
     const auto parameters = source_.region_parameters(body);

@@ -6,7 +6,8 @@
 
 namespace ingot::transform {
 
-/// Chooses the loops that run as vector code: schedule `vector` of width 0, which is the machine's own. At
+/// Chooses the loops that run as vector code: schedule `vector` (`threads_vector` of one that threads share)
+/// of width 0, which is the machine's own. At
 /// the loop stage, after `simplify`.
 ///
 /// A loop can, if its turns are shown to be independent (`find_race`), it carries nothing, and lanes can do

@@ -65,6 +65,21 @@ def test_reductions_have_one_order():
     assert difference(*results) is None
 
 
+def test_the_number_of_threads_changes_no_bit():
+    def f(x):
+        return np.sum(x), np.mean(x), np.max(np.abs(x)), np.sin(x)
+
+    x = np.random.default_rng(5).uniform(-1, 1, 300_001)
+    function, before, results = ingot.jit(f), ingot.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            ingot.set_num_threads(count)
+            results.append(function(x))
+    finally:
+        ingot.set_num_threads(before)
+    assert [difference(r, results[0]) for r in results[1:]] == [None, None]
+
+
 def test_scalar_loops_keep_their_order():
     def f(x):
         s = 0.0
@@ -72,7 +87,14 @@ def test_scalar_loops_keep_their_order():
             s += v
         return s
 
-    check(f, np.random.default_rng(4).uniform(-1, 1, 5000))
+    def parallel(x):
+        s = 0.0
+        for i in ingot.prange(len(x)):
+            s += x[i]
+        return s
+
+    for function in (f, parallel):
+        check(function, np.random.default_rng(4).uniform(-1, 1, 5000))
 
 
 def test_python_ints_have_64_bits():

@@ -1,4 +1,4 @@
-"""Whole programs in every kind of code (INGOT_VECTORS): the bits of their results are those of the interpreter."""
+"""Whole programs in every kind of code (INGOT_VECTORS), on several threads too: the bits of their results are those of the interpreter."""
 
 import hashlib
 import json
@@ -110,12 +110,13 @@ def expected():
     return all_results("interpreted")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_results_have_the_same_bits(kind, expected):
+@pytest.mark.parametrize("kind, threads", [*((kind, 1) for kind in KINDS), ("avx2", 3), ("scalar", 2)])
+def test_results_have_the_same_bits(kind, threads, expected):
     flags = open("/proc/cpuinfo").read().split()
     if any(flag not in flags for flag in KINDS[kind]):
         pytest.skip(f"this CPU has no {kind}")
     environment = {**os.environ, "INGOT_VECTORS": kind, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment |= {"INGOT_NUM_THREADS": str(threads), "INGOT_THREADS": "always" if threads > 1 else ""}
     run = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     got = json.loads(run.stdout)

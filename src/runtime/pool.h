@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "runtime/abi.h"
+
+namespace ingot::runtime {
+
+/// Turns begin ... end - 1 of a loop, in order. `context` is that of the thread that runs them: buffers that
+/// they allocate are its own, and an error is left in it. They are independent of all other turns.
+using Turns = Status (*)(Context* context, void* data, int64_t begin, int64_t end);
+
+/// The threads that share the turns of parallel loops: one pool for the process, which starts threads when a
+/// loop first needs them. One loop at a time has it; a loop that finds it taken - by another thread, or since
+/// it stands in a turn of a parallel loop - runs on its own thread alone. So calls neither wait for each
+/// other nor hang, and whoever waits, waits only for turns that have begun: a thread that wakes up late is
+/// not missed.
+///
+/// Idle threads look for work for some microseconds and then sleep. They block all signals, never touch the
+/// embedding program, and end with the process. A forked child starts with no threads and gets its own.
+class Pool {
+ public:
+  static constexpr int kMaxThreads = 256;
+
+  /// Runs turns 0 ... count - 1, in pieces of at least `grain` (> 0) turns, in any order and at the same
+  /// time, the calling thread's among them. Returns 0, or what the lowest failing turn returned, its error in
+  /// `context`; turns above it may have run or not.
+  ///
+  /// Only the calling thread polls `context`, also while it waits. An error without a site - the call was
+  /// interrupted, or memory ran out - on the calling thread stops all others at their next poll and is the
+  /// result. The buffers that turns on other threads leave are freed.
+  static Status run(Context* context, Turns turns, void* data, int64_t count, int64_t grain) noexcept;
+
+  /// How many threads a loop may use, the calling one included: what `set_threads` said last, else the
+  /// environment variable INGOT_NUM_THREADS, else the number of CPUs that this process may use.
+  static int threads() noexcept;
+  /// From the next loop on; 1: loops run on the calling thread. At least 1 and at most `kMaxThreads`.
+  static void set_threads(int count) noexcept;
+};
+
+/// The number of CPUs that this process may use: those of its affinity, or fewer where its control group has
+/// a quota (rounded up).
+int usable_cpus();
+
+/// The number of threads that a text gives, such as that of INGOT_NUM_THREADS: a decimal number from 1 to
+/// `Pool::kMaxThreads`; nothing for any other text.
+std::optional<int> parse_thread_count(std::string_view text);
+
+}  // namespace ingot::runtime

@@ -1,0 +1,69 @@
+#include "transform/threads.h"
+
+#include "ir/function.h"
+#include "transform/dependence.h"
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// Loops of so few turns, known while compiling, are left for the loops inside them.
+constexpr int64_t kFewTurns = 8;
+
+class Sharer : public Rewriter {
+ public:
+  explicit Sharer(const Function& source) : Rewriter(source), chosen_(source.node_count()) {
+    choose_in(source.body(), false);
+  }
+
+ protected:
+  void set_attributes(NodeId id, std::span<int64_t> attributes) override {
+    if (!is_loop(id)) return;
+    const ir::Schedule own = schedule_of(id);
+    const bool on_cpu = own == ir::Schedule::Serial || ir::has_lanes(own) || ir::has_threads(own);
+    if (on_cpu) attributes[0] = static_cast<int64_t>(ir::cpu_schedule(chosen_[id.index], ir::has_lanes(own)));
+  }
+
+ private:
+  bool is_loop(NodeId node) const {
+    return source_.op(node) == Op::for_ || source_.op(node) == Op::parallel_for;
+  }
+  ir::Schedule schedule_of(NodeId loop) const {
+    return static_cast<ir::Schedule>(source_.attribute(loop, 0));
+  }
+  bool has_few_turns(NodeId loop) const {
+    const NodeId count = source_.operand(loop, 0);
+    return source_.is_constant(count) && source_.constant(count).as<int64_t>() < kFewTurns;
+  }
+
+  void choose_in(RegionId region, bool is_shared) {
+    for (NodeId node : source_.region_body(region)) {
+      if (source_.op(node) == Op::launch) continue;
+      chosen_[node.index] = !is_shared && is_loop(node) && can_share(node);
+      for (size_t i = 0; i < source_[node].region_count; ++i)
+        choose_in(source_.region(node, i), is_shared || chosen_[node.index]);
+    }
+  }
+
+  bool can_share(NodeId loop) const {
+    const bool is_asked = ir::has_threads(schedule_of(loop));
+    if (!is_asked && has_few_turns(loop)) return false;
+    const ir::Effects effects = ir::effects_of(source_, loop);
+    const bool may_raise = effects.any(ir::effect::Raise);
+    if (may_raise && !is_asked) return false;
+    if (effects.any(ir::effect::Exit | ir::effect::Host | ir::effect::Random | ir::effect::Sync))
+      return false;
+    if (source_.op(loop) == Op::parallel_for)
+      return !may_raise && !effects.any(ir::effect::Write | ir::effect::Allocate);
+    return source_.result_count(loop) == 0 && !find_race(source_, loop);
+  }
+
+  std::vector<bool> chosen_;
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> threads(const ir::Function& function) { return Sharer(function).run(); }
+
+}  // namespace ingot::transform
