@@ -51,8 +51,14 @@ class FunctionEmitter {
   /// that all lanes share (uniform), or a vector with one element a lane (varying).
   struct Lanes {
     unsigned width = 0;           ///< 0: turns run one by one
-    llvm::Value* mask = nullptr;  ///< of the lanes that run; null: all do
+    llvm::Value* mask = nullptr;  ///< of the lanes that run here; null: all do
     NodeId loop;
+  };
+  /// The label of a block that is open in lanes.
+  struct LaneLabel {
+    NodeId label;
+    llvm::AllocaInst* left = nullptr;              ///< the mask of lanes that have left for it
+    llvm::SmallVector<llvm::AllocaInst*, 2> home;  ///< what they gave, by part
   };
   /// An i64 that is `base` in the first lane and grows by `step` from lane to lane; both uniform.
   struct Affine {
@@ -109,7 +115,7 @@ class FunctionEmitter {
 
   // leave.cpp
   void emit_return_(NodeId id);
-  void emit_unreachable(NodeId) { b_.CreateUnreachable(); }
+  void emit_unreachable(NodeId);
   void emit_raise(NodeId id);
   void emit_check(NodeId id);
   void emit_call(NodeId id);
@@ -177,12 +183,29 @@ class FunctionEmitter {
   /// Parts of several values that an operation takes together: all widened if any is varying.
   void widen_together(std::span<Parts> operands);
   bool in_lanes() const { return lanes_.width > 0; }
-  void emit_if_in_lanes(NodeId id);
-  void emit_for_in_lanes(NodeId id);
-  Parts emit_arm(RegionId region, llvm::Value* mask);
-  bool has_effects(RegionId region) const;
   void follow_affine(NodeId id);
   std::optional<Affine> affine_of(NodeId id) const;
+  llvm::Value* full_mask() const;
+
+  // lane_control.cpp
+  void emit_if_in_lanes(NodeId id);
+  void emit_for_in_lanes(NodeId id);
+  void emit_while_in_lanes(NodeId id);
+  void emit_block_in_lanes(NodeId id);
+  void emit_exit_in_lanes(NodeId id);
+  std::optional<Parts> emit_nodes_in_lanes(RegionId region, std::span<const NodeId> nodes);
+  std::optional<Parts> emit_arm(RegionId region, llvm::Value* mask);
+  void emit_divergent_for(NodeId id);
+  bool is_used(NodeId value) const;
+  /// Whether there is a loop that goes on until its lanes say otherwise.
+  bool has_while(RegionId region) const;
+  bool needs_a_lane(std::span<const NodeId> nodes) const;
+  /// The labels that are open around a node and that lanes may leave for in it.
+  std::vector<LaneLabel*> exits_of(NodeId id);
+  /// From here on, the lanes of `mask` that have not left for one of the labels run.
+  void go_on(llvm::Value* mask, std::span<LaneLabel* const> exits);
+  llvm::AllocaInst* lane_home(llvm::Type* type);
+  Parts nothing_in_lanes(NodeId id);
 
   // lane_memory.cpp
   void emit_load_in_lanes(NodeId id);
@@ -198,7 +221,6 @@ class FunctionEmitter {
   void masked_store(llvm::Value* value, llvm::Value* address);
   llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);
   void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
-  llvm::Value* full_mask() const;
 
   // values.cpp
   void emit_param(NodeId) {}
@@ -233,6 +255,7 @@ class FunctionEmitter {
   std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
   llvm::SmallVector<UnitStride, 4> unit_strides_;
   std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
+  std::vector<LaneLabel> lane_labels_;            ///< of those that are open in lanes
   std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;
 };
 
