@@ -8,6 +8,7 @@
 
 #include "codegen/scalars.h"
 #include "codegen/unit.h"
+#include "ir/cursor.h"
 
 namespace ingot::codegen {
 
@@ -172,7 +173,7 @@ class FunctionEmitter {
   void emit_vector_parallel_for(NodeId id);
   Parts emit_reductions_in_lanes(NodeId id);
   /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.
-  Parts emit_lanes(const Lanes& lanes, llvm::Value* k);
+  Parts emit_lanes(const Lanes& lanes, llvm::Value* k, const Parts& carried = {});
   llvm::Value* mask_below(unsigned width, llvm::Value* count);
   template <class Vector, class Serial>
   Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);
@@ -206,6 +207,21 @@ class FunctionEmitter {
   void go_on(llvm::Value* mask, std::span<LaneLabel* const> exits);
   llvm::AllocaInst* lane_home(llvm::Type* type);
   Parts nothing_in_lanes(NodeId id);
+
+  // cursors.cpp
+  /// In lanes a cursor's parameter is its place in the first of them, as a number.
+  struct LaneCursor {
+    ir::Cursor cursor;
+    llvm::AllocaInst* count;  ///< i64: the lanes in which it has grown
+  };
+  void open_cursors(NodeId loop);
+  /// The cursors' places for the next lanes; closes them.
+  Parts grown_cursors(const Parts& places);
+  void count_growth(NodeId id);
+  const LaneCursor* cursor_of_store(NodeId id) const;
+  void emit_store_at_cursor(NodeId id);
+  void store_compressed(const Parts& stored, llvm::Value* address, llvm::Value* mask);
+  void store_one_by_one(DType dtype, const Parts& stored, llvm::Value* address, llvm::Value* stride);
 
   // lane_memory.cpp
   void emit_load_in_lanes(NodeId id);
@@ -256,6 +272,7 @@ class FunctionEmitter {
   llvm::SmallVector<UnitStride, 4> unit_strides_;
   std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
   std::vector<LaneLabel> lane_labels_;            ///< of those that are open in lanes
+  std::vector<LaneCursor> lane_cursors_;          ///< of the loop whose turns are in lanes
   std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;
 };
 

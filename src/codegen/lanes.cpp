@@ -84,14 +84,16 @@ Value* FunctionEmitter::full_mask() const {
                                       llvm::Type::getInt1Ty(unit_.context), lanes_.width));
 }
 
-Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k) {
+Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k, const Parts& carried) {
   lanes_ = lanes;
   affine_.clear();
   const RegionId body = source_.region(lanes.loop);
   llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes.width);
   Value* const index = b_.CreateAdd(widen(k), b_.CreateStepVector(type));
   affine_[source_.region_parameters(body)[0].index] = {k, b_.getInt64(1)};
-  const auto given = emit_region(body, {index});
+  Parts arguments{index};
+  arguments.append(carried);
+  const auto given = emit_region(body, arguments);
   INGOT_ASSERT(given.has_value(), "codegen: turns in lanes come to their end");
   const Parts all = widen(*given);
   lanes_ = {};
@@ -139,33 +141,31 @@ Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step 
 }
 
 void FunctionEmitter::emit_vector_for(NodeId id) {
-  if (source_.result_count(id) > 0) fail_not_lowered("a vector loop that carries values");
   const unsigned width = lane_count(id);
-  if (width < 2 || !std::has_single_bit(width)) return emit_serial_for(id);
+  const bool moves_lanes = source_.result_count(id) == 0 || unit_.target.level >= 4;
+  if (width < 2 || !std::has_single_bit(width) || !moves_lanes) return emit_serial_for(id);
+  const auto step = [&](Value* k, Value* mask, const Parts& places) {
+    open_cursors(id);
+    emit_lanes({width, mask, id}, k, places);
+    return grown_cursors(places);
+  };
   const auto vector = [&] {
     const RegionId body = source_.region(id);
     Value* const lanes = b_.getInt64(width);
     Value* const count =
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value(source_.operand(id, 0)), b_.getInt64(0));
     Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
-    emit_counted(
-        done, {}, poll_of({&body, 1}),
-        [&](Value* k, const Parts&) -> std::optional<Parts> {
-          emit_lanes({width, nullptr, id}, k);
-          return Parts{};
-        },
-        width);
+    const Parts places = emit_counted(
+        done, gather(source_.operands(id).subspan(1)), poll_of({&body, 1}),
+        [&](Value* k, const Parts& before) { return std::optional(step(k, nullptr, before)); }, width);
     Value* const left = b_.CreateSub(count, done, "", true, true);
-    emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), {}, [&] {
-      emit_lanes({width, mask_below(width, left), id}, done);
-      return Parts{};
-    });
-    return Parts{};
+    return emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), places,
+                     [&] { return step(done, mask_below(width, left), places); });
   };
-  emit_if_unit_strides({}, vector, [&] {
-    emit_serial_for(id);
-    return Parts{};
-  });
+  set(id, emit_if_unit_strides(unit_.types_of(source_.type(id)), vector, [&] {
+        emit_serial_for(id);
+        return parts(id);
+      }));
 }
 
 void FunctionEmitter::emit_vector_parallel_for(NodeId id) {

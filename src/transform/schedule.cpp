@@ -41,15 +41,22 @@ class LaneJudge {
   LaneJudge(const Function& function, NodeId loop)
       : f_(function), loop_(loop), varies_(function.node_count()) {}
 
-  /// `reduces`: a `for` may carry reductions that take any order.
+  /// `reduces`: a `for` carries reductions that take any order, else nothing but cursors.
   bool fits(bool reduces) {
-    const bool carries = f_.op(loop_) == Op::for_ && f_.result_count(loop_) > 0;
+    const bool is_for = f_.op(loop_) == Op::for_;
     const bool is_chosen = f_.attribute(loop_, 0) == static_cast<int64_t>(ir::Schedule::Vector);
-    if ((carries && !(reduces && combiners_of(f_, loop_))) || is_chosen || has_few_turns()) return false;
+    if (is_chosen || has_few_turns()) return false;
+    if (is_for && reduces && !combiners_of(f_, loop_)) return false;
+    if (is_for && !reduces) {
+      auto cursors = ir::cursors_of(f_, loop_);
+      if (!cursors) return false;
+      cursors_ = std::move(*cursors);
+    }
     const RegionId body = f_.region(loop_);
     for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;
+    for (const ir::Cursor& cursor : cursors_) varies_[cursor.parameter.index] = false;
     if (!fits(body) || operations_ < kGatherCost * gathers_) return false;
-    return f_.op(loop_) == Op::parallel_for || !find_race(f_, loop_);
+    return !is_for || !find_race(f_, loop_, cursors_);
   }
 
  private:
@@ -77,6 +84,9 @@ class LaneJudge {
     varies_[node.index] = any_varies(operands);
     if (divergent_) count(node);
     if (card.effects.pure()) return !varies(node) || (all_scalars(operands) && f_.type(node).is_scalar());
+    for (const ir::Cursor& cursor : cursors_)
+      if (ir::stores_at(f_, node, cursor) && any_varies(operands.subspan(1, operands.size() - 3)))
+        return false;
     const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store;
     return by_element && !varies(operands[0]);
   }
@@ -123,6 +133,7 @@ class LaneJudge {
 
   const Function& f_;
   NodeId loop_;
+  std::vector<ir::Cursor> cursors_;
   std::vector<bool> varies_;
   bool divergent_ = false;  ///< in a loop that lanes leave after different turns
   int64_t operations_ = 0;
@@ -138,7 +149,7 @@ class Scheduler : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
-    if (chosen_[id.index] && source_.op(id) == Op::for_ && source_.result_count(id) > 0) return reduce(id);
+    if (chosen_[id.index] && source_.op(id) == Op::for_ && !ir::cursors_of(source_, id)) return reduce(id);
     if (const auto other = combined_.find(id.index); other != combined_.end())
       return bind(id, use(other->second));
     clone(id);

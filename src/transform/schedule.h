@@ -9,7 +9,8 @@ namespace ingot::transform {
 /// Chooses the loops that run as vector code: schedule `vector` of width 0, which is the machine's own. At
 /// the loop stage, after `simplify`.
 ///
-/// A loop can, if its turns are shown to be independent (`find_race`), it carries nothing, and lanes can do
+/// A loop can, if its turns are shown to be independent (`find_race`), it carries nothing but cursors
+/// (ir/cursor.h), and lanes can do
 /// all that is in it: operations on scalars, loads and stores, branches, loops and exits to labels inside;
 /// nothing that may raise or leave. Loops that lanes leave after different turns must compute more than they
 /// fetch from here and there. Of nested loops the innermost are taken if all of them can; else the next one

@@ -13,6 +13,8 @@ import ingot
 from ingot import prange
 
 KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
+ALL_DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
+              "complex64", "complex128")  # fmt: skip
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 130)
 
 
@@ -233,6 +235,87 @@ def choice_by_argument(x, flag):
     return out
 
 
+def select(x, mask):
+    return x[mask]
+
+
+def select_above(x):
+    return x[x > 2], x[x != x], x[x == x].sum()
+
+
+def filter_loop(x, out):
+    count = 0
+    for i in range(len(x)):
+        if x[i] > 2:
+            out[count] = x[i]
+            count += 1
+    return out, count
+
+
+def places(x):
+    at = np.zeros(len(x), np.int64)
+    values = np.zeros(len(x), x.dtype)
+    count = 0
+    for i in range(len(x)):
+        if x[i] > 1:
+            if x[i] != 3:
+                at[count] = i
+                values[count] = x[i] + x[i]
+                count += 1
+    return at, values, count
+
+
+def partition(x, flag):
+    low = np.zeros(len(x), x.dtype)
+    high = np.zeros(len(x) + 2, x.dtype)
+    k = 0
+    m = 2
+    for i in range(len(x)):
+        if x[i] > 2:
+            high[m] = x[i]
+            m += 1
+        elif flag:
+            low[k] = x[i]
+            k += 1
+    return low, high, k, m
+
+
+def both_arms_grow(x):
+    out = np.zeros(len(x))
+    k = 0
+    for i in range(len(x)):
+        if x[i] > 2:
+            out[k] = 1.0
+            k += 1
+        elif x[i] > 1:
+            out[k] = 2.0
+            k += 1
+    return out, k
+
+
+def count_only(x):
+    count = 0
+    for i in range(len(x)):
+        if x[i] > 2:
+            count += 1
+    return count
+
+
+def cursor_in_lanes(x):
+    out = np.zeros(len(x), np.int64)
+    k = 0
+    for i in range(len(x)):
+        v = x[i]
+        n = 0
+        while v > 0.5 and n < 9:
+            v = v - 1.0
+            n += 1
+        if n > 1:
+            out[k] = n
+            k += 1
+    return out, k
+
+
 def cases():
     random = np.random.default_rng(7)
     for length in LENGTHS:
@@ -266,6 +349,22 @@ def cases():
             yield none_and_all, (x, 25)
             yield choice_by_argument, (abs(x), True)
             yield choice_by_argument, (abs(x), False)
+            for dtype in ALL_DTYPES if step == 1 else ("int16", "float64", "complex128"):
+                values = random.integers(0, 5, length).astype(dtype)
+                values = take(np.resize(values, 130)) if length else values
+                for mask in (n > 3, n > -9, n < -9):
+                    yield select, (values, mask)
+                    yield select, (np.repeat(values, 3).reshape(-1, 3), np.repeat(mask, 3).reshape(-1, 3))
+                if np.dtype(dtype).kind in "biuf":
+                    yield select_above, (values,)
+                    yield filter_loop, (values, np.zeros(length + 1, dtype))
+                    yield filter_loop, (values, np.zeros((length + 1, 3), dtype)[:, 1])
+                    yield places, (values,)
+                    yield partition, (values, True)
+                    yield partition, (values, False)
+                    yield both_arms_grow, (values,)
+                    yield count_only, (values,)
+            yield cursor_in_lanes, (abs(x) * 4,)
 
 
 def bits(result):
@@ -282,7 +381,7 @@ def all_results(prepare):
     results = {}
     for program, args in cases():
         function = functions.setdefault(program, prepare(program))
-        results[f"{len(results)} {program.__name__} {len(args[0])}"] = bits(function(*copies(args)))
+        results[f"{len(results)} {program.__name__} {args[0].dtype} {len(args[0])}"] = bits(function(*copies(args)))
     return results
 
 
@@ -333,6 +432,49 @@ def test_such_loops_run_in_lanes(program):
         elif inside and any(f" {op} " in line for op in ("while", "for")):
             return
     pytest.fail(f"no loop of {program.__name__} has lanes with a loop in them:\n{loops}")
+
+
+def loop_ir(program, *args):
+    return ingot.jit(program).explain(*args).split("=== loop IR ===")[1].split("=== LLVM IR ===")[0]
+
+
+@pytest.mark.parametrize("program", (filter_loop, places, partition, cursor_in_lanes))
+def test_cursors_run_in_lanes(program):
+    x = np.arange(40.0)
+    rest = {filter_loop: (np.zeros(41),), partition: (True,)}.get(program, ())
+    text = loop_ir(program, x, *rest)
+    assert any(" = for " in line and "schedule=vector, width=0" in line for line in text.splitlines()), text
+
+
+def test_what_is_no_cursor_stays_serial():
+    text = loop_ir(both_arms_grow, np.arange(40.0))
+    assert not any(" = for " in line and "schedule=vector, width=0" in line for line in text.splitlines()), text
+
+
+def test_an_output_that_is_too_short_holds_what_was_written():
+    x = np.arange(50.0)
+    out = np.zeros(30)
+    expected = np.zeros(30)
+    with pytest.raises(IndexError) as ours:
+        ingot.jit(filter_loop)(x, out)
+    with pytest.raises(IndexError) as pythons:
+        filter_loop(x, expected)
+    assert str(ours.value) == str(pythons.value)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_an_output_that_is_the_input():
+    def squeeze(x):
+        count = 0
+        for i in range(len(x)):
+            if x[i] % 3 == 0:
+                x[count] = x[i] + 1
+                count += 1
+        return count
+
+    x, expected = np.arange(200.0), np.arange(200.0)
+    assert ingot.jit(squeeze)(x) == squeeze(expected)
+    np.testing.assert_array_equal(x, expected)
 
 
 def test_what_is_fetched_from_anywhere_stays_serial():
