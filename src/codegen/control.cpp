@@ -117,6 +117,7 @@ void FunctionEmitter::emit_serial_for(NodeId id) {
 }
 
 void FunctionEmitter::emit_while_(NodeId id) {
+  if (in_lanes()) return emit_while_in_lanes(id);
   const RegionId regions[] = {source_.region(id, 0), source_.region(id, 1)};
   const Poll poll = poll_of(regions);
   const Parts inits = gather(source_.operands(id));
@@ -154,6 +155,7 @@ void FunctionEmitter::emit_while_(NodeId id) {
 }
 
 void FunctionEmitter::emit_block(NodeId id) {
+  if (in_lanes()) return emit_block_in_lanes(id);
   const RegionId body = source_.region(id);
   Join join = new_join("end");
   labels_.emplace_back(source_.region_parameters(body)[0], &join);
@@ -163,6 +165,7 @@ void FunctionEmitter::emit_block(NodeId id) {
 }
 
 void FunctionEmitter::emit_exit_(NodeId id) {
+  if (in_lanes()) return emit_exit_in_lanes(id);
   const auto operands = source_.operands(id);
   const auto label = std::ranges::find(labels_, operands[0], &std::pair<NodeId, Join*>::first);
   INGOT_ASSERT(label != labels_.end(), "codegen: an exit's block encloses it");

@@ -72,6 +72,7 @@ std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& 
     set(parameter, Parts(arguments.begin() + at, arguments.begin() + at + count));
     at += count;
   }
+  if (in_lanes()) return emit_nodes_in_lanes(region, source_.region_body(region));
   for (NodeId node : source_.region_body(region)) emit_node(node);
   const NodeId last = source_.terminator(region);
   if (source_.op(last) != ir::Op::yield) return std::nullopt;

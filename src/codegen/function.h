@@ -8,6 +8,7 @@
 
 #include "codegen/scalars.h"
 #include "codegen/unit.h"
+#include "ir/cursor.h"
 
 namespace ingot::codegen {
 
@@ -57,8 +58,14 @@ class FunctionEmitter {
   /// that all lanes share (uniform), or a vector with one element a lane (varying).
   struct Lanes {
     unsigned width = 0;           ///< 0: turns run one by one
-    llvm::Value* mask = nullptr;  ///< of the lanes that run; null: all do
+    llvm::Value* mask = nullptr;  ///< of the lanes that run here; null: all do
     NodeId loop;
+  };
+  /// The label of a block that is open in lanes.
+  struct LaneLabel {
+    NodeId label;
+    llvm::AllocaInst* left = nullptr;              ///< the mask of lanes that have left for it
+    llvm::SmallVector<llvm::AllocaInst*, 2> home;  ///< what they gave, by part
   };
   /// An i64 that is `base` in the first lane and grows by `step` from lane to lane; both uniform.
   struct Affine {
@@ -138,7 +145,7 @@ class FunctionEmitter {
 
   // leave.cpp
   void emit_return_(NodeId id);
-  void emit_unreachable(NodeId) { b_.CreateUnreachable(); }
+  void emit_unreachable(NodeId);
   void emit_raise(NodeId id);
   void emit_check(NodeId id);
   void emit_call(NodeId id);
@@ -195,7 +202,7 @@ class FunctionEmitter {
   Parts emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                              const Parts& starts);
   /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.
-  Parts emit_lanes(const Lanes& lanes, llvm::Value* k);
+  Parts emit_lanes(const Lanes& lanes, llvm::Value* k, const Parts& carried = {});
   llvm::Value* mask_below(unsigned width, llvm::Value* count);
   template <class Vector, class Serial>
   Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);
@@ -206,12 +213,44 @@ class FunctionEmitter {
   /// Parts of several values that an operation takes together: all widened if any is varying.
   void widen_together(std::span<Parts> operands);
   bool in_lanes() const { return lanes_.width > 0; }
-  void emit_if_in_lanes(NodeId id);
-  void emit_for_in_lanes(NodeId id);
-  Parts emit_arm(RegionId region, llvm::Value* mask);
-  bool has_effects(RegionId region) const;
   void follow_affine(NodeId id);
   std::optional<Affine> affine_of(NodeId id) const;
+  llvm::Value* full_mask() const;
+
+  // lane_control.cpp
+  void emit_if_in_lanes(NodeId id);
+  void emit_for_in_lanes(NodeId id);
+  void emit_while_in_lanes(NodeId id);
+  void emit_block_in_lanes(NodeId id);
+  void emit_exit_in_lanes(NodeId id);
+  std::optional<Parts> emit_nodes_in_lanes(RegionId region, std::span<const NodeId> nodes);
+  std::optional<Parts> emit_arm(RegionId region, llvm::Value* mask);
+  void emit_divergent_for(NodeId id);
+  bool is_used(NodeId value) const;
+  /// Whether there is a loop that goes on until its lanes say otherwise.
+  bool has_while(RegionId region) const;
+  bool needs_a_lane(std::span<const NodeId> nodes) const;
+  /// The labels that are open around a node and that lanes may leave for in it.
+  std::vector<LaneLabel*> exits_of(NodeId id);
+  /// From here on, the lanes of `mask` that have not left for one of the labels run.
+  void go_on(llvm::Value* mask, std::span<LaneLabel* const> exits);
+  llvm::AllocaInst* lane_home(llvm::Type* type);
+  Parts nothing_in_lanes(NodeId id);
+
+  // cursors.cpp
+  /// In lanes a cursor's parameter is its place in the first of them, as a number.
+  struct LaneCursor {
+    ir::Cursor cursor;
+    llvm::AllocaInst* count;  ///< i64: the lanes in which it has grown
+  };
+  void open_cursors(NodeId loop);
+  /// The cursors' places for the next lanes; closes them.
+  Parts grown_cursors(const Parts& places);
+  void count_growth(NodeId id);
+  const LaneCursor* cursor_of_store(NodeId id) const;
+  void emit_store_at_cursor(NodeId id);
+  void store_compressed(const Parts& stored, llvm::Value* address, llvm::Value* mask);
+  void store_one_by_one(DType dtype, const Parts& stored, llvm::Value* address, llvm::Value* stride);
 
   // threads.cpp
   bool runs_in_threads(NodeId id) const;
@@ -251,7 +290,6 @@ class FunctionEmitter {
   void masked_store(llvm::Value* value, llvm::Value* address);
   llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);
   void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
-  llvm::Value* full_mask() const;
 
   // values.cpp
   void emit_param(NodeId) {}
@@ -287,6 +325,8 @@ class FunctionEmitter {
   std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
   llvm::SmallVector<UnitStride, 4> unit_strides_;
   std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
+  std::vector<LaneLabel> lane_labels_;            ///< of those that are open in lanes
+  std::vector<LaneCursor> lane_cursors_;          ///< of the loop whose turns are in lanes
   std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;
 };
 

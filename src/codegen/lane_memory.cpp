@@ -205,6 +205,7 @@ void FunctionEmitter::emit_load_in_lanes(NodeId id) {
 }
 
 void FunctionEmitter::emit_store_in_lanes(NodeId id) {
+  if (cursor_of_store(id) != nullptr) return emit_store_at_cursor(id);
   const auto operands = source_.operands(id);
   const size_t last = operands.size() - 1;
   const DType type = dtype(operands[last]);

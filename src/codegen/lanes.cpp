@@ -17,13 +17,19 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
+namespace {
+
+constexpr uint64_t kMostLanes = 64;
+
+}  // namespace
+
 bool FunctionEmitter::is_vector_loop(NodeId id) const {
   return unit_.target.vector_bits > 0 && source_.attribute(id, 1) != 1 &&
          ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
 }
 
 /// As many as fill a register with the widest numbers that come from memory, are computed from such, or are
-/// stored; the others are indices.
+/// stored; the others are indices. Two registers, if a loop inside makes every turn wait for the one before.
 unsigned FunctionEmitter::lane_count(NodeId loop) const {
   if (source_.attribute(loop, 1) > 0) return static_cast<unsigned>(source_.attribute(loop, 1));
   uint64_t widest = 1;
@@ -41,7 +47,8 @@ unsigned FunctionEmitter::lane_count(NodeId loop) const {
     if (!is_data[i] || !source_.type(stored).is_scalar()) continue;
     widest = std::max(widest, base::size_of(base::lane_dtype(base::component_of(dtype(stored)))));
   }
-  return static_cast<unsigned>(static_cast<uint64_t>(unit_.target.vector_bits) / 8 / widest);
+  const uint64_t one = static_cast<uint64_t>(unit_.target.vector_bits) / 8 / widest;
+  return static_cast<unsigned>(has_while(body) ? std::min(2 * one, kMostLanes) : one);
 }
 
 Value* FunctionEmitter::widen(Value* part) {
@@ -77,7 +84,7 @@ Value* FunctionEmitter::full_mask() const {
                                       llvm::Type::getInt1Ty(unit_.context), lanes_.width));
 }
 
-Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k) {
+Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k, const Parts& carried) {
   lanes_ = lanes;
   affine_.clear();
   const RegionId body = source_.region(lanes.loop);
@@ -85,7 +92,9 @@ Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k) {
   llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes.width);
   Value* const index = b_.CreateAdd(widen(k), b_.CreateStepVector(type));
   affine_[source_.region_parameters(body)[0].index] = {k, b_.getInt64(1)};
-  const auto given = emit_region(body, {index});
+  Parts arguments{index};
+  arguments.append(carried);
+  const auto given = emit_region(body, arguments);
   INGOT_ASSERT(given.has_value(), "codegen: turns in lanes come to their end");
   const Parts all = widen(*given);
   lanes_ = {};
@@ -107,31 +116,29 @@ Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step 
 }
 
 void FunctionEmitter::emit_vector_for(NodeId id) {
-  if (source_.result_count(id) > 0) fail_not_lowered("a vector loop that carries values");
   const unsigned width = lane_count(id);
-  if (width < 2 || !std::has_single_bit(width)) return emit_serial_for(id);
+  const bool moves_lanes = source_.result_count(id) == 0 || unit_.target.level >= 4;
+  if (width < 2 || !std::has_single_bit(width) || !moves_lanes) return emit_serial_for(id);
+  const auto step = [&](Value* k, Value* mask, const Parts& places) {
+    open_cursors(id);
+    emit_lanes({width, mask, id}, k, places);
+    return grown_cursors(places);
+  };
   const auto vector = [&] {
     Value* const lanes = b_.getInt64(width);
     Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, turn_count(id), b_.getInt64(0));
     Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
-    emit_counted(
-        done, {}, poll_of_loop(id),
-        [&](Value* k, const Parts&) -> std::optional<Parts> {
-          emit_lanes({width, nullptr, id}, k);
-          return Parts{};
-        },
-        width);
+    const Parts places = emit_counted(
+        done, gather(source_.operands(id).subspan(1)), poll_of_loop(id),
+        [&](Value* k, const Parts& before) { return std::optional(step(k, nullptr, before)); }, width);
     Value* const left = b_.CreateSub(count, done, "", true, true);
-    emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), {}, [&] {
-      emit_lanes({width, mask_below(width, left), id}, done);
-      return Parts{};
-    });
-    return Parts{};
+    return emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), places,
+                     [&] { return step(done, mask_below(width, left), places); });
   };
-  emit_if_unit_strides({}, vector, [&] {
-    emit_serial_for(id);
-    return Parts{};
-  });
+  set(id, emit_if_unit_strides(unit_.types_of(source_.type(id)), vector, [&] {
+        emit_serial_for(id);
+        return parts(id);
+      }));
 }
 
 Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
@@ -179,84 +186,6 @@ Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> redu
   return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t) {
     return reduction.total(blocks.count, own);
   });
-}
-
-bool FunctionEmitter::has_effects(RegionId region) const {
-  return std::ranges::any_of(source_.region_body(region), [&](NodeId node) {
-    if (source_[node].region_count == 0) return !ir::info(source_.op(node)).effects.pure();
-    for (size_t i = 0; i < source_[node].region_count; ++i)
-      if (has_effects(source_.region(node, i))) return true;
-    return false;
-  });
-}
-
-/// A region in the lanes of a mask. What touches memory runs only if there is one: then a uniform address is
-/// one that a turn has asked for.
-Parts FunctionEmitter::emit_arm(RegionId region, Value* mask) {
-  const Lanes around = lanes_;
-  lanes_.mask = around.mask == nullptr ? mask : b_.CreateAnd(around.mask, mask);
-  Block* const before = here();
-  Join join;
-  if (has_effects(region)) {
-    Block* const arm = new_block("arm");
-    join = new_join("arm.end");
-    b_.CreateCondBr(b_.CreateOrReduce(lanes_.mask), arm, join.block);
-    b_.SetInsertPoint(arm);
-  }
-  const auto given = emit_region(region, {});
-  INGOT_ASSERT(given.has_value(), "codegen: an arm in lanes comes to its end");
-  Parts all = widen(*given);
-  lanes_ = around;
-  if (join.block == nullptr) return all;
-  Types types;
-  Parts none;
-  for (Value* part : all) {
-    types.push_back(part->getType());
-    none.push_back(llvm::Constant::getNullValue(part->getType()));
-  }
-  join.incoming.emplace_back(before, none);
-  arrive(join, all);
-  return close(join, types);
-}
-
-void FunctionEmitter::emit_if_in_lanes(NodeId id) {
-  Value* const condition = value(source_.operand(id, 0));
-  if (lanes_of(condition) > 0) {
-    const Parts yes = emit_arm(source_.region(id, 0), condition);
-    const Parts no = emit_arm(source_.region(id, 1), b_.CreateNot(condition));
-    return set(id, scalars_.select(condition, yes, no));
-  }
-  Block* const yes = new_block("then");
-  Block* const no = new_block("else");
-  Join join = new_join("end");
-  b_.CreateCondBr(condition, yes, no);
-  Types types;
-  for (const auto& [block, arm] : {std::pair(yes, size_t{0}), std::pair(no, size_t{1})}) {
-    b_.SetInsertPoint(block);
-    const auto given = emit_region(source_.region(id, arm), {});
-    INGOT_ASSERT(given.has_value(), "codegen: an arm in lanes comes to its end");
-    const Parts all = widen(*given);
-    types.clear();
-    for (Value* part : all) types.push_back(part->getType());
-    arrive(join, all);
-  }
-  set(id, close(join, types));
-}
-
-/// All lanes take the same turns; what they carry varies.
-void FunctionEmitter::emit_for_in_lanes(NodeId id) {
-  const RegionId body = source_.region(id);
-  Value* const count = value(source_.operand(id, 0));
-  if (lanes_of(count) > 0) fail_not_lowered("a loop in a vector loop whose count varies");
-  const Parts inits = widen(gather(source_.operands(id).subspan(1)));
-  set(id, emit_counted(count, inits, poll_of_loop(id),
-                       [&](Value* k, const Parts& carried) -> std::optional<Parts> {
-                         Parts arguments{k};
-                         arguments.append(carried);
-                         const auto given = emit_region(body, arguments);
-                         INGOT_ASSERT(given.has_value(), "codegen: a turn in lanes comes to its end");
-                         return widen(*given);
-                       }));
 }
 
 std::optional<FunctionEmitter::Affine> FunctionEmitter::affine_of(NodeId id) const {

@@ -84,6 +84,11 @@ void FunctionEmitter::store_own_error(NodeId id, std::span<const NodeId> shown) 
               unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1)))), shown);
 }
 
+/// In lanes nothing ends a block: those that came this way are masked.
+void FunctionEmitter::emit_unreachable(NodeId) {
+  if (!in_lanes()) b_.CreateUnreachable();
+}
+
 void FunctionEmitter::emit_raise(NodeId id) { store_own_error(id, source_.operands(id)); }
 
 void FunctionEmitter::emit_check(NodeId id) {

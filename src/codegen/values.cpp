@@ -39,6 +39,7 @@ void FunctionEmitter::emit_elementwise(NodeId id) {
   widen_together(operands);
   follow_affine(id);
   set(id, scalars_.elementwise(source_.op(id), dtype(source_.operand(id, 0)), operands));
+  if (in_lanes()) count_growth(id);
 }
 
 void FunctionEmitter::emit_some(NodeId id) {

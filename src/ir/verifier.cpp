@@ -4,6 +4,7 @@
 
 #include "base/exception.h"
 #include "ir/builder.h"
+#include "ir/cursor.h"
 #include "ir/text.h"
 #include "ir/uniformity.h"
 
@@ -423,8 +424,8 @@ void Verifier::check_vector_loops() {
     const bool is_power = width >= 0 && (width & (width - 1)) == 0;
     need(is_power && width <= 64, 14, node, "the width of a vector loop is 0 or a power of two up to 64");
     if (width == 1) return;
-    need(op == Op::parallel_for || function_.result_count(node) == 0, 14, node,
-         "a vector loop carries nothing");
+    need(op == Op::parallel_for || cursors_of(function_, node).has_value(), 14, node,
+         "a vector loop carries nothing but cursors");
     const Effects good = effect::Read | effect::Write;
     need((effects_of(function_, node).bits & ~good.bits) == 0, 14, node,
          "the turns of a vector loop only read and write memory");

@@ -33,11 +33,12 @@ struct Access {
 
 class RaceFinder {
  public:
-  RaceFinder(const ir::Function& function, NodeId loop)
+  RaceFinder(const ir::Function& function, NodeId loop, std::span<const ir::Cursor> cursors)
       : f_(function),
         loop_(loop),
         body_(function.region(loop)),
-        index_(function.region_parameters(body_)[0]) {}
+        index_(function.region_parameters(body_)[0]),
+        cursors_(cursors) {}
 
   std::optional<Conflict> find() {
     if (auto conflict = carried_values()) return conflict;
@@ -61,6 +62,7 @@ class RaceFinder {
     if (f_.op(last) == Op::raise || f_.op(last) == Op::unreachable) return std::nullopt;
     if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
     for (size_t i = 1; i < parameters.size(); ++i) {
+      if (std::ranges::count(cursors_, i - 1, &ir::Cursor::slot) > 0) continue;
       const NodeId yielded = f_.operand(last, i - 1);
       if (yielded != parameters[i] && !reduction_of(f_, loop_, i - 1))
         return Conflict{parameters[i], yielded, "a turn uses a value of the turn before"};
@@ -156,6 +158,8 @@ class RaceFinder {
     if (!may_overlap(f_, ir_root(a.view), ir_root(b.view))) return false;
     if (a.view != b.view || is_inside(a.view)) return !is_row(a.view) || !same_row(a.view, b.view);
     if (a.whole || b.whole) return true;
+    for (const ir::Cursor& cursor : cursors_)
+      if (ir::stores_at(f_, a.node, cursor) && ir::stores_at(f_, b.node, cursor)) return false;
     for (size_t axis = 0; axis < a.indices.size(); ++axis) {
       const auto i = affine(a.indices[axis]);
       const auto k = affine(b.indices[axis]);
@@ -198,14 +202,16 @@ class RaceFinder {
   NodeId loop_;
   RegionId body_;
   NodeId index_;
+  std::span<const ir::Cursor> cursors_;
   std::vector<Access> accesses_;
 };
 
 }  // namespace
 
-std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop) {
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::span<const ir::Cursor> cursors) {
   INGOT_ASSERT(function.op(loop) == ir::Op::for_, "find_race is of a for");
-  return RaceFinder(function, loop).find();
+  return RaceFinder(function, loop, cursors).find();
 }
 
 }  // namespace ingot::transform

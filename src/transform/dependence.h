@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "ir/function.h"
+#include "ir/cursor.h"
 
 namespace ingot::transform {
 
@@ -24,6 +24,10 @@ struct Conflict {
 ///  - A carried value is one that is passed on as it is, or a reduction (`reduction_of`).
 ///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
 ///    raise.
-std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop);
+///
+/// `cursors`: carried values of the loop that are followed in the order of its turns; what is stored at their
+/// places does not meet.
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::span<const ir::Cursor> cursors = {});
 
 }  // namespace ingot::transform

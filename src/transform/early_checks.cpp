@@ -23,6 +23,7 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node) {
 EarlyChecks::EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone)
     : f_(function), loop_(loop), body_(function.region(loop)), order_(function.node_count()) {
   survey(body_);
+  if (jumps_) return;
   std::erase_if(found_, [&](NodeId check) { return gone[check.index]; });
   for (NodeId check : found_) {
     sources_of_check_[check.index] = sources({{f_.operand(check, 0)}});
@@ -40,6 +41,7 @@ bool EarlyChecks::is_inside(NodeId node) const { return f_.encloses(body_, f_[no
 void EarlyChecks::survey(RegionId region) {
   for (NodeId node : f_.region_body(region)) {
     order_[node.index] = next_++;
+    jumps_ = jumps_ || f_.op(node) == Op::while_ || ir::info(f_.op(node)).effects.any(ir::effect::Exit);
     const std::optional<size_t> raises = raising_arm(f_, node);
     if (f_.op(node) == Op::check || raises) found_.push_back(node);
     for (size_t i = 0; i < f_[node].region_count; ++i)

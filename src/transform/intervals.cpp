@@ -34,6 +34,95 @@ Op overflow_of(Op arithmetic) {
                                       : Op::multiply_overflows;
 }
 
+/// One turn a cycle takes 14 years to come here.
+constexpr int64_t kMostTurns = int64_t{1} << 61;
+/// The largest constant whose product with it is a number.
+constexpr int64_t kLargestStep = 2;
+
+/// By how much a turn moves a carried number.
+struct Growth {
+  int64_t least = 0;
+  int64_t most = 0;
+};
+
+/// What an `if` or `block` may give as one of its results.
+Nodes values_given(const Function& f, NodeId node, size_t index) {
+  Nodes values;
+  for (size_t i = 0; i < f[node].region_count; ++i) {
+    const NodeId last = f.terminator(f.region(node, i));
+    if (f.op(last) == Op::yield) values.push_back(f.operand(last, index));
+  }
+  if (f.op(node) != Op::block) return values;
+  const NodeId label = f.region_parameters(f.region(node))[0];
+  for (uint32_t i = node.index; i < f.node_count(); ++i)
+    if (f.op(NodeId(i)) == Op::exit_ && f.operand(NodeId(i), 0) == label)
+      values.push_back(f.operand(NodeId(i), index + 1));
+  return values;
+}
+
+/// Finds how a value comes from a carried one, by constants that are added on the way.
+class GrowthFinder {
+ public:
+  GrowthFinder(const Function& function, NodeId from) : f_(function), from_(from) {}
+
+  std::optional<Growth> find(NodeId value) const {
+    if (value == from_) return Growth{};
+    switch (f_.op(value)) {
+      case Op::add: return moved(value, 1);
+      case Op::subtract: return moved(value, -1);
+      case Op::select: return either(find(f_.operand(value, 1)), find(f_.operand(value, 2)));
+      case Op::if_:
+      case Op::block: return of_results(value, 0);
+      case Op::result: return of_results(f_.operand(value, 0), static_cast<size_t>(f_.attribute(value, 0)));
+      case Op::param: return of_parameter(value);
+      default: return std::nullopt;
+    }
+  }
+
+ private:
+  using Maybe = std::optional<Growth>;
+
+  static Maybe either(Maybe a, Maybe b) {
+    if (!a || !b) return std::nullopt;
+    return Growth{std::min(a->least, b->least), std::max(a->most, b->most)};
+  }
+  Maybe moved(NodeId value, int64_t sign) const {
+    NodeId base = f_.operand(value, 0);
+    NodeId step = f_.operand(value, 1);
+    if (sign > 0 && f_.is_constant(base)) std::swap(base, step);
+    if (!f_.is_constant(step)) return std::nullopt;
+    const int64_t by = f_.constant(step).as<int64_t>();
+    const Maybe growth = find(base);
+    if (!growth || by > kLargestStep || by < -kLargestStep) return std::nullopt;
+    const Growth next{growth->least + sign * by, growth->most + sign * by};
+    if (next.least < -kLargestStep || next.most > kLargestStep) return std::nullopt;
+    return next;
+  }
+  /// What the body of a `while` gets is what the head gives.
+  Maybe of_parameter(NodeId parameter) const {
+    const RegionId region = f_[parameter].parent;
+    const NodeId owner = f_[region].owner;
+    if (!owner || f_.op(owner) != Op::while_ || region != f_.region(owner, 1)) return std::nullopt;
+    const NodeId given = f_.terminator(f_.region(owner, 0));
+    if (f_.op(given) != Op::yield) return std::nullopt;
+    return find(f_.operand(given, static_cast<size_t>(f_.attribute(parameter, 0)) + 1));
+  }
+  Maybe of_results(NodeId node, size_t index) const {
+    const Op op = f_.op(node);
+    if (op != Op::if_ && op != Op::block) return std::nullopt;
+    Maybe all;
+    for (NodeId value : values_given(f_, node, index)) {
+      const Maybe one = find(value);
+      if (!one) return std::nullopt;
+      all = all ? either(all, one) : one;
+    }
+    return all;
+  }
+
+  const Function& f_;
+  NodeId from_;
+};
+
 }  // namespace
 
 bool Intervals::is_inside(NodeId node) const {
@@ -67,9 +156,10 @@ NodeId Intervals::before(NodeId value) {
 }
 
 std::optional<Intervals::Interval> Intervals::interval(NodeId value) {
-  if (const auto known = intervals_.find(value.index); known != intervals_.end()) return known->second;
+  auto& intervals = intervals_[by_time_ ? 1 : 0];
+  if (const auto known = intervals.find(value.index); known != intervals.end()) return known->second;
   const auto found = find_interval(value);
-  intervals_[value.index] = found;
+  intervals[value.index] = found;
   return found;
 }
 
@@ -80,7 +170,12 @@ std::optional<Intervals::Interval> Intervals::find_interval(NodeId value) {
     return Interval{same, same, {}};
   }
   switch (f_.op(value)) {
-    case Op::param: return of_index(value);
+    case Op::param: return of_parameter(value);
+    case Op::if_:
+    case Op::block:
+    case Op::for_:
+    case Op::while_: return of_result(value, 0);
+    case Op::result: return of_result(f_.operand(value, 0), static_cast<size_t>(f_.attribute(value, 0)));
     case Op::add:
     case Op::subtract:
     case Op::multiply: return of_arithmetic(value);
@@ -103,6 +198,64 @@ std::optional<Intervals::Interval> Intervals::of_index(NodeId parameter) {
   NodeId turns = count->high;
   if (!is_natural(b_.function(), turns)) turns = b_.make(Op::maximum, {turns, b_.index(0)});
   return Interval{b_.index(0), loops_.subtract(turns, b_.index(1)), count->holds};
+}
+
+std::optional<Intervals::Interval> Intervals::of_parameter(NodeId parameter) {
+  const RegionId region = f_[parameter].parent;
+  const NodeId owner = f_[region].owner;
+  if (!owner) return std::nullopt;
+  const auto index = static_cast<size_t>(f_.attribute(parameter, 0));
+  if (f_.op(owner) == Op::while_)
+    return region == f_.region(owner, 0) ? of_counter(owner, index, false) : of_result(owner, index);
+  if (index == 0) return of_index(parameter);
+  return f_.op(owner) == Op::for_ ? of_counter(owner, index - 1, false) : std::nullopt;
+}
+
+/// What a loop ends with; of a `while` that is what its head gives in any turn.
+std::optional<Intervals::Interval> Intervals::of_result(NodeId node, size_t index) {
+  if (f_.op(node) == Op::for_) return of_counter(node, index, true);
+  if (f_.op(node) == Op::if_ || f_.op(node) == Op::block) {
+    std::optional<Interval> all;
+    for (NodeId value : values_given(f_, node, index)) {
+      const auto one = interval(value);
+      if (!one) return std::nullopt;
+      all = all ? hull(*all, *one) : *one;
+    }
+    return all;
+  }
+  if (f_.op(node) != Op::while_) return std::nullopt;
+  const NodeId given = f_.terminator(f_.region(node, 0));
+  return f_.op(given) == Op::yield ? interval(f_.operand(given, index + 1)) : std::nullopt;
+}
+
+/// What a loop carries in a slot at the begin of a turn, or after the last one: its init, and a step a turn.
+std::optional<Intervals::Interval> Intervals::of_counter(NodeId loop, size_t slot, bool after) {
+  const bool is_for = f_.op(loop) == Op::for_;
+  const NodeId parameter = f_.region_parameters(f_.region(loop))[slot + (is_for ? 1 : 0)];
+  const NodeId last = f_.terminator(f_.region(loop, is_for ? 0 : 1));
+  if (f_.type(parameter) != ir::kInt64 || f_.op(last) != Op::yield) return std::nullopt;
+  const auto growth = GrowthFinder(f_, parameter).find(f_.operand(last, slot));
+  const auto init = interval(f_.operand(loop, slot + (is_for ? 1 : 0)));
+  if (!growth || !init) return std::nullopt;
+  Interval made = *init;
+  NodeId turns = b_.index(kMostTurns);
+  if (is_for && !by_time_) {
+    const auto index = of_index(f_.region_parameters(f_.region(loop))[0]);
+    if (!index) return std::nullopt;
+    turns = after ? loops_.add(index->high, b_.index(1)) : index->high;
+    made.holds = both(made.holds, index->holds);
+  }
+  const auto move = [&](NodeId bound, int64_t step) {
+    if (step == 0) return bound;
+    const NodeId by = b_.index(step);
+    const NodeId way = loops_.multiply(turns, by);
+    made.holds = both(made.holds, loops_.negate(b_.make(Op::multiply_overflows, {turns, by})));
+    made.holds = both(made.holds, loops_.negate(b_.make(Op::add_overflows, {bound, way})));
+    return loops_.add(bound, way);
+  };
+  made.low = move(made.low, std::min<int64_t>(growth->least, 0));
+  made.high = move(made.high, std::max<int64_t>(growth->most, 0));
+  return made;
 }
 
 std::optional<Intervals::Interval> Intervals::of_arithmetic(NodeId value) {
@@ -131,6 +284,10 @@ std::optional<Intervals::Interval> Intervals::of_arithmetic(NodeId value) {
     }
   }
   return made;
+}
+
+Intervals::Interval Intervals::hull(const Interval& a, const Interval& b) {
+  return {loops_.minimum(a.low, b.low), b_.make(Op::maximum, {a.high, b.high}), both(a.holds, b.holds)};
 }
 
 std::optional<Intervals::Interval> Intervals::of_choice(NodeId value) {
@@ -172,6 +329,15 @@ std::optional<NodeId> Intervals::always_in_order(Op op, NodeId a, NodeId b) {
 }
 
 std::optional<NodeId> Intervals::never_overflows(NodeId condition) {
+  by_time_ = true;
+  const auto in_time = bounded_overflow(condition);
+  by_time_ = false;
+  const bool certain =
+      in_time && b_.function().is_constant(*in_time) && b_.function().constant(*in_time).bits[0] != 0;
+  return certain ? in_time : bounded_overflow(condition);
+}
+
+std::optional<NodeId> Intervals::bounded_overflow(NodeId condition) {
   const Op op = *arithmetic_of(f_.op(condition));
   const auto a = interval(f_.operand(condition, 0));
   const auto b = interval(f_.operand(condition, 1));

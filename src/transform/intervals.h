@@ -10,6 +10,9 @@ namespace ingot::transform {
 
 /// What is known, before a loop is entered, of the values that its turns compute: code that stands before the
 /// loop finds bounds, and whether conditions hold in all turns.
+///
+/// A carried number that moves by constants is bounded by the number of turns: of a `for` that is its count,
+/// of any loop 2**61, as nobody waits longer.
 class Intervals {
  public:
   /// `writer` writes before `loop` into a new function; `use` gives the new node of an old one that stands
@@ -39,10 +42,15 @@ class Intervals {
   std::optional<Interval> find_interval(NodeId value);
   std::optional<Interval> of_index(NodeId parameter);
   std::optional<Interval> of_arithmetic(NodeId value);
+  Interval hull(const Interval& a, const Interval& b);
   std::optional<Interval> of_choice(NodeId value);
   std::optional<Interval> of_division(NodeId value);
+  std::optional<Interval> of_parameter(NodeId parameter);
+  std::optional<Interval> of_result(NodeId node, size_t index);
+  std::optional<Interval> of_counter(NodeId loop, size_t slot, bool after);
   Maybe always_in_order(Op op, NodeId a, NodeId b);
   Maybe never_overflows(NodeId condition);
+  Maybe bounded_overflow(NodeId condition);
   NodeId both(NodeId a, NodeId b) { return !a ? b : !b ? a : loops_.both(a, b); }
 
   const Function& f_;
@@ -52,7 +60,8 @@ class Intervals {
   std::function<NodeId(NodeId)> use_;
   std::unordered_map<uint32_t, NodeId> hoisted_;
   std::unordered_map<uint32_t, bool> invariant_;
-  std::unordered_map<uint32_t, std::optional<Interval>> intervals_;
+  bool by_time_ = false;  ///< turns of a `for` are bounded by time too, not by its count
+  std::unordered_map<uint32_t, std::optional<Interval>> intervals_[2];  ///< by `by_time_`
   std::vector<NodeId> last_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/cursor.h"
 #include "transform/dependence.h"
 #include "transform/early_checks.h"
 #include "transform/reductions.h"
@@ -12,6 +13,9 @@ namespace {
 
 /// Loops of fewer turns are not worth a vector.
 constexpr int64_t kFewTurns = 8;
+/// Where lanes end after different turns, fetching an element for each lane costs as much as so many
+/// operations.
+constexpr int64_t kGatherCost = 4;
 
 /// Whether a reduction of a loop gives the same value in any order, or may give another.
 bool takes_any_order(const Function& f, Op combiner, DType dtype) {
@@ -25,14 +29,22 @@ class LaneJudge {
   LaneJudge(const Function& function, NodeId loop, const std::vector<bool>& gone)
       : f_(function), loop_(loop), gone_(gone), varies_(function.node_count()) {}
 
+  /// `reduces`: a `for` carries reductions that take any order, else nothing but cursors.
   bool fits(bool reduces) {
-    const bool carries = f_.op(loop_) == Op::for_ && f_.result_count(loop_) > 0;
+    const bool is_for = f_.op(loop_) == Op::for_;
     const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
-    if ((carries && !(reduces && combiners_of(f_, loop_))) || is_chosen || has_few_turns()) return false;
+    if (is_chosen || has_few_turns()) return false;
+    if (is_for && reduces && !combiners_of(f_, loop_)) return false;
+    if (is_for && !reduces) {
+      auto cursors = ir::cursors_of(f_, loop_);
+      if (!cursors) return false;
+      cursors_ = std::move(*cursors);
+    }
     const RegionId body = f_.region(loop_);
     for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;
-    if (!fits(body)) return false;
-    return f_.op(loop_) == Op::parallel_for || !find_race(f_, loop_);
+    for (const ir::Cursor& cursor : cursors_) varies_[cursor.parameter.index] = false;
+    if (!fits(body) || operations_ < kGatherCost * gathers_) return false;
+    return !is_for || !find_race(f_, loop_, cursors_);
   }
 
  private:
@@ -56,10 +68,14 @@ class LaneJudge {
     const auto operands = f_.operands(node);
     if (f_.op(node) == Op::result) return true;
     if (gone_[node.index]) return fits_without(node);
-    if (card.terminator) return f_.op(node) == Op::yield && all_scalars(operands);
+    if (card.terminator) return fits_at_end(node);
     if (card.regions > 0) return fits_with_regions(node);
     varies_[node.index] = any_varies(operands);
+    if (divergent_) count(node);
     if (card.effects.pure()) return !varies(node) || (all_scalars(operands) && f_.type(node).is_scalar());
+    for (const ir::Cursor& cursor : cursors_)
+      if (ir::stores_at(f_, node, cursor) && any_varies(operands.subspan(1, operands.size() - 3)))
+        return false;
     const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store;
     return by_element && !varies(operands[0]);
   }
@@ -71,26 +87,55 @@ class LaneJudge {
     for (NodeId result : results) varies_[result.index] = true;
     return all_scalars(results) && fits(f_.region(check, 1 - *raises));
   }
+  /// What varies goes through a region's end as scalars; an exit masks the lanes that take it.
+  bool fits_at_end(NodeId node) const {
+    if (f_.op(node) == Op::exit_) return all_scalars(f_.operands(node).subspan(1));
+    return f_.op(node) == Op::unreachable || (f_.op(node) == Op::yield && all_scalars(f_.operands(node)));
+  }
+  /// Counts what lanes do in loops that they leave after different turns.
+  void count(NodeId node) {
+    const bool element = f_.op(node) == Op::load || f_.op(node) == Op::store;
+    const auto rank = element ? static_cast<size_t>(f_.type(f_.operand(node, 0)).rank()) : 0;
+    const auto indices = f_.operands(node).subspan(element ? 1 : 0, rank);
+    if (!std::ranges::all_of(indices, [&](NodeId index) { return is_step(index); })) ++gathers_;
+    else if (varies(node)) ++operations_;
+  }
+  /// Whether lanes find neighbours there: the loop's index and what does not vary.
+  bool is_step(NodeId index) const {
+    if (index == f_.region_parameters(f_.region(loop_))[0]) return true;
+    const Op op = f_.op(index);
+    if (op != Op::add && op != Op::subtract) return !varies(index);
+    return is_step(f_.operand(index, 0)) && is_step(f_.operand(index, 1));
+  }
   bool fits_with_regions(NodeId node) {
     const Op op = f_.op(node);
-    if (op != Op::if_ && (op != Op::for_ || varies(f_.operand(node, 0)))) return false;
+    if (op != Op::if_ && op != Op::for_ && op != Op::while_ && op != Op::block) return false;
     const std::vector<NodeId> results = f_.results_of(node);
     if (!all_scalars(results)) return false;
-    // What goes through regions counts as varying; so does what a `for` carries.
+    if (op == Op::while_ && f_.op(f_.terminator(f_.region(node, 0))) != Op::yield) return false;
+    const bool around = divergent_;
+    const bool is_exited = ir::effects_of(f_, node).any(ir::effect::Exit);
+    if (op == Op::while_ || (op == Op::for_ && (is_exited || varies(f_.operand(node, 0))))) divergent_ = true;
+    // What goes through regions counts as varying; so does what a loop carries, but for the index of a `for`.
     for (NodeId result : results) varies_[result.index] = true;
-    for (size_t i = 0; i < card_regions(op); ++i) {
+    for (size_t i = 0; i < ir::info(op).regions; ++i) {
       const auto parameters = f_.region_parameters(f_.region(node, i));
-      for (size_t k = op == Op::for_ ? 1 : 0; k < parameters.size(); ++k) varies_[parameters[k].index] = true;
+      for (size_t k = op == Op::for_ ? 1 : 0; k < parameters.size(); ++k)
+        if (op != Op::block) varies_[parameters[k].index] = true;
       if (!fits(f_.region(node, i))) return false;
     }
+    divergent_ = around;
     return true;
   }
-  static size_t card_regions(Op op) { return ir::info(op).regions; }
 
   const Function& f_;
   NodeId loop_;
   const std::vector<bool>& gone_;
+  std::vector<ir::Cursor> cursors_;
   std::vector<bool> varies_;
+  bool divergent_ = false;  ///< in a loop that lanes leave after different turns
+  int64_t operations_ = 0;
+  int64_t gathers_ = 0;
 };
 
 }  // namespace

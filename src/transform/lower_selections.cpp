@@ -69,16 +69,31 @@ void Lowering::lower_scatter(NodeId id) {
   });
 }
 
+/// A mask that is evaluated by no more ops than this is so twice: to count and to select.
+constexpr int kCheapMask = 4;
+
+/// How many elements of a mask hold.
+NodeId Lowering::count_of(NodeId mask) {
+  const Nodes& lengths = whole(mask).lengths;
+  const NodeId operands[] = {loops_.product(lengths), b_.index(0)};
+  const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0, static_cast<int64_t>(Op::add)};
+  const ir::SpanId place = b_.span();
+  const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
+  const Type index[] = {ir::kInt64};
+  const NodeId k = b_.enter(loop, 0, index)[0];
+  b_.yield({b_.cast(element(mask, loops_.unflatten(k, lengths)), DType::Int64)});
+  b_.set_span(place);
+  return b_.end(loop)[0];
+}
+
 void Lowering::lower_compress(NodeId id) {
   const NodeId x = source_.operand(id, 0);
   const NodeId mask = source_.operand(id, 1);
-  if (whole(mask).cost > 0) in_view(mask);
+  if (whole(mask).cost > kCheapMask || (whole(mask).cost > 0 && !is_pointwise(mask))) in_view(mask);
   const Nodes mask_lengths = whole(mask).lengths;
   const NodeId one = b_.index(1);
   const NodeId zero = b_.index(0);
-  const NodeId count = loops_.nest(mask_lengths, {&zero, 1}, [&](Indices at, Indices carried) {
-    return Nodes{loops_.add(carried[0], b_.cast(element(mask, at), DType::Int64))};
-  })[0];
+  const NodeId count = count_of(mask);
   const Nodes& all = whole(x).lengths;
   const Nodes rest(all.begin() + static_cast<ptrdiff_t>(mask_lengths.size()), all.end());
   Nodes lengths{count};

@@ -166,6 +166,7 @@ class Lowering : public Rewriter {
 
   /// @name Others
   Nodes gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest);
+  NodeId count_of(NodeId mask);
   Whole in_c_order(NodeId old);
   void lower_library(NodeId id);
   void sort_lines(NodeId id, const std::function<NodeId(NodeId keys, NodeId position)>& take);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/cursor.h"
 #include "ir/evaluate.h"
 #include "transform/lane_judge.h"
 #include "transform/rewriter.h"
@@ -21,7 +22,7 @@ class Scheduler : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
-    if (chosen_[id.index] && source_.op(id) == Op::for_ && source_.result_count(id) > 0) return reduce(id);
+    if (chosen_[id.index] && source_.op(id) == Op::for_ && !ir::cursors_of(source_, id)) return reduce(id);
     if (const auto other = combined_.find(id.index); other != combined_.end())
       return bind(id, use(other->second));
     clone(id);
@@ -52,7 +53,8 @@ class Scheduler : public Rewriter {
     Found inside = Found::NoLoop;
     for (size_t i = 0; i < source_[node].region_count; ++i)
       inside = both(inside, choose_in(source_.region(node, i)));
-    if (!is_loop(node)) return source_.op(node) == Op::while_ ? Found::NotAll : inside;
+    if (inside == Found::All) return inside;
+    if (!is_loop(node)) return inside;
     if (inside == Found::All) return inside;
     if (!fits_lanes(source_, node, none_)) return Found::NotAll;
     forget_in(source_.region(node));
