@@ -188,16 +188,21 @@ def _empty(operands: list) -> list | None:
     return None if _contains(made, lambda v: isinstance(v, Kind)) else made
 
 
-def probe(operation: str, symbol: str, function: Any, operands: list) -> Exception | None:
+def probe(operation: str, symbol: str, function: Any, operands: list, keywords: dict | None = None) -> Exception | None:
     """The exception that Python raises for any operands of these types; None where that depends on them."""
+    keywords = keywords or {}
     if operation == "call" and function is not None:
         symbol = f"{getattr(function, '__module__', '')}.{symbol}"
-    if _contains(operands, lambda v: isinstance(v, Kind)):
-        empty = _empty(operands) if operation in ("binary", "compare", "subscript") else None
+    if operation == "call" and symbol in _SHAPED and (error := _shape_error([*operands, *keywords.values()])) is not None:
+        return error
+    if _contains([*operands, keywords], lambda v: isinstance(v, Kind)):
+        if symbol == "@" and (error := _no_dimensions(operands)) is not None:
+            return error
+        empty = _empty(operands) if operation in ("binary", "compare", "subscript") and not keywords else None
         if empty is None:
             return _by_type(operation, symbol, operands)
         operands = empty
-    if _contains(operands, _is_object) and operation != "attribute":
+    if _contains([*operands, keywords], _is_object) and operation != "attribute":
         return None  # what its elements are decides
     if operation == "apply":
         return TypeError(f"'{_name(operands[0])}' object is not callable")
@@ -209,13 +214,43 @@ def probe(operation: str, symbol: str, function: Any, operands: list) -> Excepti
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            run(*operands)
+            run(*operands, **keywords)
     except (TypeError, AttributeError) as error:
         return error.with_traceback(None)
+    except ValueError as error:
+        return error.with_traceback(None) if "does not have enough dimensions" in str(error) else None
     except IndexError as error:
         return error.with_traceback(None) if str(error).startswith(_BY_RANK) else None
     except Exception:
         return None
+    return None
+
+
+# Functions whose first argument is a shape.
+_SHAPED = ("numpy.zeros", "numpy.ones", "numpy.empty", "numpy.full")
+
+
+def _shape_error(given: list) -> Exception | None:
+    """The TypeError of a shape among whose lengths is what cannot be one."""
+    for length in given[0] if given and isinstance(given[0], tuple) else given[:1]:
+        if isinstance(length, Kind) and not _has(length.of, "__index__", "__len__", "__getitem__", "__iter__"):
+            return TypeError(f"'{length.of.__name__}' object cannot be interpreted as an integer")
+        if isinstance(length, np.ndarray) and length.ndim == 0 and length.dtype.kind not in "biu":
+            return TypeError("only integer scalar arrays can be converted to a scalar index")
+    return None
+
+
+def _no_dimensions(operands: list) -> Exception | None:
+    """The ValueError of `@` between an array and an object of which NumPy makes one without axes."""
+    names = ("__array__", "__array_interface__", "__array_struct__", "__len__", "__getitem__", "__matmul__", "__rmatmul__",
+             "__array_ufunc__", "__buffer__")  # fmt: skip
+    arrays = [isinstance(v, np.ndarray) and v.ndim > 0 for v in operands]
+    for number, (value, other) in enumerate(zip(operands, reversed(arrays))):
+        if isinstance(value, Kind) and other and not _has(value.of, *names) and value.of not in (bytearray, memoryview):
+            return ValueError(
+                f"matmul: Input operand {number} does not have enough dimensions (has 0, gufunc core with signature "
+                "(n?,k),(k,m?)->(n?,m?) requires 1)"
+            )
     return None
 
 

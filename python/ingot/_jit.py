@@ -65,6 +65,21 @@ def append(container: list, value: Any) -> None:
     container.append(value)
 
 
+def change(container: Any, method: str, *arguments: Any) -> None:
+    """A method of a container that changes its structure, for compiled code."""
+    getattr(container, method)(*arguments)
+
+
+def throw(kind: type, arguments: tuple, cause: Any = None) -> None:
+    """`raise kind(*arguments)`, for compiled code."""
+    raise kind(*arguments)
+
+
+def sorting(items: list, reverse: bool) -> list[int]:
+    """The places of items in the order in which `sorted` puts them."""
+    return sorted(range(len(items)), key=items.__getitem__, reverse=reverse)
+
+
 class _Boxing:
     """Makes Python objects of the values that compiled code gives, as a description says."""
 
@@ -92,6 +107,8 @@ class _Boxing:
             there = next(self.values) == 0
             inside = self.make(description[1])
             return inside if there else None
+        if tag == "text":
+            return description[1].format(*[self.make(d) for d in description[2]])
         if tag == "dict":
             return dict(zip(description[1], [self.make(d) for d in description[2]]))
         parts = [self.make(d) for d in description[1]]
@@ -152,7 +169,7 @@ class Specialisation(_ingot.Specialisation):
         self.result = program.result
         self.hosts = program.hosts
         self.writes = program.writes
-        self.keeps = frozenset(i for i, (function, _) in enumerate(self.hosts) if function in (put, append))
+        self.keeps = frozenset(i for i, (function, _) in enumerate(self.hosts) if function in (put, append, change))
         self.key = key
         self.why = why
         super().__init__(program.guards, program.result, program.errors, not self.hosts and not self.writes)
@@ -482,6 +499,14 @@ def _library_into(routine: str, operands: list) -> None:
     result[...] = _library(routine, given)
 
 
+def exception_type(kind: str, message: str, errors: dict) -> type:
+    """The class of an exception of compiled code, whose message may have holes."""
+    try:
+        return type(_exception(kind, message.replace("{}", "1"), "", 0, None, errors))
+    except (ValueError, SyntaxError):
+        return getattr(builtins, kind)
+
+
 _NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and data type (\w+)")
 
 
@@ -502,6 +527,8 @@ def _exception(kind: str, message: str, file: str, line: int, pending: Any, erro
     if kind == "ValueError" and (match := re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)):
         return np.exceptions.AxisError(int(match[1]), int(match[2]))
     if kind == "KeyError" and message:
+        if match := re.fullmatch(r"np\.(\w+)\((.*)\)", message):
+            return KeyError(getattr(np, match[1])(ast.literal_eval(match[2])))
         return KeyError(ast.literal_eval(message))  # the message of a KeyError is the repr of its key
     if kind == "MemoryError" and (match := _NO_MEMORY.fullmatch(message)):
         shape, dtype = match.groups()

@@ -204,7 +204,7 @@ def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
         yield True
         yield from (there and inside for inside in _specified(description[1], values))
     elif tag not in ("static", "argument"):
-        for part in description[2 if tag == "dict" else 1]:
+        for part in description[2 if tag in ("dict", "text") else 1]:
             yield from _specified(part, values)
 
 

@@ -58,6 +58,21 @@ def _parsed(file: str, source: str) -> tuple[ast.Module, list[types.CodeType]]:
     return known[1], known[2]
 
 
+def _rewritten(file: str, source: str, function: types.FunctionType) -> list[types.CodeType]:
+    """The code objects of a file whose asserts pytest has rewritten; none where it has not."""
+    if "@pytest_ar" not in function.__globals__:
+        return []
+    from _pytest.assertion.rewrite import rewrite_asserts
+
+    key = f"{file}@pytest"
+    known = _trees.get(key)
+    if known is None or known[0] != source:
+        tree = ast.parse(source, file)
+        rewrite_asserts(tree, source.encode(), file)
+        known = _trees[key] = (source, tree, list(_codes(compile(tree, file, "exec", dont_inherit=True))))
+    return known[2]
+
+
 def find(function: types.FunctionType) -> tuple[Any, str, int]:
     """The `ast.FunctionDef` or `ast.Lambda` of a Python function, the file it stands in, and its first line.
 
@@ -79,15 +94,22 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
     except SyntaxError as error:
         raise UnsupportedError(f"{file} does not parse any more: {error}\n  instead: import it again") from None
     nodes = list(_candidates(tree, code.co_firstlineno, code.co_name))
-    matching = [c for c in codes if c.co_firstlineno == code.co_firstlineno and c.co_name == code.co_name]
-    # Code objects and AST nodes of one line come in the same order.
-    same = [node for node, candidate in zip(_in_order(nodes), _in_position(matching)) if _same_code(candidate, code)]
-    if not same or len(nodes) != len(matching):
+    same = _matching(nodes, codes, code) or _matching(nodes, _rewritten(file, source, function), code)
+    if not same:
         raise UnsupportedError(
             f"the source of `{function.__qualname__}` has changed since it was defined\n"
             f"  {file}:{code.co_firstlineno}\n  instead: define or import it again"
         )
     return same[0], file, code.co_firstlineno
+
+
+def _matching(nodes: list, codes: list[types.CodeType], code: types.CodeType) -> list:
+    """Those of the AST nodes of one line and name whose code is this one."""
+    places = [c for c in codes if c.co_firstlineno == code.co_firstlineno and c.co_name == code.co_name]
+    if len(nodes) != len(places):
+        return []
+    # Code objects and AST nodes of one line come in the same order.
+    return [node for node, candidate in zip(_in_order(nodes), _in_position(places)) if _same_code(candidate, code)]
 
 
 def _in_order(nodes):

@@ -107,10 +107,9 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
         const NodeId one_is_1 = builder_->make(
             Op::bitwise_or,
             {builder_->make(Op::equal, {length, one}), builder_->make(Op::equal, {lengths[i], one})});
-        std::vector<NodeId> check{builder_->make(Op::bitwise_or, {same, one_is_1})};
-        if (shown.size() <= 6) check.insert(check.end(), shown.begin(), shown.end());
-        const int64_t attributes[] = {static_cast<int64_t>(kind), module_.text(complaint + shapes).index};
-        builder_->make(Op::check, check, attributes);
+        const NodeId holds = builder_->make(Op::bitwise_or, {same, one_is_1});
+        const std::vector<NodeId> filled = shown.size() <= 6 ? shown : std::vector<NodeId>{};
+        check(holds, kind, complaint + shapes, filled);
         length = builder_->make(Op::select, {builder_->make(Op::equal, {length, one}), lengths[i], length});
       }
     }
@@ -128,10 +127,9 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
 NodeId Evaluator::in_range(NodeId index, NodeId length, int axis) {
   const NodeId zero = builder_->index(0);
   const NodeId lowest = builder_->make(Op::negative, {length});
-  builder_->check(
-      both(builder_->make(Op::greater_equal, {index, lowest}), builder_->make(Op::less, {index, length})),
-      ExceptionKind::IndexError,
-      "index {} is out of bounds for axis " + std::to_string(axis) + " with size {}", {index, length});
+  check(both(builder_->make(Op::greater_equal, {index, lowest}), builder_->make(Op::less, {index, length})),
+        ExceptionKind::IndexError,
+        "index {} is out of bounds for axis " + std::to_string(axis) + " with size {}", {index, length});
   return builder_->make(
       Op::select, {builder_->make(Op::less, {index, zero}), builder_->make(Op::add, {index, length}), index});
 }
@@ -149,8 +147,7 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
       raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
   }
   const NodeId step = is_none(by) ? one : stage_index(by);
-  builder_->check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
-                  "slice step cannot be zero");
+  check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError, "slice step cannot be zero");
   const NodeId up = builder_->make(Op::greater, {step, zero});
   // Python's slice.indices: each end is clipped to [0, n] going up, to [-1, n - 1] going down.
   const NodeId first = builder_->make(Op::select, {up, zero, builder_->index(-1)});
@@ -267,10 +264,10 @@ void Evaluator::take_mask(Indexing& result, const Value& mask, int axis, NodeId 
   for (int k = 0; k < rank; ++k) {
     const NodeId size = builder_->length(array, axis + k);
     const NodeId given = builder_->length(flags, k);
-    builder_->check(builder_->make(Op::equal, {size, given}), ExceptionKind::IndexError,
-                    "boolean index did not match indexed array along axis " + std::to_string(axis + k) +
-                        "; size of axis is {} but size of corresponding boolean axis is {}",
-                    {size, given});
+    check(builder_->make(Op::equal, {size, given}), ExceptionKind::IndexError,
+          "boolean index did not match indexed array along axis " + std::to_string(axis + k) +
+              "; size of axis is {} but size of corresponding boolean axis is {}",
+          {size, given});
   }
   const bool first = !result.advanced && result.items.empty() && axis == 0;
   result.mask = first ? flags : NodeId();
@@ -391,8 +388,68 @@ std::vector<int64_t> Evaluator::gathered_order(const Indexing& indexing, int ind
   return order;
 }
 
+std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array& array, const Value& index,
+                                                                    nb::handle node) {
+  std::vector<Value> parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
+  bool changed = false;
+  size_t flag = parts.size();
+  size_t open = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Value& part = parts[i];
+    const bool is_list = part.is<Reference>() && type_name(part) == "list";
+    if ((is_list || part.is<Tuple>()) && !is_foreign(part)) {
+      const bool empty = elements_of(part, node).empty();
+      part = array_of(part, node);
+      const DType dtype = part.as<Array>()->type.dtype();
+      if (!empty && !base::is_int(dtype) && !base::is_bool(dtype))
+        raise(ExceptionKind::IndexError,
+              "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+              "arrays are valid indices");
+      if (empty) part = from_node(builder_->cast(whole(part), DType::Int64));
+      changed = true;
+      continue;
+    }
+    const std::optional<Kind> kind = kind_of(part);
+    if (kind && !part.is<Array>() && base::is_bool(kind->dtype())) {
+      flag = i;
+      ++open;
+    }
+  }
+  if (open == 0)
+    return changed ? std::optional(std::pair(array, Value(Tuple{std::move(parts)}))) : std::nullopt;
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (i != flag && !parts[i].is<Slice>() && !is_none(parts[i]) &&
+        !(parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis())))
+      unsupported(node, "a bool beside other indices", "use `if`");
+  // One bool is a mask of no axes: a new axis, of which it takes the only element or none.
+  const NodeId bit = stage(parts[flag], Kind::py_bool());
+  parts[flag] = Static{nb::none()};
+  size_t after = 0;
+  for (size_t i = parts.size(); i-- > flag + 1;) {
+    const bool is_open = parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis());
+    after += is_open ? 0 : 1;
+  }
+  const Indexing expanded = classify(array, Tuple{parts}, node);
+  const NodeId view = take_part(array.node, expanded);
+  bool ellipsis_before = false;
+  for (size_t i = 0; i < flag; ++i)
+    ellipsis_before =
+        ellipsis_before || (parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis()));
+  const ir::Type type = builder_->function().type(view);
+  const size_t place = ellipsis_before ? static_cast<size_t>(type.rank()) - 1 - after : flag;
+  const NodeId one = builder_->index(1);
+  const NodeId flags = builder_->make(Op::broadcast, {bit, one});
+  const NodeId taken = builder_->make(Op::compress, {builder_->make(Op::iota, {one}, {0}), flags});
+  const Slice all{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
+  std::vector<Value> chosen(place, all);
+  chosen.push_back(from_node(taken));
+  return std::pair(Array{type, view, array.access}, Value(Tuple{std::move(chosen)}));
+}
+
 Value Evaluator::index_array(const Array& array, const Value& index, nb::handle node) {
   const Array source = array.type.is_array() ? named(array) : array;
+  if (const auto other = without_sequences(source, index, node))
+    return index_array(other->first, other->second, node);
   const Indexing indexing = classify(source, index, node);
   if (indexing.is_point(source.type.rank()) && !indexing.open) {
     std::vector<NodeId> operands{source.node};
@@ -443,29 +500,28 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
   if (base::is_int(kind->dtype()) && !kind->is_python() && base::is_int(dtype) && base::is_signed(dtype)) {
     const NodeId integer = stage(value, Kind::py_int());
     if (kind->dtype() == DType::UInt64)
-      builder_->check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}),
-                      ExceptionKind::OverflowError, "Python int too large to convert to C long");
+      check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}), ExceptionKind::OverflowError,
+            "Python int too large to convert to C long");
     return stage_for_loop(Scalar{Kind::py_int(), integer}, dtype);
   }
   // A float becomes a Python int on its way into integers; a NumPy one only into signed ones.
   const bool inexact = base::is_float(kind->dtype()) || base::is_complex(kind->dtype());
   if (inexact && base::is_int(dtype) && (kind->is_python() || base::is_signed(dtype))) {
     const NodeId number = stage(value, Kind::py_float());
-    builder_->check(negate(builder_->make(Op::isnan, {number})), ExceptionKind::ValueError,
-                    "cannot convert float NaN to integer");
-    builder_->check(negate(builder_->make(Op::isinf, {number})), ExceptionKind::OverflowError,
-                    "cannot convert float infinity to integer");
+    check(negate(builder_->make(Op::isnan, {number})), ExceptionKind::ValueError,
+          "cannot convert float NaN to integer");
+    check(negate(builder_->make(Op::isinf, {number})), ExceptionKind::OverflowError,
+          "cannot convert float infinity to integer");
     // Beyond 64 bits only uint64 has numbers, up to 2**64.
     const bool widest = dtype == DType::UInt64;
     const NodeId low = builder_->make(Op::greater_equal, {number, builder_->constant(-0x1p63)});
     const NodeId high = builder_->make(Op::less, {number, builder_->constant(widest ? 0x1p64 : 0x1p63)});
-    builder_->check(both(low, high), ExceptionKind::OverflowError,
-                    "Python int too large to convert to C long");
+    check(both(low, high), ExceptionKind::OverflowError, "Python int too large to convert to C long");
     if (!widest) return stage_for_loop(Scalar{Kind::py_int(), builder_->cast(number, DType::Int64)}, dtype);
     const NodeId whole_number = builder_->make(Op::trunc, {number});
-    builder_->check(builder_->make(Op::greater_equal, {whole_number, builder_->constant(0.0)}),
-                    ExceptionKind::OverflowError, "Python integer {} out of bounds for uint64",
-                    {builder_->cast(number, DType::Int64)});
+    check(builder_->make(Op::greater_equal, {whole_number, builder_->constant(0.0)}),
+          ExceptionKind::OverflowError, "Python integer {} out of bounds for uint64",
+          {builder_->cast(number, DType::Int64)});
     return builder_->cast(number, dtype);
   }
   return stage_for_loop(value, dtype);
@@ -483,12 +539,7 @@ std::string Evaluator::show_shape(std::span<const NodeId> lengths, std::vector<N
 
 void Evaluator::check_shapes(NodeId condition, ExceptionKind kind, const std::string& message,
                              std::span<const NodeId> shown) {
-  const ir::Function& f = builder_->function();
-  if (f.is_constant(condition) && f.constant(condition).bits[0] != 0) return;
-  std::vector<NodeId> operands{condition};
-  operands.insert(operands.end(), shown.begin(), shown.end());
-  const int64_t attributes[] = {static_cast<int64_t>(kind), module_.text(message).index};
-  builder_->make(Op::check, operands, attributes);
+  check(condition, kind, message, shown);
 }
 
 /// An array broadcast to lengths it must fit.
@@ -529,6 +580,8 @@ void Evaluator::need_writable(const Array& array, const char* complaint, nb::han
 void Evaluator::assign_index(const Array& array, const Value& index, const Value& value, nb::handle node) {
   if (array.type.is_array()) return;  // a temporary that nothing else sees
   need_writable(array, "assignment destination is read-only", node);
+  if (const auto other = without_sequences(array, index, node))
+    return assign_index(other->first, other->second, value, node);
   const Indexing indexing = classify(array, index, node);
   const DType dtype = array.type.dtype();
   if (indexing.is_point(array.type.rank())) {
@@ -538,8 +591,8 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
         raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
       if (!base::is_bool(dtype))
         raise(ExceptionKind::ValueError, "setting an array element with a sequence.");
-      builder_->check(builder_->make(Op::equal, {size_of(scalar), builder_->index(1)}),
-                      ExceptionKind::ValueError, "setting an array element with a sequence.");
+      check(builder_->make(Op::equal, {size_of(scalar), builder_->index(1)}), ExceptionKind::ValueError,
+            "setting an array element with a sequence.");
       scalar = reduce_all(scalar, Op::bitwise_or);
     }
     std::vector<NodeId> operands{array.node};
@@ -598,11 +651,10 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
     const NodeId fits =
         builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {given, shown[0]}),
                                         builder_->make(Op::equal, {given, builder_->index(1)})});
-    builder_->check(
-        fits, ExceptionKind::ValueError,
-        "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values "
-        "where the mask is true",
-        {given, shown[0]});
+    check(fits, ExceptionKind::ValueError,
+          "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values "
+          "where the mask is true",
+          {given, shown[0]});
   }
   values = fit(values, shown);
   std::vector<NodeId> operands{values};
@@ -641,6 +693,8 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
     return Array{view.type, builder_->make(Op::transpose, operand, axes), view.access};
   }
   if (registry_.method(name) >= 0) return Method{share(Value(array)), name};
+  if (!nb::hasattr(nb::module_::import_("numpy").attr("ndarray"), name.c_str()))
+    raise(ExceptionKind::AttributeError, "'numpy.ndarray' object has no attribute '" + name + "'");
   unsupported(node, "the array attribute `" + name + "`", "use a NumPy function");
 }
 

@@ -20,6 +20,7 @@ const Value* Evaluator::argument(Call& call, size_t position, const char* name) 
 const Value& Evaluator::need(Call& call, size_t position, const char* name) {
   const Value* value = argument(call, position, name);
   if (value == nullptr) {
+    raise_as_called(call);
     raise(ExceptionKind::TypeError, call.name + "() missing required argument '" + name + "' (pos " +
                                         std::to_string(position + 1) + ")");
   }
@@ -28,6 +29,7 @@ const Value& Evaluator::need(Call& call, size_t position, const char* name) {
 
 void Evaluator::finish(Call& call, size_t positional) {
   if (call.positional.size() > positional) {
+    raise_as_called(call);
     raise(ExceptionKind::TypeError, call.name + "() takes at most " + std::to_string(positional) +
                                         " positional arguments (" + std::to_string(call.positional.size()) +
                                         " given)");
@@ -80,7 +82,10 @@ Value Evaluator::builtin_print(Call& call) {
   nb::list arguments;
   nb::dict keywords;
   std::vector<NodeId> leaves;
-  for (const Value& value : call.positional) arguments.append(describe_result(value, leaves));
+  for (const Value& value : call.positional) {
+    const Error* error = value.as<Error>();
+    arguments.append(describe_result(error != nullptr ? text_of_error(*error) : value, leaves));
+  }
   for (const auto& [name, value] : call.keywords)
     keywords[name.c_str()] = require_static(value, "a keyword of print", call.node);
   hosts_.push_back(
@@ -109,13 +114,17 @@ Value Evaluator::builtin_abs(Call& call) {
 
 Value Evaluator::minmax(Call& call, bool is_max) {
   std::vector<Value> values = call.positional;
+  if (values.empty()) raise_as_called(call);
   finish(call, values.size());
   if (values.size() == 1) {
     const auto elements = static_elements(values[0], call.node);
-    if (!elements)
-      unsupported(call.node, "`" + call.name + "` of a " + type_name(values[0]), "use np." + call.name);
+    if (!elements) {
+      const nb::object walk =
+          nb::module_::import_("ingot.library.python").attr(is_max ? "largest" : "smallest");
+      return inline_function(walk, call);
+    }
     values = *elements;
-    if (values.empty()) raise(ExceptionKind::ValueError, call.name + "() iterable argument is empty");
+    if (values.empty()) raise(ExceptionKind::ValueError, call.name + "() arg is an empty sequence");
   }
   Value best = values[0];
   for (size_t i = 1; i < values.size(); ++i) {
@@ -159,10 +168,10 @@ Value Evaluator::builtin_int(Call& call) {
   // A complex number of NumPy's loses its imaginary part, with a warning there.
   if (base::is_float(kind->dtype()) || base::is_complex(kind->dtype())) {
     const NodeId x = stage(value, Kind::py_float());
-    builder_->check(negate(builder_->make(Op::isnan, {x})), ExceptionKind::ValueError,
-                    "cannot convert float NaN to integer");
-    builder_->check(negate(builder_->make(Op::isinf, {x})), ExceptionKind::OverflowError,
-                    "cannot convert float infinity to integer");
+    check(negate(builder_->make(Op::isnan, {x})), ExceptionKind::ValueError,
+          "cannot convert float NaN to integer");
+    check(negate(builder_->make(Op::isinf, {x})), ExceptionKind::OverflowError,
+          "cannot convert float infinity to integer");
     builder_->check(both(builder_->make(Op::less, {x, builder_->constant(0x1p63)}),
                          builder_->make(Op::greater_equal, {x, builder_->constant(-0x1p63)})),
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
@@ -298,9 +307,8 @@ Value Evaluator::math_function(Call& call) {
       raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
     NodeId x;
     if (const Array* a = value.as<Array>()) {
-      builder_->check(builder_->make(Op::equal, {size_of(a->node), builder_->index(1)}),
-                      ExceptionKind::TypeError,
-                      "only 0-dimensional arrays can be converted to Python scalars");
+      check(builder_->make(Op::equal, {size_of(a->node), builder_->index(1)}), ExceptionKind::TypeError,
+            "only 0-dimensional arrays can be converted to Python scalars");
       if (a->type.rank() > 0)
         raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
       x = builder_->cast(whole(value), DType::Float64);
@@ -312,8 +320,8 @@ Value Evaluator::math_function(Call& call) {
     known = both(known, negate(builder_->make(Op::isnan, {x})));
   }
   const NodeId result = builder_->make(entry->op, operands);
-  builder_->check(negate(both(builder_->make(Op::isnan, {result}), known)), ExceptionKind::ValueError,
-                  "math domain error");
+  check(negate(both(builder_->make(Op::isnan, {result}), known)), ExceptionKind::ValueError,
+        "math domain error");
   const std::string infinite = entry->infinite;
   if (!infinite.empty()) {
     const NodeId bad = both(builder_->make(Op::isinf, {result}), finite);
@@ -324,8 +332,8 @@ Value Evaluator::math_function(Call& call) {
                   builder_->make(Op::equal, {builder_->make(Op::floor, {operands[0]}), operands[0]}));
     }
     if (entry->op == Op::power) pole = builder_->make(Op::equal, {operands[0], builder_->constant(0.0)});
-    builder_->check(negate(both(bad, pole)), ExceptionKind::ValueError, "math domain error");
-    builder_->check(negate(bad), ExceptionKind::OverflowError, "math range error");
+    check(negate(both(bad, pole)), ExceptionKind::ValueError, "math domain error");
+    check(negate(bad), ExceptionKind::OverflowError, "math range error");
   }
   return Scalar{Kind::py_float(), result};
 }

@@ -43,6 +43,78 @@ std::optional<size_t> Evaluator::place_in(const Reference& container, const Valu
   return static_cast<size_t>(at - object.keys.begin());
 }
 
+bool Evaluator::is_staged_index(const Value& index, nb::handle node) {
+  const Scalar* s = index.as<Scalar>();
+  if (s == nullptr || !(base::is_int(s->kind.dtype()) || s->kind == Kind::py_bool())) return false;
+  demand(s->node, node);
+  return true;
+}
+
+NodeId Evaluator::place_of_staged(const Value& index, size_t size, const std::string& missing) {
+  const NodeId zero = builder_->index(0);
+  const NodeId length = builder_->index(static_cast<int64_t>(size));
+  const NodeId given = stage_index(index);
+  const NodeId wrapped = builder_->make(
+      Op::select, {builder_->make(Op::less, {given, zero}), builder_->make(Op::add, {given, length}), given});
+  check(both(builder_->make(Op::greater_equal, {wrapped, zero}), builder_->make(Op::less, {wrapped, length})),
+        ExceptionKind::IndexError, missing);
+  return wrapped;
+}
+
+Value Evaluator::pick_staged(const std::vector<Value>& members, NodeId place, nb::handle node) {
+  if (members.size() > 64)
+    unsupported(
+        node,
+        "an index that is not known when compiling, into " + std::to_string(members.size()) + " elements",
+        "use an array");
+  if (members.empty()) {  // the check before has raised
+    builder_->terminate(Op::unreachable, {});
+    throw Diverged{};
+  }
+  const std::optional<Kind> kind = kind_of(members[0]);
+  const bool alike = kind && std::ranges::all_of(members, [&](const Value& v) {
+                       return !v.is<Array>() && kind_of(v) == kind;
+                     });
+  if (alike) {
+    NodeId chosen = stage(members.back(), *kind);
+    for (size_t i = members.size() - 1; i-- > 0;) {
+      const NodeId here = builder_->make(Op::equal, {place, builder_->index(static_cast<int64_t>(i))});
+      chosen = builder_->make(Op::select, {here, stage(members[i], *kind), chosen});
+    }
+    return Scalar{*kind, chosen};
+  }
+  const std::function<Value(size_t)> from = [&](size_t i) -> Value {
+    if (i + 1 == members.size()) return members[i];
+    const NodeId here = builder_->make(Op::equal, {place, builder_->index(static_cast<int64_t>(i))});
+    return fork(here, [&] { return members[i]; }, [&] { return from(i + 1); });
+  };
+  return from(0);
+}
+
+std::optional<Value> Evaluator::item_by_staged_key(const HeapObject& dict, const Value& key,
+                                                   nb::handle node) {
+  const Scalar* s = key.as<Scalar>();
+  if (s == nullptr) return std::nullopt;
+  std::vector<Value> numbers;
+  std::vector<Value> values;
+  for (size_t i = 0; i < dict.keys.size(); ++i) {
+    const Value one = Static{dict.keys[i]};
+    if (!kind_of(one)) continue;
+    numbers.push_back(one);
+    values.push_back(dict.values[i]);
+  }
+  if (!numbers.empty()) demand(s->node, node);
+  NodeId place = builder_->index(-1);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    place = builder_->make(Op::select, {truth(compare("Eq", key, numbers[i], node), node),
+                                        builder_->index(static_cast<int64_t>(i)), place});
+  const std::string shown = s->kind.is_python() ? "{}" : "np." + std::string(s->kind.name()) + "({})";
+  if (numbers.empty()) raise(ExceptionKind::KeyError, shown, {s->node});
+  check(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::KeyError, shown,
+        {s->node});
+  return present(pick_staged(values, place, node), "the item", node);
+}
+
 bool Evaluator::holds(const Value& value, uint32_t object) const {
   const auto any = [&](const std::vector<Value>& values) {
     return std::ranges::any_of(values, [&](const Value& v) { return holds(v, object); });
@@ -53,6 +125,12 @@ bool Evaluator::holds(const Value& value, uint32_t object) const {
 }
 
 void Evaluator::put(const Reference& container, const Value& index, Value value, nb::handle node) {
+  if (contents(container, node).type == HeapObject::Type::List && index.is<Slice>()) {
+    change_list(container, "__setitem__", {index}, elements_of(value, node), node);
+    return;
+  }
+  if (contents(container, node).type == HeapObject::Type::List && is_staged_index(index, node))
+    return put_staged(container, index, value, node);
   nb::object key;
   const std::optional<size_t> place =
       place_in(container, index, key, "list assignment index out of range", node);
@@ -66,6 +144,22 @@ void Evaluator::put(const Reference& container, const Value& index, Value value,
   } else {
     object.keys.push_back(key);
     object.values.push_back(std::move(value));
+  }
+}
+
+void Evaluator::put_staged(const Reference& list, const Value& index, const Value& value, nb::handle node) {
+  const size_t size = contents(list, node).values.size();
+  const NodeId place = place_of_staged(index, size, "list assignment index out of range");
+  if (size > 64)
+    unsupported(node, "an index that is not known when compiling, into " + std::to_string(size) + " elements",
+                "use an array");
+  for (size_t i = 0; i < size; ++i) {
+    const NodeId here = builder_->make(Op::equal, {place, builder_->index(static_cast<int64_t>(i))});
+    const auto store = [&] {
+      put(list, Static{nb::int_(i)}, value, node);
+      return Value(Static{nb::none()});
+    };
+    fork(here, store, [] { return Value(Static{nb::none()}); });
   }
 }
 

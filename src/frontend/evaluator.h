@@ -83,6 +83,7 @@ class Evaluator {
     std::vector<std::pair<std::string, Value>> keywords;
     std::string name;  ///< of the function, for messages
     nb::handle node;
+    nb::object function{};  ///< of Python or NumPy; invalid for methods
   };
 
  private:
@@ -92,6 +93,10 @@ class Evaluator {
   struct Target;
   struct Edge;
   class Here;
+  class Renamed;
+  struct Clause;
+  struct Catcher;
+  class Handling;
 
   // statements.cpp
   void run_body(nb::handle statements);
@@ -113,9 +118,42 @@ class Evaluator {
   void run_raise(nb::handle s);
   void run_assert(nb::handle s);
   void run_delete(nb::handle s);
+  void delete_item(nb::handle target);
+  void run_match(nb::handle s);
+  void run_try(nb::handle s);
+  void run_clauses(nb::handle s);
+  void run_with(nb::handle s);
+  void run_function_def(nb::handle s);
+  void run_nonlocal(nb::handle s);
+  void run_global(nb::handle s);
   void assign(nb::handle target, Value value);
   std::vector<Value> unpack(const Value& value, size_t count, nb::handle node);
+  std::vector<Value> unpack_starred(const Value& value, size_t before, size_t after, nb::handle node);
   void bind(const std::string& name, Value value);
+
+  // patterns.cpp
+  Value match_pattern(nb::handle pattern, const Value& subject);
+  Value match_sequence(nb::handle pattern, const Value& subject);
+  Value both_of(const Value& a, const std::function<Value()>& b, nb::handle node);
+
+  // closures.cpp
+  /// A variable of this activation, in a cell or not; null: it has never been bound.
+  Value* local(const std::string& name);
+  void set_local(const std::string& name, Value value);
+  uint32_t new_cell(Value value);
+  /// Puts the variables that inner functions use into cells.
+  void share_locals();
+  Value make_closure(nb::handle node, const std::string& name);
+  Value stored(Value value);  ///< what has a name can be seen through it: an array becomes memory
+  Value call_closure(const Closure& closure, Call& call);
+  void comprehend(nb::handle e, const std::function<void()>& element);
+  std::vector<Value> comprehended(nb::handle e);
+  /// `sum(... for ...)` and the like as loops; none for other calls.
+  std::optional<Value> call_of_generator(const Value& callee, nb::handle e);
+  void walk_comprehension(nb::handle comprehension, const Value& first, const std::string& kind);
+  Value consume(nb::handle comprehension, const std::string& kind, nb::handle node);
+  Value array_of_comprehension(nb::handle comprehension, nb::handle node);
+  void forget(const std::string& suffix);
 
   // loops.cpp
   /// The turns of a staged loop: how many, and what the k-th gives.
@@ -123,7 +161,6 @@ class Evaluator {
     NodeId count;
     std::function<Value(NodeId)> element;
   };
-  /// A point to go back to when a fact is found that contradicts what was built since.
   struct Checkpoint;
   Checkpoint checkpoint();
   void go_back(const Checkpoint& point);
@@ -183,15 +220,56 @@ class Evaluator {
   Value eval_dict(nb::handle e);
   Value eval_slice(nb::handle e);
   Value eval_walrus(nb::handle e);
+  Value eval_lambda(nb::handle e);
+  Value eval_list_comp(nb::handle e);
+  Value eval_dict_comp(nb::handle e);
+  Value eval_joined_str(nb::handle e);
+  std::vector<Value> eval_elements(nb::handle elements);  ///< of a display, starred ones among them
   Value attribute_of(const Value& value, const std::string& name, nb::handle node);
   Value array_attribute(const Array& array, const std::string& name, nb::handle node);
   Value call(const Value& callee, Call& call);
   void need_present(Call& call);  ///< none of its arguments may be None
   /// What a call of a function of Python's or NumPy's own does with arguments that are foreign.
   void refuse_foreign(const Call& call, const std::string& name, nb::object function);
+  /// Runs a handler; where it refuses what Python raises for arguments of such types, that is raised.
+  Value handle(int handler, Call& call);
+  /// Raises what Python's function raises for arguments of these types, counts and names, where these decide.
+  void raise_as_called(const Call& call);
   Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(const nb::object& function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
+
+  // python_builtins.cpp
+  Value known_number(const Value& value);  ///< Static where it is a constant int
+  nb::object type_of(const Value& value, nb::handle node);
+  /// A value in Python's format, as `{!r:>5}`.
+  Value text_of_value(const Value& value, const std::string& form, nb::handle node);
+  Value joined_text(const std::vector<Value>& pieces);
+  Value array_of(const Value& value, nb::handle node);  ///< of nested lists and tuples of numbers
+  Value compare_sequences(const std::string& ast, const std::vector<Value>& a, const std::vector<Value>& b,
+                          nb::handle node);
+
+  // methods.cpp
+  Value new_list(std::vector<Value> values);
+  Value new_dict(std::vector<nb::object> keys, std::vector<Value> values);
+  Value static_value(const nb::object& object);  ///< lists of the host become lists of the shadow heap
+  nb::object host_change(const nb::object& container, const char* method, const nb::tuple& arguments);
+  /// The same method of the caller's own container.
+  void replay(const Reference& container, const char* method, const std::vector<Value>& arguments,
+              nb::handle node);
+  Value change_list(const Reference& list, const char* method, std::vector<Value> arguments,
+                    std::vector<Value> added, nb::handle node);
+  Value remove_from_dict(const Reference& dict, const char* method, const std::vector<Value>& arguments,
+                         nb::handle node);
+  std::vector<Value> elements_of(const Value& iterable, nb::handle node);  ///< demanded, or refused
+  std::vector<size_t> places_of(const Slice& slice, size_t size, nb::handle node);
+  NodeId place_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
+  Value list_method(const Reference& list, const std::string& name, Call& call);
+  Value dict_method(const Reference& dict, const std::string& name, Call& call);
+  Value static_method(const Static& self, const std::string& name, Call& call);
+  Value scalar_method(const Value& self, const std::string& name, Call& call);
+  std::vector<Value> sorted_values(const std::vector<Value>& values, Call& call);
+  std::vector<std::pair<Value, Value>> items_of(const Value& mapping, nb::handle node);
 
   // operators.cpp
   Value binary(const std::string& op, const Value& a, const Value& b, nb::handle node);
@@ -218,6 +296,9 @@ class Evaluator {
   /// What an index means: how each axis of the array is taken, and the index arrays, if any.
   struct Indexing;
   Value index_array(const Array& array, const Value& index, nb::handle node);
+  /// The same part of an array by an index without lists and single bools; none: there are none.
+  std::optional<std::pair<Array, Value>> without_sequences(const Array& array, const Value& index,
+                                                           nb::handle node);
   void assign_index(const Array& array, const Value& index, const Value& value, nb::handle node);
   void need_writable(const Array& array, const char* complaint, nb::handle node);
   Indexing classify(const Array& array, const Value& index, nb::handle node);
@@ -284,6 +365,15 @@ class Evaluator {
   std::optional<size_t> place_in(const Reference& container, const Value& index, nb::object& key,
                                  const char* missing, nb::handle node);
   void put(const Reference& container, const Value& index, Value value, nb::handle node);
+  /// Whether an index is a number that is not known when compiling and cannot be; demands it where it can be.
+  bool is_staged_index(const Value& index, nb::handle node);
+  /// A staged index as a place from 0 on, checked.
+  NodeId place_of_staged(const Value& index, size_t size, const std::string& missing);
+  /// The member at a place: each as if it were behind an `if`.
+  Value pick_staged(const std::vector<Value>& members, NodeId place, nb::handle node);
+  /// What a dict has under a staged number; none where its keys have to say.
+  std::optional<Value> item_by_staged_key(const HeapObject& dict, const Value& key, nb::handle node);
+  void put_staged(const Reference& list, const Value& index, const Value& value, nb::handle node);
   void append(const Reference& container, Value element, nb::handle node);
   /// Puts a value into the caller's own container, now or when the call ends, however it ends.
   void write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
@@ -307,7 +397,8 @@ class Evaluator {
   std::optional<Value> foreign_part(const Foreign& array, const Value& index, nb::handle node);
   /// Raises what the types of the operands make Python raise, where they alone decide.
   void raise_by_type(const char* operation, const std::string& symbol, const std::vector<Value>& operands,
-                     nb::object function = nb::none());
+                     nb::object function = nb::none(),
+                     const std::vector<std::pair<std::string, Value>>& keywords = {});
   /// Any object that behaves as the value does, where types decide; an invalid one where none is at hand.
   nb::object stand_in(const Value& value) const;
   /// Raises an exception object of Python's own or NumPy's.
@@ -318,6 +409,24 @@ class Evaluator {
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
                           std::initializer_list<NodeId> values = {});
   [[noreturn]] void raise_host_error(nb::python_error& error);
+  /// Raises where a condition does not hold.
+  void check(NodeId condition, base::ExceptionKind kind, std::string_view message,
+             std::span<const NodeId> values);
+  void check(NodeId condition, base::ExceptionKind kind, std::string_view message,
+             std::initializer_list<NodeId> values = {}) {
+    check(condition, kind, message, std::span(values.begin(), values.size()));
+  }
+
+  // exceptions.cpp
+  [[noreturn]] void raise_error(const Error& error);
+  [[noreturn]] void raise_uncaught(const Error& error);
+  Error error_of(base::ExceptionKind kind, std::string_view message, std::span<const NodeId> values);
+  Error make_error(nb::object type, std::vector<Value> arguments);
+  Value text_of_error(const Error& error);
+  bool catches(const Catcher& handler, const Error& error) const;
+  bool may_be_caught(const Error& error) const;
+  /// Evaluates what `finally` stands between here and a label.
+  void run_finals(size_t outside);
   base::Place place_of(nb::handle node) const;
 
   // lower.cpp
@@ -330,7 +439,8 @@ class Evaluator {
   Value host_value(nb::object object, const std::string& what, nb::handle node);
   std::map<std::string, Value> bind_arguments(const nb::object& function, std::vector<Value> positional,
                                               const std::vector<std::pair<std::string, Value>>& keywords,
-                                              nb::handle node);
+                                              nb::handle node, const Closure* closure = nullptr);
+  Value run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node);
   Value run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node);
 
   /// Where the expression being evaluated stands, for spans and messages.
@@ -345,11 +455,14 @@ class Evaluator {
   uint32_t next_object_ = 0;
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far
   std::set<std::string> unrolled_;
+  std::set<std::string> counted_;  ///< loops that cannot be unrolled: their indices are never known
   std::set<std::string> peeled_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   std::map<std::pair<PyObject*, std::string>, Value> captured_;
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments
   std::vector<NodeId> conditions_;                      ///< of the forks that are open now
+  std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
+  std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated
   std::vector<Target*> targets_;                        ///< the labels that exits may lead to now
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
@@ -363,7 +476,8 @@ class Evaluator {
   std::vector<Cells> cells_;          ///< of the caller's containers by number
   std::vector<uint32_t> containers_;  ///< the caller's, by number
   nb::dict errors_;
-  base::Place result_place_;  ///< of the statement that returns the result
+  std::vector<std::pair<std::string, Value>> captures_;  ///< of the pattern being matched
+  base::Place result_place_;                             ///< of the statement that returns the result
 
  public:
   // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.

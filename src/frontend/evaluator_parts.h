@@ -24,6 +24,33 @@ struct Evaluator::Edge {
 struct Evaluator::Target {
   NodeId label;
   std::vector<Edge> edges;
+  size_t handlers = 0;  ///< how many were open where the label was made
+};
+
+/// One `except`, with the classes that it catches (none: all).
+struct Evaluator::Clause {
+  nb::object node;
+  std::vector<nb::object> types;
+};
+
+/// The clauses of a `try`, its `finally`, or the border of a prange loop, which no exit crosses.
+struct Evaluator::Catcher {
+  Frame* frame = nullptr;
+  Target* after = nullptr;
+  std::vector<Clause> clauses;
+  nb::list finalbody;
+  size_t* sites = nullptr;
+  bool barrier = false;
+
+  bool is_final() const { return nb::len(finalbody) > 0; }
+};
+
+/// A point to go back to when a fact is found that contradicts what was built since.
+struct Evaluator::Checkpoint {
+  ir::Builder::Mark mark;
+  State state;
+  std::vector<size_t> edges;  ///< of each target in `targets_`
+  size_t hosts;
 };
 
 /// One activation of a Python function: the one compiled, or one inlined into it.
@@ -33,6 +60,11 @@ struct Evaluator::Frame {
   nb::dict globals;
   std::map<std::string, nb::object> cells;
   std::set<std::string> local_names;
+  std::set<std::string> declared_global;
+  std::map<std::string, uint32_t> shared;  ///< variables that inner functions use: their cells in the heap
+  std::map<std::string, std::string> renamed;  ///< targets of the comprehensions that are being evaluated
+  std::string qualname;
+  std::map<std::string, Value> callers_locals;  ///< while this activation is the current one
   ir::TextId file;
   ir::TextId name;
   ir::SpanId called_at;

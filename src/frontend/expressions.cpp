@@ -8,14 +8,25 @@ using ir::Op;
 Value Evaluator::eval(nb::handle e) {
   using Step = Value (Evaluator::*)(nb::handle);
   static const std::unordered_map<std::string, Step> kSteps = {
-      {"Name", &Evaluator::eval_name},           {"Constant", &Evaluator::eval_constant},
-      {"BinOp", &Evaluator::eval_binary},        {"UnaryOp", &Evaluator::eval_unary},
-      {"Compare", &Evaluator::eval_compare},     {"BoolOp", &Evaluator::eval_bool},
-      {"IfExp", &Evaluator::eval_conditional},   {"Attribute", &Evaluator::eval_attribute},
-      {"Subscript", &Evaluator::eval_subscript}, {"Call", &Evaluator::eval_call},
-      {"Tuple", &Evaluator::eval_tuple},         {"List", &Evaluator::eval_list},
-      {"Dict", &Evaluator::eval_dict},           {"Slice", &Evaluator::eval_slice},
+      {"Name", &Evaluator::eval_name},
+      {"Constant", &Evaluator::eval_constant},
+      {"BinOp", &Evaluator::eval_binary},
+      {"UnaryOp", &Evaluator::eval_unary},
+      {"Compare", &Evaluator::eval_compare},
+      {"BoolOp", &Evaluator::eval_bool},
+      {"IfExp", &Evaluator::eval_conditional},
+      {"Attribute", &Evaluator::eval_attribute},
+      {"Subscript", &Evaluator::eval_subscript},
+      {"Call", &Evaluator::eval_call},
+      {"Tuple", &Evaluator::eval_tuple},
+      {"List", &Evaluator::eval_list},
+      {"Dict", &Evaluator::eval_dict},
+      {"Slice", &Evaluator::eval_slice},
       {"NamedExpr", &Evaluator::eval_walrus},
+      {"Lambda", &Evaluator::eval_lambda},
+      {"ListComp", &Evaluator::eval_list_comp},
+      {"DictComp", &Evaluator::eval_dict_comp},
+      {"JoinedStr", &Evaluator::eval_joined_str},
   };
   const std::string name = class_of(e);
   const auto method = kSteps.find(name);
@@ -37,17 +48,29 @@ Value Evaluator::eval_open(nb::handle e) {
         [&] { return eval_open(e.attr("orelse")); });
   }
   if (kind == "Name") {
-    const auto it = state_.locals.find(text_of(e.attr("id")));
-    if (it != state_.locals.end() && it->second.is<Maybe>() && !it->second.as<Maybe>()->may_be_unbound)
-      return it->second;
+    const Value* value = local(text_of(e.attr("id")));
+    if (value != nullptr && value->is<Maybe>() && !value->as<Maybe>()->may_be_unbound) return *value;
   }
   return eval(e);
 }
 
 Value Evaluator::eval_name(nb::handle e) {
   const std::string name = text_of(e.attr("id"));
-  if (const auto it = state_.locals.find(name); it != state_.locals.end())
-    return present(it->second, name, e);
+  if (const Value* value = local(name)) {
+    const bool own = frame_->local_names.contains(name) || frame_->renamed.contains(name);
+    if (value->is<Unbound>() && !own)
+      raise(ExceptionKind::NameError, "cannot access free variable '" + name +
+                                          "' where it is not associated with a value in enclosing scope");
+    Value found = *value;
+    if (Maybe* m = found.as<Maybe>(); m != nullptr && m->may_be_unbound && !own) {
+      const NodeId tag = builder_->make(Op::tag, {m->node});
+      check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), ExceptionKind::NameError,
+            "cannot access free variable '" + name +
+                "' where it is not associated with a value in enclosing scope");
+      m->may_be_unbound = false;
+    }
+    return present(found, name, e);
+  }
   if (frame_->local_names.contains(name)) return present(Unbound{}, name, e);
   return load_global(name, e);
 }
@@ -127,9 +150,9 @@ Value Evaluator::eval_compare(nb::handle e) {
   };
   const nb::object left = attribute(e, "left");
   if (class_of(ops[0]).starts_with("Is") && class_of(left) == "Name") {
-    const auto it = state_.locals.find(text_of(left.attr("id")));
-    if (it != state_.locals.end() && it->second.is<Maybe>() && !it->second.as<Maybe>()->may_be_unbound)
-      return chain(it->second, 0);
+    const Value* value = local(text_of(left.attr("id")));
+    if (value != nullptr && value->is<Maybe>() && !value->as<Maybe>()->may_be_unbound)
+      return chain(Value(*value), 0);
   }
   return chain(eval(left), 0);
 }
@@ -151,39 +174,41 @@ Value Evaluator::eval_bool(nb::handle e) {
 
 Value Evaluator::eval_conditional(nb::handle e) { return present(eval_open(e), "the conditional", e); }
 
-Value Evaluator::eval_tuple(nb::handle e) {
-  Tuple tuple;
-  for (nb::handle element : e.attr("elts")) tuple.members.push_back(eval_open(element));
-  return tuple;
+std::vector<Value> Evaluator::eval_elements(nb::handle elements) {
+  std::vector<Value> values;
+  for (nb::handle element : elements) {
+    if (class_of(element) != "Starred") {
+      values.push_back(eval_open(element));
+      continue;
+    }
+    const std::vector<Value> several = elements_of(eval(element.attr("value")), element);
+    values.insert(values.end(), several.begin(), several.end());
+  }
+  return values;
 }
 
-Value Evaluator::eval_list(nb::handle e) {
-  HeapObject list;
-  for (nb::handle element : e.attr("elts")) list.values.push_back(eval_open(element));
-  const uint32_t id = next_object_++;
-  state_.heap.emplace(id, std::move(list));
-  return Reference{id};
-}
+Value Evaluator::eval_tuple(nb::handle e) { return Tuple{eval_elements(e.attr("elts"))}; }
+Value Evaluator::eval_list(nb::handle e) { return new_list(eval_elements(e.attr("elts"))); }
 
 Value Evaluator::eval_dict(nb::handle e) {
-  HeapObject dict{.type = HeapObject::Type::Dict, .values = {}, .keys = {}};
+  const Value dict = new_dict({}, {});
   const nb::list keys = e.attr("keys");
   const nb::list values = e.attr("values");
   for (size_t i = 0; i < nb::len(keys); ++i) {
-    if (nb::handle(keys[i]).is_none()) unsupported(e, "`**` in a dict display", "list the items");
-    const nb::object key = require_static(eval(keys[i]), "a key of a dict", keys[i]);
-    const Value value = eval(values[i]);
-    const auto at = std::ranges::find_if(dict.keys, [&](const nb::object& k) { return k.equal(key); });
-    if (at != dict.keys.end()) {
-      dict.values[static_cast<size_t>(at - dict.keys.begin())] = value;
+    if (!nb::handle(keys[i]).is_none()) {
+      const Value key = eval(keys[i]);
+      put(*dict.as<Reference>(), key, eval_open(values[i]), e);
       continue;
     }
-    dict.keys.push_back(key);
-    dict.values.push_back(value);
+    const Value other = eval(values[i]);
+    const Reference* r = other.as<Reference>();
+    if (r == nullptr || contents(*r, e).type != HeapObject::Type::Dict) {
+      if (is_foreign(other)) use_foreign("", "", {other}, e);
+      raise(ExceptionKind::TypeError, "'" + type_name(other) + "' object is not a mapping");
+    }
+    for (const auto& [key, value] : items_of(other, e)) put(*dict.as<Reference>(), key, value, e);
   }
-  const uint32_t id = next_object_++;
-  state_.heap.emplace(id, std::move(dict));
-  return Reference{id};
+  return dict;
 }
 
 Value Evaluator::eval_slice(nb::handle e) {
@@ -198,8 +223,9 @@ Value Evaluator::eval_slice(nb::handle e) {
 
 Value Evaluator::eval_walrus(nb::handle e) {
   Value value = eval(e.attr("value"));
-  bind(text_of(e.attr("target").attr("id")), value);
-  return state_.locals.at(text_of(e.attr("target").attr("id")));
+  const std::string name = text_of(e.attr("target").attr("id"));
+  bind(name, value);
+  return *local(name);
 }
 
 Value Evaluator::eval_attribute(nb::handle e) {
@@ -213,6 +239,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     use_foreign("attribute", name, {value}, e);
   }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
+  if (const Error* error = value.as<Error>(); error != nullptr && name == "args")
+    return Tuple{error->kind ? std::vector<Value>{text_of_error(*error)} : *error->parts};
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
         nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype"))) {
@@ -239,8 +267,24 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     if (name == "shape") return Tuple{};
     return Static{nb::int_(name == "size" ? 1 : 0)};
   }
+  if (const std::optional<Kind> kind = kind_of(value);
+      kind && !value.is<Array>() && (name == "real" || name == "imag")) {
+    const DType dtype = kind->dtype();
+    const bool is_real = name == "real";
+    if (base::is_complex(dtype)) {
+      const NodeId part = builder_->make(is_real ? Op::real : Op::imaginary, {stage(value, *kind)});
+      if (kind->is_python()) return Scalar{Kind::py_float(), part};
+      return from_node(part);
+    }
+    if (is_real) return *kind == Kind::py_bool() ? unary("UAdd", value, e) : value;
+    const Kind zero = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
+    return Scalar{zero, builder_->cast(builder_->index(0), zero.dtype())};
+  }
   raise_by_type("attribute", name, {value});
-  if (value.is<Reference>() || value.is<Scalar>() || value.is<Static>()) return Method{share(value), name};
+  const bool has_methods =
+      value.is<Reference>() || value.is<Scalar>() || value.is<Static>() || value.is<Text>();
+  if (const nb::object model = stand_in(value); has_methods && model.is_valid())
+    if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
 }
 
@@ -267,7 +311,22 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     }
     return index_array(*filled({}, stage(value, *kind)).as<Array>(), index, e);
   }
+  const auto sliced = [&](const std::vector<Value>& members) {
+    std::vector<Value> parts;
+    for (const size_t place : places_of(*index.as<Slice>(), members.size(), e))
+      parts.push_back(members[place]);
+    return parts;
+  };
+  if (index.is<Slice>()) {
+    const Reference* list = value.as<Reference>();
+    if (const Tuple* t = value.as<Tuple>()) return Tuple{sliced(t->members)};
+    if (list != nullptr && contents(*list, e).type == HeapObject::Type::List)
+      return new_list(sliced(contents(*list, e).values));
+  }
   const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
+    if (is_staged_index(index, e))
+      return pick_staged(
+          members, place_of_staged(index, members.size(), std::string(what) + " index out of range"), e);
     const Value at = Static{require_static(index, "an index into a container", e)};
     const std::optional<int64_t> i = static_int(at);
     if (!i)
@@ -279,8 +338,9 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   };
   if (const Tuple* t = value.as<Tuple>()) return present(pick(t->members, "tuple"), "the element", e);
   if (const Reference* r = value.as<Reference>()) {
-    const HeapObject& object = contents(*r, e);
+    const HeapObject object = contents(*r, e);  // a copy: checks replace the state
     if (object.type == HeapObject::Type::List) return present(pick(object.values, "list"), "the element", e);
+    if (const std::optional<Value> item = item_by_staged_key(object, index, e)) return *item;
     nb::object key;
     if (const auto place = place_in(*r, index, key, "", e))
       return present(object.values[*place], "the item", e);
@@ -304,19 +364,25 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
 
 Value Evaluator::eval_call(nb::handle e) {
   const Value callee = eval(e.attr("func"));
+  if (const std::optional<Value> result = call_of_generator(callee, e)) return *result;
   Call call{.positional = {}, .keywords = {}, .name = {}, .node = e};
   for (nb::handle argument : e.attr("args")) {
     if (class_of(argument) != "Starred") {
       call.positional.push_back(eval_open(argument));
       continue;
     }
-    const Value sequence = eval(argument.attr("value"));
-    const auto elements = static_elements(sequence, argument);
-    if (!elements) unsupported(argument, "`*` of a " + type_name(sequence), "pass the arguments one by one");
-    call.positional.insert(call.positional.end(), elements->begin(), elements->end());
+    const std::vector<Value> elements = elements_of(eval(argument.attr("value")), argument);
+    call.positional.insert(call.positional.end(), elements.begin(), elements.end());
   }
   for (nb::handle keyword : e.attr("keywords")) {
-    if (keyword.attr("arg").is_none()) unsupported(e, "`**` in a call", "name the arguments");
+    if (keyword.attr("arg").is_none()) {
+      for (const auto& [key, value] : items_of(eval(keyword.attr("value")), keyword)) {
+        const nb::object name = require_static(key, "a name of an argument", keyword);
+        if (!PyUnicode_Check(name.ptr())) raise(ExceptionKind::TypeError, "keywords must be strings");
+        call.keywords.emplace_back(text_of(name), value);
+      }
+      continue;
+    }
     call.keywords.emplace_back(text_of(keyword.attr("arg")), eval_open(keyword.attr("value")));
   }
   return this->call(callee, call);
@@ -333,9 +399,36 @@ const Foreign* only_argument(const Evaluator::Call& call) {
 void Evaluator::refuse_foreign(const Call& call, const std::string& name, nb::object function) {
   std::vector<Value> given = call.positional;
   for (const auto& keyword : call.keywords) given.push_back(keyword.second);
-  const bool positional = call.keywords.empty() && !function.is_none();
-  if (std::ranges::any_of(given, [this](const Value& v) { return is_foreign(v); }))
-    use_foreign(positional ? "call" : "", name, given, call.node, std::move(function));
+  if (std::ranges::none_of(given, [this](const Value& v) { return is_foreign(v); })) return;
+  if (!function.is_none()) raise_by_type("call", name, call.positional, std::move(function), call.keywords);
+  use_foreign("", name, given, call.node);
+}
+
+void Evaluator::raise_as_called(const Call& call) {
+  if (call.function.is_valid())
+    return raise_by_type("call", call.name, call.positional, call.function, call.keywords);
+  // A method: the first argument is what it is bound to.
+  if (call.positional.empty()) return;
+  const nb::object self = stand_in(call.positional[0]);
+  if (!self.is_valid() || !nb::hasattr(self, call.name.c_str())) return;
+  const std::vector<Value> rest(call.positional.begin() + 1, call.positional.end());
+  raise_by_type("call", call.name, rest, attribute(self, call.name.c_str()), call.keywords);
+}
+
+Value Evaluator::handle(int handler, Call& call) {
+  static constexpr Handler kHandlers[] = {
+#define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
+#include "frontend/builtins.def"
+  };
+  const Call given = call;
+  const Checkpoint before = checkpoint();
+  try {
+    return (this->*kHandlers[handler])(call);
+  } catch (const base::Unsupported&) {
+    go_back(before);
+    raise_as_called(given);
+    throw;
+  }
 }
 
 void Evaluator::need_present(Call& call) {
@@ -344,28 +437,38 @@ void Evaluator::need_present(Call& call) {
 }
 
 Value Evaluator::call(const Value& callee, Call& call) {
-  static constexpr Handler kHandlers[] = {
-#define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
-#include "frontend/builtins.def"
-  };
   if (const Method* m = callee.as<Method>()) {
     need_present(call);
     return call_method(*m->self, m->name, call);
   }
+  if (const Closure* c = callee.as<Closure>()) return call_closure(*c, call);
   if (callee.is<Foreign>()) use_foreign("apply", "", {callee}, call.node);
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   nb::object function = s->object;
   if (const Builtin* builtin = registry_.find(function)) {
     call.name = builtin->name;
-    if ((builtin->op || builtin->handler >= 0) && call.name != "print") need_present(call);
+    call.function = function;
+    const bool takes_none =
+        call.name == "print" || call.name == "isinstance" || call.name == "list" || call.name == "tuple";
+    if ((builtin->op || builtin->handler >= 0) && !takes_none) need_present(call);
     if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
       call.positional[0] = Value(*f->shape);
-    if (call.name != "print") refuse_foreign(call, builtin->name, function);
-    if (builtin->op) return elementwise_call(*builtin->op, call);
-    if (builtin->handler >= 0) return (this->*kHandlers[builtin->handler])(call);
+    if (call.name != "print" && call.name != "isinstance" && call.name != "type")
+      refuse_foreign(call, builtin->name, function);
+    if (builtin->op) {
+      try {
+        return elementwise_call(*builtin->op, call);
+      } catch (const base::Unsupported&) {
+        raise_as_called(call);
+        throw;
+      }
+    }
+    if (builtin->handler >= 0) return handle(builtin->handler, call);
     function = builtin->library;
   }
+  if (PyExceptionClass_Check(function.ptr()) && call.keywords.empty())
+    return make_error(function, call.positional);
   if (nb::hasattr(function, "__ingot_function__")) function = function.attr("__ingot_function__");
   if (PyFunction_Check(function.ptr())) return inline_function(function, call);
   if (!PyCallable_Check(function.ptr()))
@@ -375,39 +478,27 @@ Value Evaluator::call(const Value& callee, Call& call) {
 }
 
 Value Evaluator::call_method(const Value& self, const std::string& name, Call& call) {
-  static constexpr Handler kHandlers[] = {
-#define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
-#include "frontend/builtins.def"
-  };
   call.name = name;
   if (self.is<Array>() || (self.is<Scalar>() && !self.as<Scalar>()->kind.is_python())) {
     if (const int handler = registry_.method(name); handler >= 0) {
       refuse_foreign(call, name, nb::none());
       call.positional.insert(call.positional.begin(), self);
-      return (this->*kHandlers[handler])(call);
+      return handle(handler, call);
     }
+    if (self.is<Scalar>()) return scalar_method(self, name, call);
     unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
   }
   const Reference* r = self.as<Reference>();
+  if (const Static* s = self.as<Static>(); s != nullptr && !kind_of(self))
+    return static_method(*s, name, call);
+  if (kind_of(self)) return scalar_method(self, name, call);
   if (r == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
-  if (state_.heap.at(r->object).type == HeapObject::Type::List && name == "append" &&
-      call.positional.size() == 1) {
-    append(*r, call.positional[0], call.node);
-    return Static{nb::none()};
-  }
-  const HeapObject& object = contents(*r, call.node);
-  if (object.type == HeapObject::Type::Dict && call.positional.empty()) {
-    if (name == "values") return Tuple{object.values};
-    Tuple result;
-    for (size_t i = 0; i < object.keys.size(); ++i) {
-      const Value key = Static{object.keys[i]};
-      if (name == "keys") result.members.push_back(key);
-      if (name == "items") result.members.push_back(Tuple{{key, object.values[i]}});
-    }
-    if (name == "keys" || name == "items") return result;
-  }
-  unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use indexing and loops");
+  const nb::object model = stand_in(self);
+  if (model.is_valid())
+    raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
+  if (state_.heap.at(r->object).type == HeapObject::Type::List) return list_method(*r, name, call);
+  return dict_method(*r, name, call);
 }
 
 }  // namespace ingot::frontend

@@ -49,6 +49,9 @@ nb::object Evaluator::stand_in(const Value& value) const {
     if (!parts.is_valid()) return parts;
     return nb::module_::import_("builtins").attr("slice")(parts[0], parts[1], parts[2]);
   }
+  if (value.is<Text>()) return nb::str("text");
+  if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
+  if (value.is<Range>()) return nb::module_::import_("builtins").attr("range")(1);
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject& object = state_.heap.at(r->object);
     const nb::object parts = parts_of(object.values);
@@ -80,15 +83,22 @@ std::optional<Value> Evaluator::foreign_part(const Foreign& array, const Value& 
 }
 
 void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
-                              const std::vector<Value>& operands, nb::object function) {
+                              const std::vector<Value>& operands, nb::object function,
+                              const std::vector<std::pair<std::string, Value>>& keywords) {
   nb::list given;
+  nb::dict named;
+  for (const auto& [name, value] : keywords) {
+    const nb::object one = stand_in(value);
+    if (!one.is_valid()) return;
+    named[name.c_str()] = one;
+  }
   for (const Value& operand : operands) {
     const nb::object one = stand_in(operand);
     if (!one.is_valid()) return;
     given.append(one);
   }
   const nb::object probe = nb::module_::import_("ingot._foreign").attr("probe");
-  const nb::object error = probe(operation, symbol, std::move(function), given);
+  const nb::object error = probe(operation, symbol, std::move(function), given, named);
   if (!error.is_none()) raise_object(error);
 }
 

@@ -42,15 +42,18 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
   }
   Value value = close(node, edges);
   if (Conflict* conflict = value.as<Conflict>()) settle(*conflict, condition);
-  for (auto& [name, local] : state_.locals)
-    if (Conflict* conflict = local.as<Conflict>()) settle(*conflict, condition);
+  for (auto& [name, variable] : state_.locals)
+    if (Conflict* conflict = variable.as<Conflict>()) settle(*conflict, condition);
+  for (auto& [id, object] : state_.heap)
+    for (Value& part : object.values)
+      if (Conflict* conflict = part.as<Conflict>()) settle(*conflict, condition);
   return value;
 }
 
 Value Evaluator::block(const std::function<Value(Target&)>& body) {
   const NodeId node = builder_->begin(ir::Op::block, {});
   const ir::Type label_type[] = {ir::Type::label()};
-  Target target{builder_->enter(node, 0, label_type)[0], {}};
+  Target target{builder_->enter(node, 0, label_type)[0], {}, handlers_.size()};
   {
     const Pushed<Target*> open(targets_, &target);
     try {
@@ -66,6 +69,8 @@ Value Evaluator::block(const std::function<Value(Target&)>& body) {
 }
 
 void Evaluator::leave_to(Target& target, Value value) {
+  run_finals(target.handlers);
+  if (frame_->returns == &target) state_.locals.clear();  // nothing of this call is seen after it
   target.edges.push_back({builder_->suspend(), state_, std::move(value), target.label,
                           conditions_.empty() ? NodeId() : conditions_.back()});
   throw Diverged{};
@@ -116,19 +121,11 @@ Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
     }
     return shape;
   }
-  if (const Tuple* t = value.as<Tuple>()) {
-    Tuple shape;
-    for (const Value& member : t->members) shape.members.push_back(shape_of(member, seen_from));
-    return shape;
-  }
   if (const Maybe* m = value.as<Maybe>())
     return Maybe{reaches(m->node) ? m->node : NodeId(), m->present, m->may_be_unbound, m->may_be_none};
-  if (const Range* r = value.as<Range>()) {
-    std::array<Value, 3> bounds;
-    for (size_t i = 0; i < 3; ++i) bounds[i] = shape_of((*r->bounds)[i], seen_from);
-    return Range{share(std::move(bounds)), r->parallel};
-  }
-  return value;
+  std::vector<Value> parts = parts_of(value);
+  for (Value& part : parts) part = shape_of(part, seen_from);
+  return with_parts(value, std::move(parts));
 }
 
 bool Evaluator::same(const Value& a, const Value& b) const {
@@ -141,17 +138,7 @@ bool Evaluator::same(const Value& a, const Value& b) const {
     return x->node == y->node && x->type == y->type && x->argument == y->argument && x->origin == y->origin &&
            x->access == y->access;
   }
-  if (const Tuple* t = a.as<Tuple>()) {
-    const Tuple* u = b.as<Tuple>();
-    return std::ranges::equal(t->members, u->members,
-                              [this](const Value& x, const Value& y) { return same(x, y); });
-  }
   if (const Reference* r = a.as<Reference>()) return r->object == b.as<Reference>()->object;
-  if (const Range* r = a.as<Range>()) {
-    for (size_t i = 0; i < 3; ++i)
-      if (!same((*r->bounds)[i], (*b.as<Range>()->bounds)[i])) return false;
-    return r->parallel == b.as<Range>()->parallel;
-  }
   if (const Maybe* m = a.as<Maybe>()) {
     const Maybe* n = b.as<Maybe>();
     return m->node == n->node && m->may_be_unbound == n->may_be_unbound && m->may_be_none == n->may_be_none &&
@@ -159,7 +146,8 @@ bool Evaluator::same(const Value& a, const Value& b) const {
   }
   if (const Foreign* f = a.as<Foreign>())
     return f->description.is(b.as<Foreign>()->description) && f->shape == b.as<Foreign>()->shape;
-  return a.is<Unbound>() || a.is<Conflict>();
+  return same_form(a, b) && std::ranges::equal(parts_of(a), parts_of(b),
+                                               [this](const Value& x, const Value& y) { return same(x, y); });
 }
 
 Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& what) {
@@ -223,13 +211,16 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     return Conflict{what + " is " + std::string(j->name()) + " on one path and " + std::string(k->name()) +
                     " on another"};
   }
-  const Tuple* t = a.as<Tuple>();
-  const Tuple* u = b.as<Tuple>();
-  if (t != nullptr && u != nullptr && t->members.size() == u->members.size()) {
-    Tuple shape;
-    for (size_t i = 0; i < t->members.size(); ++i)
-      shape.members.push_back(join(t->members[i], u->members[i], "a member of " + what));
-    return shape;
+  std::vector<Value> parts = parts_of(a);
+  if (same_form(a, b) && !parts.empty()) {
+    const std::vector<Value> others = parts_of(b);
+    bool whole = true;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i] = join(parts[i], others[i], "a member of " + what);
+      whole = whole && !parts[i].is<Maybe>() && !parts[i].is<Conflict>();
+    }
+    // Only a tuple can hold what is not the same thing everywhere.
+    if (whole || a.is<Tuple>()) return with_parts(a, std::move(parts));
   }
   return Conflict{what + " is a different thing on different paths"};
 }
@@ -241,15 +232,13 @@ void Evaluator::slot_types(const Value& shape, std::vector<ir::Type>& out) {
   } else if (const Array* a = shape.as<Array>()) {
     if (!a->node) out.push_back(a->type);
     if (a->argument == -2) out.push_back(ir::kInt64);
-  } else if (const Tuple* t = shape.as<Tuple>()) {
-    for (const Value& member : t->members) slot_types(member, out);
   } else if (const Maybe* m = shape.as<Maybe>()) {
     if (m->node) return;
     const Scalar* inside = m->present->as<Scalar>();
     out.push_back(types.optional(inside != nullptr ? ir::Type::scalar(inside->kind.dtype())
                                                    : m->present->as<Array>()->type));
-  } else if (const Range* r = shape.as<Range>()) {
-    for (const Value& bound : *r->bounds) slot_types(bound, out);
+  } else {
+    for (const Value& part : parts_of(shape)) slot_types(part, out);
   }
 }
 
@@ -260,8 +249,6 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
     const Array& from = *actual.as<Array>();
     if (!a->node) out.push_back(named(actual).node);
     if (a->argument == -2) out.push_back(from.origin ? from.origin : builder_->index(from.argument));
-  } else if (const Tuple* t = shape.as<Tuple>()) {
-    for (size_t i = 0; i < t->members.size(); ++i) carry(t->members[i], actual.as<Tuple>()->members[i], out);
   } else if (const Maybe* m = shape.as<Maybe>()) {
     if (m->node) return;
     const ir::Type type = [&] {
@@ -282,8 +269,11 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
       carry(*m->present, actual, value);
       out.push_back(builder_->make(ir::Op::some, {value[0]}));
     }
-  } else if (const Range* r = shape.as<Range>()) {
-    for (size_t i = 0; i < 3; ++i) carry((*r->bounds)[i], (*actual.as<Range>()->bounds)[i], out);
+  } else {
+    const std::vector<Value> parts = parts_of(shape);
+    const std::vector<Value> given = parts_of(actual);
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (!parts[i].is<Conflict>()) carry(parts[i], given[i], out);
   }
 }
 
@@ -303,19 +293,11 @@ Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
     }
     return array;
   }
-  if (const Tuple* t = shape.as<Tuple>()) {
-    Tuple filled;
-    for (const Value& member : t->members) filled.members.push_back(fill(member, values));
-    return filled;
-  }
   if (const Maybe* m = shape.as<Maybe>())
     return Maybe{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
-  if (const Range* r = shape.as<Range>()) {
-    std::array<Value, 3> bounds;
-    for (size_t i = 0; i < 3; ++i) bounds[i] = fill((*r->bounds)[i], values);
-    return Range{share(std::move(bounds)), r->parallel};
-  }
-  return shape;
+  std::vector<Value> parts = parts_of(shape);
+  for (Value& part : parts) part = fill(part, values);
+  return with_parts(shape, std::move(parts));
 }
 
 NodeId Evaluator::convert(const Value& number, Kind kind) {

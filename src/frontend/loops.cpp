@@ -10,13 +10,6 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-struct Evaluator::Checkpoint {
-  ir::Builder::Mark mark;
-  State state;
-  std::vector<size_t> edges;  ///< of each target in `targets_`
-  size_t hosts;
-};
-
 Evaluator::Checkpoint Evaluator::checkpoint() {
   std::vector<size_t> edges;
   edges.reserve(targets_.size());
@@ -44,7 +37,7 @@ bool leaves_loop(nb::handle statements, const char* kind) {
     if (name == kind) return true;
     if (name == "FunctionDef") continue;
     const bool loop = name == "For" || name == "While";
-    for (const char* part : {"body", "orelse", "finalbody"}) {
+    for (const char* part : {"body", "orelse", "finalbody", "handlers", "cases"}) {
       if (loop && std::string(part) == "body") continue;
       if (nb::hasattr(s, part) && leaves_loop(s.attr(part), kind)) return true;
     }
@@ -86,6 +79,7 @@ void Evaluator::run_for(nb::handle s) {
   const Value iterable = eval(s.attr("iter"));
   with_breaks(s, [&] {
     if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, *elements);
+    if (unrolled_.contains(key_of(s))) counted_.insert(key_of(s));
     const Checkpoint point = checkpoint();
     try {
       counted_loop(s, iterable);
@@ -93,12 +87,10 @@ void Evaluator::run_for(nb::handle s) {
       if (demand.loop != key_of(s)) throw;
       go_back(point);
       unrolled_.insert(demand.loop);
-      const auto elements = static_elements(iterable, s);
-      if (!elements) {
-        unsupported(s, "a loop whose index must be known when compiling, over a range that is not",
-                    "make the range's bounds constants");
-      }
-      unrolled_loop(s, *elements);
+      if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, *elements);
+      // Nothing more can be asked of this loop: what needs its index is done without, or refused.
+      if (!counted_.insert(demand.loop).second) throw;
+      counted_loop(s, iterable);
     }
   });
 }
@@ -178,6 +170,9 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   const Checkpoint point = checkpoint();
   State shape = assumed_carried(key, state_);
   const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
+  Catcher border;
+  border.barrier = parallel;
+  const Pushed<Catcher*> open(handlers_, &border);
   for (int turn = 0; turn < 256; ++turn) {
     const Trips trips = trips_of(iterable, s.attr("iter"));
     const NodeId before = builder_->index(first);
@@ -314,8 +309,8 @@ Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
   const NodeId step = stage_index((*range.bounds)[2]);
   const NodeId zero = builder_->index(0);
   const NodeId one = builder_->index(1);
-  builder_->check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
-                  "range() arg 3 must not be zero");
+  check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
+        "range() arg 3 must not be zero");
   const NodeId up = builder_->make(Op::greater, {step, zero});
   const NodeId high = builder_->make(Op::select, {up, stop, start});
   const NodeId low = builder_->make(Op::select, {up, start, stop});
@@ -372,6 +367,17 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
 std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterable, nb::handle node,
                                                              bool ranges) {
   if (const Tuple* t = iterable.as<Tuple>()) return t->members;
+  if (const View* v = iterable.as<View>()) {
+    const HeapObject& dict = contents(Reference{v->object}, node);
+    std::vector<Value> elements;
+    for (size_t i = 0; i < dict.keys.size(); ++i) {
+      const Value key = Static{dict.keys[i]};
+      if (v->name == "dict_keys") elements.push_back(key);
+      else if (v->name == "dict_values") elements.push_back(dict.values[i]);
+      else elements.emplace_back(Tuple{{key, dict.values[i]}});
+    }
+    return elements;
+  }
   if (const Reference* r = iterable.as<Reference>()) {
     const HeapObject& object = contents(*r, node);
     if (object.type == HeapObject::Type::List) return object.values;
@@ -405,7 +411,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
   if (const Zip* z = iterable.as<Zip>()) {
     bool anchored = false;
     for (const Value& member : *z->members)
-      anchored = anchored || member.is<Tuple>() || member.is<Reference>();
+      anchored = anchored || member.is<Tuple>() || member.is<Reference>() || member.is<View>();
     if (!anchored) return std::nullopt;
     std::optional<size_t> count;
     std::vector<std::vector<Value>> parts;

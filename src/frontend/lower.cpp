@@ -30,12 +30,6 @@ void Evaluator::unsupported(nb::handle node, const std::string& reason, const st
   throw base::Unsupported(place_of(node), reason, advice);
 }
 
-void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {
-  const int64_t attributes[] = {static_cast<int64_t>(kind), module_.text(message).index};
-  builder_->terminate(Op::raise, std::span(values.begin(), values.size()), attributes);
-  throw Diverged{};
-}
-
 void Evaluator::raise_host_error(nb::python_error& error) {
   const nb::object value = nb::borrow<nb::object>(error.value());
   error.restore();
@@ -141,6 +135,7 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
                           a.access == Access::Writable, origin);
   }
   if (const Tuple* t = value.as<Tuple>()) return nb::make_tuple("tuple", parts_of(t->members));
+  if (const Text* t = value.as<Text>()) return nb::make_tuple("text", t->form, parts_of(*t->parts));
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = state_.heap.at(r->object);
     if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
@@ -155,19 +150,27 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
               "return numbers, arrays, or tuples, lists and dicts of them");
 }
 
-// NOLINTBEGIN(performance-inefficient-string-concatenation): what raises does so once
 std::map<std::string, Value> Evaluator::bind_arguments(
     const nb::object& function, std::vector<Value> positional,
-    const std::vector<std::pair<std::string, Value>>& keywords, nb::handle node) {
+    const std::vector<std::pair<std::string, Value>>& keywords, nb::handle node, const Closure* closure) {
   const nb::object code = attribute(function, "__code__");
-  const std::string name = text_of(function.attr("__name__"));
   const size_t count = nb::cast<size_t>(code.attr("co_argcount"));
   const size_t keyword_only = nb::cast<size_t>(code.attr("co_kwonlyargcount"));
   const unsigned flags = nb::cast<unsigned>(code.attr("co_flags"));
   const nb::tuple names = code.attr("co_varnames");
   std::map<std::string, Value> locals;
+  try {
+    nb::list nothing;
+    for (size_t i = 0; i < positional.size(); ++i) nothing.append(nb::none());
+    nb::dict named;
+    for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
+    nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+  const size_t positional_only = nb::cast<size_t>(code.attr("co_posonlyargcount"));
   const auto is_name = [&](const std::string& wanted) {
-    for (size_t i = 0; i < count + keyword_only; ++i)
+    for (size_t i = positional_only; i < count + keyword_only; ++i)
       if (text_of(names[i]) == wanted) return true;
     return false;
   };
@@ -177,23 +180,14 @@ std::map<std::string, Value> Evaluator::bind_arguments(
     Tuple rest;
     for (size_t i = count; i < positional.size(); ++i) rest.members.push_back(positional[i]);
     locals[text_of(names[next++])] = rest;
-  } else if (positional.size() > count) {
-    raise(ExceptionKind::TypeError, name + "() takes " + std::to_string(count) + " positional argument" +
-                                        (count == 1 ? "" : "s") + " but " +
-                                        std::to_string(positional.size()) +
-                                        (positional.size() == 1 ? " was" : " were") + " given");
   }
   HeapObject extra{.type = HeapObject::Type::Dict, .values = {}, .keys = {}};
   for (auto& [key, value] : keywords) {
     if (is_name(key)) {
-      if (locals.contains(key))
-        raise(ExceptionKind::TypeError, name + "() got multiple values for argument '" + key + "'");
       locals[key] = value;
-    } else if ((flags & CO_VARKEYWORDS) != 0) {
+    } else {
       extra.keys.emplace_back(nb::str(key.c_str()));
       extra.values.push_back(value);
-    } else {
-      raise(ExceptionKind::TypeError, name + "() got an unexpected keyword argument '" + key + "'");
     }
   }
   if ((flags & CO_VARKEYWORDS) != 0) {
@@ -206,9 +200,9 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   for (size_t i = 0; i < count; ++i) {
     const std::string parameter_name = text_of(names[i]);
     if (locals.contains(parameter_name)) continue;
-    if (i + with_default < count) {
-      raise(ExceptionKind::TypeError,
-            name + "() missing 1 required positional argument: '" + parameter_name + "'");
+    if (closure != nullptr) {
+      locals[parameter_name] = (*closure->defaults)[i + with_default - count];
+      continue;
     }
     guards_.push_back({function, "__defaults__", defaults});
     locals[parameter_name] = host_value(nb::object(defaults[i + with_default - count]), parameter_name, node);
@@ -217,16 +211,15 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   for (size_t i = count; i < count + keyword_only; ++i) {
     const std::string parameter_name = text_of(names[i]);
     if (locals.contains(parameter_name)) continue;
-    if (keyword_defaults.is_none() || !nb::cast<nb::dict>(keyword_defaults).contains(names[i])) {
-      raise(ExceptionKind::TypeError,
-            name + "() missing 1 required keyword-only argument: '" + parameter_name + "'");
+    if (closure != nullptr) {
+      locals[parameter_name] = (*closure->defaults)[with_default + i - count];
+      continue;
     }
     guards_.push_back({keyword_defaults, parameter_name, keyword_defaults[names[i]]});
     locals[parameter_name] = host_value(keyword_defaults[names[i]], parameter_name, node);
   }
   return locals;
 }
-// NOLINTEND(performance-inefficient-string-concatenation)
 
 namespace {
 
@@ -237,7 +230,7 @@ int count_returns(nb::handle statements) {
     const std::string name = class_of(s);
     if (name == "Return") ++count;
     if (name == "FunctionDef") continue;
-    for (const char* part : {"body", "orelse", "finalbody", "handlers"})
+    for (const char* part : {"body", "orelse", "finalbody", "handlers", "cases"})
       if (nb::hasattr(s, part)) count += count_returns(s.attr(part));
   }
   return count;
@@ -248,24 +241,22 @@ template <class Frame, class Locals>
 class Activation {
  public:
   Activation(Frame*& current, Frame& frame, Locals& locals, Locals inner)
-      : current_(current),
-        caller_(current),
-        locals_(locals),
-        saved_(std::exchange(locals, std::move(inner))) {
+      : current_(current), frame_(frame), caller_(current), locals_(locals) {
+    frame.callers_locals = std::exchange(locals, std::move(inner));
     current_ = &frame;
   }
   ~Activation() {
     current_ = caller_;
-    locals_ = std::move(saved_);
+    locals_ = std::move(frame_.callers_locals);
   }
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
 
  private:
   Frame*& current_;
+  Frame& frame_;
   Frame* caller_;
   Locals& locals_;
-  Locals saved_;
 };
 
 }  // namespace
@@ -276,13 +267,8 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   const nb::tuple source = nb::cast<nb::tuple>(nb::module_::import_("ingot._source").attr("find")(function));
   frame.node = nb::borrow<nb::object>(source[0]);
   frame.file = module_.text(text_of(source[1]));
-  frame.name = module_.text(text_of(function.attr("__name__")));
   frame.globals = nb::cast<nb::dict>(function.attr("__globals__"));
-  if (frame_ != nullptr) frame.called_at = builder_->span();
-  frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
-  if (frame.depth > 64)
-    unsupported(node, "recursion of `" + text_of(function.attr("__name__")) + "`", "write it as a loop");
-  frame.path = (frame_ == nullptr ? "" : key_of(node) + ">") + text_of(function.attr("__qualname__"));
+  frame.qualname = text_of(function.attr("__qualname__"));
   const nb::object code = attribute(function, "__code__");
   for (const char* part : {"co_varnames", "co_cellvars"})
     for (const nb::handle name : code.attr(part)) frame.local_names.insert(text_of(name));
@@ -291,7 +277,20 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   for (const nb::handle name : code.attr("co_freevars")) frame.cells[text_of(name)] = closure[cell++];
   guards_.push_back({function, "__code__", code});
 
+  return run_frame(frame, std::move(locals), node);
+}
+
+Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
+  frame.name = module_.text(text_of(frame.function.attr("__name__")));
+  frame.caller = frame_;
+  if (frame_ != nullptr) frame.called_at = builder_->span();
+  frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
+  if (frame.depth > 64)
+    unsupported(node, "recursion of `" + text_of(frame.function.attr("__name__")) + "`",
+                "write it as a loop");
+  frame.path = (frame_ == nullptr ? "" : key_of(node) + ">") + frame.qualname;
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
+  share_locals();
   const nb::object body = attribute(frame.node, "body");
   if (frame.caller == nullptr) result_place_ = place_of(class_of(frame.node) == "Lambda" ? body : frame.node);
   if (class_of(frame.node) == "Lambda") return eval_open(body);
@@ -312,7 +311,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   return block([&](Target& target) {
     frame.returns = &target;
     run_body(statements);
-    state_.locals.clear();
+    state_.locals.clear();  // as by `return`
     return Value(Static{nb::none()});
   });
 }
@@ -375,6 +374,8 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   guards_.clear();
   hosts_.clear();
   errors_ = nb::dict();
+  handlers_.clear();
+  handled_.clear();
   containers_.clear();
   cells_.clear();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));

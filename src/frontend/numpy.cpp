@@ -14,6 +14,7 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
     unsupported(call.node, "the keyword `" + name + "` of `np." + call.name + "`", "leave it out");
   if (operands.size() == wanted + 1)
     unsupported(call.node, "an output argument of `np." + call.name + "`", "assign the result");
+  if (operands.size() != wanted) raise_as_called(call);
   if (operands.size() != wanted)
     raise(ExceptionKind::TypeError, call.name + "() takes from " + std::to_string(wanted) + " to " +
                                         std::to_string(wanted + 1) + " positional arguments but " +
@@ -53,11 +54,11 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
     if (const std::optional<Kind> kind = kind_of(part); kind && base::is_bool(kind->dtype()))
       raise(ExceptionKind::TypeError, "an integer is required");
     if (kind_of(part) == Kind(DType::UInt64) && !part.is<Array>())
-      builder_->check(builder_->make(Op::greater_equal, {stage(part, Kind::py_int()), builder_->index(0)}),
-                      ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
+      check(builder_->make(Op::greater_equal, {stage(part, Kind::py_int()), builder_->index(0)}),
+            ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
     const NodeId length = stage_index(part);
-    builder_->check(builder_->make(Op::greater_equal, {length, builder_->index(0)}),
-                    ExceptionKind::ValueError, "negative dimensions are not allowed");
+    check(builder_->make(Op::greater_equal, {length, builder_->index(0)}), ExceptionKind::ValueError,
+          "negative dimensions are not allowed");
     lengths.push_back(length);
   }
   return lengths;
@@ -68,9 +69,8 @@ void Evaluator::check_size(std::span<const NodeId> lengths, DType dtype) {
   for (size_t i = lengths.size(); i-- > 0;) {
     // As NumPy, which takes a length of 0 for 1 here.
     const NodeId length = builder_->make(Op::maximum, {lengths[i], builder_->index(1)});
-    builder_->check(
-        negate(builder_->make(Op::multiply_overflows, {bytes, length})), ExceptionKind::ValueError,
-        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.");
+    check(negate(builder_->make(Op::multiply_overflows, {bytes, length})), ExceptionKind::ValueError,
+          "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.");
     bytes = builder_->make(Op::multiply, {bytes, length});
   }
 }
@@ -171,8 +171,8 @@ Value Evaluator::np_arange(Call& call) {
   finish(call, 4);
   const auto vector = [&](NodeId length) {
     if (base::is_bool(dtype)) {
-      builder_->check(builder_->make(Op::less_equal, {length, builder_->index(2)}), ExceptionKind::TypeError,
-                      "arange() is only supported for booleans when the result has at most length 2.");
+      check(builder_->make(Op::less_equal, {length, builder_->index(2)}), ExceptionKind::TypeError,
+            "arange() is only supported for booleans when the result has at most length 2.");
     }
     return builder_->make(Op::iota, {length}, {0});
   };
@@ -185,11 +185,11 @@ Value Evaluator::np_arange(Call& call) {
   const NodeId first = stage(start, Kind::py_float());
   const NodeId by = stage(step, Kind::py_float());
   const NodeId span = builder_->make(Op::subtract, {stage(stop, Kind::py_float()), first});
-  builder_->check(builder_->make(Op::not_equal, {by, builder_->constant(0.0)}),
-                  ExceptionKind::ZeroDivisionError, "division by zero");
+  check(builder_->make(Op::not_equal, {by, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
+        "division by zero");
   const NodeId turns = builder_->make(Op::ceil, {builder_->make(Op::divide, {span, by})});
-  builder_->check(builder_->make(Op::less, {turns, builder_->constant(0x1p62)}), ExceptionKind::ValueError,
-                  "Maximum allowed size exceeded");
+  check(builder_->make(Op::less, {turns, builder_->constant(0x1p62)}), ExceptionKind::ValueError,
+        "Maximum allowed size exceeded");
   const NodeId count = builder_->make(Op::maximum, {builder_->cast(turns, DType::Int64), builder_->index(0)});
   // NumPy fills with first + i * ((first + step) - first).
   const NodeId delta = builder_->make(Op::subtract, {builder_->make(Op::add, {first, by}), first});
@@ -271,11 +271,10 @@ Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
   if (!builder_->function().type(array).is_array()) return from_node(array);
   if (!flags && !accumulates)
     for (int64_t a : axes)
-      builder_->check(
-          builder_->make(Op::greater, {builder_->length(array, static_cast<int>(a)), builder_->index(0)}),
-          ExceptionKind::ValueError,
-          "zero-size array to reduction operation " + std::string(ir::name_of(combiner)) +
-              " which has no identity");
+      check(builder_->make(Op::greater, {builder_->length(array, static_cast<int>(a)), builder_->index(0)}),
+            ExceptionKind::ValueError,
+            "zero-size array to reduction operation " + std::string(ir::name_of(combiner)) +
+                " which has no identity");
   std::vector<int64_t> attributes{static_cast<int64_t>(combiner)};
   attributes.insert(attributes.end(), axes.begin(), axes.end());
   const NodeId operand[] = {array};
@@ -436,12 +435,14 @@ Value Evaluator::np_solve(Call& call) {
   const NodeId left = builder_->cast(whole(a), dtype);
   NodeId right = builder_->cast(whole(b), dtype);
   const NodeId rows = builder_->length(left, 0);
-  builder_->check(builder_->make(Op::equal, {rows, builder_->length(left, 1)}), ExceptionKind::LinAlgError,
-                  "Last 2 dimensions of the array must be square");
-  builder_->check(
-      builder_->make(Op::equal, {rows, builder_->length(right, 0)}), ExceptionKind::ValueError,
-      "solve: Input operand 1 has a mismatch in its core dimension 0 (size {} is different from {})",
-      {builder_->length(right, 0), rows});
+  check(builder_->make(Op::equal, {rows, builder_->length(left, 1)}), ExceptionKind::LinAlgError,
+        "Last 2 dimensions of the array must be square");
+  check(builder_->make(Op::equal, {rows, builder_->length(right, 0)}), ExceptionKind::ValueError,
+        "solve: Input operand 1 has a mismatch in its core dimension 0 (size {} is different from {})",
+        {builder_->length(right, 0), rows});
+  if (may_be_caught(error_of(ExceptionKind::LinAlgError, "Singular matrix", {})))
+    unsupported(call.node, "np.linalg.solve inside a `try` that catches its error",
+                "look at the matrix before");
   const bool vector = y->type.rank() == 1;
   if (vector) right = builder_->make(Op::expand, {right}, {1});
   NodeId solution =

@@ -80,6 +80,33 @@ Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, 
     for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
     return joined;
   }
+  const auto is_list = [this](const Value& v) {
+    return v.is<Reference>() && state_.heap.at(v.as<Reference>()->object).type == HeapObject::Type::List;
+  };
+  if (is_list(a) && is_list(b) && ast == "Add") {
+    std::vector<Value> joined = contents(*a.as<Reference>(), node).values;
+    const std::vector<Value> more = contents(*b.as<Reference>(), node).values;
+    joined.insert(joined.end(), more.begin(), more.end());
+    return new_list(std::move(joined));
+  }
+  if (ast == "Add" && (a.is<Text>() || b.is<Text>())) {
+    raise_by_type("binary", entry->symbol, {a, b});
+    return joined_text({a, b});
+  }
+  for (const auto& [sequence, count] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    const std::optional<Kind> kind = kind_of(*count);
+    if (ast != "Mult" || !(is_list(*sequence) || sequence->is<Tuple>()) || !kind) continue;
+    if (*kind != Kind::py_int() && *kind != Kind::py_bool()) continue;
+    const std::optional<int64_t> times =
+        static_int(Static{require_static(*count, "how often a sequence is repeated", node)});
+    const std::vector<Value> once = elements_of(*sequence, node);
+    if (times && static_cast<int64_t>(once.size()) * std::max<int64_t>(*times, 0) > 20'000)
+      unsupported(node, "a list of more than 20 000 elements", "use an array");
+    std::vector<Value> repeated;
+    for (int64_t i = 0; i < times.value_or(0); ++i) repeated.insert(repeated.end(), once.begin(), once.end());
+    if (sequence->is<Tuple>()) return Tuple{std::move(repeated)};
+    return new_list(std::move(repeated));
+  }
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
@@ -171,12 +198,17 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     }
     unsupported(node, "`in` with " + type_name(b), "compare in a loop");
   }
-  if (a.is<Tuple>() && b.is<Tuple>() && (ast == "Eq" || ast == "NotEq")) {
-    const std::vector<Value>& left = a.as<Tuple>()->members;
-    const std::vector<Value>& right = b.as<Tuple>()->members;
-    NodeId equal = builder_->constant(left.size() == right.size());
-    for (size_t i = 0; left.size() == right.size() && i < left.size(); ++i)
-      equal = both(equal, truth(equal_members(left[i], right[i], node), node));
+  const auto members = [&](const Value& v) -> std::optional<std::vector<Value>> {
+    if (const Tuple* t = v.as<Tuple>()) return t->members;
+    const Reference* r = v.as<Reference>();
+    if (r == nullptr || contents(*r, node).type != HeapObject::Type::List) return std::nullopt;
+    return contents(*r, node).values;
+  };
+  if (const auto left = members(a), right = members(b); left && right && a.is<Tuple>() == b.is<Tuple>()) {
+    if (ast != "Eq" && ast != "NotEq") return compare_sequences(ast, *left, *right, node);
+    NodeId equal = builder_->constant(left->size() == right->size());
+    for (size_t i = 0; left->size() == right->size() && i < left->size(); ++i)
+      equal = both(equal, truth(equal_members((*left)[i], (*right)[i], node), node));
     return as_bool(ast == "Eq" ? equal : negate(equal));
   }
   const OperatorInfo* entry = find_operator(ast);
@@ -269,8 +301,8 @@ Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const
   const NodeId y = stage(b, common);
   if (ast == "Div") {
     const NodeId zero = builder_->constant(std::complex<double>(0, 0));
-    builder_->check(builder_->make(Op::not_equal, {y, zero}), ExceptionKind::ZeroDivisionError,
-                    "complex division by zero");
+    check(builder_->make(Op::not_equal, {y, zero}), ExceptionKind::ZeroDivisionError,
+          "complex division by zero");
   }
   return Scalar{common, builder_->make(*entry->op, {x, y})};
 }
@@ -281,8 +313,7 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
   };
   const auto no_zero = [&](const char* message) {
-    builder_->check(builder_->make(Op::not_equal, {b, builder_->index(0)}), ExceptionKind::ZeroDivisionError,
-                    message);
+    check(builder_->make(Op::not_equal, {b, builder_->index(0)}), ExceptionKind::ZeroDivisionError, message);
   };
   const auto result = [&](Op op) { return Scalar{Kind::py_int(), builder_->make(op, {a, b})}; };
   if (ast == "Add") return no_overflow(Op::add_overflows), result(Op::add);
@@ -308,8 +339,8 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
                       ExceptionKind::OverflowError, "int {} is too large for exact division", {integer});
     return Scalar{Kind::py_float(), builder_->make(Op::divide, {x, y})};
   }
-  builder_->check(builder_->make(Op::greater_equal, {b, builder_->index(0)}), ExceptionKind::ValueError,
-                  "negative shift count");
+  check(builder_->make(Op::greater_equal, {b, builder_->index(0)}), ExceptionKind::ValueError,
+        "negative shift count");
   if (ast == "RShift") return result(Op::right_shift);
   const NodeId shifted = builder_->make(Op::left_shift, {a, b});
   const NodeId back = builder_->make(Op::right_shift, {shifted, b});
@@ -326,8 +357,8 @@ Value Evaluator::python_float(const std::string& ast, NodeId a, NodeId b, nb::ha
     const char* message = ast == "Div"   ? "float division by zero"
                           : ast == "Mod" ? "float modulo"
                                          : "float floor division by zero";
-    builder_->check(builder_->make(Op::not_equal, {b, builder_->constant(0.0)}),
-                    ExceptionKind::ZeroDivisionError, message);
+    check(builder_->make(Op::not_equal, {b, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
+          message);
   }
   return Scalar{Kind::py_float(), builder_->make(*find_operator(ast)->op, {a, b})};
 }
@@ -354,16 +385,16 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
   const NodeId zero = builder_->constant(0.0);
   const auto both = [&](NodeId p, NodeId q) { return builder_->make(Op::bitwise_and, {p, q}); };
   const auto negate = [&](NodeId p) { return builder_->make(Op::invert, {p}); };
-  builder_->check(negate(both(builder_->make(Op::equal, {x, zero}), builder_->make(Op::less, {y, zero}))),
-                  ExceptionKind::ZeroDivisionError, "0.0 cannot be raised to a negative power");
+  check(negate(both(builder_->make(Op::equal, {x, zero}), builder_->make(Op::less, {y, zero}))),
+        ExceptionKind::ZeroDivisionError, "0.0 cannot be raised to a negative power");
   const NodeId finite = both(builder_->make(Op::isfinite, {x}), builder_->make(Op::isfinite, {y}));
   const NodeId fractional = builder_->make(Op::not_equal, {builder_->make(Op::floor, {y}), y});
   builder_->check(negate(both(both(builder_->make(Op::less, {x, zero}), fractional), finite)),
                   ExceptionKind::TypeChangeError, "({}) ** {} is complex; write complex(base) ** exponent",
                   {x, y});
   const NodeId power = builder_->make(Op::power, {x, y});
-  builder_->check(negate(both(finite, builder_->make(Op::isinf, {power}))), ExceptionKind::OverflowError,
-                  "(34, 'Numerical result out of range')");
+  check(negate(both(finite, builder_->make(Op::isinf, {power}))), ExceptionKind::OverflowError,
+        "(34, 'Numerical result out of range')");
   return Scalar{common, power};
 }
 
@@ -453,8 +484,8 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     else if (builder_->function().type(nodes[0]).is_array())
       any = builder_->make(Op::bitwise_and,
                            {any, builder_->make(Op::not_equal, {size_of(nodes[0]), builder_->index(0)})});
-    builder_->check(builder_->make(Op::invert, {any}), ExceptionKind::ValueError,
-                    "Integers to negative integer powers are not allowed.");
+    check(builder_->make(Op::invert, {any}), ExceptionKind::ValueError,
+          "Integers to negative integer powers are not allowed.");
   }
   return from_node(builder_->make(op, nodes));
 }
@@ -466,6 +497,8 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
     return truth != 0;
   }
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
+  if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
+  if (value.is<Closure>() || value.is<Error>()) return true;
   if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
   return std::nullopt;
 }
@@ -489,9 +522,8 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
       one = axis == 0 ? length : builder_->make(Op::multiply, {one, length});
     }
     if (a->type.rank() > 0)
-      builder_->check(
-          builder_->make(Op::equal, {one, builder_->index(1)}), ExceptionKind::ValueError,
-          "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+      check(builder_->make(Op::equal, {one, builder_->index(1)}), ExceptionKind::ValueError,
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
     const NodeId flags = builder_->cast(whole(value), DType::Bool);
     return builder_->function().type(flags).is_scalar() ? flags : reduce_all(flags, Op::bitwise_or);
   }
@@ -516,10 +548,10 @@ Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node) {
                 "give both the same number of axes");
   const NodeId inner = builder_->length(left, m - 1);
   const NodeId other = builder_->length(right, n == 1 ? 0 : n - 2);
-  builder_->check(builder_->make(Op::equal, {inner, other}), ExceptionKind::ValueError,
-                  "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
-                  "(n?,k),(k,m?)->(n?,m?) (size {} is different from {})",
-                  {other, inner});
+  check(builder_->make(Op::equal, {inner, other}), ExceptionKind::ValueError,
+        "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+        "(n?,k),(k,m?)->(n?,m?) (size {} is different from {})",
+        {other, inner});
   std::vector<NodeId> common;
   const NodeId one = builder_->index(1);
   for (int axis = 0; axis + 2 < m; ++axis) {
@@ -528,8 +560,8 @@ Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node) {
     const NodeId x_is_one = builder_->make(Op::equal, {x_length, one});
     const NodeId y_is_one = builder_->make(Op::equal, {y_length, one});
     const NodeId either = builder_->make(Op::bitwise_or, {x_is_one, y_is_one});
-    builder_->check(builder_->make(Op::bitwise_or, {either, builder_->make(Op::equal, {x_length, y_length})}),
-                    ExceptionKind::ValueError, "operands could not be broadcast together");
+    check(builder_->make(Op::bitwise_or, {either, builder_->make(Op::equal, {x_length, y_length})}),
+          ExceptionKind::ValueError, "operands could not be broadcast together");
     common.push_back(builder_->make(Op::select, {x_is_one, y_length, x_length}));
   }
   if (!common.empty())

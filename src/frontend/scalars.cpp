@@ -83,9 +83,8 @@ NodeId Evaluator::stage_for_loop(const Value& value, DType loop) {
     if (loop != DType::Int64) {
       NodeId fits = builder_->make(Op::equal, {builder_->cast(fitted, DType::Int64), integer});
       if (loop == DType::UInt64) fits = builder_->make(Op::greater_equal, {integer, builder_->index(0)});
-      builder_->check(fits, ExceptionKind::OverflowError,
-                      "Python integer {} out of bounds for " + std::string(base::info(loop).numpy),
-                      {integer});
+      check(fits, ExceptionKind::OverflowError,
+            "Python integer {} out of bounds for " + std::string(base::info(loop).numpy), {integer});
     }
     return fitted;
   }
@@ -101,8 +100,8 @@ NodeId Evaluator::stage_index(const Value& value) {
     raise(ExceptionKind::TypeError, "only integer scalar arrays can be converted to a scalar index");
   if (kind == Kind(DType::UInt64)) {
     const NodeId integer = stage(value, Kind::py_int());
-    builder_->check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}),
-                    ExceptionKind::OverflowError, "Python int too large to convert to C long");
+    check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}), ExceptionKind::OverflowError,
+          "Python int too large to convert to C long");
     return integer;
   }
   if (!kind || value.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
@@ -126,7 +125,8 @@ std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node) const
   while (!pending.empty()) {
     const NodeId at = pending.back();
     pending.pop_back();
-    if (const auto loop = loop_indices_.find(at.index); loop != loop_indices_.end())
+    if (const auto loop = loop_indices_.find(at.index);
+        loop != loop_indices_.end() && !counted_.contains(loop->second))
       return Demand{loop->second, -1, place_of(node)};
     if (const auto given = scalar_arguments_.find(at.index); given != scalar_arguments_.end())
       return Demand{{}, given->second, place_of(node)};
@@ -163,7 +163,8 @@ nb::object Evaluator::require_static(const Value& value, const char* what, nb::h
               "use a constant, an argument, or a loop over a constant range");
 }
 
-Value Evaluator::present(const Value& value, const std::string& name, nb::handle node) {
+Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
+  const Value value = given;  // which may stand in the state that a check replaces
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled())
     throw Demand{c->loop, c->argument, place_of(node)};
   if (const Conflict* c = value.as<Conflict>())
@@ -175,13 +176,13 @@ Value Evaluator::present(const Value& value, const std::string& name, nb::handle
   if (m == nullptr) return value;
   const NodeId tag = builder_->make(Op::tag, {m->node});
   if (m->may_be_unbound) {
-    builder_->check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}),
-                    ExceptionKind::UnboundLocalError,
-                    "cannot access local variable '" + name + "' where it is not associated with a value");
+    check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}),
+          ExceptionKind::UnboundLocalError,
+          "cannot access local variable '" + name + "' where it is not associated with a value");
   }
   if (m->may_be_none) {
-    builder_->check(builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}), ExceptionKind::TypeError,
-                    "'" + name + "' is None here");
+    check(builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}), ExceptionKind::TypeError,
+          "'" + name + "' is None here");
   }
   const NodeId inside = builder_->make(Op::value, {m->node});
   if (const auto* s = m->present->as<Scalar>()) return Scalar{s->kind, inside};
@@ -198,6 +199,10 @@ std::string Evaluator::type_name(const Value& value) const {
   if (value.is<Tuple>()) return "tuple";
   if (value.is<Range>()) return "range";
   if (value.is<Slice>()) return "slice";
+  if (value.is<Text>()) return "str";
+  if (value.is<Closure>()) return "function";
+  if (const Error* e = value.as<Error>()) return text_of(e->type.attr("__name__"));
+  if (const View* v = value.as<View>()) return v->name;
   if (const Reference* r = value.as<Reference>())
     return state_.heap.at(r->object).type == HeapObject::Type::List ? "list" : "dict";
   return "object";

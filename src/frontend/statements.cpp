@@ -25,6 +25,12 @@ void Evaluator::run(nb::handle s) {
       {"Raise", &Evaluator::run_raise},
       {"Assert", &Evaluator::run_assert},
       {"Delete", &Evaluator::run_delete},
+      {"Match", &Evaluator::run_match},
+      {"Try", &Evaluator::run_try},
+      {"With", &Evaluator::run_with},
+      {"FunctionDef", &Evaluator::run_function_def},
+      {"Nonlocal", &Evaluator::run_nonlocal},
+      {"Global", &Evaluator::run_global},
   };
   const std::string name = class_of(s);
   const Here here(*this, s);
@@ -36,8 +42,9 @@ void Evaluator::run(nb::handle s) {
 
 void Evaluator::bind(const std::string& name, Value value) {
   // What has a name can be changed and seen through it: an array becomes memory.
-  if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
-  state_.locals[name] = std::move(value);
+  if (frame_->declared_global.contains(name))
+    unsupported(here_, "an assignment to the global `" + name + "`", "return the new value");
+  set_local(name, stored(std::move(value)));
 }
 
 std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handle node) {
@@ -46,10 +53,10 @@ std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handl
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
     const NodeId length = builder_->length(a->node, 0);
     const NodeId wanted = builder_->index(static_cast<int64_t>(count));
-    builder_->check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
-                    "not enough values to unpack (expected " + std::to_string(count) + ", got {})", {length});
-    builder_->check(builder_->make(ir::Op::greater_equal, {wanted, length}), ExceptionKind::ValueError,
-                    "too many values to unpack (expected " + std::to_string(count) + ")");
+    check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
+          "not enough values to unpack (expected " + std::to_string(count) + ", got {})", {length});
+    check(builder_->make(ir::Op::greater_equal, {wanted, length}), ExceptionKind::ValueError,
+          "too many values to unpack (expected " + std::to_string(count) + ")");
     std::vector<Value> elements;
     elements.reserve(count);
     for (size_t i = 0; i < count; ++i) elements.push_back(index_array(*a, Static{nb::int_(i)}, node));
@@ -67,16 +74,42 @@ std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handl
   return *elements;
 }
 
+std::vector<Value> Evaluator::unpack_starred(const Value& value, size_t before, size_t after,
+                                             nb::handle node) {
+  if (value.is<Array>())
+    unsupported(node, "a starred target for an array, whose length is not known when compiling",
+                "take slices");
+  const auto known = static_elements(value, node, true);
+  if (!known) return unpack(value, before + after, node);  // raises or refuses
+  if (known->size() < before + after)
+    raise(ExceptionKind::ValueError, "not enough values to unpack (expected at least " +
+                                         std::to_string(before + after) + ", got " +
+                                         std::to_string(known->size()) + ")");
+  std::vector<Value> parts(known->begin(), known->begin() + static_cast<ptrdiff_t>(before));
+  parts.push_back(new_list(std::vector<Value>(known->begin() + static_cast<ptrdiff_t>(before),
+                                              known->end() - static_cast<ptrdiff_t>(after))));
+  parts.insert(parts.end(), known->end() - static_cast<ptrdiff_t>(after), known->end());
+  return parts;
+}
+
 void Evaluator::assign(nb::handle target, Value value) {
   const Here here(*this, target);
   const std::string kind = class_of(target);
   if (kind == "Name") return bind(text_of(target.attr("id")), std::move(value));
   if (kind == "Tuple" || kind == "List") {
     const nb::list targets = target.attr("elts");
-    for (const nb::handle t : targets)
-      if (class_of(t) == "Starred") unsupported(t, "a starred target", "unpack by index");
-    const std::vector<Value> parts = unpack(value, nb::len(targets), target);
-    for (size_t i = 0; i < parts.size(); ++i) assign(targets[i], parts[i]);
+    const size_t count = nb::len(targets);
+    size_t star = count;
+    for (size_t i = 0; i < count; ++i)
+      if (class_of(targets[i]) == "Starred") star = i;
+    if (star == count) {
+      const std::vector<Value> parts = unpack(value, count, target);
+      for (size_t i = 0; i < parts.size(); ++i) assign(targets[i], parts[i]);
+      return;
+    }
+    const std::vector<Value> parts = unpack_starred(value, star, count - star - 1, target);
+    for (size_t i = 0; i < count; ++i)
+      assign(i == star ? nb::handle(targets[i].attr("value")) : nb::handle(targets[i]), parts[i]);
     return;
   }
   if (kind == "Subscript") {
@@ -143,7 +176,15 @@ void Evaluator::run_aug_assign(nb::handle s) {
       // In place: the object keeps its dtype and shape.
       return in_place(*a, op, right, s);
     }
-    if (before.is<Reference>()) unsupported(s, "an augmented assignment to a container", "assign elements");
+    if (const Reference* r = before.as<Reference>(); r != nullptr && (op == "Add" || op == "BitOr")) {
+      const bool is_list = contents(*r, s).type == HeapObject::Type::List;
+      if (is_list != (op == "Add")) raise_by_type("binary", is_list ? "|" : "+", {before, right});
+      Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
+      if (is_list) list_method(*r, "extend", call);
+      else dict_method(*r, "update", call);
+      return;
+    }
+    if (before.is<Reference>()) raise_by_type("binary", op, {before, right});
     return bind(text_of(target.attr("id")), binary(op, before, right, s));
   }
   if (class_of(target) != "Subscript")
@@ -186,7 +227,6 @@ void Evaluator::run_return(nb::handle s) {
   if (frame_->caller == nullptr) result_place_ = place_of(s);
   Value value = s.attr("value").is_none() ? Value(Static{nb::none()}) : eval_open(s.attr("value"));
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
-  state_.locals.clear();  // nothing of this call is seen after it
   leave_to(*frame_->returns, std::move(value));
 }
 
@@ -194,48 +234,41 @@ void Evaluator::run_break(nb::handle) { leave_to(*frame_->breaks.back(), Static{
 void Evaluator::run_continue(nb::handle) { leave_to(*frame_->continues.back(), Static{nb::none()}); }
 void Evaluator::run_pass(nb::handle) {}
 
-void Evaluator::run_raise(nb::handle s) {
-  nb::object exception = attribute(s, "exc");
-  std::string message;
-  if (!exception.is_none() && class_of(exception) == "Call") {
-    const nb::list arguments = exception.attr("args");
-    if (nb::len(arguments) > 1) unsupported(s, "an exception with several arguments", "give it one message");
-    exception = attribute(exception, "func");
-    if (nb::len(arguments) == 1) {
-      const nb::object text = require_static(eval(arguments[0]), "the message of an exception", arguments[0]);
-      const bool is_key = class_of(exception) == "Name" && text_of(exception.attr("id")) == "KeyError";
-      message = is_key ? text_of(nb::repr(text)) : text_of(text);
-    }
+void Evaluator::delete_item(nb::handle target) {
+  const Value container = eval(target.attr("value"));
+  const Value index = eval(target.attr("slice"));
+  const Reference* r = container.as<Reference>();
+  if (r == nullptr) {
+    if (is_foreign(container) || is_foreign(index)) use_foreign("", "", {container, index}, target);
+    raise_by_type("delete", "", {container, index});
+    unsupported(target, "`del` of an item of a " + type_name(container), "use lists and dicts");
   }
-  if (exception.is_none()) unsupported(s, "a bare `raise`", "name the exception");
-  const Value type = eval(exception);
-  if (const Static* t = type.as<Static>(); t != nullptr && PyType_Check(t->object.ptr())) {
-    if (const auto kind = base::exception_from_name(text_of(t->object.attr("__name__"))))
-      raise(*kind, base::escape_message(message));
+  if (contents(*r, target).type == HeapObject::Type::List) {
+    change_list(*r, "__delitem__", {index}, {}, target);
+    return;
   }
-  unsupported(s, "this exception", "raise one of Python's own exceptions");
-}
-
-void Evaluator::run_assert(nb::handle s) {
-  const Value condition = eval(s.attr("test"));
-  std::string message;
-  if (!s.attr("msg").is_none()) {
-    message = base::escape_message(
-        text_of(require_static(eval(s.attr("msg")), "the message of an assert", s.attr("msg"))));
-  }
-  const std::optional<bool> known = static_truth(condition);
-  if (known && *known) return;
-  if (known) raise(ExceptionKind::AssertionError, message);
-  builder_->check(truth(condition, s), ExceptionKind::AssertionError, message);
+  nb::object key;
+  if (!place_in(*r, index, key, "", target))
+    raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
+  remove_from_dict(*r, "__delitem__", {Static{key}}, target);
 }
 
 void Evaluator::run_delete(nb::handle s) {
-  for (const nb::handle target : s.attr("targets")) {
-    if (class_of(target) != "Name") unsupported(target, "`del` of an item", "build a new container");
-    const std::string name = text_of(target.attr("id"));
-    eval_name(target);
-    state_.locals[name] = Unbound{};
-  }
+  const std::function<void(nb::handle)> remove = [&](nb::handle target) {
+    const Here here(*this, target);
+    const std::string kind = class_of(target);
+    if (kind == "Tuple" || kind == "List") {
+      for (const nb::handle element : target.attr("elts")) remove(element);
+    } else if (kind == "Subscript") {
+      delete_item(target);
+    } else if (kind == "Name") {
+      eval_name(target);
+      set_local(text_of(target.attr("id")), Unbound{});
+    } else {
+      unsupported(target, "`del` of an attribute", "assign to it");
+    }
+  };
+  for (const nb::handle target : s.attr("targets")) remove(target);
 }
 
 }  // namespace ingot::frontend

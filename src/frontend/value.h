@@ -6,12 +6,14 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/exception.h"
 #include "frontend/kind.h"
 
 namespace ingot::frontend {
@@ -86,6 +88,35 @@ struct Zip {
   std::shared_ptr<const std::vector<Value>> members;
 };
 
+/// A text with parts that are not known when compiling: Python's format string and what goes into it.
+struct Text {
+  std::string form;
+  std::shared_ptr<const std::vector<Value>> parts;
+};
+
+/// The keys, values or items of a dict of the shadow heap, as they are when they are asked for.
+struct View {
+  uint32_t object;
+  std::string name;  ///< dict_keys, dict_values or dict_items
+};
+
+/// An exception: raised by the core with a message, or made of a class and arguments.
+struct Error {
+  nb::object type;
+  std::optional<base::ExceptionKind> kind{};  ///< of a message; none: `parts` are its arguments
+  std::string message{};
+  std::shared_ptr<const std::vector<Value>> parts{};  ///< what fills the message's holes
+  bool own = false;                                   ///< of Ingot alone: no clause catches it
+};
+
+struct Definition;
+
+/// A function made in the function; its defaults were evaluated there.
+struct Closure {
+  std::shared_ptr<const Definition> definition;
+  std::shared_ptr<const std::vector<Value>> defaults;  ///< of positional, then of keyword-only parameters
+};
+
 /// Not bound (a local before its assignment, or deleted).
 struct Unbound {};
 
@@ -112,7 +143,7 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign>
+               Foreign, Text, View, Closure, Error>
       v;
 
   Value() = default;
@@ -134,15 +165,34 @@ struct Value {
   }
 };
 
-/// A list or dict of the shadow heap, of a structure known now. Keys are host objects.
+/// The values that a value is made of, in order: members, bounds, what a method is bound to.
+std::vector<Value> parts_of(const Value& value);
+/// The same with other parts, as many of them.
+Value with_parts(const Value& value, std::vector<Value> parts);
+/// Whether two values are alike but for their parts.
+bool same_form(const Value& a, const Value& b);
+
+/// A list, a dict or the cell of a shared variable in the shadow heap, of a structure known now. Keys are
+/// host objects.
 struct HeapObject {
-  enum class Type { List, Dict } type = Type::List;
+  enum class Type { List, Dict, Cell } type = Type::List;
   std::vector<Value> values;     ///< elements, or values of a dict in order
   std::vector<nb::object> keys;  ///< of dicts
   int argument = -1;             ///< the number of the argument's container that this is
   size_t leaves = 0;             ///< how many elements it had when the function was called
   bool given_away = false;       ///< made in the function, and put into a container of the caller
   std::string conflict{};        ///< why its structure is not known here
+};
+
+/// What an inner function is, apart from its defaults.
+struct Definition {
+  nb::object node;    ///< its ast.FunctionDef or ast.Lambda
+  nb::object hollow;  ///< a host function of the same parameters
+  nb::dict globals;
+  std::map<std::string, nb::object> outside;  ///< cells of the compiled function
+  std::map<std::string, uint32_t> shared;     ///< cells of the functions around it, in the shadow heap
+  ir::TextId file;
+  std::string qualname;
 };
 
 /// The names and objects at one point of the program. Copied at forks. Objects have numbers that are never

@@ -799,7 +799,7 @@ def test_refusals_show_the_place():
 @pytest.mark.parametrize(
     "statement",
     [
-        "try:\n  return 1 // x\n except ZeroDivisionError:\n  return 0",
+        "async def g(): pass",
         "with open(x) as f:\n  return f",
         "yield x",
         "return {v for v in x}",
@@ -865,7 +865,7 @@ def test_bad_arguments_that_are_not_used_do_no_harm():
 
 
 def test_lists_are_no_arrays():
-    for function in (lambda a: np.sqrt(a), lambda a: np.sum(a), lambda a: a * 2):
+    for function in (lambda a: np.sqrt(a), lambda a: np.sum(a)):
         refused(function, [1.0, 2.0])
 
 

@@ -199,4 +199,11 @@ def test_structures_that_paths_disagree_about_are_refused():
         refused(given, [1], how, words="after it was put into a container of the caller")
     check(given, [1], "5")
     for change in (lambda l: l.pop(), lambda l: l.extend(l), lambda l: l.clear()):
-        refused(change, [1], words="the method")
+        check(change, [1])
+
+    def shrinks(l, c):
+        if c:
+            l.pop()
+        return l[0]
+
+    refused(shrinks, [1, 2], True, words="grows or shrinks on one path only")

@@ -1,6 +1,6 @@
-"""Functions of NumPy in terms of others: Python that Ingot compiles in place of the originals."""
+"""Functions of NumPy and Python in terms of others: Python that Ingot compiles in place of the originals."""
 
 from .registry import implementations, implements
-from . import linalg
+from . import linalg, python
 
-__all__ = ["implementations", "implements", "linalg"]
+__all__ = ["implementations", "implements", "linalg", "python"]

@@ -1,0 +1,56 @@
+"""Python's own functions over anything that a loop walks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .registry import implements
+
+
+@implements(sum)
+def sum_(iterable: Any, /, start: Any = 0) -> Any:
+    for element in iterable:
+        start = start + element
+    return start
+
+
+@implements(any)
+def any_(iterable: Any, /) -> bool:
+    for element in iterable:
+        if element:
+            return True
+    return False
+
+
+@implements(all)
+def all_(iterable: Any, /) -> bool:
+    for element in iterable:
+        if not element:
+            return False
+    return True
+
+
+def largest(iterable: Any) -> Any:
+    seen = False
+    for element in iterable:
+        if not seen:
+            result = element
+            seen = True
+        elif element > result:
+            result = element
+    if not seen:
+        raise ValueError("max() arg is an empty sequence")
+    return result
+
+
+def smallest(iterable: Any) -> Any:
+    seen = False
+    for element in iterable:
+        if not seen:
+            result = element
+            seen = True
+        elif element < result:
+            result = element
+    if not seen:
+        raise ValueError("min() arg is an empty sequence")
+    return result

@@ -1,0 +1,295 @@
+#include "frontend/evaluator_parts.h"
+
+// Functions made in the function, and comprehensions. A variable that an inner function uses stands in a cell
+// of the shadow heap, so that all paths and loops carry it whoever changes it. A comprehension is evaluated
+// in place, its targets under names of their own.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+nb::object scope(const char* question, nb::handle node) {
+  return nb::module_::import_("ingot._scope").attr(question)(node);
+}
+
+std::string suffix_of(nb::handle node) {
+  return "@" + text_of(node.attr("lineno")) + ":" + text_of(node.attr("col_offset"));
+}
+
+}  // namespace
+
+Value* Evaluator::local(const std::string& name) {
+  const auto alias = frame_->renamed.find(name);
+  const std::string& own = alias == frame_->renamed.end() ? name : alias->second;
+  if (const auto cell = frame_->shared.find(own); cell != frame_->shared.end())
+    return &state_.heap.at(cell->second).values[0];
+  const auto it = state_.locals.find(own);
+  return it == state_.locals.end() ? nullptr : &it->second;
+}
+
+void Evaluator::set_local(const std::string& name, Value value) {
+  const auto alias = frame_->renamed.find(name);
+  const std::string& own = alias == frame_->renamed.end() ? name : alias->second;
+  if (const auto cell = frame_->shared.find(own); cell != frame_->shared.end())
+    state_.heap.at(cell->second).values[0] = std::move(value);
+  else state_.locals[own] = std::move(value);
+}
+
+uint32_t Evaluator::new_cell(Value value) {
+  const uint32_t id = next_object_++;
+  HeapObject cell{.type = HeapObject::Type::Cell, .values = {}, .keys = {}};
+  cell.values.push_back(std::move(value));
+  state_.heap.emplace(id, std::move(cell));
+  return id;
+}
+
+void Evaluator::share_locals() {
+  for (const nb::handle name : scope("shared", frame_->node)) {
+    const std::string key = text_of(name);
+    const auto it = state_.locals.find(key);
+    Value value = it == state_.locals.end() ? Value(Unbound{}) : it->second;
+    state_.locals.erase(key);
+    frame_->shared[key] = new_cell(std::move(value));
+  }
+}
+
+Value Evaluator::make_closure(nb::handle node, const std::string& name) {
+  if (nb::cast<bool>(scope("yields", node))) unsupported(node, "a generator", "write a loop");
+  Definition definition;
+  definition.node = nb::borrow<nb::object>(node);
+  const std::string qualname = frame_->qualname + ".<locals>." + name;
+  definition.hollow = nb::module_::import_("ingot._scope").attr("hollow")(node, qualname);
+  definition.globals = frame_->globals;
+  definition.outside = frame_->cells;
+  definition.file = frame_->file;
+  definition.qualname = qualname;
+  for (const nb::handle free : scope("free", node)) {
+    const std::string key = text_of(free);
+    const auto alias = frame_->renamed.find(key);
+    const auto cell = frame_->shared.find(alias == frame_->renamed.end() ? key : alias->second);
+    if (cell != frame_->shared.end()) definition.shared[key] = cell->second;
+  }
+  const nb::object arguments = attribute(node, "args");
+  std::vector<Value> defaults;
+  for (const char* part : {"defaults", "kw_defaults"})
+    for (const nb::handle value : arguments.attr(part))
+      defaults.push_back(value.is_none() ? Value(Unbound{}) : stored(eval_open(value)));
+  return Closure{share(std::move(definition)), share(std::move(defaults))};
+}
+
+Value Evaluator::stored(Value value) {
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) return named(value);
+  return value;
+}
+
+void Evaluator::run_function_def(nb::handle s) {
+  const nb::list decorators = s.attr("decorator_list");
+  if (nb::len(decorators) > 0) unsupported(s, "a decorator inside a function", "define the function outside");
+  bind(text_of(s.attr("name")), make_closure(s, text_of(s.attr("name"))));
+}
+
+void Evaluator::run_nonlocal(nb::handle) {}
+
+void Evaluator::run_global(nb::handle s) {
+  for (const nb::handle name : s.attr("names")) frame_->declared_global.insert(text_of(name));
+}
+
+Value Evaluator::eval_lambda(nb::handle e) { return make_closure(e, "<lambda>"); }
+
+Value Evaluator::call_closure(const Closure& closure, Call& call) {
+  for (Value& value : call.positional) value = stored(std::move(value));
+  for (auto& [name, value] : call.keywords) value = stored(std::move(value));
+  const Definition& definition = *closure.definition;
+  auto locals = bind_arguments(definition.hollow, call.positional, call.keywords, call.node, &closure);
+  Frame frame;
+  frame.function = definition.hollow;
+  frame.node = definition.node;
+  frame.file = definition.file;
+  frame.globals = definition.globals;
+  frame.cells = definition.outside;
+  frame.shared = definition.shared;
+  frame.qualname = definition.qualname;
+  for (const nb::handle name : scope("names", definition.node)) frame.local_names.insert(text_of(name));
+  return run_frame(frame, std::move(locals), call.node);
+}
+
+/// The targets of a comprehension under names of their own, while it lives.
+class Evaluator::Renamed {
+ public:
+  Renamed(Evaluator& evaluator, nb::handle comprehension)
+      : evaluator_(evaluator), before_(evaluator.frame_->renamed), frame_(evaluator.frame_) {
+    const std::string suffix = suffix_of(comprehension);
+    for (const nb::handle name : scope("targets", comprehension)) {
+      frame_->renamed[text_of(name)] = text_of(name) + suffix;
+      frame_->local_names.insert(text_of(name) + suffix);
+    }
+    for (const nb::handle name : scope("shared_targets", comprehension))
+      frame_->shared[text_of(name) + suffix] = evaluator.new_cell(Unbound{});
+  }
+  ~Renamed() { frame_->renamed = std::move(before_); }
+  Renamed(const Renamed&) = delete;
+  Renamed& operator=(const Renamed&) = delete;
+
+ private:
+  Evaluator& evaluator_;
+  std::map<std::string, std::string> before_;
+  Frame* frame_;
+};
+
+void Evaluator::comprehend(nb::handle e, const std::function<void()>& element) {
+  const nb::list generators = e.attr("generators");
+  const Value first = eval(generators[0].attr("iter"));
+  const Renamed renamed(*this, e);
+  const std::function<void(size_t)> walk = [&](size_t number) {
+    if (number == nb::len(generators)) return element();
+    const nb::handle generator = generators[number];
+    const Value iterable = number == 0 ? first : eval(generator.attr("iter"));
+    const nb::list tests = generator.attr("ifs");
+    for (const Value& one : elements_of(iterable, generator.attr("iter"))) {
+      assign(generator.attr("target"), one);
+      bool taken = true;
+      for (const nb::handle test : tests) {
+        const std::optional<bool> known = static_truth(eval_open(test));
+        if (!known)
+          unsupported(test, "a condition of a comprehension that is not known when compiling",
+                      "make an array and select from it, or write a loop");
+        taken = taken && *known;
+        if (!taken) break;
+      }
+      if (taken) walk(number + 1);
+    }
+  };
+  walk(0);
+}
+
+std::vector<Value> Evaluator::comprehended(nb::handle e) {
+  std::vector<Value> values;
+  comprehend(e, [&] { values.push_back(stored(eval_open(e.attr("elt")))); });
+  return values;
+}
+
+Value Evaluator::eval_list_comp(nb::handle e) { return new_list(comprehended(e)); }
+
+Value Evaluator::eval_dict_comp(nb::handle e) {
+  const Value dict = new_dict({}, {});
+  comprehend(e, [&] {
+    const Value key = eval(e.attr("key"));
+    put(*dict.as<Reference>(), key, eval_open(e.attr("value")), e);
+  });
+  return dict;
+}
+
+std::optional<Value> Evaluator::call_of_generator(const Value& callee, nb::handle e) {
+  const nb::list arguments = e.attr("args");
+  const Static* function = callee.as<Static>();
+  if (function == nullptr || nb::len(arguments) == 0) return std::nullopt;
+  const nb::handle first = arguments[0];
+  const std::string kind = class_of(first);
+  const bool is_generator = kind == "GeneratorExp";
+  if (!is_generator && kind != "ListComp") return std::nullopt;
+  const Builtin* builtin = registry_.find(function->object);
+  if (builtin == nullptr) return std::nullopt;
+  const std::string& name = builtin->name;
+  const bool plain = nb::len(arguments) == 1 && nb::len(nb::list(e.attr("keywords"))) == 0;
+  const bool is_array = builtin->module == "numpy" && (name == "array" || name == "asarray");
+  if (is_array && !is_generator && plain) return array_of_comprehension(first, e);
+  if (!is_generator) return std::nullopt;
+  if (plain && (name == "any" || name == "all" || name == "max" || name == "min" || name == "sum"))
+    return consume(first, name, e);
+  if (plain && (name == "list" || name == "tuple" || name == "sorted" || name == "dict")) {
+    Call call{.positional = {Tuple{comprehended(first)}}, .keywords = {}, .name = name, .node = e};
+    return this->call(callee, call);
+  }
+  return std::nullopt;
+}
+
+void Evaluator::walk_comprehension(nb::handle comprehension, const Value& first, const std::string& kind) {
+  const Renamed renamed(*this, comprehension);
+  const std::string suffix = suffix_of(comprehension);
+  for (const char* hidden : {"@it", "@result", "@seen", "@place", "@value"}) {
+    frame_->renamed[hidden] = hidden + suffix;
+    frame_->local_names.insert(hidden + suffix);
+  }
+  bind("@it", first);
+  run_body(nb::module_::import_("ingot._scope").attr("loops")(comprehension, kind));
+}
+
+Value Evaluator::consume(nb::handle comprehension, const std::string& kind, nb::handle node) {
+  const std::string suffix = suffix_of(comprehension);
+  const Value first = eval(comprehension.attr("generators")[nb::int_(0)].attr("iter"));
+  const bool orders = kind == "max" || kind == "min";
+  if (orders) {
+    state_.locals["@result" + suffix] = Unbound{};
+    state_.locals["@seen" + suffix] = Static{nb::bool_(false)};
+  } else {
+    state_.locals["@result" + suffix] =
+        Static{kind == "sum" ? nb::object(nb::int_(0)) : nb::object(nb::bool_(kind == "all"))};
+  }
+  walk_comprehension(comprehension, first, kind);
+  if (orders) {
+    const Value seen = state_.locals["@seen" + suffix];
+    const std::string message = kind + "() arg is an empty sequence";
+    const std::optional<bool> known = static_truth(seen);
+    if (known && !*known) raise(ExceptionKind::ValueError, message);
+    if (!known) check(truth(seen, node), ExceptionKind::ValueError, message);
+  }
+  const Value result = present(state_.locals["@result" + suffix], "the result", node);
+  forget(suffix);
+  return result;
+}
+
+void Evaluator::forget(const std::string& suffix) {
+  std::erase_if(state_.locals, [&](const auto& entry) { return entry.first.ends_with(suffix); });
+}
+
+Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle node) {
+  const nb::list generators = comprehension.attr("generators");
+  const Value iterable = eval(generators[0].attr("iter"));
+  const bool open = iterable.is<Array>() || iterable.is<Range>() ||
+                    (iterable.is<Zip>() && !static_elements(iterable, generators[0].attr("iter")));
+  if (!open || nb::len(generators) > 1) return array_of(new_list(comprehended(comprehension)), node);
+  const std::string suffix = suffix_of(comprehension);
+  std::optional<Kind> kind;
+  // What its elements are is found by evaluating one, which is then forgotten.
+  const Checkpoint before = checkpoint();
+  const Trips trips = trips_of(iterable, node);
+  try {
+    const Checkpoint probing = checkpoint();
+    {
+      const Renamed renamed(*this, comprehension);
+      assign(generators[0].attr("target"), trips.element(builder_->index(0)));
+      const Value one = eval(comprehension.attr("elt"));
+      if (!one.is<Array>()) kind = kind_of(one);
+    }
+    go_back(probing);
+  } catch (const Diverged&) {
+    go_back(before);
+  }
+  if (!kind)
+    unsupported(comprehension,
+                "an array of elements that are no numbers, of a length that is not known when compiling",
+                "fill an array in a loop");
+  if (kind->dtype() != DType::Float64)
+    builder_->check(builder_->make(Op::greater, {trips.count, builder_->index(0)}),
+                    ExceptionKind::TypeChangeError, "an empty list makes an array of float64 here");
+  const NodeId lengths[] = {trips.count};
+  state_.locals["@result" + suffix] =
+      filled(lengths, builder_->constant(ir::Type::scalar(kind->dtype()), {}));
+  state_.locals["@place" + suffix] = Static{nb::int_(0)};
+  walk_comprehension(comprehension, iterable, "array");
+  Value result = state_.locals["@result" + suffix];
+  if (nb::len(nb::list(generators[0].attr("ifs"))) > 0) {
+    const Slice taken{share(
+        std::array<Value, 3>{Static{nb::none()}, state_.locals["@place" + suffix], Static{nb::none()}})};
+    const Value part = index_array(*result.as<Array>(), taken, node);
+    const NodeId copy = builder_->make(Op::materialize, {whole(part)});
+    result = Array{builder_->function().type(copy), copy};
+  }
+  forget(suffix);
+  return result;
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,305 @@
+#include "frontend/evaluator_parts.h"
+
+// Exceptions. What is raised is known at each place that raises, so the clause that catches it is too: its
+// body is evaluated there, and control goes on after the `try`. A `finally` is evaluated on each way out of
+// its body. What nothing catches becomes a `raise` op, or a call of the host where the exception is made of
+// more than a text.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+bool is_subclass(const nb::object& type, const nb::object& of) {
+  return PyObject_IsSubclass(type.ptr(), of.ptr()) == 1;
+}
+
+}  // namespace
+
+/// Evaluates a handler where something is raised: in the activation of its `try`, with the handlers outside
+/// it.
+class Evaluator::Handling {
+ public:
+  Handling(Evaluator& evaluator, size_t number)
+      : evaluator_(evaluator), frame_(evaluator.frame_), handlers_(evaluator.handlers_) {
+    Frame* const home = handlers_[number]->frame;
+    std::map<std::string, Value> locals = evaluator.state_.locals;
+    for (Frame* at = frame_; at != home; at = at->caller) locals = at->callers_locals;
+    evaluator.state_.locals = std::move(locals);
+    evaluator.frame_ = home;
+    evaluator.handlers_.resize(number);
+  }
+  ~Handling() {
+    evaluator_.frame_ = frame_;
+    evaluator_.handlers_ = std::move(handlers_);
+  }
+  Handling(const Handling&) = delete;
+  Handling& operator=(const Handling&) = delete;
+
+ private:
+  Evaluator& evaluator_;
+  Frame* frame_;
+  std::vector<Catcher*> handlers_;
+};
+
+bool Evaluator::catches(const Catcher& handler, const Error& error) const {
+  if (handler.barrier || handler.is_final()) return true;
+  if (error.own) return false;
+  return std::ranges::any_of(handler.clauses, [&](const Clause& clause) {
+    return clause.types.empty() ||
+           std::ranges::any_of(clause.types, [&](const nb::object& t) { return is_subclass(error.type, t); });
+  });
+}
+
+bool Evaluator::may_be_caught(const Error& error) const {
+  return std::ranges::any_of(handlers_, [&](const Catcher* h) { return !h->barrier && catches(*h, error); });
+}
+
+Error Evaluator::error_of(ExceptionKind kind, std::string_view message, std::span<const NodeId> values) {
+  Error error;
+  error.kind = kind;
+  error.message = message;
+  error.own = kind == ExceptionKind::TypeChangeError;
+  std::vector<Value> parts;
+  for (const NodeId value : values) {
+    const DType dtype = builder_->function().type(value).dtype();
+    const Kind shown = base::is_bool(dtype)  ? Kind::py_bool()
+                       : base::is_int(dtype) ? Kind::py_int()
+                                             : Kind::py_float();
+    parts.push_back(Scalar{shown.dtype() == dtype ? shown : Kind(dtype), value});
+  }
+  error.parts = share(std::move(parts));
+  error.type = nb::module_::import_("ingot._jit")
+                   .attr("exception_type")(std::string(base::name_of(kind)), std::string(message), errors_);
+  return error;
+}
+
+void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {
+  raise_error(error_of(kind, message, std::span(values.begin(), values.size())));
+}
+
+void Evaluator::check(NodeId condition, ExceptionKind kind, std::string_view message,
+                      std::span<const NodeId> values) {
+  const ir::Function& f = builder_->function();
+  const bool holds = f.is_constant(condition) && f.constant(condition).bits[0] != 0;
+  if (holds) return;
+  if (!handlers_.empty()) {
+    const Error error = error_of(kind, message, values);
+    if (may_be_caught(error)) {
+      fork(condition, [] { return Value(Static{nb::none()}); }, [&]() -> Value { raise_error(error); });
+      return;
+    }
+  }
+  std::vector<NodeId> operands{condition};
+  operands.insert(operands.end(), values.begin(), values.end());
+  const int64_t attributes[] = {static_cast<int64_t>(kind), module_.text(message).index};
+  builder_->make(Op::check, operands, attributes);
+}
+
+void Evaluator::raise_error(const Error& error) {
+  for (size_t i = handlers_.size(); i-- > 0;) {
+    const Catcher& handler = *handlers_[i];
+    if (!catches(handler, error)) continue;
+    if (handler.barrier) {
+      for (size_t k = 0; k < i; ++k)
+        if (!handlers_[k]->barrier && catches(*handlers_[k], error))
+          unsupported(here_, "an exception that leaves a prange loop inside a `try`",
+                      "put the `try` into the loop");
+      break;
+    }
+    const Handling handling(*this, i);
+    if (handler.is_final()) {
+      run_body(handler.finalbody);
+      raise_error(error);
+    }
+    for (const Clause& clause : handler.clauses) {
+      const bool is = clause.types.empty() || std::ranges::any_of(clause.types, [&](const nb::object& t) {
+                        return is_subclass(error.type, t);
+                      });
+      if (!is) continue;
+      if (++*handler.sites > 200)
+        unsupported(clause.node, "a `try` around more than 200 places that may raise", "put less into it");
+      const Pushed<const Error*> current(handled_, &error);
+      const nb::object name = attribute(clause.node, "name");
+      if (!name.is_none()) bind(text_of(name), error);
+      run_body(clause.node.attr("body"));
+      if (!name.is_none()) set_local(text_of(name), Unbound{});
+      leave_to(*handler.after, Static{nb::none()});
+    }
+  }
+  raise_uncaught(error);
+}
+
+void Evaluator::raise_uncaught(const Error& error) {
+  if (error.kind) {
+    std::vector<NodeId> values;
+    for (const Value& part : *error.parts) values.push_back(part.as<Scalar>()->node);
+    const int64_t attributes[] = {static_cast<int64_t>(*error.kind), module_.text(error.message).index};
+    builder_->terminate(Op::raise, values, attributes);
+    throw Diverged{};
+  }
+  const std::vector<Value>& arguments = *error.parts;
+  const std::string name = text_of(error.type.attr("__name__"));
+  const auto kind = base::exception_from_name(name);
+  const bool is_own = kind && text_of(error.type.attr("__module__")) == "builtins";
+  const Static* text = arguments.size() == 1 ? arguments[0].as<Static>() : nullptr;
+  if (is_own && (arguments.empty() || (text != nullptr && PyUnicode_CheckExact(text->object.ptr())))) {
+    std::string message;
+    if (text != nullptr)
+      message = text_of(*kind == ExceptionKind::KeyError ? nb::object(nb::repr(text->object)) : text->object);
+    const int64_t attributes[] = {static_cast<int64_t>(*kind),
+                                  module_.text(base::escape_message(message)).index};
+    builder_->terminate(Op::raise, std::span<const NodeId>(), attributes);
+    throw Diverged{};
+  }
+  std::vector<NodeId> leaves;
+  const nb::object described = describe_result(Tuple{arguments}, leaves);
+  const nb::tuple given = nb::make_tuple(nb::make_tuple("static", error.type), described);
+  hosts_.push_back({nb::module_::import_("ingot._jit").attr("throw"), nb::make_tuple(given, nb::dict())});
+  const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("throw").index};
+  builder_->make(Op::host, leaves, attributes);
+  const int64_t never[] = {static_cast<int64_t>(ExceptionKind::RuntimeError),
+                           module_.text("not raised").index};
+  builder_->terminate(Op::raise, std::span<const NodeId>(), never);
+  throw Diverged{};
+}
+
+Value Evaluator::text_of_error(const Error& error) {
+  if (error.kind) {
+    if (error.parts->empty()) return Static{nb::str(base::fill_message(error.message, {}).c_str())};
+    return Text{error.message, error.parts};
+  }
+  const std::vector<Value>& arguments = *error.parts;
+  if (arguments.empty()) return Static{nb::str("")};
+  const bool is_key = is_subclass(error.type, nb::module_::import_("builtins").attr("KeyError"));
+  if (arguments.size() == 1) return text_of_value(arguments[0], is_key ? "{!r}" : "{!s}", here_);
+  return text_of_value(Tuple{arguments}, "{!s}", here_);
+}
+
+void Evaluator::run_finals(size_t outside) {
+  if (handlers_.size() <= outside) return;
+  const std::vector<Catcher*> all = handlers_;
+  struct Restored {
+    std::vector<Catcher*>& handlers;
+    const std::vector<Catcher*>& all;
+    ~Restored() { handlers = all; }
+  } restored{handlers_, all};
+  for (size_t i = all.size(); i-- > outside;) {
+    handlers_.resize(i);
+    if (all[i]->is_final()) run_body(all[i]->finalbody);
+  }
+}
+
+void Evaluator::run_raise(nb::handle s) {
+  if (s.attr("exc").is_none()) {
+    if (handled_.empty()) raise(ExceptionKind::RuntimeError, "No active exception to reraise");
+    raise_error(Error(*handled_.back()));
+  }
+  const Value value = eval_open(s.attr("exc"));
+  if (!s.attr("cause").is_none()) eval_open(s.attr("cause"));
+  if (const Error* error = value.as<Error>()) raise_error(*error);
+  const Static* type = value.as<Static>();
+  const nb::object base = nb::module_::import_("builtins").attr("BaseException");
+  if (type != nullptr && PyType_Check(type->object.ptr()) && is_subclass(type->object, base))
+    raise_error(make_error(type->object, {}));
+  if (is_foreign(value)) use_foreign("", "", {value}, s);
+  raise(ExceptionKind::TypeError, "exceptions must derive from BaseException");
+}
+
+Error Evaluator::make_error(nb::object type, std::vector<Value> arguments) {
+  for (Value& argument : arguments) argument = stored(std::move(argument));
+  Error error;
+  error.type = std::move(type);
+  error.parts = share(std::move(arguments));
+  return error;
+}
+
+void Evaluator::run_assert(nb::handle s) {
+  const Value condition = eval(s.attr("test"));
+  const std::optional<bool> known = static_truth(condition);
+  if (known && *known) return;
+  const auto fail = [&]() -> Value {
+    std::vector<Value> arguments;
+    if (!s.attr("msg").is_none()) arguments.push_back(eval_open(s.attr("msg")));
+    raise_error(make_error(nb::module_::import_("builtins").attr("AssertionError"), std::move(arguments)));
+  };
+  if (known) fail();
+  const NodeId holds = truth(condition, s);
+  const bool plain = s.attr("msg").is_none() || class_of(s.attr("msg")) == "Constant";
+  if (!plain) {
+    fork(holds, [] { return Value(Static{nb::none()}); }, fail);
+    return;
+  }
+  std::string message;
+  if (!s.attr("msg").is_none()) message = base::escape_message(text_of(s.attr("msg").attr("value")));
+  check(holds, ExceptionKind::AssertionError, message);
+}
+
+void Evaluator::run_try(nb::handle s) {
+  Catcher final_part;
+  final_part.frame = frame_;
+  final_part.finalbody = nb::list(s.attr("finalbody"));
+  if (!final_part.is_final()) return run_clauses(s);
+  {
+    const Pushed<Catcher*> open(handlers_, &final_part);
+    run_clauses(s);
+  }
+  run_body(s.attr("finalbody"));
+}
+
+void Evaluator::run_clauses(nb::handle s) {
+  const nb::list nodes = s.attr("handlers");
+  if (nb::len(nodes) == 0) return run_body(s.attr("body"));
+  Catcher handler;
+  handler.frame = frame_;
+  size_t sites = 0;
+  handler.sites = &sites;
+  for (const nb::handle node : nodes) {
+    Clause clause{nb::borrow<nb::object>(node), {}};
+    if (!node.attr("type").is_none()) {
+      const nb::object types = require_static(eval(node.attr("type")), "the exceptions of a clause", node);
+      const auto add = [&](nb::handle type) {
+        if (!PyType_Check(type.ptr()))
+          unsupported(node, "a clause that catches what is no class", "name the exceptions");
+        clause.types.push_back(nb::borrow<nb::object>(type));
+      };
+      if (PyTuple_Check(types.ptr()))
+        for (nb::handle type : types) add(type);
+      else add(types);
+      if (clause.types.empty()) continue;
+    }
+    handler.clauses.push_back(std::move(clause));
+  }
+  block([&](Target& after) {
+    handler.after = &after;
+    {
+      const Pushed<Catcher*> open(handlers_, &handler);
+      run_body(s.attr("body"));
+    }
+    run_body(s.attr("orelse"));
+    return Value(Static{nb::none()});
+  });
+}
+
+void Evaluator::run_with(nb::handle s) {
+  for (const nb::handle item : s.attr("items")) {
+    const nb::handle manager = item.attr("context_expr");
+    const auto refuse = [&] {
+      unsupported(manager, "this context manager", "use np.errstate(all='ignore'), or try and finally");
+    };
+    if (class_of(manager) != "Call" || !item.attr("optional_vars").is_none()) refuse();
+    const Value callee = eval(manager.attr("func"));
+    const Static* known = callee.as<Static>();
+    if (known == nullptr || !known->object.is(nb::module_::import_("numpy").attr("errstate"))) refuse();
+    if (nb::len(nb::list(manager.attr("args"))) > 0) refuse();
+    for (const nb::handle keyword : manager.attr("keywords")) {
+      const nb::object mode = require_static(eval(keyword.attr("value")), "a mode of np.errstate", keyword);
+      if (keyword.attr("arg").is_none() || !mode.equal(nb::str("ignore"))) refuse();
+    }
+  }
+  run_body(s.attr("body"));
+}
+
+}  // namespace ingot::frontend

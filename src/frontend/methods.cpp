@@ -1,0 +1,340 @@
+#include "frontend/evaluator_parts.h"
+
+// The methods of lists, dicts and texts. What a change of structure does, and what it raises, is found by
+// doing it on a host container of the same structure that holds the numbers of the elements.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+nb::list numbers(size_t first, size_t count) {
+  nb::list result;
+  for (size_t i = 0; i < count; ++i) result.append(first + i);
+  return result;
+}
+
+}  // namespace
+
+Value Evaluator::new_list(std::vector<Value> values) {
+  for (Value& value : values)
+    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  const uint32_t id = next_object_++;
+  state_.heap.emplace(id,
+                      HeapObject{.type = HeapObject::Type::List, .values = std::move(values), .keys = {}});
+  return Reference{id};
+}
+
+Value Evaluator::new_dict(std::vector<nb::object> keys, std::vector<Value> values) {
+  for (Value& value : values)
+    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  const uint32_t id = next_object_++;
+  state_.heap.emplace(
+      id, HeapObject{.type = HeapObject::Type::Dict, .values = std::move(values), .keys = std::move(keys)});
+  return Reference{id};
+}
+
+Value Evaluator::static_value(const nb::object& object) {
+  if (!PyList_CheckExact(object.ptr()) && !PyTuple_CheckExact(object.ptr())) return Static{object};
+  std::vector<Value> members;
+  for (nb::handle member : object) members.push_back(static_value(nb::borrow<nb::object>(member)));
+  if (PyList_CheckExact(object.ptr())) return new_list(std::move(members));
+  return Tuple{std::move(members)};
+}
+
+nb::object Evaluator::host_change(const nb::object& container, const char* method,
+                                  const nb::tuple& arguments) {
+  try {
+    return attribute(container, method)(*arguments);
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+}
+
+void Evaluator::replay(const Reference& container, const char* method, const std::vector<Value>& arguments,
+                       nb::handle node) {
+  const HeapObject& object = state_.heap.at(container.object);
+  if (object.argument < 0) return;
+  if (!writes_) throw NeedsCells{};
+  const Here here(*this, node);
+  std::vector<NodeId> leaves;
+  nb::list given;
+  given.append(nb::make_tuple("argument", object.argument));
+  given.append(nb::make_tuple("static", method));
+  for (const Value& argument : arguments) given.append(describe_result(argument, leaves));
+  hosts_.push_back(
+      {nb::module_::import_("ingot._jit").attr("change"), nb::make_tuple(nb::tuple(given), nb::dict())});
+  const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("put").index};
+  builder_->make(Op::host, leaves, attributes);
+  for (const Value& argument : arguments) give_away(argument, node);
+}
+
+Value Evaluator::change_list(const Reference& list, const char* method, std::vector<Value> arguments,
+                             std::vector<Value> added, nb::handle node) {
+  const std::vector<Value> before = contents(list, node).values;
+  need_own(state_.heap.at(list.object), node);
+  for (Value& value : added) {
+    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+    if (holds(value, list.object)) unsupported(node, "a container that holds itself", "use another one");
+  }
+  const nb::object order = numbers(0, before.size());
+  const bool several = std::string_view(method) != "insert";
+  nb::list given;
+  for (Value& argument : arguments) {
+    if (const Slice* slice = argument.as<Slice>()) {
+      nb::list parts;
+      for (const Value& part : *slice->parts)
+        parts.append(require_static(part, "a slice of a container", node));
+      argument = Static{nb::module_::import_("builtins").attr("slice")(parts[0], parts[1], parts[2])};
+    }
+    given.append(require_static(argument, "an index into a container", node));
+  }
+  if (!added.empty() || std::string_view(method) == "extend" || std::string_view(method) == "__setitem__") {
+    if (several) given.append(numbers(before.size(), added.size()));
+    else given.append(before.size());
+  }
+  const nb::object popped = host_change(order, method, nb::tuple(given));
+  if (!added.empty() && !several) arguments.push_back(added[0]);
+  else if (several && nb::len(given) > arguments.size()) arguments.emplace_back(Tuple{added});
+  replay(list, method, arguments, node);
+  const auto element = [&](nb::handle number) {
+    const auto i = nb::cast<size_t>(number);
+    return i < before.size() ? before[i] : added[i - before.size()];
+  };
+  std::vector<Value> after;
+  for (nb::handle number : order) after.push_back(element(number));
+  state_.heap.at(list.object).values = std::move(after);
+  return popped.is_none() ? Value(Static{nb::none()}) : present(element(popped), "the element", node);
+}
+
+Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
+                                  const std::vector<Value>& arguments, nb::handle node) {
+  const HeapObject before = contents(dict, node);
+  need_own(before, node);
+  nb::dict order;
+  for (size_t i = 0; i < before.keys.size(); ++i) order[before.keys[i]] = i;
+  nb::list given;
+  for (const Value& argument : arguments) given.append(require_static(argument, "a key of a dict", node));
+  const nb::object removed = host_change(order, method, nb::tuple(given));
+  replay(dict, method, arguments, node);
+  HeapObject& object = state_.heap.at(dict.object);
+  object.keys.clear();
+  object.values.clear();
+  object.leaves = 0;  // its cells no longer stand for the items of the same numbers
+  for (auto [key, number] : order) {
+    object.keys.push_back(nb::borrow<nb::object>(key));
+    object.values.push_back(before.values[nb::cast<size_t>(number)]);
+  }
+  if (removed.is_none()) return Static{nb::none()};
+  if (PyTuple_Check(removed.ptr()))
+    return Tuple{{Static{nb::borrow<nb::object>(removed[0])}, before.values[nb::cast<size_t>(removed[1])]}};
+  return present(before.values[nb::cast<size_t>(removed)], "the item", node);
+}
+
+std::vector<Value> Evaluator::elements_of(const Value& iterable, nb::handle node) {
+  if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
+  if (const Range* r = iterable.as<Range>())
+    for (const Value& bound : *r->bounds)
+      if (const auto* s = bound.as<Scalar>()) demand(s->node, node);
+  if (auto elements = static_elements(iterable, node, true)) return *elements;
+  if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Zip>())
+    unsupported(node, "making a container of what has a length that is not known when compiling",
+                "use an array");
+  raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
+}
+
+std::vector<size_t> Evaluator::places_of(const Slice& slice, size_t size, nb::handle node) {
+  nb::list parts;
+  for (const Value& part : *slice.parts) parts.append(require_static(part, "a slice of a container", node));
+  const nb::object slice_type = nb::module_::import_("builtins").attr("slice");
+  const nb::object chosen =
+      host_change(numbers(0, size), "__getitem__", nb::make_tuple(slice_type(parts[0], parts[1], parts[2])));
+  std::vector<size_t> places;
+  for (nb::handle place : chosen) places.push_back(nb::cast<size_t>(place));
+  return places;
+}
+
+NodeId Evaluator::place_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node) {
+  NodeId place = builder_->index(-1);
+  for (size_t i = values.size(); i-- > 0;)
+    place = builder_->make(Op::select, {truth(equal_members(wanted, values[i], node), node),
+                                        builder_->index(static_cast<int64_t>(i)), place});
+  return place;
+}
+
+Value Evaluator::list_method(const Reference& list, const std::string& name, Call& call) {
+  const std::vector<Value>& given = call.positional;
+  const nb::handle node = call.node;
+  if (name == "append") {
+    append(list, given[0], node);
+    return Static{nb::none()};
+  }
+  if (name == "pop" || name == "clear" || name == "reverse")
+    return change_list(list, name.c_str(), given, {}, node);
+  if (name == "insert") return change_list(list, "insert", {given[0]}, {given[1]}, node);
+  if (name == "extend") return change_list(list, "extend", {}, elements_of(given[0], node), node);
+  const std::vector<Value> values = contents(list, node).values;
+  if (name == "copy") return new_list(values);
+  if (name == "count") {
+    Value count = Static{nb::int_(0)};
+    for (const Value& value : values) {
+      const Value equal = equal_members(given[0], value, node);
+      count = binary("Add", count, Static{nb::int_(0)}, node);
+      const std::optional<bool> known = static_truth(equal);
+      const Value one = known
+                            ? Value(Static{nb::int_(*known ? 1 : 0)})
+                            : Value(Scalar{Kind::py_int(), builder_->cast(truth(equal, node), DType::Int64)});
+      count = binary("Add", count, one, node);
+    }
+    return count;
+  }
+  if ((name == "index" || name == "remove") && given.size() == 1) {
+    const NodeId place = place_of_equal(values, given[0], node);
+    const std::optional<Kind> kind = kind_of(given[0]);
+    const bool is_index = name == "index";
+    const NodeId found = builder_->make(Op::greater_equal, {place, builder_->index(0)});
+    if (!is_index) check(found, ExceptionKind::ValueError, "list.remove(x): x not in list");
+    else if (const Static* s = given[0].as<Static>())
+      check(found, ExceptionKind::ValueError,
+            base::escape_message(text_of(nb::repr(s->object)) + " is not in list"));
+    else if (kind && !given[0].is<Array>())
+      check(found, ExceptionKind::ValueError,
+            (kind->is_python() ? "{}" : "np." + std::string(kind->name()) + "({})") + " is not in list",
+            {stage(given[0], *kind)});
+    else unsupported(node, "the index of a " + type_name(given[0]), "look for it in a loop");
+    if (is_index) return known_number(Scalar{Kind::py_int(), place});
+    return change_list(list, "__delitem__", {known_number(Scalar{Kind::py_int(), place})}, {}, node);
+  }
+  if (name == "sort") {
+    const std::vector<Value> sorted = sorted_values(values, call);
+    return change_list(list, "__setitem__",
+                       {Static{nb::module_::import_("builtins").attr("slice")(nb::none())}}, sorted, node);
+  }
+  unsupported(node, "the method `" + name + "` of a list with these arguments", "use indexing and loops");
+}
+
+std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Call& call) {
+  bool reverse = false;
+  for (const auto& [name, value] : call.keywords) {
+    if (name == "key" && is_none(value)) continue;
+    if (name != "reverse") unsupported(call.node, "the keyword `" + name + "` when sorting", "sort an array");
+    const std::optional<bool> known = static_truth(value);
+    if (!known) unsupported(call.node, "`reverse` that is not known when compiling", "use a constant");
+    reverse = *known;
+  }
+  if (values.size() < 2) return values;
+  nb::list items;
+  for (const Value& value : values) {
+    if (!value.is<Static>())
+      unsupported(call.node, "sorting a list of numbers that are not known when compiling", "sort an array");
+    items.append(value.as<Static>()->object);
+  }
+  try {
+    const nb::object order = nb::module_::import_("ingot._jit").attr("sorting")(items, reverse);
+    std::vector<Value> sorted;
+    for (nb::handle place : order) sorted.push_back(values[nb::cast<size_t>(place)]);
+    return sorted;
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+}
+
+Value Evaluator::dict_method(const Reference& dict, const std::string& name, Call& call) {
+  const std::vector<Value>& given = call.positional;
+  const nb::handle node = call.node;
+  const HeapObject before = contents(dict, node);
+  if (name == "values" || name == "keys" || name == "items") {
+    return View{dict.object, "dict_" + name};
+  }
+  if (name == "copy") return new_dict(before.keys, before.values);
+  if (name == "clear" || name == "popitem") return remove_from_dict(dict, name.c_str(), given, node);
+  if (name == "update") {
+    for (const Value& other : given)
+      for (const auto& [key, value] : items_of(other, node)) put(dict, key, value, node);
+    for (const auto& [key, value] : call.keywords) put(dict, Static{nb::str(key.c_str())}, value, node);
+    return Static{nb::none()};
+  }
+  nb::object key;
+  const std::optional<size_t> place = place_in(dict, given[0], key, "", node);
+  const Value otherwise = given.size() > 1 ? given[1] : Value(Static{nb::none()});
+  if (name == "get") return place ? before.values[*place] : otherwise;
+  if (name == "setdefault") {
+    if (place) return present(before.values[*place], "the item", node);
+    put(dict, Static{key}, otherwise, node);
+    return state_.heap.at(dict.object).values.back();
+  }
+  if (name == "pop") {
+    if (!place && given.size() > 1) return otherwise;
+    return remove_from_dict(dict, "pop", {Static{key}}, node);
+  }
+  unsupported(node, "the method `" + name + "` of a dict", "use indexing and loops");
+}
+
+std::vector<std::pair<Value, Value>> Evaluator::items_of(const Value& mapping, nb::handle node) {
+  std::vector<std::pair<Value, Value>> items;
+  if (const Reference* r = mapping.as<Reference>();
+      r != nullptr && contents(*r, node).type == HeapObject::Type::Dict) {
+    const HeapObject& object = contents(*r, node);
+    for (size_t i = 0; i < object.keys.size(); ++i)
+      items.emplace_back(Static{object.keys[i]}, object.values[i]);
+    return items;
+  }
+  for (const Value& pair : elements_of(mapping, node)) {
+    const std::vector<Value> parts = elements_of(pair, node);
+    if (parts.size() != 2)
+      raise(ExceptionKind::ValueError, "dictionary update sequence element #" + std::to_string(items.size()) +
+                                           " has length " + std::to_string(parts.size()) + "; 2 is required");
+    items.emplace_back(parts[0], parts[1]);
+  }
+  return items;
+}
+
+Value Evaluator::static_method(const Static& self, const std::string& name, Call& call) {
+  const auto host_of = [&](const Value& value) -> nb::object {
+    if (const Reference* r = value.as<Reference>();
+        r != nullptr && contents(*r, call.node).type == HeapObject::Type::List) {
+      nb::list list;
+      for (const Value& member : contents(*r, call.node).values)
+        list.append(require_static(member, "an argument of a method of a text", call.node));
+      return nb::object(list);
+    }
+    return require_static(value, "an argument of a method of a text", call.node);
+  };
+  nb::list given;
+  for (const Value& value : call.positional) given.append(host_of(value));
+  nb::dict named;
+  for (const auto& [key, value] : call.keywords) named[key.c_str()] = host_of(value);
+  try {
+    return static_value(attribute(self.object, name.c_str())(*nb::tuple(given), **named));
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+}
+
+Value Evaluator::scalar_method(const Value& self, const std::string& name, Call& call) {
+  const Kind kind = *kind_of(self);
+  if (name == "conjugate" && call.positional.empty()) {
+    if (!base::is_complex(kind.dtype())) return unary("UAdd", self, call.node);
+    return Scalar{kind, builder_->make(Op::conjugate, {stage(self, kind)})};
+  }
+  if (name == "is_integer" && call.positional.empty() && kind == Kind::py_float()) {
+    const NodeId x = stage(self, kind);
+    return Scalar{Kind::py_bool(), both(builder_->make(Op::isfinite, {x}),
+                                        builder_->make(Op::equal, {builder_->make(Op::floor, {x}), x}))};
+  }
+  if (name == "item" && call.positional.empty()) {
+    static constexpr std::array kPython = {Kind::py_bool(), Kind::py_int(), Kind::py_float(),
+                                           Kind::py_complex()};
+    const size_t of = base::is_bool(kind.dtype())    ? 0
+                      : base::is_int(kind.dtype())   ? 1
+                      : base::is_float(kind.dtype()) ? 2
+                                                     : 3;
+    if (kind.dtype() == DType::UInt64) unsupported(call.node, "`item` of a uint64", "use int()");
+    return Scalar{kPython[of], stage(self, kPython[of])};
+  }
+  unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
+}
+
+}  // namespace ingot::frontend

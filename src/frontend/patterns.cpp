@@ -1,0 +1,158 @@
+#include "frontend/evaluator_parts.h"
+
+// `match`. A pattern gives its condition: known now, or a node; what it captures is bound on the way.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+Value Evaluator::both_of(const Value& a, const std::function<Value()>& b, nb::handle node) {
+  if (const std::optional<bool> known = static_truth(a))
+    return *known ? b() : Value(Static{nb::bool_(false)});
+  return fork(truth(a, node), b, [] { return Value(Static{nb::bool_(false)}); });
+}
+
+Value Evaluator::match_sequence(nb::handle pattern, const Value& subject) {
+  const nb::list patterns = pattern.attr("patterns");
+  const Value no = Static{nb::bool_(false)};
+  const Reference* r = subject.as<Reference>();
+  const bool is_list = r != nullptr && contents(*r, pattern).type == HeapObject::Type::List;
+  if (!subject.is<Tuple>() && !is_list) {
+    if (subject.is<Range>()) unsupported(pattern, "matching a range", "compare its elements");
+    return no;  // arrays and texts are no sequences here
+  }
+  const std::vector<Value> members = is_list ? contents(*r, pattern).values : subject.as<Tuple>()->members;
+  const size_t count = nb::len(patterns);
+  size_t star = count;
+  for (size_t i = 0; i < count; ++i)
+    if (class_of(patterns[i]) == "MatchStar") star = i;
+  if (star == count ? members.size() != count : members.size() + 1 < count) return no;
+  const std::function<Value(size_t)> from = [&](size_t i) -> Value {
+    if (i == count) return Static{nb::bool_(true)};
+    if (i == star) {
+      const nb::object name = attribute(patterns[i], "name");
+      const auto first = members.begin() + static_cast<ptrdiff_t>(star);
+      if (!name.is_none())
+        captures_.emplace_back(
+            text_of(name),
+            new_list(std::vector<Value>(first, first + static_cast<ptrdiff_t>(members.size() + 1 - count))));
+      return from(i + 1);
+    }
+    const size_t at = i < star ? i : i + members.size() - count;
+    return both_of(
+        match_pattern(patterns[i], present(members[at], "the element", pattern)), [&] { return from(i + 1); },
+        pattern);
+  };
+  return from(0);
+}
+
+Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
+  const Here here(*this, pattern);
+  const std::string kind = class_of(pattern);
+  const Value yes = Static{nb::bool_(true)};
+  const Value no = Static{nb::bool_(false)};
+  if (kind == "MatchValue") {
+    const Value value = eval(pattern.attr("value"));
+    const bool comparable =
+        (kind_of(value) && kind_of(subject)) || (value.is<Static>() && subject.is<Static>());
+    if (!comparable && (subject.is<Text>() || is_foreign(subject)))
+      unsupported(pattern, "matching a " + type_name(subject), "compare it yourself");
+    return comparable ? compare("Eq", subject, value, pattern) : no;
+  }
+  if (kind == "MatchSingleton") {
+    const nb::object wanted = attribute(pattern, "value");
+    if (const Static* s = subject.as<Static>()) return Static{nb::bool_(s->object.is(wanted))};
+    const std::optional<Kind> of = kind_of(subject);
+    if (!wanted.is_none() && of == Kind::py_bool() && !subject.is<Array>())
+      return Scalar{
+          Kind::py_bool(),
+          builder_->make(Op::equal, {stage(subject, *of), builder_->constant(wanted.is(nb::bool_(true)))})};
+    return no;
+  }
+  if (kind == "MatchAs") {
+    const nb::object inner = attribute(pattern, "pattern");
+    const auto bound = [&] {
+      if (!attribute(pattern, "name").is_none())
+        captures_.emplace_back(text_of(pattern.attr("name")), subject);
+      return yes;
+    };
+    return inner.is_none() ? bound() : both_of(match_pattern(inner, subject), bound, pattern);
+  }
+  if (kind == "MatchOr") {
+    const nb::list patterns = pattern.attr("patterns");
+    const std::function<Value(size_t)> from = [&](size_t i) -> Value {
+      if (i == nb::len(patterns)) return no;
+      const size_t captured = captures_.size();
+      const Value matched = match_pattern(patterns[i], subject);
+      if (const std::optional<bool> known = static_truth(matched); known && *known) return yes;
+      if (captures_.size() > captured && !static_truth(matched))
+        unsupported(pattern, "names in alternatives that are not known when compiling", "use several cases");
+      captures_.resize(captured);
+      if (static_truth(matched)) return from(i + 1);
+      return fork(truth(matched, pattern), [&] { return yes; }, [&] { return from(i + 1); });
+    };
+    return from(0);
+  }
+  if (kind == "MatchSequence") return match_sequence(pattern, subject);
+  if (kind == "MatchClass" && nb::len(nb::list(pattern.attr("kwd_attrs"))) == 0 &&
+      nb::len(nb::list(pattern.attr("patterns"))) <= 1) {
+    const Value type = eval(pattern.attr("cls"));
+    static constexpr std::array kSelf = {"bool", "int", "float", "str", "bytes", "tuple", "list", "dict"};
+    const Static* known = type.as<Static>();
+    const nb::object builtins = nb::module_::import_("builtins");
+    const bool own = known != nullptr && std::ranges::any_of(kSelf, [&](const char* name) {
+                       return known->object.is(builtins.attr(name));
+                     });
+    const bool plain = nb::len(nb::list(pattern.attr("patterns"))) == 0;
+    if (known == nullptr || !PyType_Check(known->object.ptr()) || (!own && !plain))
+      unsupported(pattern, "this class pattern", "use isinstance");
+    Call test{.positional = {subject, type}, .keywords = {}, .name = "isinstance", .node = pattern};
+    const Value is = builtin_isinstance(test);
+    if (plain) return is;
+    return both_of(
+        is, [&] { return match_pattern(pattern.attr("patterns")[nb::int_(0)], subject); }, pattern);
+  }
+  unsupported(pattern, "the pattern `" + kind + "`", "use if and comparisons");
+}
+
+void Evaluator::run_match(nb::handle s) {
+  Value subject = present(eval_open(s.attr("subject")), "the subject", s);
+  subject = stored(std::move(subject));
+  const nb::list cases = s.attr("cases");
+  const std::function<void(size_t)> from = [&](size_t i) {
+    if (i == nb::len(cases)) return;
+    const nb::handle one = cases[i];
+    const nb::object guard = attribute(one, "guard");
+    captures_.clear();
+    const Value matched = both_of(
+        match_pattern(one.attr("pattern"), subject),
+        [&]() -> Value {
+          for (const auto& [name, value] : captures_) bind(name, value);
+          if (guard.is_none()) return Static{nb::bool_(true)};
+          const Value test = eval_open(guard);
+          if (const std::optional<bool> known = static_truth(test)) return Static{nb::bool_(*known)};
+          return Scalar{Kind::py_bool(), truth(test, guard)};
+        },
+        s);
+    if (const std::optional<bool> known = static_truth(matched)) {
+      if (*known) run_body(one.attr("body"));
+      else from(i + 1);
+      return;
+    }
+    const auto none = [] { return Value(Static{nb::none()}); };
+    fork(
+        truth(matched, s),
+        [&] {
+          run_body(one.attr("body"));
+          return none();
+        },
+        [&] {
+          from(i + 1);
+          return none();
+        });
+  };
+  from(0);
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,331 @@
+#include "frontend/evaluator_parts.h"
+
+// Functions of Python's own on containers, types and texts.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+Value Evaluator::known_number(const Value& value) {
+  const Scalar* s = value.as<Scalar>();
+  if (s == nullptr || !s->kind.is_python() || !builder_->function().is_constant(s->node)) return value;
+  if (s->kind == Kind::py_int())
+    return Static{nb::int_(static_cast<int64_t>(builder_->function().constant(s->node).bits[0]))};
+  return value;
+}
+
+Value Evaluator::builtin_list(Call& call) {
+  finish(call, 1);
+  if (call.positional.empty()) return new_list({});
+  return new_list(elements_of(call.positional[0], call.node));
+}
+
+Value Evaluator::builtin_tuple(Call& call) {
+  finish(call, 1);
+  if (call.positional.empty()) return Tuple{};
+  if (call.positional[0].is<Tuple>()) return call.positional[0];
+  return Tuple{elements_of(call.positional[0], call.node)};
+}
+
+Value Evaluator::builtin_dict(Call& call) {
+  Value dict = new_dict({}, {});
+  if (call.positional.size() > 1) raise_as_called(call);
+  Call update{.positional = call.positional, .keywords = call.keywords, .name = "update", .node = call.node};
+  dict_method(*dict.as<Reference>(), "update", update);
+  return dict;
+}
+
+Value Evaluator::builtin_sorted(Call& call) {
+  const Value iterable = need(call, 0, "iterable");
+  return new_list(sorted_values(elements_of(iterable, call.node), call));
+}
+
+Value Evaluator::builtin_reversed(Call& call) {
+  const Value sequence = need(call, 0, "sequence");
+  finish(call, 1);
+  if (const Range* r = sequence.as<Range>()) {
+    const auto& [start, stop, step] = *r->bounds;
+    const Value one = Static{nb::int_(1)};
+    const Value count = Scalar{Kind::py_int(), trips_of_range(*r).count};
+    const nb::handle node = call.node;
+    const Value last = known_number(binary(
+        "Add", start, binary("Mult", binary("Sub", known_number(count), one, node), step, node), node));
+    return Range{share(std::array<Value, 3>{last, known_number(binary("Sub", start, step, node)),
+                                            known_number(unary("USub", step, node))})};
+  }
+  if (const Array* a = sequence.as<Array>(); a != nullptr && a->type.rank() > 0) {
+    const Slice all{
+        share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
+    return index_array(*a, all, call.node);
+  }
+  std::vector<Value> elements = elements_of(sequence, call.node);
+  std::ranges::reverse(elements);
+  return Tuple{std::move(elements)};
+}
+
+nb::object Evaluator::type_of(const Value& value, nb::handle node) {
+  const nb::module_ builtins = nb::module_::import_("builtins");
+  if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
+  if (value.is<Foreign>()) return nb::borrow<nb::object>(value.as<Foreign>()->description[1]);
+  if (const Scalar* s = value.as<Scalar>())
+    return attribute(s->kind.is_python() ? builtins : nb::module_::import_("numpy"),
+                     std::string(s->kind.name()).c_str());
+  if (value.is<Array>()) return attribute(nb::module_::import_("numpy"), "ndarray");
+  if (value.is<Tuple>() || value.is<Reference>() || value.is<Range>() || value.is<Slice>() ||
+      value.is<Text>())
+    return attribute(builtins, type_name(value).c_str());
+  if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
+  unsupported(node, "the type of a " + type_name(value), "use the value itself");
+}
+
+Value Evaluator::builtin_type(Call& call) {
+  if (call.positional.size() != 1)
+    unsupported(call.node, "`type` with several arguments", "define the class outside");
+  return Static{type_of(call.positional[0], call.node)};
+}
+
+Value Evaluator::builtin_isinstance(Call& call) {
+  if (call.positional.size() != 2 || !call.keywords.empty()) raise_as_called(call);
+  const Value value = call.positional[0];
+  const nb::object classes = require_static(call.positional[1], "a class", call.node);
+  if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none) {
+    const NodeId tag = builder_->make(Op::tag, {m->node});
+    const auto one = [&](const Value& v) {
+      Call again{.positional = {v, call.positional[1]}, .keywords = {}, .name = call.name, .node = call.node};
+      return builtin_isinstance(again);
+    };
+    return fork(
+        builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}),
+        [&] { return one(present(value, "the value", call.node)); }, [&] { return one(Static{nb::none()}); });
+  }
+  const nb::object type = type_of(present(value, "the value", call.node), call.node);
+  const nb::object own = nb::module_::import_("builtins").attr("issubclass");
+  try {
+    return Static{own(type, classes)};
+  } catch (nb::python_error&) {
+    raise(ExceptionKind::TypeError, "isinstance() arg 2 must be a type, a tuple of types, or a union");
+  }
+}
+
+Value Evaluator::builtin_slice(Call& call) {
+  if (call.positional.empty() || call.positional.size() > 3 || !call.keywords.empty()) raise_as_called(call);
+  std::array<Value, 3> parts = {Static{nb::none()}, call.positional[0], Static{nb::none()}};
+  if (call.positional.size() > 1) {
+    parts[0] = call.positional[0];
+    parts[1] = call.positional[1];
+  }
+  if (call.positional.size() > 2) parts[2] = call.positional[2];
+  return Slice{share(std::move(parts))};
+}
+
+Value Evaluator::builtin_divmod(Call& call) {
+  const Value a = need(call, 0, "x");
+  const Value b = need(call, 1, "y");
+  finish(call, 2);
+  if (!kind_of(a) || !kind_of(b)) raise_as_called(call);
+  return Tuple{{binary("FloorDiv", a, b, call.node), binary("Mod", a, b, call.node)}};
+}
+
+Value Evaluator::builtin_pow(Call& call) {
+  if (call.positional.size() != 2 || !call.keywords.empty())
+    unsupported(call.node, "`pow` with a modulus", "use ** and %");
+  return binary("Pow", call.positional[0], call.positional[1], call.node);
+}
+
+Value Evaluator::builtin_round(Call& call) {
+  const Value value = need(call, 0, "number");
+  const Value* digits = argument(call, 1, "ndigits");
+  finish(call, 2);
+  const bool whole_number = digits == nullptr || is_none(*digits);
+  if (value.is<Static>() && (whole_number || digits->is<Static>())) {
+    try {
+      const nb::object round = nb::module_::import_("builtins").attr("round");
+      const nb::object given = value.as<Static>()->object;
+      return Static{whole_number ? round(given) : round(given, digits->as<Static>()->object)};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  const std::optional<Kind> kind = kind_of(value);
+  if (kind && !value.is<Array>() && whole_number) {
+    if (*kind == Kind::py_int() || *kind == Kind::py_bool())
+      return Scalar{Kind::py_int(), stage(value, Kind::py_int())};
+    if (*kind == Kind::py_float() || *kind == Kind(DType::Float64)) {
+      const NodeId even = builder_->make(Op::rint, {stage(value, Kind::py_float())});
+      Call conversion{
+          .positional = {Scalar{Kind::py_float(), even}}, .keywords = {}, .name = "int", .node = call.node};
+      return builtin_int(conversion);
+    }
+  }
+  unsupported(call.node, "`round` of a " + type_name(value) + " with these arguments",
+              "use np.rint, or round(x)");
+}
+
+Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::handle node) {
+  if (const Error* e = value.as<Error>()) {
+    if (form.starts_with("{!r")) unsupported(node, "the repr of an exception", "show its text");
+    return text_of_value(text_of_error(*e), form, node);
+  }
+  if (const Text* t = value.as<Text>(); t != nullptr && (form == "{}" || form == "{!s}")) return *t;
+  Value kept = value;
+  if (value.is<Static>()) {
+    try {
+      return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  if (const Array* a = value.as<Array>()) {
+    // Shown as it is now.
+    if (a->type.rank() == 0) unsupported(node, "the text of an array without axes", "show its element");
+    const NodeId copy = builder_->make(Op::materialize, {whole(value)});
+    kept = Array{builder_->function().type(copy), copy};
+  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>()) {
+    unsupported(node, "the text of a " + type_name(value), "show its parts");
+  }
+  return Text{form, share(std::vector<Value>{kept})};
+}
+
+Value Evaluator::joined_text(const std::vector<Value>& pieces) {
+  std::string form;
+  std::string plain;
+  std::vector<Value> parts;
+  for (const Value& piece : pieces) {
+    if (const Text* t = piece.as<Text>()) {
+      form += t->form;
+      parts.insert(parts.end(), t->parts->begin(), t->parts->end());
+    } else {
+      const std::string literal = text_of(piece.as<Static>()->object);
+      plain += literal;
+      for (const char letter : literal) {
+        if (letter == '{' || letter == '}') form += letter;
+        form += letter;
+      }
+    }
+  }
+  if (parts.empty()) return Static{nb::str(plain.c_str(), plain.size())};
+  return Text{form, share(std::move(parts))};
+}
+
+Value Evaluator::eval_joined_str(nb::handle e) {
+  std::vector<Value> pieces;
+  for (const nb::handle piece : e.attr("values")) {
+    if (class_of(piece) == "Constant") {
+      pieces.emplace_back(Static{attribute(piece, "value")});
+      continue;
+    }
+    const Value value = eval_open(piece.attr("value"));
+    std::string form = "{";
+    const int conversion = nb::cast<int>(piece.attr("conversion"));
+    if (conversion > 0) form += std::string("!") + static_cast<char>(conversion);
+    if (!piece.attr("format_spec").is_none()) {
+      const Value spec = eval_joined_str(piece.attr("format_spec"));
+      form += ":" + text_of(require_static(spec, "a format", piece));
+    }
+    pieces.push_back(text_of_value(present(value, "the value", piece), form + "}", piece));
+  }
+  return joined_text(pieces);
+}
+
+Value Evaluator::builtin_str(Call& call) {
+  if (call.positional.empty()) return Static{nb::str("")};
+  finish(call, 1);
+  return text_of_value(call.positional[0], call.name == "repr" ? "{!r}" : "{!s}", call.node);
+}
+
+Value Evaluator::array_of(const Value& value, nb::handle node) {
+  const nb::object model = stand_in(value);
+  if (!model.is_valid()) unsupported(node, "an array of a " + type_name(value), "fill an array in a loop");
+  std::vector<Value> leaves;
+  const std::function<void(const Value&)> collect = [&](const Value& v) {
+    if (v.is<Tuple>() || v.is<Reference>()) {
+      for (const Value& member : elements_of(v, node)) collect(member);
+    } else {
+      leaves.push_back(present(v, "the element", node));
+    }
+  };
+  collect(value);
+  for (const Value& leaf : leaves)
+    if (!kind_of(leaf) || leaf.is<Array>())
+      unsupported(node, "an array of a list that holds a " + type_name(leaf), "fill an array in a loop");
+  nb::object made;
+  try {
+    made = nb::module_::import_("numpy").attr("array")(model);
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+  const std::string name = text_of(made.attr("dtype").attr("name"));
+  std::optional<DType> dtype;
+  for (int i = 0; i < base::kDTypeCount; ++i)
+    if (base::info(static_cast<DType>(i)).numpy == name) dtype = static_cast<DType>(i);
+  if (!dtype) unsupported(node, "an array of dtype " + name, "use numbers of one kind");
+  std::vector<NodeId> lengths;
+  std::vector<int64_t> shape;
+  for (const nb::handle length : made.attr("shape")) {
+    shape.push_back(nb::cast<int64_t>(length));
+    lengths.push_back(builder_->index(shape.back()));
+  }
+  const Value result = filled(lengths, builder_->constant(ir::Type::scalar(*dtype), {}));
+  std::vector<int64_t> at(shape.size(), 0);
+  for (const Value& leaf : leaves) {
+    std::vector<NodeId> operands{result.as<Array>()->node};
+    for (const int64_t place : at) operands.push_back(builder_->index(place));
+    operands.push_back(stage(leaf, *dtype));
+    builder_->make(Op::store, operands);
+    for (size_t axis = at.size(); axis-- > 0;) {
+      if (++at[axis] < shape[axis]) break;
+      at[axis] = 0;
+    }
+  }
+  return result;
+}
+
+Value Evaluator::np_array(Call& call) {
+  Value value = need(call, 0, "object");
+  const DType none = DType::Bool;
+  const bool typed = call.positional.size() > 1 || std::ranges::any_of(call.keywords, [](const auto& k) {
+                       return k.first == "dtype" && !is_none(k.second);
+                     });
+  const DType dtype = dtype_argument(call, 1, none);
+  finish(call, 2);
+  if (call.name == "asarray" && value.is<Array>() && (!typed || value.as<Array>()->type.dtype() == dtype))
+    return named(value);
+  if (!value.is<Array>()) {
+    const std::optional<Kind> kind = kind_of(value);
+    value = kind ? filled({}, stage(value, Kind(kind->dtype()))) : array_of(value, call.node);
+    if (typed && dtype != value.as<Array>()->type.dtype())
+      unsupported(call.node, "`" + call.name + "` of numbers with another dtype",
+                  "write np.array(...).astype(dtype)");
+    return value;
+  }
+  if (typed) {
+    Call conversion{.positional = {value, Static{nb::module_::import_("numpy").attr("dtype")(
+                                              std::string(base::info(dtype).numpy))}},
+                    .keywords = {},
+                    .name = "astype",
+                    .node = call.node};
+    return np_astype(conversion);
+  }
+  Call copy{.positional = {value}, .keywords = {}, .name = "copy", .node = call.node};
+  return np_copy(copy);
+}
+
+Value Evaluator::compare_sequences(const std::string& ast, const std::vector<Value>& a,
+                                   const std::vector<Value>& b, nb::handle node) {
+  const std::function<Value(size_t)> from = [&](size_t i) -> Value {
+    if (i == a.size() || i == b.size()) {
+      const Value left = Static{nb::int_(a.size())};
+      return compare(ast, left, Static{nb::int_(b.size())}, node);
+    }
+    const Value equal = equal_members(a[i], b[i], node);
+    const auto decide = [&] {
+      return compare(ast, present(a[i], "the element", node), present(b[i], "the element", node), node);
+    };
+    if (const std::optional<bool> known = static_truth(equal)) return *known ? from(i + 1) : decide();
+    return fork(truth(equal, node), [&] { return from(i + 1); }, decide);
+  };
+  return from(0);
+}
+
+}  // namespace ingot::frontend

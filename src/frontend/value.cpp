@@ -1,0 +1,61 @@
+#include "frontend/value.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+template <class T>
+std::shared_ptr<const T> share(T value) {
+  return std::make_shared<const T>(std::move(value));
+}
+
+std::shared_ptr<const std::array<Value, 3>> three(std::vector<Value>& parts) {
+  return share(std::array<Value, 3>{std::move(parts[0]), std::move(parts[1]), std::move(parts[2])});
+}
+
+}  // namespace
+
+std::vector<Value> parts_of(const Value& value) {
+  if (const Tuple* t = value.as<Tuple>()) return t->members;
+  if (const Range* r = value.as<Range>()) return std::vector<Value>(r->bounds->begin(), r->bounds->end());
+  if (const Slice* s = value.as<Slice>()) return std::vector<Value>(s->parts->begin(), s->parts->end());
+  if (const Zip* z = value.as<Zip>()) return *z->members;
+  if (const Method* m = value.as<Method>()) return std::vector<Value>(1, *m->self);
+  if (const Text* t = value.as<Text>()) return *t->parts;
+  if (const Closure* c = value.as<Closure>()) return *c->defaults;
+  if (const Error* e = value.as<Error>()) return *e->parts;
+  return {};
+}
+
+Value with_parts(const Value& value, std::vector<Value> parts) {
+  if (value.is<Tuple>()) return Tuple{std::move(parts)};
+  if (const Range* r = value.as<Range>()) return Range{three(parts), r->parallel};
+  if (value.is<Slice>()) return Slice{three(parts)};
+  if (value.is<Zip>()) return Zip{share(std::move(parts))};
+  if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name};
+  if (const Text* t = value.as<Text>()) return Text{t->form, share(std::move(parts))};
+  if (const Closure* c = value.as<Closure>()) return Closure{c->definition, share(std::move(parts))};
+  if (const Error* e = value.as<Error>())
+    return Error{e->type, e->kind, e->message, share(std::move(parts)), e->own};
+  return value;
+}
+
+bool same_form(const Value& a, const Value& b) {
+  if (a.v.index() != b.v.index()) return false;
+  if (const Range* r = a.as<Range>()) return r->parallel == b.as<Range>()->parallel;
+  if (const Method* m = a.as<Method>()) return m->name == b.as<Method>()->name;
+  if (const Text* t = a.as<Text>(); t != nullptr && t->form != b.as<Text>()->form) return false;
+  if (const Error* e = a.as<Error>())
+    if (!e->type.is(b.as<Error>()->type) || e->kind != b.as<Error>()->kind ||
+        e->message != b.as<Error>()->message)
+      return false;
+  if (const View* v = a.as<View>()) return v->object == b.as<View>()->object && v->name == b.as<View>()->name;
+  if (const Closure* c = a.as<Closure>()) {
+    const Definition& x = *c->definition;
+    const Definition& y = *b.as<Closure>()->definition;
+    if (!x.node.is(y.node) || x.shared != y.shared) return false;
+  }
+  return parts_of(a).size() == parts_of(b).size();
+}
+
+}  // namespace ingot::frontend

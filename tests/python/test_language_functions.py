@@ -1,0 +1,485 @@
+"""Rows of docs/language.md about functions, patterns and texts: each program under Ingot against CPython, in its order."""
+
+import math
+
+import numpy as np
+from support import check, refused
+
+X = np.arange(6.0)
+
+
+def test_match():
+    def the_match(x, n):
+        match n:
+            case 0:
+                return x
+            case 1 | 2:
+                return x * 2
+            case _:
+                return x * 3
+
+    check(the_match, 2.5,1)
+
+    def match_str(x, s):
+        match s:
+            case 'a':
+                return x
+            case 'b':
+                return -x
+        return None
+
+    check(match_str, 2.5,'b')
+
+    def match_seq(t):
+        match t:
+            case [a, b]:
+                return a + b
+            case [a, *r]:
+                return (a, r)
+
+    check(match_seq, (1,2,3))
+
+    def match_guard(n):
+        match n:
+            case k if k > 3:
+                return k
+            case int():
+                return -1
+
+    check(match_guard, 2)
+
+    def match_none(n):
+        match n:
+            case None:
+                return 1
+            case True:
+                return 2
+            case _ as k:
+                return k
+
+    check(match_none, True)
+
+    def match_staged(n, x):
+        for i in range(n):
+            match i % 3:
+                case 0:
+                    x[i] = 1
+                case 1 if x[0] > 0:
+                    x[i] = 2
+                case k:
+                    x[i] = k * 10
+        return x
+
+    check(match_staged, 6,X)
+
+
+def test_inner_functions():
+    def the_lambda(x):
+        g = lambda a: a * x
+        return g(2)
+
+    check(the_lambda, 2.5)
+
+    def closure(x):
+
+        def g(a):
+            return a + x
+        x = x + 1
+        return g(1)
+
+    check(closure, 2.5)
+
+    def the_nonlocal(x):
+        n = 0
+
+        def g():
+            nonlocal n
+            n += 1
+        g()
+        g()
+        return n
+
+    check(the_nonlocal, 2.5)
+
+    def closure_in_loop(x):
+
+        def g(a):
+            return a + x[0]
+        s = 0.0
+        for i in range(len(x)):
+            s += g(x[i])
+        return s
+
+    check(closure_in_loop, X)
+
+    def closure_default(x):
+
+        def g(a, b=2, *c, **d):
+            return a + b
+        return g(1) + g(1, b=3)
+
+    check(closure_default, 2.5)
+
+    def h(g, x):
+        return g(x)
+
+    def closure_passed(x):
+        return h(lambda a: a + 1, x)
+
+    check(closure_passed, 2.5)
+
+    def late_binding(x):
+        fs = [lambda: i for i in range(3)]
+        return (fs[0](), fs[2]())
+
+    check(late_binding, 1)
+
+    def late_binding2(x):
+        fs = []
+        for i in (1, 2, 3):
+            fs.append(lambda: i * x)
+        return (fs[0](), fs[2]())
+
+    check(late_binding2, 1.5)
+
+    def default_binding(x):
+        fs = [lambda i=i: i * x for i in range(3)]
+        return (fs[0](), fs[2]())
+
+    check(default_binding, 1.5)
+
+    def nonlocal_branch(x):
+        n = 0
+
+        def g(v):
+            nonlocal n
+            if v > 2:
+                n += 1
+            return n
+        for v in x:
+            g(v)
+        return n
+
+    check(nonlocal_branch, X)
+
+    def nonlocal_type(x):
+        n = 0
+
+        def g(v):
+            nonlocal n
+            n += v
+        for v in x:
+            g(v)
+        return n
+
+    check(nonlocal_type, X)
+
+    def mk(x):
+        n = 0
+
+        def g():
+            nonlocal n
+            n += x
+            return n
+        return g
+
+    def closure_counter(x):
+        a = mk(x)
+        b = mk(2)
+        return (a(), a(), b(), a())
+
+    check(closure_counter, 1.5)
+
+    def inner_shadows(x):
+
+        def g(x):
+            x += 1
+            return x
+        return (g(x), x)
+
+    check(inner_shadows, 1.5)
+
+    def closure_args_err(x):
+
+        def g(a):
+            return a
+        return g()
+
+    check(closure_args_err, 1)
+
+    def closure_args_err2(x):
+        g = lambda a, b=1, *, c: a
+        return g(1, 2, 3)
+
+    check(closure_args_err2, 1)
+
+    def free_unbound(x):
+
+        def g():
+            return y
+        if x > 5:
+            y = 1
+        return g()
+
+    check(free_unbound, 1)
+
+    def free_unbound2(x):
+
+        def g():
+            return y
+        a = g()
+        y = 1
+        return a
+
+    check(free_unbound2, 1)
+
+
+def test_assignment_expressions_and_targets():
+    def walrus(x):
+        if (y := (x * 2)) > 3:
+            return y
+        return 0.0
+
+    check(walrus, 2.5)
+
+    def walrus_while(x):
+        n = 0
+        while (n := (n + 1)) < 5:
+            x += n
+        return (x, n)
+
+    check(walrus_while, 2.5)
+
+    def starred(x):
+        a, *b = (1, x, 3)
+        *c, d = [4, 5]
+        (e, *g), h = ((1, 2), 3)
+        return (a, b, c, d, e, g, h)
+
+    check(starred, 2.5)
+
+    def star_list(x):
+        a = [1, x]
+        return ([*a, 3], (*a, 4), {**{'a': 1}, 'b': 2})
+
+    check(star_list, 2.5)
+
+    def optional_default(x, y=None):
+        if y is None:
+            y = x
+        return y
+
+    check(optional_default, 2.5)
+
+    def g(**k):
+        return k['a']
+
+    def kwargs_call(x):
+        d = {'a': x}
+        return g(**d)
+
+    check(kwargs_call, 2.5)
+
+    def chained_assign(x):
+        a = b = x
+        a += 1
+        return (a, b)
+
+    check(chained_assign, 2.5)
+
+    def ann(x):
+        y: float = x
+        z: int
+        return y
+
+    check(ann, 2.5)
+
+    def g(*a, **k):
+        return (a, k)
+
+    def starred_call(x):
+        return g(*[1, x], *(2,), k=1, **{'z': x})
+
+    check(starred_call, 1.5)
+
+
+def test_texts():
+    def fstring(x):
+        print(f'x={x} {x:.3f} {x!r} {int(x):5d}')
+        s = f'{x}'
+        return s
+
+    check(fstring, 2.5)
+
+    def fstring_static(x):
+        k = f'a{1}'
+        d = {'a1': x}
+        return d[k]
+
+    check(fstring_static, 2.5)
+
+    def str_ops(x):
+        s = 'a' + 'b'
+        if s.upper() == 'AB':
+            return x
+        return s.join(['a', 'b'])
+
+    check(str_ops, 2.5)
+
+    def str_methods(x):
+        return ('a,b'.split(','), ','.join(['a', 'b']), 'Ab'.lower(), 'abc'.startswith('a'), len('abc'), 'a' in 'abc')
+
+    check(str_methods, 1)
+
+    def text_returned(x):
+        return (f'{x:>8.2f}|{x!r}|{{}}', str(x), 'a' + str(int(x)))
+
+    check(text_returned, 2.5)
+
+    def text_np(x):
+        return (f'{x} {x[0]} {x.sum():.3e}', str(x[1]))
+
+    check(text_np, X)
+
+    def text_mutate(x):
+        s = f'{x}'
+        x[0] = 9
+        return s
+
+    check(text_mutate, X)
+
+    def text_int_fmt(n):
+        return f'{n:05d} {n:x} {n!s:>4}'
+
+    check(text_int_fmt, 42)
+
+    def text_bool_none(b):
+        return f'{b} {None} {b!r}'
+
+    check(text_bool_none, True)
+
+
+def test_functions_of_python():
+    def the_isinstance(x):
+        if isinstance(x, float):
+            return 1
+        return 2
+
+    check(the_isinstance, 2.5)
+
+    def isinstance_arr(x):
+        return (isinstance(x, np.ndarray), isinstance(x, (int, float)), type(x) is float)
+
+    check(isinstance_arr, X)
+
+    def the_pow(x):
+        return (pow(x, 2), pow(2, 3))
+
+    check(the_pow, 2.5)
+
+    def the_reversed(x):
+        s = 0
+        for i in reversed(range(4)):
+            s = s * 10 + i
+        for i in reversed((1, 2)):
+            s = s * 10 + i
+        return s
+
+    check(the_reversed, 2.5)
+
+    def ternary_chain(x):
+        return 1 if x > 3 else 2 if x > 2 else 3
+
+    check(ternary_chain, 2.5)
+
+    def math_pi(x):
+        return (math.pi * x + math.inf, math.e)
+
+    check(math_pi, 2.5)
+
+    def complex_attr(z):
+        return (z.real + z.imag, z.conjugate())
+
+    check(complex_attr, 1+2j)
+
+    def float_methods(x):
+        return x.is_integer()
+
+    check(float_methods, 2.0)
+
+    def isinstance_none(x, c):
+        y = None
+        if c:
+            y = x
+        return (isinstance(y, float), y is None)
+
+    check(isinstance_none, 1.5,True)
+
+    def divmod_floats(x, y):
+        return (divmod(x, y), divmod(int(x), int(y)))
+
+    check(divmod_floats, -7.5,2.0)
+
+    def round_nan(x):
+        return round(x)
+
+    check(round_nan, float('nan'))
+
+    def reversed_arr(x):
+        s = 0.0
+        for v in reversed(x):
+            s = s * 0.5 + v
+        return s
+
+    check(reversed_arr, X)
+
+    def reversed_range_n(n):
+        s = 0
+        for i in reversed(range(1, n, 2)):
+            s = s * 10 + i
+        return s
+
+    check(reversed_range_n, 8)
+
+    def complex_real(z):
+        return (z.real, z.imag, z.conjugate())
+
+    check(complex_real, np.complex64(1+2j))
+
+    def bool_real(b):
+        return (b.real, b.imag)
+
+    check(bool_real, True)
+
+    def np_scalar_real(b):
+        return (b.real, b.imag)
+
+    check(np_scalar_real, np.float32(2))
+
+
+def test_functions_that_are_refused():
+    def writes_global(x):
+        global X
+        X = x
+
+    refused(writes_global, 1, words="global")
+
+    def generator(x):
+        def g():
+            yield x
+
+        return g()
+
+    refused(generator, 1, words="generator")
+
+    def decorated(x):
+        @abs
+        def g():
+            return x
+
+        return g
+
+    refused(decorated, 1, words="decorator")
+    refused(lambda x: lambda: x, 1, words="function")
+    refused(lambda a: [v for v in a], X, words="length that is not known")
+    refused(lambda a: [i for i in range(3) if a > i], 1.5, words="condition of a comprehension")
