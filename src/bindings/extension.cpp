@@ -15,6 +15,7 @@
 
 #include "base/scalar.h"
 #include "bindings/exceptions.h"
+#include "bindings/products.h"
 #include "bindings/results.h"
 #include "runtime/allocator.h"
 #include "runtime/context.h"
@@ -352,6 +353,10 @@ class Invocation {
 
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots) {
+    if (std::strcmp(what, "matmul") == 0) {
+      matmul(layout, slots);
+      return 0;
+    }
     Invocation& self = of(context);
     return self.outside(context, [&] {
       nb::list values;
@@ -420,6 +425,7 @@ void check_environment() {
 NB_MODULE(_ingot, m) {
   if (_import_array() < 0) throw nb::python_error();
   check_environment();
+  find_matmul();
   find_main_thread();
   watch_interrupts();
   nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
