@@ -206,7 +206,9 @@ codegen::Target asked_for() {
   using Sharing = codegen::Target::Sharing;
   codegen::Target target = codegen::Target::named(variable("INGOT_VECTORS"));
   const std::string_view sharing = variable("INGOT_THREADS");
-  target.sharing = sharing == "always" ? Sharing::Always : sharing == "never" ? Sharing::Never : Sharing::Large;
+  target.sharing = sharing == "always"  ? Sharing::Always
+                   : sharing == "never" ? Sharing::Never
+                                        : Sharing::Large;
   return target;
 }
 

@@ -15,9 +15,10 @@ namespace ingot::bindings {
 /// Where compiled code finds what only Python has. Borrowed; null: host calls there are none, library
 /// routines are those of `ingot._jit`.
 struct Outside {
-  nb::handle host{};     ///< of a site's number and a list of values
-  nb::handle library{};  ///< of a routine's name and a list of arrays and numbers, the last of which it fills
-  nb::handle keeps{};    ///< the sites whose callee keeps what it gets
+  nb::handle host{};  ///< of a site's number and a list of values
+  /// Of a routine's name and a list of arrays and numbers, the last of which it fills.
+  nb::handle library{};
+  nb::handle keeps{};  ///< the sites whose callee keeps what it gets
 };
 
 /// One call of compiled code, from its slots to its results. Wants the GIL, which a long call lets go of.

@@ -13,14 +13,14 @@ using nb::literals::operator""_a;
 
 namespace {
 
-/// A call whose host calls and results are Python's business: a list of numbers and views (see
-/// `Invocation::results`), or what failed, as a tuple.
+/// A call whose host calls and results are Python's business (`library` may be None): a list of numbers and
+/// views (see `Invocation::results`), or what failed, as a tuple.
 nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::handle library,
                nb::handle keeps) {
   std::vector<PyObject*> given;
   for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
   if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
-  const Outside outside{host, library, keeps};
+  const Outside outside{host, library.is_none() ? nb::handle() : library, keeps};
   Invocation invocation(code, given, outside);
   return invocation.run() ? invocation.results() : invocation.failure();
 }

@@ -180,9 +180,8 @@ Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> redu
   const bool is_one_block = most && *most <= static_cast<int64_t>(Reduction::kBlock) &&
                             std::ranges::none_of(reductions, &Reduction::ordered);
   const Parts carried =
-      is_one_block
-          ? *block_of(b_.getInt64(0), starts)
-          : emit_counted(blocks.count, starts, innermost ? Poll::Sometimes : Poll::Always, block_of);
+      is_one_block ? *block_of(b_.getInt64(0), starts)
+                   : emit_counted(blocks.count, starts, innermost ? Poll::Sometimes : Poll::Always, block_of);
   return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t) {
     return reduction.total(blocks.count, own);
   });

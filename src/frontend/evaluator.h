@@ -284,6 +284,8 @@ class Evaluator {
                                         std::span<const Kind> kinds);
   Value elementwise(ir::Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle node);
   Value matmul(const Value& a, const Value& b, nb::handle node);
+  Value sum_of_products(NodeId left, NodeId right);
+  Value product_of_matrices(NodeId left, NodeId right);
   /// `a == b` as containers ask it of their members.
   Value equal_members(const Value& a, const Value& b, nb::handle node);
   Value as_bool(NodeId node) const;  ///< Static where it is constant

@@ -532,46 +532,4 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
   return stage(value, Kind::py_bool());
 }
 
-Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node) {
-  const Array* x = a.as<Array>();
-  const Array* y = b.as<Array>();
-  if (x == nullptr || y == nullptr || x->type.rank() == 0 || y->type.rank() == 0)
-    raise(ExceptionKind::ValueError, "matmul: Input operand does not have enough dimensions");
-  const Kind kinds[] = {Kind(x->type.dtype()), Kind(y->type.dtype())};
-  const DType dtype = result_kind(kinds).dtype();
-  NodeId left = builder_->cast(whole(a), dtype);
-  NodeId right = builder_->cast(whole(b), dtype);
-  const int m = x->type.rank();
-  const int n = y->type.rank();
-  if ((m > 2 || n > 2) && m != n)
-    unsupported(node, "matmul of arrays of " + std::to_string(m) + " and " + std::to_string(n) + " axes",
-                "give both the same number of axes");
-  const NodeId inner = builder_->length(left, m - 1);
-  const NodeId other = builder_->length(right, n == 1 ? 0 : n - 2);
-  check(builder_->make(Op::equal, {inner, other}), ExceptionKind::ValueError,
-        "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
-        "(n?,k),(k,m?)->(n?,m?) (size {} is different from {})",
-        {other, inner});
-  std::vector<NodeId> common;
-  const NodeId one = builder_->index(1);
-  for (int axis = 0; axis + 2 < m; ++axis) {
-    const NodeId x_length = builder_->length(left, axis);
-    const NodeId y_length = builder_->length(right, axis);
-    const NodeId x_is_one = builder_->make(Op::equal, {x_length, one});
-    const NodeId y_is_one = builder_->make(Op::equal, {y_length, one});
-    const NodeId either = builder_->make(Op::bitwise_or, {x_is_one, y_is_one});
-    check(builder_->make(Op::bitwise_or, {either, builder_->make(Op::equal, {x_length, y_length})}),
-          ExceptionKind::ValueError, "operands could not be broadcast together");
-    common.push_back(builder_->make(Op::select, {x_is_one, y_length, x_length}));
-  }
-  if (!common.empty())
-    for (NodeId* operand : {&left, &right}) {
-      std::vector<NodeId> parts{*operand};
-      parts.insert(parts.end(), common.begin(), common.end());
-      for (int axis = m - 2; axis < m; ++axis) parts.push_back(builder_->length(*operand, axis));
-      *operand = builder_->make(Op::broadcast, parts);
-    }
-  return from_node(builder_->make(Op::dot, {left, right}));
-}
-
 }  // namespace ingot::frontend

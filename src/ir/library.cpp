@@ -18,9 +18,16 @@ bool fits_randn(std::span<const Type> operands, std::span<const Type> results) {
          results[0] == Type::array(DType::Float64, 1);
 }
 
+/// a[..., m, k], b[..., k, n] → x[..., m, n]: NumPy's matmul, of f32, f64, c64 or c128; batch lengths equal.
+bool fits_matmul(std::span<const Type> operands, std::span<const Type> results) {
+  return operands.size() == 2 && results.size() == 1 && operands[0].is_array() && operands[0].rank() >= 2 &&
+         operands[0].dtype() >= DType::Float32 && operands[1] == operands[0] && results[0] == operands[0];
+}
+
 constexpr LibraryInfo kLibraries[] = {
-    {"solve", effect::Raise, fits_solve, 1},
-    {"randn", effect::Random, fits_randn, 0},
+    {"solve", effect::Raise, fits_solve, 1, 1},
+    {"randn", effect::Random, fits_randn, 0, 0},
+    {"matmul", effect::Raise, fits_matmul, 0, 1},
 };
 
 }  // namespace

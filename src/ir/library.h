@@ -15,8 +15,10 @@ struct LibraryInfo {
   /// Whether the routine takes these types and gives those. At the loop stage it takes views in C order
   /// instead of arrays, then one that it fills with the result, and gives nothing.
   bool (*fits)(std::span<const Type> operands, std::span<const Type> results);
-  /// The operand that has the result's shape: an array of its lengths, or (i64) its one length.
+  /// The operand that has the result's shape: an array of its lengths, or (i64) its one length. The length of
+  /// the last axis is that of `last_operand`.
   size_t shape_operand;
+  size_t last_operand;
 };
 
 /// The routine of this name, or null. Routines and their rules: library.cpp.

@@ -35,9 +35,10 @@ namespace ingot::ir {
 ///     at all.
 /// 12. A shared buffer is allocated at the top of a launch region, of constant size.
 /// 13. Every node belongs to the region that lists it; ids ascend in a region.
-/// 14. The width of a loop of schedule vector or threads_vector is 0 (the machine's) or a power of two up to 64. If
-///     it is not 1, a `for` carries nothing but cursors (cursor.h), and nothing in the loop raises, leaves it or is
-///     seen outside.
+/// 14. The width of a loop of schedule vector or threads_vector is 0 (the machine's) or a power of two up
+/// to 64. If
+///     it is not 1, a `for` carries nothing but cursors (cursor.h), and nothing in the loop raises, leaves it
+///     or is seen outside.
 struct Fault {
   int invariant;
   NodeId node;  ///< none: the function as a whole

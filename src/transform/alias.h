@@ -20,9 +20,8 @@ struct Root {
 /// Follows views to where their buffer comes from.
 Root root_of(const ir::Function& function, ir::NodeId view_or_buffer);
 
-/// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown, but not
-/// as what was found before it was made.) Of
-/// two that a loop carries, in one and the same turn.
+/// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown, but
+/// not as what was found before it was made.) Of two that a loop carries, in one and the same turn.
 bool may_overlap(const ir::Function& function, const Root& a, const Root& b);
 
 }  // namespace ingot::transform

@@ -16,8 +16,8 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node);
 /// The checks in a loop whose turns are independent that can be made for many turns before the first of them
 /// runs: their conditions, and what decides whether a turn comes to them, are computed from the loop's index,
 /// from values from outside, and from memory that the same turn has not written before. An `if` with an arm
-/// that raises is a check as well. None of a loop with exits or a `while` in it. `gone`: checks, by node, that
-/// are known to hold.
+/// that raises is a check as well. None of a loop with exits or a `while` in it. `gone`: checks, by node,
+/// that are known to hold.
 ///
 /// They fall into phases. A check of phase p may need loads whose indices are in range only if checks hold:
 /// those are of phases before p. So all conditions of a phase can be computed, in any order, where all checks

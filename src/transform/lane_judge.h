@@ -9,9 +9,9 @@ namespace ingot::transform {
 
 /// Whether the turns of a loop (`for_`, `parallel_for`) can run in lanes: they are shown to be independent
 /// (`find_race`), the loop carries nothing but cursors (ir/cursor.h), and lanes can do all that is in it -
-/// operations on scalars, loads and stores, branches, loops, exits to labels inside; nothing that may raise or
-/// leave the loop. Checks that are `gone`, by node, count for nothing. `reduces`: a `for` carries reductions
-/// that take any order, and nothing else.
+/// operations on scalars, loads and stores, branches, loops, exits to labels inside; nothing that may raise
+/// or leave the loop. Checks that are `gone`, by node, count for nothing. `reduces`: a `for` carries
+/// reductions that take any order, and nothing else.
 bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces = false);
 
 /// The combiners of the values that a `for` carries, if all are reductions that take any order.

@@ -22,7 +22,9 @@ void Lowering::lower_library(NodeId id) {
   for (NodeId operand : source_.operands(id))
     operands.push_back(source_.type(operand).is_array() ? in_c_order(operand).view : use(operand));
   const NodeId shape = source_.operand(id, routine.shape_operand);
-  const Nodes lengths = source_.type(shape).is_array() ? whole(shape).lengths : Nodes{use(shape)};
+  Nodes lengths = source_.type(shape).is_array() ? whole(shape).lengths : Nodes{use(shape)};
+  const NodeId last = source_.operand(id, routine.last_operand);
+  if (source_.type(last).is_array()) lengths.back() = whole(last).lengths.back();
   const NodeId view = loops_.new_view(lengths, dtype_of(result));
   operands.push_back(view);
   const NodeId call = b_.make(Op::library, operands, source_.attributes(id), catches ? ir::kInt32 : Type());

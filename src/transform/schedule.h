@@ -11,11 +11,12 @@ namespace ingot::transform {
 /// the loop stage, after `simplify`.
 ///
 /// A loop can, if its turns are shown to be independent (`find_race`), it carries nothing but cursors
-/// (ir/cursor.h), and lanes can do all that is in it: operations on scalars, loads and stores, branches, loops
-/// and exits to labels inside; nothing that may raise or leave. Loops that lanes leave after different turns must compute more than they
-/// fetch from here and there. Of nested loops the innermost are taken if all of them can; else the next one
-/// outside that can. Where none can, a `for` that carries nothing but reductions becomes a parallel loop, if
-/// their value is the same in any order or the function's relaxations allow another.
+/// (ir/cursor.h), and lanes can do all that is in it: operations on scalars, loads and stores, branches,
+/// loops and exits to labels inside; nothing that may raise or leave. Loops that lanes leave after different
+/// turns must compute more than they fetch from here and there. Of nested loops the innermost are taken if
+/// all of them can; else the next one outside that can. Where none can, a `for` that carries nothing but
+/// reductions becomes a parallel loop, if their value is the same in any order or the function's relaxations
+/// allow another.
 std::unique_ptr<ir::Function> schedule(const ir::Function& function);
 
 }  // namespace ingot::transform

@@ -168,12 +168,34 @@ def test_floating_point_warnings_are_silent(recwarn):
     assert not recwarn.list
 
 
-def test_dot_is_numpys():
+SHAPES = (
+    ((3, 4), (4, 5)), ((0, 4), (4, 5)), ((3, 0), (0, 5)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)), ((2, 1, 3, 4), (5, 4, 2)),
+    ((65, 70), (70, 33)), ((4,), (4,)), ((0,), (0,)), ((3, 4), (4,)), ((3, 0), (0,)), ((4,), (4, 5)), ((2, 3, 4), (4,)),
+    ((4,), (2, 4, 3)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_dot_is_numpys(shapes):
     def f(a, b):
         return a @ b
 
-    check(f, np.ones((3, 4)), np.ones((4, 2)))
-    check(f, np.arange(4.0), np.arange(4.0))
+    random = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64, np.complex64, np.complex128, np.int8, np.uint64, np.bool, np.float16):
+        if dtype is np.float16 and max(map(len, shapes)) > 2 and min(map(len, shapes)) == 1:
+            continue
+        a, b = ((7 * random.random(s)).astype(dtype) for s in shapes)
+        want = a @ b
+        for mode in MODES:
+            for x, y in ((a, b), (np.asfortranarray(a), b[..., ::-1][..., ::-1])):
+                got = jitted(f, mode)(x, y)
+                assert type(got) is type(want) and got.dtype == want.dtype and got.shape == want.shape
+                if min(map(len, shapes)) > 1:
+                    assert got.tobytes() == want.tobytes()
+                np.testing.assert_allclose(got, want, rtol=4 * np.finfo(dtype).eps if np.dtype(dtype).kind in "fc" else 0)
+    check(f, np.ones((3, 4)), np.ones((5, 2)))
+    check(f, np.ones(3), np.ones((2, 2)))
+    check(lambda a, b: np.dot(a, b), np.ones((3, 4)), np.ones((4, 2)))
 
 
 def test_nan_has_no_sign():

@@ -1,0 +1,87 @@
+// Matrix products. With a vector they are sums of products, which fuse with what is around them; matrices of
+// floats go to the library, others to the op.
+
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+/// Whether a vector's product is a sum like any other: that of f16 is accumulated in f32.
+bool sums_in_own_dtype(DType dtype) { return dtype != DType::Float16; }
+bool has_library(DType dtype) { return dtype >= DType::Float32; }
+
+}  // namespace
+
+Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node) {
+  const Array* x = a.as<Array>();
+  const Array* y = b.as<Array>();
+  if (x == nullptr || y == nullptr || x->type.rank() == 0 || y->type.rank() == 0)
+    raise(ExceptionKind::ValueError, "matmul: Input operand does not have enough dimensions");
+  const Kind kinds[] = {Kind(x->type.dtype()), Kind(y->type.dtype())};
+  const DType dtype = result_kind(kinds).dtype();
+  const NodeId left = builder_->cast(whole(a), dtype);
+  const NodeId right = builder_->cast(whole(b), dtype);
+  const int m = x->type.rank();
+  const int n = y->type.rank();
+  const NodeId inner = builder_->length(left, m - 1);
+  const NodeId other = builder_->length(right, n == 1 ? 0 : n - 2);
+  check(builder_->make(Op::equal, {inner, other}), ExceptionKind::ValueError,
+        "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+        "(n?,k),(k,m?)->(n?,m?) (size {} is different from {})",
+        {other, inner});
+  if (m > 1 && n > 1) return product_of_matrices(left, right);
+  if (sums_in_own_dtype(dtype)) return sum_of_products(left, right);
+  if (m > 2 || n > 2) unsupported(node, "a product of float16 arrays of more than two axes", "use float32");
+  return from_node(builder_->make(Op::dot, {left, right}));
+}
+
+Value Evaluator::sum_of_products(NodeId left, NodeId right) {
+  const ir::Function& f = builder_->function();
+  const int m = f.type(left).rank();
+  const int n = f.type(right).rank();
+  if (m == 1 && n == 1) return from_node(reduce_all(builder_->make(Op::multiply, {left, right}), Op::add));
+  NodeId& vector = m == 1 ? left : right;
+  const NodeId matrix = m == 1 ? right : left;
+  const int64_t axis = m == 1 ? n - 2 : m - 1;
+  if (m == 1) vector = builder_->make(Op::expand, {vector}, {1});
+  std::vector<NodeId> repeated{vector};
+  for (const NodeId length : lengths_of(matrix)) repeated.push_back(length);
+  vector = builder_->make(Op::broadcast, repeated);
+  const NodeId products = builder_->make(Op::multiply, {left, right});
+  return from_node(builder_->make(Op::reduce, {products}, {static_cast<int64_t>(Op::add), axis}));
+}
+
+Value Evaluator::product_of_matrices(NodeId left, NodeId right) {
+  const ir::Function& f = builder_->function();
+  const int rank = std::max(f.type(left).rank(), f.type(right).rank());
+  for (NodeId* operand : {&left, &right})
+    while (f.type(*operand).rank() < rank) *operand = builder_->make(Op::expand, {*operand}, {0});
+  std::vector<NodeId> common;
+  const NodeId one = builder_->index(1);
+  for (int axis = 0; axis + 2 < rank; ++axis) {
+    const NodeId x_length = builder_->length(left, axis);
+    const NodeId y_length = builder_->length(right, axis);
+    const NodeId x_is_one = builder_->make(Op::equal, {x_length, one});
+    const NodeId y_is_one = builder_->make(Op::equal, {y_length, one});
+    const NodeId either = builder_->make(Op::bitwise_or, {x_is_one, y_is_one});
+    check(builder_->make(Op::bitwise_or, {either, builder_->make(Op::equal, {x_length, y_length})}),
+          ExceptionKind::ValueError, "operands could not be broadcast together");
+    common.push_back(builder_->make(Op::select, {x_is_one, y_length, x_length}));
+  }
+  if (!common.empty())
+    for (NodeId* operand : {&left, &right}) {
+      std::vector<NodeId> parts{*operand};
+      parts.insert(parts.end(), common.begin(), common.end());
+      for (int axis = rank - 2; axis < rank; ++axis) parts.push_back(builder_->length(*operand, axis));
+      *operand = builder_->make(Op::broadcast, parts);
+    }
+  const ir::Type type = f.type(left);
+  if (!has_library(type.dtype())) return from_node(builder_->make(Op::dot, {left, right}));
+  return from_node(builder_->make(Op::library, {left, right}, {module_.text("matmul").index, 0}, type));
+}
+
+}  // namespace ingot::frontend
