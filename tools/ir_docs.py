@@ -172,7 +172,7 @@ def effects() -> str:
 def library() -> str:
     text = source("ir/library.cpp")
     rows = []
-    for name, effect, fits in re.findall(r'\{"(\w+)", effect::(\w+), (\w+), \d+\}', text):
+    for name, effect, fits in re.findall(r'\{"(\w+)", effect::(\w+), (\w+), \d+, \d+\}', text):
         comment = one(r"((?:^/// [^\n]*\n)+)bool " + fits, text)
         words = " ".join(line.removeprefix("/// ") for line in comment.splitlines())
         rows.append([f"`{name}`", effect.lower(), escaped(words)])

@@ -202,6 +202,7 @@ struct ResultPlan::Maker {
         nb::object inside = make(plan.parts_[0]);
         return is_there ? inside : nb::none();
       }
+      case Kind::Text: return nb::object(plan.object_.attr("format"))(*sequence(plan.parts_, true));
       case Kind::Tuple: return sequence(plan.parts_, true);
       case Kind::List: return sequence(plan.parts_, false);
       case Kind::Dict: {
@@ -239,8 +240,8 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
   } else if (tag == "maybe") {
     kind_ = Kind::Maybe;
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
-  } else if (tag == "dict") {
-    kind_ = Kind::Dict;
+  } else if (tag == "text" || tag == "dict") {
+    kind_ = tag == "text" ? Kind::Text : Kind::Dict;
     object_ = description[1];
     parts(description[2]);
   } else {

@@ -62,7 +62,7 @@ def _squares(n):
 
 
 def _refused(n):
-    return [i for i in range(n)]
+    return {i for i in range(n)}
 
 
 def _outcome(**changes):

@@ -424,7 +424,7 @@ def test_such_loops_run_in_lanes(program):
     loops = text.split("=== loop IR ===")[1].split("=== LLVM IR ===")[0]
     inside = False
     for line in loops.splitlines():
-        if "schedule=vector, width=0" in line:
+        if "vector, width=0" in line:
             depth = len(line) - len(line.lstrip())
             inside = True
         elif inside and line.startswith(" " * depth + "}"):
@@ -443,12 +443,12 @@ def test_cursors_run_in_lanes(program):
     x = np.arange(40.0)
     rest = {filter_loop: (np.zeros(41),), partition: (True,)}.get(program, ())
     text = loop_ir(program, x, *rest)
-    assert any(" = for " in line and "schedule=vector, width=0" in line for line in text.splitlines()), text
+    assert any(" = for " in line and "vector, width=0" in line for line in text.splitlines()), text
 
 
 def test_what_is_no_cursor_stays_serial():
     text = loop_ir(both_arms_grow, np.arange(40.0))
-    assert not any(" = for " in line and "schedule=vector, width=0" in line for line in text.splitlines()), text
+    assert not any(" = for " in line and "vector, width=0" in line for line in text.splitlines()), text
 
 
 def test_an_output_that_is_too_short_holds_what_was_written():

@@ -141,15 +141,16 @@ def tour_result(program, function):
     given = program.arguments(True)
     try:
         result = program.calls(function, given) if program.calls else function(*given)
-    except TypeError as error:
-        return repr(error)
+    except (TypeError, np.linalg.LinAlgError) as error:
+        return repr(error)  # which Python raises too
     return bits([result, list(given)])
 
 
 def run_small():
     results = {}
     functions = [(p, ingot.jit(p)) for p in PROGRAMS]
-    of_tour = [(p, p.compiled(p.plain)) for p in tour.PROGRAMS]
+    is_random = ("spca_unopt_int",)
+    of_tour = [(p, p.compiled(p.plain)) for p in tour.PROGRAMS if p.name not in is_random]
     for count in COUNTS:
         ingot.set_num_threads(count)
         results[count] = all_results(SMALL, functions)
