@@ -4,12 +4,38 @@ import contextlib
 import copy
 import ctypes
 import io
+import signal
+import subprocess
+import sys
+import time
 import types
 import warnings
 
 import ingot
 import numpy as np
 from ingot import _jit
+
+LISTENS = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+def start(file, text, **options):
+    """A program of its own, in which Python handles Ctrl-C, whatever this process was started with."""
+    file.write_text(LISTENS + text)
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, file], stdout=pipe, stderr=pipe, text=True, **options)
+
+
+def interrupt(process, after=0.3):
+    """Sends Ctrl-C to a program some time after it has said `ready`: its exit status, output and errors."""
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+        return process.returncode, out, error
+    finally:
+        process.kill()
+
 
 MODES = ("interpreted", "compiled")
 

@@ -1,14 +1,13 @@
 """The package as others meet it: what importing loads, other compilers in the same process, threads, Ctrl-C."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
+from support import interrupt, start
 
 import ingot
 
@@ -51,12 +50,7 @@ def test_ctrl_c_leaves_a_long_loop(tmp_path):
         "spin(2)\nprint('ready', flush=True)\n"
         "try:\n    spin(2**30)\nexcept KeyboardInterrupt:\n    print('left')\n    sys.exit(7)\n"
     )
-    process = subprocess.Popen([sys.executable, write(tmp_path, program)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 7
-    assert process.stdout.read() == "left\n"
+    assert interrupt(start(tmp_path / "program.py", program)) == (7, "left\n", "")
 
 
 def test_many_threads_call_one_function():

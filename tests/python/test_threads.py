@@ -11,6 +11,7 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
+from support import interrupt, start
 
 @ingot.jit
 def spin(n, m):
@@ -75,19 +76,7 @@ class Counting(threading.Thread):
 
 
 def run_program(tmp_path: Path, text: str, before: str = "", **options: object) -> subprocess.Popen:
-    file = tmp_path / "program.py"
-    file.write_text(SPIN.format(before=before) + text)
-    return subprocess.Popen(
-        [sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
-
-
-def interrupt(process: subprocess.Popen) -> tuple[int, str, str]:
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=60)
-    return process.returncode, out, error
+    return start(tmp_path / "program.py", SPIN.format(before=before) + text, **options)
 
 
 def test_another_thread_runs_during_a_long_call():
