@@ -41,7 +41,10 @@ bool EarlyChecks::is_inside(NodeId node) const { return f_.encloses(body_, f_[no
 void EarlyChecks::survey(RegionId region) {
   for (NodeId node : f_.region_body(region)) {
     order_[node.index] = next_++;
-    jumps_ = jumps_ || f_.op(node) == Op::while_ || ir::info(f_.op(node)).effects.any(ir::effect::Exit);
+    const Op op = f_.op(node);
+    const bool counts = op == Op::for_ || op == Op::parallel_for;
+    jumps_ = jumps_ || op == Op::while_ || (counts && is_inside(f_.operand(node, 0))) ||
+             ir::info(op).effects.any(ir::effect::Exit);
     const std::optional<size_t> raises = raising_arm(f_, node);
     if (f_.op(node) == Op::check || raises) found_.push_back(node);
     for (size_t i = 0; i < f_[node].region_count; ++i)

@@ -16,8 +16,8 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node);
 /// The checks in a loop whose turns are independent that can be made for many turns before the first of them
 /// runs: their conditions, and what decides whether a turn comes to them, are computed from the loop's index,
 /// from values from outside, and from memory that the same turn has not written before. An `if` with an arm
-/// that raises is a check as well. None of a loop with exits or a `while` in it. `gone`: checks, by node,
-/// that are known to hold.
+/// that raises is a check as well. None of a loop with exits in it, or with loops whose turns are counted in
+/// it: their lanes end apart. `gone`: checks, by node, that are known to hold.
 ///
 /// They fall into phases. A check of phase p may need loads whose indices are in range only if checks hold:
 /// those are of phases before p. So all conditions of a phase can be computed, in any order, where all checks
@@ -65,7 +65,7 @@ class EarlyChecks {
   RegionId body_;
   std::vector<uint32_t> order_;  ///< by node: its place in the loop
   uint32_t next_ = 0;
-  bool jumps_ = false;  ///< there are exits, or loops of unknown length: no check is early
+  bool jumps_ = false;  ///< there are exits, or loops counted in the turn: no check is early
   bool writes_anything_ = false;
   Nodes writes_;  ///< each to the view that is its first operand
   Nodes found_;   ///< all checks that are not gone, in order
