@@ -12,6 +12,65 @@ namespace ingot::transform {
 
 namespace {
 
+/// Whether the loops in a loop are the better lanes: all that carry values carry reductions that take any
+/// order, and read rows - neighbours from turn to turn - that lie apart in the turns of the loop around.
+class RowReductions {
+ public:
+  RowReductions(const Function& function, NodeId around)
+      : f_(function), body_(function.region(around)), around_(function.region_parameters(body_)[0]) {}
+
+  bool are_better() { return all_fit(body_) && rows_ > 0; }
+
+ private:
+  bool all_fit(RegionId region) {
+    return std::ranges::all_of(f_.region_body(region), [&](NodeId node) {
+      if (f_.op(node) == Op::while_) return false;
+      if (f_.op(node) == Op::for_ && f_.result_count(node) > 0) return fits(node);
+      for (size_t i = 0; i < f_[node].region_count; ++i)
+        if (!all_fit(f_.region(node, i))) return false;
+      return true;
+    });
+  }
+  bool fits(NodeId loop) {
+    const std::vector<bool> none(f_.node_count());
+    return combiners_of(f_, loop) && fits_lanes(f_, loop, none, true) && reads_rows(loop, f_.region(loop));
+  }
+  bool reads_rows(NodeId loop, RegionId region) {
+    const NodeId turn = f_.region_parameters(f_.region(loop))[0];
+    return std::ranges::all_of(f_.region_body(region), [&](NodeId node) {
+      for (size_t i = 0; i < f_[node].region_count; ++i)
+        if (!reads_rows(loop, f_.region(node, i))) return false;
+      return f_.op(node) != Op::load || is_row(f_.operands(node).subspan(1), turn);
+    });
+  }
+  bool is_row(std::span<const NodeId> indices, NodeId turn) {
+    if (std::ranges::none_of(indices, [&](NodeId index) { return depends(index, turn); })) return true;
+    const std::span<const NodeId> outer = indices.first(indices.size() - 1);
+    if (std::ranges::any_of(outer, [&](NodeId index) { return depends(index, turn); })) return false;
+    if (!is_step(indices.back(), turn)) return false;
+    if (std::ranges::any_of(outer, [&](NodeId index) { return depends(index, around_); })) ++rows_;
+    return true;
+  }
+  bool is_step(NodeId index, NodeId turn) const {
+    if (index == turn) return true;
+    if (f_.op(index) != Op::add && f_.op(index) != Op::subtract) return false;
+    const auto operands = f_.operands(index);
+    if (!is_step(operands[0], turn)) return f_.op(index) == Op::add && is_step(operands[1], turn);
+    return !depends(operands[1], turn);
+  }
+  /// Whether an index is computed from the number of a turn.
+  bool depends(NodeId value, NodeId turn) const {
+    if (value == turn) return true;
+    if (value < turn || f_[value].region_count > 0 || f_.op(value) == Op::param) return false;
+    return std::ranges::any_of(f_.operands(value), [&](NodeId operand) { return depends(operand, turn); });
+  }
+
+  const Function& f_;
+  RegionId body_;
+  NodeId around_;
+  size_t rows_ = 0;
+};
+
 class Scheduler : public Rewriter {
  public:
   explicit Scheduler(const Function& source)
@@ -57,6 +116,7 @@ class Scheduler : public Rewriter {
     if (!is_loop(node)) return inside;
     if (inside == Found::All) return inside;
     if (!fits_lanes(source_, node, none_)) return Found::NotAll;
+    if (inside == Found::NotAll && RowReductions(source_, node).are_better()) return Found::NotAll;
     forget_in(source_.region(node));
     chosen_[node.index] = true;
     return Found::All;

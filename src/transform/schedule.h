@@ -16,7 +16,8 @@ namespace ingot::transform {
 /// turns must compute more than they fetch from here and there. Of nested loops the innermost are taken if
 /// all of them can; else the next one outside that can. Where none can, a `for` that carries nothing but
 /// reductions becomes a parallel loop, if their value is the same in any order or the function's relaxations
-/// allow another.
+/// allow another; such loops over rows of memory are preferred to a loop around them whose lanes would be in
+/// rows apart.
 std::unique_ptr<ir::Function> schedule(const ir::Function& function);
 
 }  // namespace ingot::transform
