@@ -398,15 +398,15 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
   return Scalar{common, power};
 }
 
-/// A comparison of a Python int with NumPy integers, which is exact whatever the int; none: it is another.
 std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, const Value& b) {
   // NumPy orders two of its complex numbers by the real parts, or if these are equal by the imaginary ones,
-  // whether or not the other parts are NaN; arrays, where a NaN anywhere is in no order, differ.
+  // whether or not the other parts are NaN; arrays, where a NaN anywhere is in no order, differ, and so does
+  // np.bool, which compares as they do.
   const Kind kinds[] = {*kind_of(a), *kind_of(b)};
   const DType common = result_kind(kinds).dtype();
   const bool own = std::ranges::any_of(kinds, [&](Kind k) { return k == Kind(common); });
   if (!base::is_complex(common) || !own || op == Op::equal || op == Op::not_equal) return std::nullopt;
-  if (a.is<Array>() || b.is<Array>()) return std::nullopt;
+  if (a.is<Array>() || b.is<Array>() || kinds[0] == Kind(DType::Bool)) return std::nullopt;
   const NodeId x = stage(a, common);
   const NodeId y = stage(b, common);
   const NodeId left = builder_->make(Op::real, {x});
@@ -417,6 +417,7 @@ std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, c
                                                builder_->make(op, {left, right})}));
 }
 
+/// A comparison of a Python int with NumPy integers, which is exact whatever the int; none: it is another.
 std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>& operands,
                                                  std::span<const Kind> kinds) {
   const ir::OpInfo& card = ir::info(op);

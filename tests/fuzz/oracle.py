@@ -171,7 +171,10 @@ def _reduction(expression, operands, own, name, options):
             return _checked(expression, operands, own, units)
         except EagerDifference:
             value = np.asarray(own(*operands))
-            if not np.all(np.isfinite(value)) or np.any(abs(value) < np.finfo(value.dtype).tiny) or value.dtype.kind == "c":
+            limits = np.finfo(value.dtype)
+            with np.errstate(all="ignore"):
+                most, least = (np.prod(bound(wide[0], 1), **options) for bound in (np.maximum, np.minimum))
+            if np.any(most > limits.max) or np.any(least < limits.tiny) or value.dtype.kind == "c":
                 return _eager(expression, len(operands))(*operands)  # the order decides about overflow and underflow
             raise
     return _checked(expression, operands, own, units, scale)

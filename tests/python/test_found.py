@@ -245,3 +245,14 @@ def bools_from(n, step):
 @pytest.mark.parametrize("step", [2, 1.5])
 def test_a_range_of_bools_has_two_elements(n, step):
     check(bools_from, n, step)
+
+
+def order(a, b):
+    return a < b, a <= b, b < a, b <= a
+
+
+@pytest.mark.parametrize("number", [np.bool(False), False, np.int8(0), np.float32(0), 0.0, 0j])
+@pytest.mark.parametrize("real", [-1, 0, 1])
+def test_numbers_beside_complex_ones_with_nan_are_in_numpys_order(number, real):
+    check(order, number, np.complex64(complex(real, np.nan)))
+    check(order, number, np.complex128(complex(real, 1)))
