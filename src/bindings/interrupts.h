@@ -22,7 +22,9 @@ class Gil {
   Gil(const Gil&) = delete;
   Gil& operator=(const Gil&) = delete;
 
-  void release() { thread_ = PyEval_SaveThread(); }
+  void release() {
+    if (thread_ == nullptr) thread_ = PyEval_SaveThread();
+  }
   void hold() {
     if (thread_ != nullptr) take_back();
   }

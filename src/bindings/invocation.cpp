@@ -207,7 +207,7 @@ runtime::Status Invocation::call_outside(runtime::Context* context, const char* 
                                          int64_t number, void** slots) {
   Invocation& self = of(context);
   if (std::strcmp(what, "matmul") == 0 && !self.outside_.library.is_valid()) {
-    matmul(layout, slots);
+    matmul(layout, slots, self.gil_);
     return 0;
   }
   return self.with_gil([&] {

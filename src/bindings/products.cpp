@@ -19,12 +19,15 @@ namespace {
 namespace nb = nanobind;
 using base::DType;
 
+/// So many multiplications take about ten microseconds.
+constexpr double kLongProducts = 1e5;
+
 struct InnerLoop {
   PyUFuncGenericFunction function = nullptr;
   void* data = nullptr;
 };
 
-/// By dtype: f32, f64, c64, c128.
+/// By dtype: f32, f64, c64, c128. Part of the closed list of process-wide state.
 std::array<InnerLoop, 4> loops;
 constexpr std::array kTypes = {NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
 constexpr std::array kDTypes = {DType::Float32, DType::Float64, DType::Complex64, DType::Complex128};
@@ -43,7 +46,7 @@ void find_matmul() {
     if (loop.function == nullptr) throw nb::import_error("numpy.matmul has no inner loop of this dtype");
 }
 
-void matmul(std::string_view layout, void** slots) {
+void matmul(std::string_view layout, void** slots, Gil& gil) {
   // Three words such as `view<f64,2>`.
   const std::string_view word = layout.substr(5, layout.find('>') - 5);
   const size_t comma = word.find(',');
@@ -72,6 +75,8 @@ void matmul(std::string_view layout, void** slots) {
   const auto at = std::ranges::find(kDTypes, dtype);
   INGOT_ASSERT(at != kDTypes.end(), "bindings: matmul of such numbers");
   const InnerLoop& loop = loops[static_cast<size_t>(at - kDTypes.begin())];
+  const double products = static_cast<double>(batch * rows) * static_cast<double>(inner * columns);
+  if (products > kLongProducts) gil.release();
   loop.function(data, lengths, steps, loop.data);
 }
 

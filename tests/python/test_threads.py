@@ -79,6 +79,26 @@ def run_program(tmp_path: Path, text: str, before: str = "", **options: object) 
     return start(tmp_path / "program.py", SPIN.format(before=before) + text, **options)
 
 
+def test_another_thread_runs_during_a_product_of_matrices():
+    @ingot.jit
+    def multiply(a, b):
+        product = a @ b
+        for i in range(len(b)):  # long enough to let go of the GIL as well
+            for j in range(len(b)):
+                a[i, j] = np.sin(b[i, j]) + a[i, j - 1]
+        return product
+
+    a, b = np.random.default_rng(3).random((2, 1500, 1500))
+    want = a @ b
+    multiply(a[:2, :2].copy(), b[:2, :2])
+    with Counting() as other:
+        before = other.count
+        product = multiply(a, b)
+        counted = other.count - before
+    assert counted > 20000
+    assert (product == want).all()
+
+
 def test_another_thread_runs_during_a_long_call():
     spin(2, 2)
     with Counting() as other:
