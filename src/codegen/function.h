@@ -198,6 +198,7 @@ class FunctionEmitter {
   // lanes.cpp
   bool is_vector_loop(NodeId id) const;
   unsigned lane_count(NodeId loop) const;
+  uint64_t registers_for_sums(RegionId region) const;
   void emit_vector_for(NodeId id);
   Parts emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                              const Parts& starts);

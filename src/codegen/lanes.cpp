@@ -12,6 +12,7 @@
 #include "codegen/function.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
+#include "codegen/vecmath.h"
 
 namespace ingot::codegen {
 
@@ -20,6 +21,8 @@ using llvm::Value;
 namespace {
 
 constexpr uint64_t kMostLanes = 64;
+/// So many floats of a turn, four registers each, leave room for what they are computed from.
+constexpr ptrdiff_t kFewValues = 5;
 
 }  // namespace
 
@@ -29,7 +32,8 @@ bool FunctionEmitter::is_vector_loop(NodeId id) const {
 }
 
 /// As many as fill a register with the widest numbers that come from memory, are computed from such, or are
-/// stored; the others are indices. Two registers, if a loop inside makes every turn wait for the one before.
+/// stored; the others are indices. Several registers, if a loop inside makes every turn wait for the one
+/// before.
 unsigned FunctionEmitter::lane_count(NodeId loop) const {
   if (source_.attribute(loop, 1) > 0) return static_cast<unsigned>(source_.attribute(loop, 1));
   uint64_t widest = 1;
@@ -48,7 +52,30 @@ unsigned FunctionEmitter::lane_count(NodeId loop) const {
     widest = std::max(widest, base::size_of(base::lane_dtype(base::component_of(dtype(stored)))));
   }
   const uint64_t one = static_cast<uint64_t>(unit_.target.vector_bits) / 8 / widest;
-  return static_cast<unsigned>(has_while(body) ? std::min(2 * one, kMostLanes) : one);
+  const uint64_t registers = has_while(body) ? 2 : registers_for_sums(body);
+  return static_cast<unsigned>(std::min(registers * one, kMostLanes));
+}
+
+/// Lanes over which a short sum in a region does not wait for its last addition, and uses whole lines of
+/// memory: four registers, as long as all values of a turn have room.
+uint64_t FunctionEmitter::registers_for_sums(RegionId region) const {
+  const auto is_number = [&](NodeId node) {
+    return source_.type(node).is_scalar() && base::is_float(dtype(node));
+  };
+  uint64_t most = 1;
+  for (NodeId node : source_.region_body(region)) {
+    for (size_t i = 0; i < source_[node].region_count; ++i)
+      most = std::max(most, registers_for_sums(source_.region(node, i)));
+    if (source_.op(node) != ir::Op::for_ || source_.result_count(node) == 0) continue;
+    const auto body = source_.region_body(source_.region(node));
+    const bool is_short = std::ranges::all_of(body, [&](NodeId inner) {
+      return source_[inner].region_count == 0 &&
+             !(is_number(inner) && has_math(unit_.target, source_.op(inner)));
+    });
+    const auto values = std::ranges::count_if(body, [&](NodeId inner) { return is_number(inner); });
+    if (is_short && values <= kFewValues) most = 4;
+  }
+  return most;
 }
 
 Value* FunctionEmitter::widen(Value* part) {
