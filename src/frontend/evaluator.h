@@ -265,6 +265,8 @@ class Evaluator {
   std::vector<size_t> places_of(const Slice& slice, size_t size, nb::handle node);
   NodeId place_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
   Value list_method(const Reference& list, const std::string& name, Call& call);
+  Value tuple_method(const Tuple& tuple, const std::string& name, Call& call);
+  Value count_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
   Value dict_method(const Reference& dict, const std::string& name, Call& call);
   Value static_method(const Static& self, const std::string& name, Call& call);
   Value scalar_method(const Value& self, const std::string& name, Call& call);
@@ -283,7 +285,7 @@ class Evaluator {
   std::optional<Value> compare_with_int(ir::Op op, const std::vector<Value>& operands,
                                         std::span<const Kind> kinds);
   Value elementwise(ir::Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle node);
-  Value matmul(const Value& a, const Value& b, nb::handle node);
+  Value matmul(const Value& a, const Value& b, nb::handle node, bool is_dot = false);
   Value sum_of_products(NodeId left, NodeId right);
   Value product_of_matrices(NodeId left, NodeId right);
   /// `a == b` as containers ask it of their members.

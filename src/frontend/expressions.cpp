@@ -251,7 +251,10 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
                   ? "module '" + text_of(s->object.attr("__name__")) + "' has no attribute '" + name + "'"
                   : "'" + type_name(value) + "' object has no attribute '" + name + "'");
       const bool is_module = PyModule_Check(s->object.ptr()) != 0;
-      if (!is_module && !PyType_Check(s->object.ptr())) return host_value(member, name, e);
+      if (!is_module && !PyType_Check(s->object.ptr())) {
+        if (kind_of(value) && PyCallable_Check(member.ptr())) return Method{share(value), name};
+        return host_value(member, name, e);
+      }
       const std::string module = text_of(s->object.attr(is_module ? "__name__" : "__module__"));
       const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math" ||
                            module == "builtins";
@@ -281,8 +284,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     return Scalar{zero, builder_->cast(builder_->index(0), zero.dtype())};
   }
   raise_by_type("attribute", name, {value});
-  const bool has_methods =
-      value.is<Reference>() || value.is<Scalar>() || value.is<Static>() || value.is<Text>();
+  const bool has_methods = value.is<Reference>() || value.is<Scalar>() || value.is<Static>() ||
+                           value.is<Text>() || value.is<Tuple>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
@@ -492,11 +495,13 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   if (const Static* s = self.as<Static>(); s != nullptr && !kind_of(self))
     return static_method(*s, name, call);
   if (kind_of(self)) return scalar_method(self, name, call);
-  if (r == nullptr)
+  const Tuple* tuple = self.as<Tuple>();
+  if (r == nullptr && tuple == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
   const nb::object model = stand_in(self);
   if (model.is_valid())
     raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
+  if (tuple != nullptr) return tuple_method(*tuple, name, call);
   if (state_.heap.at(r->object).type == HeapObject::Type::List) return list_method(*r, name, call);
   return dict_method(*r, name, call);
 }

@@ -164,6 +164,29 @@ NodeId Evaluator::place_of_equal(const std::vector<Value>& values, const Value& 
   return place;
 }
 
+Value Evaluator::count_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node) {
+  Value count = Static{nb::int_(0)};
+  for (const Value& value : values) {
+    const Value equal = equal_members(wanted, value, node);
+    const std::optional<bool> known = static_truth(equal);
+    const Value one = known ? Value(Static{nb::int_(*known ? 1 : 0)})
+                            : Value(Scalar{Kind::py_int(), builder_->cast(truth(equal, node), DType::Int64)});
+    count = binary("Add", count, one, node);
+  }
+  return count;
+}
+
+Value Evaluator::tuple_method(const Tuple& tuple, const std::string& name, Call& call) {
+  if (name == "count") return count_of_equal(tuple.members, call.positional[0], call.node);
+  if (name != "index" || call.positional.size() != 1)
+    unsupported(call.node, "the method `" + name + "` of a tuple with these arguments",
+                "use indexing and loops");
+  const NodeId place = place_of_equal(tuple.members, call.positional[0], call.node);
+  check(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::ValueError,
+        "tuple.index(x): x not in tuple");
+  return known_number(Scalar{Kind::py_int(), place});
+}
+
 Value Evaluator::list_method(const Reference& list, const std::string& name, Call& call) {
   const std::vector<Value>& given = call.positional;
   const nb::handle node = call.node;
@@ -177,19 +200,7 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
   if (name == "extend") return change_list(list, "extend", {}, elements_of(given[0], node), node);
   const std::vector<Value> values = contents(list, node).values;
   if (name == "copy") return new_list(values);
-  if (name == "count") {
-    Value count = Static{nb::int_(0)};
-    for (const Value& value : values) {
-      const Value equal = equal_members(given[0], value, node);
-      count = binary("Add", count, Static{nb::int_(0)}, node);
-      const std::optional<bool> known = static_truth(equal);
-      const Value one = known
-                            ? Value(Static{nb::int_(*known ? 1 : 0)})
-                            : Value(Scalar{Kind::py_int(), builder_->cast(truth(equal, node), DType::Int64)});
-      count = binary("Add", count, one, node);
-    }
-    return count;
-  }
+  if (name == "count") return count_of_equal(values, given[0], node);
   if ((name == "index" || name == "remove") && given.size() == 1) {
     const NodeId place = place_of_equal(values, given[0], node);
     const std::optional<Kind> kind = kind_of(given[0]);
@@ -316,7 +327,8 @@ Value Evaluator::static_method(const Static& self, const std::string& name, Call
 Value Evaluator::scalar_method(const Value& self, const std::string& name, Call& call) {
   const Kind kind = *kind_of(self);
   if (name == "conjugate" && call.positional.empty()) {
-    if (!base::is_complex(kind.dtype())) return unary("UAdd", self, call.node);
+    if (!base::is_complex(kind.dtype()))
+      return kind == Kind::py_bool() ? unary("UAdd", self, call.node) : self;
     return Scalar{kind, builder_->make(Op::conjugate, {stage(self, kind)})};
   }
   if (name == "is_integer" && call.positional.empty() && kind == Kind::py_float()) {

@@ -391,7 +391,7 @@ Value Evaluator::np_dot(Call& call) {
   const auto axes = [](const Value& v) { return v.is<Array>() ? v.as<Array>()->type.rank() : 0; };
   if (axes(a) == 0 || axes(b) == 0) return elementwise(Op::multiply, {a, b}, "multiply", call.node);
   if (axes(a) > 2 || axes(b) > 2) unsupported(call.node, "np.dot of arrays of more than two axes", "use `@`");
-  return matmul(a, b, call.node);
+  return matmul(a, b, call.node, true);
 }
 
 Value Evaluator::np_copy(Call& call) {

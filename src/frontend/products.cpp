@@ -16,11 +16,14 @@ bool has_library(DType dtype) { return dtype >= DType::Float32; }
 
 }  // namespace
 
-Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node) {
+Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node, bool is_dot) {
   const Array* x = a.as<Array>();
   const Array* y = b.as<Array>();
   if (x == nullptr || y == nullptr || x->type.rank() == 0 || y->type.rank() == 0)
-    raise(ExceptionKind::ValueError, "matmul: Input operand does not have enough dimensions");
+    raise(ExceptionKind::ValueError, "matmul: Input operand " +
+                                         std::to_string(x == nullptr || x->type.rank() == 0 ? 0 : 1) +
+                                         " does not have enough dimensions (has 0, gufunc core with "
+                                         "signature (n?,k),(k,m?)->(n?,m?) requires 1)");
   const Kind kinds[] = {Kind(x->type.dtype()), Kind(y->type.dtype())};
   const DType dtype = result_kind(kinds).dtype();
   const NodeId left = builder_->cast(whole(a), dtype);
@@ -29,10 +32,23 @@ Value Evaluator::matmul(const Value& a, const Value& b, nb::handle node) {
   const int n = y->type.rank();
   const NodeId inner = builder_->length(left, m - 1);
   const NodeId other = builder_->length(right, n == 1 ? 0 : n - 2);
-  check(builder_->make(Op::equal, {inner, other}), ExceptionKind::ValueError,
-        "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
-        "(n?,k),(k,m?)->(n?,m?) (size {} is different from {})",
-        {other, inner});
+  const NodeId fits = builder_->make(Op::equal, {inner, other});
+  if (is_dot) {
+    std::vector<NodeId> numbers = lengths_of(left);
+    for (const NodeId length : lengths_of(right)) numbers.push_back(length);
+    numbers.push_back(inner);
+    numbers.push_back(other);
+    const auto shape = [](int rank) { return rank == 1 ? "({},)" : "({},{})"; };
+    check(fits, ExceptionKind::ValueError,
+          std::string("shapes ") + shape(m) + " and " + shape(n) + " not aligned: {} (dim " +
+              std::to_string(m - 1) + ") != {} (dim 0)",
+          numbers);
+  } else {
+    check(fits, ExceptionKind::ValueError,
+          "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+          "(n?,k),(k,m?)->(n?,m?) (size {} is different from {})",
+          {other, inner});
+  }
   if (m > 1 && n > 1) return product_of_matrices(left, right);
   if (sums_in_own_dtype(dtype)) return sum_of_products(left, right);
   if (m > 2 || n > 2) unsupported(node, "a product of float16 arrays of more than two axes", "use float32");

@@ -151,12 +151,13 @@ Value Evaluator::builtin_round(Call& call) {
   if (kind && !value.is<Array>() && whole_number) {
     if (*kind == Kind::py_int() || *kind == Kind::py_bool())
       return Scalar{Kind::py_int(), stage(value, Kind::py_int())};
-    if (*kind == Kind::py_float() || *kind == Kind(DType::Float64)) {
-      const NodeId even = builder_->make(Op::rint, {stage(value, Kind::py_float())});
-      Call conversion{
-          .positional = {Scalar{Kind::py_float(), even}}, .keywords = {}, .name = "int", .node = call.node};
-      return builtin_int(conversion);
-    }
+    if (!kind->is_python() && (base::is_bool(kind->dtype()) || base::is_complex(kind->dtype())))
+      raise(ExceptionKind::TypeError, "type " + type_name(value) + " doesn't define __round__ method");
+    Value even = value;
+    if (base::is_float(kind->dtype()))
+      even = Scalar{Kind::py_float(), builder_->make(Op::rint, {stage(value, Kind::py_float())})};
+    Call conversion{.positional = {even}, .keywords = {}, .name = "int", .node = call.node};
+    return builtin_int(conversion);
   }
   unsupported(call.node, "`round` of a " + type_name(value) + " with these arguments",
               "use np.rint, or round(x)");

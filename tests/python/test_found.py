@@ -256,3 +256,58 @@ def order(a, b):
 def test_numbers_beside_complex_ones_with_nan_are_in_numpys_order(number, real):
     check(order, number, np.complex64(complex(real, np.nan)))
     check(order, number, np.complex128(complex(real, 1)))
+
+
+def products(a, b):
+    return np.dot(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int16"])
+def test_dot_names_the_shapes_that_do_not_fit(dtype):
+    for a, b in [(1, 2), ((2, 3), 2), (2, (3, 2)), ((2, 3), (2, 3))]:
+        check(products, np.ones(a, dtype), np.ones(b))
+
+
+def product_with_number(a, b):
+    return a @ b
+
+
+def test_matmul_names_the_number():
+    check(product_with_number, np.ones(2), np.float64(2))
+    check(product_with_number, np.float64(2), np.ones(2))
+
+
+def nearest(n):
+    return round(n)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "float64", "complex64"])
+def test_numpys_numbers_are_rounded(dtype):
+    check(nearest, np.dtype(dtype).type(1))
+    for value in (2.5, -0.5, np.inf, np.nan):
+        if dtype.startswith("float"):
+            check(nearest, np.dtype(dtype).type(value))
+
+
+def conjugates(n):
+    return n.conjugate(), (0.5).conjugate(), (2).conjugate(), np.float32(1).conjugate(), True.conjugate()
+
+
+@pytest.mark.parametrize("n", [np.bool(True), True, np.uint8(3), 2.5, np.complex64(1j)])
+def test_every_number_has_a_conjugate(n):
+    check(conjugates, n)
+
+
+def found_in_tuple(n):
+    t = (1, 2, n, 2.0)
+    return t.count(2), t.count(n), t.index(n), (1, 2).index(2)
+
+
+def not_in_tuple(n):
+    return (1, 2).index(n)
+
+
+def test_tuples_count_and_find():
+    for n in (1, 7, 2.5, np.int8(2)):
+        check(found_in_tuple, n)
+        check(not_in_tuple, n)
