@@ -272,18 +272,25 @@ Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle nod
     unsupported(comprehension,
                 "an array of elements that are no numbers, of a length that is not known when compiling",
                 "fill an array in a loop");
-  if (kind->dtype() != DType::Float64)
-    builder_->check(builder_->make(Op::greater, {trips.count, builder_->index(0)}),
-                    ExceptionKind::TypeChangeError, "an empty list makes an array of float64 here");
   const NodeId lengths[] = {trips.count};
   state_.locals["@result" + suffix] =
       filled(lengths, builder_->constant(ir::Type::scalar(kind->dtype()), {}));
   state_.locals["@place" + suffix] = Static{nb::int_(0)};
   walk_comprehension(comprehension, iterable, "array");
   Value result = state_.locals["@result" + suffix];
-  if (nb::len(nb::list(generators[0].attr("ifs"))) > 0) {
-    const Slice taken{share(
-        std::array<Value, 3>{Static{nb::none()}, state_.locals["@place" + suffix], Static{nb::none()}})};
+  const bool filters = nb::len(nb::list(generators[0].attr("ifs"))) > 0;
+  const Value place = state_.locals["@place" + suffix];
+  const NodeId length = filters ? stage(place, Kind::py_int()) : trips.count;
+  const std::optional<bool> any = filters ? static_truth(place) : std::nullopt;
+  if (any == false) {  // no condition held
+    const NodeId none[] = {builder_->index(0)};
+    result = filled(none, builder_->constant(ir::Type::scalar(DType::Float64), {}));
+  } else if (kind->dtype() != DType::Float64) {
+    builder_->check(builder_->make(Op::greater, {length, builder_->index(0)}), ExceptionKind::TypeChangeError,
+                    "an empty list makes an array of float64 here");
+  }
+  if (filters && any != false) {
+    const Slice taken{share(std::array<Value, 3>{Static{nb::none()}, place, Static{nb::none()}})};
     const Value part = index_array(*result.as<Array>(), taken, node);
     const NodeId copy = builder_->make(Op::materialize, {whole(part)});
     result = Array{builder_->function().type(copy), copy};

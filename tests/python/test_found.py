@@ -2,6 +2,7 @@
 
 import math
 
+import ingot
 import numpy as np
 import pytest
 from support import MODES, check, jitted
@@ -311,3 +312,15 @@ def test_tuples_count_and_find():
     for n in (1, 7, 2.5, np.int8(2)):
         check(found_in_tuple, n)
         check(not_in_tuple, n)
+
+
+def kept(x, n):
+    return np.array([v for v in x if v > n]), np.array([i for i in range(3) if 0]), np.array([i for i in range(3) if i]), np.array([1.5 for v in x if v < -9])
+
+
+def test_an_array_of_what_no_condition_keeps_is_of_float64():
+    check(kept, np.arange(4), 1)
+    check(kept, np.arange(4.0), 7)
+    for mode in MODES:
+        with pytest.raises(ingot.TypeChangeError):
+            jitted(kept, mode)(np.arange(4), 7)
