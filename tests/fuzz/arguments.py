@@ -3,6 +3,7 @@
 import ctypes
 import mmap
 import random
+from collections.abc import Callable
 
 import numpy as np
 
@@ -89,8 +90,21 @@ def element(rng: random.Random, dtype: str) -> str:
     return repr(value)
 
 
+CONTAINERS = ("list", "tuple", "dict")
+
+
+def contained(kind: tuple, text: Callable[[tuple], str]) -> str:
+    """The text of a container of a kind: ("list", kinds), ("tuple", kinds) or ("dict", pairs of key and kind)."""
+    if kind[0] == "dict":
+        return "{" + ", ".join(f"{key!r}: {text(inner)}" for key, inner in kind[1]) + "}"
+    inside = ", ".join(map(text, kind[1]))
+    return f"[{inside}]" if kind[0] == "list" else f"({inside},)"
+
+
 def argument(rng: random.Random, kind: tuple, n: int, m: int) -> str:
-    """The text of an argument of a kind: ("int",), ("numpy", dtype) or ("array", dtype, rank)."""
+    """The text of an argument of a kind: ("int",), ("numpy", dtype), ("array", dtype, rank), ("list", kinds) ..."""
+    if kind[0] in CONTAINERS:
+        return contained(kind, lambda inner: argument(rng, inner, n, m))
     if kind[0] in ("int", "float", "bool"):
         value = element(rng, {"int": "int64", "float": "float64", "bool": "bool"}[kind[0]])
         return value
@@ -108,6 +122,8 @@ def argument(rng: random.Random, kind: tuple, n: int, m: int) -> str:
 
 def harmless(kind: tuple) -> str:
     """The text of a harmless value of a kind."""
+    if kind[0] in CONTAINERS:
+        return contained(kind, harmless)
     if kind[0] in ("int", "float", "bool"):
         return {"int": "2", "float": "1.5", "bool": "True"}[kind[0]]
     if kind[0] == "numpy":
@@ -126,9 +142,9 @@ def lists(rng: random.Random, kinds: list[tuple], count: int) -> list[list[str]]
         n, m = rng.randint(1, 5), rng.choice((0, 1, 2, 3, 4, 5, 6, 7, 3, 4, 5))
         texts = []
         for i, kind in enumerate(kinds):
-            same = [j for j in range(i) if kinds[j] == kind and kind[0] == "array"]
+            same = [j for j in range(i) if kinds[j] == kind and kind[0] in ("array", "list", "dict")]
             if same and rng.random() < 0.06:
-                texts.append(f"given[{rng.choice(same)}]" + rng.choice(("", "[::-1]")))
+                texts.append(f"given[{rng.choice(same)}]" + (rng.choice(("", "[::-1]")) if kind[0] == "array" else ""))
             else:
                 texts.append(argument(rng, kind, n, m))
         result.append(texts)

@@ -1,6 +1,7 @@
 """Runs many programs, each batch in a process of its own, and counts what was seen."""
 
 import ast
+import builtins
 import collections
 import dataclasses
 import json
@@ -74,15 +75,30 @@ class Campaign:
         return "\n".join(lines)
 
 
+_COUNTED = (ast.stmt, ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.IfExp, ast.Subscript, ast.Slice, ast.pattern)
+_COUNTED += (ast.ExceptHandler, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.Lambda, ast.NamedExpr, ast.JoinedStr)
+_COUNTED += (ast.FormattedValue, ast.Starred, ast.List, ast.Tuple, ast.Dict, ast.keyword)
+
+
+def _called(function: ast.expr) -> str:
+    """What a call calls: `np.sum`, `.copy` of anything else, `h` for all functions of the program itself."""
+    if isinstance(function, ast.Name):
+        return function.id.rstrip("0123456789") if function.id not in dir(builtins) else function.id
+    if isinstance(function, ast.Attribute):
+        module = isinstance(function.value, ast.Name) and function.value.id in ("np", "math")
+        return ast.unparse(function) if module else f".{function.attr}"
+    return type(function).__name__
+
+
 def constructs(source: str) -> set[str]:
     """The statements, operators and functions that a program uses."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.stmt, ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.IfExp, ast.Subscript, ast.Slice)):
+        if isinstance(node, _COUNTED):
             names.add(type(node).__name__)
         elif isinstance(node, ast.Call):
-            names.add(ast.unparse(node.func) if isinstance(getattr(node.func, "value", node.func), ast.Name) else f".{node.func.attr}")
-    return {n for n in names if n[:1] != "x" and n[:1] != "v" and n[:2] != "r."}
+            names.add(_called(node.func))
+    return names
 
 
 def work(seed: int, start: int, count: int, rows) -> None:

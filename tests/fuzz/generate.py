@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 
 from . import arguments
+from .language import Language, copied, is_array, is_scalar, shape
 from .limits import limited
 
 UNARY = (
@@ -40,19 +41,7 @@ class Program:
     dtypes: list[str] = dataclasses.field(default_factory=list)
 
 
-def _type(value):
-    return (type(value), value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
-
-
-def _is_scalar(value) -> bool:
-    return isinstance(value, (bool, int, float, np.generic))
-
-
-def _is_array(value) -> bool:
-    return isinstance(value, np.ndarray) and value.ndim > 0
-
-
-class Generator:
+class Generator(Language):
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.globals = {"np": np, "math": math}
@@ -62,19 +51,29 @@ class Generator:
         self.loops = 0
         self.left = False
         self.frozen: set[str] = set()
-        self.helpers: list[tuple[str, list[tuple]]] = []
+        # Name, kinds and names of parameters, those with defaults, whether these are keyword-only.
+        self.helpers: list[tuple[str, list[tuple], list[str], set[str], bool]] = []
+        self.boxes: dict = {}
+        self.fixed: set[str] = set()
+        self.functions: dict = {}
+        self.lambdas = 0
 
     # Expressions. Each gives its text; `value` says what it is on the stand-ins.
 
     def value(self, text: str):
         with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
-            result = eval(limited(text, "eval", self.globals), self.globals, dict(self.env))
+            result = eval(limited(text, "eval", self.globals), self.space())
         if type(result) is int and abs(result) > 2**40 or isinstance(result, np.ndarray) and result.size > 100:
             raise ValueError("too large")
         if not isinstance(result, (bool, int, float, np.generic, np.ndarray)):
             raise TypeError("not a number")
         return result
+
+    def space(self) -> dict:
+        """The names that an expression or a statement may use, and may change."""
+        memory: dict = {}
+        return {**self.globals, **self.functions, **{n: copied(v, memory) for n, v in {**self.env, **self.boxes}.items()}}
 
     def attempt(self, make, wanted, fallback: str, tries: int = 12) -> str:
         for _ in range(tries):
@@ -127,17 +126,19 @@ class Generator:
                          f"{self.slice()}, {self.slice()}", f"..., {self.integer()}", f"None, {self.integer()}"))
 
     def scalar(self, depth: int) -> str:
-        return self.attempt(lambda: self._scalar(depth), _is_scalar, self.pick(_is_scalar, "1"))
+        return self.attempt(lambda: self._scalar(depth), is_scalar, self.pick(is_scalar, "1"))
 
     def _scalar(self, depth: int) -> str:
         r = self.rng
-        arrays = self.names(_is_array)
+        arrays = self.names(is_array)
         choice = r.random()
         if depth <= 0 or choice < 0.15:
-            return self.pick(_is_scalar, self.constant()) if r.random() < 0.75 else self.constant()
+            return self.pick(is_scalar, self.constant()) if r.random() < 0.75 else self.constant()
         if choice < 0.3 and arrays:
             array = r.choice(arrays)
             return f"{array}[{self.index(array, True)}]"
+        if choice < 0.36 and r.random() < 0.35:
+            return self.language_scalar(depth)
         if choice < 0.4 and arrays:
             array = r.choice(arrays) if r.random() < 0.6 else self.array(depth - 1)
             name = r.choice(REDUCTIONS)
@@ -173,9 +174,9 @@ class Generator:
 
     def alike(self, depth: int) -> str:
         """Two scalars of one type, as arguments."""
-        first = self.pick(_is_scalar, "1")
-        wanted = _type(self.value(first))
-        second = self.attempt(lambda: self._scalar(depth), lambda v: _type(v) == wanted, first)
+        first = self.pick(is_scalar, "1")
+        wanted = shape(self.value(first))
+        second = self.attempt(lambda: self._scalar(depth), lambda v: shape(v) == wanted, first)
         return f"{first}, {second}"
 
     def condition(self, depth: int) -> str:
@@ -192,23 +193,25 @@ class Generator:
                 return f"({self.condition(depth - 1)}) {r.choice(('and', 'or'))} ({self.condition(depth - 1)})"
             return self.scalar(depth - 1)
 
-        return self.attempt(make, _is_scalar, "True")
+        return self.attempt(make, is_scalar, "True")
 
     def array(self, depth: int) -> str:
-        return self.attempt(lambda: self._array(depth), _is_array, self.pick(_is_array, "np.ones(3)"))
+        return self.attempt(lambda: self._array(depth), is_array, self.pick(is_array, "np.ones(3)"))
 
     def operand(self, depth: int) -> str:
         return self.array(depth) if self.rng.random() < 0.6 else self.scalar(min(depth, 1))
 
     def _array(self, depth: int) -> str:
         r = self.rng
-        arrays = self.names(_is_array)
+        arrays = self.names(is_array)
         name = r.choice(arrays) if arrays else None
-        choice = r.random()
+        choice = r.random() if name or depth > 0 else 1.0
         if name is not None and (depth <= 0 or choice < 0.12):
             return name
         if choice < 0.27 and name is not None:
             return f"{name}[{self.index(name, False)}]"
+        if choice < 0.3 and r.random() < 0.5:
+            return self.array_of(depth)
         if choice < 0.5:
             pair = [self.array(depth - 1), self.operand(depth - 1)]
             r.shuffle(pair)
@@ -240,19 +243,30 @@ class Generator:
                          f"np.full({length}, {self.scalar(0)})", f"np.arange({length}, dtype=np.{dtype})", "np.zeros((2, 3))"))
 
     def call(self, depth: int) -> str:
-        name, kinds = self.rng.choice(self.helpers)
+        return self.call_of(self.rng.choice(self.helpers), depth)
+
+    def call_of(self, helper: tuple, depth: int) -> str:
+        """A call of a helper, some arguments by name, some left to their defaults."""
+        name, kinds, parameters, defaults, only_by_name = helper
         texts = []
-        for kind in kinds:
-            wanted = _type(arguments.exemplar(kind))
-            texts.append(self.attempt(lambda: self.any(depth - 1), lambda v: _type(v) == wanted, arguments.harmless(kind)))
+        by_name = False
+        for kind, parameter in zip(kinds, parameters):
+            if parameter in defaults and self.rng.random() < 0.4:
+                by_name = True
+                continue
+            wanted = shape(arguments.exemplar(kind))
+            by_name = by_name or self.rng.random() < 0.15 or only_by_name and parameter in defaults
+            boxes = [n for n, v in self.boxes.items() if shape(v) == wanted]
+            text = self.rng.choice(boxes) if boxes else self.attempt(lambda: self.any(depth - 1), lambda v: shape(v) == wanted, arguments.harmless(kind))
+            texts.append(f"{parameter}={text}" if by_name else text)
         return f"{name}({', '.join(texts)})"
 
     def any(self, depth: int) -> str:
-        return self.array(depth) if self.rng.random() < 0.4 and self.names(_is_array) else self.scalar(depth)
+        return self.array(depth) if self.rng.random() < 0.4 and self.names(is_array) else self.scalar(depth)
 
     def like(self, name_or_type, depth: int) -> str | None:
         wanted = name_or_type
-        text = self.attempt(lambda: self.any(depth), lambda v: _type(v) == wanted, "", 20)
+        text = self.attempt(lambda: self.any(depth), lambda v: shape(v) == wanted, "", 20)
         return text or None
 
     # Statements.
@@ -260,16 +274,32 @@ class Generator:
     def emit(self, text: str, level: int) -> None:
         self.lines.append("    " * level + text)
 
-    def run(self, text: str) -> bool:
-        """Runs a statement on the stand-ins; False where it does not go through."""
+    def executed(self, text: str) -> dict | None:
+        """All names after a statement has run on the stand-ins; None where it raises."""
         with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
+            space = self.space()
             try:
-                space = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.env.items()}
-                exec(limited(text, "exec", self.globals), self.globals, space)
+                exec(limited(text, "exec", self.globals), space)
             except Exception:
-                return False
-        return all(_type(space[k]) == _type(v) for k, v in self.env.items() if k in space)
+                return None
+        return space
+
+    def defined(self, name: str, lines: list[str]):
+        """The inner function that some lines define, with the stand-ins around it; None where they are no function."""
+        names = ", ".join([*self.env, *self.boxes, *self.functions])
+        body = "".join(f"    {line}\n" for line in lines)
+        space = {**self.space(), **self.globals}
+        try:
+            exec(limited(f"def around({names}):\n{body}    return {name}\n", "exec", self.globals), space)
+            values = self.space()
+            return space["around"](*(values[n] for n in names.split(", ") if n))
+        except Exception:
+            return None
+
+    def run(self, text: str) -> bool:
+        """Runs a statement on the stand-ins; False where it does not go through."""
+        return self.execute(text) is not None
 
     def fresh(self, prefix: str) -> str:
         self.number += 1
@@ -290,7 +320,7 @@ class Generator:
         if not names:
             return self.assign_new(level)
         name = self.rng.choice(names)
-        text = self.like(_type(self.env[name]), 2)
+        text = self.like(shape(self.env[name]), 2)
         if text:
             self.emit(f"{name} = {text}", level)
         return None
@@ -302,12 +332,12 @@ class Generator:
                 return
             name = self.rng.choice(names)
             operator = self.rng.choice(("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>"))
-            text = f"{name} {operator}= {self.operand(2) if _is_array(self.env[name]) else self.scalar(2)}"
+            text = f"{name} {operator}= {self.operand(2) if is_array(self.env[name]) else self.scalar(2)}"
             if self.run(text):
                 return self.emit(text, level)
 
     def store(self, level: int) -> None:
-        arrays = self.names(_is_array)
+        arrays = self.names(is_array)
         for _ in range(8):
             if not arrays:
                 return
@@ -322,38 +352,44 @@ class Generator:
     def print(self, level: int) -> None:
         parts = [self.scalar(1) for _ in range(self.rng.randint(1, 2))]
         if self.rng.random() < 0.3:
-            parts.append(self.pick(_is_array, "'text'"))
+            parts.append(self.pick(is_array, "'text'"))
         self.emit(f"print({', '.join(parts)})", level)
 
     def swap(self, level: int) -> None:
-        names = [n for n in self.env if n not in self.frozen and _is_scalar(self.env[n])]
+        names = [n for n in self.env if n not in self.frozen and is_scalar(self.env[n])]
         for _ in range(4):
             if len(names) > 1:
                 a, b = self.rng.sample(names, 2)
-                if _type(self.env[a]) == _type(self.env[b]):
+                if shape(self.env[a]) == shape(self.env[b]):
                     return self.emit(f"{a}, {b} = {b}, {a}", level)
 
     def block(self, level: int, count: int) -> None:
         """Statements whose new names are unknown after it."""
-        before = dict(self.env)
+        before = dict(self.env), dict(self.boxes), dict(self.functions), list(self.helpers), self.fixed
+        self.fixed = self.fixed | set(self.boxes)
         size = len(self.lines)
         for _ in range(count):
             self.statement(level)
         if len(self.lines) == size:
             self.emit("pass", level)
-        self.env = before
+        self.env, self.boxes, self.functions, self.helpers, self.fixed = before
 
     def branch(self, level: int) -> None:
         r = self.rng
-        self.emit(f"if {self.condition(2)}:", level)
+        if r.random() < 0.08:
+            text, name = self.scalar(2), self.fresh("w")
+            self.emit(f"if ({name} := {text}) {r.choice(COMPARISONS)} {self.scalar(0)}:", level)
+            self.env[name] = self.value(text)
+        else:
+            self.emit(f"if {self.condition(2)}:", level)
         choice = r.random()
         if self.loops and choice < 0.3:
             return self.emit(r.choice(("break", "continue")), level + 1)
         if choice < 0.38 and self.result is not None:
             self.left = True
-            return self.emit(f"return {self.like(_type(self.env['r']), 2) or 'r'}", level + 1)
+            return self.emit(f"return {self.like(shape(self.env['r']), 2) or 'r'}", level + 1)
         if choice < 0.41:
-            return self.emit(f"raise {r.choice(('ValueError', 'IndexError', 'RuntimeError'))}('odd')", level + 1)
+            return self.emit(self.raise_text(), level + 1)
         self.block(level + 1, r.randint(1, 3))
         if r.random() < 0.2:
             self.emit(f"elif {self.condition(1)}:", level)
@@ -365,7 +401,7 @@ class Generator:
     def loop(self, level: int) -> None:
         r = self.rng
         before = dict(self.env)
-        arrays = self.names(_is_array)
+        arrays = self.names(is_array)
         index = self.fresh("i")
         choice = r.random()
         first = r.choice(arrays) if arrays else None
@@ -411,6 +447,8 @@ class Generator:
             self.emit("else:", level)
             self.env = dict(before)
             self.block(level + 1, 1)
+            if self.loops and r.random() < 0.3:
+                self.emit("break", level + 1)
         self.env = before
         self.frozen = frozen
 
@@ -419,51 +457,68 @@ class Generator:
         actions = [(self.assign_new, 5), (self.assign, 4), (self.augment, 4), (self.store, 5), (self.print, 0.6), (self.swap, 0.4)]
         if not deep:
             actions += [(self.branch, 3), (self.loop, 4)]
+        actions += self.language_statements(deep)
         chosen = self.rng.choices([a for a, _ in actions], [w for _, w in actions])[0]
         chosen(level)
 
     def kind(self) -> tuple:
         r = self.rng
         choice = r.random()
+        if choice < 0.06:
+            return self.container()
         if choice < 0.55:
             return ("array", r.choice(arguments.DTYPES), 2 if r.random() < 0.25 else 1)
         if choice < 0.75:
             return ("numpy", r.choice(arguments.DTYPES))
         return r.choice((INT, INT, FLOAT, FLOAT, BOOL))
 
+    def container(self) -> tuple:
+        """The kind of a small container."""
+        r = self.rng
+        first = r.choice((INT, FLOAT, INT, FLOAT, BOOL, ("array", r.choice(arguments.DTYPES), 1), ("numpy", r.choice(arguments.DTYPES))))
+        kinds = (first,) * r.randint(2, 3) if r.random() < 0.5 else (first, r.choice((INT, FLOAT)))
+        name = r.choice(("list", "list", "tuple", "dict"))
+        return ("dict", tuple(zip("abc", kinds))) if name == "dict" else (name, kinds)
+
     def function(self, name: str, kinds: list[tuple], statements: int) -> None:
-        names = [f"{'x' if k[0] == 'array' else 'n'}{i}" for i, k in enumerate(kinds)]
-        self.env = {n: arguments.exemplar(k) for n, k in zip(names, kinds)}
+        letters = {"array": "x", "list": "l", "tuple": "t", "dict": "d"}
+        names = [f"{letters.get(k[0], 'n')}{i}" for i, k in enumerate(kinds)]
+        values = {n: arguments.exemplar(k) for n, k in zip(names, kinds)}
+        self.env = {n: v for n, v in values.items() if is_scalar(v) or is_array(v)}
+        self.boxes = {n: v for n, v in values.items() if n not in self.env}
+        self.fixed = set() if name == "f" else set(self.boxes)
+        self.functions = {}
+        defaults = {}
+        if name != "f" and len(kinds) > 1 and kinds[1] in (INT, FLOAT, BOOL):
+            defaults = {names[1]: arguments.harmless(kinds[1])}
         self.loops, self.left, self.frozen = 0, False, set()
         self.result = None
         start = len(self.lines)
-        self.emit(f"def {name}({', '.join(names)}):", 0)
+        outer = list(self.helpers)
+        self.emit(f"def {name}({', '.join(n + (f'={defaults[n]}' if n in defaults else '') for n in names)}):", 0)
         text = self.any(2)
         self.env["r"] = self.value(text)
         self.emit(f"r = {text}", 1)
         self.result = "r"
         for _ in range(statements):
             self.statement(1)
-        extra = [n for n in self.env if n[0] == "v"]
+        extra = [n for n in self.env if n[0] == "v"] + list(self.boxes)
         if self.left or not extra or name != "f" or self.rng.random() < 0.2:
             self.emit("return r", 1)
         else:
             self.emit(f"return r, {', '.join(self.rng.sample(extra, min(len(extra), 3)))}", 1)
         exec(limited("\n".join(self.lines[start:]), "exec", self.globals), self.globals)
+        self.helpers = [*outer, (name, kinds, names, set(defaults), False)]
 
     def program(self) -> Program:
         r = self.rng
-        helpers = []
         for i in range(r.choice((0, 0, 1, 2))):
-            kinds = [self.kind() for _ in range(r.randint(1, 2))]
-            self.function(f"g{i}", kinds, r.randint(0, 2))
-            helpers.append((f"g{i}", kinds))
-            self.helpers = list(helpers)
+            self.function(f"g{i}", [self.kind() for _ in range(r.randint(1, 2))], r.randint(0, 2))
         kinds = [self.kind() for _ in range(r.randint(1, 3))]
         if len(kinds) > 1 and r.random() < 0.3:
             kinds[1] = kinds[0]
-        self.function("f", kinds, r.randint(4, 11))
-        dtypes = [k[1] if len(k) > 1 else k[0] for k in kinds]
+        self.function("f", kinds, r.randint(4, 10))
+        dtypes = [k[1] if k[0] in ("array", "numpy") else k[0] for k in kinds]
         return Program("\n".join(self.lines) + "\n", arguments.lists(r, kinds, r.randint(2, 3)), dtypes)
 
 

@@ -245,6 +245,17 @@ class _Rewrite(ast.NodeTransformer):
                 node = ast.Call(ast.Name("_method", ast.Load()), [name, function.value, *node.args], node.keywords)
         return ast.Call(ast.Name("_watch", ast.Load()), [node], [])
 
+    def visit_MatchValue(self, node):
+        return node
+
+    def visit_Try(self, node):
+        """No clause of the program catches what stops the program, or says that an eager call differs."""
+        self.generic_visit(node)
+        if node.handlers:
+            stops = ast.ExceptHandler(ast.Name("_stops", ast.Load()), None, [ast.Raise(None, None)])
+            node.handlers.insert(0, stops)
+        return node
+
     def visit_AugAssign(self, node):
         self.generic_visit(node)
         target = node.target
@@ -343,12 +354,13 @@ def namespace(source: str, steps: float = limits.STEPS) -> tuple[dict, limits.Li
     """What a source text defines as a module, with the oracle's functions in place of NumPy's and math's."""
     bounds = limits.Limits(steps)
     tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(source)))
-    own = {"np": _proxy, "math": _Math(), "abs": _absolute}
+    own = {"np": _proxy, "math": _Math(), "abs": _absolute, "pow": _power}
     space = {**own, "_watch": bounds.watch, "_power": _power, "_matmul": _matmul, "_method": _method}
     space |= {"_astype": _astype, "_multiply": _multiply, "_element": _element, "_multiply_at": _multiply_at}
     space["_multiply_into"] = lambda target, value: bounds.watch(_multiply_into(target, value))
     space["_left_shift_into"] = lambda target, value: bounds.watch(_left_shift_into(target, value))
     space["_left_shift"] = limits.left_shift
+    space["_stops"] = (limits.Endless, EagerDifference)
     space["_divide"] = lambda a, b: bounds.exact(a) / bounds.exact(b)
     space["_copied"] = lambda value: value.copy() if isinstance(value, np.ndarray) else value
     exec(compile(tree, "<oracle>", "exec"), space)

@@ -72,7 +72,7 @@ def kind_of(program: Program, compilers=None) -> str | None:
 
 def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     for node in ast.walk(tree):
-        for field in ("body", "orelse"):
+        for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
                 yield block
@@ -89,16 +89,21 @@ def _without_statements(tree: ast.Module) -> Iterator[Callable[[], None]]:
 
     for block in _bodies(tree):
         top = block is tree.body
-        is_else = any(getattr(n, "orelse", None) is block for n in ast.walk(tree))
+        is_else = any(block in (getattr(n, "orelse", None), getattr(n, "finalbody", None)) for n in ast.walk(tree))
         for i in reversed(range(len(block))):
             node = block[i]
             if top and isinstance(node, ast.FunctionDef) and node.name == "f" or isinstance(node, ast.Pass) and len(block) == 1:
                 continue
             yield edit(block, i, [], is_else)
-            if isinstance(node, (ast.If, ast.For, ast.While)):
+            if isinstance(node, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
                 yield edit(block, i, node.body, False)
-                if node.orelse:
-                    yield edit(block, i, node.orelse, False)
+            for part in ("orelse", "finalbody"):
+                if getattr(node, part, None):
+                    yield edit(block, i, getattr(node, part), False)
+            for part in ("handlers", "cases"):
+                for j, case in enumerate(getattr(node, part, ())):
+                    yield edit(getattr(node, part), j, [], True)
+                    yield edit(block, i, case.body, False)
 
 
 _CONSTANTS = (0, 1, 2, 1.0)
@@ -168,6 +173,8 @@ def _simpler_arguments(texts: list[str]) -> Iterator[list[str]]:
         try:
             value = build(texts, True)[i]
         except Exception:
+            continue
+        if isinstance(value, (list, tuple, dict)):
             continue
         if getattr(value, "ndim", 0):
             name = value.dtype.name

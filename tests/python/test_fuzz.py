@@ -1,6 +1,7 @@
 """A fixed run of random programs, and the tool that makes them: it finds and shrinks what is wrong on purpose."""
 
 import ast
+import collections
 import ctypes
 import os
 import signal
@@ -19,6 +20,39 @@ from fuzz.generate import Program  # noqa: E402
 def test_a_program_is_given_by_its_seed_and_number():
     assert generate.program(3, 5) == generate.program(3, 5)
     assert generate.program(3, 5) != generate.program(3, 6)
+
+
+PYTHON = (
+    "Try ExceptHandler Raise Assert Match MatchValue MatchAs MatchOr MatchSequence MatchClass MatchSingleton ListComp DictComp "
+    "GeneratorExp Lambda NamedExpr JoinedStr FormattedValue With Starred Nonlocal Delete AnnAssign In NotIn Is IsNot keyword "
+    "List Tuple Dict reversed divmod pow round isinstance sum any all np.array np.errstate sorted str .append .insert .pop "
+    ".extend .remove .reverse .index .count .get .items .values .update .setdefault"
+).split()
+
+
+def test_programs_hold_what_language_md_says_compiles():
+    seen: collections.Counter = collections.Counter()
+    for number in range(600):
+        seen.update(campaign.constructs(generate.program(1, number).source))
+    assert [name for name in PYTHON if seen[name] < 2] == []
+
+
+def test_containers_are_arguments():
+    found = [p for p in (generate.program(1, n) for n in range(100)) if {"list", "tuple", "dict"} & set(p.dtypes)]
+    assert found
+    for program in found:
+        assert any(isinstance(a, (list, tuple, dict)) for a in arguments.build(program.arguments[0], True))
+
+
+def test_a_program_is_stopped_though_it_catches_all():
+    endless = Program("def f(n0):\n    while True:\n        try:\n            n0 = n0 + 1\n        except:\n            pass\n", [["2"]])
+    assert examine(endless).endless
+
+
+def test_the_text_that_a_program_raises_is_compared():
+    program = Program("def f(n0):\n    raise ValueError(f'odd {n0 // 2}')\n", [["7"]])
+    verdict = examine(program, {"planted": _wrong_compiler(program.source)})
+    assert verdict.difference.kind == "planted text of an exception"
 
 
 class _Wrong(ast.NodeTransformer):
