@@ -52,6 +52,9 @@ Value Evaluator::builtin_len(Call& call) {
   const Static* s = value.as<Static>();
   if (s != nullptr && nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype")))
     return Static{nb::int_(nb::len(s->object))};
+  if (value.is<Text>())
+    unsupported(call.node, "the length of a text that is not known when compiling",
+                "print or return the text");
   raise(ExceptionKind::TypeError, "object of type '" + type_name(value) + "' has no len()");
 }
 

@@ -361,6 +361,8 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
     unsupported(node, "walking a " + type_name(iterable) + " beside something of unknown length",
                 "use an array");
   }
+  if (iterable.is<Text>())
+    unsupported(node, "walking a text that is not known when compiling", "print or return the text");
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
 }
 

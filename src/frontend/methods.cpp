@@ -142,6 +142,8 @@ std::vector<Value> Evaluator::elements_of(const Value& iterable, nb::handle node
   if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Zip>())
     unsupported(node, "making a container of what has a length that is not known when compiling",
                 "use an array");
+  if (iterable.is<Text>())
+    unsupported(node, "walking a text that is not known when compiling", "print or return the text");
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
 }
 

@@ -111,7 +111,7 @@ Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, 
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
     raise_by_type("binary", entry->symbol, {a, b});
-    if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b))
+    if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>())
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "use arrays, or elements one by one");
     if (ast == "MatMult" && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);

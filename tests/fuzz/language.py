@@ -323,7 +323,7 @@ class Language:
             self.emit("except:" if bare else f"except {caught}{f' as {name}' if named else ''}:", level)
             size = len(self.lines)
             if named and has_text and r.random() < 0.6:
-                self.emit(r.choice((f"print({name})", f"print('caught', {name})", f"print(str({name}))", f"print(len(str({name})))")), level + 1)
+                self.emit(r.choice((f"print({name})", f"print('caught', {name})", f"print(str({name}))", f"print(f'caught {{{name}}}')")), level + 1)
             choice = r.random()
             if choice < 0.1:
                 self.emit("raise", level + 1)

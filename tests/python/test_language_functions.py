@@ -481,5 +481,9 @@ def test_functions_that_are_refused():
 
     refused(decorated, 1, words="decorator")
     refused(lambda x: lambda: x, 1, words="function")
+    refused(lambda n: len(f"{n}"), 12, words="length of a text")
+    refused(lambda n: list(f"{n}"), 12, words="walking a text")
+    refused(lambda n: sum(1 for _ in f"{n}"), 12, words="walking a text")
+    refused(lambda n: f"{n}" * 2, 12, words="'*' of str and int")
     refused(lambda a: [v for v in a], X, words="length that is not known")
     refused(lambda a: [i for i in range(3) if a > i], 1.5, words="condition of a comprehension")
