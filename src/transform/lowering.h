@@ -123,6 +123,8 @@ class Lowering : public Rewriter {
     Nodes reduced;
     std::vector<bool> is_reduced;
     Nodes join(Indices kept_indices, Indices reduced_indices) const;
+    /// The last axis that is reduced, or kept; there is one.
+    size_t place_of(bool reduced_axis) const;
   };
   Axes split_axes(NodeId old, std::span<const int64_t> axes) const;
   struct Reduction {
@@ -161,7 +163,8 @@ class Lowering : public Rewriter {
                   NodeId end);
   class ColumnWriter;
   void reduce_columns(const Reductions& all, const Axes& axes, const Nodes& to);
-  Nodes strides_of(NodeId old);
+  bool collect_strides(NodeId old, std::vector<Nodes>& found);
+  NodeId lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order);
   NodeId runs_along_columns(NodeId x, const Axes& axes);
 
   /// @name Others
