@@ -1,6 +1,6 @@
-// Reductions of rows that lie further apart than the elements along the last axis that is kept: rows one after
-// another, the columns of a strip side by side. A strip's partial values (base/reduction.h) lie in a buffer that
-// stays in the cache, one row for each lane.
+// Reductions of rows that lie further apart than the elements along the last axis that is kept: rows one
+// after another, the columns of a strip side by side. A strip's partial values (base/reduction.h) lie in a
+// buffer that stays in the cache, one row for each lane.
 
 #include "base/reduction.h"
 #include "ir/evaluate.h"
@@ -18,8 +18,6 @@ constexpr int64_t kShortStripBytes = 1024;
 constexpr int64_t kLong = 8 * base::kReductionLanes;
 constexpr int64_t kRowsAtOnce = 8;
 constexpr int64_t kFewColumns = 8;
-/// The first arrays decide which way to go.
-constexpr size_t kLooksAtArrays = 4;
 
 }  // namespace
 
@@ -180,46 +178,6 @@ class Lowering::ColumnWriter {
 
 void Lowering::reduce_columns(const Reductions& all, const Axes& axes, const Nodes& to) {
   ColumnWriter(*this, all, axes, to).write();
-}
-
-/// Adds the strides of arrays in memory from which elements of `old` are evaluated, the first few ones;
-/// gives whether all that are there are known to be in C order.
-bool Lowering::collect_strides(NodeId old, std::vector<Nodes>& found) {
-  if (!source_.type(old).is_array() || found.size() >= kLooksAtArrays) return true;
-  if (whole(old).view) {
-    found.push_back(strides_of_view(whole(old).view));
-    return whole(old).contiguous;
-  }
-  const auto operands = source_.operands(old);
-  bool in_c_order = true;
-  if (is_pointwise(old)) {
-    for (NodeId operand : operands) in_c_order = collect_strides(operand, found) && in_c_order;
-    return in_c_order;
-  }
-  if (operands.empty() || !source_.type(operands[0]).is_array()) return true;
-  const size_t first = found.size();
-  in_c_order = collect_strides(operands[0], found) && source_.op(old) != Op::transpose;
-  for (size_t i = first; i < found.size(); ++i)
-    found[i] = rearranged_strides(old, whole(operands[0]).lengths, found[i]);
-  return in_c_order;
-}
-
-/// Whether elements of `old` lie closer together along one axis than along another; `in_c_order` where they do
-/// as well, and where all that they are evaluated from is known to be in C order.
-NodeId Lowering::lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order) {
-  std::vector<Nodes> strides;
-  if (collect_strides(old, strides)) return b_.constant(in_c_order);
-  const auto distance = [&](size_t along) {
-    NodeId sum = b_.index(0);
-    for (const Nodes& each : strides) sum = loops_.add(sum, b_.make(Op::absolute, {each[along]}));
-    return sum;
-  };
-  const NodeId one = distance(axis);
-  const NodeId other = distance(than);
-  // Known layouts leave nothing to compare: nothing lies closer than neighbours.
-  if (b_.function().is_constant(in_c_order ? one : other)) return b_.constant(in_c_order);
-  if (b_.function().is_constant(in_c_order ? other : one)) return b_.constant(!in_c_order);
-  return b_.make(in_c_order ? Op::less_equal : Op::less, {one, other});
 }
 
 /// Whether to take columns side by side: there are some, and rows do not lie closer together.
