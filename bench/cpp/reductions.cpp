@@ -57,6 +57,14 @@ void column_sums(const Real* __restrict x, Real* __restrict out, int64_t rows, i
   }
 }
 
+void transposed_product(const Real* __restrict a, const Real* __restrict v, Real* __restrict out,
+                        int64_t rows, int64_t columns) {
+  for (int64_t j = 0; j < columns; ++j) out[j] = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) out[j] += a[i * columns + j] * v[i];
+  }
+}
+
 void compress(const Real* __restrict a, Real* __restrict out, int64_t* __restrict count, int64_t n) {
   int64_t kept = 0;
   for (int64_t i = 0; i < n; ++i) {

@@ -60,6 +60,20 @@ void black_scholes(const Real* __restrict price, const Real* __restrict strike, 
   }
 }
 
+void add_transposed(const Real* __restrict a, const Real* __restrict b, Real* __restrict out, int64_t n) {
+  constexpr int64_t kTile = 32;
+#pragma omp parallel for
+  for (int64_t first = 0; first < n; first += kTile) {
+    const int64_t end = first + kTile < n ? first + kTile : n;
+    for (int64_t left = 0; left < n; left += kTile) {
+      const int64_t right = left + kTile < n ? left + kTile : n;
+      for (int64_t i = first; i < end; ++i) {
+        for (int64_t j = left; j < right; ++j) out[i * n + j] = a[i * n + j] + b[j * n + i];
+      }
+    }
+  }
+}
+
 // 16 chains of 8 multiply-adds a turn, 256 flops: what the arithmetic units give at most.
 void peak_flops(Real* out, int64_t turns) {
   using Vector [[gnu::vector_size(64)]] = Real;

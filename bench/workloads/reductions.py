@@ -147,6 +147,41 @@ COLUMN_SUMS = Workload(
 )
 
 
+def transposed_product_array(a, v):
+    return a.T @ v
+
+
+def transposed_product_loop(a, v):
+    rows, columns = a.shape
+    out = np.zeros(columns)
+    for i in range(rows):
+        for j in range(columns):
+            out[j] += a[i, j] * v[i]
+    return out
+
+
+def _transposed_product_arguments(small):
+    g = np.random.default_rng(20)
+    shape = (37, 65) if small else (4000, 4000)
+    return g.random(shape), g.random(shape[0])
+
+
+def _transposed_product_cpp(a, v):
+    out = np.empty(a.shape[1])
+    return CppCall("transposed_product", (a, v, out, *a.shape), out)
+
+
+TRANSPOSED_PRODUCT = Workload(
+    "transposed_product",
+    _transposed_product_arguments,
+    {"array": transposed_product_array, "loop": transposed_product_loop},
+    jax=lambda jax, a, v: a.T @ v,
+    cpp=_transposed_product_cpp,
+    bytes=lambda a, v: a.nbytes,
+    flops=lambda a, v: 2 * a.size,
+)
+
+
 SUM2D = Workload(
     "sum2d",
     lambda small: (np.arange(12 if small else 4_000_000).reshape(3 if small else 2000, -1),),
@@ -334,5 +369,5 @@ PI = Workload(
     flops=lambda n: 26 * n,
 )
 
-WORKLOADS = [SOFTMAX, LOGSUMEXP, ROW_SUMS, COLUMN_SUMS, SUM2D, SUM, REDUCE, SUM_GREATER, COMPRESS, HISTOGRAM,
-             PREFIX_SUM, PI]
+WORKLOADS = [SOFTMAX, LOGSUMEXP, ROW_SUMS, COLUMN_SUMS, TRANSPOSED_PRODUCT, SUM2D, SUM, REDUCE, SUM_GREATER, COMPRESS,
+             HISTOGRAM, PREFIX_SUM, PI]

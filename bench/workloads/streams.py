@@ -186,4 +186,39 @@ BLACK_SCHOLES = Workload(
     flops=lambda price, *rest: (4 * ELEMENTARY + 50) * price.size,
 )
 
-WORKLOADS = [QUADRATIC, QUADRATIC_GIVEN, *STREAMS, _axpy(np.float32), _axpy(np.float64), SINE, WHERE, BLACK_SCHOLES]
+def add_transposed_array(a, b):
+    return a + b.T
+
+
+def add_transposed_loop(a, b):
+    n = len(a)
+    out = np.empty_like(a)
+    for i in prange(n):
+        for j in range(n):
+            out[i, j] = a[i, j] + b[j, i]
+    return out
+
+
+def _squares(small):
+    g = np.random.default_rng(20)
+    n = 65 if small else 4000
+    return g.random((n, n)), g.random((n, n))
+
+
+def _add_transposed_cpp(a, b):
+    out = np.empty_like(a)
+    return CppCall("add_transposed", (a, b, out, len(a)), out)
+
+
+ADD_TRANSPOSED = Workload(
+    "add_transposed",
+    _squares,
+    {"array": add_transposed_array, "loop": add_transposed_loop},
+    jax=lambda jax, a, b: a + b.T,
+    cpp=_add_transposed_cpp,
+    bytes=lambda a, b: 3 * a.nbytes,
+    flops=lambda a, b: a.size,
+)
+
+WORKLOADS = [QUADRATIC, QUADRATIC_GIVEN, *STREAMS, _axpy(np.float32), _axpy(np.float64), SINE, WHERE, BLACK_SCHOLES,
+             ADD_TRANSPOSED]

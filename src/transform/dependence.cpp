@@ -1,6 +1,7 @@
 #include "transform/dependence.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "ir/builder.h"
 #include "transform/alias.h"
@@ -15,11 +16,13 @@ using ir::NodeId;
 using ir::Op;
 using ir::RegionId;
 
-/// `scale` * the loop's index + base + constant; the base is a value from outside the loop, or none.
+/// `scale` * the loop's index + base + constant, or up to `spread` more; the base is a value from outside the
+/// loop, or none.
 struct Affine {
   int64_t scale = 0;
   NodeId base;
   int64_t constant = 0;
+  int64_t spread = 0;
   bool operator==(const Affine&) const = default;
 };
 
@@ -116,6 +119,7 @@ class RaceFinder {
     if (node == index_) return Affine{1, {}, 0};
     if (f_.is_constant(node)) return Affine{0, {}, f_.constant(node).as<int64_t>()};
     if (!is_inside(node)) return Affine{0, node, 0};
+    if (const auto most = most_of_index(node)) return Affine{0, {}, 0, *most};
     const Op op = f_.op(node);
     if (op == Op::select) return wrapped_index(node);
     if (op != Op::add && op != Op::subtract && op != Op::multiply) return std::nullopt;
@@ -124,11 +128,22 @@ class RaceFinder {
     if (!a || !b) return std::nullopt;
     if (op == Op::multiply) return product(*a, *b);
     const int64_t sign = op == Op::add ? 1 : -1;
-    if (b->base && (a->base || sign < 0)) return std::nullopt;
+    if ((b->base && (a->base || sign < 0)) || (b->spread > 0 && sign < 0)) return std::nullopt;
     const auto scale = sum(a->scale, sign * b->scale);
     const auto constant = sum(a->constant, sign * b->constant);
-    if (!scale || !constant) return std::nullopt;
-    return Affine{*scale, a->base ? a->base : b->base, *constant};
+    const auto spread = sum(a->spread, b->spread);
+    if (!scale || !constant || !spread) return std::nullopt;
+    return Affine{*scale, a->base ? a->base : b->base, *constant, *spread};
+  }
+  /// The largest index of a loop inside, whose count is known to be at most some constant.
+  std::optional<int64_t> most_of_index(NodeId node) const {
+    if (f_.op(node) != Op::param) return std::nullopt;
+    const NodeId loop = f_[f_[node].parent].owner;
+    if (f_.op(loop) != Op::for_ || f_.region_parameters(f_[node].parent)[0] != node) return std::nullopt;
+    NodeId count = f_.operand(loop, 0);
+    if (f_.op(count) == Op::minimum) count = f_.operand(count, f_.is_constant(f_.operand(count, 0)) ? 0 : 1);
+    if (!f_.is_constant(count)) return std::nullopt;
+    return std::max<int64_t>(f_.constant(count).as<int64_t>(), 1) - 1;
   }
   /// select(i < 0, ..., i): i, if that is never negative.
   std::optional<Affine> wrapped_index(NodeId node) const {
@@ -142,6 +157,7 @@ class RaceFinder {
   }
   static std::optional<Affine> product(const Affine& a, const Affine& b) {
     if (a.base || b.base || (a.scale != 0 && b.scale != 0)) return std::nullopt;
+    if (a.spread > 0 || b.spread > 0) return std::nullopt;
     const Affine& x = a.scale != 0 ? a : b;
     const int64_t factor = a.scale != 0 ? b.constant : a.constant;
     Affine made;
@@ -163,7 +179,7 @@ class RaceFinder {
     for (size_t axis = 0; axis < a.indices.size(); ++axis) {
       const auto i = affine(a.indices[axis]);
       const auto k = affine(b.indices[axis]);
-      if (i && k && i->scale != 0 && *i == *k) return false;
+      if (i && k && *i == *k && std::abs(i->scale) > i->spread) return false;
     }
     return true;
   }
@@ -189,7 +205,8 @@ class RaceFinder {
     for (size_t axis = 0; axis < static_cast<size_t>(f_.type(slice).rank()); ++axis) {
       const auto start = affine(f_.operand(slice, 1 + 3 * axis));
       const auto count = affine(f_.operand(slice, 2 + 3 * axis));
-      if (start && start->scale != 0 && count == Affine{0, {}, 1}) return std::pair(axis, *start);
+      if (start && start->scale != 0 && start->spread == 0 && count == Affine{0, {}, 1})
+        return std::pair(axis, *start);
     }
     return std::nullopt;
   }

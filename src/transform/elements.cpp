@@ -212,9 +212,15 @@ void Lowering::lower_write(NodeId id) {
   std::optional<Whole> held;
   if (!in_place) held = settled(x);
   const auto loops = [&] {
-    loops_.nest(lengths_of_view(view), [&](Indices indices) {
-      loops_.store(view, indices, held ? loops_.load(held->view, indices) : element(x, indices));
-    });
+    Elements all{
+        .view = view,
+        .value = [&](Indices at) { return held ? loops_.load(held->view, at) : element(x, at); },
+        .strides = {strides_of_view(view)},
+        .time = held ? 0 : whole(x).work.time,
+    };
+    if (held) all.strides.push_back(strides_of_view(held->view));
+    else collect_strides(x, all.strides);
+    store_elements(all);
     return Nodes();
   };
   if (held) loops();

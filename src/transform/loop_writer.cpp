@@ -49,6 +49,8 @@ void LoopWriter::nest(std::span<const NodeId> lengths,
 
 Nodes LoopWriter::branch(NodeId condition, const std::vector<Type>& types, const std::function<Nodes()>& then,
                          const std::function<Nodes()>& otherwise) {
+  if (b_.function().is_constant(condition))
+    return b_.function().constant(condition).bits[0] != 0 ? then() : otherwise();
   const NodeId choice = b_.begin(Op::if_, {&condition, 1}, {}, types);
   b_.enter(choice, 0, {});
   b_.yield(then());

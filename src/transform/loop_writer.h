@@ -25,6 +25,7 @@ class LoopWriter {
   Nodes loop(NodeId count, std::span<const NodeId> inits, const Turn& turn) {
     return nest({&count, 1}, inits, turn);
   }
+  /// An `if`; of a condition that is known, the arm alone.
   Nodes branch(NodeId condition, const std::vector<Type>& types, const std::function<Nodes()>& then,
                const std::function<Nodes()>& otherwise);
   /// `test` gives the condition first, then the values; `body` what is tested next.

@@ -33,6 +33,12 @@ Nodes Lowering::Axes::join(Indices kept_indices, Indices reduced_indices) const 
   return all;
 }
 
+size_t Lowering::Axes::place_of(bool reduced_axis) const {
+  size_t place = is_reduced.size() - 1;
+  while (is_reduced[place] != reduced_axis) --place;
+  return place;
+}
+
 Lowering::Axes Lowering::split_axes(NodeId old, std::span<const int64_t> axes) const {
   Axes split;
   const Nodes& lengths = whole(old).lengths;
@@ -135,7 +141,6 @@ void Lowering::lower_reduce(NodeId id) {
   const Axes axes = split_axes(x, source_.ints(id));
   if (!keeps_by_identity(source_.op_attribute(id, 0), dtype_of(x)))
     return define_reduced({&id, 1}, axes, [&](Indices kept) { return Nodes{reduce_lanes(id, axes, kept)}; });
-  const bool last_is_kept = !axes.is_reduced.empty() && !axes.is_reduced.back();
   const Reductions all{describe_reduction(id)};
   const bool ordered = std::ranges::any_of(all, &Reduction::ordered);
   const bool in_blocks = axes.reduced.size() > 1 && ordered;
@@ -148,7 +153,8 @@ void Lowering::lower_reduce(NodeId id) {
       return contributions(all, axes.join(kept, loops_.unflatten(k, axes.reduced)));
     });
   };
-  define_reduced({&id, 1}, axes, ranges, last_is_kept ? all : Reductions());
+  const bool has_both = !axes.kept.empty() && !axes.reduced.empty();
+  define_reduced({&id, 1}, axes, ranges, has_both ? all : Reductions());
 }
 
 /// The index of the first extreme or NaN of a range, as it stands in C order.

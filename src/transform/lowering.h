@@ -106,6 +106,24 @@ class Lowering : public Rewriter {
   Work work_of(NodeId old) const;
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
+  /// @name Order of loops (traversal.cpp)
+  bool collect_strides(NodeId old, std::vector<Nodes>& found);
+  NodeId lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order);
+  NodeId is_turned(const Nodes& strides);
+  NodeId is_apart(NodeId view);
+  /// Elements that are to be stored in a view.
+  struct Elements {
+    NodeId view;
+    std::function<NodeId(Indices)> value;
+    std::vector<Nodes> strides;  ///< of arrays in memory that do not lie in C order for certain
+    int time = 0;                ///< that it takes to compute one
+    bool fresh = false;          ///< the view is in C order, and nothing else refers to its memory
+  };
+  void nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile);
+  void store_tile(const Elements& all, const Nodes& first, const Nodes& counts);
+  /// In an order that suits memory; in C order if places of the view may be one.
+  void store_elements(const Elements& all);
+
   /// @name Rearrangements (rearrangements.cpp)
   Nodes rearranged_lengths(NodeId id, const Nodes& lengths);
   Nodes rearranged_strides(NodeId id, const Nodes& lengths, const Nodes& strides);
@@ -123,6 +141,8 @@ class Lowering : public Rewriter {
     Nodes reduced;
     std::vector<bool> is_reduced;
     Nodes join(Indices kept_indices, Indices reduced_indices) const;
+    /// The last axis that is reduced, or kept; there is one.
+    size_t place_of(bool reduced_axis) const;
   };
   Axes split_axes(NodeId old, std::span<const int64_t> axes) const;
   struct Reduction {
@@ -152,16 +172,19 @@ class Lowering : public Rewriter {
   struct Blocks {
     NodeId total;
     NodeId count;
+    NodeId at_once;  ///< blocks whose elements the buffers hold
+    NodeId reach;    ///< ... those elements
+    NodeId columns;  ///< ... which are evaluated in strips of so many columns
     Nodes elements;
     std::vector<BlockTree> trees;
   };
   Blocks make_blocks(const Reductions& all, const Axes& axes);
   Nodes reduce_blocks(const Reductions& all, const Axes& axes, Indices kept, Blocks& blocks);
-  void fill_block(const Reductions& all, const Axes& axes, Indices kept, const Blocks& blocks, NodeId first,
-                  NodeId end);
+  void reduce_block(const Reductions& all, Blocks& blocks, NodeId number, NodeId first, NodeId end);
+  void fill_blocks(const Reductions& all, const Axes& axes, Indices kept, const Blocks& blocks, NodeId first,
+                   NodeId end);
   class ColumnWriter;
   void reduce_columns(const Reductions& all, const Axes& axes, const Nodes& to);
-  Nodes strides_of(NodeId old);
   NodeId runs_along_columns(NodeId x, const Axes& axes);
 
   /// @name Others

@@ -1,5 +1,6 @@
-// Reductions whose last axis is kept: rows one after another, the columns of a strip side by side. A strip's
-// partial values (base/reduction.h) lie in a buffer that stays in the cache, one row for each lane.
+// Reductions of rows that lie further apart than the elements along the last axis that is kept: rows one
+// after another, the columns of a strip side by side. A strip's partial values (base/reduction.h) lie in a
+// buffer that stays in the cache, one row for each lane.
 
 #include "base/reduction.h"
 #include "ir/evaluate.h"
@@ -179,31 +180,12 @@ void Lowering::reduce_columns(const Reductions& all, const Axes& axes, const Nod
   ColumnWriter(*this, all, axes, to).write();
 }
 
-/// The strides of the first array in memory, not known to be in C order, from which elements of `old` are
-/// evaluated; none: of no such.
-Nodes Lowering::strides_of(NodeId old) {
-  if (!source_.type(old).is_array() || whole(old).contiguous) return {};
-  if (whole(old).view) return strides_of_view(whole(old).view);
-  const auto operands = source_.operands(old);
-  if (is_pointwise(old)) {
-    for (NodeId operand : operands)
-      if (Nodes strides = strides_of(operand); !strides.empty()) return strides;
-    return {};
-  }
-  const Nodes strides = operands.empty() ? Nodes() : strides_of(operands[0]);
-  return strides.empty() ? strides : rearranged_strides(old, whole(operands[0]).lengths, strides);
-}
-
 /// Whether to take columns side by side: there are some, and rows do not lie closer together.
 NodeId Lowering::runs_along_columns(NodeId x, const Axes& axes) {
-  const NodeId several = loops_.less(b_.index(kFewColumns - 1), axes.kept.back());
-  const Nodes strides = strides_of(x);
-  if (strides.empty()) return several;
-  size_t row = strides.size() - 1;
-  while (row > 0 && !axes.is_reduced[row]) --row;
-  const auto size = [&](NodeId stride) { return b_.make(Op::absolute, {stride}); };
-  const NodeId closer = b_.make(Op::less_equal, {size(strides.back()), size(strides[row])});
-  return loops_.both(several, closer);
+  const size_t column = axes.place_of(false);
+  const size_t row = axes.place_of(true);
+  return loops_.both(loops_.less(b_.index(kFewColumns - 1), axes.kept.back()),
+                     lies_closer(x, column, row, row < column));
 }
 
 }  // namespace ingot::transform

@@ -181,7 +181,15 @@ Whole Lowering::evaluated(NodeId old) {
   const Nodes lengths = whole(old).lengths;
   const NodeId view = loops_.new_view(lengths, whole(old).dtype);
   in_versions({&old, 1}, {}, [&] {
-    loops_.nest(lengths, [&](Indices indices) { loops_.store(view, indices, element(old, indices)); });
+    Elements all{
+        .view = view,
+        .value = [&](Indices at) { return element(old, at); },
+        .strides = {},
+        .time = whole(old).work.time,
+        .fresh = true,
+    };
+    if (collect_strides(old, all.strides)) all.strides.clear();
+    store_elements(all);
     return Nodes();
   });
   return fresh(view, lengths, whole(old).dtype);

@@ -27,6 +27,15 @@ def first_axis(x):
     return np.sum(x, axis=0), np.prod(x, axis=0), np.any(x, axis=0)
 
 
+def last_axis(x):
+    return np.sum(x, axis=-1), np.prod(x, axis=-1), np.all(x, axis=-1), np.max(x * x, axis=-1)
+
+
+def turned(x):
+    y = np.swapaxes(x, 0, 1)
+    return np.sum(y, axis=-1), np.min(y * y, axis=-1), np.sum(x + x, axis=1), np.sum(y[..., :1] * y, axis=-1)
+
+
 def two_axes(x):
     return np.sum(x, axis=(0, 1)), np.sum(x), np.all(x)
 
@@ -44,7 +53,7 @@ def with_row(x):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("function", [first_axis, two_axes, outer_axes, extremes, with_row])
+@pytest.mark.parametrize("function", [first_axis, last_axis, turned, two_axes, outer_axes, extremes, with_row])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_way_through_an_array_has_the_same_value(function, dtype):
     compiled, interpreted = jitted(function), jitted(function, "interpreted")
@@ -61,6 +70,21 @@ def test_every_way_through_an_array_has_the_same_value(function, dtype):
 
 def column_sums(x):
     return np.sum(x, axis=0), np.sum(x)
+
+
+def product_with_vector(x, v):
+    return x.T @ v, np.dot(x.T, v), (x.T * v).sum(axis=1), (v * x.T).sum(axis=1)
+
+
+@pytest.mark.parametrize("mode", ["compiled", "interpreted"])
+def test_the_layout_of_an_array_changes_no_bit_of_its_sums(mode):
+    g = np.random.default_rng(4)
+    for shape in [(9, 33), (2050, 9), (40, 1100), (8, 1), (1, 8), (700, 300)]:
+        x, v = g.normal(size=shape), g.normal(size=shape[0])
+        for function, arguments in ((product_with_vector, (v,)), (last_axis, ()), (column_sums, ())):
+            expected = jitted(function, mode)(x, *arguments)
+            for other in list(layouts(x))[1:2] + [np.repeat(x.T, 3, axis=1)[:, ::3].T]:
+                assert difference(jitted(function, mode)(other, *arguments), expected) is None, (shape, other.strides)
 
 
 @pytest.mark.parametrize("shape", [(3000, 20), (7, 300), (300, 9)])

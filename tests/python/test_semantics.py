@@ -64,6 +64,13 @@ def test_reductions_have_one_order():
     results = [jitted(f, mode)(x) for mode in MODES]
     assert difference(*results) is None
 
+    def rows(x):
+        return np.sum(x, axis=1), np.sum(x, axis=0), np.sum(x)
+
+    y = x.reshape(50, 100)
+    results = [jitted(rows, mode)(z) for mode in MODES for z in (y, np.asfortranarray(y))]
+    assert [difference(r, results[0]) for r in results[1:]] == [None] * (len(results) - 1)
+
 
 def test_the_number_of_threads_changes_no_bit():
     def f(x):

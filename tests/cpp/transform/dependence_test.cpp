@@ -49,6 +49,29 @@ TEST(Dependence, IndependentTurns) {
               "    %q = squeeze %r {axes=[0]} : view<f64, 1>\n    write %q, %c\n"));
 }
 
+/// Turns that store at `scale` * k + j, where j counts up to a minimum of `most` and a value.
+bool tiles_are_free(const std::string& scale, const std::string& most) {
+  return is_free("    %a = constant " + scale + " : i64\n    %b = constant " + most +
+                 " : i64\n    %t = multiply %k, %a : i64\n    %u = minimum %b, %m : i64\n"
+                 "    for %u {schedule=serial, width=0} {\n    ^(%j: i64):\n      %i = add %t, %j : i64\n"
+                 "      store %x, %i, %c\n      yield\n    }\n");
+}
+
+TEST(Dependence, TurnsOverTiles) {
+  EXPECT_TRUE(tiles_are_free("8", "8"));
+  EXPECT_TRUE(tiles_are_free("8", "1"));
+  EXPECT_TRUE(tiles_are_free("-8", "8"));
+  EXPECT_FALSE(tiles_are_free("8", "9"));
+  EXPECT_FALSE(tiles_are_free("0", "1"));
+  EXPECT_FALSE(
+      is_free("    %t = multiply %k, %2 : i64\n    for %2 {schedule=serial, width=0} {\n    ^(%j: i64):\n"
+              "      %i = subtract %t, %j : i64\n      %h = add %t, %j : i64\n      store %x, %i, %c\n"
+              "      store %x, %h, %c\n      yield\n    }\n"));
+  EXPECT_FALSE(
+      is_free("    %t = multiply %k, %2 : i64\n    for %m {schedule=serial, width=0} {\n    ^(%j: i64):\n"
+              "      %i = add %t, %j : i64\n      store %x, %i, %c\n      yield\n    }\n"));
+}
+
 TEST(Dependence, DependentTurns) {
   EXPECT_FALSE(is_free("    store %x, %0, %c\n"));
   EXPECT_FALSE(is_free("    store %x, %m, %c\n"));

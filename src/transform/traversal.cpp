@@ -1,0 +1,180 @@
+// Loops over all elements of an array, in an order that suits memory. What lies in C order is walked in C
+// order. Where something lies in another order, tiles of the array are walked one after another, which stay
+// in the cache until all of their elements have been used.
+
+#include <iterator>
+
+#include "transform/lowering.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// The edges of tiles, by rank, along the last axis and along the others. Elements in other than C order then
+/// have long neighbourhoods, and those in C order lines of memory that stay in the cache.
+constexpr int64_t kTileOfLast = 8;
+constexpr int64_t kTileOfOthers[] = {1, 1, 256, 16, 8};
+constexpr size_t kMostAxes = std::size(kTileOfOthers) - 1;
+/// The first arrays decide which way to go.
+constexpr size_t kLooksAtArrays = 4;
+/// From this time on an element is better computed in lanes.
+constexpr int kLongTime = 10;
+/// So many lines of memory, one for each element, stay in the cache until the next row.
+constexpr int64_t kFewLines = 1024;
+
+}  // namespace
+
+/// Adds the strides of arrays in memory from which elements of `old` are evaluated, the first few ones;
+/// gives whether all that are there are known to be in C order.
+bool Lowering::collect_strides(NodeId old, std::vector<Nodes>& found) {
+  if (!source_.type(old).is_array() || found.size() >= kLooksAtArrays) return true;
+  if (whole(old).view) {
+    found.push_back(strides_of_view(whole(old).view));
+    return whole(old).contiguous;
+  }
+  const auto operands = source_.operands(old);
+  bool in_c_order = true;
+  if (is_pointwise(old)) {
+    for (NodeId operand : operands) in_c_order = collect_strides(operand, found) && in_c_order;
+    return in_c_order;
+  }
+  if (operands.empty() || !source_.type(operands[0]).is_array()) return true;
+  const size_t first = found.size();
+  in_c_order = collect_strides(operands[0], found) && source_.op(old) != Op::transpose;
+  for (size_t i = first; i < found.size(); ++i)
+    found[i] = rearranged_strides(old, whole(operands[0]).lengths, found[i]);
+  return in_c_order;
+}
+
+/// Whether elements of `old` lie closer together along one axis than along another; `in_c_order` where they
+/// do as well, and where all that they are evaluated from is known to be in C order.
+NodeId Lowering::lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order) {
+  std::vector<Nodes> strides;
+  if (collect_strides(old, strides)) return b_.constant(in_c_order);
+  const auto distance = [&](size_t along) {
+    NodeId sum = b_.index(0);
+    for (const Nodes& each : strides) sum = loops_.add(sum, b_.make(Op::absolute, {each[along]}));
+    return sum;
+  };
+  const NodeId one = distance(axis);
+  const NodeId other = distance(than);
+  // Known layouts leave nothing to compare: nothing lies closer than neighbours.
+  if (b_.function().is_constant(in_c_order ? one : other)) return b_.constant(in_c_order);
+  if (b_.function().is_constant(in_c_order ? other : one)) return b_.constant(!in_c_order);
+  return b_.make(in_c_order ? Op::less_equal : Op::less, {one, other});
+}
+
+/// Whether elements lie closer together along some other axis than along the last one.
+NodeId Lowering::is_turned(const Nodes& strides) {
+  const NodeId last = b_.make(Op::absolute, {strides.back()});
+  NodeId closer = b_.constant(false);
+  if (b_.function().is_constant(last)) return closer;
+  for (size_t i = 0; i + 1 < strides.size(); ++i) {
+    const NodeId other = b_.make(Op::absolute, {strides[i]});
+    const NodeId is_axis = loops_.less(b_.index(0), other);
+    // Of a known layout, where neighbours are.
+    if (b_.function().is_constant(other) && b_.function().is_constant(is_axis)) return is_axis;
+    closer = loops_.either(closer, loops_.both(is_axis, loops_.less(other, last)));
+  }
+  return closer;
+}
+
+/// Whether different indices of a view of two axes are different places.
+NodeId Lowering::is_apart(NodeId view) {
+  const Nodes lengths = lengths_of_view(view);
+  const Nodes strides = strides_of_view(view);
+  const NodeId rows = b_.make(Op::absolute, {strides[0]});
+  const NodeId columns = b_.make(Op::absolute, {strides[1]});
+  const NodeId size = b_.index(static_cast<int64_t>(base::size_of(b_.function().type(view).dtype())));
+  const auto fit = [&](NodeId inner, NodeId length, NodeId outer) {
+    return loops_.both(b_.make(Op::less_equal, {size, inner}),
+                       b_.make(Op::less_equal, {loops_.multiply(inner, length), outer}));
+  };
+  return loops_.either(fit(columns, lengths[1], rows), fit(rows, lengths[0], columns));
+}
+
+/// Tiles of an array of these lengths: the first place and the lengths of each. One turn at a time.
+void Lowering::nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile) {
+  Nodes tiles;
+  Nodes edges;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const int64_t edge = i + 1 == lengths.size() ? kTileOfLast : kTileOfOthers[lengths.size()];
+    edges.push_back(b_.index(edge));
+    const NodeId up = loops_.add(lengths[i], b_.index(edge - 1));
+    tiles.push_back(b_.make(Op::floor_divide, {up, edges[i]}));
+  }
+  loops_.set_one_by_one(true);
+  loops_.nest(tiles, [&](Indices number) {
+    Nodes first;
+    Nodes counts;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      first.push_back(loops_.multiply(number[i], edges[i]));
+      counts.push_back(loops_.minimum(edges[i], loops_.subtract(lengths[i], first[i])));
+    }
+    tile(first, counts);
+  });
+  loops_.set_one_by_one(false);
+}
+
+/// Stores the elements of a tile. What takes long is computed in lanes along the first axis, into a buffer.
+void Lowering::store_tile(const Elements& all, const Nodes& first, const Nodes& counts) {
+  const auto place = [&](Indices in_tile) {
+    Nodes at;
+    for (size_t i = 0; i < first.size(); ++i) at.push_back(loops_.add(first[i], in_tile[i]));
+    return at;
+  };
+  if (first.size() != 2 || all.time < kLongTime)
+    return loops_.nest(counts, [&](Indices in_tile) {
+      const Nodes at = place(in_tile);
+      loops_.store(all.view, at, all.value(at));
+    });
+  const DType dtype = b_.function().type(all.view).dtype();
+  const NodeId computed = loops_.new_view(Nodes{b_.index(kTileOfLast), b_.index(kTileOfOthers[2])}, dtype);
+  loops_.set_one_by_one(false);
+  loops_.nest(Nodes{counts[1], counts[0]}, [&](Indices turned) {
+    loops_.store(computed, turned, all.value(place(Nodes{turned[1], turned[0]})));
+  });
+  loops_.set_one_by_one(true);
+  loops_.nest(counts, [&](Indices in_tile) {
+    loops_.store(all.view, place(in_tile), loops_.load(computed, Nodes{in_tile[1], in_tile[0]}));
+  });
+}
+
+void Lowering::store_elements(const Elements& all) {
+  const Nodes lengths = lengths_of_view(all.view);
+  const auto in_order = [&] {
+    loops_.nest(lengths, [&](Indices at) { loops_.store(all.view, at, all.value(at)); });
+    return Nodes();
+  };
+  const auto turned_round = [&] {
+    loops_.nest(Nodes(lengths.rbegin(), lengths.rend()), [&](Indices turned) {
+      const Nodes at(turned.rbegin(), turned.rend());
+      loops_.store(all.view, at, all.value(at));
+    });
+  };
+  const size_t most = all.fresh ? kMostAxes : 2;
+  if (lengths.size() < 2 || lengths.size() > most || loops_.one_by_one()) {
+    in_order();
+    return;
+  }
+  NodeId any = b_.constant(false);
+  bool all_known = true;
+  for (const Nodes& strides : all.strides) {
+    const NodeId turned = is_turned(strides);
+    any = loops_.either(any, turned);
+    all_known = all_known && b_.function().is_constant(turned) && b_.function().constant(turned).bits[0] != 0;
+  }
+  if (all_known && !all.fresh) return turned_round();
+  NodeId in_tiles = all.fresh ? any : loops_.both(any, is_apart(all.view));
+  if (lengths.size() > 2 || all.time < kLongTime) {
+    const NodeId lines = loops_.product(std::span(lengths).subspan(1));
+    in_tiles = loops_.both(in_tiles, loops_.less(b_.index(kFewLines), lines));
+  }
+  const auto tiled = [&] {
+    nest_tiles(lengths, [&](const Nodes& first, const Nodes& counts) { store_tile(all, first, counts); });
+    return Nodes();
+  };
+  loops_.branch(in_tiles, {}, tiled, in_order);
+}
+
+}  // namespace ingot::transform

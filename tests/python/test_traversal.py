@@ -1,0 +1,148 @@
+"""Loops in an order that suits memory: values, writes and their order stay those of NumPy and of the interpreter,
+however the arrays lie."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from support import copied, difference, jitted, outcome
+
+SHAPES = [(0, 9), (9, 0), (1, 1), (1, 20), (20, 1), (7, 8), (9, 257), (256, 8), (7, 1025), (257, 1030), (2, 33, 40)]
+
+
+def layouts(x):
+    yield x
+    yield np.asfortranarray(x)
+    yield np.asfortranarray(x[::-1])[::-1]
+    yield np.repeat(x.T, 2, axis=-1)[..., ::2].T
+    yield np.swapaxes(np.swapaxes(x, -1, -2).copy(), -1, -2)
+
+
+def numbers(shape, dtype="f8"):
+    g = np.random.default_rng(sum(shape))
+    x = g.normal(size=shape) * 9
+    return (x + 1j * g.normal(size=shape) if dtype[0] == "c" else x).astype(dtype)
+
+
+@functools.cache
+def compiled(function):
+    return jitted(function)
+
+
+@functools.cache
+def interpreted(function):
+    return jitted(function, "interpreted")
+
+
+def check(function, *arguments):
+    """Compares results and the arguments afterwards, with NumPy's and bit for bit with the interpreter's."""
+    seen = []
+    for way in (compiled(function), interpreted(function), function):
+        given = copied(arguments)
+        result, error, _ = outcome(way, given)
+        seen.append((result, None if error is None else (type(error), str(error)), given))
+    shown = [(a.shape, a.strides) for a in arguments]
+    assert difference(seen[0], seen[1]) is None, shown
+    assert difference(seen[0], seen[2], 1e-12) is None, shown
+
+
+def new_arrays(x, y):
+    return x + 1, x * y, np.where(x == y, x, y), np.abs(x).T.copy(), x.T * 2
+
+
+def cheap_ones(x, y):
+    return x + y, np.where(x == y, x, y), x.T.copy(), y[::-1] + x, x.T + y.T
+
+
+def long_ones(x, y):
+    return np.exp(np.sin(x * 0.01)), np.exp(x.T * 0.01) + y.T, np.sqrt(np.abs(x * y))
+
+
+def written(x, y):
+    x += 1
+    x[:] = x * y
+    y[...] = 3
+    return x
+
+
+def written_over(x, y):
+    x[:] = y.T[: x.shape[0], : x.shape[1]]
+    y += y[::-1]
+    x[1:] = x[:-1]
+
+
+@pytest.mark.parametrize("function", [new_arrays, long_ones, written])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_elements_are_the_same_in_every_layout(function, shape):
+    x, y = numbers(shape), numbers(shape) + 1
+    for a, b in itertools.product(layouts(x), list(layouts(y))[:3]):
+        check(function, a, b)
+
+
+@pytest.mark.parametrize("shape", [(3, 9, 20, 17), (9, 9, 17, 8), (2, 2, 2, 2, 3)])
+def test_elements_of_many_axes(shape):
+    for x in layouts(numbers(shape)):
+        check(new_arrays, x, np.asfortranarray(numbers(shape)))
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "c8", "c16"])
+def test_elements_of_every_size(dtype):
+    for x in layouts(numbers((33, 1033), dtype)):
+        for y in list(layouts(numbers((33, 1033), dtype)))[:2]:
+            check(cheap_ones, x, y)
+
+
+@pytest.mark.parametrize("n", [1, 8, 9, 1030])
+def test_what_is_written_may_be_what_is_read(n):
+    for x in list(layouts(numbers((n, n))))[: 5 if n < 100 else 2]:
+        check(written_over, x, x)
+        check(written_over, x, x.T)
+        check(written_over, x, np.asfortranarray(x))
+
+
+def last_write_wins(x, y):
+    x[:] = y
+
+
+@pytest.mark.parametrize("strides", [(8, 8), (0, 8), (8, 0), (16, 24), (8, 240)])
+def test_the_last_write_to_one_place_wins(strides):
+    def window():
+        return np.lib.stride_tricks.as_strided(np.zeros(40_000), (30, 1030), strides)
+
+    y = np.asfortranarray(numbers((30, 1030)))
+    results = []
+    for way in (compiled(last_write_wins), interpreted(last_write_wins)):
+        x = window()
+        way(x, y)
+        results.append(x.copy())
+    assert difference(*results) is None
+    if strides == (8, 8):
+        assert results[0][-1, -1] == y[-1, -1] and results[0][-1, 0] == y[-1, 0]
+
+
+def whole(x):
+    return np.sum(x), np.max(x), np.sum(x * x + x), np.any(x > 20), np.prod(x)
+
+
+@pytest.mark.parametrize("shape", [(3, 2049), (300, 2100), (20, 2050), (2, 40, 9), (0, 3000), (5000, 3)])
+@pytest.mark.parametrize("dtype", ["i8", "i2", "f4", "f8", "c16"])
+def test_whole_arrays_have_one_value_in_every_layout(shape, dtype):
+    x = numbers(shape, dtype)
+    expected = outcome(interpreted(whole), (x,))
+    for a in layouts(x):
+        for way in (compiled(whole), interpreted(whole)):
+            result, error, _ = outcome(way, (a,))
+            assert difference(result, expected[0]) is None and str(error) == str(expected[1]), a.strides
+
+
+def mixed(x, y):
+    return np.sum(x * y.T), (x + y.T).sum(axis=1), (x * y.T).sum(axis=0)
+
+
+def test_arrays_of_different_orders_meet():
+    for shape in [(20, 2100), (70, 33)]:
+        x, y = numbers(shape), numbers(shape[::-1])
+        expected = interpreted(mixed)(x, y)
+        for a, b in itertools.product(layouts(x), layouts(y)):
+            assert difference(compiled(mixed)(a, b), expected) is None
