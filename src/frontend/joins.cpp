@@ -381,6 +381,13 @@ void Evaluator::align(const State& to, const Value& to_value, State& state, Valu
   for (const auto& [name, local] : to.locals)
     if (const auto it = state.locals.find(name); it != state.locals.end()) pair(local, it->second);
   pair(to_value, value);
+  for (const auto& [id, object] : to.heap) {
+    const auto it = state.heap.find(id);
+    if (it == state.heap.end() || object.argument >= 0 || object.type == HeapObject::Type::Cell) continue;
+    if (numbers.contains(id) || taken.contains(id) || object.values.size() != it->second.values.size())
+      continue;
+    for (size_t i = 0; i < object.values.size(); ++i) pair(object.values[i], it->second.values[i]);
+  }
   if (numbers.empty() || !is_possible) return;
   // What can still be reached under its own number may not be one of those that are replaced.
   std::set<uint32_t> seen;

@@ -587,6 +587,47 @@ def test_instances_are_made():
     same(chosen, X)
     same(chosen, X + 1)
 
+    def held(x):
+        w = World(x)
+        w.center = Vec(0.0, 0.0)
+        vs = [Vec(1.0, 2.0), 3]
+        for i in range(x.shape[0]):
+            w.center = w.center + Vec(1.0, 2.0)
+            vs[0] = vs[0] * 2.0
+        return w.center, vs[0], vs[1]
+
+    same(held, X)
+
+    def kept(x):
+        a = Vec(0.0, 0.0)
+        old = Vec(9.0, 9.0)
+        b = Vec(0.0, 0.0)
+        for i in range(x.shape[0]):
+            old = a
+            a = Vec(a.x + 1.0, a.y)
+            b.x += 1.0
+            if x[i] > 2:
+                a = b
+                b = Vec(0.0, 0.0)
+        old.x = 100.0
+        b.x += 50.0
+        return a, b, old, a is b
+
+    same(kept, X)
+    same(kept, X[:2])
+
+    def early(x):
+        v = Vec(0.0, 1.0)
+        for i in range(x.shape[0]):
+            w = Vec(v.x + 1.0, v.y)
+            if w.x > 2.5:
+                return w
+            v = w
+        return Vec(-1.0, v.x)
+
+    same(early, X)
+    same(early, X[:2])
+
     def clipped(v, low):
         if v.x < low:
             return Vec(low, v.y)
