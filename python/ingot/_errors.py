@@ -32,6 +32,15 @@ class Captured(Exception):
         self.name = name
 
 
+class Used(Exception):
+    """Compiling needs these attributes of the instances of a class; never leaves the package."""
+
+    def __init__(self, type: type, names: tuple):
+        super().__init__(type, names)
+        self.type = type
+        self.names = names
+
+
 def unsupported(file: str, line: int, column: int, end_column: int, reason: str, advice: str) -> UnsupportedError:
     source = linecache.getline(file, line).rstrip("\n") if line else ""
     parts = [f"{reason} is not supported"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import functools
 import inspect
 import operator
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import _errors, _ingot, _source
-from ._errors import Captured, Demanded, UnsupportedError
+from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._signature import Signature, parse_signatures
 
 DTYPES = {
@@ -33,18 +34,20 @@ class _Cells:
              "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip
     PYTHON = (bool, int, float, complex)
 
-    def __init__(self, containers: list[Any]) -> None:
+    def __init__(self, containers: list[Any], layouts: tuple) -> None:
         self.containers = containers
-        self.keys = [list(c) if type(c) is dict else range(len(c)) for c in containers]
+        self.put = [put if names is None else assign for names in layouts]
+        self.keys = [
+            names if names is not None else list(c) if type(c) is dict else range(len(c)) for c, names in zip(containers, layouts)
+        ]
         self.leaves = [
-            [np.zeros(len(c), np.int64), np.zeros(len(c), np.int64), np.zeros(len(c)), np.zeros(len(c), np.complex128)]
-            for c in containers
+            [np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.complex128)] for n in map(len, self.keys)
         ]
 
     def flush(self) -> None:
-        for container, keys, (tags, *values) in zip(self.containers, self.keys, self.leaves):
+        for container, store, keys, (tags, *values) in zip(self.containers, self.put, self.keys, self.leaves):
             for place in np.flatnonzero(tags):
-                container[keys[place]] = self._number(int(tags[place]) - 1, values, place)
+                store(container, keys[place], self._number(int(tags[place]) - 1, values, place))
             tags[...] = 0
 
     def _number(self, kind: int, values: list[np.ndarray], place: int) -> Any:
@@ -58,6 +61,11 @@ class _Cells:
 def put(container: Any, key: Any, value: Any) -> None:
     """`container[key] = value`, for compiled code."""
     container[key] = value
+
+
+def assign(instance: Any, name: str, value: Any) -> None:
+    """Sets an attribute of an instance, for compiled code, as `object` does it."""
+    object.__setattr__(instance, name, value)
 
 
 def append(container: list, value: Any) -> None:
@@ -88,6 +96,7 @@ class _Boxing:
         self.values = iter(values)
         self.arguments = arguments
         self.containers = containers
+        self.made: list[Any] = []
         self.uses: dict[Any, int] = {}
         for value in values:
             if type(value) is tuple:
@@ -99,6 +108,10 @@ class _Boxing:
             return description[1]
         if tag == "argument":
             return self.containers[description[1]]
+        if tag == "again":
+            return self.made[description[1]]
+        if tag == "object":
+            return self._instance(*description[1:])
         if tag == "scalar":
             return self._scalar(description[1], next(self.values))
         if tag == "array":
@@ -111,8 +124,18 @@ class _Boxing:
             return description[1].format(*[self.make(d) for d in description[2]])
         if tag == "dict":
             return dict(zip(description[1], [self.make(d) for d in description[2]]))
-        parts = [self.make(d) for d in description[1]]
+        parts = [self.make(d) for d in description[-1]]
+        if tag == "named":
+            return tuple.__new__(description[1], parts)
         return tuple(parts) if tag == "tuple" else parts
+
+    def _instance(self, kind: type, names: tuple, parts: tuple) -> Any:
+        """Made as `object` makes and fills it: no code of the class runs."""
+        instance = object.__new__(kind)
+        self.made.append(instance)
+        for name, part in zip(names, parts):
+            assign(instance, name, self.make(part))
+        return instance
 
     @staticmethod
     def _scalar(kind: str, value: Any) -> Any:
@@ -169,7 +192,8 @@ class Specialisation(_ingot.Specialisation):
         self.result = program.result
         self.hosts = program.hosts
         self.writes = program.writes
-        self.keeps = frozenset(i for i, (function, _) in enumerate(self.hosts) if function in (put, append, change))
+        self.layouts = program.layouts
+        self.keeps = frozenset(i for i, (function, _) in enumerate(self.hosts) if function in (put, append, assign, change))
         self.key = key
         self.why = why
         super().__init__(program.guards, program.result, program.errors, not self.hosts and not self.writes)
@@ -185,9 +209,9 @@ class Specialisation(_ingot.Specialisation):
         return self.loaded
 
 
-def _why(owner: Any, name: str, expected: Any, present: bool) -> str:
+def _why(owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> str:
     shown = f"`{name}`" if name else "a captured variable"
-    if bool(_ingot.held(owner, name)) == present:
+    if in_class or bool(_ingot.held(owner, name)) == present:
         return f"{shown} has changed"
     return f"{shown} was {'deleted' if present else 'defined'}"
 
@@ -339,9 +363,9 @@ class Function(_ingot.Callable):
                 return candidate, None
         return None, changed
 
-    def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool) -> bool:
+    def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> bool:
         """Counts a change; a number that changes for the second time becomes a hidden argument."""
-        if not (_is_number(expected) and all(map(_is_number, _ingot.held(owner, name)))):
+        if in_class or not (_is_number(expected) and all(map(_is_number, _ingot.held(owner, name)))):
             return False
         place = (id(owner), name)
         self._changes[place] = self._changes.get(place, 0) + 1
@@ -367,11 +391,15 @@ class Function(_ingot.Callable):
             try:
                 key = arguments.key
                 captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
-                program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._relaxed)
+                program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._attributes(), self._relaxed)
             except Demanded as demand:
                 self._demand(demand.argument)
                 arguments = self._describe(values)
                 why = "the value of an argument must be known"
+                continue
+            except Used as used:
+                self._describe_attributes(used.type, used.names)
+                arguments = self._describe(values)
                 continue
             except Captured as captured:
                 self._capture(captured.owner, captured.name)
@@ -383,7 +411,7 @@ class Function(_ingot.Callable):
 
     def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
         leaves, containers = arguments.leaves, arguments.containers
-        cells = _Cells(containers if specialisation.writes else [])
+        cells = _Cells(containers, specialisation.layouts) if specialisation.writes else _Cells([], ())
         shared: set = set()
         given = leaves + [leaf for four in cells.leaves for leaf in four]
 
@@ -483,6 +511,8 @@ def _hashable(key: tuple) -> tuple:
     def one(part: Any) -> Any:
         if type(part) is tuple:
             return tuple(one(p) for p in part)
+        if isinstance(part, enum.Enum):
+            return (type(part), part._name_)
         return (type(part), repr(part)) if isinstance(part, (float, complex, np.inexact)) else (type(part), part)
 
     return one(key)

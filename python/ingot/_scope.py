@@ -128,6 +128,12 @@ def yields(node: Any) -> bool:
     return _names(node).yields
 
 
+def attributes(node: Any, name: str) -> list[str]:
+    """The attributes that a function asks of a variable."""
+    found = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == name]
+    return [n.attr for n in found if not (n.attr.startswith("__") and n.attr.endswith("__"))]
+
+
 def targets(node: Any) -> set[str]:
     """The names that a comprehension binds."""
     return {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}

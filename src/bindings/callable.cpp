@@ -22,6 +22,7 @@ namespace {
 
 /// The description of a list of arguments, for Python.
 struct Arguments {
+  Parameters parameters;  ///< as they were: describing may run code
   std::unique_ptr<Signature> signature = std::make_unique<Signature>();
 
   static nb::list list_of(std::span<PyObject* const> objects) {
@@ -338,12 +339,12 @@ State& state_of(nb::handle self) {
 }
 
 std::unique_ptr<Arguments> describe(nb::handle self, const nb::list& values) {
-  const Parameters parameters = state_of(self).parameters;  // as they are now: describing may run code
+  auto arguments = std::make_unique<Arguments>();
+  const Parameters& parameters = arguments->parameters = state_of(self).parameters;
   std::vector<PyObject*> given;
   for (const nb::handle value : values) given.push_back(value.ptr());
   if (given.size() != static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)))
     throw nb::value_error("a value for each parameter is wanted");
-  auto arguments = std::make_unique<Arguments>();
   const nb::object refusal = self.attr("_refusal");
   if (!arguments->signature->describe(parameters, given.data(), given.size(), refusal.ptr()))
     throw nb::python_error();
@@ -363,6 +364,37 @@ void demand(nb::handle self, size_t number) {
   State& state = state_of(self);
   state.parameters.demanded.at(number) = 1;
   state.known.clear();
+}
+
+void describe_attributes(nb::handle self, nb::object type, const nb::tuple& names) {
+  State& state = state_of(self);
+  auto* const it = reinterpret_cast<PyTypeObject*>(type.ptr());
+  std::vector<Attributes>& all = state.parameters.attributes;
+  auto known = std::find_if(all.begin(), all.end(), [&](const Attributes& a) { return a.type == it; });
+  if (known == all.end()) {
+    all.push_back({it, {}});
+    known = all.end() - 1;
+    state.kept.push_back(std::move(type));
+  }
+  for (const nb::handle each : names) {
+    PyObject* name = nb::borrow(each).release().ptr();
+    PyUnicode_InternInPlace(&name);
+    const nb::object interned = nb::steal(name);
+    if (std::find(known->names.begin(), known->names.end(), name) != known->names.end()) continue;
+    known->names.push_back(name);
+    state.kept.push_back(interned);
+  }
+  state.known.clear();
+}
+
+nb::dict attributes_of(nb::handle self) {
+  nb::dict all;
+  for (const Attributes& each : state_of(self).parameters.attributes) {
+    nb::list names;
+    for (PyObject* name : each.names) names.append(nb::handle(name));
+    all[nb::handle(reinterpret_cast<PyObject*>(each.type))] = nb::tuple(names);
+  }
+  return all;
 }
 
 void capture(nb::handle self, nb::object owner, const nb::str& name) {
@@ -419,6 +451,12 @@ void bind_callable(nb::module_& m) {
       "owner"_a, "name"_a,
       "What a dict holds under a name, a cell, or an object as an attribute, as a tuple; an empty one: "
       "nothing.");
+  m.def(
+      "is_instance", [](nb::handle object) { return is_instance(object.ptr()); }, "object"_a,
+      "Whether an object is of a class that is made of `object` and classes of the user's alone.");
+  m.def(
+      "is_namedtuple", [](nb::handle object) { return is_namedtuple(object.ptr()); }, "object"_a,
+      "Whether an object is a namedtuple that is read as a tuple is.");
   const nb::object type = nb::steal(PyType_FromSpec(&spec));
   if (!type.is_valid()) throw nb::python_error();
   m.attr("Callable") = type;
@@ -435,6 +473,9 @@ void bind_callable(nb::module_& m) {
   add_method(type, "_demand", &demand, "From now on the value of a number among the arguments decides.");
   add_method(type, "_capture", &capture,
              "From now on what `owner` holds under `name` is a further argument.");
+  add_method(type, "_describe_attributes", &describe_attributes,
+             "From now on instances of a class are described with the attributes of these names.");
+  add_method(type, "_attributes", &attributes_of, "These names by class.");
   add_method(
       type, "_captures", [](nb::handle self) { return state_of(self).captures(); },
       "Pairs of owner and name.");

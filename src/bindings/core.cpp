@@ -154,7 +154,7 @@ struct Program {
     nb::list guards;
     for (const frontend::Guard& g : lowered.guards) {
       guards.append(nb::make_tuple(g.owner, g.name, g.expected.is_valid() ? g.expected : nb::none(),
-                                   g.expected.is_valid()));
+                                   g.expected.is_valid(), g.in_class));
     }
     return nb::tuple(guards);
   }
@@ -340,12 +340,12 @@ void refuse_races(const ir::Module& module, ir::FunctionId entry) {
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
                                const nb::tuple& arguments, const nb::tuple& captures,
-                               const std::vector<std::string>& relaxed) {
+                               const nb::dict& attributes, const std::vector<std::string>& relaxed) {
   ir::Relaxations relaxations;
   for (const std::string& name : relaxed) relaxations.add(ir::Relaxations::named(name).value());
   auto program = std::make_unique<Program>();
   frontend::Evaluator evaluator(registry, *program->module);
-  program->lowered = evaluator.lower(function, arguments, captures, relaxations);
+  program->lowered = evaluator.lower(function, arguments, captures, attributes, relaxations);
   ir::verify_or_throw(*program->module->function(program->lowered.function), ir::Stage::Array, "frontend");
   refuse_races(*program->module, program->lowered.function);
   return program;
@@ -384,11 +384,13 @@ NB_MODULE(_core, m) {
       .def_prop_ro("hosts", &Program::hosts)
       .def_prop_ro("interface", &Program::interface)
       .def_prop_ro("writes", [](const Program& p) { return p.lowered.writes; })
+      .def_prop_ro("layouts", [](const Program& p) { return p.lowered.layouts; })
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def("compile", &Program::compile, "texts"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
-  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "relaxed"_a);
+  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a,
+        "relaxed"_a);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");
@@ -400,6 +402,9 @@ NB_MODULE(_core, m) {
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Demand& demand) {
       const nb::object error = errors.attr("Demanded")(demand.argument);
+      PyErr_SetObject(error.type().ptr(), error.ptr());
+    } catch (const frontend::Uses& uses) {
+      const nb::object error = errors.attr("Used")(uses.type, nb::tuple(uses.names));
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Capture& capture) {
       const nb::object error = errors.attr("Captured")(capture.owner, capture.name);

@@ -61,6 +61,12 @@ PyObject* held(PyObject* owner, PyObject* name) {
   return found;
 }
 
+PyObject* held_in_class(PyObject* type, PyObject* name) {
+  auto* const it = reinterpret_cast<PyTypeObject*>(type);
+  if (PyUnicode_CompareWithASCIIString(name, "__mro__") == 0) return Py_XNewRef(it->tp_mro);
+  return Py_XNewRef(_PyType_Lookup(it, name));
+}
+
 int same(PyObject* a, PyObject* b) {
   if (a == b) return 1;
   PyTypeObject* const type = Py_TYPE(a);
@@ -90,6 +96,7 @@ Guards::Guards(const nb::tuple& guards) {
     const auto is_named = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
     if (PyDict_CheckExact(owner)) guard.kind = Owner::Dict;
     if (PyCell_Check(owner)) guard.kind = Owner::Cell;
+    if (nb::cast<bool>(given[4])) guard.kind = Owner::Class;
     if (PyFunction_Check(owner)) {
       guard.kind = Owner::Function;
       if (is_named("__code__")) guard.attribute = Attribute::Code;
@@ -116,6 +123,8 @@ PyObject* Guards::of_function(const Guard& guard) {
 
 /// Whether what is there is the very object that was. False: `holds` must look.
 bool Guards::holds_at_once(const Guard& guard) {
+  if (guard.kind == Owner::Class && guard.expected != nullptr)
+    return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(guard.owner), guard.name.ptr()) == guard.expected;
   if (guard.expected == nullptr) return false;
   if (guard.kind == Owner::Dict)
     return PyDict_GetItemWithError(guard.owner, guard.name.ptr()) == guard.expected;
@@ -124,8 +133,10 @@ bool Guards::holds_at_once(const Guard& guard) {
 
 bool Guards::holds(const Guard& guard) {
   PyObject* const found = of_function(guard);
-  const nb::object now =
-      found != nullptr ? nb::borrow(found) : nb::steal(held(guard.owner, guard.name.ptr()));
+  const bool in_class = guard.kind == Owner::Class;
+  const nb::object now = found != nullptr ? nb::borrow(found)
+                         : in_class       ? nb::steal(held_in_class(guard.owner, guard.name.ptr()))
+                                          : nb::steal(held(guard.owner, guard.name.ptr()));
   if (!now.is_valid() && PyErr_Occurred() != nullptr) throw nb::python_error();
   if (now.ptr() == guard.expected) return true;
   if (!now.is_valid() || guard.expected == nullptr) return false;

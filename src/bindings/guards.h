@@ -14,6 +14,10 @@ namespace nb = nanobind;
 /// exception set: nothing.
 PyObject* held(PyObject* owner, PyObject* name);
 
+/// What a class or its bases hold under a name, as it stands there, and under `__mro__` the order of its
+/// bases: a new reference. Null: nothing. Runs no code.
+PyObject* held_in_class(PyObject* type, PyObject* name);
+
 /// Whether two objects are one, or numbers, texts and tuples of them of one type and the same bits (NaN is
 /// NaN); -1 with an exception set.
 int same(PyObject* a, PyObject* b);
@@ -24,7 +28,7 @@ bool is_plain(PyObject* object);
 /// What stood outside when a function was compiled, in order.
 class Guards {
  public:
-  /// From tuples (owner, name, expected, present).
+  /// From tuples (owner, name, expected, present, in class).
   explicit Guards(const nb::tuple& guards);
 
   /// The first guard that does not hold, as its tuple; null: all hold. Throws what looking raises.
@@ -36,7 +40,7 @@ class Guards {
   void clear() { guards_.clear(); }
 
  private:
-  enum class Owner : uint8_t { Dict, Cell, Function, Other };
+  enum class Owner : uint8_t { Dict, Cell, Function, Class, Other };
   enum class Attribute : uint8_t { Code, Defaults, KeywordDefaults };
 
   struct Guard {

@@ -112,7 +112,8 @@ PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int
 struct ResultPlan::Maker {
   Invocation& call;
   const Signature& arguments;
-  size_t next = 0;  ///< result of the code
+  size_t next = 0;                      ///< result of the code
+  std::vector<nb::object> instances{};  ///< the instances, in order
 
   base::DType dtype(size_t result) const { return call.code().results()[result].dtype; }
 
@@ -190,6 +191,19 @@ struct ResultPlan::Maker {
     return made;
   }
 
+  /// Made as `object` makes and fills it: no code of the class runs.
+  nb::object instance(const ResultPlan& plan) {
+    const nb::handle object = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
+    const nb::object it = object.attr("__new__")(plan.type_);
+    instances.push_back(it);
+    for (size_t i = 0; i < plan.parts_.size(); ++i) {
+      const nb::object part = make(plan.parts_[i]);
+      PyObject* const name = PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(i));
+      if (PyObject_GenericSetAttr(it.ptr(), name, part.ptr()) != 0) throw nb::python_error();
+    }
+    return it;
+  }
+
   nb::object make(const ResultPlan& plan) {
     switch (plan.kind_) {
       case Kind::Static: return plan.object_;
@@ -204,6 +218,11 @@ struct ResultPlan::Maker {
       }
       case Kind::Text: return nb::object(plan.object_.attr("format"))(*sequence(plan.parts_, true));
       case Kind::Tuple: return sequence(plan.parts_, true);
+      case Kind::Named:
+        return nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type))
+            .attr("__new__")(plan.object_, sequence(plan.parts_, true));
+      case Kind::Again: return instances[static_cast<size_t>(plan.argument_)];
+      case Kind::Object: return instance(plan);
       case Kind::List: return sequence(plan.parts_, false);
       case Kind::Dict: {
         nb::dict made;
@@ -244,6 +263,18 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     kind_ = tag == "text" ? Kind::Text : Kind::Dict;
     object_ = description[1];
     parts(description[2]);
+  } else if (tag == "named") {
+    kind_ = Kind::Named;
+    object_ = description[1];
+    parts(description[2]);
+  } else if (tag == "object") {
+    kind_ = Kind::Object;
+    type_ = description[1];
+    object_ = description[2];
+    parts(description[3]);
+  } else if (tag == "again") {
+    kind_ = Kind::Again;
+    argument_ = nb::cast<int64_t>(description[1]);
   } else {
     kind_ = tag == "tuple" ? Kind::Tuple : Kind::List;
     parts(description[1]);
@@ -258,6 +289,8 @@ nb::object ResultPlan::make(Invocation& call, const Signature& arguments) const 
 int ResultPlan::traverse(visitproc visit, void* argument) const {
   if (object_.is_valid())
     if (const int stop = visit(object_.ptr(), argument); stop != 0) return stop;
+  if (type_.is_valid())
+    if (const int stop = visit(type_.ptr(), argument); stop != 0) return stop;
   for (const ResultPlan& part : parts_)
     if (const int stop = part.traverse(visit, argument); stop != 0) return stop;
   return 0;
@@ -265,6 +298,7 @@ int ResultPlan::traverse(visitproc visit, void* argument) const {
 
 void ResultPlan::clear() {
   object_.reset();
+  type_.reset();
   parts_.clear();
 }
 

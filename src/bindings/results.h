@@ -35,14 +35,30 @@ class ResultPlan {
   void clear();
 
  private:
-  enum class Kind : uint8_t { Static, Argument, Number, NumpyNumber, Array, Maybe, Text, Tuple, List, Dict };
+  enum class Kind : uint8_t {
+    Static,
+    Argument,
+    Number,
+    NumpyNumber,
+    Array,
+    Maybe,
+    Text,
+    Tuple,
+    Named,
+    List,
+    Dict,
+    Object,
+    Again
+  };
   struct Maker;
 
   Kind kind_ = Kind::Static;
   bool is_writable_ = false;      ///< of an array
   bool may_be_argument_ = false;  ///< of an array: a number after it says which one, -1 none
-  int64_t argument_ = -1;         ///< of an array: the leaf that it is; the number of a container
-  nb::object object_;             ///< what is static; a dict's keys; a text with holes
+  int64_t argument_ =
+      -1;  ///< of an array: the leaf that it is; the number of a container, or of an instance made before
+  nb::object object_;  ///< what is static; keys, names of attributes; a text with holes; a namedtuple's class
+  nb::object type_;    ///< of an instance
   std::vector<ResultPlan> parts_;
 };
 

@@ -13,6 +13,7 @@
 #define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
 #define NO_IMPORT_UFUNC
 #include <numpy/ufuncobject.h>
+#include <structmember.h>
 
 namespace ingot::bindings {
 
@@ -27,13 +28,30 @@ using base::DType;
 ///   Scalar    8: dtype, or one of Python's kinds
 ///   Constant  8: hash; an object
 ///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
+///   Named     8: length; an object, the class of the namedtuple
+///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
 ///   Same      8: the number of a container
 ///   Foreign   32: alias set; an object, the description
-enum class Tag : uint64_t { Array, Scalar, Constant, Slice, Tuple, List, Dict, Same, Foreign, Guarded };
+enum class Tag : uint64_t {
+  Array,
+  Scalar,
+  Constant,
+  Slice,
+  Tuple,
+  List,
+  Dict,
+  Named,
+  Object,
+  Absent,
+  Same,
+  Foreign,
+  Guarded
+};
 
 constexpr int kAliasShift = 32;
 constexpr Py_ssize_t kMaxLeaves = 16;
-constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are walked with an eye on the stack
+constexpr size_t kMaxContainers = 256;  ///< of which instances can be some
+constexpr int kMaxDepth = 64;           ///< of containers; deeper ones are walked with an eye on the stack
 
 constexpr const char* kPythonKinds[] = {"bool", "int", "float", "complex"};
 enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
@@ -60,9 +78,17 @@ bool is_constant(PyObject* value) {
          PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_callable(value);
 }
 
+/// Whether an object is a member of an Enum, which stands for itself.
+bool is_member_of_enum(PyObject* value) {
+  PyTypeObject* const metaclass = Py_TYPE(Py_TYPE(value));
+  if (metaclass == &PyType_Type || (metaclass->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return false;
+  const nb::object known = nb::module_::import_("enum").attr("EnumType");
+  return PyType_IsSubtype(metaclass, reinterpret_cast<PyTypeObject*>(known.ptr())) != 0;
+}
+
 bool is_key(PyObject* key) {
   return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
-         PyBytes_CheckExact(key) || key == Py_None;
+         PyBytes_CheckExact(key) || key == Py_None || is_member_of_enum(key);
 }
 
 bool has_constant_keys(PyObject* dict) {
@@ -72,9 +98,57 @@ bool has_constant_keys(PyObject* dict) {
   return true;
 }
 
+/// What an instance holds itself in a slot of the class's; null: nothing. A new reference.
+PyObject* in_slot(PyObject* instance, PyObject* descriptor) {
+  const PyMemberDef* const member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+  if (member->type != T_OBJECT_EX) return nullptr;
+  return Py_XNewRef(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(instance) + member->offset));
+}
+
+/// A class that a `class` statement has made, not one of an extension's: Python itself takes its instances
+/// apart.
+bool is_users(const PyTypeObject* type) {
+  static const destructor users = [] {
+    const nb::object own = nb::module_::import_("ingot._foreign").attr("Kind");
+    return reinterpret_cast<PyTypeObject*>(own.ptr())->tp_dealloc;
+  }();
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_dealloc == users;
+}
+
 nb::object foreign_module() { return nb::module_::import_("ingot._foreign"); }
 
 }  // namespace
+
+bool is_instance(PyObject* object) {
+  PyObject* const order = Py_TYPE(object)->tp_mro;
+  if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || order == nullptr) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i) {
+    auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order, i));
+    if (base != &PyBaseObject_Type && !is_users(base)) return false;
+  }
+  return !is_callable(object) && !is_member_of_enum(object);
+}
+
+bool is_namedtuple(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  if (!PyTuple_Check(object) || (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || Py_TYPE(type) != &PyType_Type)
+    return false;
+  if (type->tp_iter != PyTuple_Type.tp_iter ||
+      type->tp_as_mapping->mp_subscript != PyTuple_Type.tp_as_mapping->mp_subscript ||
+      type->tp_as_sequence->sq_length != PyTuple_Type.tp_as_sequence->sq_length ||
+      type->tp_as_sequence->sq_contains != PyTuple_Type.tp_as_sequence->sq_contains ||
+      type->tp_getattro != PyObject_GenericGetAttr)
+    return false;
+  const nb::str name("_fields");
+  PyObject* const fields = _PyType_Lookup(type, name.ptr());
+  if (fields == nullptr || !PyTuple_CheckExact(fields) ||
+      PyTuple_GET_SIZE(fields) != PyTuple_GET_SIZE(object))
+    return false;
+  if (type->tp_dictoffset == 0) return true;
+  const nb::object dict = nb::steal(PyObject_GenericGetDict(object, nullptr));
+  if (!dict.is_valid()) throw nb::python_error();
+  return PyDict_GET_SIZE(dict.ptr()) == 0;
+}
 
 /// Where a value stands, for messages: an argument or capture, or an item of what `parent` says.
 struct Signature::Path {
@@ -211,14 +285,76 @@ bool Signature::other(PyObject* value, const Path& path) {
     return describe_value(slice->start, inside) && describe_value(slice->stop, inside) &&
            describe_value(slice->step, inside);
   }
-  if (!PyTuple_CheckExact(value)) return foreign(value);
-  words_.push_back(word_of(Tag::Tuple, static_cast<uint64_t>(PyTuple_GET_SIZE(value))));
+  if (PyTuple_CheckExact(value)) {
+    words_.push_back(word_of(Tag::Tuple, static_cast<uint64_t>(PyTuple_GET_SIZE(value))));
+    return sequence(value, path);
+  }
+  if (is_member_of_enum(value)) {
+    constant(value, path);
+    return true;
+  }
+  if (is_namedtuple(value)) {
+    keep(value, path);
+    words_.push_back(word_of(Tag::Named, static_cast<uint64_t>(PyTuple_GET_SIZE(value))));
+    objects_.push_back(reinterpret_cast<PyObject*>(Py_TYPE(value)));
+    hold(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value))));
+    return sequence(value, path);
+  }
+  return is_instance(value) ? instance(value, path) : foreign(value);
+}
+
+bool Signature::sequence(PyObject* value, const Path& path) {
   if (Py_EnterRecursiveCall(" while describing a tuple") != 0) return false;
   bool is_described = true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value) && is_described; ++i)
     is_described = describe_value(PyTuple_GET_ITEM(value, i), {&path, nullptr, i, path.depth + 1});
   Py_LeaveRecursiveCall();
   return is_described;
+}
+
+bool Signature::instance(PyObject* value, const Path& path) {
+  for (size_t i = 0; i < containers_.size(); ++i) {
+    if (containers_[i] != value) continue;
+    words_.push_back(word_of(Tag::Same, i));
+    return true;
+  }
+  if (path.depth >= kMaxDepth || containers_.size() >= kMaxContainers) return foreign(value);
+  const Attributes* wanted = nullptr;
+  for (const Attributes& each : parameters_->attributes)
+    if (each.type == Py_TYPE(value)) wanted = &each;
+  keep(value, path);
+  containers_.push_back(value);
+  words_.push_back(word_of(Tag::Object, wanted == nullptr ? 0 : wanted->names.size()));
+  objects_.push_back(reinterpret_cast<PyObject*>(Py_TYPE(value)));
+  hold(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value))));
+  if (wanted == nullptr) return true;
+  if (Py_EnterRecursiveCall(" while describing an instance") != 0) return false;
+  const bool is_described = attributes(value, wanted, path);
+  Py_LeaveRecursiveCall();
+  return is_described;
+}
+
+/// What the instance holds itself, in its dict or the slots of its class; what its class holds is guarded.
+bool Signature::attributes(PyObject* value, const Attributes* wanted, const Path& path) {
+  nb::object dict;
+  if (wanted->type->tp_dictoffset != 0) {
+    dict = nb::steal(PyObject_GenericGetDict(value, nullptr));
+    if (!dict.is_valid()) return false;
+  }
+  for (PyObject* const name : wanted->names) {
+    PyObject* const raw = _PyType_Lookup(wanted->type, name);
+    nb::object held;
+    if (raw != nullptr && Py_IS_TYPE(raw, &PyMemberDescr_Type)) held = nb::steal(in_slot(value, raw));
+    else if (dict.is_valid() && (raw == nullptr || Py_TYPE(raw)->tp_descr_set == nullptr))
+      held = nb::borrow(PyDict_GetItemWithError(dict.ptr(), name));
+    if (!held.is_valid()) {
+      if (PyErr_Occurred() != nullptr) return false;
+      words_.push_back(word_of(Tag::Absent));
+    } else if (!describe_value(held.ptr(), {&path, name, 0, path.depth + 1})) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool Signature::container(PyObject* value, const Path& path) {
@@ -317,7 +453,7 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
     return true;
   }
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
-  if (value != nullptr && (PyArray_CheckExact(value) || (is_number(value) && is_small)))
+  if (value != nullptr && (PyArray_CheckExact(value) || (is_number(value) && is_small) || is_instance(value)))
     return describe_value(value, path);
   words_.push_back(word_of(Tag::Guarded));
   return true;
@@ -376,6 +512,19 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
       const nb::object values = texts_of(rest, word, object);
       return nb::make_tuple("dict", nb::tuple(keys), values);
     }
+    case Tag::Named: {
+      const nb::handle type = objects_[object++];
+      return nb::make_tuple("named", type, texts_of(rest, word, object));
+    }
+    case Tag::Object: {
+      PyObject* const type = objects_[object++];
+      nb::list names;
+      for (const Attributes& each : parameters_->attributes)
+        if (reinterpret_cast<PyObject*>(each.type) == type)
+          for (PyObject* name : each.names) names.append(nb::handle(name));
+      return nb::make_tuple("object", nb::handle(type), nb::tuple(names), texts_of(rest, word, object));
+    }
+    case Tag::Absent: return nb::make_tuple("absent");
     case Tag::Same: return nb::make_tuple("same", rest);
     case Tag::Foreign: {
       nb::list parts(nb::handle(objects_[object++]));

@@ -21,12 +21,25 @@ struct Capture {
   PyObject* name;
 };
 
+/// The attributes of a class whose values are described, for each of its instances.
+struct Attributes {
+  PyTypeObject* type;
+  std::vector<PyObject*> names;  ///< texts
+};
+
+/// Whether an object is an instance of a class that is made of Python's `object` and classes of the user's
+/// alone.
+bool is_instance(PyObject* object);
+/// Whether an object is a namedtuple without attributes of its own that is read as a tuple is.
+bool is_namedtuple(PyObject* object);
+
 /// What must be known of a function to describe its arguments.
 struct Parameters {
   PyObject* names = nullptr;  ///< a tuple of texts
   std::vector<uint8_t>
       demanded;  ///< by argument and capture: whether the value of a number is part of its kind
   std::vector<Capture> captures;
+  std::vector<Attributes> attributes;
   bool sees_layout = false;  ///< whether arrays in C order, Fortran order and others are of different kinds
 };
 
@@ -56,7 +69,7 @@ class Signature {
   std::span<PyObject* const> objects() const { return objects_.span(); }
   /// Numbers and arrays, in order.
   std::span<PyObject* const> leaves() const { return leaves_.span(); }
-  /// Lists and dicts, each once, in order.
+  /// Lists, dicts and instances, each once, in order.
   std::span<PyObject* const> containers() const { return containers_.span(); }
   /// Whether equal words and objects are equal descriptions: there is nothing foreign.
   bool is_closed() const { return is_closed_; }
@@ -80,6 +93,9 @@ class Signature {
   bool capture(const Parameters& parameters, size_t number);
   bool container(PyObject* value, const Path& path);
   bool items(PyObject* value, const Path& path);
+  bool sequence(PyObject* tuple, const Path& path);
+  bool instance(PyObject* value, const Path& path);
+  bool attributes(PyObject* value, const Attributes* wanted, const Path& path);
   bool foreign(PyObject* value);
   void constant(PyObject* value, const Path& path);
   void scalar(PyObject* value, uint64_t kind, const Path& path);

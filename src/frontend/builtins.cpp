@@ -84,17 +84,21 @@ Value Evaluator::builtin_prange(Call& call) {
 Value Evaluator::builtin_print(Call& call) {
   nb::list arguments;
   nb::dict keywords;
-  std::vector<NodeId> leaves;
+  Outward outward;
   for (const Value& value : call.positional) {
     const Error* error = value.as<Error>();
-    arguments.append(describe_result(error != nullptr ? text_of_error(*error) : value, leaves));
+    const bool has_text = class_of_value(value).is_valid();
+    arguments.append(describe_result(error != nullptr ? text_of_error(*error)
+                                     : has_text       ? text_of_value(value, "{!s}", call.node)
+                                                      : value,
+                                     outward));
   }
   for (const auto& [name, value] : call.keywords)
     keywords[name.c_str()] = require_static(value, "a keyword of print", call.node);
   hosts_.push_back(
       {nb::module_::import_("builtins").attr("print"), nb::make_tuple(nb::tuple(arguments), keywords)});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("print").index};
-  builder_->make(Op::host, leaves, attributes);
+  builder_->make(Op::host, outward.leaves, attributes);
   return Static{nb::none()};
 }
 

@@ -34,6 +34,8 @@ std::optional<size_t> Evaluator::place_in(const Reference& container, const Valu
     if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, missing);
     return static_cast<size_t>(*i < 0 ? *i + size : *i);
   }
+  if (is_member_of_enum(key) && has_own_equality(nb::borrow<nb::object>(key.type())))
+    unsupported(node, "a key whose class has an `__eq__` or `__hash__` of its own", "use its value");
   if (PyObject_Hash(key.ptr()) == -1) {
     nb::python_error error;
     raise_host_error(error);
@@ -176,7 +178,7 @@ void Evaluator::append(const Reference& container, Value element, nb::handle nod
 
 void Evaluator::need_own(const HeapObject& object, nb::handle node) {
   if (object.given_away)
-    unsupported(node, "using a list or dict after it was put into a container of the caller",
+    unsupported(node, "using a list, a dict or an instance after it was put into a container of the caller",
                 "finish it before, and take it from there");
 }
 
@@ -184,9 +186,12 @@ void Evaluator::give_away(const Value& value, nb::handle node) {
   if (const Tuple* t = value.as<Tuple>())
     for (const Value& member : t->members) give_away(member, node);
   const Reference* r = value.as<Reference>();
-  if (r == nullptr || state_.heap.at(r->object).argument >= 0) return;
-  state_.heap.at(r->object).given_away = true;
-  const std::vector<Value> members = state_.heap.at(r->object).values;
+  const Object* o = value.as<Object>();
+  if (r == nullptr && o == nullptr) return;
+  HeapObject& object = state_.heap.at(r != nullptr ? r->object : o->object);
+  if (object.argument >= 0 || object.given_away) return;
+  object.given_away = true;
+  const std::vector<Value> members = object.values;
   for (const Value& member : members) give_away(member, node);
 }
 
@@ -196,7 +201,9 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
   if (object.argument < 0) return;
   if (!writes_) throw NeedsCells{};
   const std::optional<Kind> kind = kind_of(value);
-  if (kind && !value.is<Array>() && place && *place < object.leaves) {
+  const bool has_cell =
+      place && *place < object.leaves && !(*place < object.absent.size() && object.absent[*place]);
+  if (kind && !value.is<Array>() && has_cell) {
     const DType dtype = kind->dtype();
     const Cells& cells = cells_[static_cast<size_t>(object.argument)];
     const bool is_complex = base::is_complex(dtype);
@@ -217,16 +224,20 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
     return;
   }
   const Here here(*this, node);
-  std::vector<NodeId> leaves;
-  const nb::object described = describe_result(value, leaves);
+  Outward outward;
+  const nb::object described = describe_result(value, outward);
+  const bool is_instance = object.type == HeapObject::Type::Object;
   const bool appends = object.type == HeapObject::Type::List && !place;
   const nb::object target = nb::make_tuple("argument", object.argument);
-  const nb::object function = nb::module_::import_("ingot._jit").attr(appends ? "append" : "put");
+  const nb::object function = nb::module_::import_("ingot._jit")
+                                  .attr(appends       ? "append"
+                                        : is_instance ? "assign"
+                                                      : "put");
   const nb::tuple given = appends ? nb::make_tuple(target, described)
                                   : nb::make_tuple(target, nb::make_tuple("static", key), described);
   hosts_.push_back({function, nb::make_tuple(given, nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("put").index};
-  builder_->make(Op::host, leaves, attributes);
+  builder_->make(Op::host, outward.leaves, attributes);
   give_away(value, node);
 }
 

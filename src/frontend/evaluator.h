@@ -16,16 +16,18 @@ namespace ingot::frontend {
 /// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple",
 /// parts)`,
 /// `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`, `("same", number of a
-/// container)`, `("foreign", type, dtype, rank, alias set)` for what compiled code does not have (arrays of
-/// an alias set other than 0 have a leaf of their shape).
+/// container)`, `("named", class, parts)` for namedtuples, `("object", class, names, parts)` for instances
+/// with the attributes `names`, each described or `("absent",)`, `("foreign", type, dtype, rank, alias set)`
+/// for what compiled code does not have (arrays of an alias set other than 0 have a leaf of their shape).
 using Description = nb::tuple;
 
 /// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
-/// gives `expected` under `name`.
+/// gives `expected` under `name`. `in_class`: the owner is a class, and it or its bases hold that itself.
 struct Guard {
   nb::object owner;
   std::string name;
   nb::object expected;
+  bool in_class = false;
 };
 
 /// A call out of compiled code: the host function and the description of its arguments, whose leaves are the
@@ -42,7 +44,8 @@ struct Lowered {
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
   bool writes = false;  ///< into containers of the caller: their cells follow the other arguments
-  nb::dict errors;      ///< exceptions whose type has no kind of its own, by message
+  nb::tuple layouts;  ///< by container of the caller: the names that its cells stand for; None: its own keys
+  nb::dict errors;    ///< exceptions whose type has no kind of its own, by message
 };
 
 /// Control does not go on from here: the current region has ended, or was suspended.
@@ -62,6 +65,17 @@ struct Capture {
   std::string name;
 };
 
+/// Attributes of a class whose values must be known for all of its instances that the caller gave.
+struct Uses {
+  nb::object type;
+  nb::list names;
+};
+
+/// What a class or its bases hold under a name, as it stands there; invalid: nothing. Runs no code.
+nb::object lookup(nb::handle type, const std::string& name);
+bool is_member_of_enum(nb::handle object);
+bool is_enum(nb::handle type);
+
 /// Turns one Python function, called with arguments of known types, into array-stage IR by evaluating its AST
 /// over values that are known now or staged. No user code runs and no user object changes.
 class Evaluator {
@@ -73,9 +87,10 @@ class Evaluator {
   /// each of its parameters (`*args` a tuple, `**kwargs` a dict). Throws base::Unsupported, or Demand with
   /// the number of an argument whose value must be known: describe it as static and lower again, in a new
   /// module. `captures` are further arguments, (owner, name, description) each; throws Capture to ask for
-  /// another.
+  /// another. `attributes` names, by class, the attributes that instances are described with, a tuple each;
+  /// throws Uses to ask for more.
   Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                ir::Relaxations relaxations);
+                const nb::dict& attributes, ir::Relaxations relaxations);
 
   /// One call of a builtin: what stands between the parentheses.
   struct Call {
@@ -88,11 +103,13 @@ class Evaluator {
 
  private:
   Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
+  Value container_parameter(const nb::tuple& description, const std::string& name);
   friend class Registry;
   struct Frame;
   struct Target;
   struct Edge;
   class Here;
+  class Pins;
   class Renamed;
   struct Clause;
   struct Catcher;
@@ -105,6 +122,8 @@ class Evaluator {
   void run_aug_assign(nb::handle s);
   void run_ann_assign(nb::handle s);
   /// `array op= right`: NumPy's function with the array as its output.
+  /// `before op= right`: the new value; none: the object itself has changed.
+  std::optional<Value> changed(const Value& before, const std::string& op, const Value& right, nb::handle s);
   void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
   static std::string_view operator_name(const std::string& ast);  ///< NumPy's: "add" of Add
   void run_expr(nb::handle s);
@@ -193,6 +212,9 @@ class Evaluator {
   void carry(const Value& shape, const Value& actual, std::vector<NodeId>& out);
   Value fill(const Value& shape, std::span<const NodeId>& values);
   NodeId convert(const Value& number, Kind kind);
+  /// Gives what was made on one path the numbers of what stands in its place on another, where nothing else
+  /// can see the difference, so that both are joined as one instance.
+  void align(const State& to, const Value& to_value, State& state, Value& value);
   State shape_of(const State& state, ir::RegionId seen_from);
   State join(const State& a, const State& b);
   bool same(const State& a, const State& b) const;
@@ -389,6 +411,64 @@ class Evaluator {
   bool holds(const Value& value, uint32_t object) const;
   void add_cells();
 
+  // objects.cpp
+  /// The class of an instance, a namedtuple or a member of an Enum; invalid for all other values.
+  nb::object class_of_value(const Value& value) const;
+  nb::object class_attribute(const nb::object& type, const std::string& name);  ///< guarded; see `lookup`
+  /// Whether a class has under a name just what `from` has.
+  bool inherits(const nb::object& type, const std::string& name, nb::handle from);
+  size_t place_of_attribute(const Object& object, const std::string& name, nb::handle node);
+  std::string mangled(const std::string& name) const;  ///< `__x` in a class
+  [[noreturn]] void raise_no_attribute(const nb::object& type, const std::string& name);
+  /// What a class's attribute is for an instance (or, of class methods, the class).
+  Value bind_attribute(const Value& self, const nb::object& type, const nb::object& raw,
+                       const std::string& name, nb::handle node);
+  Value member_attribute(const Static& member, const nb::object& type, const std::string& name,
+                         nb::handle node);
+  Value object_attribute(const Value& value, const std::string& name, nb::handle node);
+  Value type_attribute(const nb::object& type, const std::string& name, nb::handle node);
+  /// `super().name`; none: the expression is another.
+  std::optional<Value> super_attribute(nb::handle e);
+  void set_attribute(const Value& target, const std::string& name, Value value, nb::handle node);
+  /// As `object.__setattr__` does it.
+  void set_plain_attribute(const Object& object, const std::string& name, Value value, nb::handle node);
+  /// Whether a frozen dataclass refuses to set or delete an attribute.
+  bool refuses_assignment(const nb::object& type, const char* method, const std::string& name);
+  void delete_attribute(const Value& target, const std::string& name, nb::handle node);
+  Value make_instance(const nb::object& type, Call& call);
+  std::optional<Value> call_object(const Value& callee, Call& call);  ///< by its `__call__`
+  Value call_wrapper(const nb::object& wrapper, Call& call);          ///< of a slot of `object`
+  Value run_generated_init(const Object& made, const nb::object& init, Call& call);
+  Value make_namedtuple(const nb::object& type, Call& call);
+  Value namedtuple_method(const nb::object& function, Call& call);
+  Value enum_member(const nb::object& type, Call& call);
+  /// The number or text that a member of an Enum is; other values as they are.
+  Value plain_number(const Value& value) const;
+
+  // special_methods.cpp
+  /// A method with two underscores of the user's or of a dataclass; none: the class has none.
+  std::optional<Value> call_special(const Value& self, const std::string& method,
+                                    std::vector<Value> arguments, nb::handle node);
+  /// An operator, in Python's order; none: neither side knows it.
+  std::optional<Value> ask_both(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  /// The fields of a dataclass for which `wanted` is true.
+  Tuple fields_of(const Value& object, const nb::object& type, const char* wanted, nb::handle node);
+  std::optional<Value> binary_of_objects(const std::string& op, const Value& a, const Value& b,
+                                         nb::handle node);
+  std::optional<Value> in_place_of_object(const std::string& op, const Value& a, const Value& b,
+                                          nb::handle node);
+  std::optional<Value> compare_objects(const std::string& op, const Value& a, const Value& b,
+                                       nb::handle node);
+  Value unary_of_object(const std::string& op, const Value& a, nb::handle node);
+  Value truth_of_object(const Value& value, nb::handle node);
+  bool has_truth(const nb::object& type);  ///< whether it has a `__bool__` or `__len__` of the user's
+  /// `len`, `abs` and the like; none: not for such arguments.
+  std::optional<Value> builtin_of_object(const Builtin& builtin, Call& call);
+  bool has_own_equality(const nb::object& type);  ///< an `__eq__` or `__hash__` of the user's
+  bool has_text(
+      const nb::object& type);  ///< whether it has a `__str__`, `__repr__` or `__format__` of the user's
+  Value text_of_object(const Value& value, const std::string& form, nb::handle node);
+
   // foreign.cpp
   bool is_foreign(const Value& value) const;  ///< or contains what is
   /// What happens to values of which one is foreign: raises what the types make Python raise, else refuses.
@@ -435,7 +515,13 @@ class Evaluator {
 
   // lower.cpp
   Value parameter(const nb::tuple& description, const std::string& name, int argument);
-  nb::object describe_result(const Value& value, std::vector<NodeId>& leaves);
+  /// What leaves the function: its leaves, and by number the instances made in the function that are
+  /// described.
+  struct Outward {
+    std::vector<NodeId> leaves;
+    std::map<uint32_t, size_t> made;
+  };
+  nb::object describe_result(const Value& value, Outward& outward);
   /// What `owner` (a dict, a cell without a name, an object with attributes) holds: a guarded value, or a
   /// hidden argument.
   Value outside(const nb::object& owner, const std::string& name, const nb::object& object,
@@ -468,6 +554,7 @@ class Evaluator {
   std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated
   std::vector<Target*> targets_;                        ///< the labels that exits may lead to now
+  std::vector<uint32_t> pinned_;  ///< instances that an expression or a loop being evaluated still needs
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
   /// What numbers were put where in one container of the caller: an element of `tags` tells which kind, that
@@ -480,6 +567,7 @@ class Evaluator {
   std::vector<Cells> cells_;          ///< of the caller's containers by number
   std::vector<uint32_t> containers_;  ///< the caller's, by number
   nb::dict errors_;
+  nb::dict attributes_;                                  ///< names of attributes by class
   std::vector<std::pair<std::string, Value>> captures_;  ///< of the pattern being matched
   base::Place result_place_;                             ///< of the statement that returns the result
 

@@ -113,6 +113,27 @@ inline std::string text_of(nb::handle object) { return nb::cast<std::string>(nb:
 /// The class name of an AST node: "BinOp".
 inline std::string class_of(nb::handle node) { return text_of(node.type().attr("__name__")); }
 
+/// Instances among values that are still needed while it lives, whatever variables become.
+class Evaluator::Pins {
+ public:
+  Pins(Evaluator& evaluator, const std::vector<Value>& values)
+      : pinned_(evaluator.pinned_), before_(evaluator.pinned_.size()) {
+    for (const Value& value : values) add(value);
+  }
+  ~Pins() { pinned_.resize(before_); }
+  Pins(const Pins&) = delete;
+  Pins& operator=(const Pins&) = delete;
+
+ private:
+  void add(const Value& value) {
+    if (const Object* o = value.as<Object>()) pinned_.push_back(o->object);
+    for (const Value& part : parts_of(value)) add(part);
+  }
+
+  std::vector<uint32_t>& pinned_;
+  size_t before_;
+};
+
 template <class T>
 std::shared_ptr<const T> share(T value) {
   return std::make_shared<const T>(std::move(value));

@@ -154,12 +154,12 @@ void Evaluator::raise_uncaught(const Error& error) {
     builder_->terminate(Op::raise, std::span<const NodeId>(), attributes);
     throw Diverged{};
   }
-  std::vector<NodeId> leaves;
-  const nb::object described = describe_result(Tuple{arguments}, leaves);
+  Outward outward;
+  const nb::object described = describe_result(Tuple{arguments}, outward);
   const nb::tuple given = nb::make_tuple(nb::make_tuple("static", error.type), described);
   hosts_.push_back({nb::module_::import_("ingot._jit").attr("throw"), nb::make_tuple(given, nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("throw").index};
-  builder_->make(Op::host, leaves, attributes);
+  builder_->make(Op::host, outward.leaves, attributes);
   const int64_t never[] = {static_cast<int64_t>(ExceptionKind::RuntimeError),
                            module_.text("not raised").index};
   builder_->terminate(Op::raise, std::span<const NodeId>(), never);

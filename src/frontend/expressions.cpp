@@ -98,7 +98,10 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
 Value Evaluator::outside(const nb::object& owner, const std::string& name, const nb::object& object,
                          const std::string& what, nb::handle e) {
   if (const auto it = captured_.find({owner.ptr(), name}); it != captured_.end()) return it->second;
-  if (object.type().is(nb::module_::import_("numpy").attr("ndarray"))) throw Capture{owner, name};
+  const nb::module_ extension = nb::module_::import_("ingot._ingot");
+  if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
+      nb::cast<bool>(extension.attr("is_instance")(object)))
+    throw Capture{owner, name};
   guards_.push_back({owner, name, object});
   return host_value(object, what, e);
 }
@@ -108,12 +111,16 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
   PyObject* o = object.ptr();
   if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
       PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||
-      o == Py_Ellipsis || registry_.find(object) != nullptr || nb::hasattr(object, "__ingot_function__"))
+      o == Py_Ellipsis || o == Py_NotImplemented || registry_.find(object) != nullptr ||
+      is_member_of_enum(object) || nb::hasattr(object, "__ingot_function__") ||
+      object.is(nb::module_::import_("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
   const nb::object dtype = nb::module_::import_("numpy").attr("dtype");
   if (nb::isinstance(object, dtype)) return value;
-  if (PyTuple_CheckExact(o)) {
+  if (PyTuple_CheckExact(o) ||
+      nb::cast<bool>(nb::module_::import_("ingot._ingot").attr("is_namedtuple")(object))) {
     Tuple tuple;
+    if (!PyTuple_CheckExact(o)) tuple.type = nb::borrow<nb::object>(object.type());
     for (nb::handle member : object)
       tuple.members.push_back(host_value(nb::borrow<nb::object>(member), what, e));
     return tuple;
@@ -217,6 +224,7 @@ Value Evaluator::eval_slice(nb::handle e) {
   for (size_t i = 0; i < 3; ++i) {
     const nb::object part = attribute(e, names[i]);
     parts[i] = part.is_none() ? Value(Static{part}) : eval(part);
+    if (parts[i].is<Object>()) unsupported(part, "a bound that is a " + type_name(parts[i]), "use a number");
   }
   return Slice{share(std::move(parts))};
 }
@@ -224,12 +232,19 @@ Value Evaluator::eval_slice(nb::handle e) {
 Value Evaluator::eval_walrus(nb::handle e) {
   Value value = eval(e.attr("value"));
   const std::string name = text_of(e.attr("target").attr("id"));
+  // An expression around this one may have read the variable already: for good.
+  const auto pin = [this](const Value& v) {
+    if (const Object* o = v.as<Object>()) pinned_.push_back(o->object);
+  };
+  pin(value);
+  if (const Value* before = local(name)) pin(*before);
   bind(name, value);
   return *local(name);
 }
 
 Value Evaluator::eval_attribute(nb::handle e) {
-  return attribute_of(eval(e.attr("value")), text_of(e.attr("attr")), e);
+  if (std::optional<Value> value = super_attribute(e)) return *value;
+  return attribute_of(eval(e.attr("value")), mangled(text_of(e.attr("attr"))), e);
 }
 
 Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {
@@ -239,12 +254,21 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     use_foreign("attribute", name, {value}, e);
   }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
+  if (class_of_value(value).is_valid()) return present(object_attribute(value, name, e), name, e);
   if (const Error* error = value.as<Error>(); error != nullptr && name == "args")
     return Tuple{error->kind ? std::vector<Value>{text_of_error(*error)} : *error->parts};
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
         nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype"))) {
       const nb::object member = nb::getattr(s->object, name.c_str(), nb::object());
+      if (!member.is_valid() && PyType_Check(s->object.ptr())) {
+        guards_.push_back({s->object, name, {}});
+        try {
+          s->object.attr(name.c_str()).type();
+        } catch (nb::python_error& error) {
+          raise_host_error(error);
+        }
+      }
       if (!member.is_valid())
         raise(ExceptionKind::AttributeError,
               PyModule_Check(s->object.ptr())
@@ -258,7 +282,14 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
       const std::string module = text_of(s->object.attr(is_module ? "__name__" : "__module__"));
       const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math" ||
                            module == "builtins";
+      if (trusted && s->object.is(nb::borrow(reinterpret_cast<PyObject*>(&PyBaseObject_Type))))
+        return Static{member};
       if (trusted) return host_value(member, name, e);
+      const bool is_plain_class =
+          !is_module && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(s->object.type());
+      if (!is_module && lookup(s->object, name).is_valid() &&
+          (is_plain_class || !lookup(s->object.type(), name).is_valid()))
+        return type_attribute(s->object, name, e);
       return outside(is_module ? attribute(s->object, "__dict__") : s->object, name, member, name, e);
     }
   }
@@ -294,14 +325,27 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
 Value Evaluator::eval_subscript(nb::handle e) {
   const Value value = eval(e.attr("value"));
   const Value index = eval(e.attr("slice"));
-  return eval_item(value, index, e);
+  return eval_item(value, value.is<Array>() || value.is<Tuple>() ? plain_number(index) : index, e);
 }
 
 Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e) {
   if (const Foreign* f = value.as<Foreign>())
     if (std::optional<Value> part = foreign_part(*f, index, e)) return *part;
   if (value.is<Foreign>() || is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
-  if (const Array* a = value.as<Array>()) return index_array(*a, index, e);
+  if (const Array* a = value.as<Array>(); a != nullptr && !index.is<Object>())
+    return index_array(*a, index, e);
+  if (const std::optional<Value> item = call_special(value, "__getitem__", {index}, e)) return *item;
+  if (index.is<Object>() && !value.is<Object>())
+    unsupported(e, "an index that is a " + type_name(index), "use a number");
+  if (value.is<Object>())
+    raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not subscriptable");
+  if (const Static* s = value.as<Static>(); s != nullptr && is_enum(s->object)) {
+    const nb::object members = class_attribute(s->object, "_member_map_");
+    const nb::object name = require_static(index, "the name of a member", e);
+    if (PyUnicode_CheckExact(name.ptr()) && nb::cast<bool>(members.attr("__contains__")(name)))
+      return Static{members[name]};
+    raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(name))));
+  }
   if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python()) {
     // NumPy's scalars are arrays without axes here, which integers and slices cannot index.
     const Tuple* several = index.as<Tuple>();
@@ -440,6 +484,14 @@ void Evaluator::need_present(Call& call) {
 }
 
 Value Evaluator::call(const Value& callee, Call& call) {
+  if (const Method* m = callee.as<Method>(); m != nullptr && m->function.is_valid()) {
+    call.positional.insert(call.positional.begin(), *m->self);
+    return this->call(Static{m->function}, call);
+  }
+  if (callee.is<Object>()) {
+    if (std::optional<Value> result = call_object(callee, call)) return *result;
+    raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
+  }
   if (const Method* m = callee.as<Method>()) {
     need_present(call);
     return call_method(*m->self, m->name, call);
@@ -452,6 +504,19 @@ Value Evaluator::call(const Value& callee, Call& call) {
   if (const Builtin* builtin = registry_.find(function)) {
     call.name = builtin->name;
     call.function = function;
+    if (std::optional<Value> result = builtin_of_object(*builtin, call)) return *result;
+    static const std::set<std::string> kOfObjects = {"print", "isinstance", "type", "str", "repr", "bool"};
+    const bool several = (call.name == "min" || call.name == "max") && call.positional.size() > 1;
+    if (!kOfObjects.contains(call.name) && !several)
+      for (const Value& value : call.positional)
+        if (value.is<Object>())
+          unsupported(call.node, "`" + call.name + "` of a " + type_name(value),
+                      "give it the parts of the instance");
+    const bool keeps_members = call.name == "print" || call.name == "isinstance" || call.name == "type" ||
+                               call.name == "str" || call.name == "repr" || call.name == "list" ||
+                               call.name == "tuple" || call.name == "dict";
+    if (!keeps_members)
+      for (Value& value : call.positional) value = plain_number(value);
     const bool takes_none =
         call.name == "print" || call.name == "isinstance" || call.name == "list" || call.name == "tuple";
     if ((builtin->op || builtin->handler >= 0) && !takes_none) need_present(call);
@@ -473,7 +538,15 @@ Value Evaluator::call(const Value& callee, Call& call) {
   if (PyExceptionClass_Check(function.ptr()) && call.keywords.empty())
     return make_error(function, call.positional);
   if (nb::hasattr(function, "__ingot_function__")) function = function.attr("__ingot_function__");
-  if (PyFunction_Check(function.ptr())) return inline_function(function, call);
+  if (PyFunction_Check(function.ptr())) {
+    const nb::object module = function.attr("__globals__").attr("get")("__name__", nb::str(""));
+    if (module.equal(nb::str("collections")) &&
+        function.attr("__name__").attr("startswith")("_").equal(nb::bool_(true)))
+      return namedtuple_method(function, call);
+    return inline_function(function, call);
+  }
+  if (Py_IS_TYPE(function.ptr(), &PyWrapperDescr_Type)) return call_wrapper(function, call);
+  if (PyType_Check(function.ptr())) return make_instance(function, call);
   if (!PyCallable_Check(function.ptr()))
     raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   unsupported(call.node, "a call of `" + text_of(nb::getattr(function, "__name__", nb::str("?"))) + "`",

@@ -42,13 +42,17 @@ nb::object Evaluator::stand_in(const Value& value) const {
   };
   if (const Tuple* t = value.as<Tuple>()) {
     const nb::object parts = parts_of(t->members);
-    return parts.is_valid() ? nb::object(nb::tuple(parts)) : parts;
+    if (!parts.is_valid()) return parts;
+    const nb::tuple members{parts};
+    if (!t->type.is_valid()) return members;
+    return nb::module_::import_("builtins").attr("tuple").attr("__new__")(t->type, members);
   }
   if (const Slice* s = value.as<Slice>()) {
     const nb::object parts = parts_of(*s->parts);
     if (!parts.is_valid()) return parts;
     return nb::module_::import_("builtins").attr("slice")(parts[0], parts[1], parts[2]);
   }
+  if (value.is<Object>()) return nb::module_::import_("ingot._foreign").attr("Kind")(class_of_value(value));
   if (value.is<Text>()) return nb::str("text");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
   if (value.is<Range>()) return nb::module_::import_("builtins").attr("range")(1);

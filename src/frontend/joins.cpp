@@ -86,6 +86,7 @@ Value Evaluator::close(NodeId node, std::vector<Edge>& edges) {
   State state = shape_of(edges[0].state, here);
   Value value = shape_of(edges[0].value, here);
   for (size_t i = 1; i < edges.size(); ++i) {
+    align(edges[0].state, edges[0].value, edges[i].state, edges[i].value);
     state = join(state, edges[i].state);
     value = join(value, edges[i].value, "the result");
   }
@@ -139,6 +140,7 @@ bool Evaluator::same(const Value& a, const Value& b) const {
            x->access == y->access;
   }
   if (const Reference* r = a.as<Reference>()) return r->object == b.as<Reference>()->object;
+  if (const Object* o = a.as<Object>()) return o->object == b.as<Object>()->object;
   if (const Maybe* m = a.as<Maybe>()) {
     const Maybe* n = b.as<Maybe>();
     return m->node == n->node && m->may_be_unbound == n->may_be_unbound && m->may_be_none == n->may_be_none &&
@@ -325,6 +327,101 @@ NodeId Evaluator::convert(const Value& number, Kind kind) {
   return converted;
 }
 
+namespace {
+
+void visit_references(const Value& value, const std::function<void(uint32_t)>& visit) {
+  if (const Object* o = value.as<Object>()) visit(o->object);
+  if (const Reference* r = value.as<Reference>()) visit(r->object);
+  if (const View* v = value.as<View>()) visit(v->object);
+  if (const Closure* c = value.as<Closure>())
+    for (const auto& [name, cell] : c->definition->shared) visit(cell);
+  for (const Value& part : parts_of(value)) visit_references(part, visit);
+}
+
+Value renumbered(const Value& value, const std::map<uint32_t, uint32_t>& numbers) {
+  if (const Object* o = value.as<Object>()) {
+    const auto number = numbers.find(o->object);
+    return number == numbers.end() ? value : Value(Object{number->second});
+  }
+  std::vector<Value> parts = parts_of(value);
+  for (Value& part : parts) part = renumbered(part, numbers);
+  return with_parts(value, std::move(parts));
+}
+
+}  // namespace
+
+void Evaluator::align(const State& to, const Value& to_value, State& state, Value& value) {
+  std::map<uint32_t, uint32_t> numbers;  // of `state` → of `to`
+  std::map<uint32_t, uint32_t> taken;    // the other way
+  const auto is_free = [&](const State& in, uint32_t id) {
+    const auto it = in.heap.find(id);
+    return it != in.heap.end() && it->second.type == HeapObject::Type::Object && it->second.argument < 0 &&
+           !it->second.given_away && std::ranges::find(pinned_, id) == pinned_.end();
+  };
+  bool is_possible = true;
+  const std::function<void(const Value&, const Value&)> pair = [&](const Value& a, const Value& b) {
+    const Object* x = a.as<Object>();
+    const Object* y = b.as<Object>();
+    if (x != nullptr && y != nullptr && !numbers.contains(y->object) && !taken.contains(x->object)) {
+      if (x->object == y->object) return;
+      if (!is_free(to, x->object) || !is_free(state, y->object)) return;
+      const HeapObject& left = to.heap.at(x->object);
+      const HeapObject& right = state.heap.at(y->object);
+      if (!left.type_of.is(right.type_of)) return;
+      numbers[y->object] = x->object;
+      taken[x->object] = y->object;
+      for (size_t i = 0; i < left.values.size(); ++i) pair(left.values[i], right.values[i]);
+    } else if (x != nullptr && y != nullptr) {
+      is_possible = is_possible && numbers.contains(y->object) && numbers[y->object] == x->object;
+    } else if (a.is<Tuple>() && same_form(a, b)) {
+      for (size_t i = 0; i < a.as<Tuple>()->members.size(); ++i)
+        pair(a.as<Tuple>()->members[i], b.as<Tuple>()->members[i]);
+    }
+  };
+  for (const auto& [name, local] : to.locals)
+    if (const auto it = state.locals.find(name); it != state.locals.end()) pair(local, it->second);
+  pair(to_value, value);
+  for (const auto& [id, object] : to.heap) {
+    const auto it = state.heap.find(id);
+    if (it == state.heap.end() || object.argument >= 0 || object.type == HeapObject::Type::Cell) continue;
+    if (numbers.contains(id) || taken.contains(id) || object.values.size() != it->second.values.size())
+      continue;
+    for (size_t i = 0; i < object.values.size(); ++i) pair(object.values[i], it->second.values[i]);
+  }
+  if (numbers.empty() || !is_possible) return;
+  // What can still be reached under its own number may not be one of those that are replaced.
+  std::set<uint32_t> seen;
+  std::set<uint32_t> fixed;  // reached by what is not renumbered
+  const std::function<void(uint32_t)> reach = [&](uint32_t id) {
+    if (!seen.insert(id).second || !state.heap.contains(id)) return;
+    for (const Value& part : state.heap.at(id).values) visit_references(part, reach);
+  };
+  for (const auto& [name, local] : state.locals) visit_references(local, reach);
+  visit_references(value, reach);
+  const auto fix = [&](uint32_t id) {
+    fixed.insert(id);
+    reach(id);
+  };
+  for (const Frame* at = frame_; at != nullptr; at = at->caller)
+    for (const auto& [name, local] : at->callers_locals) visit_references(local, fix);
+  for (const auto& [id, object] : state.heap)
+    if (object.argument >= 0 || object.type == HeapObject::Type::Cell)
+      for (const Value& part : object.values) visit_references(part, fix);
+  for (const auto& [from, number] : numbers)
+    if (fixed.contains(from) || fixed.contains(number) ||
+        (seen.contains(number) && !numbers.contains(number)))
+      return;
+  for (auto& [name, local] : state.locals) local = renumbered(local, numbers);
+  value = renumbered(value, numbers);
+  std::map<uint32_t, HeapObject> heap;
+  for (auto& [id, object] : state.heap) {
+    if (taken.contains(id) && !numbers.contains(id)) continue;
+    for (Value& part : object.values) part = renumbered(part, numbers);
+    heap.emplace(numbers.contains(id) ? numbers[id] : id, std::move(object));
+  }
+  state.heap = std::move(heap);
+}
+
 State Evaluator::shape_of(const State& state, ir::RegionId seen_from) {
   State shape;
   for (const auto& [name, value] : state.locals) shape.locals.emplace(name, shape_of(value, seen_from));
@@ -352,7 +449,9 @@ State Evaluator::join(const State& a, const State& b) {
     const auto it = b.heap.find(id);
     if (it == b.heap.end()) continue;
     HeapObject both = object;
-    if (object.values.size() != it->second.values.size() || !object.conflict.empty() ||
+    const bool other_keys = !std::ranges::equal(
+        object.keys, it->second.keys, [](const auto& x, const auto& y) { return same_static(x, y); });
+    if (other_keys || object.values.size() != it->second.values.size() || !object.conflict.empty() ||
         !it->second.conflict.empty()) {
       both.conflict = "a container that grows or shrinks on one path only";
       both.values.clear();

@@ -96,6 +96,7 @@ void Evaluator::run_for(nb::handle s) {
 }
 
 void Evaluator::unrolled_loop(nb::handle s, const std::vector<Value>& elements) {
+  const Pins pins(*this, elements);
   for (const Value& element : elements) {
     assign(s.attr("target"), element);
     loop_body(s);
@@ -198,6 +199,8 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
       loop_body(s);
       end = builder_->suspend();
       back = state_;
+      Value nothing;
+      align(shape, nothing, back, nothing);
       next = join(shape, shape_of(back, builder_->current()));
     } catch (const Diverged&) {
     }
@@ -257,7 +260,9 @@ void Evaluator::while_loop(nb::handle s) {
       builder_->terminate(Op::unreachable, {});
       throw;
     }
-    const State middle = state_;
+    State middle = state_;
+    Value nothing;
+    align(shape, nothing, middle, nothing);
     const ir::RegionId condition_end = builder_->suspend();
     State next = join(shape, shape_of(middle, outside));
     std::optional<ir::RegionId> end;
@@ -270,6 +275,7 @@ void Evaluator::while_loop(nb::handle s) {
         loop_body(s);
         end = builder_->suspend();
         back = state_;
+        align(shape, nothing, back, nothing);
         next = join(shape, shape_of(back, outside));
       } catch (const Diverged&) {
       }
@@ -339,6 +345,11 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
               return *part;
             }};
   }
+  if (iterable.is<Object>()) {
+    const nb::object type = class_of_value(iterable);
+    if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
+      unsupported(node, "walking a " + type_name(iterable), "walk its parts");
+  }
   if (const Range* r = iterable.as<Range>()) return trips_of_range(*r);
   if (const Array* a = iterable.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
@@ -387,6 +398,13 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     keys.reserve(object.keys.size());
     for (const nb::object& key : object.keys) keys.push_back(Static{key});
     return keys;
+  }
+  if (const Static* s = iterable.as<Static>(); s != nullptr && is_enum(s->object)) {
+    std::vector<Value> members;
+    const nb::object map = class_attribute(s->object, "_member_map_");
+    for (const nb::handle name : class_attribute(s->object, "_member_names_"))
+      members.push_back(Static{map[name]});
+    return members;
   }
   if (const Static* s = iterable.as<Static>();
       s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()))) {

@@ -77,43 +77,62 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), writable});
     return Array{type, node, writable ? Access::Writable : Access::ReadOnly, number};
   }
-  if (tag == "same") return Reference{containers_[nb::cast<size_t>(description[1])]};
+  if (tag == "same") {
+    const uint32_t id = containers_[nb::cast<size_t>(description[1])];
+    const auto known = state_.heap.find(id);
+    // What is still being described is an instance, one of whose attributes leads back to it.
+    if (known == state_.heap.end() || known->second.type == HeapObject::Type::Object) return Object{id};
+    return Reference{id};
+  }
+  return container_parameter(description, name);
+}
+
+Value Evaluator::container_parameter(const nb::tuple& description, const std::string& name) {
+  const std::string tag = text_of(description[0]);
+  const bool is_tuple = tag == "tuple" || tag == "named";
+  HeapObject object{.type = HeapObject::Type::List, .values = {}, .keys = {}};
   uint32_t id = 0;
-  int container = -1;
-  if (tag != "tuple") {
+  if (!is_tuple) {
     id = next_object_++;
-    container = static_cast<int>(containers_.size());
+    object.argument = static_cast<int>(containers_.size());
     containers_.push_back(id);
   }
-  std::vector<Value> parts;
-  size_t place = 0;
-  for (const nb::handle part : nb::cast<nb::tuple>(description[tag == "dict" ? 2 : 1]))
-    parts.push_back(parameter(nb::cast<nb::tuple>(part), name + "." + std::to_string(place++), -1));
-  if (tag == "tuple") return Tuple{parts};
-  HeapObject object{.type = tag == "dict" ? HeapObject::Type::Dict : HeapObject::Type::List,
-                    .values = std::move(parts),
-                    .keys = {},
-                    .argument = container,
-                    .leaves = place};
-  if (tag == "dict")
-    for (nb::handle key : nb::cast<nb::tuple>(description[1]))
+  for (const nb::handle part : nb::cast<nb::tuple>(description[nb::len(description) - 1])) {
+    const auto described = nb::cast<nb::tuple>(part);
+    const bool is_absent = text_of(described[0]) == "absent";
+    object.absent.push_back(is_absent);
+    object.values.push_back(
+        is_absent ? Value(Unbound{})
+                  : parameter(described, name + "." + std::to_string(object.values.size()), -1));
+  }
+  if (tag == "tuple") return Tuple{std::move(object.values)};
+  if (tag == "named") return Tuple{std::move(object.values), nb::borrow<nb::object>(description[1])};
+  object.leaves = object.values.size();
+  if (tag == "dict") object.type = HeapObject::Type::Dict;
+  if (tag == "object") {
+    object.type = HeapObject::Type::Object;
+    object.type_of = nb::borrow<nb::object>(description[1]);
+  }
+  if (tag != "list")
+    for (nb::handle key : nb::cast<nb::tuple>(description[tag == "dict" ? 1 : 2]))
       object.keys.push_back(nb::borrow<nb::object>(key));
   state_.heap.emplace(id, std::move(object));
+  if (tag == "object") return Object{id};
   return Reference{id};
 }
 
-nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& leaves) {
+nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
   const auto parts_of = [&](const std::vector<Value>& values) {
     nb::list parts;
-    for (const Value& value : values) parts.append(describe_result(value, leaves));
+    for (const Value& value : values) parts.append(describe_result(value, outward));
     return nb::tuple(parts);
   };
   if (const Maybe* m = given.as<Maybe>()) {
     const Scalar* s = m->present->as<Scalar>();
     if (s == nullptr || m->may_be_unbound)
       unsupported({}, "a result that is an array on some paths only", "return an array on every path");
-    leaves.push_back(builder_->make(Op::tag, {m->node}));
-    leaves.push_back(builder_->make(Op::value, {m->node}));
+    outward.leaves.push_back(builder_->make(Op::tag, {m->node}));
+    outward.leaves.push_back(builder_->make(Op::value, {m->node}));
     return nb::make_tuple("maybe", nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") +
                                                                 std::string(s->kind.name())));
   }
@@ -121,20 +140,23 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
   if (value.is<Foreign>()) use_foreign("", "", {value}, {});
   if (const Static* s = value.as<Static>()) return nb::make_tuple("static", s->object);
   if (const Scalar* s = value.as<Scalar>()) {
-    leaves.push_back(s->node);
+    outward.leaves.push_back(s->node);
     return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
   }
   if (value.is<Array>()) {
     const Array a = named(value);
     if (a.access == Access::Differs)
       unsupported({}, "a result that is a read-only array on one path only", "return a copy of it");
-    leaves.push_back(a.node);
-    if (a.origin) leaves.push_back(a.origin);
+    outward.leaves.push_back(a.node);
+    if (a.origin) outward.leaves.push_back(a.origin);
     const nb::object origin = a.origin ? nb::none() : nb::object(nb::int_(a.argument));
     return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(),
                           a.access == Access::Writable, origin);
   }
-  if (const Tuple* t = value.as<Tuple>()) return nb::make_tuple("tuple", parts_of(t->members));
+  if (const Tuple* t = value.as<Tuple>()) {
+    if (t->type.is_valid()) return nb::make_tuple("named", t->type, parts_of(t->members));
+    return nb::make_tuple("tuple", parts_of(t->members));
+  }
   if (const Text* t = value.as<Text>()) return nb::make_tuple("text", t->form, parts_of(*t->parts));
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = state_.heap.at(r->object);
@@ -146,8 +168,30 @@ nb::object Evaluator::describe_result(const Value& given, std::vector<NodeId>& l
     for (const nb::object& key : object.keys) keys.append(key);
     return nb::make_tuple("dict", nb::tuple(keys), parts_of(object.values));
   }
+  if (const Object* o = value.as<Object>()) {
+    const HeapObject object = state_.heap.at(o->object);
+    if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
+    need_own(object, {});
+    if (const auto made = outward.made.find(o->object); made != outward.made.end())
+      return nb::make_tuple("again", made->second);
+    const size_t number = outward.made.size();
+    outward.made.emplace(o->object, number);
+    nb::list names;
+    nb::list parts;
+    for (size_t i = 0; i < object.keys.size(); ++i) {
+      const Maybe* maybe = object.values[i].as<Maybe>();
+      if (maybe != nullptr && maybe->may_be_unbound)
+        unsupported({},
+                    "an instance that has the attribute `" + text_of(object.keys[i]) + "` on some paths only",
+                    "set it on every path");
+      if (object.values[i].is<Unbound>()) continue;
+      names.append(object.keys[i]);
+      parts.append(describe_result(object.values[i], outward));
+    }
+    return nb::make_tuple("object", object.type_of, nb::tuple(names), nb::tuple(parts));
+  }
   unsupported({}, "a result that is a " + type_name(value),
-              "return numbers, arrays, or tuples, lists and dicts of them");
+              "return numbers, arrays, instances, or tuples, lists and dicts of them");
 }
 
 std::map<std::string, Value> Evaluator::bind_arguments(
@@ -322,6 +366,9 @@ Value Evaluator::inline_function(const nb::object& function, Call& call) {
   for (auto& [name, value] : call.keywords)
     if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   auto locals = bind_arguments(function, call.positional, call.keywords, call.node);
+  std::vector<Value> given = call.positional;
+  for (const auto& keyword : call.keywords) given.push_back(keyword.second);
+  const Pins pins(*this, given);
   return run_function(function, std::move(locals), call.node);
 }
 
@@ -346,8 +393,9 @@ std::vector<std::string> parameter_names(nb::handle code) {
 }  // namespace
 
 Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                         ir::Relaxations relaxations) {
+                         const nb::dict& attributes, ir::Relaxations relaxations) {
   relaxations_ = relaxations;
+  attributes_ = attributes;
   for (;;) {
     try {
       return lower_once(function, arguments, captures);
@@ -377,6 +425,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   handlers_.clear();
   handled_.clear();
   containers_.clear();
+  pinned_.clear();
   cells_.clear();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   builder_->relax(relaxations_);
@@ -404,12 +453,19 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   }
   if (writes_) add_cells();
   lowered.writes = writes_;
+  nb::list layouts;
+  for (const uint32_t id : containers_) {
+    const HeapObject& object = state_.heap.at(id);
+    if (object.type != HeapObject::Type::Object) layouts.append(nb::none());
+    else layouts.append(attributes_.contains(object.type_of) ? attributes_[object.type_of] : nb::tuple());
+  }
+  lowered.layouts = nb::tuple(layouts);
   try {
     const Value value = run_function(function, std::move(locals), {});
-    std::vector<NodeId> leaves;
-    lowered.result = describe_result(value, leaves);
-    for (const NodeId leaf : leaves) results.push_back(builder_->function().type(leaf));
-    builder_->terminate(Op::return_, leaves);
+    Outward outward;
+    lowered.result = describe_result(value, outward);
+    for (const NodeId leaf : outward.leaves) results.push_back(builder_->function().type(leaf));
+    builder_->terminate(Op::return_, outward.leaves);
   } catch (const Diverged&) {
     lowered.result = nb::make_tuple("static", nb::none());
   }

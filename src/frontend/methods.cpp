@@ -59,15 +59,15 @@ void Evaluator::replay(const Reference& container, const char* method, const std
   if (object.argument < 0) return;
   if (!writes_) throw NeedsCells{};
   const Here here(*this, node);
-  std::vector<NodeId> leaves;
+  Outward outward;
   nb::list given;
   given.append(nb::make_tuple("argument", object.argument));
   given.append(nb::make_tuple("static", method));
-  for (const Value& argument : arguments) given.append(describe_result(argument, leaves));
+  for (const Value& argument : arguments) given.append(describe_result(argument, outward));
   hosts_.push_back(
       {nb::module_::import_("ingot._jit").attr("change"), nb::make_tuple(nb::tuple(given), nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("put").index};
-  builder_->make(Op::host, leaves, attributes);
+  builder_->make(Op::host, outward.leaves, attributes);
   for (const Value& argument : arguments) give_away(argument, node);
 }
 
@@ -135,6 +135,11 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
 
 std::vector<Value> Evaluator::elements_of(const Value& iterable, nb::handle node) {
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
+  if (iterable.is<Object>()) {
+    const nb::object type = class_of_value(iterable);
+    if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
+      unsupported(node, "walking a " + type_name(iterable), "walk its parts");
+  }
   if (const Range* r = iterable.as<Range>())
     for (const Value& bound : *r->bounds)
       if (const auto* s = bound.as<Scalar>()) demand(s->node, node);

@@ -7,6 +7,17 @@ using ir::Op;
 
 namespace {
 
+/// Whether two values are two objects, of types of which no two are one.
+bool is_distinct(const Value& a, const Value& b) {
+  const auto is_own = [](const Value& v) {
+    return v.is<Object>() || (v.is<Static>() && is_member_of_enum(v.as<Static>()->object));
+  };
+  const auto is_known = [](const Value& v) {
+    return !v.is<Maybe>() && !v.is<Conflict>() && !v.is<Foreign>();
+  };
+  return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
+}
+
 struct OperatorInfo {
   const char* ast;       ///< class of the AST node
   const char* symbol;    ///< as Python's messages show it
@@ -58,7 +69,11 @@ nb::object numpy_function(std::string_view name) {
 
 }  // namespace
 
-Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
+Value Evaluator::binary(const std::string& ast, const Value& left, const Value& right, nb::handle node) {
+  if (const std::optional<Value> result = binary_of_objects(ast, left, right, node)) return *result;
+  const bool are_known = left.is<Static>() && right.is<Static>();  // a Flag has operators of its own
+  const Value a = are_known ? left : plain_number(left);
+  const Value b = are_known ? right : plain_number(right);
   const OperatorInfo* entry = find_operator(ast);
   if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry->symbol, {a, b}, node);
   // Powers of floats are Ingot's own, known now or not.
@@ -76,7 +91,7 @@ Value Evaluator::binary(const std::string& ast, const Value& a, const Value& b, 
     }
   }
   if (a.is<Tuple>() && b.is<Tuple>() && ast == "Add") {
-    Tuple joined = *a.as<Tuple>();
+    Tuple joined{a.as<Tuple>()->members};
     for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
     return joined;
   }
@@ -148,7 +163,13 @@ Value Evaluator::as_bool(NodeId node) const {
   return Static{nb::bool_(builder_->function().constant(node).bits[0] != 0)};
 }
 
-Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
+Value Evaluator::compare(const std::string& ast, const Value& first, const Value& second, nb::handle node) {
+  const bool by_value = ast != "Is" && ast != "IsNot" && ast != "In" && ast != "NotIn";
+  if (by_value)
+    if (const std::optional<Value> result = compare_objects(ast, first, second, node)) return *result;
+  const bool are_known = first.is<Static>() && second.is<Static>();
+  const Value a = are_known || !by_value ? first : plain_number(first);
+  const Value b = are_known || !by_value ? second : plain_number(second);
   if (ast == "Is" || ast == "IsNot") {
     const Value* other = is_none(a) ? &b : &a;
     if (const Maybe* m = other->as<Maybe>(); m != nullptr && (is_none(a) || is_none(b))) {
@@ -160,6 +181,8 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     if (a.is<Static>() && b.is<Static>()) identical = a.as<Static>()->object.is(b.as<Static>()->object);
     else if (a.is<Reference>() && b.is<Reference>())
       identical = a.as<Reference>()->object == b.as<Reference>()->object;
+    else if (a.is<Object>() && b.is<Object>()) identical = a.as<Object>()->object == b.as<Object>()->object;
+    else if (is_distinct(a, b)) identical = false;
     else if (!is_none(a) && !is_none(b))
       unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
     return Static{nb::bool_(ast == "Is" ? identical : !identical)};
@@ -169,6 +192,12 @@ Value Evaluator::compare(const std::string& ast, const Value& a, const Value& b,
     use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
   }
   if (ast == "In" || ast == "NotIn") {
+    if (const std::optional<Value> inside = call_special(b, "__contains__", {a}, node)) {
+      if (const std::optional<bool> known = static_truth(*inside))
+        return Static{nb::bool_(*known == (ast == "In"))};
+      const NodeId is = truth(*inside, node);
+      return as_bool(ast == "In" ? is : negate(is));
+    }
     if (a.is<Static>() && b.is<Reference>() &&
         state_.heap.at(b.as<Reference>()->object).type == HeapObject::Type::Dict) {
       bool found = false;
@@ -243,6 +272,13 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
   }
   const OperatorInfo* entry = find_operator(ast);
   if (a.is<Foreign>()) use_foreign("unary", entry->symbol, {a}, node);
+  if (a.is<Object>() || a.is<Tuple>()) return unary_of_object(ast, a, node);
+  if (const std::optional<Value> result = call_special(a,
+                                                       ast == "USub"   ? "__neg__"
+                                                       : ast == "UAdd" ? "__pos__"
+                                                                       : "__invert__",
+                                                       {}, node))
+    return *result;
   if (const Static* s = a.as<Static>()) {
     try {
       return Static{nb::module_::import_("operator").attr(entry->host)(s->object)};
@@ -492,6 +528,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
 }
 
 std::optional<bool> Evaluator::static_truth(const Value& value) {
+  if (const nb::object type = class_of_value(value); type.is_valid() && has_truth(type)) return std::nullopt;
   if (const Static* s = value.as<Static>()) {
     const int truth = PyObject_IsTrue(s->object.ptr());
     if (truth < 0) throw nb::python_error();
@@ -499,7 +536,11 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
   }
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
   if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
-  if (value.is<Closure>() || value.is<Error>()) return true;
+  if (value.is<Closure>() || value.is<Error>() || value.is<Method>()) return true;
+  if (value.is<Object>()) {
+    if (has_truth(class_of_value(value))) return std::nullopt;
+    return true;
+  }
   if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
   return std::nullopt;
 }
@@ -507,6 +548,7 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
 NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (value.is<Foreign>()) use_foreign("", "", {value}, node);
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
+  if (class_of_value(value).is_valid()) return truth(truth_of_object(value, node), node);
   if (const Maybe* m = value.as<Maybe>()) {
     const NodeId tag = builder_->make(Op::tag, {m->node});
     const NodeId there = builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)});

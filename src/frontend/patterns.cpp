@@ -120,6 +120,7 @@ void Evaluator::run_match(nb::handle s) {
   Value subject = present(eval_open(s.attr("subject")), "the subject", s);
   subject = stored(std::move(subject));
   const nb::list cases = s.attr("cases");
+  const Pins pins(*this, {subject});
   const std::function<void(size_t)> from = [&](size_t i) {
     if (i == nb::len(cases)) return;
     const nb::handle one = cases[i];

@@ -24,7 +24,7 @@ Value Evaluator::builtin_list(Call& call) {
 Value Evaluator::builtin_tuple(Call& call) {
   finish(call, 1);
   if (call.positional.empty()) return Tuple{};
-  if (call.positional[0].is<Tuple>()) return call.positional[0];
+  if (const Tuple* t = call.positional[0].as<Tuple>()) return Tuple{t->members};
   return Tuple{elements_of(call.positional[0], call.node)};
 }
 
@@ -66,6 +66,7 @@ Value Evaluator::builtin_reversed(Call& call) {
 
 nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   const nb::module_ builtins = nb::module_::import_("builtins");
+  if (const nb::object type = class_of_value(value); type.is_valid()) return type;
   if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
   if (value.is<Foreign>()) return nb::borrow<nb::object>(value.as<Foreign>()->description[1]);
   if (const Scalar* s = value.as<Scalar>())
@@ -100,6 +101,17 @@ Value Evaluator::builtin_isinstance(Call& call) {
         [&] { return one(present(value, "the value", call.node)); }, [&] { return one(Static{nb::none()}); });
   }
   const nb::object type = type_of(present(value, "the value", call.node), call.node);
+  if (value.is<Object>()) {
+    guards_.push_back({type, "__mro__", attribute(type, "__mro__"), true});
+    for (const nb::handle one : PyTuple_Check(classes.ptr()) ? nb::tuple(classes) : nb::make_tuple(classes)) {
+      const bool is_class = PyType_Check(one.ptr()) != 0;
+      const bool is_plain = is_class && Py_IS_TYPE(one.ptr(), &PyType_Type);
+      const bool is_base = is_class && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()),
+                                                        reinterpret_cast<PyTypeObject*>(one.ptr())) != 0;
+      if (!is_plain && !is_base)
+        unsupported(call.node, "`isinstance` with what decides by itself", "name the class of the instance");
+    }
+  }
   const nb::object own = nb::module_::import_("builtins").attr("issubclass");
   try {
     return Static{own(type, classes)};
@@ -170,6 +182,10 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
   }
   if (const Text* t = value.as<Text>(); t != nullptr && (form == "{}" || form == "{!s}")) return *t;
   Value kept = value;
+  if (const nb::object type = class_of_value(value); type.is_valid()) {
+    const bool is_plain = !value.is<Object>() && !has_text(type);
+    if (!is_plain) return text_of_object(value, form, node);
+  }
   if (value.is<Static>()) {
     try {
       return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)};

@@ -196,6 +196,7 @@ std::string Evaluator::type_name(const Value& value) const {
   if (const auto* s = value.as<Scalar>())
     return std::string(s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name());
   if (value.is<Array>()) return "numpy.ndarray";
+  if (const nb::object type = class_of_value(value); type.is_valid()) return text_of(type.attr("__name__"));
   if (value.is<Tuple>()) return "tuple";
   if (value.is<Range>()) return "range";
   if (value.is<Slice>()) return "slice";

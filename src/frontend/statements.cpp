@@ -49,6 +49,11 @@ void Evaluator::bind(const std::string& name, Value value) {
 
 std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handle node) {
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
+  if (value.is<Object>()) {
+    const nb::object type = class_of_value(value);
+    if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
+      unsupported(node, "walking a " + type_name(value), "walk its parts");
+  }
   if (const Array* a = value.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
     const NodeId length = builder_->length(a->node, 0);
@@ -115,12 +120,18 @@ void Evaluator::assign(nb::handle target, Value value) {
   if (kind == "Subscript") {
     const Value container = eval(target.attr("value"));
     const Value index = eval(target.attr("slice"));
-    if (const Array* a = container.as<Array>()) return assign_index(*a, index, value, target);
+    if (container.is<Array>() && (index.is<Object>() || value.is<Object>()))
+      unsupported(target, "an instance as an index or an element of an array", "use its parts");
+    if (const Array* a = container.as<Array>()) return assign_index(*a, plain_number(index), value, target);
     if (container.is<Foreign>() || is_foreign(index))
       use_foreign("store", "", {container, index, value}, target);
     if (const Reference* r = container.as<Reference>()) return put(*r, index, std::move(value), target);
+    if (call_special(container, "__setitem__", {index, value}, target)) return;
     raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
   }
+  if (kind == "Attribute")
+    return set_attribute(eval(target.attr("value")), mangled(text_of(target.attr("attr"))), std::move(value),
+                         target);
   unsupported(target, "an assignment to a `" + kind + "`", "assign to a name or an element");
 }
 
@@ -166,26 +177,42 @@ void Evaluator::in_place(const Array& array, const std::string& op, const Value&
   assign_index(array, Static{nb::ellipsis()}, result, s);
 }
 
+std::optional<Value> Evaluator::changed(const Value& before, const std::string& op, const Value& right,
+                                        nb::handle s) {
+  if (const Array* a = before.as<Array>()) {
+    // In place: the object keeps its dtype and shape.
+    in_place(*a, op, right, s);
+    return std::nullopt;
+  }
+  if (const Reference* r = before.as<Reference>(); r != nullptr && (op == "Add" || op == "BitOr")) {
+    const bool is_list = contents(*r, s).type == HeapObject::Type::List;
+    if (is_list != (op == "Add")) raise_by_type("binary", is_list ? "|" : "+", {before, right});
+    Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
+    if (is_list) list_method(*r, "extend", call);
+    else dict_method(*r, "update", call);
+    return std::nullopt;
+  }
+  if (before.is<Reference>()) raise_by_type("binary", op, {before, right});
+  if (before.is<Object>())
+    if (std::optional<Value> result = in_place_of_object(op, before, right, s)) return result;
+  return binary(op, before, right, s);
+}
+
 void Evaluator::run_aug_assign(nb::handle s) {
   const nb::object target = attribute(s, "target");
   const std::string op = class_of(s.attr("op"));
   if (class_of(target) == "Name") {
     const Value before = eval_name(target);
-    const Value right = eval(s.attr("value"));
-    if (const Array* a = before.as<Array>()) {
-      // In place: the object keeps its dtype and shape.
-      return in_place(*a, op, right, s);
-    }
-    if (const Reference* r = before.as<Reference>(); r != nullptr && (op == "Add" || op == "BitOr")) {
-      const bool is_list = contents(*r, s).type == HeapObject::Type::List;
-      if (is_list != (op == "Add")) raise_by_type("binary", is_list ? "|" : "+", {before, right});
-      Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
-      if (is_list) list_method(*r, "extend", call);
-      else dict_method(*r, "update", call);
-      return;
-    }
-    if (before.is<Reference>()) raise_by_type("binary", op, {before, right});
-    return bind(text_of(target.attr("id")), binary(op, before, right, s));
+    if (std::optional<Value> after = changed(before, op, eval(s.attr("value")), s))
+      bind(text_of(target.attr("id")), std::move(*after));
+    return;
+  }
+  if (class_of(target) == "Attribute") {
+    const Value owner = eval(target.attr("value"));
+    const std::string name = mangled(text_of(target.attr("attr")));
+    const Value before = attribute_of(owner, name, target);
+    const std::optional<Value> after = changed(before, op, eval(s.attr("value")), s);
+    return set_attribute(owner, name, after ? *after : before, target);
   }
   if (class_of(target) != "Subscript")
     unsupported(s, "this augmented assignment", "assign to a name or an element");
@@ -198,6 +225,14 @@ void Evaluator::run_aug_assign(nb::handle s) {
     return put(*r, index, before.is<Array>() ? before : binary(op, before, right, s), target);
   }
   if (is_foreign(container) || is_foreign(index)) use_foreign("subscript", "", {container, index}, s);
+  if (container.is<Object>()) {
+    const Value before = eval_item(container, index, target);
+    const std::optional<Value> after = changed(before, op, eval(s.attr("value")), s);
+    if (!call_special(container, "__setitem__", {index, after ? *after : before}, target))
+      raise(ExceptionKind::TypeError,
+            "'" + type_name(container) + "' object does not support item assignment");
+    return;
+  }
   const Array* a = container.as<Array>();
   if (a == nullptr)
     unsupported(s, "an augmented assignment to an item of a " + type_name(container), "use an array");
@@ -265,7 +300,7 @@ void Evaluator::run_delete(nb::handle s) {
       eval_name(target);
       set_local(text_of(target.attr("id")), Unbound{});
     } else {
-      unsupported(target, "`del` of an attribute", "assign to it");
+      delete_attribute(eval(target.attr("value")), mangled(text_of(target.attr("attr"))), target);
     }
   };
   for (const nb::handle target : s.attr("targets")) remove(target);

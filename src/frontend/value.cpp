@@ -28,11 +28,11 @@ std::vector<Value> parts_of(const Value& value) {
 }
 
 Value with_parts(const Value& value, std::vector<Value> parts) {
-  if (value.is<Tuple>()) return Tuple{std::move(parts)};
+  if (const Tuple* t = value.as<Tuple>()) return Tuple{std::move(parts), t->type};
   if (const Range* r = value.as<Range>()) return Range{three(parts), r->parallel};
   if (value.is<Slice>()) return Slice{three(parts)};
   if (value.is<Zip>()) return Zip{share(std::move(parts))};
-  if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name};
+  if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name, m->function};
   if (const Text* t = value.as<Text>()) return Text{t->form, share(std::move(parts))};
   if (const Closure* c = value.as<Closure>()) return Closure{c->definition, share(std::move(parts))};
   if (const Error* e = value.as<Error>())
@@ -43,7 +43,9 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
 bool same_form(const Value& a, const Value& b) {
   if (a.v.index() != b.v.index()) return false;
   if (const Range* r = a.as<Range>()) return r->parallel == b.as<Range>()->parallel;
-  if (const Method* m = a.as<Method>()) return m->name == b.as<Method>()->name;
+  if (const Method* m = a.as<Method>())
+    return m->name == b.as<Method>()->name && m->function.is(b.as<Method>()->function);
+  if (const Tuple* t = a.as<Tuple>(); t != nullptr && !t->type.is(b.as<Tuple>()->type)) return false;
   if (const Text* t = a.as<Text>(); t != nullptr && t->form != b.as<Text>()->form) return false;
   if (const Error* e = a.as<Error>())
     if (!e->type.is(b.as<Error>()->type) || e->kind != b.as<Error>()->kind ||

@@ -50,10 +50,16 @@ struct Array {
 /// A tuple: immutable, so its members are the value.
 struct Tuple {
   std::vector<Value> members;
+  nb::object type{};  ///< the class of a namedtuple; invalid: Python's own tuple
 };
 
-/// A mutable container or an object: a number of the shadow heap.
+/// A mutable container: a number of the shadow heap.
 struct Reference {
+  uint32_t object;
+};
+
+/// An instance of a class of the user's: a number of the shadow heap.
+struct Object {
   uint32_t object;
 };
 
@@ -72,6 +78,7 @@ struct Slice {
 struct Method {
   std::shared_ptr<const Value> self;
   std::string name;
+  nb::object function{};  ///< of a class of the user's; invalid: `name` says
 };
 
 /// An argument of a kind that compiled code does not have, known by its description alone: it can be passed
@@ -143,7 +150,7 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Text, View, Closure, Error>
+               Foreign, Text, View, Closure, Error, Object>
       v;
 
   Value() = default;
@@ -172,14 +179,16 @@ Value with_parts(const Value& value, std::vector<Value> parts);
 /// Whether two values are alike but for their parts.
 bool same_form(const Value& a, const Value& b);
 
-/// A list, a dict or the cell of a shared variable in the shadow heap, of a structure known now. Keys are
-/// host objects.
+/// A list, a dict, an instance or the cell of a shared variable in the shadow heap, of a structure known now.
+/// Keys are host objects.
 struct HeapObject {
-  enum class Type { List, Dict, Cell } type = Type::List;
-  std::vector<Value> values;     ///< elements, or values of a dict in order
-  std::vector<nb::object> keys;  ///< of dicts
+  enum class Type { List, Dict, Cell, Object } type = Type::List;
+  std::vector<Value> values;     ///< elements, values of a dict in order, or attributes (not there: unbound)
+  std::vector<nb::object> keys;  ///< of dicts; the names of attributes, the same for all of a class
   int argument = -1;             ///< the number of the argument's container that this is
   size_t leaves = 0;             ///< how many elements it had when the function was called
+  nb::object type_of{};          ///< the class of an instance
+  std::vector<bool> absent{};    ///< by attribute: whether the caller's instance did not have it
   bool given_away = false;       ///< made in the function, and put into a container of the caller
   std::string conflict{};        ///< why its structure is not known here
 };
