@@ -520,8 +520,8 @@ def _hashable(key: tuple) -> tuple:
 
 def _library(routine: str, operands: list) -> Any:
     """What a routine of the library table gives."""
-    function = {"randn": np.random.randn, "solve": np.linalg.solve, "matmul": np.matmul}[routine]
-    return function(*operands)
+    name = {"randn": "random.randn", "solve": "linalg.solve", "matmul": "matmul"}[routine]
+    return operator.attrgetter(name)(np)(*operands)
 
 
 def _library_into(routine: str, operands: list) -> None:

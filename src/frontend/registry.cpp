@@ -4,17 +4,6 @@ namespace ingot::frontend {
 
 namespace {
 
-/// The object at a dotted path, imported; none when this NumPy or Python does not have it.
-nb::object resolve(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  const nb::object owner = nb::steal(PyImport_ImportModule(path.substr(0, dot).c_str()));
-  if (!owner.is_valid()) {
-    PyErr_Clear();
-    return {};
-  }
-  return nb::getattr(owner, path.substr(dot + 1).c_str(), nb::object());
-}
-
 constexpr const char* kHandlerPaths[][34] = {
 #define INGOT_BUILTIN(handler, ...) {__VA_ARGS__},
 #include "frontend/builtins.def"
@@ -48,18 +37,31 @@ Registry::Registry() {
 }
 
 void Registry::add(const std::string& path, Builtin builtin) {
-  const nb::object function = resolve(path);
-  if (!function.is_valid()) return;
   const size_t dot = path.rfind('.');
   builtin.module = path.substr(0, dot);
   builtin.name = path.substr(dot + 1);
-  kept_.push_back(function);
-  builtins_.emplace(function.ptr(), std::move(builtin));
+  if (!enter(builtin)) unloaded_.push_back(std::move(builtin));
+}
+
+bool Registry::enter(const Builtin& builtin) const {
+  const nb::object name = nb::cast(builtin.module);
+  const nb::object module = nb::steal(PyImport_GetModule(name.ptr()));
+  if (!module.is_valid()) {
+    PyErr_Clear();
+    return false;
+  }
+  const nb::object function = nb::getattr(module, builtin.name.c_str(), nb::object());
+  if (function.is_valid()) {
+    kept_.push_back(function);
+    builtins_.emplace(function.ptr(), builtin);
+  }
+  return true;
 }
 
 const Builtin* Registry::find(nb::handle function) const {
-  const auto it = builtins_.find(function.ptr());
-  return it == builtins_.end() ? nullptr : &it->second;
+  if (const auto it = builtins_.find(function.ptr()); it != builtins_.end()) return &it->second;
+  if (std::erase_if(unloaded_, [&](const Builtin& builtin) { return enter(builtin); }) == 0) return nullptr;
+  return find(function);
 }
 
 int Registry::method(const std::string& name) const {

@@ -23,7 +23,8 @@ struct Builtin {
   nb::object library{};        ///< a Python function that stands for it
 };
 
-/// The table of builtins, made once a process from the op table, builtins.def and `ingot.library`.
+/// The table of builtins, made once a process from the op table, builtins.def and `ingot.library`. It imports
+/// nothing for that: functions of modules that nobody has loaded enter it when they are looked for.
 class Registry {
  public:
   Registry();
@@ -35,9 +36,13 @@ class Registry {
 
  private:
   void add(const std::string& path, Builtin builtin);
-  std::unordered_map<PyObject*, Builtin> builtins_;
+  /// False: its module is not loaded.
+  bool enter(const Builtin& builtin) const;
+
   std::unordered_map<std::string, int> methods_;
-  std::vector<nb::object> kept_;  ///< the functions, so that their addresses stay theirs
+  mutable std::unordered_map<PyObject*, Builtin> builtins_;
+  mutable std::vector<nb::object> kept_;  ///< the functions, so that their addresses stay theirs
+  mutable std::vector<Builtin> unloaded_;
 };
 
 }  // namespace ingot::frontend
