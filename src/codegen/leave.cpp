@@ -60,7 +60,7 @@ Value* FunctionEmitter::widened(NodeId id) {
 void FunctionEmitter::store_error(NodeId id, base::ExceptionKind kind, std::string message,
                                   std::span<const NodeId> shown) {
   const ir::Module& module = unit_.source;
-  if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 6 values");
+  if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 32 values");
   ErrorSite site;
   site.kind = kind;
   site.message = std::move(message);

@@ -12,11 +12,11 @@ static_assert(sizeof(void*) == 8, "the ABI is that of 64-bit targets");
 
 static_assert(offsetof(Context, attention) == kContextAttentionOffset);
 static_assert(offsetof(Context, error) == kContextErrorOffset);
-static_assert(offsetof(Context, buffers) == 64);
+static_assert(offsetof(Context, buffers) == 272);
 static_assert(offsetof(Context, hooks) == kContextHooksOffset);
-static_assert(offsetof(Context, user) == 80);
+static_assert(offsetof(Context, user) == 288);
 static_assert(offsetof(Context, stack_limit) == kContextStackLimitOffset);
-static_assert(sizeof(Context) == 112 && alignof(Context) == 8);
+static_assert(sizeof(Context) == 320 && alignof(Context) == 8);
 
 static_assert(offsetof(Error, status) == kErrorStatusOffset);
 static_assert(offsetof(Error, site) == kErrorSiteOffset);

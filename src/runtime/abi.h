@@ -55,7 +55,7 @@ struct ViewSlot {
 /// What a raise leaves: the number of the place in the object's table of error sites, and the values that
 /// its message shows (bits of each, widened to 64: integers sign- or zero-extended, floats as double).
 struct Error {
-  static constexpr int kMaxArguments = 6;
+  static constexpr int kMaxArguments = 32;
   /// The site of an error that no place in the object raises: memory ran out in an allocation (argument 0
   /// is the number of bytes), or the call was interrupted.
   static constexpr uint32_t kNoSite = 0xffffffff;
@@ -110,8 +110,8 @@ inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
 // What compiled code knows of these structures.
 inline constexpr size_t kContextAttentionOffset = 0;
 inline constexpr size_t kContextErrorOffset = 8;
-inline constexpr size_t kContextHooksOffset = 72;
-inline constexpr size_t kContextStackLimitOffset = 88;
+inline constexpr size_t kContextHooksOffset = 280;
+inline constexpr size_t kContextStackLimitOffset = 296;
 inline constexpr size_t kErrorStatusOffset = 0;
 inline constexpr size_t kErrorSiteOffset = 4;
 inline constexpr size_t kErrorArgumentsOffset = 8;

@@ -49,7 +49,6 @@ Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   context.attention = attention;
   context.error.status = 0;
   context.error.site = 0;
-  for (uint64_t& argument : context.error.arguments) argument = 0;
   context.buffers = nullptr;
   context.hooks = hooks != nullptr ? hooks : &kNoHooks;
   context.user = user;
