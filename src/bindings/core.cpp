@@ -214,8 +214,7 @@ codegen::Target asked_for() {
 
 /// From array IR to a sealed object. With `texts`, also what stood between the stages.
 nb::dict Program::compile(bool texts) const {
-  // The passes replace functions: they work on a copy, made through the text form.
-  const std::unique_ptr<ir::Module> copy = ir::parse(ir::print(*module, {.spans = true}), "array IR");
+  const std::unique_ptr<ir::Module> copy = module->clone();  // the passes replace functions
   const ir::FunctionId entry = copy->find(module->signature(lowered.function).name).value();
   driver::CompileOptions options{.target = asked_for(), .codegen = {}};
   options.codegen.want_llvm_ir = texts;

@@ -24,7 +24,7 @@ namespace {
 using base::DType;
 
 /// What a word is about: its lowest byte. The rest of it:
-///   Array     8: dtype, 16: axes, 24: writable, 25: layout, 32: alias set
+///   Array     8: dtype, 16: axes, 21: writable, 22: layout, 24: orders, 32: alias set, 48: ones
 ///   Scalar    8: dtype, or one of Python's kinds
 ///   Constant  8: hash; an object
 ///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
@@ -49,10 +49,13 @@ enum class Tag : uint64_t {
 };
 
 constexpr int kAliasShift = 32;
+constexpr uint64_t kMaxAliasSet = 0xffff;
 constexpr Py_ssize_t kMaxLeaves = 16;
 constexpr size_t kMaxContainers = 256;  ///< of which instances can be some
 constexpr int kMaxDepth = 64;           ///< of containers; deeper ones are walked with an eye on the stack
 
+enum class Layout : uint8_t { Any, C, F };
+constexpr const char* kLayouts[] = {"A", "C", "F"};  ///< by Layout
 constexpr const char* kPythonKinds[] = {"bool", "int", "float", "complex"};
 enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
 
@@ -196,20 +199,38 @@ void Signature::constant(PyObject* value, const Path& path) {
   objects_.push_back(value);
 }
 
+/// Whether strides are those of an array without gaps, those of axes of length 1 too. C if both are, and for
+/// arrays without elements, whose strides nobody uses.
+[[gnu::always_inline]] inline Layout layout_of(PyArrayObject* array) {
+  const int rank = PyArray_NDIM(array);
+  npy_intp inside = PyArray_ITEMSIZE(array);
+  int axis = rank - 1;
+  for (; axis >= 0 && PyArray_STRIDE(array, axis) == inside; --axis) inside *= PyArray_DIM(array, axis);
+  if (axis < 0 || PyArray_SIZE(array) == 0) return Layout::C;
+  inside = PyArray_ITEMSIZE(array);
+  for (axis = 0; axis < rank && PyArray_STRIDE(array, axis) == inside; ++axis)
+    inside *= PyArray_DIM(array, axis);
+  return axis == rank ? Layout::F : Layout::Any;
+}
+
 [[gnu::always_inline]] inline bool Signature::array(PyObject* value, const Path& path) {
   PyArrayObject* const array = as_array(value);
   const std::optional<DType> dtype = dtype_of(PyArray_TYPE(array));
   const int rank = PyArray_NDIM(array);
   if (!dtype || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || rank > kMaxLeaves) return foreign(value);
-  uint64_t layout = 0;
+  uint64_t orders = 0;
   if (parameters_->sees_layout) {
-    layout = static_cast<uint64_t>(PyArray_IS_C_CONTIGUOUS(array) ? 1 : 0) |
+    orders = static_cast<uint64_t>(PyArray_IS_C_CONTIGUOUS(array) ? 1 : 0) |
              static_cast<uint64_t>(PyArray_IS_F_CONTIGUOUS(array) ? 2 : 0);
   }
+  uint64_t ones = 0;
+  for (int axis = 0; axis < rank; ++axis)
+    ones |= static_cast<uint64_t>(PyArray_DIM(array, axis) == 1 ? 1 : 0) << axis;
   leaf(value, path);
   words_.push_back(word_of(Tag::Array, static_cast<uint64_t>(*dtype) | static_cast<uint64_t>(rank) << 8 |
-                                           static_cast<uint64_t>(PyArray_ISWRITEABLE(array) ? 1 : 0) << 16 |
-                                           layout << 17));
+                                           static_cast<uint64_t>(PyArray_ISWRITEABLE(array) ? 1 : 0) << 13 |
+                                           static_cast<uint64_t>(layout_of(array)) << 14 | orders << 16 |
+                                           ones << 40));
   add_memory(value);
   return true;
 }
@@ -241,6 +262,7 @@ void Signature::constant(PyObject* value, const Path& path) {
     if (memory.alias_set == 0) memory.alias_set = other.alias_set;
   }
   if (memory.alias_set == 0) memory.alias_set = memories_.size() + 1;
+  together_ = together_ || memory.alias_set > kMaxAliasSet;
   memories_.push_back(memory);
 }
 
@@ -493,11 +515,12 @@ nb::object Signature::texts_of(uint64_t count, size_t& word, size_t& object) con
 nb::object Signature::text_of(size_t& word, size_t& object) const {
   const uint64_t now = words_[word++];
   const uint64_t rest = now >> 8;
-  const uint64_t alias_set = now >> kAliasShift;
+  const uint64_t alias_set = now >> kAliasShift & kMaxAliasSet;
   switch (tag_of(now)) {
     case Tag::Array:
       return nb::make_tuple("array", std::string(base::info(static_cast<DType>(rest & 0xff)).numpy),
-                            rest >> 8 & 0xff, (rest >> 16 & 1) != 0, alias_set);
+                            rest >> 8 & 0x1f, (rest >> 13 & 1) != 0, alias_set, kLayouts[rest >> 14 & 3],
+                            now >> 48);
     case Tag::Scalar:
       if (rest >= base::kDTypeCount) return nb::make_tuple("scalar", kPythonKinds[rest - base::kDTypeCount]);
       return nb::make_tuple("scalar", "numpy." + std::string(base::info(static_cast<DType>(rest)).numpy));

@@ -40,7 +40,8 @@ struct Parameters {
       demanded;  ///< by argument and capture: whether the value of a number is part of its kind
   std::vector<Capture> captures;
   std::vector<Attributes> attributes;
-  bool sees_layout = false;  ///< whether arrays in C order, Fortran order and others are of different kinds
+  /// Whether arrays that NumPy says are in C or Fortran order are of kinds of their own.
+  bool sees_layout = false;
 };
 
 /// The descriptions of one list of arguments, and the leaves that compiled code gets of it. They are words

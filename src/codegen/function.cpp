@@ -60,9 +60,21 @@ Parts FunctionEmitter::take_parameters() {
   results_ = target_->getArg(1);
   for (size_t i = 0; i < nodes.size(); ++i) {
     llvm::Value* const slot = b_.CreateLoad(b_.getPtrTy(), field(results_, 8 * i));
-    all.append(load_slot(source_.type(nodes[i]), slot));
+    Parts parts = load_slot(source_.type(nodes[i]), slot);
+    fill_in(source_.type(nodes[i]), source_.parameters()[i], parts);
+    all.append(parts);
   }
   return all;
+}
+
+/// Puts what is known of a view in the place of what is loaded.
+void FunctionEmitter::fill_in(ir::Type type, const ir::ParameterInfo& known, Parts& parts) {
+  if (!type.is_view() || type.rank() == 0) return;
+  const auto rank = static_cast<size_t>(type.rank());
+  const size_t inner = known.layout == ir::Layout::C ? rank - 1 : 0;
+  if (known.layout != ir::Layout::Any) parts[2 + rank + inner] = b_.getInt64(base::size_of(type.dtype()));
+  for (size_t axis = 0; known.ones && axis < rank; ++axis)
+    if ((*known.ones >> axis & 1) != 0) parts[2 + axis] = b_.getInt64(1);
 }
 
 std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& arguments) {

@@ -97,6 +97,7 @@ class FunctionEmitter {
   // function.cpp
   void emit_prologue();
   Parts take_parameters();
+  void fill_in(ir::Type type, const ir::ParameterInfo& known, Parts& parts);
   void emit_node(NodeId id);
   /// The parts that the region yields; none if control never reaches its end.
   std::optional<Parts> emit_region(RegionId region, const Parts& arguments);

@@ -70,6 +70,9 @@ NodeId Evaluator::reduce_all(NodeId array, Op combiner) {
   return builder_->make(Op::reduce, operands, attributes);
 }
 
+/// How many numbers a message shows: the lengths of two arrays of any rank.
+constexpr size_t kMaxShown = 2 * ir::kMaxRank;
+
 std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, ExceptionKind kind,
                                                   const char* complaint) {
   const ir::Function& f = builder_->function();
@@ -77,9 +80,6 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
   for (NodeId operand : operands)
     if (f.type(operand).is_array()) rank = std::max(rank, f.type(operand).rank());
   if (rank < 0) return operands;
-  std::vector<NodeId> common(static_cast<size_t>(rank));
-  bool equal = true;
-  const NodeId one = builder_->index(1);
   std::vector<NodeId> shown;
   std::string shapes;
   for (NodeId operand : operands) {
@@ -92,33 +92,41 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
     if (f.type(operand).rank() > 1) shapes.pop_back();
     shapes += ") ";
   }
-  if (shown.size() > 6) shapes = "of different lengths";
+  if (shown.size() > kMaxShown) {
+    shapes = "of different lengths";
+    shown.clear();
+  }
+  const NodeId one = builder_->index(1);
+  const auto is_one = [&](NodeId length) { return builder_->make(Op::equal, {length, one}); };
+  // Of each axis the common length, and what has been checked to be the same.
+  std::vector<std::vector<NodeId>> common(static_cast<size_t>(rank));
   for (NodeId operand : operands) {
     if (!f.type(operand).is_array()) continue;
     const std::vector<NodeId> lengths = lengths_of(operand);
-    equal = equal && static_cast<int>(lengths.size()) == rank;
     for (size_t i = 0; i < lengths.size(); ++i) {
-      NodeId& length = common[common.size() - lengths.size() + i];
-      if (!length) {
-        length = lengths[i];
-      } else if (length != lengths[i]) {
-        equal = false;
-        const NodeId same = builder_->make(Op::equal, {length, lengths[i]});
-        const NodeId one_is_1 = builder_->make(
-            Op::bitwise_or,
-            {builder_->make(Op::equal, {length, one}), builder_->make(Op::equal, {lengths[i], one})});
-        const NodeId holds = builder_->make(Op::bitwise_or, {same, one_is_1});
-        const std::vector<NodeId> filled = shown.size() <= 6 ? shown : std::vector<NodeId>{};
-        check(holds, kind, complaint + shapes, filled);
-        length = builder_->make(Op::select, {builder_->make(Op::equal, {length, one}), lengths[i], length});
+      std::vector<NodeId>& known = common[common.size() - lengths.size() + i];
+      if (known.empty()) known.push_back(lengths[i]);
+      if (std::ranges::find(known, lengths[i]) != known.end()) continue;
+      const NodeId same = builder_->make(Op::equal, {known[0], lengths[i]});
+      const NodeId one_is_1 = builder_->make(Op::bitwise_or, {is_one(known[0]), is_one(lengths[i])});
+      check(builder_->make(Op::bitwise_or, {same, one_is_1}), kind, complaint + shapes, shown);
+      if (f.is_constant(one_is_1, 0)) {
+        known.push_back(lengths[i]);
+        continue;
       }
+      const NodeId merged = builder_->make(Op::select, {is_one(known[0]), lengths[i], known[0]});
+      if (merged != known[0]) known = {merged};
     }
   }
-  if (equal) return operands;
   for (NodeId& operand : operands) {
-    if (!f.type(operand).is_array() || lengths_of(operand) == common) continue;
+    if (!f.type(operand).is_array()) continue;
+    const std::vector<NodeId> lengths = lengths_of(operand);
+    bool fits = lengths.size() == common.size();
+    for (size_t i = 0; fits && i < lengths.size(); ++i)
+      fits = std::ranges::find(common[i], lengths[i]) != common[i].end();
+    if (fits) continue;
     std::vector<NodeId> parts{operand};
-    parts.insert(parts.end(), common.begin(), common.end());
+    for (const std::vector<NodeId>& lengths_of_axis : common) parts.push_back(lengths_of_axis[0]);
     operand = builder_->make(Op::broadcast, parts);
   }
   return operands;
@@ -483,7 +491,21 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
         nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));
     use_foreign("store", "", {Static{into}, Static{nb::int_(0)}, value}, here_);
   }
+  if (const Static* s = value.as<Static>(); s != nullptr && s->object.is_none()) {
+    // NumPy has a number for it, or an exception.
+    nb::object one =
+        nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));
+    try {
+      one[nb::int_(0)] = s->object;
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+    return value_for(Static{one[nb::int_(0)]}, dtype, among);
+  }
   if (!kind) {
+    if (value.is<Static>())
+      unsupported({}, "assigning a " + type_name(value) + " to part of an array",
+                  "convert it to a number before");
     if (value.is<Tuple>() || value.is<Reference>())
       unsupported({}, "assigning a " + type_name(value) + " to part of an array",
                   "assign element by element");
@@ -542,17 +564,32 @@ void Evaluator::check_shapes(NodeId condition, ExceptionKind kind, const std::st
   check(condition, kind, message, shown);
 }
 
+/// The lengths of an operation's result must be those of the array that takes it.
+void Evaluator::need_shape(const Array& result, std::span<const NodeId> lengths) {
+  const std::vector<NodeId> own = lengths_of(result.node);
+  std::vector<NodeId> shown;
+  std::string message = "non-broadcastable output operand with shape " + show_shape(lengths, shown);
+  message += " doesn't match the broadcast shape " + show_shape(own, shown);
+  NodeId same = builder_->constant(own.size() == lengths.size());
+  for (size_t i = 0; i < own.size() && own.size() == lengths.size(); ++i)
+    same = both(same, builder_->make(Op::equal, {own[i], lengths[i]}));
+  check_shapes(same, ExceptionKind::ValueError, message, shown);
+}
+
 /// An array broadcast to lengths it must fit.
 NodeId Evaluator::fit(NodeId value, std::span<const NodeId> lengths) {
   if (!builder_->function().type(value).is_array()) return value;
   std::vector<NodeId> own = lengths_of(value);
   const NodeId one = builder_->index(1);
-  std::vector<NodeId> shown;
-  std::string message = "could not broadcast input array from shape " + show_shape(own, shown);
-  message += " into shape " + show_shape(lengths, shown);
+  const auto need = [&](NodeId condition) {
+    std::vector<NodeId> shown;
+    std::string message = "could not broadcast input array from shape " + show_shape(own, shown);
+    message += " into shape " + show_shape(lengths, shown);
+    check_shapes(condition, ExceptionKind::ValueError, message, shown);
+  };
   // Leading axes of length 1 that the target does not have are dropped.
   while (own.size() > lengths.size()) {
-    check_shapes(builder_->make(Op::equal, {own[0], one}), ExceptionKind::ValueError, message, shown);
+    need(builder_->make(Op::equal, {own[0], one}));
     value = builder_->make(Op::squeeze, {value}, {0});
     own.erase(own.begin());
   }
@@ -560,10 +597,9 @@ NodeId Evaluator::fit(NodeId value, std::span<const NodeId> lengths) {
   for (size_t i = 0; i < own.size(); ++i) {
     const NodeId wanted = lengths[lengths.size() - own.size() + i];
     if (own[i] == wanted) continue;
-    equal = false;
-    check_shapes(builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {own[i], wanted}),
-                                                 builder_->make(Op::equal, {own[i], one})}),
-                 ExceptionKind::ValueError, message, shown);
+    const NodeId is_one = builder_->make(Op::equal, {own[i], one});
+    need(builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {own[i], wanted}), is_one}));
+    if (!builder_->function().is_constant(is_one, 0)) equal = false;
   }
   if (equal) return value;
   std::vector<NodeId> operands{value};

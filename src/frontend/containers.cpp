@@ -245,7 +245,7 @@ void Evaluator::add_cells() {
   const auto add = [this](DType dtype, size_t container, const char* what, uint32_t number) {
     const std::string name = "cells." + std::to_string(container) + "." + what;
     const uint32_t alias_set = 1'000'000 + static_cast<uint32_t>(container) * 4 + number;
-    return builder_->add_parameter(ir::Type::view(dtype, 1), {name, alias_set, true});
+    return builder_->add_parameter(ir::Type::view(dtype, 1), {.name = name, .alias_set = alias_set});
   };
   for (size_t i = 0; i < containers_.size(); ++i)
     cells_.push_back({add(DType::Int64, i, "tags", 0), add(DType::Int64, i, "ints", 1),

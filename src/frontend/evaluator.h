@@ -13,12 +13,14 @@
 namespace ingot::frontend {
 
 /// What an argument is, as the caller's signature says: nested tuples
-/// `("scalar", kind)`, `("array", dtype, rank, writable, alias set)`, `("static", object)`, `("tuple",
+/// `("scalar", kind)`, `("array", dtype, rank, writable, alias set, layout ("C", "F", or "A" for any), axes
+/// of length 1 as bits)`, `("static", object)`, `("tuple", parts)`, `("list", parts)`, `("dict", keys,
 /// parts)`,
-/// `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`, `("same", number of a
-/// container)`, `("named", class, parts)` for namedtuples, `("object", class, names, parts)` for instances
-/// with the attributes `names`, each described or `("absent",)`, `("foreign", type, dtype, rank, alias set)`
-/// for what compiled code does not have (arrays of an alias set other than 0 have a leaf of their shape).
+/// `("slice", start, stop, step)`, `("same", number of a container)`, `("named", class, parts)` for
+/// namedtuples, `("object", class, names, parts)` for instances with the attributes `names`, each described
+/// or
+/// `("absent",)`, `("foreign", type, dtype, rank, alias set)` for what compiled code does not have (arrays of
+/// an alias set other than 0 have a leaf of their shape).
 using Description = nb::tuple;
 
 /// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
@@ -337,6 +339,7 @@ class Evaluator {
   /// Converted as an assignment into an array converts; `among`: to places that an array or a mask names,
   /// where NumPy's scalars are cast unchecked.
   NodeId value_for(const Value& value, DType dtype, bool among = false);
+  void need_shape(const Array& result, std::span<const NodeId> lengths);
   NodeId fit(NodeId value, std::span<const NodeId> lengths);
   /// `(2,3)` as NumPy's messages show a shape, with holes for its lengths, which join `shown`.
   static std::string show_shape(std::span<const NodeId> lengths, std::vector<NodeId>& shown);

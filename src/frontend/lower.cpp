@@ -49,7 +49,8 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     Foreign foreign{description, name};
     if (nb::cast<int>(description[4]) > 0) {
       const ir::Type type = ir::Type::view(DType::Bool, nb::cast<int>(description[3]));
-      const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), false});
+      const NodeId node = builder_->add_parameter(
+          type, {.name = name, .alias_set = nb::cast<uint32_t>(description[4]), .writable = false});
       foreign.shape = share(Value(Array{type, node, Access::ReadOnly}));
     }
     return foreign;
@@ -62,7 +63,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     const std::string numpy_name = kind_name.starts_with("numpy.") ? kind_name.substr(6) : std::string();
     for (int i = 0; i < base::kDTypeCount; ++i)
       if (base::info(static_cast<DType>(i)).numpy == numpy_name) kind = Kind(static_cast<DType>(i));
-    const NodeId node = builder_->add_parameter(ir::Type::scalar(kind.dtype()), {name, 0, true});
+    const NodeId node = builder_->add_parameter(ir::Type::scalar(kind.dtype()), {.name = name});
     if (argument >= 0) scalar_arguments_[node.index] = argument;
     return Scalar{kind, node};
   }
@@ -74,7 +75,14 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     const bool writable = nb::cast<bool>(description[3]);
     const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
     const int number = static_cast<int>(builder_->function().parameters().size());
-    const NodeId node = builder_->add_parameter(type, {name, nb::cast<uint32_t>(description[4]), writable});
+    const std::string layout = type.rank() > 0 ? text_of(description[5]) : "A";
+    const NodeId node = builder_->add_parameter(type, {.name = name,
+                                                       .alias_set = nb::cast<uint32_t>(description[4]),
+                                                       .writable = writable,
+                                                       .layout = layout == "C"   ? ir::Layout::C
+                                                                 : layout == "F" ? ir::Layout::F
+                                                                                 : ir::Layout::Any,
+                                                       .ones = nb::cast<uint32_t>(description[6])});
     return Array{type, node, writable ? Access::Writable : Access::ReadOnly, number};
   }
   if (tag == "same") {

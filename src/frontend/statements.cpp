@@ -174,6 +174,7 @@ void Evaluator::in_place(const Array& array, const std::string& op, const Value&
                                         std::string(base::info(to).numpy) +
                                         "') with casting rule 'same_kind'");
   }
+  if (const Array* made = result.as<Array>()) need_shape(*made, lengths_of(array.node));
   assign_index(array, Static{nb::ellipsis()}, result, s);
 }
 

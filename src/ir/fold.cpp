@@ -80,6 +80,9 @@ class Folder {
   Extent extent_of_result(NodeId node, int64_t axis) const;
   Extent follow(NodeId array, int64_t axis) const;
   bool has_length(NodeId node, NodeId array, int64_t axis) const;
+  const ParameterInfo* parameter(NodeId node) const;
+  NodeId length_against_one();
+  NodeId stride_in_layout(const ParameterInfo& view, size_t axis);
   NodeId transposed();
   bool keeps_shape(size_t first, size_t step) const;
 
@@ -120,6 +123,7 @@ NodeId Folder::elementwise() {
   if (const NodeId node = with_opposite()) return node;
   if (!f_.is_constant(at(1))) return {};
   if (const NodeId node = sum_with_constants()) return node;
+  if (const NodeId node = length_against_one()) return node;
   if (const NodeId node = multiply_or_divide_by_constant()) return node;
   if (const NodeId node = with_number_on_the_right()) return node;
   return bits_with_constant();
@@ -546,16 +550,45 @@ Folder::Extent Folder::follow(NodeId array, int64_t axis) const {
   return here;
 }
 
+/// What is known of a node that is one of the function's parameters; null of others.
+const ParameterInfo* Folder::parameter(NodeId node) const {
+  if (f_.op(node) != Op::param || f_[node].parent != f_.body()) return nullptr;
+  return &f_.parameters()[static_cast<size_t>(f_.attribute(node, 0))];
+}
+
+/// length(x, i) == 1 = false, of a parameter whose axis is known to be of another length; and so on
+NodeId Folder::length_against_one() {
+  if ((op_ != Op::equal && op_ != Op::not_equal) || f_.op(at(0)) != Op::length || !is_number(at(1), 1))
+    return {};
+  const ParameterInfo* const known = parameter(f_.operand(at(0), 0));
+  return known != nullptr && known->ones ? number(op_ == Op::not_equal ? 1 : 0) : NodeId();
+}
+
 NodeId Folder::length() {
   const Extent found = follow(at(0), attributes_[0]);
   if (found.axis < 0) return found.node;
   if (f_.op(found.node) == Op::expand) return b_.index(1);
+  const ParameterInfo* const known = parameter(found.node);
+  if (known != nullptr && known->ones && (*known->ones >> found.axis & 1) != 0) return b_.index(1);
   return found.node == at(0) ? NodeId() : b_.make(Op::length, {found.node}, {found.axis});
+}
+
+/// The stride of an array without gaps: the lengths of the axes inside it are all there is.
+NodeId Folder::stride_in_layout(const ParameterInfo& view, size_t axis) {
+  const NodeId x = at(0);
+  const Type type = f_.type(x);
+  const bool is_c = view.layout == Layout::C;
+  if (axis == (is_c ? static_cast<size_t>(type.rank()) - 1 : 0))
+    return b_.index(static_cast<int64_t>(base::size_of(type.dtype())));
+  const int inside = static_cast<int>(axis) + (is_c ? 1 : -1);
+  return b_.make(Op::multiply, {b_.make(Op::stride, {x}, {inside}), b_.length(x, inside)});
 }
 
 NodeId Folder::stride() {
   const NodeId x = at(0);
   const auto a = static_cast<size_t>(attributes_[0]);
+  if (const ParameterInfo* const known = parameter(x); known != nullptr && known->layout != Layout::Any)
+    return stride_in_layout(*known, a);
   // stride(view(buffer, offset, n..., s...), i) = s[i]
   if (f_.op(x) == Op::view) return f_.operand(x, 2 + static_cast<size_t>(f_.type(x).rank()) + a);
   // stride(transpose(v, axes), i) = stride(v, axes[i])

@@ -47,6 +47,20 @@ bool Function::reaches(NodeId definition, RegionId region) const {
   return !way_in || definition < way_in;
 }
 
+std::unique_ptr<Module> Module::clone() const {
+  auto copy = std::make_unique<Module>();
+  copy->types = types;
+  copy->texts_ = texts_;
+  copy->text_ids_ = text_ids_;
+  copy->spans_ = spans_;
+  copy->signatures_ = signatures_;
+  for (const std::unique_ptr<Function>& function : functions_) {
+    copy->functions_.emplace_back(function == nullptr ? nullptr : new Function(*function));
+    if (function != nullptr) copy->functions_.back()->module_ = copy.get();
+  }
+  return copy;
+}
+
 TextId Module::text(std::string_view text) {
   const auto [it, is_new] = text_ids_.try_emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
   if (is_new) texts_.emplace_back(text);

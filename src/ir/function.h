@@ -71,12 +71,18 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
+/// Which strides a view has: those of an array without gaps whose last (C) or first (F) axis is the
+/// innermost, or any. A view without elements has each of them, whatever its strides.
+enum class Layout : uint8_t { Any, C, F };
+
 /// What is known of a function's parameter beyond its type. Buffers and views whose alias sets differ never
 /// share memory.
 struct ParameterInfo {
   std::string name;
   uint32_t alias_set = 0;
   bool writable = true;
+  Layout layout = Layout::Any;
+  std::optional<uint32_t> ones = {};  ///< bit i: whether axis i has length 1; none: not known of any axis
   bool operator==(const ParameterInfo&) const = default;
 };
 
@@ -86,6 +92,7 @@ class Module;
 class Function {
  public:
   Function(Module& module, std::string name) : module_(&module), name_(std::move(name)) {}
+  Function& operator=(const Function&) = delete;
 
   Module& module() const { return *module_; }
   const std::string& name() const { return name_; }
@@ -147,6 +154,12 @@ class Function {
     return {{static_cast<uint64_t>(attribute(id, 0)), static_cast<uint64_t>(attribute(id, 1))}};
   }
   bool is_constant(NodeId id) const { return op(id) == Op::constant; }
+  /// A constant bool or i64 of this value.
+  bool is_constant(NodeId id, int64_t value) const {
+    const Type t = type(id);
+    return is_constant(id) && (t.is_scalar(DType::Bool) || t.is_scalar(DType::Int64)) &&
+           constant(id) == base::Scalar::of(value);
+  }
 
   /// Whether region `inner` is `outer` or lies in it.
   bool encloses(RegionId outer, RegionId inner) const;
@@ -157,6 +170,9 @@ class Function {
 
  private:
   friend class Builder;
+  friend class Module;
+  Function(const Function&) = default;
+
   Module* module_;
   std::string name_;
   std::vector<ParameterInfo> parameters_;
@@ -174,6 +190,7 @@ class Module {
   Module() = default;
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
+  std::unique_ptr<Module> clone() const;
 
   TypeTable types;
 

@@ -521,6 +521,8 @@ class ModuleReader : Reader {
   void read_record();
   void read_header();
   void read_parameter(Header& header);
+  Layout read_layout();
+  uint32_t read_ones(int rank);
   Relaxations read_relaxations();
   void declare(const Token& at, const std::string& name, Header& header);
   void skip_body();
@@ -563,8 +565,31 @@ void ModuleReader::read_parameter(Header& header) {
   if (!number) info.name = name.text;
   if (skip_word("alias")) info.alias_set = read_int<uint32_t>();
   if (skip_word("readonly")) info.writable = false;
+  const bool is_array = header.types.back().is_view() && header.types.back().rank() > 0;
+  if (is_array && skip_word("layout")) info.layout = read_layout();
+  if (is_array && skip_word("lengths")) info.ones = read_ones(header.types.back().rank());
   if (skip_word("name")) info.name = read_text();
   header.parameters.push_back(std::move(info));
+}
+
+Layout ModuleReader::read_layout() {
+  const Token word = expect(Token::Kind::Word, "C or F");
+  if (word.text != "C" && word.text != "F") fail(word, "a layout is C or F");
+  return word.text == "C" ? Layout::C : Layout::F;
+}
+
+/// Bit i: whether the length along axis i is 1.
+uint32_t ModuleReader::read_ones(int rank) {
+  uint32_t ones = 0;
+  for (int axis = 0; axis < rank; ++axis) {
+    expect_mark(axis == 0 ? "(" : ",");
+    if (skip_word("n")) continue;
+    const Token at = lexer_.peek();
+    if (read_int<uint32_t>() != 1) fail(at, "a length is 1, or n: any but 1");
+    ones |= uint32_t{1} << axis;
+  }
+  expect_mark(")");
+  return ones;
 }
 
 Relaxations ModuleReader::read_relaxations() {

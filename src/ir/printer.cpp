@@ -227,12 +227,22 @@ void Printer::print_region(RegionId id, size_t depth) {
   }
 }
 
+std::string lengths_text(uint32_t ones, int rank) {
+  std::string out = "(";
+  for (int axis = 0; axis < rank; ++axis)
+    out += std::string(axis == 0 ? "" : ", ") + ((ones >> axis & 1) != 0 ? "1" : "n");
+  return out += ")";
+}
+
 void Printer::print_parameter(size_t index) {
   const ParameterInfo& parameter = function_.parameters()[index];
   const NodeId node = function_[function_.body()].nodes[index];
   out_ += name(node) + ": " + module_.types.to_string(function_.type(node));
   if (parameter.alias_set != 0) out_ += " alias " + std::to_string(parameter.alias_set);
   if (!parameter.writable) out_ += " readonly";
+  if (parameter.layout != Layout::Any) out_ += parameter.layout == Layout::C ? " layout C" : " layout F";
+  if (parameter.ones && function_.type(node).rank() > 0)
+    out_ += " lengths " + lengths_text(*parameter.ones, function_.type(node).rank());
   if (parameter_names_[index].empty() && !parameter.name.empty()) out_ += " name " + quoted(parameter.name);
 }
 

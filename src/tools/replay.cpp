@@ -181,6 +181,26 @@ void check_alias_sets(const ir::Function& function, const Record& record) {
   }
 }
 
+/// Throws ReplayFault for arguments that are not as the function takes them to be.
+void check_shapes(const ir::Function& function, const Record& record) {
+  for (size_t i = 0; i < record.arguments.size(); ++i) {
+    const ir::ParameterInfo& known = function.parameters()[i];
+    const Slot& slot = record.arguments[i];
+    const size_t rank = slot.lengths.size();
+    auto inside = static_cast<int64_t>(base::size_of(slot.dtype));
+    bool fits = true;
+    for (size_t k = 0; k < rank && known.layout != ir::Layout::Any && !is_empty(slot); ++k) {
+      const size_t axis = known.layout == ir::Layout::C ? rank - 1 - k : k;
+      fits = fits && slot.strides[axis] == inside;
+      inside *= slot.lengths[axis];
+    }
+    for (size_t axis = 0; axis < rank && known.ones; ++axis)
+      fits = fits && (slot.lengths[axis] == 1) == ((*known.ones >> axis & 1) != 0);
+    if (!fits)
+      throw ReplayFault{"argument " + std::to_string(i + 1) + " has other lengths or strides than are known"};
+  }
+}
+
 /// Ends a call: if what was made outside is not what was recorded, that is the fault.
 Outcome checked(Outcome outcome, const Player& player) {
   if (std::string fault = player.fault(); !fault.empty()) throw ReplayFault{std::move(fault)};
@@ -215,6 +235,7 @@ void check_call(const ir::Module& module, ir::FunctionId function, const Record&
     }
   }
   check_alias_sets(*module.function(function), record);
+  check_shapes(*module.function(function), record);
   for (const ir::Type type : results) {
     if (!type.is_scalar() && !type.is_view())
       throw ReplayFault{"@" + name + " gives a " + module.types.to_string(type) + ", which no record holds"};

@@ -20,8 +20,8 @@ struct ReplayFault {
 /// or one without a body.
 ir::FunctionId find_function(const ir::Module& module, const std::string& name);
 /// Throws ReplayFault unless the function takes as many arguments as the record has, overlapping no more than
-/// its alias sets allow, and gives what a record can hold; UserError, at the argument, if one is not of its
-/// parameter's type.
+/// its alias sets allow and of the layouts and lengths that it knows, and gives what a record can hold;
+/// UserError, at the argument, if one is not of its parameter's type.
 void check_call(const ir::Module& module, ir::FunctionId function, const Record& record);
 
 /// Of a call that has been checked. Throws ReplayFault.

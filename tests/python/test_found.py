@@ -5,7 +5,7 @@ import math
 import ingot
 import numpy as np
 import pytest
-from support import MODES, check, jitted
+from support import ARRAYS, MODES, check, jitted
 
 COMPLEX_NAN = complex(float("inf"), float("nan"))
 
@@ -120,6 +120,39 @@ def test_numpys_scalars_are_indexed():
 
 def open_index(x, y):
     return x[...], y[0, ...]
+
+
+def adds_in_place(a, b):
+    a += b
+    return a
+
+
+def test_results_of_augmented_assignments_do_not_broadcast():
+    for shape, other in (((12,), (1, 12)), ((3,), (2, 3)), ((1,), (3,)), ((1, 3), (2, 3)), ((2, 1), (2, 3)), ((), (3,)), ((2, 3), (1, 3))):
+        check(adds_in_place, np.ones(shape), np.ones(other))
+
+
+def stores_none(a, i):
+    a[i] = None
+    return a
+
+
+def test_none_is_a_number_where_numpy_has_one():
+    for array in ARRAYS:
+        for index in (0, slice(1, 3), array == 1):
+            check(stores_none, array, index)
+
+
+def fills(a, b):
+    a[:] = b * 2
+    return a + b
+
+
+def test_messages_about_arrays_of_many_axes():
+    shape = (2,) * 8
+    check(fills, np.ones(shape), np.ones(shape[1:]))
+    check(fills, np.ones(shape), np.ones((2, 3) + shape[2:]))
+    check(fills, np.ones((2,) * 16), np.ones((2,) * 15 + (3,)))
 
 
 def test_an_ellipsis_gives_an_array():

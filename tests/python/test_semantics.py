@@ -19,9 +19,11 @@ from support import (
     MODES,
     SCALARS,
     check,
+    copied,
     difference,
     in_both_modes,
     jitted,
+    outcome,
     raises,
     refused,
 )
@@ -676,6 +678,42 @@ def test_layouts(layout):
 
     for function in (f, first, write):
         check(function, LAYOUTS[layout])
+
+
+def test_lengths_of_one_and_layouts_make_specialisations():
+    def f(a, b):
+        return a + b, np.sqrt(a * a + 1) * b, (a - b).sum()
+
+    def write(a, b):
+        a[...] = b
+        a += b
+        return a[:1], a.T
+
+    def same(compiled, function, a, b):
+        plain = copied([a, b])
+        result, error, _ = outcome(function, plain)
+        for one in compiled:
+            given = copied([a, b])
+            got, raised, _ = outcome(one, given)
+            assert type(raised) is type(error) and str(raised) == str(error)
+            assert difference(got, result) is None and difference(given, plain) is None
+
+    for function in (f, write):
+        compiled = [jitted(function, mode) for mode in MODES]
+        for n in (3, 2, 1, 0, 17, 1, 3):
+            for m in (3, 2, 1, 0, 17):
+                same(compiled, function, np.arange(float(n)), np.ones(m) / 3)
+        assert [len(one.specialisations) for one in compiled] == [4, 4]
+        same(compiled, function, np.arange(6.0)[::2], np.ones(6)[::-2])
+        assert [len(one.specialisations) for one in compiled] == [5, 5]
+    grids = [np.arange(12.0).reshape(s) for s in ((3, 4), (4, 3), (12, 1), (1, 12), (12,))]
+    grids += [g.T for g in grids[:4]]
+    grids += [np.arange(48.0).reshape(4, 12)[:, ::3], np.ones((1, 1)), np.ones((3, 0)), np.ones((0, 1)).T]
+    for function in (f, write):
+        compiled = [jitted(function, mode) for mode in MODES]
+        for a in grids:
+            for b in grids:
+                same(compiled, function, a, b)
 
 
 # ---- Guards: never stale
