@@ -491,7 +491,15 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
         nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));
     use_foreign("store", "", {Static{into}, Static{nb::int_(0)}, value}, here_);
   }
-  if (const Static* s = value.as<Static>(); s != nullptr && s->object.is_none()) {
+  if (const Maybe* m = value.as<Maybe>()) {
+    const auto number = [&](const Value& one) { return from_node(value_for(one, dtype, among)); };
+    return value_for(fork(
+                         is_there(*m), [&] { return number(present(value, "the value", here_)); },
+                         [&] { return number(Static{nb::none()}); }),
+                     dtype, among);
+  }
+  if (const Static* s = value.as<Static>();
+      s != nullptr && (s->object.is_none() || PyUnicode_Check(s->object.ptr()))) {
     // NumPy has a number for it, or an exception.
     nb::object one =
         nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));

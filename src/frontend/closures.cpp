@@ -155,7 +155,7 @@ void Evaluator::comprehend(nb::handle e, const std::function<void()>& element) {
       assign(generator.attr("target"), one);
       bool taken = true;
       for (const nb::handle test : tests) {
-        const std::optional<bool> known = static_truth(eval_open(test));
+        const std::optional<bool> known = static_truth(eval_condition(test));
         if (!known)
           unsupported(test, "a condition of a comprehension that is not known when compiling",
                       "make an array and select from it, or write a loop");

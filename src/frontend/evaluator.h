@@ -233,7 +233,10 @@ class Evaluator {
   Value eval_binary(nb::handle e);
   Value eval_unary(nb::handle e);
   Value eval_compare(nb::handle e);
+  Value eval_name_open(nb::handle e);
   Value eval_bool(nb::handle e);
+  Value eval_bool_open(nb::handle e);
+  Value eval_condition(nb::handle e);  ///< what has the truth of an expression, perhaps not its value
   Value eval_conditional(nb::handle e);
   Value eval_attribute(nb::handle e);
   Value eval_subscript(nb::handle e);
@@ -300,6 +303,7 @@ class Evaluator {
   // operators.cpp
   Value binary(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value compare(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  Value compare_maybe(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value unary(const std::string& op, const Value& a, nb::handle node);
   Value python_arithmetic(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
@@ -371,6 +375,7 @@ class Evaluator {
   void demand(NodeId number, nb::handle node);  ///< asks for what it is made of, where that can be known
   nb::object require_static(const Value& value, const char* what, nb::handle node);
   Value stage_number(const Value& value);  ///< a static number as a constant; others as they are
+  NodeId is_there(const Maybe& maybe);     ///< neither None nor unbound
   Value present(const Value& value, const std::string& name, nb::handle node);  ///< a Maybe, checked
   std::string type_name(const Value& value) const;  ///< as Python's messages name it
 
@@ -577,6 +582,7 @@ class Evaluator {
  public:
   // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.
   using Handler = Value (Evaluator::*)(Call&);
+  std::optional<int64_t> axis_of(Call& call, size_t place, int rank, std::optional<int64_t> otherwise);
 #define INGOT_BUILTIN(handler, ...) Value handler(Call& call);
 #include "frontend/builtins.def"
 };

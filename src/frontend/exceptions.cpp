@@ -217,7 +217,7 @@ Error Evaluator::make_error(nb::object type, std::vector<Value> arguments) {
 }
 
 void Evaluator::run_assert(nb::handle s) {
-  const Value condition = eval(s.attr("test"));
+  const Value condition = eval_condition(s.attr("test"));
   const std::optional<bool> known = static_truth(condition);
   if (known && *known) return;
   const auto fail = [&]() -> Value {

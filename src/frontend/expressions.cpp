@@ -40,7 +40,7 @@ Value Evaluator::eval_open(nb::handle e) {
   const std::string kind = class_of(e);
   if (kind == "IfExp") {
     const Here here(*this, e);
-    const Value condition = eval_open(e.attr("test"));
+    const Value condition = eval_condition(e.attr("test"));
     if (const std::optional<bool> known = static_truth(condition))
       return eval_open(e.attr(*known ? "body" : "orelse"));
     return fork(
@@ -48,31 +48,36 @@ Value Evaluator::eval_open(nb::handle e) {
         [&] { return eval_open(e.attr("orelse")); });
   }
   if (kind == "Name") {
-    const Value* value = local(text_of(e.attr("id")));
-    if (value != nullptr && value->is<Maybe>() && !value->as<Maybe>()->may_be_unbound) return *value;
+    const Here here(*this, e);
+    const Value value = eval_name_open(e);
+    const Maybe* m = value.as<Maybe>();
+    return m != nullptr && m->may_be_none ? value : present(value, text_of(e.attr("id")), e);
   }
+  if (kind == "BoolOp") return eval_bool_open(e);
   return eval(e);
 }
 
-Value Evaluator::eval_name(nb::handle e) {
+Value Evaluator::eval_name(nb::handle e) { return present(eval_name_open(e), text_of(e.attr("id")), e); }
+
+Value Evaluator::eval_name_open(nb::handle e) {
   const std::string name = text_of(e.attr("id"));
-  if (const Value* value = local(name)) {
-    const bool own = frame_->local_names.contains(name) || frame_->renamed.contains(name);
-    if (value->is<Unbound>() && !own)
-      raise(ExceptionKind::NameError, "cannot access free variable '" + name +
-                                          "' where it is not associated with a value in enclosing scope");
-    Value found = *value;
-    if (Maybe* m = found.as<Maybe>(); m != nullptr && m->may_be_unbound && !own) {
-      const NodeId tag = builder_->make(Op::tag, {m->node});
-      check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), ExceptionKind::NameError,
-            "cannot access free variable '" + name +
-                "' where it is not associated with a value in enclosing scope");
-      m->may_be_unbound = false;
-    }
-    return present(found, name, e);
+  const Value* value = local(name);
+  if (value == nullptr && frame_->local_names.contains(name)) return Unbound{};
+  if (value == nullptr) return load_global(name, e);
+  const bool own = frame_->local_names.contains(name) || frame_->renamed.contains(name);
+  const std::string message =
+      own ? "cannot access local variable '" + name + "' where it is not associated with a value"
+          : "cannot access free variable '" + name +
+                "' where it is not associated with a value in enclosing scope";
+  const ExceptionKind kind = own ? ExceptionKind::UnboundLocalError : ExceptionKind::NameError;
+  if (value->is<Unbound>()) raise(kind, message);
+  Value found = *value;
+  if (Maybe* m = found.as<Maybe>(); m != nullptr && m->may_be_unbound) {
+    const NodeId tag = builder_->make(Op::tag, {m->node});
+    check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), kind, message);
+    m->may_be_unbound = false;
   }
-  if (frame_->local_names.contains(name)) return present(Unbound{}, name, e);
-  return load_global(name, e);
+  return found;
 }
 
 Value Evaluator::load_global(const std::string& name, nb::handle e) {
@@ -140,39 +145,54 @@ Value Evaluator::eval_binary(nb::handle e) {
 
 Value Evaluator::eval_unary(nb::handle e) {
   const std::string op = class_of(e.attr("op"));
-  return unary(op, op == "Not" ? eval_open(e.attr("operand")) : eval(e.attr("operand")), e);
+  return unary(op, op == "Not" ? eval_condition(e.attr("operand")) : eval(e.attr("operand")), e);
 }
 
 Value Evaluator::eval_compare(nb::handle e) {
   const nb::list ops = e.attr("ops");
   const nb::list comparators = e.attr("comparators");
   const std::function<Value(Value, size_t)> chain = [&](Value left, size_t i) -> Value {
-    // `x is None` looks at the variable itself.
     const nb::handle node = comparators[i];
-    const Value right = eval(node);
+    const Value right = eval_open(node);
     const Value first = compare(class_of(ops[i]), left, right, e);
     if (i + 1 == nb::len(ops)) return first;
     if (const std::optional<bool> known = static_truth(first)) return *known ? chain(right, i + 1) : first;
     return fork(truth(first, e), [&] { return chain(right, i + 1); }, [&] { return first; });
   };
-  const nb::object left = attribute(e, "left");
-  if (class_of(ops[0]).starts_with("Is") && class_of(left) == "Name") {
-    const Value* value = local(text_of(left.attr("id")));
-    if (value != nullptr && value->is<Maybe>() && !value->as<Maybe>()->may_be_unbound)
-      return chain(Value(*value), 0);
-  }
-  return chain(eval(left), 0);
+  return chain(eval_open(e.attr("left")), 0);
 }
 
-Value Evaluator::eval_bool(nb::handle e) {
+Value Evaluator::eval_bool(nb::handle e) { return present(eval_bool_open(e), "the value", e); }
+
+Value Evaluator::eval_bool_open(nb::handle e) {
+  const Here here(*this, e);
   const bool is_and = class_of(e.attr("op")) == "And";
   const nb::list values = e.attr("values");
   const std::function<Value(size_t)> chain = [&](size_t i) -> Value {
-    const Value first = eval(values[i]);
+    const Value first = eval_open(values[i]);
     if (i + 1 == nb::len(values)) return first;
     if (const std::optional<bool> known = static_truth(first)) return *known == is_and ? chain(i + 1) : first;
     const auto rest = [&] { return chain(i + 1); };
     const auto stop = [&] { return first; };
+    const NodeId condition = truth(first, e);
+    return is_and ? fork(condition, rest, stop) : fork(condition, stop, rest);
+  };
+  return chain(0);
+}
+
+Value Evaluator::eval_condition(nb::handle e) {
+  if (class_of(e) != "BoolOp") return eval_open(e);
+  const Here here(*this, e);
+  const bool is_and = class_of(e.attr("op")) == "And";
+  const nb::list values = e.attr("values");
+  const std::function<Value(size_t)> chain = [&](size_t i) -> Value {
+    const Value first = eval_condition(values[i]);
+    const std::optional<bool> known = static_truth(first);
+    if (i + 1 == nb::len(values) || (known && *known != is_and))
+      return known ? Value(Static{nb::bool_(*known)}) : Value(Scalar{Kind::py_bool(), truth(first, e)});
+    if (known) return chain(i + 1);
+    const auto rest = [&] { return chain(i + 1); };
+    const auto stop = [&] { return Value(Static{nb::bool_(!is_and)}); };
     const NodeId condition = truth(first, e);
     return is_and ? fork(condition, rest, stop) : fork(condition, stop, rest);
   };

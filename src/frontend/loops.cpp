@@ -250,7 +250,7 @@ void Evaluator::while_loop(nb::handle s) {
     Value condition;
     NodeId go_on;
     try {
-      condition = eval_open(s.attr("test"));
+      condition = eval_condition(s.attr("test"));
       go_on = truth(condition, s);
     } catch (const Diverged&) {
       // A condition that always raises ends the loop, and what comes after it, there.

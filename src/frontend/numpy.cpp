@@ -344,37 +344,46 @@ Value Evaluator::np_ravel(Call& call) {
       });
 }
 
+/// The axis that an argument names, counted from the front; `otherwise` without one; none: `None`.
+std::optional<int64_t> Evaluator::axis_of(Call& call, size_t place, int rank,
+                                          std::optional<int64_t> otherwise) {
+  const Value* axis = argument(call, place, "axis");
+  if (axis == nullptr) return otherwise;
+  const Static known{require_static(*axis, "an axis", call.node)};
+  if (known.object.is_none()) return std::nullopt;
+  const std::optional<int64_t> given = static_int(known);
+  if (!given) unsupported(call.node, "an axis that is a " + type_name(known), "give an int");
+  if (*given < -rank || *given >= rank)
+    raise(ExceptionKind::ValueError, "axis " + std::to_string(*given) +
+                                         " is out of bounds for array of dimension " + std::to_string(rank));
+  return *given < 0 ? *given + rank : *given;
+}
+
 Value Evaluator::np_cumsum(Call& call) {
   const Value value = need(call, 0, "a");
-  finish(call, 1);
   const Array* a = value.as<Array>();
-  if (a == nullptr || a->type.rank() != 1)
-    unsupported(call.node, "np.cumsum of this", "give it an array of one axis");
+  if (a == nullptr || a->type.rank() == 0)
+    unsupported(call.node, "np.cumsum of a " + type_name(value), "give it an array");
+  const std::optional<int64_t> axis = axis_of(call, 1, a->type.rank(), std::nullopt);
+  finish(call, 2);
   DType dtype = a->type.dtype();
   if (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype))) dtype = DType::Int64;
   else if (base::is_int(dtype)) dtype = DType::UInt64;
-  return from_node(
-      builder_->make(Op::scan, {builder_->cast(whole(value), dtype)}, {static_cast<int64_t>(Op::add), 0}));
+  NodeId all = whole(value);
+  if (!axis && a->type.rank() > 1) all = builder_->make(Op::reshape, {all, size_of(all)});
+  return from_node(builder_->make(Op::scan, {builder_->cast(all, dtype)},
+                                  {static_cast<int64_t>(Op::add), axis.value_or(0)}));
 }
 
 Value Evaluator::np_argsort(Call& call) {
   const Value value = need(call, 0, "a");
-  const Value* axis = argument(call, 1, "axis");
-  finish(call, 2);
   const Array* a = value.as<Array>();
   if (a == nullptr || a->type.rank() == 0)
     unsupported(call.node, "np.argsort of a " + type_name(value), "give it an array");
-  int64_t along = a->type.rank() - 1;
-  if (axis != nullptr) {
-    const std::optional<int64_t> given = static_int(Static{require_static(*axis, "an axis", call.node)});
-    if (!given) unsupported(call.node, "np.argsort with axis=None", "ravel the array first");
-    if (*given < -a->type.rank() || *given >= a->type.rank())
-      raise(ExceptionKind::ValueError, "axis " + std::to_string(*given) +
-                                           " is out of bounds for array of dimension " +
-                                           std::to_string(a->type.rank()));
-    along = *given < 0 ? *given + a->type.rank() : *given;
-  }
-  return from_node(builder_->make(Op::argsort, {whole(value)}, {along, 0}));
+  const std::optional<int64_t> axis = axis_of(call, 1, a->type.rank(), a->type.rank() - 1);
+  finish(call, 2);
+  if (!axis) unsupported(call.node, "np.argsort with axis=None", "ravel the array first");
+  return from_node(builder_->make(Op::argsort, {whole(value)}, {*axis, 0}));
 }
 
 Value Evaluator::np_matmul(Call& call) {

@@ -155,7 +155,8 @@ Value Evaluator::equal_members(const Value& a, const Value& b, nb::handle node) 
   if (same(a, b)) return Static{nb::bool_(true)};
   const auto is_known_text = [](const Value& v) { return is_text(v) || is_none(v); };
   if (is_known_text(a) != is_known_text(b) && (kind_of(a) || kind_of(b))) return Static{nb::bool_(false)};
-  return compare("Eq", present(a, "the element", node), present(b, "the element", node), node);
+  const auto settled = [&](const Value& v) { return v.is<Maybe>() ? v : present(v, "the element", node); };
+  return compare("Eq", settled(a), settled(b), node);
 }
 
 Value Evaluator::as_bool(NodeId node) const {
@@ -163,10 +164,23 @@ Value Evaluator::as_bool(NodeId node) const {
   return Static{nb::bool_(builder_->function().constant(node).bits[0] != 0)};
 }
 
+/// A comparison of what may be None: None is equal to itself alone, and has no order.
+Value Evaluator::compare_maybe(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
+  const Maybe* m = a.is<Maybe>() ? a.as<Maybe>() : b.as<Maybe>();
+  const auto with = [&](const Value& value) {
+    return a.is<Maybe>() ? compare(ast, value, b, node) : compare(ast, a, value, node);
+  };
+  if (ast != "Eq" && ast != "NotEq") return with(present(*m, "the value", node));
+  return fork(
+      is_there(*m), [&] { return with(present(*m, "the value", node)); },
+      [&] { return with(Static{nb::none()}); });
+}
+
 Value Evaluator::compare(const std::string& ast, const Value& first, const Value& second, nb::handle node) {
   const bool by_value = ast != "Is" && ast != "IsNot" && ast != "In" && ast != "NotIn";
   if (by_value)
     if (const std::optional<Value> result = compare_objects(ast, first, second, node)) return *result;
+  if (by_value && (first.is<Maybe>() || second.is<Maybe>())) return compare_maybe(ast, first, second, node);
   const bool are_known = first.is<Static>() && second.is<Static>();
   const Value a = are_known || !by_value ? first : plain_number(first);
   const Value b = are_known || !by_value ? second : plain_number(second);
@@ -550,11 +564,10 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
   if (class_of_value(value).is_valid()) return truth(truth_of_object(value, node), node);
   if (const Maybe* m = value.as<Maybe>()) {
-    const NodeId tag = builder_->make(Op::tag, {m->node});
-    const NodeId there = builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)});
     return truth(
         fork(
-            there, [&] { return Value(Scalar{Kind::py_bool(), truth(present(value, "value", node), node)}); },
+            is_there(*m),
+            [&] { return Value(Scalar{Kind::py_bool(), truth(present(value, "value", node), node)}); },
             [] { return Value(Static{nb::bool_(false)}); }),
         node);
   }

@@ -40,9 +40,7 @@ Value Evaluator::match_sequence(nb::handle pattern, const Value& subject) {
       return from(i + 1);
     }
     const size_t at = i < star ? i : i + members.size() - count;
-    return both_of(
-        match_pattern(patterns[i], present(members[at], "the element", pattern)), [&] { return from(i + 1); },
-        pattern);
+    return both_of(match_pattern(patterns[i], members[at]), [&] { return from(i + 1); }, pattern);
   };
   return from(0);
 }
@@ -52,6 +50,15 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
   const std::string kind = class_of(pattern);
   const Value yes = Static{nb::bool_(true)};
   const Value no = Static{nb::bool_(false)};
+  if (const Maybe* m = subject.as<Maybe>(); m != nullptr && kind != "MatchAs" && kind != "MatchOr") {
+    if (kind == "MatchClass")
+      unsupported(pattern, "matching what may be None by its type", "test for None before");
+    if (kind == "MatchSingleton" && attribute(pattern, "value").is_none())
+      return Scalar{Kind::py_bool(), negate(is_there(*m))};
+    return fork(
+        is_there(*m), [&] { return match_pattern(pattern, present(subject, "the subject", pattern)); },
+        [&] { return no; });
+  }
   if (kind == "MatchValue") {
     const Value value = eval(pattern.attr("value"));
     const bool comparable =
@@ -117,7 +124,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
 }
 
 void Evaluator::run_match(nb::handle s) {
-  Value subject = present(eval_open(s.attr("subject")), "the subject", s);
+  Value subject = eval_open(s.attr("subject"));
   subject = stored(std::move(subject));
   const nb::list cases = s.attr("cases");
   const Pins pins(*this, {subject});
@@ -131,7 +138,7 @@ void Evaluator::run_match(nb::handle s) {
         [&]() -> Value {
           for (const auto& [name, value] : captures_) bind(name, value);
           if (guard.is_none()) return Static{nb::bool_(true)};
-          const Value test = eval_open(guard);
+          const Value test = eval_condition(guard);
           if (const std::optional<bool> known = static_truth(test)) return Static{nb::bool_(*known)};
           return Scalar{Kind::py_bool(), truth(test, guard)};
         },

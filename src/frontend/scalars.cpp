@@ -163,6 +163,11 @@ nb::object Evaluator::require_static(const Value& value, const char* what, nb::h
               "use a constant, an argument, or a loop over a constant range");
 }
 
+NodeId Evaluator::is_there(const Maybe& maybe) {
+  const NodeId tag = builder_->make(Op::tag, {maybe.node});
+  return builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)});
+}
+
 Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
   const Value value = given;  // which may stand in the state that a check replaces
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled())

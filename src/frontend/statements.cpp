@@ -247,7 +247,7 @@ void Evaluator::run_expr(nb::handle s) {
 }
 
 void Evaluator::run_if(nb::handle s) {
-  const Value condition = eval_open(s.attr("test"));
+  const Value condition = eval_condition(s.attr("test"));
   const auto arm = [&](const char* name) {
     run_body(s.attr(name));
     return Value(Static{nb::none()});

@@ -357,3 +357,67 @@ def test_an_array_of_what_no_condition_keeps_is_of_float64():
     for mode in MODES:
         with pytest.raises(ingot.TypeChangeError):
             jitted(kept, mode)(np.arange(4), 7)
+
+
+def test_numbers_that_are_none_on_some_paths():
+    def kept(c, a):
+        o = None
+        if c:
+            o = 2
+        v = o
+        a[0] = v
+        a[1:3] = v
+        return not v, v == 2, v != None, v == None, v == o, v in (1, 2), [v, 3] == [2, 3]  # noqa: E711
+
+    def chosen(c):
+        o = None
+        if c:
+            o = 2.5
+        return (o or 4.5), (o and 1.5)
+
+    def matched(c):
+        o = None
+        if c:
+            o = 2
+        seen = 0
+        for i in range(3):
+            match (i, o):
+                case [0, None]:
+                    seen += 1
+                case [1, 2]:
+                    seen += 10
+                case [2, other]:
+                    seen += 100 if other is None else other * 1000
+        return seen
+
+    for c in (0, 1):
+        for dtype in ("float64", "bool", "complex64", "int8"):
+            check(kept, c, np.ones(3, dtype))
+        check(chosen, c)
+        check(matched, c)
+
+
+def test_conditions_of_several_kinds():
+    def f(i, n, r, e):
+        seen = 0
+        if i or (n != r) and (e != e):
+            seen += 1
+        while seen < 3 and (i or r):
+            seen += 1
+        return seen, not (i and r), 1 if r or i else 2
+
+    for i, n, r in ((0, 1, np.float64(2)), (1, 1, np.float64(0)), (0, 2.5, np.array([0.0])), (3, 0, np.array([1]))):
+        check(f, i, n, r, 2.0)
+
+
+def test_cumsum_along_axes():
+    def f(a, axis):
+        return np.cumsum(a), a.cumsum(), np.cumsum(a, axis), a.cumsum(axis=axis), np.cumsum(a, axis=None)
+
+    for dtype in ("bool", "int8", "uint16", "float32", "complex128"):
+        for shape in ((3, 4), (2, 3, 2), (0, 3), (3, 0), (1, 1)):
+            a = (np.arange(np.prod(shape)) % 5).astype(dtype).reshape(shape)
+            for given in (a, a.T, a[::-1]):
+                for axis in (0, 1, -1):
+                    check(f, given, axis)
+    check(f, np.ones((2, 2)), 2)
