@@ -229,6 +229,9 @@ Value Evaluator::builtin_enumerate(Call& call) {
   const Value* start = argument(call, 1, "start");
   const Value first = start == nullptr ? Value(Static{nb::int_(0)}) : *start;
   finish(call, 2);
+  const Range numbers{share(std::array<Value, 3>{first, Static{nb::int_(INT64_MAX)}, Static{nb::int_(1)}})};
+  const Zip zip{share(std::vector<Value>{numbers, iterable})};
+  if (walks_container(iterable)) return zip;
   if (const auto elements = static_elements(iterable, call.node)) {
     Tuple pairs;
     Value count = first;
@@ -238,14 +241,14 @@ Value Evaluator::builtin_enumerate(Call& call) {
     }
     return pairs;
   }
-  const Range numbers{share(std::array<Value, 3>{first, Static{nb::int_(INT64_MAX)}, Static{nb::int_(1)}})};
-  return Zip{share(std::vector<Value>{numbers, iterable})};
+  return zip;
 }
 
 Value Evaluator::builtin_zip(Call& call) {
   if (call.positional.empty()) return Tuple{};
   Zip zip{share(call.positional)};
   call.keywords.clear();
+  if (walks_container(zip)) return zip;
   if (const auto elements = static_elements(zip, call.node)) return Tuple{*elements};
   return zip;
 }

@@ -151,19 +151,18 @@ void Evaluator::comprehend(nb::handle e, const std::function<void()>& element) {
     const nb::handle generator = generators[number];
     const Value iterable = number == 0 ? first : eval(generator.attr("iter"));
     const nb::list tests = generator.attr("ifs");
-    for (const Value& one : elements_of(iterable, generator.attr("iter"))) {
+    const nb::object walked = attribute(generator, "iter");
+    each_element(iterable, elements_of(iterable, walked), walked, [&](const Value& one) {
       assign(generator.attr("target"), one);
-      bool taken = true;
       for (const nb::handle test : tests) {
         const std::optional<bool> known = static_truth(eval_condition(test));
         if (!known)
           unsupported(test, "a condition of a comprehension that is not known when compiling",
                       "make an array and select from it, or write a loop");
-        taken = taken && *known;
-        if (!taken) break;
+        if (!*known) return;
       }
-      if (taken) walk(number + 1);
-    }
+      walk(number + 1);
+    });
   };
   walk(0);
 }

@@ -185,7 +185,10 @@ class Evaluator {
   struct Checkpoint;
   Checkpoint checkpoint();
   void go_back(const Checkpoint& point);
-  void unrolled_loop(nb::handle s, const std::vector<Value>& elements);
+  void unrolled_loop(nb::handle s, const Value& iterable, std::vector<Value> elements);
+  /// Takes the elements of something known one by one; what a turn changes in it is seen by the next.
+  void each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
+                    const std::function<void(const Value&)>& turn);
   /// The turns from the `first` on (0, or 1 after a peeled one).
   void counted_loop(nb::handle s, const Value& iterable, int64_t first = 0);
   void peeled_loop(nb::handle s, const Value& iterable);

@@ -7,6 +7,12 @@
 
 namespace ingot::frontend {
 
+namespace {
+
+constexpr size_t kMostTurns = 20'000;  ///< of a loop that is unrolled
+
+}  // namespace
+
 using base::ExceptionKind;
 using ir::Op;
 
@@ -78,7 +84,7 @@ void Evaluator::loop_body(nb::handle s) {
 void Evaluator::run_for(nb::handle s) {
   const Value iterable = eval(s.attr("iter"));
   with_breaks(s, [&] {
-    if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, *elements);
+    if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, iterable, *elements);
     if (unrolled_.contains(key_of(s))) counted_.insert(key_of(s));
     const Checkpoint point = checkpoint();
     try {
@@ -87,7 +93,7 @@ void Evaluator::run_for(nb::handle s) {
       if (demand.loop != key_of(s)) throw;
       go_back(point);
       unrolled_.insert(demand.loop);
-      if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, *elements);
+      if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, iterable, *elements);
       // Nothing more can be asked of this loop: what needs its index is done without, or refused.
       if (!counted_.insert(demand.loop).second) throw;
       counted_loop(s, iterable);
@@ -95,11 +101,33 @@ void Evaluator::run_for(nb::handle s) {
   });
 }
 
-void Evaluator::unrolled_loop(nb::handle s, const std::vector<Value>& elements) {
-  const Pins pins(*this, elements);
-  for (const Value& element : elements) {
+void Evaluator::unrolled_loop(nb::handle s, const Value& iterable, std::vector<Value> elements) {
+  each_element(iterable, std::move(elements), s, [&](const Value& element) {
     assign(s.attr("target"), element);
     loop_body(s);
+  });
+}
+
+bool walks_container(const Value& iterable) {
+  if (const Zip* z = iterable.as<Zip>()) return std::ranges::any_of(*z->members, walks_container);
+  return iterable.is<Reference>() || iterable.is<View>();
+}
+
+void Evaluator::each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
+                             const std::function<void(const Value&)>& turn) {
+  const bool may_change = walks_container(iterable);
+  const Reference* r = iterable.as<Reference>();
+  const bool is_dict =
+      iterable.is<View>() || (r != nullptr && contents(*r, node).type == HeapObject::Type::Dict);
+  const size_t size = elements.size();
+  const Pins pins(*this, elements);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (i == kMostTurns) unsupported(node, "unrolling more than 20 000 turns", "use an array");
+    turn(Value(elements[i]));
+    if (!may_change) continue;
+    elements = *static_elements(iterable, node, true);
+    if (is_dict && elements.size() != size)
+      raise(ExceptionKind::RuntimeError, "dictionary changed size during iteration");
   }
 }
 
@@ -423,7 +451,8 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     std::vector<Value> elements;
     if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
     for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2]) {
-      if (elements.size() >= 20'000) unsupported(node, "unrolling more than 20 000 turns", "use an array");
+      if (elements.size() >= kMostTurns)
+        unsupported(node, "unrolling more than 20 000 turns", "use an array");
       elements.emplace_back(Static{nb::int_(i)});
     }
     return elements;
@@ -433,13 +462,25 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     for (const Value& member : *z->members)
       anchored = anchored || member.is<Tuple>() || member.is<Reference>() || member.is<View>();
     if (!anchored) return std::nullopt;
+    const auto counts_on = [this](const Value& member) {
+      const Range* r = member.as<Range>();
+      return r != nullptr && static_int((*r->bounds)[1]) == INT64_MAX;
+    };
     std::optional<size_t> count;
-    std::vector<std::vector<Value>> parts;
-    for (const Value& member : *z->members) {
-      auto elements = static_elements(member, node, true);
+    std::vector<std::vector<Value>> parts(z->members->size());
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (counts_on((*z->members)[i])) continue;
+      auto elements = static_elements((*z->members)[i], node, true);
       if (!elements) return std::nullopt;
       count = std::min(count.value_or(elements->size()), elements->size());
-      parts.push_back(std::move(*elements));
+      parts[i] = std::move(*elements);
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (!counts_on((*z->members)[i])) continue;
+      Value number = (*(*z->members)[i].as<Range>()->bounds)[0];
+      for (size_t k = 0; k < count.value_or(0);
+           ++k, number = binary("Add", number, Static{nb::int_(1)}, node))
+        parts[i].push_back(number);
     }
     std::vector<Value> tuples(count.value_or(0));
     for (size_t i = 0; i < tuples.size(); ++i) {

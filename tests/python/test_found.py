@@ -421,3 +421,37 @@ def test_cumsum_along_axes():
                 for axis in (0, 1, -1):
                     check(f, given, axis)
     check(f, np.ones((2, 2)), 2)
+
+
+def test_loops_see_what_they_change_in_a_list():
+    def adds(values):
+        for i, x in enumerate(values):
+            values[1] += x
+        return values
+
+    def grows(values):
+        seen = []
+        for x in values:
+            if len(values) < 6:
+                values.append(x * 2)
+            seen.append(x)
+        return seen
+
+    def shrinks(values):
+        seen = [values.pop() for x in values]
+        for x in values:
+            values.pop()
+        return seen
+
+    def keys(table):
+        for key in table:
+            table[key] = table[key] + 1
+        for key in table:
+            table[key + 1] = 0
+
+    check(adds, [0.1, 0.5, -0.0])
+    check(adds, [1, 2.5, 3])
+    check(grows, [1, 2.5, 3])
+    check(shrinks, [1, 2.5, 3, 4, 5, 6])
+    check(keys, {1: 2.0, 2: 3})
+    check(keys, {})
