@@ -337,7 +337,10 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   raise_by_type("attribute", name, {value});
   const bool has_methods = value.is<Reference>() || value.is<Scalar>() || value.is<Static>() ||
                            value.is<Text>() || value.is<Tuple>();
-  if (const nb::object model = stand_in(value); has_methods && model.is_valid())
+  nb::object model = stand_in(value);
+  if (const Reference* r = value.as<Reference>(); r != nullptr && !model.is_valid())
+    model = contents(*r, e).type == HeapObject::Type::List ? nb::object(nb::list()) : nb::object(nb::dict());
+  if (has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
 }
@@ -513,7 +516,16 @@ Value Evaluator::call(const Value& callee, Call& call) {
     raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   }
   if (const Method* m = callee.as<Method>()) {
+    // Methods that put their last argument into a container, or look for it there.
+    static const std::map<std::string, size_t> kOfContainers = {
+        {"append", 1}, {"insert", 2}, {"count", 1}, {"setdefault", 2}};
+    const auto known = kOfContainers.find(m->name);
+    const bool keeps = m->self->is<Reference>() && known != kOfContainers.end() &&
+                       call.positional.size() == known->second && call.keywords.empty();
+    const Value last = keeps ? call.positional.back() : Value(Unbound{});
+    if (keeps) call.positional.pop_back();
     need_present(call);
+    if (keeps) call.positional.push_back(last);
     return call_method(*m->self, m->name, call);
   }
   if (const Closure* c = callee.as<Closure>()) return call_closure(*c, call);
@@ -592,7 +604,8 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   if (r == nullptr && tuple == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
   const nb::object model = stand_in(self);
-  if (model.is_valid())
+  const bool may_be_none = !call.positional.empty() && call.positional.back().is<Maybe>();
+  if (model.is_valid() && !may_be_none)
     raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
   if (tuple != nullptr) return tuple_method(*tuple, name, call);
   if (state_.heap.at(r->object).type == HeapObject::Type::List) return list_method(*r, name, call);

@@ -272,6 +272,9 @@ void Evaluator::set_plain_attribute(const Object& object, const std::string& nam
   }
   const size_t place = place_of_attribute(object, name, node);
   value = stored(std::move(value));
+  if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none)
+    unsupported(node, "an attribute that is None on some paths",
+                "use NaN, or another attribute that says so");
   if (value.is<Maybe>() || value.is<Conflict>()) value = present(value, name, node);
   const Value before = state_.heap.at(object.object).values[place];
   if (same(before, value) && !value.is<Unbound>() && !value.is<Static>()) return;

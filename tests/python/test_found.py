@@ -5,7 +5,7 @@ import math
 import ingot
 import numpy as np
 import pytest
-from support import ARRAYS, MODES, check, jitted
+from support import ARRAYS, MODES, check, jitted, refused
 
 COMPLEX_NAN = complex(float("inf"), float("nan"))
 
@@ -395,6 +395,36 @@ def test_numbers_that_are_none_on_some_paths():
             check(kept, c, np.ones(3, dtype))
         check(chosen, c)
         check(matched, c)
+
+
+def test_containers_take_what_may_be_none():
+    def f(c):
+        values, table = [1.5, 2.5], {}
+        o = None
+        if c:
+            o = 2.5
+        values[0] = o
+        values.append(o)
+        values.insert(0, o)
+        table["a"] = o
+        return values.count(o), table.setdefault("b", o), values
+
+    for c in (0, 1):
+        check(f, c)
+
+
+def test_attributes_that_may_be_none_are_refused():
+    class Point:
+        def __init__(self):
+            self.x = 1.0
+
+    def f(c, point):
+        o = None
+        if c:
+            o = 2.5
+        point.x = o
+
+    refused(f, 0, Point(), words="None on some paths")
 
 
 def test_conditions_of_several_kinds():
