@@ -268,7 +268,14 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(target, ast.Name):
             look = ast.Expr(ast.Call(ast.Name("_watch", ast.Load()), [ast.Name(target.id, ast.Load())], []))
             return [node, look]
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and not _has_calls(target.slice):
+            element = ast.Subscript(ast.Name(target.value.id, ast.Load()), target.slice, ast.Load())
+            return [node, ast.Expr(ast.Call(ast.Name("_watch", ast.Load()), [element], []))]
         return node
+
+
+def _has_calls(node):
+    return any(isinstance(part, (ast.Call, ast.NamedExpr)) for part in ast.walk(node))
 
 
 def _power(a, b):
