@@ -486,11 +486,11 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
 
 NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
   const std::optional<Kind> kind = kind_of(value);
-  if (is_foreign(value)) {
-    const nb::object into =
-        nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));
-    use_foreign("store", "", {Static{into}, Static{nb::int_(0)}, value}, here_);
-  }
+  const auto place = [&]() -> nb::object {
+    return nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1),
+                                                       std::string(base::info(dtype).numpy));
+  };
+  if (is_foreign(value)) use_foreign("store", "", {Static{place()}, Static{nb::int_(0)}, value}, here_);
   if (const Maybe* m = value.as<Maybe>()) {
     const auto number = [&](const Value& one) { return from_node(value_for(one, dtype, among)); };
     return value_for(fork(
@@ -501,8 +501,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
   if (const Static* s = value.as<Static>();
       s != nullptr && (s->object.is_none() || PyUnicode_Check(s->object.ptr()))) {
     // NumPy has a number for it, or an exception.
-    nb::object one =
-        nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));
+    nb::object one = place();
     try {
       one[nb::int_(0)] = s->object;
     } catch (nb::python_error& error) {
@@ -511,10 +510,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
     return value_for(Static{one[nb::int_(0)]}, dtype, among);
   }
   if (!kind) {
-    if (value.is<Static>())
-      unsupported({}, "assigning a " + type_name(value) + " to part of an array",
-                  "convert it to a number before");
-    if (value.is<Tuple>() || value.is<Reference>())
+    if (value.is<Static>() || value.is<Tuple>() || value.is<Reference>())
       unsupported({}, "assigning a " + type_name(value) + " to part of an array",
                   "assign element by element");
     raise(ExceptionKind::TypeError,

@@ -104,9 +104,7 @@ Value Evaluator::call_closure(const Closure& closure, Call& call) {
   for (auto& [name, value] : call.keywords) value = stored(std::move(value));
   const Definition& definition = *closure.definition;
   auto locals = bind_arguments(definition.hollow, call.positional, call.keywords, call.node, &closure);
-  std::vector<Value> given = call.positional;
-  for (const auto& keyword : call.keywords) given.push_back(keyword.second);
-  const Pins pins(*this, given);
+  const Pins pins(*this, call.values());
   Frame frame;
   frame.function = definition.hollow;
   frame.node = definition.node;

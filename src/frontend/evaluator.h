@@ -18,9 +18,8 @@ namespace ingot::frontend {
 /// parts)`,
 /// `("slice", start, stop, step)`, `("same", number of a container)`, `("named", class, parts)` for
 /// namedtuples, `("object", class, names, parts)` for instances with the attributes `names`, each described
-/// or
-/// `("absent",)`, `("foreign", type, dtype, rank, alias set)` for what compiled code does not have (arrays of
-/// an alias set other than 0 have a leaf of their shape).
+/// or `("absent",)`, `("foreign", type, dtype, rank, alias set)` for what compiled code does not have (arrays
+/// of an alias set other than 0 have a leaf of their shape).
 using Description = nb::tuple;
 
 /// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
@@ -101,6 +100,8 @@ class Evaluator {
     std::string name;  ///< of the function, for messages
     nb::handle node;
     nb::object function{};  ///< of Python or NumPy; invalid for methods
+
+    std::vector<Value> values() const;  ///< all of them
   };
 
  private:
@@ -123,9 +124,9 @@ class Evaluator {
   void run_assign(nb::handle s);
   void run_aug_assign(nb::handle s);
   void run_ann_assign(nb::handle s);
-  /// `array op= right`: NumPy's function with the array as its output.
   /// `before op= right`: the new value; none: the object itself has changed.
   std::optional<Value> changed(const Value& before, const std::string& op, const Value& right, nb::handle s);
+  /// `array op= right`: NumPy's function with the array as its output.
   void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
   static std::string_view operator_name(const std::string& ast);  ///< NumPy's: "add" of Add
   void run_expr(nb::handle s);
@@ -186,6 +187,8 @@ class Evaluator {
   Checkpoint checkpoint();
   void go_back(const Checkpoint& point);
   void unrolled_loop(nb::handle s, const Value& iterable, std::vector<Value> elements);
+  /// Refuses to walk what Python walks, and compiled code does not.
+  void refuse_walk(const Value& iterable, nb::handle node);
   /// Takes the elements of something known one by one; what a turn changes in it is seen by the next.
   void each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
                     const std::function<void(const Value&)>& turn);
@@ -238,10 +241,12 @@ class Evaluator {
   Value eval_compare(nb::handle e);
   Value eval_name_open(nb::handle e);
   Value eval_bool(nb::handle e);
-  Value eval_bool_open(nb::handle e);
+  /// `and` and `or`; `by_truth`: no more than the truth of the result is wanted.
+  Value eval_bool_open(nb::handle e, bool by_truth);
   Value eval_condition(nb::handle e);  ///< what has the truth of an expression, perhaps not its value
   Value eval_conditional(nb::handle e);
   Value eval_attribute(nb::handle e);
+  Value eval_index(nb::handle e);  ///< where None is another index: TypeChangeError if it is None at run time
   Value eval_subscript(nb::handle e);
   Value eval_item(const Value& container, const Value& index, nb::handle e);
   Value eval_call(nb::handle e);
@@ -346,6 +351,7 @@ class Evaluator {
   /// Converted as an assignment into an array converts; `among`: to places that an array or a mask names,
   /// where NumPy's scalars are cast unchecked.
   NodeId value_for(const Value& value, DType dtype, bool among = false);
+  /// What the result of an operation must be like to be put into an array of these lengths.
   void need_shape(const Array& result, std::span<const NodeId> lengths);
   NodeId fit(NodeId value, std::span<const NodeId> lengths);
   /// `(2,3)` as NumPy's messages show a shape, with holes for its lengths, which join `shown`.
@@ -470,7 +476,8 @@ class Evaluator {
                                           nb::handle node);
   std::optional<Value> compare_objects(const std::string& op, const Value& a, const Value& b,
                                        nb::handle node);
-  Value unary_of_object(const std::string& op, const Value& a, nb::handle node);
+  /// None: neither an instance nor a tuple, nor of a class with such a method.
+  std::optional<Value> unary_of_object(const std::string& op, const Value& a, nb::handle node);
   Value truth_of_object(const Value& value, nb::handle node);
   bool has_truth(const nb::object& type);  ///< whether it has a `__bool__` or `__len__` of the user's
   /// `len`, `abs` and the like; none: not for such arguments.

@@ -111,9 +111,13 @@ inline nb::object attribute(nb::handle object, const char* name) {
 }
 inline std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 /// The class name of an AST node: "BinOp".
+inline std::string class_of(nb::handle node) { return text_of(node.type().attr("__name__")); }
+
 /// Whether what is walked is a list or dict, or several things of which one is.
 bool walks_container(const Value& iterable);
-inline std::string class_of(nb::handle node) { return text_of(node.type().attr("__name__")); }
+
+/// Whether `dataclasses` has written a function, which may stand in a wrapper of the library's.
+bool is_generated(const nb::object& raw);
 
 /// Instances among values that are still needed while it lives, whatever variables become.
 class Evaluator::Pins {

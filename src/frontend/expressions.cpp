@@ -53,7 +53,7 @@ Value Evaluator::eval_open(nb::handle e) {
     const Maybe* m = value.as<Maybe>();
     return m != nullptr && m->may_be_none ? value : present(value, text_of(e.attr("id")), e);
   }
-  if (kind == "BoolOp") return eval_bool_open(e);
+  if (kind == "BoolOp") return eval_bool_open(e, false);
   return eval(e);
 }
 
@@ -116,8 +116,9 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
   PyObject* o = object.ptr();
   if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
       PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||
-      o == Py_Ellipsis || o == Py_NotImplemented || registry_.find(object) != nullptr ||
-      is_member_of_enum(object) || nb::hasattr(object, "__ingot_function__") ||
+      Py_IS_TYPE(o, &PyWrapperDescr_Type) || o == Py_Ellipsis || o == Py_NotImplemented ||
+      registry_.find(object) != nullptr || is_member_of_enum(object) ||
+      nb::hasattr(object, "__ingot_function__") ||
       object.is(nb::module_::import_("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
   const nb::object dtype = nb::module_::import_("numpy").attr("dtype");
@@ -162,41 +163,30 @@ Value Evaluator::eval_compare(nb::handle e) {
   return chain(eval_open(e.attr("left")), 0);
 }
 
-Value Evaluator::eval_bool(nb::handle e) { return present(eval_bool_open(e), "the value", e); }
+Value Evaluator::eval_bool(nb::handle e) { return present(eval_bool_open(e, false), "the value", e); }
 
-Value Evaluator::eval_bool_open(nb::handle e) {
+Value Evaluator::eval_bool_open(nb::handle e, bool by_truth) {
   const Here here(*this, e);
   const bool is_and = class_of(e.attr("op")) == "And";
   const nb::list values = e.attr("values");
+  const auto given = [&](const Value& value) -> Value {
+    if (!by_truth || static_truth(value)) return value;
+    return Scalar{Kind::py_bool(), truth(value, e)};
+  };
   const std::function<Value(size_t)> chain = [&](size_t i) -> Value {
-    const Value first = eval_open(values[i]);
-    if (i + 1 == nb::len(values)) return first;
+    const Value first = by_truth ? eval_condition(values[i]) : eval_open(values[i]);
+    if (i + 1 == nb::len(values)) return given(first);
     if (const std::optional<bool> known = static_truth(first)) return *known == is_and ? chain(i + 1) : first;
-    const auto rest = [&] { return chain(i + 1); };
-    const auto stop = [&] { return first; };
     const NodeId condition = truth(first, e);
+    const auto rest = [&] { return chain(i + 1); };
+    const auto stop = [&] { return by_truth ? Value(Static{nb::bool_(!is_and)}) : first; };
     return is_and ? fork(condition, rest, stop) : fork(condition, stop, rest);
   };
   return chain(0);
 }
 
 Value Evaluator::eval_condition(nb::handle e) {
-  if (class_of(e) != "BoolOp") return eval_open(e);
-  const Here here(*this, e);
-  const bool is_and = class_of(e.attr("op")) == "And";
-  const nb::list values = e.attr("values");
-  const std::function<Value(size_t)> chain = [&](size_t i) -> Value {
-    const Value first = eval_condition(values[i]);
-    const std::optional<bool> known = static_truth(first);
-    if (i + 1 == nb::len(values) || (known && *known != is_and))
-      return known ? Value(Static{nb::bool_(*known)}) : Value(Scalar{Kind::py_bool(), truth(first, e)});
-    if (known) return chain(i + 1);
-    const auto rest = [&] { return chain(i + 1); };
-    const auto stop = [&] { return Value(Static{nb::bool_(!is_and)}); };
-    const NodeId condition = truth(first, e);
-    return is_and ? fork(condition, rest, stop) : fork(condition, stop, rest);
-  };
-  return chain(0);
+  return class_of(e) == "BoolOp" ? eval_bool_open(e, true) : eval_open(e);
 }
 
 Value Evaluator::eval_conditional(nb::handle e) { return present(eval_open(e), "the conditional", e); }
@@ -243,7 +233,7 @@ Value Evaluator::eval_slice(nb::handle e) {
   const char* names[] = {"lower", "upper", "step"};
   for (size_t i = 0; i < 3; ++i) {
     const nb::object part = attribute(e, names[i]);
-    parts[i] = part.is_none() ? Value(Static{part}) : eval(part);
+    parts[i] = part.is_none() ? Value(Static{part}) : eval_index(part);
     if (parts[i].is<Object>()) unsupported(part, "a bound that is a " + type_name(parts[i]), "use a number");
   }
   return Slice{share(std::move(parts))};
@@ -302,8 +292,6 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
       const std::string module = text_of(s->object.attr(is_module ? "__name__" : "__module__"));
       const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math" ||
                            module == "builtins";
-      if (trusted && s->object.is(nb::borrow(reinterpret_cast<PyObject*>(&PyBaseObject_Type))))
-        return Static{member};
       if (trusted) return host_value(member, name, e);
       const bool is_plain_class =
           !is_module && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(s->object.type());
@@ -337,17 +325,29 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   raise_by_type("attribute", name, {value});
   const bool has_methods = value.is<Reference>() || value.is<Scalar>() || value.is<Static>() ||
                            value.is<Text>() || value.is<Tuple>();
-  nb::object model = stand_in(value);
-  if (const Reference* r = value.as<Reference>(); r != nullptr && !model.is_valid())
-    model = contents(*r, e).type == HeapObject::Type::List ? nb::object(nb::list()) : nb::object(nb::dict());
-  if (has_methods && model.is_valid())
+  if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
 }
 
+Value Evaluator::eval_index(nb::handle e) {
+  const std::function<Value(const Value&)> number = [&](const Value& index) -> Value {
+    if (const Tuple* t = index.as<Tuple>()) {
+      Tuple all = *t;
+      for (Value& member : all.members) member = number(member);
+      return all;
+    }
+    const Maybe* m = index.as<Maybe>();
+    if (m != nullptr && m->may_be_none)
+      builder_->check(is_there(*m), ExceptionKind::TypeChangeError, "an index is None here");
+    return m != nullptr ? present(index, "the index", e) : index;
+  };
+  return number(eval_open(e));
+}
+
 Value Evaluator::eval_subscript(nb::handle e) {
   const Value value = eval(e.attr("value"));
-  const Value index = eval(e.attr("slice"));
+  const Value index = eval_index(e.attr("slice"));
   return eval_item(value, value.is<Array>() || value.is<Tuple>() ? plain_number(index) : index, e);
 }
 
@@ -466,9 +466,14 @@ const Foreign* only_argument(const Evaluator::Call& call) {
 
 }  // namespace
 
+std::vector<Value> Evaluator::Call::values() const {
+  std::vector<Value> all = positional;
+  for (const auto& keyword : keywords) all.push_back(keyword.second);
+  return all;
+}
+
 void Evaluator::refuse_foreign(const Call& call, const std::string& name, nb::object function) {
-  std::vector<Value> given = call.positional;
-  for (const auto& keyword : call.keywords) given.push_back(keyword.second);
+  const std::vector<Value> given = call.values();
   if (std::ranges::none_of(given, [this](const Value& v) { return is_foreign(v); })) return;
   if (!function.is_none()) raise_by_type("call", name, call.positional, std::move(function), call.keywords);
   use_foreign("", name, given, call.node);
@@ -506,6 +511,32 @@ void Evaluator::need_present(Call& call) {
   for (auto& [name, value] : call.keywords) value = present(value, name, call.node);
 }
 
+namespace {
+
+/// What a builtin function takes as it is, besides numbers and arrays.
+struct Takes {
+  bool instances = false;
+  bool members = false;  ///< of an Enum, others have their numbers or texts
+  bool none = false;     ///< what may be None
+  bool foreign = false;
+};
+
+Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
+  static const std::map<std::string, Takes> kKnown = {
+      {"print", {true, true, true, true}},   {"isinstance", {true, true, true, true}},
+      {"type", {true, true, false, true}},   {"str", {true, true, false, false}},
+      {"repr", {true, true, false, false}},  {"bool", {true, false, false, false}},
+      {"list", {false, true, true, false}},  {"tuple", {false, true, true, false}},
+      {"dict", {false, true, false, false}},
+  };
+  if ((builtin.name == "min" || builtin.name == "max") && call.positional.size() > 1)
+    return {.instances = true};
+  const auto known = kKnown.find(builtin.name);
+  return known == kKnown.end() ? Takes{} : known->second;
+}
+
+}  // namespace
+
 Value Evaluator::call(const Value& callee, Call& call) {
   if (const Method* m = callee.as<Method>(); m != nullptr && m->function.is_valid()) {
     call.positional.insert(call.positional.begin(), *m->self);
@@ -537,25 +568,18 @@ Value Evaluator::call(const Value& callee, Call& call) {
     call.name = builtin->name;
     call.function = function;
     if (std::optional<Value> result = builtin_of_object(*builtin, call)) return *result;
-    static const std::set<std::string> kOfObjects = {"print", "isinstance", "type", "str", "repr", "bool"};
-    const bool several = (call.name == "min" || call.name == "max") && call.positional.size() > 1;
-    if (!kOfObjects.contains(call.name) && !several)
+    const Takes takes = takes_of(*builtin, call);
+    if (!takes.instances)
       for (const Value& value : call.positional)
         if (value.is<Object>())
           unsupported(call.node, "`" + call.name + "` of a " + type_name(value),
                       "give it the parts of the instance");
-    const bool keeps_members = call.name == "print" || call.name == "isinstance" || call.name == "type" ||
-                               call.name == "str" || call.name == "repr" || call.name == "list" ||
-                               call.name == "tuple" || call.name == "dict";
-    if (!keeps_members)
+    if (!takes.members)
       for (Value& value : call.positional) value = plain_number(value);
-    const bool takes_none =
-        call.name == "print" || call.name == "isinstance" || call.name == "list" || call.name == "tuple";
-    if ((builtin->op || builtin->handler >= 0) && !takes_none) need_present(call);
+    if ((builtin->op || builtin->handler >= 0) && !takes.none) need_present(call);
     if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
       call.positional[0] = Value(*f->shape);
-    if (call.name != "print" && call.name != "isinstance" && call.name != "type")
-      refuse_foreign(call, builtin->name, function);
+    if (!takes.foreign) refuse_foreign(call, builtin->name, function);
     if (builtin->op) {
       try {
         return elementwise_call(*builtin->op, call);
@@ -604,8 +628,7 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   if (r == nullptr && tuple == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
   const nb::object model = stand_in(self);
-  const bool may_be_none = !call.positional.empty() && call.positional.back().is<Maybe>();
-  if (model.is_valid() && !may_be_none)
+  if (model.is_valid())
     raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
   if (tuple != nullptr) return tuple_method(*tuple, name, call);
   if (state_.heap.at(r->object).type == HeapObject::Type::List) return list_method(*r, name, call);

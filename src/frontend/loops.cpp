@@ -113,6 +113,16 @@ bool walks_container(const Value& iterable) {
   return iterable.is<Reference>() || iterable.is<View>();
 }
 
+void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
+  if (iterable.is<Object>()) {
+    const nb::object type = class_of_value(iterable);
+    if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
+      unsupported(node, "walking a " + type_name(iterable), "walk its parts");
+  }
+  if (iterable.is<Text>())
+    unsupported(node, "walking a text that is not known when compiling", "print or return the text");
+}
+
 void Evaluator::each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
                              const std::function<void(const Value&)>& turn) {
   const bool may_change = walks_container(iterable);
@@ -373,11 +383,7 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
               return *part;
             }};
   }
-  if (iterable.is<Object>()) {
-    const nb::object type = class_of_value(iterable);
-    if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
-      unsupported(node, "walking a " + type_name(iterable), "walk its parts");
-  }
+  refuse_walk(iterable, node);
   if (const Range* r = iterable.as<Range>()) return trips_of_range(*r);
   if (const Array* a = iterable.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
@@ -400,8 +406,6 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
     unsupported(node, "walking a " + type_name(iterable) + " beside something of unknown length",
                 "use an array");
   }
-  if (iterable.is<Text>())
-    unsupported(node, "walking a text that is not known when compiling", "print or return the text");
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
 }
 

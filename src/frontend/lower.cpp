@@ -374,9 +374,7 @@ Value Evaluator::inline_function(const nb::object& function, Call& call) {
   for (auto& [name, value] : call.keywords)
     if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   auto locals = bind_arguments(function, call.positional, call.keywords, call.node);
-  std::vector<Value> given = call.positional;
-  for (const auto& keyword : call.keywords) given.push_back(keyword.second);
-  const Pins pins(*this, given);
+  const Pins pins(*this, call.values());
   return run_function(function, std::move(locals), call.node);
 }
 

@@ -135,11 +135,7 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
 
 std::vector<Value> Evaluator::elements_of(const Value& iterable, nb::handle node) {
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
-  if (iterable.is<Object>()) {
-    const nb::object type = class_of_value(iterable);
-    if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
-      unsupported(node, "walking a " + type_name(iterable), "walk its parts");
-  }
+  refuse_walk(iterable, node);
   if (const Range* r = iterable.as<Range>())
     for (const Value& bound : *r->bounds)
       if (const auto* s = bound.as<Scalar>()) demand(s->node, node);
@@ -147,8 +143,6 @@ std::vector<Value> Evaluator::elements_of(const Value& iterable, nb::handle node
   if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Zip>())
     unsupported(node, "making a container of what has a length that is not known when compiling",
                 "use an array");
-  if (iterable.is<Text>())
-    unsupported(node, "walking a text that is not known when compiling", "print or return the text");
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
 }
 

@@ -27,14 +27,17 @@ nb::object definer_of(const nb::object& type, const std::string& name) {
   return {};
 }
 
-/// Whether `dataclasses` has written a function.
-bool is_generated(const nb::object& raw) {
-  return PyFunction_Check(raw.ptr()) && text_of(raw.attr("__code__").attr("co_filename")) == "<string>";
-}
-
 std::string name_of(const nb::object& type) { return text_of(type.attr("__name__")); }
 
 }  // namespace
+
+bool is_generated(const nb::object& raw) {
+  if (!PyFunction_Check(raw.ptr())) return false;
+  const std::string module = text_of(raw.attr("__globals__").attr("get")("__name__", nb::str("")));
+  const bool is_wrapper = module == "dataclasses" || module == "reprlib";
+  const nb::object function = is_wrapper ? nb::getattr(raw, "__wrapped__", raw) : raw;
+  return text_of(function.attr("__code__").attr("co_qualname")).starts_with("__create_fn__.<locals>.");
+}
 
 nb::object lookup(nb::handle type, const std::string& name) {
   PyObject* const found =

@@ -286,13 +286,7 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
   }
   const OperatorInfo* entry = find_operator(ast);
   if (a.is<Foreign>()) use_foreign("unary", entry->symbol, {a}, node);
-  if (a.is<Object>() || a.is<Tuple>()) return unary_of_object(ast, a, node);
-  if (const std::optional<Value> result = call_special(a,
-                                                       ast == "USub"   ? "__neg__"
-                                                       : ast == "UAdd" ? "__pos__"
-                                                                       : "__invert__",
-                                                       {}, node))
-    return *result;
+  if (const std::optional<Value> result = unary_of_object(ast, a, node)) return *result;
   if (const Static* s = a.as<Static>()) {
     try {
       return Static{nb::module_::import_("operator").attr(entry->host)(s->object)};
@@ -550,11 +544,7 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
   }
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
   if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
-  if (value.is<Closure>() || value.is<Error>() || value.is<Method>()) return true;
-  if (value.is<Object>()) {
-    if (has_truth(class_of_value(value))) return std::nullopt;
-    return true;
-  }
+  if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>()) return true;
   if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
   return std::nullopt;
 }

@@ -15,6 +15,7 @@ struct Special {
   const char* method;
   const char* reflected;
   const char* symbol;
+  bool compares = false;
 };
 
 constexpr Special kBinary[] = {
@@ -31,12 +32,12 @@ constexpr Special kBinary[] = {
     {"BitXor", "__xor__", "__rxor__", "^"},
     {"LShift", "__lshift__", "__rlshift__", "<<"},
     {"RShift", "__rshift__", "__rrshift__", ">>"},
-    {"Eq", "__eq__", "__eq__", "=="},
-    {"NotEq", "__ne__", "__ne__", "!="},
-    {"Lt", "__lt__", "__gt__", "<"},
-    {"LtE", "__le__", "__ge__", "<="},
-    {"Gt", "__gt__", "__lt__", ">"},
-    {"GtE", "__ge__", "__le__", ">="},
+    {"Eq", "__eq__", "__eq__", "==", true},
+    {"NotEq", "__ne__", "__ne__", "!=", true},
+    {"Lt", "__lt__", "__gt__", "<", true},
+    {"LtE", "__le__", "__ge__", "<=", true},
+    {"Gt", "__gt__", "__lt__", ">", true},
+    {"GtE", "__ge__", "__le__", ">=", true},
 };
 
 const Special& special_of(const std::string& ast) {
@@ -57,13 +58,6 @@ bool is_function(const nb::object& raw) {
     return module != "enum" && module != "collections" && !module.starts_with("namedtuple_");
   }
   return nb::hasattr(raw, "__ingot_function__");
-}
-
-/// Whether `dataclasses` has written a function, which may stand in a wrapper of its own.
-bool is_generated(const nb::object& raw) {
-  if (!PyFunction_Check(raw.ptr())) return false;
-  const nb::object module = raw.attr("__globals__").attr("get")("__name__", nb::str(""));
-  return text_of(raw.attr("__code__").attr("co_filename")) == "<string>" || text_of(module) == "dataclasses";
 }
 
 bool is_subtype(const nb::object& a, const nb::object& b) {
@@ -116,13 +110,10 @@ std::optional<Value> Evaluator::ask_both(const std::string& ast, const Value& a,
   const Special& special = special_of(ast);
   const nb::object left = class_of_value(a);
   const nb::object right = class_of_value(b);
-  const bool compares = special.method[2] == 'e' || special.method[2] == 'n' || special.method[2] == 'l' ||
-                        special.method[2] == 'g';
-  const bool is_comparison = compares && ast != "LShift";
   const bool of_one_class = left.is_valid() && right.is_valid() && left.is(right);
-  const bool reflects = right.is_valid() && (!of_one_class || is_comparison);
+  const bool reflects = right.is_valid() && (!of_one_class || special.compares);
   bool reflected_first = left.is_valid() && right.is_valid() && !of_one_class && is_subtype(right, left);
-  if (reflected_first && !is_comparison)
+  if (reflected_first && !special.compares)
     reflected_first = !class_attribute(right, special.reflected).is(class_attribute(left, special.reflected));
   std::optional<Value> result;
   const auto ask = [&](const Value& self, const char* method, const Value& other) {
@@ -202,9 +193,10 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
                                       type_name(b) + "'");
 }
 
-Value Evaluator::unary_of_object(const std::string& ast, const Value& a, nb::handle node) {
+std::optional<Value> Evaluator::unary_of_object(const std::string& ast, const Value& a, nb::handle node) {
   const char* method = ast == "USub" ? "__neg__" : ast == "UAdd" ? "__pos__" : "__invert__";
-  if (const std::optional<Value> result = call_special(a, method, {}, node)) return *result;
+  if (std::optional<Value> result = call_special(a, method, {}, node)) return result;
+  if (!a.is<Object>() && !a.is<Tuple>()) return std::nullopt;
   const char* symbol = ast == "USub" ? "-" : ast == "UAdd" ? "+" : "~";
   raise(ExceptionKind::TypeError,
         std::string("bad operand type for unary ") + symbol + ": '" + type_name(a) + "'");

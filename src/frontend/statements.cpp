@@ -49,11 +49,7 @@ void Evaluator::bind(const std::string& name, Value value) {
 
 std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handle node) {
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
-  if (value.is<Object>()) {
-    const nb::object type = class_of_value(value);
-    if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
-      unsupported(node, "walking a " + type_name(value), "walk its parts");
-  }
+  refuse_walk(value, node);
   if (const Array* a = value.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
     const NodeId length = builder_->length(a->node, 0);
@@ -119,7 +115,7 @@ void Evaluator::assign(nb::handle target, Value value) {
   }
   if (kind == "Subscript") {
     const Value container = eval(target.attr("value"));
-    const Value index = eval(target.attr("slice"));
+    const Value index = eval_index(target.attr("slice"));
     if (container.is<Array>() && (index.is<Object>() || value.is<Object>()))
       unsupported(target, "an instance as an index or an element of an array", "use its parts");
     if (const Array* a = container.as<Array>()) return assign_index(*a, plain_number(index), value, target);
@@ -212,24 +208,21 @@ void Evaluator::run_aug_assign(nb::handle s) {
     const Value owner = eval(target.attr("value"));
     const std::string name = mangled(text_of(target.attr("attr")));
     const Value before = attribute_of(owner, name, target);
-    const std::optional<Value> after = changed(before, op, eval(s.attr("value")), s);
-    return set_attribute(owner, name, after ? *after : before, target);
+    const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
+    return set_attribute(owner, name, after, target);
   }
   if (class_of(target) != "Subscript")
     unsupported(s, "this augmented assignment", "assign to a name or an element");
   const Value container = eval(target.attr("value"));
-  const Value index = eval(target.attr("slice"));
-  if (const Reference* r = container.as<Reference>()) {
+  const Value index = eval_index(target.attr("slice"));
+  const Reference* r = container.as<Reference>();
+  if (r == nullptr && (is_foreign(container) || is_foreign(index)))
+    use_foreign("subscript", "", {container, index}, s);
+  if (r != nullptr || container.is<Object>()) {
     const Value before = eval_item(container, index, target);
-    const Value right = eval(s.attr("value"));
-    if (const Array* a = before.as<Array>()) in_place(*a, op, right, s);
-    return put(*r, index, before.is<Array>() ? before : binary(op, before, right, s), target);
-  }
-  if (is_foreign(container) || is_foreign(index)) use_foreign("subscript", "", {container, index}, s);
-  if (container.is<Object>()) {
-    const Value before = eval_item(container, index, target);
-    const std::optional<Value> after = changed(before, op, eval(s.attr("value")), s);
-    if (!call_special(container, "__setitem__", {index, after ? *after : before}, target))
+    const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
+    if (r != nullptr) return put(*r, index, after, target);
+    if (!call_special(container, "__setitem__", {index, after}, target))
       raise(ExceptionKind::TypeError,
             "'" + type_name(container) + "' object does not support item assignment");
     return;
@@ -272,7 +265,7 @@ void Evaluator::run_pass(nb::handle) {}
 
 void Evaluator::delete_item(nb::handle target) {
   const Value container = eval(target.attr("value"));
-  const Value index = eval(target.attr("slice"));
+  const Value index = eval_index(target.attr("slice"));
   const Reference* r = container.as<Reference>();
   if (r == nullptr) {
     if (is_foreign(container) || is_foreign(index)) use_foreign("", "", {container, index}, target);

@@ -359,44 +359,6 @@ def test_an_array_of_what_no_condition_keeps_is_of_float64():
             jitted(kept, mode)(np.arange(4), 7)
 
 
-def test_numbers_that_are_none_on_some_paths():
-    def kept(c, a):
-        o = None
-        if c:
-            o = 2
-        v = o
-        a[0] = v
-        a[1:3] = v
-        return not v, v == 2, v != None, v == None, v == o, v in (1, 2), [v, 3] == [2, 3]  # noqa: E711
-
-    def chosen(c):
-        o = None
-        if c:
-            o = 2.5
-        return (o or 4.5), (o and 1.5)
-
-    def matched(c):
-        o = None
-        if c:
-            o = 2
-        seen = 0
-        for i in range(3):
-            match (i, o):
-                case [0, None]:
-                    seen += 1
-                case [1, 2]:
-                    seen += 10
-                case [2, other]:
-                    seen += 100 if other is None else other * 1000
-        return seen
-
-    for c in (0, 1):
-        for dtype in ("float64", "bool", "complex64", "int8"):
-            check(kept, c, np.ones(3, dtype))
-        check(chosen, c)
-        check(matched, c)
-
-
 def test_containers_take_what_may_be_none():
     def f(c):
         values, table = [1.5, 2.5], {}
@@ -485,3 +447,24 @@ def test_loops_see_what_they_change_in_a_list():
     check(shrinks, [1, 2.5, 3, 4, 5, 6])
     check(keys, {1: 2.0, 2: 3})
     check(keys, {})
+
+
+def test_augmented_items_change_the_objects_themselves():
+    def f(values):
+        inner = [1]
+        outer = [inner, 2.5, np.ones(2)]
+        outer[0] += [2]
+        outer[1] += 1
+        outer[2] *= 3
+        values[0] += [5]
+        return inner, outer, values
+
+    check(f, [[1, 2], 3])
+
+
+def test_classes_without_source_are_refused():
+    space = {}
+    exec("class Point:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, o):\n        return True", space)
+    point = space["Point"]
+    refused(lambda x: point(x).x, 1.5)
+    refused(lambda p: p == 1, point(1.5))

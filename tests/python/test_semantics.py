@@ -1,11 +1,7 @@
 """The rules of docs/semantics.md, in its order: each function under Ingot against CPython and NumPy."""
 
 import ast
-import linecache
-import math
 import re
-import sys
-import types
 from pathlib import Path
 
 import ingot
@@ -544,6 +540,66 @@ def test_none_on_some_paths():
     check(lambda n: n if n > 0 else None, -1)
 
 
+def test_none_is_stored_and_compared():
+    def kept(c, a):
+        o = None
+        if c:
+            o = 2
+        v = o
+        a[0] = v
+        a[1:3] = v
+        return not v, v == 2, v != None, v == None, v == o, v in (1, 2), [v, 3] == [2, 3]  # noqa: E711
+
+    def chosen(c):
+        o = None
+        if c:
+            o = 2.5
+        return (o or 4.5), (o and 1.5)
+
+    def matched(c):
+        o = None
+        if c:
+            o = 2
+        seen = 0
+        for i in range(3):
+            match (i, o):
+                case [0, None]:
+                    seen += 1
+                case [1, 2]:
+                    seen += 10
+                case [2, other]:
+                    seen += 100 if other is None else other * 1000
+        return seen
+
+    for c in (0, 1):
+        for dtype in ("float64", "bool", "complex64", "int8"):
+            check(kept, c, np.ones(3, dtype))
+        check(chosen, c)
+        check(matched, c)
+
+
+def test_indices_that_may_be_none():
+    def f(a, c):
+        i = None
+        if c:
+            i = 1
+        return a[i], a[:i], a[i:, ..., ::i]
+
+    def write(a, c):
+        i = None
+        if c:
+            i = 1
+        a[i] = 7
+        a[i] += 1
+
+    for array in (LINE, GRID):
+        for function in (f, write):
+            check(function, array, 1)
+            for mode in MODES:
+                with pytest.raises(ingot.TypeChangeError, match="None"):
+                    jitted(function, mode)(array.copy(), 0)
+
+
 def test_unbound_names():
     def f(a, n):
         for i in range(len(a)):
@@ -716,272 +772,13 @@ def test_lengths_of_one_and_layouts_make_specialisations():
                 same(compiled, function, a, b)
 
 
-# ---- Guards: never stale
-
-FACTOR = 2
-
-
-def scaled(x):
-    return x * FACTOR
-
-
-def helper(x):
-    return x + 1
-
-
-def calls_helper(x):
-    return helper(x)
-
-
-def test_globals_are_guarded(monkeypatch):
-    compiled = jitted(scaled)
-    for factor in (2, 3, 2.5, True, 0.0, -0.0, np.float32(1.5), 2):
-        monkeypatch.setitem(globals(), "FACTOR", factor)
-        assert difference(compiled(1.5), scaled(1.5)) is None
-    monkeypatch.setitem(globals(), "FACTOR", float("nan"))
-    compiled = jitted(scaled)
-    compiled(1.5), compiled(1.5)
-    assert len(compiled.specialisations) == 1
-
-
-TABLE = np.arange(4.0)
-
-
-def fills_table(x):
-    TABLE[1:] = x
-    return TABLE
-
-
-def test_arrays_from_outside_are_hidden_arguments(monkeypatch):
-    for mode in MODES:
-        compiled = jitted(fills_table, mode)
-        for table in (np.arange(4.0), np.ones((3, 2), np.float32), np.arange(8)[::2]):
-            monkeypatch.setitem(globals(), "TABLE", table)
-            for x in (5.0, table[:-1]):  # also memory that it shares with an argument
-                expected = table.copy()
-                expected[1:] = x
-                assert compiled(x) is table and difference(table, expected) is None
-        assert len(compiled.specialisations) <= 7
-
-
-def scaled_table(x):
-    return x * FACTOR
-
-
-def test_numbers_that_keep_changing_become_hidden_arguments(monkeypatch):
-    compiled = jitted(scaled_table)
-    for factor in range(20):
-        monkeypatch.setitem(globals(), "FACTOR", factor)
-        assert compiled(3) == 3 * factor
-    assert len(compiled.specialisations) == 3
-    monkeypatch.setitem(globals(), "FACTOR", 0.5)
-    assert compiled(3) == 1.5
-
-
-class Settings:
-    width = 2
-
-
-def test_attributes_are_guarded(monkeypatch):
-    module = types.ModuleType("settings")
-    module.height = 3
-
-    def f():
-        return Settings.width * module.height
-
-    compiled = jitted(f)
-    assert compiled() == 6
-    monkeypatch.setattr(Settings, "width", 4)
-    assert compiled() == 12
-    module.height = np.arange(3)
-    assert difference(compiled(), f()) is None
-
-
-def test_callees_are_guarded(monkeypatch):
-    compiled = jitted(calls_helper)
-    assert compiled(1) == 2
-    monkeypatch.setitem(globals(), "helper", lambda x: x + 100)
-    assert compiled(1) == 101
-
-
-def test_cells_are_guarded():
-    k = 1
-
-    def f(x):
-        return x + k
-
-    compiled = jitted(f)
-    assert compiled(1) == 2
-    k = 5
-    assert compiled(1) == 6
-
-
-def test_defaults_are_guarded():
-    def f(a, b=2, *rest, c=3, **more):
-        return a + b + c + len(rest) + len(more)
-
-    compiled = jitted(f)
-    for arguments, keywords in (((1,), {}), ((1, 5, 7), {}), ((1,), {"c": 9, "z": 1})):
-        assert compiled(*arguments, **keywords) == f(*arguments, **keywords)
-    f.__defaults__ = (10,)
-    f.__kwdefaults__ = {"c": 20}
-    assert compiled(1) == f(1) == 31
-
-
-def test_one_of_two_lambdas():
-    a, b = ingot.jit(lambda x: x + 1), ingot.jit(lambda x: x * 10)
-    assert (a(3), b(3)) == (4, 30)
-    a, b = [ingot.jit(lambda x, k=k: x + k) for k in (1, 2)]
-    assert (a(3), b(3)) == (4, 5)
-
-
-def test_source_that_is_gone(tmp_path, monkeypatch):
-    file = tmp_path / "edited_later.py"
-    file.write_text("def f(x):\n    return x + 1\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    import edited_later
-
-    file.write_text("def f(x):\n    return x + 2000\n")
-    linecache.checkcache()
-    with pytest.raises(ingot.UnsupportedError, match="has changed since it was defined"):
-        jitted(edited_later.f)(1)
-    names = {}
-    exec("def g(x):\n    return x", names)
-    with pytest.raises(ingot.UnsupportedError, match="no source"):
-        jitted(names["g"])(1)
-    sys.modules.pop("edited_later")
-
-
-# ---- Raise or refuse
-
-
-def test_refusals_show_the_place():
-    def f(x):
-        return {x for _ in range(3)}
-
-    message = refused(f, 1)
-    assert re.search(r"test_semantics.py:\d+\n +return \{x for _ in range\(3\)\}\n +\^+\n +instead: ", message)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "async def g(): pass",
-        "with open(x) as f:\n  return f",
-        "yield x",
-        "return {v for v in x}",
-        "return f(x - 1)",
-        "import os",
-        "global x_\n x_ = x",
-        "class A: pass",
-    ],
-)
-def test_what_is_not_compiled_is_refused(statement, tmp_path, monkeypatch):
-    (tmp_path / "refused_module.py").write_text(f"def f(x):\n {statement}\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    import refused_module
-
-    refused(refused_module.f, 1)
-    sys.modules.pop("refused_module")
-    linecache.checkcache()
-
-
-BAD = {
-    "byte-swapped": np.arange(3.0).astype(">f8"),
-    "object": np.array([1, None], object),
-    "structured": np.zeros(2, [("a", "i4")]),
-    "text": np.array(["a"]),
-    "dates": np.array(["2020-01-01"], "M8[D]"),
-    "longdouble": np.zeros(2, np.longdouble),
-    "matrix": np.matrix([[1.0, 2.0]]),
-    "masked": np.ma.array([1.0, 2.0]),
-    "17 axes": np.zeros((1,) * 17),
-    "set": {1, 2},
-    "long list": list(range(100)),
-    "object()": object(),
-}
-
-
-@pytest.mark.parametrize("bad", BAD)
-def test_bad_arguments_are_refused(bad):
-    def f(a):
-        return a
-
-    with pytest.raises(ingot.UnsupportedError, match="instead: "):
-        jitted(f)(BAD[bad])
-
-
-def test_types_of_bad_arguments_decide():
-    for use, bad in (
-        (lambda a: -a, BAD["dates"]),
-        (lambda a: a + 1.5, BAD["set"]),
-        (lambda a: a.shape, BAD["set"]),
-        (lambda a: a[0] * 2.0, BAD["text"]),
-        (lambda a: a > 1.5, {1.5: 2.0}),
-        (lambda a: a.shape, "text"),
-        (lambda a: a[0], np.int8(1)),
-    ):
-        check(use, bad)
-    refused(lambda x, a: x + a, 1.0, BAD["byte-swapped"], words="byte-swapped dtype >f8")
-
-
-def test_bad_arguments_that_are_not_used_do_no_harm():
-    for bad in BAD.values():
-        for mode in MODES:
-            assert jitted(lambda x, a: x + 1, mode)(2, bad) == 3
-
-
-def test_lists_are_no_arrays():
-    for function in (lambda a: np.sqrt(a), lambda a: np.sum(a)):
-        refused(function, [1.0, 2.0])
-
-
-def test_wrong_arguments_raise_as_python():
-    def f(a, b=1, *, c=2):
-        return a + b + c
-
-    for arguments, keywords in (((), {}), ((1, 2, 3), {}), ((1,), {"d": 2}), ((1,), {"a": 2})):
-        with pytest.raises(TypeError) as expected:
-            f(*arguments, **keywords)
-        with pytest.raises(TypeError) as raised:
-            jitted(f)(*arguments, **keywords)
-        assert str(raised.value) == str(expected.value)
-    for what in (3, len, "float64(floa64)"):
-        with pytest.raises(TypeError):
-            ingot.jit(what)(f)
-
-
-def test_type_errors_are_pythons():
-    for function in (
-        lambda x: x + None,
-        lambda x: x // 1j,
-        lambda x: x < 1j,
-        lambda x: ~x,
-        lambda x: len(x),
-        lambda x: x[0],
-        lambda x: x(),
-    ):
-        check(function, 1.5)
-    with pytest.raises(ingot.UnsupportedError):  # Python repeats the text here
-        jitted(lambda x: x * "a")(2)
-
-
-def test_dead_branches_do_no_harm():
-    def f(s, x):
-        if s == "text":
-            return x
-        return s + x
-
-    check(f, "text", 1)
-
-
 # ---- The document
 
 
 def test_the_document_lists_these_tests():
     text = (ROOT / "docs" / "semantics.md").read_text()
     listed = re.findall(r"`(test_\w+)`", text)
-    files = (Path(__file__), *(Path(__file__).with_name(f"test_semantics_{part}.py") for part in ("arrays", "containers", "fastmath")))
+    files = (Path(__file__), *(Path(__file__).with_name(f"test_semantics_{part}.py") for part in ("guards", "arrays", "containers", "fastmath")))
     nodes = [n for f in files for n in ast.parse(f.read_text()).body if isinstance(n, ast.FunctionDef)]
     defined = [n.name for n in nodes if n.name.startswith("test_")]
     defined.remove("test_the_document_lists_these_tests")
