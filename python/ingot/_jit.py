@@ -88,15 +88,23 @@ def sorting(items: list, reverse: bool) -> list[int]:
     return sorted(range(len(items)), key=items.__getitem__, reverse=reverse)
 
 
+class _Objects:
+    """What the objects that leave one call are made of: its arguments, and those that have left it already."""
+
+    def __init__(self, arguments: list[Any], containers: list[Any]) -> None:
+        self.arguments = arguments
+        self.containers = containers
+        self.kept: set[Any] = set()  # keys of memory that a callee has kept
+        self.own: dict[Any, np.ndarray] = {}  # by the key of their memory: the arrays that it was made with
+
+
 class _Boxing:
     """Makes Python objects of the values that compiled code gives, as a description says."""
 
-    def __init__(self, values: list, arguments: list[Any], containers: list[Any], shared: set) -> None:
-        self.shared = shared
+    def __init__(self, values: list, objects: _Objects) -> None:
+        self.objects = objects
         self.values = iter(values)
-        self.arguments = arguments
-        self.containers = containers
-        self.made: list[Any] = []
+        self.made: list[Any] = []  # arrays, containers and instances, in order
         self.uses: dict[Any, int] = {}
         for value in values:
             if type(value) is tuple:
@@ -107,7 +115,7 @@ class _Boxing:
         if tag == "static":
             return description[1]
         if tag == "argument":
-            return self.containers[description[1]]
+            return self.objects.containers[description[1]]
         if tag == "again":
             return self.made[description[1]]
         if tag == "object":
@@ -115,7 +123,9 @@ class _Boxing:
         if tag == "scalar":
             return self._scalar(description[1], next(self.values))
         if tag == "array":
-            return self._array(description)
+            array = self._array(description)
+            self.made.append(array)
+            return array
         if tag == "maybe":
             there = next(self.values) == 0
             inside = self.make(description[1])
@@ -123,8 +133,15 @@ class _Boxing:
         if tag == "text":
             return description[1].format(*[self.make(d) for d in description[2]])
         if tag == "dict":
-            return dict(zip(description[1], [self.make(d) for d in description[2]]))
-        parts = [self.make(d) for d in description[-1]]
+            made = {}
+            self.made.append(made)
+            for key, part in zip(description[1], description[2]):
+                made[key] = self.make(part)
+            return made
+        parts: list[Any] = []
+        if tag == "list":
+            self.made.append(parts)
+        parts.extend(self.make(d) for d in description[-1])
         if tag == "named":
             return tuple.__new__(description[1], parts)
         return tuple(parts) if tag == "tuple" else parts
@@ -142,14 +159,22 @@ class _Boxing:
         return getattr(np, kind[6:])(value) if kind.startswith("numpy.") else value
 
     def _array(self, description: tuple) -> np.ndarray:
-        _, _, _, writable, argument = description
-        key, memory, offset, shape, strides, dtype = next(self.values)
+        _, _, _, writable, argument, owns = description
+        value = next(self.values)
         if argument is None:
             argument = next(self.values)
         if argument >= 0:
-            return self.arguments[argument]
+            return self.objects.arguments[argument]
+        if not owns:
+            return self._new_array(value, writable)
+        if value[0] not in self.objects.own:
+            self.objects.own[value[0]] = self._new_array(value, writable)
+        return self.objects.own[value[0]]
+
+    def _new_array(self, value: tuple, writable: bool) -> np.ndarray:
+        key, memory, offset, shape, strides, dtype = value
         if memory is None:
-            owner = self.arguments[key]
+            owner = self.objects.arguments[key]
             low = sum(min(0, (n - 1) * s) for n, s in zip(owner.shape, owner.strides)) if owner.size else 0
             array = np.lib.stride_tricks.as_strided(_bytes_at(owner, low + offset, dtype), shape, strides)
             if not writable:
@@ -162,7 +187,7 @@ class _Boxing:
         if 0 in shape:
             offset, strides = 0, None  # NumPy takes none that leave the buffer
         array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
-        if self.uses[key] == 1 and key not in self.shared and array.nbytes == memory.nbytes:
+        if self.uses[key] == 1 and key not in self.objects.kept and array.nbytes == memory.nbytes:
             array = array.copy(order="K")
         array.flags.writeable = writable
         return array
@@ -412,15 +437,16 @@ class Function(_ingot.Callable):
     def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
         leaves, containers = arguments.leaves, arguments.containers
         cells = _Cells(containers, specialisation.layouts) if specialisation.writes else _Cells([], ())
-        shared: set = set()
+        objects = _Objects(leaves, containers)
         given = leaves + [leaf for four in cells.leaves for leaf in four]
 
         def host(site: int, values: list) -> None:
             cells.flush()
             function, (positional, keywords) = specialisation.hosts[site]
-            if site in specialisation.keeps:
-                shared.update(v[0] for v in values if type(v) is tuple)
-            boxing = _Boxing(values, leaves, containers, shared)
+            keeps = site in specialisation.keeps
+            if keeps:
+                objects.kept.update(v[0] for v in values if type(v) is tuple)
+            boxing = _Boxing(values, objects if keeps else _Objects(leaves, containers))
             function(*[boxing.make(d) for d in positional], **keywords)
 
         try:
@@ -432,7 +458,7 @@ class Function(_ingot.Callable):
             cells.flush()
         if type(outcome) is tuple:
             raise _exception(*outcome, specialisation.errors)
-        return _Boxing(outcome, leaves, containers, shared).make(specialisation.result)
+        return _Boxing(outcome, objects).make(specialisation.result)
 
     def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
         """Calls the function, and writes into the folder `path` what is needed to make the call again without Python.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._jit import Specialisation, _Boxing, _bytes_at, _exception, _library, _library_into
+from ._jit import Specialisation, _Boxing, _Objects, _bytes_at, _exception, _library, _library_into
 
 DTYPES: dict[str, str] = _core.DTYPES  # by the IR's names
 NAMES = {name: short for short, name in DTYPES.items()}
@@ -203,8 +203,8 @@ def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
         there = next(values) == 0
         yield True
         yield from (there and inside for inside in _specified(description[1], values))
-    elif tag not in ("static", "argument"):
-        for part in description[2 if tag in ("dict", "text") else 1]:
+    elif tag not in ("static", "argument", "again"):
+        for part in description[-1]:
             yield from _specified(part, values)
 
 
@@ -215,7 +215,7 @@ def record(mode: str, specialisation: Specialisation, arguments: Any, path: str 
 
     def host(site: int, values: list) -> None:
         function, (positional, keywords) = specialisation.hosts[site]
-        boxing = _Boxing(values, leaves, containers, set())
+        boxing = _Boxing(values, _Objects(leaves, containers))
         function(*[boxing.make(d) for d in positional], **keywords)
 
     if mode == "interpreted":
@@ -229,4 +229,4 @@ def record(mode: str, specialisation: Specialisation, arguments: Any, path: str 
         recorder.write(Path(path), outcome, specialisation.result)
     if raised is not None:
         raise raised
-    return _Boxing(outcome, leaves, containers, set()).make(specialisation.result)
+    return _Boxing(outcome, _Objects(leaves, containers)).make(specialisation.result)

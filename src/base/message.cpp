@@ -23,6 +23,17 @@ int count_holes(std::string_view message) {
   return holes;
 }
 
+std::string replace_holes(std::string_view message, std::string_view hole) {
+  std::string replaced;
+  for (size_t i = 0; i < message.size(); ++i) {
+    const std::string_view pair = message.substr(i, 2);
+    const bool is_pair = pair == "{}" || pair == "{{" || pair == "}}";
+    replaced += pair == "{}" ? hole : message.substr(i, is_pair ? 2 : 1);
+    if (is_pair) ++i;
+  }
+  return replaced;
+}
+
 std::string fill_message(std::string_view message, std::span<const std::string> values) {
   std::string filled;
   for (size_t i = 0; i < message.size(); ++i) {

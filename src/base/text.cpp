@@ -113,10 +113,43 @@ bool is_large(std::string_view text) {
   return power + (minus ? -exponent : exponent) > 0;
 }
 
+/// The fewest digits that tell a finite binary16 number, not 0, from its neighbours, as "d.ddde±xx".
+std::string shortest_half(double value) {
+  const int exponent = std::max(std::ilogb(value), -14);
+  const double spacing = std::ldexp(1.0, exponent - 10);
+  const bool is_even = std::fmod(value / spacing, 2) == 0;
+  const bool is_power = std::fabs(value) == std::ldexp(1.0, exponent) && exponent > -14;
+  auto reads_back = [&](double decimal) {
+    // Below a power of two the neighbour is only half as far away.
+    const double room = is_power && std::fabs(decimal) < std::fabs(value) ? spacing / 4 : spacing / 2;
+    const double distance = std::fabs(decimal - value);
+    return distance < room || (distance == room && is_even);
+  };
+  const double above = std::nextafter(value, std::copysign(INFINITY, value));
+  for (int digits = 0;; ++digits) {
+    // The value may lie in the middle between two decimals, of which only the larger reads back.
+    for (const double rounded : {value, above}) {
+      char text[40];
+      auto end = std::to_chars(text, text + sizeof text, rounded, std::chars_format::scientific, digits).ptr;
+      double decimal = 0;
+      std::from_chars(text, end, decimal);
+      if (reads_back(decimal)) return {text, end};
+    }
+  }
+}
+
 }  // namespace
 
 std::string repr(double value) { return real_text(value); }
 std::string repr(float value) { return real_text(value); }
+std::string repr(Half half) {
+  const double value = static_cast<double>(half);
+  if (value == 0 || !std::isfinite(value)) return repr(value);
+  std::string scientific = shortest_half(value);
+  if (std::fabs(value) >= 1000 || std::fabs(value) < 1e-4) return scientific;
+  // The digits are few: read as a double they are also what Python shows.
+  return repr(parse_float(scientific).value());
+}
 std::string repr(std::complex<double> value) { return complex_text(value); }
 std::string repr(std::complex<float> value) { return complex_text(value); }
 std::string repr(bool value) { return value ? "True" : "False"; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -112,8 +113,9 @@ PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int
 struct ResultPlan::Maker {
   Invocation& call;
   const Signature& arguments;
-  size_t next = 0;                      ///< result of the code
-  std::vector<nb::object> instances{};  ///< the instances, in order
+  size_t next = 0;                            ///< result of the code
+  std::vector<nb::object> made{};             ///< arrays, containers and instances, in order
+  std::map<const Buffer*, nb::object> own{};  ///< the arrays that own the memory that they were made with
 
   base::DType dtype(size_t result) const { return call.code().results()[result].dtype; }
 
@@ -139,9 +141,16 @@ struct ResultPlan::Maker {
       const bool is_writable = plan.is_writable_ && PyArray_ISWRITEABLE(as_array(owner));
       return view(result, nb::borrow(owner), is_writable, true);
     }
-    nb::object made = call.frame().is_all_of_its_buffer(result) ? call.owning(result) : part(result);
-    if (!plan.is_writable_) PyArray_CLEARFLAGS(as_array(made.ptr()), NPY_ARRAY_WRITEABLE);
-    return made;
+    if (call.frame().is_all_of_its_buffer(result)) return finished(call.owning(result), plan);
+    if (!plan.owns_) return finished(part(result), plan);
+    nb::object& known = own[buffer];
+    if (!known.is_valid()) known = finished(part(result), plan);
+    return known;
+  }
+
+  static nb::object finished(nb::object array, const ResultPlan& plan) {
+    if (!plan.is_writable_) PyArray_CLEARFLAGS(as_array(array.ptr()), NPY_ARRAY_WRITEABLE);
+    return array;
   }
 
   /// A view of memory that `owner` owns. Without `has_strides`, NumPy has its own for no elements.
@@ -181,21 +190,22 @@ struct ResultPlan::Maker {
 
   nb::object sequence(const std::vector<ResultPlan>& parts, bool is_tuple) {
     const auto size = static_cast<Py_ssize_t>(parts.size());
-    nb::object made = nb::steal(is_tuple ? PyTuple_New(size) : PyList_New(size));
-    if (!made.is_valid()) throw nb::python_error();
+    nb::object all = nb::steal(is_tuple ? PyTuple_New(size) : PyList_New(size));
+    if (!all.is_valid()) throw nb::python_error();
+    if (!is_tuple) made.push_back(all);
     for (Py_ssize_t i = 0; i < size; ++i) {
       PyObject* const item = make(parts[static_cast<size_t>(i)]).release().ptr();
-      if (is_tuple) PyTuple_SET_ITEM(made.ptr(), i, item);
-      else PyList_SET_ITEM(made.ptr(), i, item);
+      if (is_tuple) PyTuple_SET_ITEM(all.ptr(), i, item);
+      else PyList_SET_ITEM(all.ptr(), i, item);
     }
-    return made;
+    return all;
   }
 
   /// Made as `object` makes and fills it: no code of the class runs.
   nb::object instance(const ResultPlan& plan) {
     const nb::handle object = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
     const nb::object it = object.attr("__new__")(plan.type_);
-    instances.push_back(it);
+    made.push_back(it);
     for (size_t i = 0; i < plan.parts_.size(); ++i) {
       const nb::object part = make(plan.parts_[i]);
       PyObject* const name = PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(i));
@@ -210,7 +220,7 @@ struct ResultPlan::Maker {
       case Kind::Argument: return nb::borrow(arguments.containers()[static_cast<size_t>(plan.argument_)]);
       case Kind::Number: return number(false);
       case Kind::NumpyNumber: return number(true);
-      case Kind::Array: return array(plan);
+      case Kind::Array: return made.emplace_back(array(plan));
       case Kind::Maybe: {
         const bool is_there = integer() == 0;
         nb::object inside = make(plan.parts_[0]);
@@ -221,17 +231,18 @@ struct ResultPlan::Maker {
       case Kind::Named:
         return nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type))
             .attr("__new__")(plan.object_, sequence(plan.parts_, true));
-      case Kind::Again: return instances[static_cast<size_t>(plan.argument_)];
+      case Kind::Again: return made[static_cast<size_t>(plan.argument_)];
       case Kind::Object: return instance(plan);
       case Kind::List: return sequence(plan.parts_, false);
       case Kind::Dict: {
-        nb::dict made;
+        nb::dict all;
+        made.push_back(all);
         for (size_t i = 0; i < plan.parts_.size(); ++i) {
           const nb::object item = make(plan.parts_[i]);
           PyObject* const key = PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(i));
-          if (PyDict_SetItem(made.ptr(), key, item.ptr()) != 0) throw nb::python_error();
+          if (PyDict_SetItem(all.ptr(), key, item.ptr()) != 0) throw nb::python_error();
         }
-        return made;
+        return all;
       }
     }
     Py_UNREACHABLE();
@@ -256,6 +267,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     is_writable_ = nb::cast<bool>(description[3]);
     may_be_argument_ = description[4].is_none();
     if (!may_be_argument_) argument_ = nb::cast<int64_t>(description[4]);
+    owns_ = nb::cast<bool>(description[5]);
   } else if (tag == "maybe") {
     kind_ = Kind::Maybe;
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
@@ -283,6 +295,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
 
 nb::object ResultPlan::make(Invocation& call, const Signature& arguments) const {
   if (kind_ == Kind::Static) return object_;
+  if (kind_ == Kind::Array) return Maker{call, arguments}.array(*this);
   return Maker{call, arguments}.make(*this);
 }
 

@@ -55,8 +55,9 @@ class ResultPlan {
   Kind kind_ = Kind::Static;
   bool is_writable_ = false;      ///< of an array
   bool may_be_argument_ = false;  ///< of an array: a number after it says which one, -1 none
-  int64_t argument_ =
-      -1;  ///< of an array: the leaf that it is; the number of a container, or of an instance made before
+  bool owns_ = false;             ///< of an array: others that own the same memory are the same object
+  int64_t argument_ = -1;         ///< of an array: the leaf that it is; of the caller's container: which;
+                           ///< of what has been made before: its place among arrays, containers and instances
   nb::object object_;  ///< what is static; keys, names of attributes; a text with holes; a namedtuple's class
   nb::object type_;    ///< of an instance
   std::vector<ResultPlan> parts_;

@@ -39,8 +39,15 @@ NodeId Evaluator::whole(const Value& value) {
 Array Evaluator::named(const Value& value) {
   const Array& a = *value.as<Array>();
   if (a.type.is_view()) return a;
-  const NodeId view = builder_->make(Op::materialize, {a.node});
-  return Array{builder_->function().type(view), view};
+  return owner(builder_->make(Op::materialize, {a.node}));
+}
+
+Array Evaluator::owner(NodeId view) {
+  return {.type = builder_->function().type(view), .node = view, .object = next_object_++, .owns = true};
+}
+
+Array Evaluator::viewing(NodeId view, Access access) {
+  return {.type = builder_->function().type(view), .node = view, .access = access, .object = next_object_++};
 }
 
 Value Evaluator::from_node(NodeId node) {
@@ -451,7 +458,7 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
   const Slice all{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
   std::vector<Value> chosen(place, all);
   chosen.push_back(from_node(taken));
-  return std::pair(Array{type, view, array.access}, Value(Tuple{std::move(chosen)}));
+  return std::pair(viewing(view, array.access), Value(Tuple{std::move(chosen)}));
 }
 
 Value Evaluator::index_array(const Array& array, const Value& index, nb::handle node) {
@@ -465,7 +472,7 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
     return from_node(builder_->make(Op::load, operands));
   }
   const NodeId part = take_part(source.node, indexing);
-  if (!indexing.advanced) return Array{builder_->function().type(part), part, source.access};
+  if (!indexing.advanced) return viewing(part, source.access);
   if (indexing.mask)
     return from_node(builder_->make(Op::compress, {builder_->make(Op::read, {part}), indexing.mask}));
   const std::vector<NodeId> arrays = index_arrays(source.node, indexing);
@@ -726,11 +733,11 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
         nb::module_::import_("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
   if (name == "T") {
     const Array view = named(array);
-    if (array.type.rank() < 2) return Array{view.type, view.node, view.access};
+    if (array.type.rank() < 2) return viewing(view.node, view.access);
     std::vector<int64_t> axes(static_cast<size_t>(array.type.rank()));
     std::iota(axes.rbegin(), axes.rend(), 0);
     const NodeId operand[] = {view.node};
-    return Array{view.type, builder_->make(Op::transpose, operand, axes), view.access};
+    return viewing(builder_->make(Op::transpose, operand, axes), view.access);
   }
   if (registry_.method(name) >= 0) return Method{share(Value(array)), name};
   if (!nb::hasattr(nb::module_::import_("numpy").attr("ndarray"), name.c_str()))

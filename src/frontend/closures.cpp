@@ -292,8 +292,7 @@ Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle nod
   if (filters && any != false) {
     const Slice taken{share(std::array<Value, 3>{Static{nb::none()}, place, Static{nb::none()}})};
     const Value part = index_array(*result.as<Array>(), taken, node);
-    const NodeId copy = builder_->make(Op::materialize, {whole(part)});
-    result = Array{builder_->function().type(copy), copy};
+    result = owner(builder_->make(Op::materialize, {whole(part)}));
   }
   forget(suffix);
   return result;

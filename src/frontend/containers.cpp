@@ -110,10 +110,9 @@ std::optional<Value> Evaluator::item_by_staged_key(const HeapObject& dict, const
   for (size_t i = 0; i < numbers.size(); ++i)
     place = builder_->make(Op::select, {truth(compare("Eq", key, numbers[i], node), node),
                                         builder_->index(static_cast<int64_t>(i)), place});
-  const std::string shown = s->kind.is_python() ? "{}" : "np." + std::string(s->kind.name()) + "({})";
-  if (numbers.empty()) raise(ExceptionKind::KeyError, shown, {s->node});
-  check(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::KeyError, shown,
-        {s->node});
+  if (numbers.empty()) raise_showing(ExceptionKind::KeyError, *s, "");
+  check_showing(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::KeyError, *s,
+                "");
   return present(pick_staged(values, place, node), "the item", node);
 }
 

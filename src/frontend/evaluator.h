@@ -216,7 +216,11 @@ class Evaluator {
   Value join(const Value& a, const Value& b, const std::string& what);
   Value join_maybe(const Value& a, const Value& b, const std::string& what);
   bool same(const Value& a, const Value& b) const;
+  /// The number of an object that is one on the one path and another on the other; 0: not known.
+  uint32_t merged(uint32_t a, uint32_t b);
   void slot_types(const Value& shape, std::vector<ir::Type>& out);
+  /// What may be a number of one kind as what may be one of another; `type`: the optional's.
+  NodeId converted(const Maybe& number, Kind to, ir::Type type);
   void carry(const Value& shape, const Value& actual, std::vector<NodeId>& out);
   Value fill(const Value& shape, std::span<const NodeId>& values);
   NodeId convert(const Value& number, Kind kind);
@@ -365,9 +369,11 @@ class Evaluator {
       const char* complaint = "operands could not be broadcast together with shapes ");
   std::vector<NodeId> lengths_of(NodeId shaped);
   NodeId size_of(NodeId shaped);
-  NodeId whole(const Value& value);  ///< an array's value: reads a view
-  Array named(const Value& value);   ///< an array as memory: materialises a value
-  Value from_node(NodeId node);      ///< a NumPy scalar, or an array not yet named
+  NodeId whole(const Value& value);           ///< an array's value: reads a view
+  Array named(const Value& value);            ///< an array as memory: materialises a value
+  Value from_node(NodeId node);               ///< a NumPy scalar, or an array not yet named
+  Array owner(NodeId view);                   ///< the object that is made with new memory
+  Array viewing(NodeId view, Access access);  ///< a new object on the memory of another
   NodeId reduce_all(NodeId array, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
   NodeId negate(NodeId a);
@@ -518,6 +524,10 @@ class Evaluator {
              std::initializer_list<NodeId> values = {}) {
     check(condition, kind, message, std::span(values.begin(), values.size()));
   }
+  /// The message is the repr of a number and `rest`.
+  [[noreturn]] void raise_showing(base::ExceptionKind kind, const Scalar& number, const std::string& rest);
+  void check_showing(NodeId condition, base::ExceptionKind kind, const Scalar& number,
+                     const std::string& rest);
 
   // exceptions.cpp
   [[noreturn]] void raise_error(const Error& error);
@@ -533,11 +543,14 @@ class Evaluator {
 
   // lower.cpp
   Value parameter(const nb::tuple& description, const std::string& name, int argument);
-  /// What leaves the function: its leaves, and by number the instances made in the function that are
-  /// described.
+  /// What leaves the function: its leaves, and by their numbers the objects that are described, in order.
   struct Outward {
     std::vector<NodeId> leaves;
     std::map<uint32_t, size_t> made;
+    size_t count = 0;
+
+    /// The description of an object that is described already; none: the next one to be.
+    nb::object again(uint32_t object);
   };
   nb::object describe_result(const Value& value, Outward& outward);
   /// What `owner` (a dict, a cell without a name, an object with attributes) holds: a guarded value, or a
@@ -560,7 +573,9 @@ class Evaluator {
   std::unique_ptr<ir::Builder> builder_;
   State state_;
   Frame* frame_ = nullptr;
-  uint32_t next_object_ = 0;
+  uint32_t next_object_ = 1;
+  using Merges = std::map<std::pair<uint32_t, uint32_t>, uint32_t>;
+  Merges* merges_ = nullptr;  ///< where paths meet: what is one object on each of them is one; null: in loops
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far
   std::set<std::string> unrolled_;
   std::set<std::string> counted_;  ///< loops that cannot be unrolled: their indices are never known
@@ -585,9 +600,15 @@ class Evaluator {
   std::vector<Cells> cells_;          ///< of the caller's containers by number
   std::vector<uint32_t> containers_;  ///< the caller's, by number
   nb::dict errors_;
-  nb::dict attributes_;                                  ///< names of attributes by class
-  std::vector<std::pair<std::string, Value>> captures_;  ///< of the pattern being matched
-  base::Place result_place_;                             ///< of the statement that returns the result
+  nb::dict attributes_;  ///< names of attributes by class
+  /// A name that a pattern binds; a list of the members of a tuple for what a star takes.
+  struct Capturing {
+    std::string name;
+    Value value;
+    bool is_list = false;
+  };
+  std::vector<Capturing> captures_;  ///< of the pattern being matched
+  base::Place result_place_;         ///< of the statement that returns the result
 
  public:
   // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.

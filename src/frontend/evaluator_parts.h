@@ -106,6 +106,20 @@ class Pushed {
   std::vector<T>& stack_;
 };
 
+/// Another value of a variable while it lives.
+template <class T>
+class Restored {
+ public:
+  Restored(T& variable, T value) : variable_(variable), before_(std::exchange(variable, value)) {}
+  ~Restored() { variable_ = before_; }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+
+ private:
+  T& variable_;
+  T before_;
+};
+
 inline nb::object attribute(nb::handle object, const char* name) {
   return nb::borrow<nb::object>(object.attr(name));
 }

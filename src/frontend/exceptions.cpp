@@ -16,6 +16,8 @@ bool is_subclass(const nb::object& type, const nb::object& of) {
   return PyObject_IsSubclass(type.ptr(), of.ptr()) == 1;
 }
 
+std::string repr_of(Kind kind) { return kind.is_python() ? "{}" : "np." + std::string(kind.name()) + "({})"; }
+
 }  // namespace
 
 /// Evaluates a handler where something is raised: in the activation of its `try`, with the handlers outside
@@ -169,7 +171,8 @@ void Evaluator::raise_uncaught(const Error& error) {
 Value Evaluator::text_of_error(const Error& error) {
   if (error.kind) {
     if (error.parts->empty()) return Static{nb::str(base::fill_message(error.message, {}).c_str())};
-    return Text{error.message, error.parts};
+    return Text{base::replace_holes(error.message, "{!s}"),
+                error.parts};  // NumPy's `format` shows other digits
   }
   const std::vector<Value>& arguments = *error.parts;
   if (arguments.empty()) return Static{nb::str("")};
@@ -178,14 +181,25 @@ Value Evaluator::text_of_error(const Error& error) {
   return text_of_value(Tuple{arguments}, "{!s}", here_);
 }
 
+void Evaluator::raise_showing(ExceptionKind kind, const Scalar& number, const std::string& rest) {
+  if (!base::is_complex(number.kind.dtype())) raise(kind, repr_of(number.kind) + rest, {number.node});
+  const nb::object type = nb::module_::import_("builtins").attr(std::string(base::name_of(kind)).c_str());
+  raise_error(make_error(type, {rest.empty() ? number : text_of_value(number, "{!r}" + rest, here_)}));
+}
+
+void Evaluator::check_showing(NodeId condition, ExceptionKind kind, const Scalar& number,
+                              const std::string& rest) {
+  if (!base::is_complex(number.kind.dtype()))
+    return check(condition, kind, repr_of(number.kind) + rest, {number.node});
+  fork(
+      condition, [] { return Value(Static{nb::none()}); },
+      [&]() -> Value { raise_showing(kind, number, rest); });
+}
+
 void Evaluator::run_finals(size_t outside) {
   if (handlers_.size() <= outside) return;
   const std::vector<Catcher*> all = handlers_;
-  struct Restored {
-    std::vector<Catcher*>& handlers;
-    const std::vector<Catcher*>& all;
-    ~Restored() { handlers = all; }
-  } restored{handlers_, all};
+  const Restored<std::vector<Catcher*>> restored(handlers_, all);
   for (size_t i = all.size(); i-- > outside;) {
     handlers_.resize(i);
     if (all[i]->is_final()) run_body(all[i]->finalbody);

@@ -7,6 +7,7 @@
 namespace ingot::frontend {
 
 using base::ExceptionKind;
+using ir::Op;
 
 namespace {
 
@@ -27,7 +28,7 @@ bool same_static(const nb::object& a, const nb::object& b) {
 Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
                       const std::function<Value()>& other) {
   const NodeId operands[] = {condition};
-  const NodeId node = builder_->begin(ir::Op::if_, operands);
+  const NodeId node = builder_->begin(Op::if_, operands);
   const State before = state_;
   std::vector<Edge> edges;
   for (size_t arm = 0; arm < 2; ++arm) {
@@ -51,7 +52,7 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
 }
 
 Value Evaluator::block(const std::function<Value(Target&)>& body) {
-  const NodeId node = builder_->begin(ir::Op::block, {});
+  const NodeId node = builder_->begin(Op::block, {});
   const ir::Type label_type[] = {ir::Type::label()};
   Target target{builder_->enter(node, 0, label_type)[0], {}, handlers_.size()};
   {
@@ -79,10 +80,12 @@ void Evaluator::leave_to(Target& target, Value value) {
 Value Evaluator::close(NodeId node, std::vector<Edge>& edges) {
   if (edges.empty()) {
     builder_->end(node);
-    builder_->terminate(ir::Op::unreachable, {});
+    builder_->terminate(Op::unreachable, {});
     throw Diverged{};
   }
   const ir::RegionId here = builder_->function()[node].parent;
+  Merges merges;
+  const Restored<Merges*> outer(merges_, &merges);
   State state = shape_of(edges[0].state, here);
   Value value = shape_of(edges[0].value, here);
   for (size_t i = 1; i < edges.size(); ++i) {
@@ -99,7 +102,7 @@ Value Evaluator::close(NodeId node, std::vector<Edge>& edges) {
     if (edge.label) carried.push_back(edge.label);
     carry(state, edge.state, carried);
     carry(value, edge.value, carried);
-    builder_->terminate(edge.label ? ir::Op::exit_ : ir::Op::yield, carried);
+    builder_->terminate(edge.label ? Op::exit_ : Op::yield, carried);
   }
   builder_->set_results(node, types);
   const std::vector<NodeId> results = builder_->end(node);
@@ -114,7 +117,10 @@ Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
   if (const Array* a = value.as<Array>()) {
     Array shape = *a;
     // What joins paths is memory: values become views on the way.
-    if (shape.type.is_array()) shape.type = ir::Type::view(shape.type.dtype(), shape.type.rank());
+    if (shape.type.is_array()) {
+      shape.type = ir::Type::view(shape.type.dtype(), shape.type.rank());
+      shape.owns = true;
+    }
     if (!reaches(a->node) || a->type.is_array()) shape.node = {};
     if (a->origin && !reaches(a->origin)) {
       shape.argument = -2;  // the origin is a slot
@@ -137,7 +143,7 @@ bool Evaluator::same(const Value& a, const Value& b) const {
   if (const Array* x = a.as<Array>()) {
     const Array* y = b.as<Array>();
     return x->node == y->node && x->type == y->type && x->argument == y->argument && x->origin == y->origin &&
-           x->access == y->access;
+           x->access == y->access && x->object == y->object && x->owns == y->owns;
   }
   if (const Reference* r = a.as<Reference>()) return r->object == b.as<Reference>()->object;
   if (const Object* o = a.as<Object>()) return o->object == b.as<Object>()->object;
@@ -179,9 +185,18 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
   }
   if (Array* array = joined.as<Array>()) {
     array->node = {};
+    array->object = 0;  // another than that of the same number in a turn before
     return Maybe{{}, share(joined), unbound, none};
   }
   return Conflict{what + " is bound on some paths only"};
+}
+
+uint32_t Evaluator::merged(uint32_t a, uint32_t b) {
+  if (a == b) return a;
+  if (a == 0 || b == 0 || merges_ == nullptr) return 0;
+  const auto [known, is_new] = merges_->emplace(std::pair(a, b), next_object_);
+  if (is_new) ++next_object_;
+  return known->second;
 }
 
 Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
@@ -199,7 +214,13 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
                       std::string(base::info(y->type.dtype()).numpy) + " on another"};
     }
     const Access access = x->access == y->access ? x->access : Access::Differs;
-    Array shape{ir::Type::view(x->type.dtype(), x->type.rank()), {}, access, x->argument, x->origin};
+    const auto owns = [](const Array& one) { return one.owns || one.type.is_array(); };
+    Array shape{.type = ir::Type::view(x->type.dtype(), x->type.rank()),
+                .access = access,
+                .argument = x->argument,
+                .origin = x->origin,
+                .object = merged(x->object, y->object),
+                .owns = owns(*x) && owns(*y)};
     if (x->argument != y->argument || x->origin || y->origin) {
       shape.argument = -2;  // the origin is a slot
       shape.origin = {};
@@ -244,6 +265,31 @@ void Evaluator::slot_types(const Value& shape, std::vector<ir::Type>& out) {
   }
 }
 
+NodeId Evaluator::converted(const Maybe& number, Kind to, ir::Type type) {
+  const NodeId tag = builder_->make(Op::tag, {number.node});
+  const auto choose = [&](int8_t wanted, const std::function<NodeId()>& then,
+                          const std::function<NodeId()>& other) {
+    const NodeId condition[] = {builder_->make(Op::equal, {tag, builder_->constant(wanted)})};
+    const NodeId node = builder_->begin(Op::if_, condition);
+    for (size_t arm = 0; arm < 2; ++arm) {
+      builder_->enter(node, arm, {});
+      const NodeId given[] = {arm == 0 ? then() : other()};
+      builder_->terminate(Op::yield, given);
+    }
+    const ir::Type types[] = {type};
+    builder_->set_results(node, types);
+    return builder_->end(node)[0];
+  };
+  const auto missing = [&](int64_t why) { return builder_->make(Op::none, {}, {why}, type); };
+  return choose(
+      0,
+      [&] {
+        const Scalar there{number.present->as<Scalar>()->kind, builder_->make(Op::value, {number.node})};
+        return builder_->make(Op::some, {convert(there, to)});
+      },
+      [&] { return choose(1, [&] { return missing(1); }, [&] { return missing(2); }); });
+}
+
 void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeId>& out) {
   if (const Scalar* s = shape.as<Scalar>()) {
     if (!s->node) out.push_back(convert(actual, s->kind));
@@ -259,17 +305,20 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
       return one[0];
     }();
     if (actual.is<Unbound>() || is_none(actual)) {
-      out.push_back(builder_->make(ir::Op::none, {}, {actual.is<Unbound>() ? 2 : 1}, type));
+      out.push_back(builder_->make(Op::none, {}, {actual.is<Unbound>() ? 2 : 1}, type));
     } else if (const Maybe* other = actual.as<Maybe>()) {
-      if (!same(*other->present, *m->present)) {
+      Value inside = *other->present;
+      if (Array* array = inside.as<Array>()) array->owns = m->present->as<Array>()->owns;
+      const Scalar* number = m->present->as<Scalar>();
+      if (same(inside, *m->present)) out.push_back(other->node);
+      else if (number != nullptr && inside.is<Scalar>()) out.push_back(converted(*other, number->kind, type));
+      else
         unsupported({}, "a variable that may be unbound or None changes its type",
                     "bind it before the branch");
-      }
-      out.push_back(other->node);
     } else {
       std::vector<NodeId> value;
       carry(*m->present, actual, value);
-      out.push_back(builder_->make(ir::Op::some, {value[0]}));
+      out.push_back(builder_->make(Op::some, {value[0]}));
     }
   } else {
     const std::vector<Value> parts = parts_of(shape);
@@ -313,9 +362,9 @@ NodeId Evaluator::convert(const Value& number, Kind kind) {
       (!base::is_int(from->dtype()) || base::size_of(from->dtype()) != 8 || base::is_int(kind.dtype()));
   if (exact) return converted;
   const NodeId back = builder_->cast(converted, from->dtype());
-  NodeId kept = builder_->make(ir::Op::equal, {back, node});
+  NodeId kept = builder_->make(Op::equal, {back, node});
   if (!base::is_int(from->dtype()))
-    kept = builder_->make(ir::Op::bitwise_or, {kept, builder_->make(ir::Op::not_equal, {node, node})});
+    kept = builder_->make(Op::bitwise_or, {kept, builder_->make(Op::not_equal, {node, node})});
   if (kind.is_python()) {
     builder_->check(kept, ExceptionKind::OverflowError, "int {} is too large to become a float here", {node});
   } else {

@@ -83,7 +83,12 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
                                                                  : layout == "F" ? ir::Layout::F
                                                                                  : ir::Layout::Any,
                                                        .ones = nb::cast<uint32_t>(description[6])});
-    return Array{type, node, writable ? Access::Writable : Access::ReadOnly, number};
+    return Array{.type = type,
+                 .node = node,
+                 .access = writable ? Access::Writable : Access::ReadOnly,
+                 .argument = number,
+                 .object = next_object_++,
+                 .owns = true};
   }
   if (tag == "same") {
     const uint32_t id = containers_[nb::cast<size_t>(description[1])];
@@ -129,6 +134,15 @@ Value Evaluator::container_parameter(const nb::tuple& description, const std::st
   return Reference{id};
 }
 
+nb::object Evaluator::Outward::again(uint32_t object) {
+  if (object != 0) {
+    const auto [known, is_new] = made.emplace(object, count);
+    if (!is_new) return nb::make_tuple("again", known->second);
+  }
+  ++count;
+  return {};
+}
+
 nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
   const auto parts_of = [&](const std::vector<Value>& values) {
     nb::list parts;
@@ -155,11 +169,12 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     const Array a = named(value);
     if (a.access == Access::Differs)
       unsupported({}, "a result that is a read-only array on one path only", "return a copy of it");
+    if (nb::object again = outward.again(a.object); again.is_valid()) return again;
     outward.leaves.push_back(a.node);
     if (a.origin) outward.leaves.push_back(a.origin);
     const nb::object origin = a.origin ? nb::none() : nb::object(nb::int_(a.argument));
     return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(),
-                          a.access == Access::Writable, origin);
+                          a.access == Access::Writable, origin, a.owns);
   }
   if (const Tuple* t = value.as<Tuple>()) {
     if (t->type.is_valid()) return nb::make_tuple("named", t->type, parts_of(t->members));
@@ -171,6 +186,7 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
     contents(*r, {});
     need_own(object, {});
+    if (nb::object again = outward.again(r->object); again.is_valid()) return again;
     if (object.type == HeapObject::Type::List) return nb::make_tuple("list", parts_of(object.values));
     nb::list keys;
     for (const nb::object& key : object.keys) keys.append(key);
@@ -180,10 +196,7 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     const HeapObject object = state_.heap.at(o->object);
     if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
     need_own(object, {});
-    if (const auto made = outward.made.find(o->object); made != outward.made.end())
-      return nb::make_tuple("again", made->second);
-    const size_t number = outward.made.size();
-    outward.made.emplace(o->object, number);
+    if (nb::object again = outward.again(o->object); again.is_valid()) return again;
     nb::list names;
     nb::list parts;
     for (size_t i = 0; i < object.keys.size(); ++i) {

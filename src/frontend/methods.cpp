@@ -212,9 +212,8 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
       check(found, ExceptionKind::ValueError,
             base::escape_message(text_of(nb::repr(s->object)) + " is not in list"));
     else if (kind && !given[0].is<Array>())
-      check(found, ExceptionKind::ValueError,
-            (kind->is_python() ? "{}" : "np." + std::string(kind->name()) + "({})") + " is not in list",
-            {stage(given[0], *kind)});
+      check_showing(found, ExceptionKind::ValueError, Scalar{*kind, stage(given[0], *kind)},
+                    " is not in list");
     else unsupported(node, "the index of a " + type_name(given[0]), "look for it in a loop");
     if (is_index) return known_number(Scalar{Kind::py_int(), place});
     return change_list(list, "__delitem__", {known_number(Scalar{Kind::py_int(), place})}, {}, node);

@@ -79,8 +79,7 @@ Value Evaluator::filled(std::span<const NodeId> lengths, NodeId value) {
   check_size(lengths, builder_->function().type(value).dtype());
   std::vector<NodeId> operands{value};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
-  const NodeId view = builder_->make(Op::materialize, {builder_->make(Op::broadcast, operands)});
-  return Array{builder_->function().type(view), view};
+  return owner(builder_->make(Op::materialize, {builder_->make(Op::broadcast, operands)}));
 }
 
 Value Evaluator::np_empty(Call& call) {
@@ -100,7 +99,7 @@ Value Evaluator::np_empty(Call& call) {
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   operands.insert(operands.end(), strides.begin(), strides.end());
   const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()));
-  return Array{type, builder_->make(Op::view, operands, {}, type)};
+  return owner(builder_->make(Op::view, operands, {}, type));
 }
 
 Value Evaluator::np_zeros(Call& call) {
@@ -333,8 +332,7 @@ Value Evaluator::np_ravel(Call& call) {
   contiguous =
       builder_->make(Op::bitwise_or, {contiguous, builder_->make(Op::equal, {size, builder_->index(0)})});
   const auto flatten = [&](NodeId v, Access access) {
-    const NodeId flat = builder_->make(Op::reshape, {v, size});
-    return Value(Array{builder_->function().type(flat), flat, access});
+    return Value(viewing(builder_->make(Op::reshape, {v, size}), access));
   };
   return fork(
       contiguous, [&] { return flatten(view.node, view.access); },
@@ -407,13 +405,13 @@ Value Evaluator::np_copy(Call& call) {
   const Value value = need(call, 0, "a");
   finish(call, 1);
   if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
-  const NodeId view = named(value).node;
-  if (value.as<Array>()->type.is_array()) return Array{builder_->function().type(view), view};
+  const Array array = named(value);
+  if (value.as<Array>()->type.is_array()) return array;
+  const NodeId view = array.node;
   const NodeId copied = value.as<Array>()->type.rank() == 0
                             ? builder_->make(Op::broadcast, {builder_->make(Op::load, {view})})
                             : builder_->make(Op::read, {view});
-  const NodeId copy = builder_->make(Op::materialize, {copied});
-  return Array{builder_->function().type(copy), copy};
+  return owner(builder_->make(Op::materialize, {copied}));
 }
 
 Value Evaluator::np_astype(Call& call) {
@@ -425,8 +423,7 @@ Value Evaluator::np_astype(Call& call) {
   const NodeId shaped = builder_->function().type(converted).is_scalar()
                             ? builder_->make(Op::broadcast, {converted})
                             : converted;
-  const NodeId copy = builder_->make(Op::materialize, {shaped});
-  return Array{builder_->function().type(copy), copy};
+  return owner(builder_->make(Op::materialize, {shaped}));
 }
 
 Value Evaluator::np_solve(Call& call) {

@@ -195,6 +195,9 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     if (a.is<Static>() && b.is<Static>()) identical = a.as<Static>()->object.is(b.as<Static>()->object);
     else if (a.is<Reference>() && b.is<Reference>())
       identical = a.as<Reference>()->object == b.as<Reference>()->object;
+    else if (a.is<Array>() && b.is<Array>() && a.as<Array>()->object == b.as<Array>()->object &&
+             a.as<Array>()->object != 0)
+      identical = true;
     else if (a.is<Object>() && b.is<Object>()) identical = a.as<Object>()->object == b.as<Object>()->object;
     else if (is_distinct(a, b)) identical = false;
     else if (!is_none(a) && !is_none(b))

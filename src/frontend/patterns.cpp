@@ -34,9 +34,10 @@ Value Evaluator::match_sequence(nb::handle pattern, const Value& subject) {
       const nb::object name = attribute(patterns[i], "name");
       const auto first = members.begin() + static_cast<ptrdiff_t>(star);
       if (!name.is_none())
-        captures_.emplace_back(
-            text_of(name),
-            new_list(std::vector<Value>(first, first + static_cast<ptrdiff_t>(members.size() + 1 - count))));
+        captures_.push_back(
+            {text_of(name),
+             Tuple{std::vector<Value>(first, first + static_cast<ptrdiff_t>(members.size() + 1 - count))},
+             true});
       return from(i + 1);
     }
     const size_t at = i < star ? i : i + members.size() - count;
@@ -81,7 +82,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
     const nb::object inner = attribute(pattern, "pattern");
     const auto bound = [&] {
       if (!attribute(pattern, "name").is_none())
-        captures_.emplace_back(text_of(pattern.attr("name")), subject);
+        captures_.push_back({text_of(pattern.attr("name")), subject});
       return yes;
     };
     return inner.is_none() ? bound() : both_of(match_pattern(inner, subject), bound, pattern);
@@ -132,19 +133,34 @@ void Evaluator::run_match(nb::handle s) {
     if (i == nb::len(cases)) return;
     const nb::handle one = cases[i];
     const nb::object guard = attribute(one, "guard");
+    const bool is_guarded = !guard.is_none();
     captures_.clear();
-    const Value matched = both_of(
-        match_pattern(one.attr("pattern"), subject),
-        [&]() -> Value {
-          for (const auto& [name, value] : captures_) bind(name, value);
-          if (guard.is_none()) return Static{nb::bool_(true)};
-          const Value test = eval_condition(guard);
-          if (const std::optional<bool> known = static_truth(test)) return Static{nb::bool_(*known)};
-          return Scalar{Kind::py_bool(), truth(test, guard)};
-        },
-        s);
+    const Value fits = match_pattern(one.attr("pattern"), subject);
+    const std::vector<Capturing> captured = std::move(captures_);
+    // Without a guard names are bound where the body is, so that a case that is not taken has no part in
+    // their types; else before the guard, and again in the body with the types that they have there.
+    const auto bind_captured = [&](bool lists) {
+      for (const auto& [name, value, is_list] : captured)
+        if (!is_list) bind(name, value);
+        else if (lists) bind(name, new_list(value.as<Tuple>()->members));
+    };
+    const auto run_case = [&] {
+      bind_captured(!is_guarded);
+      run_body(one.attr("body"));
+    };
+    const Value matched = !is_guarded ? fits
+                                      : both_of(
+                                            fits,
+                                            [&]() -> Value {
+                                              bind_captured(true);
+                                              const Value test = eval_condition(guard);
+                                              if (const std::optional<bool> known = static_truth(test))
+                                                return Static{nb::bool_(*known)};
+                                              return Scalar{Kind::py_bool(), truth(test, guard)};
+                                            },
+                                            s);
     if (const std::optional<bool> known = static_truth(matched)) {
-      if (*known) run_body(one.attr("body"));
+      if (*known) run_case();
       else from(i + 1);
       return;
     }
@@ -152,7 +168,7 @@ void Evaluator::run_match(nb::handle s) {
     fork(
         truth(matched, s),
         [&] {
-          run_body(one.attr("body"));
+          run_case();
           return none();
         },
         [&] {

@@ -196,8 +196,7 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
   if (const Array* a = value.as<Array>()) {
     // Shown as it is now.
     if (a->type.rank() == 0) unsupported(node, "the text of an array without axes", "show its element");
-    const NodeId copy = builder_->make(Op::materialize, {whole(value)});
-    kept = Array{builder_->function().type(copy), copy};
+    kept = owner(builder_->make(Op::materialize, {whole(value)}));
   } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>()) {
     unsupported(node, "the text of a " + type_name(value), "show its parts");
   }

@@ -43,8 +43,10 @@ struct Array {
   ir::Type type;
   NodeId node{};
   Access access = Access::Writable;
-  int argument = -1;  ///< the parameter that is this very object; -1: none, or `origin` says
-  NodeId origin{};    ///< the number of the parameter that is this object, or -1, known at run time
+  int argument = -1;    ///< the parameter that is this very object; -1: none, or `origin` says
+  NodeId origin{};      ///< the number of the parameter that is this object, or -1, known at run time
+  uint32_t object = 0;  ///< values of one number are one object; 0: not known
+  bool owns = false;    ///< the object that its memory was made with: one of the same memory is the same one
 };
 
 /// A tuple: immutable, so its members are the value.

@@ -14,8 +14,7 @@ namespace {
 
 std::string show(DType dtype, const Scalar& value) {
   return base::visit_dtype(dtype, [&]<class T>() -> std::string {
-    if constexpr (std::is_same_v<T, base::Half>) return base::repr(static_cast<float>(value.as<T>()));
-    else if constexpr (std::is_same_v<T, bool>) return base::repr(value.bits[0] != 0);
+    if constexpr (std::is_same_v<T, bool>) return base::repr(value.bits[0] != 0);
     else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
       return base::repr(static_cast<int64_t>(value.as<T>()));
     else if constexpr (std::is_integral_v<T>) return base::repr(static_cast<uint64_t>(value.as<T>()));

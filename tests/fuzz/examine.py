@@ -10,7 +10,7 @@ from collections.abc import Callable
 import ingot
 import numpy as np
 from ingot import _jit
-from support import difference, outcome
+from support import difference, identities, outcome
 
 from . import arguments
 from .generate import Program
@@ -73,31 +73,26 @@ def _count(function, given: list, lines: dict[int, int]) -> int:
     return total
 
 
-def _floats(value):
-    """The value with Python's numbers as floats: what allowed difference 4 may make of an int or a bool."""
-    if type(value) in (int, bool):
-        return float(value)
-    return type(value)(_floats(v) for v in value) if type(value) in (tuple, list) else value
+def _joined(expected, got):
+    """A value with the numbers that allowed difference 4 may make of Python's: floats of ints, NumPy's of either."""
+    if isinstance(expected, (tuple, list)) and type(expected) is type(got) and len(expected) == len(got):
+        return type(expected)(_joined(e, g) for e, g in zip(expected, got))
+    if isinstance(expected, dict) and isinstance(got, dict) and list(expected) == list(got):
+        return {k: _joined(e, got[k]) for k, e in expected.items()}
+    if type(expected) in (bool, int) and type(got) in (int, float, complex):
+        return type(got)(expected)
+    if type(expected) in (bool, int, float, complex) and isinstance(got, np.generic):
+        return _numbers_as(got.dtype, expected)
+    return expected
 
 
-def _inner(values) -> list:
-    """The arrays, lists and dicts among some values, and those inside them."""
-    found = []
-    for value in values:
-        found += [value] if isinstance(value, (np.ndarray, list, dict)) else []
-        if isinstance(value, (list, tuple, dict)):
-            found += _inner(value.values() if isinstance(value, dict) else value)
-    return found
-
-
-def _shared(result, parts: list):
-    """Which parts of the arguments the result and what is in it are, or share memory with."""
-    if isinstance(result, np.ndarray):
-        return [(result is p, isinstance(p, np.ndarray) and np.shares_memory(result, p)) for p in parts]
-    if isinstance(result, (list, tuple, dict)):
-        inside = result.values() if isinstance(result, dict) else result
-        return [result is p for p in parts], [_shared(r, parts) for r in inside]
-    return None
+def _numbers_as(dtype, number):
+    """The NumPy number of a Python one, or the Python one where the dtype does not hold it."""
+    try:
+        same = np.array(number).astype(dtype)[()]
+        return same if same == number or number != number else number
+    except (OverflowError, TypeError, ValueError):
+        return number
 
 
 def allowed(error: BaseException | None, raised: BaseException | None, big: bool) -> int | None:
@@ -130,17 +125,19 @@ def _call(name: str, texts: list[str], at_end: bool, function, expected, big: bo
     if str(error).startswith("odd") and str(raised) != str(error):
         return Difference(f"{name} text of an exception", f"{name}: {str(raised)!r} for {str(error)!r}"), None
     if (text := difference(got, result)) is not None:
-        if difference(_floats(got), _floats(result)) is None:
+        if difference(got, _joined(result, got)) is None:
             return None, 4
         types = type(got).__name__, type(result).__name__
         same = type(got) is type(result) and (not hasattr(got, "dtype") or got.dtype == result.dtype)
         return Difference(f"{name} {'value' if same else 'type'} of {types[1]}", f"{name}: {text}"), None
     if (text := difference(given, plain, 0.0, "arguments")) is not None:
+        if difference(given, _joined(plain, given)) is None:
+            return None, 4
         return Difference(f"{name} arguments", f"{name}: {text}"), None
     if shown != printed:
         return Difference(f"{name} printed", f"{name}: printed {shown!r} for {printed!r}"), None
-    if _shared(got, _inner(given)) != _shared(result, _inner(plain)):
-        return Difference(f"{name} alias", f"{name}: the result shares other memory"), None
+    if identities(got, given) != identities(result, plain):
+        return Difference(f"{name} alias", f"{name}: other objects are one, or share memory"), None
     return None, None
 
 

@@ -18,7 +18,7 @@ import ingot
 import numpy as np
 from ingot import _guvectorize, _jit
 from ingot.tour import sources
-from support import MODES, _aliases, difference, outcome
+from support import MODES, difference, identities, outcome
 
 from .campaign import run_batches
 from .examine import Difference, allowed
@@ -110,8 +110,8 @@ def _compare(name: str, given: list, plain: list, seen: tuple, expected: tuple) 
         return Difference(f"{name} arguments", f"{name}: {text}")
     if shown != printed:
         return Difference(f"{name} printed", f"{name}: printed {shown!r} for {printed!r}")
-    if _aliases(got, given) != _aliases(result, plain):
-        return Difference(f"{name} alias", f"{name}: the result shares other memory")
+    if identities(got, given) != identities(result, plain):
+        return Difference(f"{name} alias", f"{name}: other objects are one, or share memory")
     return None
 
 

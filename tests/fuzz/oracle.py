@@ -229,8 +229,9 @@ class _Rewrite(ast.NodeTransformer):
 
     def visit_Assign(self, node):
         self.generic_visit(node)
-        if isinstance(node.targets[0], ast.Subscript):  # NumPy reads what it writes where a mask stands
-            node.value = ast.Call(ast.Name("_copied", ast.Load()), [node.value], [])
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript) and not _has_calls(target.value):  # NumPy reads what it writes where a mask stands
+            node.value = ast.Call(ast.Name("_copied", ast.Load()), [node.value, target.value], [])
         return node
 
     def visit_UnaryOp(self, node):
@@ -260,6 +261,7 @@ class _Rewrite(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node):
+        is_plain = not _has_calls(node.target)
         self.generic_visit(node)
         target = node.target
         name = INTO.get(type(node.op))
@@ -271,7 +273,7 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(target, ast.Name):
             look = ast.Expr(ast.Call(ast.Name("_watch", ast.Load()), [ast.Name(target.id, ast.Load())], []))
             return [node, look]
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and not _has_calls(target.slice):
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and is_plain:
             element = ast.Subscript(ast.Name(target.value.id, ast.Load()), target.slice, ast.Load())
             return [node, ast.Expr(ast.Call(ast.Name("_watch", ast.Load()), [element], []))]
         return node
@@ -282,8 +284,10 @@ def _has_calls(node):
 
 
 def _power(a, b):
-    kind = _float_type(a, b)
-    if kind is None or isinstance(a, int) and isinstance(b, int):
+    are_ints = isinstance(a, int) and isinstance(b, int)
+    if are_ints and b < 0:
+        a, b = float(a), float(b)
+    if _float_type(a, b) is None:
         return limits.power(a, b)
     return _checked("a ** b", (a, b), lambda x, y: x**y, ELEMENTARY_ULP)
 
@@ -307,6 +311,10 @@ def _left_shift_into(target, value):
 
 def _element(container, index):
     return container, index, container[index]
+
+
+def _copied(value, container):
+    return value.copy() if isinstance(value, np.ndarray) and isinstance(container, np.ndarray) else value
 
 
 def _multiply_at(place, value) -> None:
@@ -372,7 +380,7 @@ def namespace(source: str, steps: float = limits.STEPS) -> tuple[dict, limits.Li
     space["_left_shift"] = limits.left_shift
     space["_stops"] = (limits.Endless, EagerDifference)
     space["_divide"] = lambda a, b: bounds.exact(a) / bounds.exact(b)
-    space["_copied"] = lambda value: value.copy() if isinstance(value, np.ndarray) else value
+    space["_copied"] = _copied
     exec(compile(tree, "<oracle>", "exec"), space)
     for alias, value in list(space.items()):
         if isinstance(value, types.ModuleType) and value in (np, math):

@@ -128,12 +128,33 @@ def difference(got, expected, bound=0.0, where="result"):
     return None if got is expected or got == expected else f"{where}: {got!r} for {expected!r}"
 
 
-def _aliases(result, arguments):
-    if isinstance(result, np.ndarray):
-        return [(result is a, isinstance(a, np.ndarray) and np.shares_memory(result, a)) for a in arguments]
-    if isinstance(result, (tuple, list)):
-        return [_aliases(r, arguments) for r in result]
-    return None
+def identities(result, arguments):
+    """Which of the arrays, containers and instances that a call leaves are one object, and which arrays share memory.
+
+    All that can be reached from the arguments and the result, by numbers in the order in which they are met.
+    """
+    numbers: dict[int, int] = {}
+    arrays: list[np.ndarray] = []
+    met: list[int] = []
+
+    def walk(value):
+        is_instance = not isinstance(value, tuple) and type(value).__module__ not in ("builtins", "numpy")
+        if is_instance or isinstance(value, (np.ndarray, list, dict)):
+            met.append(numbers.setdefault(id(value), len(numbers)))
+            if met.count(met[-1]) > 1:
+                return
+        if isinstance(value, np.ndarray):
+            arrays.append(value)
+        elif isinstance(value, (tuple, list)):
+            for part in value:
+                walk(part)
+        elif isinstance(value, dict) or is_instance:
+            for part in (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values():
+                walk(part)
+
+    walk(tuple(arguments))
+    walk(result)
+    return met, [(i, k) for i, a in enumerate(arrays[:16]) for k, b in enumerate(arrays[:i]) if np.shares_memory(a, b)]
 
 
 def check(function, *arguments, bound=0.0, modes=MODES):
@@ -155,7 +176,7 @@ def check(function, *arguments, bound=0.0, modes=MODES):
         problem = difference(got, result, bound) or difference(given, plain, bound, "arguments")
         assert problem is None, f"{mode}: {problem}"
         assert shown == printed, f"{mode}: printed {shown!r} for {printed!r}"
-        assert _aliases(got, given) == _aliases(result, plain), f"{mode}: the result shares other memory"
+        assert identities(got, given) == identities(result, plain), f"{mode}: other objects are one, or share memory"
     return result
 
 

@@ -468,3 +468,63 @@ def test_classes_without_source_are_refused():
     point = space["Point"]
     refused(lambda x: point(x).x, 1.5)
     refused(lambda p: p == 1, point(1.5))
+
+
+def test_names_of_a_pattern_have_the_types_of_their_case():
+    def f(a, n):
+        match (a, np.negative(n)):
+            case [0, k]:
+                pass
+            case [k, 0 | 1]:
+                return k
+            case [k, *rest] if rest[0] > 2:
+                rest.append(k)
+                return len(rest) + k
+        return 5
+
+    for a, n in ((0, 0), (1, 0), (2, -1), (2, 1), (2, -3)):
+        check(f, a, n)
+
+    def exchanged(n, m):
+        r = m
+        match (n, 1.0):
+            case [k, 0 | 1] if n:
+                r, k = k, r
+        return r
+
+    check(exchanged, np.uint8(3), np.uint8(1))
+
+
+def test_numbers_that_may_be_unbound_are_joined():
+    def f(c, x):
+        if c > 0:
+            if c > 1:
+                k = x
+        else:
+            k = np.float64(2.5)
+        return k
+
+    check(f, 0, np.float32(1.5))
+    check(f, 2, np.float64(1.5))
+    for mode in MODES:
+        assert jitted(f, mode)(2, np.float32(1.5)) == 1.5
+        with pytest.raises(UnboundLocalError):
+            jitted(f, mode)(1, np.float32(1.5))
+
+
+def test_messages_show_complex_numbers():
+    def index(x):
+        return [1, 2.5].index(x)
+
+    def key(x):
+        return {}[x]
+
+    def caught(x):
+        try:
+            return [1].index(x)
+        except ValueError as e:
+            print(e)
+
+    for x in (2, 1j, 2 + 0j, np.complex64(0.1), np.float16(0.1)):
+        for function in (index, key, caught):
+            check(function, x)

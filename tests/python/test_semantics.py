@@ -667,6 +667,48 @@ def test_results_are_the_arguments_or_views_of_them():
     check(either, LINE, False)
 
 
+def test_objects_stay_one_object():
+    def made(a, c):
+        x = a + 1
+        y = a * 2
+        v = x[1:]
+        w = v
+        inner = [x, v]
+        table = {"x": x, "inner": inner}
+        either = x if c else y
+        part = a[1:] if c else y[1:]
+        return x, y, v, w, v[:], x[1:], inner, table, either, part, [part, either, v.T, a.T], a, [a], x is inner[0]
+
+    def turns(a, n):
+        x = np.zeros(3)
+        y = np.ones(3)
+        seen = [x, y]
+        for i in range(n):
+            x, y = y, x
+            if i % 3 == 2:
+                y = np.full(3, i * 1.5)
+        return x, y, seen, [x, y]
+
+    def given(d, l, a):
+        x = a + 1
+        d["x"] = x
+        d["a"] = a
+        l[0] = x
+        l[1] = d["y"]
+        v = x[1:]
+        y = d.pop("y")
+        x[0] = 7
+        d.setdefault("z", a * 3)
+        return x, y, v, d["z"], [d["x"]], d
+
+    for c in (True, False):
+        check(made, LINE, c)
+    for n in range(5):
+        check(turns, LINE, n)
+    check(given, {"y": np.zeros(2), "z": 1}, [1, 2], LINE)
+    check(given, {"y": np.zeros(2)}, [LINE, 2], LINE)
+
+
 @pytest.mark.parametrize("arrays", [(LINE, LINE), (LINE[:-1], LINE[1:]), (LINE[1:], LINE[:-1]), (LINE, LINE[::-1])])
 def test_arguments_may_share_memory(arrays):
     def whole(a, b):

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/message.h"
+
 namespace ingot::base {
 namespace {
 
@@ -72,4 +74,19 @@ TEST(Text, RefusesWhatIsNoNumber) {
 }
 
 }  // namespace
+TEST(Text, HalvesHaveTheirOwnShortestDigits) {
+  EXPECT_EQ(repr(Half(0.1)), "0.1");
+  EXPECT_EQ(repr(Half(999.5)), "999.5");
+  EXPECT_EQ(repr(Half(1000.0)), "1e+03");
+  EXPECT_EQ(repr(Half(-65504.0)), "-6.55e+04");
+  EXPECT_EQ(repr(Half(-0.0)), "-0.0");
+  EXPECT_EQ(repr(Half(6e-8)), "6e-08");
+  EXPECT_EQ(repr(Half(INFINITY)), "inf");
+}
+
+TEST(Message, HolesAreReplacedAndBracesStay) {
+  EXPECT_EQ(replace_holes("a {} {{}} {{{}}}", "{!s}"), "a {!s} {{}} {{{!s}}}");
+  EXPECT_EQ(replace_holes("", "x"), "");
+}
+
 }  // namespace ingot::base
