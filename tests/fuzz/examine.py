@@ -74,15 +74,16 @@ def _count(function, given: list, lines: dict[int, int]) -> int:
 
 
 def _joined(expected, got):
-    """A value with the numbers that allowed difference 4 may make of Python's: floats of ints, NumPy's of either."""
+    """A value with the numbers that allowed difference 4 may make of it: floats of ints, NumPy's, wider ones."""
     if isinstance(expected, (tuple, list)) and type(expected) is type(got) and len(expected) == len(got):
         return type(expected)(_joined(e, g) for e, g in zip(expected, got))
     if isinstance(expected, dict) and isinstance(got, dict) and list(expected) == list(got):
         return {k: _joined(e, got[k]) for k, e in expected.items()}
     if type(expected) in (bool, int) and type(got) in (int, float, complex):
         return type(got)(expected)
-    if type(expected) in (bool, int, float, complex) and isinstance(got, np.generic):
-        return _numbers_as(got.dtype, expected)
+    if isinstance(got, np.generic) and isinstance(expected, (bool, int, float, complex, np.generic)):
+        weak = not isinstance(expected, np.generic)
+        return _numbers_as(got.dtype, expected) if weak or np.can_cast(expected.dtype, got.dtype) else expected
     return expected
 
 
@@ -163,6 +164,8 @@ def examine(program: Program, compilers: dict[str, Compiler] | None = None) -> V
             verdict.operations = max(verdict.operations, _count(function, arguments.build(texts, at_end), lines))
             for name, compiled in under.items():
                 problem, explained = _call(name, texts, at_end, compiled, (result, error, printed, plain), bounds.seen)
+                if problem is not None and bounds.nan_sign:
+                    problem, explained = None, 9
                 if explained is not None:
                     verdict.explained.append(explained)
                 if problem is not None:

@@ -2,6 +2,8 @@
 
 import ast
 
+import numpy as np
+
 BITS = 4096
 STEPS = 20_000
 
@@ -11,7 +13,7 @@ class Endless(Exception):
 
 
 class Limits:
-    """Whether a Python int has left 64 bits, and how far a run is from its limits."""
+    """Whether a Python int has left 64 bits or the sign of a NaN was asked for, and how far a run is from its limits."""
 
     def __init__(self, most: float = STEPS) -> None:
         self.most = most
@@ -19,6 +21,7 @@ class Limits:
 
     def reset(self) -> None:
         self.seen = False
+        self.nan_sign = False
         self.steps = 0
 
     def watch(self, value):
@@ -29,6 +32,11 @@ class Limits:
             self.seen = True
             if value.bit_length() > BITS:
                 raise Endless("too large an integer")
+        return value
+
+    def sign(self, value):
+        """Watches an operand whose sign is asked for."""
+        self.nan_sign = self.nan_sign or bool(np.any(np.isnan(value)))
         return value
 
     def exact(self, value):

@@ -241,6 +241,8 @@ class _Rewrite(ast.NodeTransformer):
     def visit_Call(self, node):
         self.generic_visit(node)
         function = node.func
+        if isinstance(function, ast.Attribute) and function.attr in ("copysign", "signbit") and node.args:
+            node.args[-1] = ast.Call(ast.Name("_sign", ast.Load()), [node.args[-1]], [])
         if isinstance(function, ast.Attribute) and function.attr == "astype":
             return ast.Call(ast.Name("_astype", ast.Load()), [function.value, *node.args], node.keywords)
         if isinstance(function, ast.Attribute) and function.attr in REDUCTIONS | {"min", "max"}:
@@ -314,7 +316,10 @@ def _element(container, index):
 
 
 def _copied(value, container):
-    return value.copy() if isinstance(value, np.ndarray) and isinstance(container, np.ndarray) else value
+    """What is assigned to elements of a container."""
+    if not isinstance(value, np.ndarray) or not isinstance(container, np.ndarray):
+        return value
+    return _astype(value, container.dtype) if value.ndim else value.copy()
 
 
 def _multiply_at(place, value) -> None:
@@ -381,6 +386,8 @@ def namespace(source: str, steps: float = limits.STEPS) -> tuple[dict, limits.Li
     space["_stops"] = (limits.Endless, EagerDifference)
     space["_divide"] = lambda a, b: bounds.exact(a) / bounds.exact(b)
     space["_copied"] = _copied
+    space["_sign"] = bounds.sign
+    space["sum"] = lambda values, start=0: functools.reduce(lambda a, b: bounds.watch(a + b), values, start)
     exec(compile(tree, "<oracle>", "exec"), space)
     for alias, value in list(space.items()):
         if isinstance(value, types.ModuleType) and value in (np, math):
