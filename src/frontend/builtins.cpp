@@ -124,6 +124,7 @@ Value Evaluator::minmax(Call& call, bool is_max) {
   if (values.empty()) raise_as_called(call);
   finish(call, values.size());
   if (values.size() == 1) {
+    call.positional[0] = values[0] = begin_walk(values[0], call.node);
     const auto elements = static_elements(values[0], call.node);
     if (!elements) {
       const nb::object walk =
@@ -230,27 +231,16 @@ Value Evaluator::builtin_enumerate(Call& call) {
   const Value first = start == nullptr ? Value(Static{nb::int_(0)}) : *start;
   finish(call, 2);
   const Range numbers{share(std::array<Value, 3>{first, Static{nb::int_(INT64_MAX)}, Static{nb::int_(1)}})};
-  const Zip zip{share(std::vector<Value>{numbers, iterable})};
-  if (walks_container(iterable)) return zip;
-  if (const auto elements = static_elements(iterable, call.node)) {
-    Tuple pairs;
-    Value count = first;
-    for (const Value& element : *elements) {
-      pairs.members.push_back(Tuple{{count, element}});
-      count = binary("Add", count, Static{nb::int_(1)}, call.node);
-    }
-    return pairs;
-  }
-  return zip;
+  return iterator("enumerate", Zip{share(std::vector<Value>{numbers, iterable})});
 }
 
 Value Evaluator::builtin_zip(Call& call) {
-  if (call.positional.empty()) return Tuple{};
-  Zip zip{share(call.positional)};
-  call.keywords.clear();
-  if (walks_container(zip)) return zip;
-  if (const auto elements = static_elements(zip, call.node)) return Tuple{*elements};
-  return zip;
+  const Value* strict = argument(call, 99, "strict");
+  if (strict != nullptr && static_truth(*strict) != false)
+    unsupported(call.node, "`zip` with `strict`", "compare the lengths before");
+  finish(call, call.positional.size());
+  if (call.positional.empty()) return iterator("zip", Tuple{});
+  return iterator("zip", Zip{share(call.positional)});
 }
 
 namespace {

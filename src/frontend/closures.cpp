@@ -140,16 +140,15 @@ class Evaluator::Renamed {
   Frame* frame_;
 };
 
-void Evaluator::comprehend(nb::handle e, const std::function<void()>& element) {
+void Evaluator::comprehend(nb::handle e, const Value& first, const std::function<void()>& element) {
   const nb::list generators = e.attr("generators");
-  const Value first = eval(generators[0].attr("iter"));
   const Renamed renamed(*this, e);
   const std::function<void(size_t)> walk = [&](size_t number) {
     if (number == nb::len(generators)) return element();
     const nb::handle generator = generators[number];
-    const Value iterable = number == 0 ? first : eval(generator.attr("iter"));
-    const nb::list tests = generator.attr("ifs");
     const nb::object walked = attribute(generator, "iter");
+    const Value iterable = begin_walk(number == 0 ? first : eval(walked), walked);
+    const nb::list tests = generator.attr("ifs");
     each_element(iterable, elements_of(iterable, walked), walked, [&](const Value& one) {
       assign(generator.attr("target"), one);
       for (const nb::handle test : tests) {
@@ -165,17 +164,21 @@ void Evaluator::comprehend(nb::handle e, const std::function<void()>& element) {
   walk(0);
 }
 
-std::vector<Value> Evaluator::comprehended(nb::handle e) {
+Value Evaluator::first_iterable(nb::handle comprehension) {
+  return eval(nb::list(comprehension.attr("generators"))[0].attr("iter"));
+}
+
+std::vector<Value> Evaluator::comprehended(nb::handle e, const Value& first) {
   std::vector<Value> values;
-  comprehend(e, [&] { values.push_back(stored(eval_open(e.attr("elt")))); });
+  comprehend(e, first, [&] { values.push_back(stored(eval_open(e.attr("elt")))); });
   return values;
 }
 
-Value Evaluator::eval_list_comp(nb::handle e) { return new_list(comprehended(e)); }
+Value Evaluator::eval_list_comp(nb::handle e) { return new_list(comprehended(e, first_iterable(e))); }
 
 Value Evaluator::eval_dict_comp(nb::handle e) {
   const Value dict = new_dict({}, {});
-  comprehend(e, [&] {
+  comprehend(e, first_iterable(e), [&] {
     const Value key = eval(e.attr("key"));
     put(*dict.as<Reference>(), key, eval_open(e.attr("value")), e);
   });
@@ -200,7 +203,10 @@ std::optional<Value> Evaluator::call_of_generator(const Value& callee, nb::handl
   if (plain && (name == "any" || name == "all" || name == "max" || name == "min" || name == "sum"))
     return consume(first, name, e);
   if (plain && (name == "list" || name == "tuple" || name == "sorted" || name == "dict")) {
-    Call call{.positional = {Tuple{comprehended(first)}}, .keywords = {}, .name = name, .node = e};
+    Call call{.positional = {Tuple{comprehended(first, first_iterable(first))}},
+              .keywords = {},
+              .name = name,
+              .node = e};
     return this->call(callee, call);
   }
   return std::nullopt;
@@ -247,10 +253,11 @@ void Evaluator::forget(const std::string& suffix) {
 
 Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle node) {
   const nb::list generators = comprehension.attr("generators");
-  const Value iterable = eval(generators[0].attr("iter"));
+  const Value iterable = begin_walk(first_iterable(comprehension), node);
   const bool open = iterable.is<Array>() || iterable.is<Range>() ||
                     (iterable.is<Zip>() && !static_elements(iterable, generators[0].attr("iter")));
-  if (!open || nb::len(generators) > 1) return array_of(new_list(comprehended(comprehension)), node);
+  if (!open || nb::len(generators) > 1)
+    return array_of(new_list(comprehended(comprehension, iterable)), node);
   const std::string suffix = suffix_of(comprehension);
   std::optional<Kind> kind;
   // What its elements are is found by evaluating one, which is then forgotten.

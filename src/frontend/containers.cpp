@@ -113,7 +113,7 @@ std::optional<Value> Evaluator::item_by_staged_key(const HeapObject& dict, const
   if (numbers.empty()) raise_showing(ExceptionKind::KeyError, *s, "");
   check_showing(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::KeyError, *s,
                 "");
-  return present(pick_staged(values, place, node), "the item", node);
+  return open(pick_staged(values, place, node), "the item", node);
 }
 
 bool Evaluator::holds(const Value& value, uint32_t object) const {

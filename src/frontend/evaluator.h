@@ -168,8 +168,10 @@ class Evaluator {
   Value make_closure(nb::handle node, const std::string& name);
   Value stored(Value value);  ///< what has a name can be seen through it: an array becomes memory
   Value call_closure(const Closure& closure, Call& call);
-  void comprehend(nb::handle e, const std::function<void()>& element);
-  std::vector<Value> comprehended(nb::handle e);
+  Value first_iterable(nb::handle comprehension);
+  /// Evaluates `element` for each element that a comprehension takes, first walking `first`.
+  void comprehend(nb::handle e, const Value& first, const std::function<void()>& element);
+  std::vector<Value> comprehended(nb::handle e, const Value& first);
   /// `sum(... for ...)` and the like as loops; none for other calls.
   std::optional<Value> call_of_generator(const Value& callee, nb::handle e);
   void walk_comprehension(nb::handle comprehension, const Value& first, const std::string& kind);
@@ -187,6 +189,9 @@ class Evaluator {
   Checkpoint checkpoint();
   void go_back(const Checkpoint& point);
   void unrolled_loop(nb::handle s, const Value& iterable, std::vector<Value> elements);
+  Value iterator(std::string name, Value walks);
+  /// What an iterator walks, which has been walked then; other things as they are.
+  Value begin_walk(const Value& iterable, nb::handle node);
   /// Refuses to walk what Python walks, and compiled code does not.
   void refuse_walk(const Value& iterable, nb::handle node);
   /// Takes the elements of something known one by one; what a turn changes in it is seen by the next.
@@ -239,6 +244,7 @@ class Evaluator {
   /// Like `eval`, but what may be None stays so: for places that take None.
   Value eval_open(nb::handle expression);
   Value eval_name(nb::handle e);
+  Value open(const Value& value, const std::string& name, nb::handle node);  ///< raises where it is not bound
   Value eval_constant(nb::handle e);
   Value eval_binary(nb::handle e);
   Value eval_unary(nb::handle e);
@@ -246,7 +252,7 @@ class Evaluator {
   Value eval_name_open(nb::handle e);
   Value eval_bool(nb::handle e);
   /// `and` and `or`; `by_truth`: no more than the truth of the result is wanted.
-  Value eval_bool_open(nb::handle e, bool by_truth);
+  Value eval_bool_by(nb::handle e, bool by_truth);
   Value eval_condition(nb::handle e);  ///< what has the truth of an expression, perhaps not its value
   Value eval_conditional(nb::handle e);
   Value eval_attribute(nb::handle e);
@@ -328,6 +334,8 @@ class Evaluator {
   Value matmul(const Value& a, const Value& b, nb::handle node, bool is_dot = false);
   Value sum_of_products(NodeId left, NodeId right);
   Value product_of_matrices(NodeId left, NodeId right);
+  /// Compares Python's int with its float or complex exactly.
+  NodeId compare_int(ir::Op op, const Value& number, const Value& other);
   /// `a == b` as containers ask it of their members.
   Value equal_members(const Value& a, const Value& b, nb::handle node);
   Value as_bool(NodeId node) const;  ///< Static where it is constant

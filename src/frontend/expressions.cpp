@@ -5,7 +5,7 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-Value Evaluator::eval(nb::handle e) {
+Value Evaluator::eval_open(nb::handle e) {
   using Step = Value (Evaluator::*)(nb::handle);
   static const std::unordered_map<std::string, Step> kSteps = {
       {"Name", &Evaluator::eval_name},
@@ -36,28 +36,19 @@ Value Evaluator::eval(nb::handle e) {
   return (this->*method->second)(e);
 }
 
-Value Evaluator::eval_open(nb::handle e) {
-  const std::string kind = class_of(e);
-  if (kind == "IfExp") {
-    const Here here(*this, e);
-    const Value condition = eval_condition(e.attr("test"));
-    if (const std::optional<bool> known = static_truth(condition))
-      return eval_open(e.attr(*known ? "body" : "orelse"));
-    return fork(
-        truth(condition, e), [&] { return eval_open(e.attr("body")); },
-        [&] { return eval_open(e.attr("orelse")); });
-  }
-  if (kind == "Name") {
-    const Here here(*this, e);
-    const Value value = eval_name_open(e);
-    const Maybe* m = value.as<Maybe>();
-    return m != nullptr && m->may_be_none ? value : present(value, text_of(e.attr("id")), e);
-  }
-  if (kind == "BoolOp") return eval_bool_open(e, false);
-  return eval(e);
+Value Evaluator::eval(nb::handle e) {
+  const Value value = eval_open(e);
+  if (!value.is<Maybe>()) return value;
+  const Here here(*this, e);
+  return present(value, class_of(e) == "Name" ? text_of(e.attr("id")) : "the value", e);
 }
 
-Value Evaluator::eval_name(nb::handle e) { return present(eval_name_open(e), text_of(e.attr("id")), e); }
+Value Evaluator::open(const Value& value, const std::string& name, nb::handle node) {
+  const Maybe* m = value.as<Maybe>();
+  return m != nullptr && m->may_be_none ? value : present(value, name, node);
+}
+
+Value Evaluator::eval_name(nb::handle e) { return open(eval_name_open(e), text_of(e.attr("id")), e); }
 
 Value Evaluator::eval_name_open(nb::handle e) {
   const std::string name = text_of(e.attr("id"));
@@ -163,9 +154,9 @@ Value Evaluator::eval_compare(nb::handle e) {
   return chain(eval_open(e.attr("left")), 0);
 }
 
-Value Evaluator::eval_bool(nb::handle e) { return present(eval_bool_open(e, false), "the value", e); }
+Value Evaluator::eval_bool(nb::handle e) { return eval_bool_by(e, false); }
 
-Value Evaluator::eval_bool_open(nb::handle e, bool by_truth) {
+Value Evaluator::eval_bool_by(nb::handle e, bool by_truth) {
   const Here here(*this, e);
   const bool is_and = class_of(e.attr("op")) == "And";
   const nb::list values = e.attr("values");
@@ -186,10 +177,17 @@ Value Evaluator::eval_bool_open(nb::handle e, bool by_truth) {
 }
 
 Value Evaluator::eval_condition(nb::handle e) {
-  return class_of(e) == "BoolOp" ? eval_bool_open(e, true) : eval_open(e);
+  return class_of(e) == "BoolOp" ? eval_bool_by(e, true) : eval_open(e);
 }
 
-Value Evaluator::eval_conditional(nb::handle e) { return present(eval_open(e), "the conditional", e); }
+Value Evaluator::eval_conditional(nb::handle e) {
+  const Value condition = eval_condition(e.attr("test"));
+  if (const std::optional<bool> known = static_truth(condition))
+    return eval_open(e.attr(*known ? "body" : "orelse"));
+  return fork(
+      truth(condition, e), [&] { return eval_open(e.attr("body")); },
+      [&] { return eval_open(e.attr("orelse")); });
+}
 
 std::vector<Value> Evaluator::eval_elements(nb::handle elements) {
   std::vector<Value> values;
@@ -240,7 +238,7 @@ Value Evaluator::eval_slice(nb::handle e) {
 }
 
 Value Evaluator::eval_walrus(nb::handle e) {
-  Value value = eval(e.attr("value"));
+  Value value = eval_open(e.attr("value"));
   const std::string name = text_of(e.attr("target").attr("id"));
   // An expression around this one may have read the variable already: for good.
   const auto pin = [this](const Value& v) {
@@ -406,14 +404,13 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, std::string(what) + " index out of range");
     return members[static_cast<size_t>(*i < 0 ? *i + size : *i)];
   };
-  if (const Tuple* t = value.as<Tuple>()) return present(pick(t->members, "tuple"), "the element", e);
+  if (const Tuple* t = value.as<Tuple>()) return open(pick(t->members, "tuple"), "the element", e);
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = contents(*r, e);  // a copy: checks replace the state
-    if (object.type == HeapObject::Type::List) return present(pick(object.values, "list"), "the element", e);
+    if (object.type == HeapObject::Type::List) return open(pick(object.values, "list"), "the element", e);
     if (const std::optional<Value> item = item_by_staged_key(object, index, e)) return *item;
     nb::object key;
-    if (const auto place = place_in(*r, index, key, "", e))
-      return present(object.values[*place], "the item", e);
+    if (const auto place = place_in(*r, index, key, "", e)) return open(object.values[*place], "the item", e);
     raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
   }
   const Static* text = value.as<Static>();

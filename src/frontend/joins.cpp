@@ -382,6 +382,7 @@ void visit_references(const Value& value, const std::function<void(uint32_t)>& v
   if (const Object* o = value.as<Object>()) visit(o->object);
   if (const Reference* r = value.as<Reference>()) visit(r->object);
   if (const View* v = value.as<View>()) visit(v->object);
+  if (const Iterator* i = value.as<Iterator>()) visit(i->cell);
   if (const Closure* c = value.as<Closure>())
     for (const auto& [name, cell] : c->definition->shared) visit(cell);
   for (const Value& part : parts_of(value)) visit_references(part, visit);

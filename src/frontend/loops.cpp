@@ -82,7 +82,7 @@ void Evaluator::loop_body(nb::handle s) {
 }
 
 void Evaluator::run_for(nb::handle s) {
-  const Value iterable = eval(s.attr("iter"));
+  const Value iterable = begin_walk(eval(s.attr("iter")), s);
   with_breaks(s, [&] {
     if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, iterable, *elements);
     if (unrolled_.contains(key_of(s))) counted_.insert(key_of(s));
@@ -113,6 +113,26 @@ bool walks_container(const Value& iterable) {
   return iterable.is<Reference>() || iterable.is<View>();
 }
 
+Value Evaluator::iterator(std::string name, Value walks) {
+  return Iterator{new_cell(Static{nb::bool_(false)}), std::move(name), share(std::move(walks))};
+}
+
+Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
+  if (const Zip* z = iterable.as<Zip>()) {
+    std::vector<Value> members = *z->members;
+    for (Value& member : members) member = begin_walk(member, node);
+    return Zip{share(std::move(members))};
+  }
+  const Iterator* i = iterable.as<Iterator>();
+  if (i == nullptr) return iterable;
+  Value& has_begun = state_.heap.at(i->cell).values[0];
+  if (!has_begun.is<Static>() || has_begun.as<Static>()->object.is(nb::bool_(true)))
+    unsupported(node, "walking a " + i->name + " that has been walked already",
+                "make it anew, or a list of it");
+  has_begun = Static{nb::bool_(true)};
+  return begin_walk(Value(*i->walks), node);
+}
+
 void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
   if (iterable.is<Object>()) {
     const nb::object type = class_of_value(iterable);
@@ -126,17 +146,19 @@ void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
 void Evaluator::each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
                              const std::function<void(const Value&)>& turn) {
   const bool may_change = walks_container(iterable);
-  const Reference* r = iterable.as<Reference>();
-  const bool is_dict =
-      iterable.is<View>() || (r != nullptr && contents(*r, node).type == HeapObject::Type::Dict);
-  const size_t size = elements.size();
+  std::optional<Reference> dict;
+  if (const Reference* r = iterable.as<Reference>()) dict = *r;
+  if (const View* v = iterable.as<View>()) dict = Reference{v->object};
+  if (dict && contents(*dict, node).type != HeapObject::Type::Dict) dict.reset();
+  const size_t size = dict ? contents(*dict, node).values.size() : 0;
   const Pins pins(*this, elements);
   for (size_t i = 0; i < elements.size(); ++i) {
     if (i == kMostTurns) unsupported(node, "unrolling more than 20 000 turns", "use an array");
+    if (elements[i].is<Unbound>()) return;  // a list from the back that has become shorter
     turn(Value(elements[i]));
     if (!may_change) continue;
     elements = *static_elements(iterable, node, true);
-    if (is_dict && elements.size() != size)
+    if (dict && contents(*dict, node).values.size() != size)
       raise(ExceptionKind::RuntimeError, "dictionary changed size during iteration");
   }
 }
@@ -413,13 +435,17 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
                                                              bool ranges) {
   if (const Tuple* t = iterable.as<Tuple>()) return t->members;
   if (const View* v = iterable.as<View>()) {
-    const HeapObject& dict = contents(Reference{v->object}, node);
+    const HeapObject& object = contents(Reference{v->object}, node);
     std::vector<Value> elements;
-    for (size_t i = 0; i < dict.keys.size(); ++i) {
-      const Value key = Static{dict.keys[i]};
-      if (v->name == "dict_keys") elements.push_back(key);
-      else if (v->name == "dict_values") elements.push_back(dict.values[i]);
-      else elements.emplace_back(Tuple{{key, dict.values[i]}});
+    for (size_t i = 0; i < object.values.size(); ++i) {
+      if (v->name == "dict_keys") elements.emplace_back(Static{object.keys[i]});
+      else if (v->name == "dict_items")
+        elements.emplace_back(Tuple{{Static{object.keys[i]}, object.values[i]}});
+      else elements.push_back(object.values[i]);
+    }
+    if (v->from_back) {
+      elements.resize(*v->from_back, Unbound{});
+      std::ranges::reverse(elements);
     }
     return elements;
   }
@@ -462,10 +488,11 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     return elements;
   }
   if (const Zip* z = iterable.as<Zip>()) {
-    bool anchored = false;
-    for (const Value& member : *z->members)
-      anchored = anchored || member.is<Tuple>() || member.is<Reference>() || member.is<View>();
-    if (!anchored) return std::nullopt;
+    const bool is_known = std::ranges::any_of(*z->members, [&](const Value& member) {
+      return member.is<Zip>() ? static_elements(member, node).has_value()
+                              : !member.is<Array>() && !member.is<Range>();
+    });
+    if (!is_known) return std::nullopt;
     const auto counts_on = [this](const Value& member) {
       const Range* r = member.as<Range>();
       return r != nullptr && static_int((*r->bounds)[1]) == INT64_MAX;
@@ -476,6 +503,9 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
       if (counts_on((*z->members)[i])) continue;
       auto elements = static_elements((*z->members)[i], node, true);
       if (!elements) return std::nullopt;
+      if (std::ranges::any_of(*elements, [](const Value& v) { return v.is<Unbound>(); }))
+        unsupported(node, "a list that gets shorter while it is walked from the back beside something else",
+                    "walk its indices");
       count = std::min(count.value_or(elements->size()), elements->size());
       parts[i] = std::move(*elements);
     }

@@ -106,7 +106,7 @@ Value Evaluator::change_list(const Reference& list, const char* method, std::vec
   std::vector<Value> after;
   for (nb::handle number : order) after.push_back(element(number));
   state_.heap.at(list.object).values = std::move(after);
-  return popped.is_none() ? Value(Static{nb::none()}) : present(element(popped), "the element", node);
+  return popped.is_none() ? Value(Static{nb::none()}) : open(element(popped), "the element", node);
 }
 
 Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
@@ -130,10 +130,11 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
   if (removed.is_none()) return Static{nb::none()};
   if (PyTuple_Check(removed.ptr()))
     return Tuple{{Static{nb::borrow<nb::object>(removed[0])}, before.values[nb::cast<size_t>(removed[1])]}};
-  return present(before.values[nb::cast<size_t>(removed)], "the item", node);
+  return open(before.values[nb::cast<size_t>(removed)], "the item", node);
 }
 
-std::vector<Value> Evaluator::elements_of(const Value& iterable, nb::handle node) {
+std::vector<Value> Evaluator::elements_of(const Value& walked, nb::handle node) {
+  const Value iterable = begin_walk(walked, node);
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
   refuse_walk(iterable, node);
   if (const Range* r = iterable.as<Range>())
@@ -272,7 +273,7 @@ Value Evaluator::dict_method(const Reference& dict, const std::string& name, Cal
   const Value otherwise = given.size() > 1 ? given[1] : Value(Static{nb::none()});
   if (name == "get") return place ? before.values[*place] : otherwise;
   if (name == "setdefault") {
-    if (place) return present(before.values[*place], "the item", node);
+    if (place) return open(before.values[*place], "the item", node);
     put(dict, Static{key}, otherwise, node);
     return state_.heap.at(dict.object).values.back();
   }

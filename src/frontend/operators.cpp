@@ -18,6 +18,20 @@ bool is_distinct(const Value& a, const Value& b) {
   return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
 }
 
+/// The largest int to which all ints are floats as they are.
+constexpr int64_t kExactInFloat = int64_t{1} << 53;
+
+/// The comparison with its operands exchanged.
+Op mirrored(Op op) {
+  switch (op) {
+    case Op::less: return Op::greater;
+    case Op::less_equal: return Op::greater_equal;
+    case Op::greater: return Op::less;
+    case Op::greater_equal: return Op::less_equal;
+    default: return op;
+  }
+}
+
 struct OperatorInfo {
   const char* ast;       ///< class of the AST node
   const char* symbol;    ///< as Python's messages show it
@@ -152,7 +166,10 @@ Value Evaluator::equal_members(const Value& a, const Value& b, nb::handle node) 
   if (a.is<Array>() || b.is<Array>())
     unsupported(node, "comparing containers of arrays", "compare the arrays themselves");
   // Containers hold an object equal to itself, NaN included.
-  if (same(a, b)) return Static{nb::bool_(true)};
+  const bool is_static = a.is<Static>() && b.is<Static>();
+  const bool is_one =
+      is_static ? a.as<Static>()->object.is(b.as<Static>()->object) : !a.is<Tuple>() && same(a, b);
+  if (is_one) return Static{nb::bool_(true)};
   const auto is_known_text = [](const Value& v) { return is_text(v) || is_none(v); };
   if (is_known_text(a) != is_known_text(b) && (kind_of(a) || kind_of(b))) return Static{nb::bool_(false)};
   const auto settled = [&](const Value& v) { return v.is<Maybe>() ? v : present(v, "the element", node); };
@@ -208,6 +225,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     const bool contains = ast == "In" || ast == "NotIn";
     use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
   }
+  if ((ast == "In" || ast == "NotIn") && b.is<Iterator>())
+    return compare(ast, a, Tuple{elements_of(b, node)}, node);
   if (ast == "In" || ast == "NotIn") {
     if (const std::optional<Value> inside = call_special(b, "__contains__", {a}, node)) {
       if (const std::optional<bool> known = static_truth(*inside))
@@ -279,7 +298,44 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     raise(ExceptionKind::TypeError, std::string("'") + entry->symbol +
                                         "' not supported between instances of '" + type_name(a) + "' and '" +
                                         type_name(b) + "'");
+  const auto is_large = [this](const Value& v, Kind kind) {
+    const std::optional<int64_t> known = kind == Kind::py_int() ? static_int(v) : std::nullopt;
+    return kind == Kind::py_int() && !(known && *known >= -kExactInFloat && *known <= kExactInFloat);
+  };
+  if (common != Kind::py_int() && is_large(a, *j))
+    return Scalar{Kind::py_bool(), compare_int(*entry->op, a, b)};
+  if (common != Kind::py_int() && is_large(b, *k))
+    return Scalar{Kind::py_bool(), compare_int(mirrored(*entry->op), b, a)};
   return Scalar{Kind::py_bool(), builder_->make(*entry->op, {stage(a, common), stage(b, common)})};
+}
+
+/// `number op other`, a float or complex, as if the float had not to hold the int: where the rounded int is
+/// the float, the float is an int itself, of 64 bits or 2**63, and the ints decide.
+NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
+  const NodeId i = stage(number, Kind::py_int());
+  if (kind_of(other)->dtype() == DType::Complex128) {
+    const NodeId z = stage(other, Kind::py_complex());
+    const Value real = Scalar{Kind::py_float(), builder_->make(Op::real, {z})};
+    const NodeId flat =
+        builder_->make(Op::equal, {builder_->make(Op::imaginary, {z}), builder_->constant(0.0)});
+    const NodeId equal = both(compare_int(Op::equal, number, real), flat);
+    return op == Op::equal ? equal : negate(equal);
+  }
+  const NodeId f = stage(other, Kind::py_float());
+  const NodeId rounded = builder_->cast(i, DType::Float64);
+  const NodeId ties = builder_->make(Op::equal, {rounded, f});
+  const NodeId fits = builder_->make(Op::less, {f, builder_->constant(0x1p63)});
+  const NodeId exact = builder_->cast(
+      builder_->make(Op::select, {both(ties, fits), f, builder_->constant(0.0)}), DType::Int64);
+  const bool is_equality = op == Op::equal || op == Op::not_equal;
+  if (is_equality) {
+    const NodeId equal = both(both(ties, fits), builder_->make(Op::equal, {i, exact}));
+    return op == Op::equal ? equal : negate(equal);
+  }
+  const NodeId of_ints = builder_->make(op, {i, exact});
+  const NodeId below = builder_->constant(op == Op::less || op == Op::less_equal);
+  return builder_->make(Op::select, {ties, builder_->make(Op::select, {fits, of_ints, below}),
+                                     builder_->make(op, {rounded, f})});
 }
 
 Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) {
@@ -547,7 +603,9 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
   }
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
   if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
-  if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>()) return true;
+  if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>() ||
+      value.is<Iterator>())
+    return true;
   if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
   return std::nullopt;
 }

@@ -51,17 +51,31 @@ Value Evaluator::builtin_reversed(Call& call) {
     const nb::handle node = call.node;
     const Value last = known_number(binary(
         "Add", start, binary("Mult", binary("Sub", known_number(count), one, node), step, node), node));
-    return Range{share(std::array<Value, 3>{last, known_number(binary("Sub", start, step, node)),
-                                            known_number(unary("USub", step, node))})};
+    return iterator("range_iterator",
+                    Range{share(std::array<Value, 3>{last, known_number(binary("Sub", start, step, node)),
+                                                     known_number(unary("USub", step, node))})});
   }
   if (const Array* a = sequence.as<Array>(); a != nullptr && a->type.rank() > 0) {
     const Slice all{
         share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
-    return index_array(*a, all, call.node);
+    return iterator("reversed", index_array(*a, all, call.node));
   }
+  const Reference* r = sequence.as<Reference>();
+  const View* v = sequence.as<View>();
+  if (r != nullptr || (v != nullptr && !v->from_back)) {
+    const HeapObject& object = contents(r != nullptr ? *r : Reference{v->object}, call.node);
+    const bool is_list = object.type == HeapObject::Type::List;
+    const std::string what = v != nullptr ? v->name : is_list ? "list" : "dict_keys";
+    const std::string kind = is_list ? "list_" : "dict_";
+    const std::string part = is_list ? "" : what.substr(5, what.size() - 6);  // key, value, item
+    return iterator(kind + "reverse" + part + "iterator",
+                    View{r != nullptr ? r->object : v->object, what, object.values.size()});
+  }
+  if (sequence.is<Iterator>() || sequence.is<View>())
+    raise(ExceptionKind::TypeError, "'" + type_name(sequence) + "' object is not reversible");
   std::vector<Value> elements = elements_of(sequence, call.node);
   std::ranges::reverse(elements);
-  return Tuple{std::move(elements)};
+  return iterator("reversed", Tuple{std::move(elements)});
 }
 
 nb::object Evaluator::type_of(const Value& value, nb::handle node) {

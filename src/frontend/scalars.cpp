@@ -209,6 +209,7 @@ std::string Evaluator::type_name(const Value& value) const {
   if (value.is<Closure>()) return "function";
   if (const Error* e = value.as<Error>()) return text_of(e->type.attr("__name__"));
   if (const View* v = value.as<View>()) return v->name;
+  if (const Iterator* i = value.as<Iterator>()) return i->name;
   if (const Reference* r = value.as<Reference>())
     return state_.heap.at(r->object).type == HeapObject::Type::List ? "list" : "dict";
   return "object";

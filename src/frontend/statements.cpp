@@ -47,7 +47,8 @@ void Evaluator::bind(const std::string& name, Value value) {
   set_local(name, stored(std::move(value)));
 }
 
-std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handle node) {
+std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handle node) {
+  const Value value = begin_walk(given, node);
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
   refuse_walk(value, node);
   if (const Array* a = value.as<Array>()) {
@@ -75,8 +76,9 @@ std::vector<Value> Evaluator::unpack(const Value& value, size_t count, nb::handl
   return *elements;
 }
 
-std::vector<Value> Evaluator::unpack_starred(const Value& value, size_t before, size_t after,
+std::vector<Value> Evaluator::unpack_starred(const Value& given, size_t before, size_t after,
                                              nb::handle node) {
+  const Value value = begin_walk(given, node);
   if (value.is<Array>())
     unsupported(node, "a starred target for an array, whose length is not known when compiling",
                 "take slices");
@@ -160,11 +162,13 @@ bool casts_same_kind(base::DType from, base::DType to) {
 void Evaluator::in_place(const Array& array, const std::string& op, const Value& right, nb::handle s) {
   if (op == "MatMult") unsupported(s, "`@=`", "write a[...] = a @ b");
   need_writable(array, "output array is read-only", s);  // NumPy looks at nothing before
+  const Checkpoint before = checkpoint();
   const Value result = binary(op, array, right, s);
   const std::optional<Kind> kind = kind_of(result);
   const DType to = array.type.dtype();
   const std::string name(operator_name(op));
   if (kind && !casts_same_kind(kind->dtype(), to)) {
+    go_back(before);  // NumPy looks at dtypes before it looks at shapes
     raise(ExceptionKind::TypeError, "Cannot cast ufunc '" + name + "' output from dtype('" +
                                         std::string(base::info(kind->dtype()).numpy) + "') to dtype('" +
                                         std::string(base::info(to).numpy) +
@@ -199,7 +203,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
   const nb::object target = attribute(s, "target");
   const std::string op = class_of(s.attr("op"));
   if (class_of(target) == "Name") {
-    const Value before = eval_name(target);
+    const Value before = eval(target);
     if (std::optional<Value> after = changed(before, op, eval(s.attr("value")), s))
       bind(text_of(target.attr("id")), std::move(*after));
     return;
@@ -219,7 +223,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
   if (r == nullptr && (is_foreign(container) || is_foreign(index)))
     use_foreign("subscript", "", {container, index}, s);
   if (r != nullptr || container.is<Object>()) {
-    const Value before = eval_item(container, index, target);
+    const Value before = present(eval_item(container, index, target), "the element", target);
     const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
     if (r != nullptr) return put(*r, index, after, target);
     if (!call_special(container, "__setitem__", {index, after}, target))

@@ -24,6 +24,7 @@ std::vector<Value> parts_of(const Value& value) {
   if (const Text* t = value.as<Text>()) return *t->parts;
   if (const Closure* c = value.as<Closure>()) return *c->defaults;
   if (const Error* e = value.as<Error>()) return *e->parts;
+  if (const Iterator* i = value.as<Iterator>()) return std::vector<Value>(1, *i->walks);
   return {};
 }
 
@@ -37,6 +38,7 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
   if (const Closure* c = value.as<Closure>()) return Closure{c->definition, share(std::move(parts))};
   if (const Error* e = value.as<Error>())
     return Error{e->type, e->kind, e->message, share(std::move(parts)), e->own};
+  if (const Iterator* i = value.as<Iterator>()) return Iterator{i->cell, i->name, share(std::move(parts[0]))};
   return value;
 }
 
@@ -51,7 +53,11 @@ bool same_form(const Value& a, const Value& b) {
     if (!e->type.is(b.as<Error>()->type) || e->kind != b.as<Error>()->kind ||
         e->message != b.as<Error>()->message)
       return false;
-  if (const View* v = a.as<View>()) return v->object == b.as<View>()->object && v->name == b.as<View>()->name;
+  if (const View* v = a.as<View>()) {
+    const View& w = *b.as<View>();
+    return v->object == w.object && v->name == w.name && v->from_back == w.from_back;
+  }
+  if (const Iterator* i = a.as<Iterator>(); i != nullptr && i->cell != b.as<Iterator>()->cell) return false;
   if (const Closure* c = a.as<Closure>()) {
     const Definition& x = *c->definition;
     const Definition& y = *b.as<Closure>()->definition;

@@ -92,7 +92,7 @@ struct Foreign {
   std::shared_ptr<const Value> shape{};
 };
 
-/// What an iterator walks: `enumerate`, `zip`, `reversed`, items of a dict. Members are walked together.
+/// What `enumerate` and `zip` walk. Members are walked together.
 struct Zip {
   std::shared_ptr<const std::vector<Value>> members;
 };
@@ -103,10 +103,19 @@ struct Text {
   std::shared_ptr<const std::vector<Value>> parts;
 };
 
-/// The keys, values or items of a dict of the shadow heap, as they are when they are asked for.
+/// The keys, values or items of a dict of the shadow heap, as they are when they are asked for; or the
+/// elements of a list or dict from the back.
 struct View {
   uint32_t object;
-  std::string name;  ///< dict_keys, dict_values or dict_items
+  std::string name;                   ///< dict_keys, dict_values, dict_items or list
+  std::optional<size_t> from_back{};  ///< how many there were when walking began
+};
+
+/// What can be walked once. A cell of the shadow heap holds whether it has been.
+struct Iterator {
+  uint32_t cell;
+  std::string name;  ///< of its class
+  std::shared_ptr<const Value> walks;
 };
 
 /// An exception: raised by the core with a message, or made of a class and arguments.
@@ -152,7 +161,7 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Text, View, Closure, Error, Object>
+               Foreign, Text, View, Closure, Error, Object, Iterator>
       v;
 
   Value() = default;

@@ -512,6 +512,71 @@ def test_numbers_that_may_be_unbound_are_joined():
             jitted(f, mode)(1, np.float32(1.5))
 
 
+def test_results_of_functions_and_elements_may_be_none():
+    def f(n, a):
+        o = None
+        if n > 1:
+            o = n
+        values, table = [o], {"a": o}
+        v = values[0]
+        seen = values[0] is None, v is None, table["a"] is None, table.get("a") is None, (w := values[0]) is None
+        return seen, v, w, (lambda: o)() is None
+
+    def used(n, a):
+        o = None
+        if n > 1:
+            o = n
+        a[0] += (lambda: o)()
+        return (lambda: o)() + 1
+
+    for n in (1, 2):
+        check(f, n, np.ones(2))
+    check(used, 2, np.ones(2))
+    for mode in MODES:
+        with pytest.raises(TypeError):
+            jitted(used, mode)(1, np.ones(2))
+
+
+def test_ints_and_floats_are_compared_exactly():
+    def compared(i, x):
+        y = x + 0.0
+        return i == y, i != y, i < y, i <= y, i > y, i >= y, y == i, y < i, y <= i, y > i, y >= i, y in [i, 0], (i,) == (y,)
+
+    def with_complex(i, x):
+        z = x + 0j
+        return i == z, z == i, i != z, i == x + 1j
+
+    def constant(x):
+        return x == 2**53 + 1, x < 2**63 - 1, 2**53 + 1 > x, x >= -(2**63)
+
+    for i in (2**63 - 1, 2**53 + 1, 2**53, -(2**63), -(2**63) + 1, 0, 3):
+        for x in (2.0**63, 2.0**53, -(2.0**63), 0.0, -0.0, 3.0, 3.5, np.nan, np.inf, -np.inf, 1e300):
+            check(compared, i, x, modes=("compiled",))
+    for i, x in ((2**63 - 1, 2.0**63), (2**53 + 1, 2.0**53), (3, 3.0), (3, 2.5), (-(2**63), -(2.0**63))):
+        check(compared, i, x)
+        check(with_complex, i, x)
+        check(constant, x)
+
+
+def test_nan_is_found_by_identity_alone():
+    def f(n):
+        r = n / n
+        values = [r, r]
+        m = n / r
+        return r in values, m in values, values.index(r)
+
+    check(f, np.float64(0))
+    check(f, np.float64(2))
+
+
+def test_arrays_change_by_their_dtypes_before_their_shapes():
+    def f(a, b):
+        a //= b
+
+    check(f, np.ones(3, bool), np.ones(0, bool))
+    check(f, np.ones(3, np.int8), np.ones(2, np.float32))
+
+
 def test_messages_show_complex_numbers():
     def index(x):
         return [1, 2.5].index(x)

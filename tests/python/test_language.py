@@ -195,6 +195,110 @@ def test_comprehensions():
     check(np_array_u64_i64, np.uint64(3),np.int64(4))
 
 
+def test_iterators():
+    def walks(l, d, a):
+        out = []
+        for x in reversed(l):
+            l[0] = x
+            out.append(x)
+        for i, x in enumerate(reversed(l)):
+            out.append((i, x))
+        for k in reversed(d):
+            out.append(k)
+        for v in reversed(d.values()):
+            d["a"] = v + 1
+            out.append(v)
+        for i, (k, v) in enumerate(d.items(), 3):
+            out.append((i, k, v))
+        for i, (x, y) in enumerate(zip(l, (1, 2, 3, 4))):
+            out.append(i * x + y)
+        pairs = zip(a[1:], a)
+        s = 0.0
+        for x, y in pairs:
+            s += x * y
+        back = reversed(a)
+        for v in back:
+            s = s * 2 + v
+        for i, v in enumerate(zip(a, a[::-1])):
+            s += i * v[0] + v[1]
+        first, second = zip((1, 2), (3, 4))
+        b, *c = reversed(l)
+        return out, s, first, second, b, c, [x for x, y in zip(l, "abc")], list(reversed(range(3)))
+
+    def taken(l):
+        inside = 2 in reversed((1, 2)), sum(reversed(l)), max(enumerate((3, 1)))
+        return inside, bool(zip()), list(zip()), dict(zip("ab", l)), list(enumerate("xy"))
+
+    def shrinks(l):
+        out = []
+        for x in reversed(l):
+            out.append(x)
+            l.pop()
+        return out
+
+    def shrinks_faster(l):
+        out = []
+        for x in reversed(l):
+            out.append(x)
+            l.pop()
+            l.pop()
+        return out
+
+    def grows(l):
+        out = []
+        for x in reversed(l):
+            out.append(x)
+            l.append(x)
+        return out, l
+
+    def handed_on(it):
+        s = 0
+        for a, b in it:
+            s += a * b
+        return s
+
+    def in_turns(n, c):
+        s = 0
+        for i in range(n):
+            z = enumerate((1, 2))
+            if c > i:
+                for k, v in z:
+                    s += k * v
+        return s
+
+    check(walks, [3.0, 1, 2.5], {"a": 1.0, "b": 2}, np.arange(3.0))
+    check(taken, [3.0, 1, 2.5])
+    for n in range(5):
+        check(shrinks, [1.0] * n)
+        check(grows, [1.0, 2][:n])
+    check(shrinks_faster, [1.0, 2, 3, 4])
+    check(in_turns, 3, 2)
+    check(lambda x: handed_on(zip((x, 2), (3, 4))) + handed_on(enumerate((x, x))), 2)
+    for wrong in (lambda x: len(zip([x])), lambda x: len(reversed([x])), lambda x: reversed(zip([x])), lambda x: zip([x], k=2)):
+        check(wrong, 1)
+
+    def twice(x):
+        z = zip((x, 2), (3, 4))
+        return list(z), list(z)
+
+    def beside_itself(x):
+        z = zip((x, 2), (3, 4))
+        return list(zip(z, z))
+
+    def in_a_loop(n):
+        z = zip((1, 2), (3, 4))
+        s = 0
+        for _ in range(n):
+            for x, _ in z:
+                s += x
+        return s
+
+    for function in (twice, beside_itself, in_a_loop):
+        refused(function, 1, words="walked already")
+    refused(lambda x: list(zip((x,), (1, 2), strict=True)), 1)
+    refused(lambda x: reversed([x])[0], 1)
+
+
 def test_try():
     def try_basic(x, i):
         try:
