@@ -217,6 +217,48 @@ Value Evaluator::builtin_float(Call& call) {
   return Scalar{Kind::py_float(), stage(value, Kind::py_float())};
 }
 
+Value Evaluator::builtin_complex(Call& call) {
+  const Value* real = argument(call, 0, "real");
+  const Value* imaginary = argument(call, 1, "imag");
+  finish(call, 2);
+  const nb::object type = nb::module_::import_("builtins").attr("complex");
+  std::array<Value, 2> given = {real == nullptr ? Value(Static{nb::int_(0)}) : *real,
+                                imaginary == nullptr ? Value(Static{nb::int_(0)}) : *imaginary};
+  if (given[0].is<Static>() && given[1].is<Static>()) {
+    try {
+      const nb::object& a = given[0].as<Static>()->object;
+      return Static{imaginary == nullptr ? type(a) : type(a, given[1].as<Static>()->object)};
+    } catch (nb::python_error& error) {
+      raise_host_error(error);
+    }
+  }
+  std::array<NodeId, 2> reals;
+  std::array<NodeId, 2> rests;  // invalid: of a real number
+  for (size_t i = 0; i < 2; ++i) {
+    if (const Array* a = given[i].as<Array>(); a != nullptr && a->type.rank() == 0)
+      given[i] = from_node(whole(given[i]));
+    const std::optional<Kind> kind = kind_of(given[i]);
+    if (given[i].is<Array>() || !kind) {
+      raise_by_type("call", "complex", {given[0], given[1]}, type);
+      unsupported(call.node, "complex() of a " + type_name(given[i]), "give it numbers");
+    }
+    if (!base::is_complex(kind->dtype())) {
+      reals[i] = stage(given[i], Kind::py_float());
+      continue;
+    }
+    const NodeId z = stage(given[i], Kind::py_complex());
+    reals[i] = builder_->make(Op::real, {z});
+    // NumPy's complex64 is no `complex`: CPython asks it for a float where it is the second.
+    if (i == 0 || kind->dtype() == DType::Complex128) rests[i] = builder_->make(Op::imaginary, {z});
+  }
+  if (imaginary == nullptr && rests[0])
+    return Scalar{Kind::py_complex(), stage(given[0], Kind::py_complex())};
+  // As CPython: what is imaginary in the one joins what is real in the other.
+  if (rests[1]) reals[0] = builder_->make(Op::subtract, {reals[0], rests[1]});
+  if (rests[0]) reals[1] = builder_->make(Op::add, {reals[1], rests[0]});
+  return Scalar{Kind::py_complex(), builder_->make(Op::make_complex, {reals[0], reals[1]})};
+}
+
 Value Evaluator::builtin_bool(Call& call) {
   if (call.positional.empty()) return Static{nb::bool_(false)};
   const Value value = call.positional[0];

@@ -312,7 +312,6 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
 /// `number op other`, a float or complex, as if the float had not to hold the int: where the rounded int is
 /// the float, the float is an int itself, of 64 bits or 2**63, and the ints decide.
 NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
-  const NodeId i = stage(number, Kind::py_int());
   if (kind_of(other)->dtype() == DType::Complex128) {
     const NodeId z = stage(other, Kind::py_complex());
     const Value real = Scalar{Kind::py_float(), builder_->make(Op::real, {z})};
@@ -322,6 +321,20 @@ NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
     return op == Op::equal ? equal : negate(equal);
   }
   const NodeId f = stage(other, Kind::py_float());
+  if (const Static* s = number.as<Static>()) {
+    double rounded = PyLong_AsDouble(s->object.ptr());
+    if (PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      rounded = s->object < nb::int_(0) ? -INFINITY : INFINITY;
+    }
+    const NodeId constant = builder_->constant(rounded);
+    const char* const compares = std::ranges::find(kOperators, std::optional(op), &OperatorInfo::op)->host;
+    const nb::object python = nb::module_::import_("operator").attr(compares);
+    const bool of_tie = nb::cast<bool>(python(s->object, nb::float_(rounded)));
+    return builder_->make(Op::select, {builder_->make(Op::equal, {constant, f}), builder_->constant(of_tie),
+                                       builder_->make(op, {constant, f})});
+  }
+  const NodeId i = stage(number, Kind::py_int());
   const NodeId rounded = builder_->cast(i, DType::Float64);
   const NodeId ties = builder_->make(Op::equal, {rounded, f});
   const NodeId fits = builder_->make(Op::less, {f, builder_->constant(0x1p63)});

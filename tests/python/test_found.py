@@ -543,11 +543,11 @@ def test_ints_and_floats_are_compared_exactly():
         return i == y, i != y, i < y, i <= y, i > y, i >= y, y == i, y < i, y <= i, y > i, y >= i, y in [i, 0], (i,) == (y,)
 
     def with_complex(i, x):
-        z = x + 0j
-        return i == z, z == i, i != z, i == x + 1j
+        z = complex(x, 0)
+        return i == z, z == i, i != z, i == complex(x, 1)
 
     def constant(x):
-        return x == 2**53 + 1, x < 2**63 - 1, 2**53 + 1 > x, x >= -(2**63)
+        return x == 2**53 + 1, x < 2**63 - 1, 2**53 + 1 > x, x >= -(2**63), x < 2**64 + 1, x > -(10**400), 10**400 != x
 
     for i in (2**63 - 1, 2**53 + 1, 2**53, -(2**63), -(2**63) + 1, 0, 3):
         for x in (2.0**63, 2.0**53, -(2.0**63), 0.0, -0.0, 3.0, 3.5, np.nan, np.inf, -np.inf, 1e300):

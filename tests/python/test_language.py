@@ -299,6 +299,29 @@ def test_iterators():
     refused(lambda x: reversed([x])[0], 1)
 
 
+def test_complex_numbers():
+    def made(x, y):
+        z = complex(x)
+        return z, complex(x, y), complex(real=x, imag=2), complex(x, imag=y), complex(z, y), complex(x, z), complex(z, z)
+
+    def known():
+        return complex(), complex("1+2j"), complex(3), complex(imag=2), complex(1j, 1j)
+
+    def parts(z):
+        return complex(z), complex(z.real, -z.imag), complex(z, z)
+
+    for x, y in ((1, 2.5), (True, -0.0), (-0.0, np.inf), (np.float32(1.5), np.int8(3)), (np.nan, 0), (np.float16(2), np.bool_(True))):
+        check(made, x, y)
+    check(known)
+    for z in (1 + 2j, np.complex64(-1 + 0.5j), np.complex128(complex(-0.0, np.inf)), 3.5):
+        check(parts, z)
+    check(lambda a: complex(a[0], a[1]), np.arange(3.0))
+    for wrong in (lambda x: complex(x, "1"), lambda x: complex("1", x), lambda x: complex(None, x), lambda x: complex(x, 1, 2)):
+        check(wrong, 1.5)
+    check(lambda a: complex(a), np.arange(3.0))
+    check(lambda a: complex(a), np.array(2.5))
+
+
 def test_try():
     def try_basic(x, i):
         try:
