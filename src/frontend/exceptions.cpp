@@ -171,8 +171,8 @@ void Evaluator::raise_uncaught(const Error& error) {
 Value Evaluator::text_of_error(const Error& error) {
   if (error.kind) {
     if (error.parts->empty()) return Static{nb::str(base::fill_message(error.message, {}).c_str())};
-    return Text{base::replace_holes(error.message, "{!s}"),
-                error.parts};  // NumPy's `format` shows other digits
+    // NumPy's `format` shows other digits than its `str`.
+    return Text{base::replace_holes(error.message, "{!s}"), error.parts};
   }
   const std::vector<Value>& arguments = *error.parts;
   if (arguments.empty()) return Static{nb::str("")};

@@ -7,6 +7,17 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
+namespace {
+
+/// Whether a walrus in an expression binds a name.
+bool assigns(nb::handle expression, const std::string& name) {
+  for (const nb::handle part : nb::module_::import_("ast").attr("walk")(expression))
+    if (class_of(part) == "NamedExpr" && text_of(part.attr("target").attr("id")) == name) return true;
+  return false;
+}
+
+}  // namespace
+
 Value Evaluator::both_of(const Value& a, const std::function<Value()>& b, nb::handle node) {
   if (const std::optional<bool> known = static_truth(a))
     return *known ? b() : Value(Static{nb::bool_(false)});
@@ -133,32 +144,36 @@ void Evaluator::run_match(nb::handle s) {
     if (i == nb::len(cases)) return;
     const nb::handle one = cases[i];
     const nb::object guard = attribute(one, "guard");
-    const bool is_guarded = !guard.is_none();
     captures_.clear();
     const Value fits = match_pattern(one.attr("pattern"), subject);
     const std::vector<Capturing> captured = std::move(captures_);
-    // Without a guard names are bound where the body is, so that a case that is not taken has no part in
-    // their types; else before the guard, and again in the body with the types that they have there.
-    const auto bind_captured = [&](bool lists) {
-      for (const auto& [name, value, is_list] : captured)
-        if (!is_list) bind(name, value);
-        else if (lists) bind(name, new_list(value.as<Tuple>()->members));
+    const auto bind_captured = [&](const auto& wanted) {
+      for (const Capturing& name : captured)
+        if (wanted(name))
+          bind(name.name, name.is_list ? new_list(name.value.as<Tuple>()->members) : name.value);
     };
+    // Without a guard names are bound where the body is, so that a case that is not taken has no part in
+    // their types; else before the guard, and in the body once more with the types that they have there, but
+    // for what the guard may have changed.
+    Value matched = fits;
+    const auto is_bound_by_body = [&](const Capturing& bound) {
+      return guard.is_none() ||
+             (!bound.is_list && !frame_->shared.contains(bound.name) && !assigns(guard, bound.name));
+    };
+    if (!guard.is_none())
+      matched = both_of(
+          fits,
+          [&]() -> Value {
+            bind_captured([](const Capturing&) { return true; });
+            const Value test = eval_condition(guard);
+            if (const std::optional<bool> known = static_truth(test)) return Static{nb::bool_(*known)};
+            return Scalar{Kind::py_bool(), truth(test, guard)};
+          },
+          s);
     const auto run_case = [&] {
-      bind_captured(!is_guarded);
+      bind_captured(is_bound_by_body);
       run_body(one.attr("body"));
     };
-    const Value matched = !is_guarded ? fits
-                                      : both_of(
-                                            fits,
-                                            [&]() -> Value {
-                                              bind_captured(true);
-                                              const Value test = eval_condition(guard);
-                                              if (const std::optional<bool> known = static_truth(test))
-                                                return Static{nb::bool_(*known)};
-                                              return Scalar{Kind::py_bool(), truth(test, guard)};
-                                            },
-                                            s);
     if (const std::optional<bool> known = static_truth(matched)) {
       if (*known) run_case();
       else from(i + 1);

@@ -494,6 +494,23 @@ def test_names_of_a_pattern_have_the_types_of_their_case():
 
     check(exchanged, np.uint8(3), np.uint8(1))
 
+    def changed_by_guard(n, m):
+        def add():
+            nonlocal j
+            j += 10
+            return j > 0
+
+        j = 0
+        match (n, m):
+            case [k, i] if (k := i + 1) > 2:
+                return k, i
+            case [j, i] if add() and i < 2:
+                return j, i
+        return j, 7
+
+    for n in range(-12, 4, 3):
+        check(changed_by_guard, n, n + 1)
+
 
 def test_numbers_that_may_be_unbound_are_joined():
     def f(c, x):
