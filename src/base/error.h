@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -39,6 +40,13 @@ class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
+
+/// What an optional holds, which must hold something.
+template <class T>
+T known(std::optional<T> value) {
+  if (!value) throw InternalError("an optional without a value");
+  return *std::move(value);
+}
 
 /// Throws InternalError with the condition's text unless it holds.
 #define INGOT_ASSERT(condition, message)                                                              \

@@ -168,7 +168,8 @@ bool State::bind(PyObject* const* arguments, size_t count, PyObject* keywords, S
 
 /// The first of the specialisations whose guards hold; null: none.
 nb::object choose(const nb::list& candidates) {
-  for (size_t i = 0; i < candidates.size(); ++i) {
+  // By index, since a guard that looks something up may make the list longer.
+  for (size_t i = 0; i < candidates.size(); ++i) {  // NOLINT(modernize-loop-convert)
     nb::object candidate = candidates[i];
     if (nb::inst_ptr<Specialisation>(candidate)->guards().changed() == nullptr) return candidate;
   }

@@ -542,15 +542,17 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
     case Tag::Object: {
       PyObject* const type = objects_[object++];
       nb::list names;
-      for (const Attributes& each : parameters_->attributes)
+      for (const Attributes& each : parameters_->attributes) {
         if (reinterpret_cast<PyObject*>(each.type) == type)
           for (PyObject* name : each.names) names.append(nb::handle(name));
+      }
       return nb::make_tuple("object", nb::handle(type), nb::tuple(names), texts_of(rest, word, object));
     }
     case Tag::Absent: return nb::make_tuple("absent");
     case Tag::Same: return nb::make_tuple("same", rest);
     case Tag::Foreign: {
-      nb::list parts(nb::handle(objects_[object++]));
+      const nb::handle given = objects_[object++];
+      nb::list parts(given);
       if (alias_set != 0) parts[nb::len(parts) - 1] = alias_set;
       return nb::tuple(parts);
     }

@@ -65,7 +65,7 @@ std::vector<NodeId> Evaluator::lengths_of(NodeId shaped) {
 
 NodeId Evaluator::size_of(NodeId shaped) {
   NodeId size = builder_->index(1);
-  for (NodeId length : lengths_of(shaped)) size = builder_->make(Op::multiply, {size, length});
+  for (const NodeId length : lengths_of(shaped)) size = builder_->make(Op::multiply, {size, length});
   return size;
 }
 
@@ -84,15 +84,15 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
                                                   const char* complaint) {
   const ir::Function& f = builder_->function();
   int rank = -1;
-  for (NodeId operand : operands)
+  for (const NodeId operand : operands)
     if (f.type(operand).is_array()) rank = std::max(rank, f.type(operand).rank());
   if (rank < 0) return operands;
   std::vector<NodeId> shown;
   std::string shapes;
-  for (NodeId operand : operands) {
+  for (const NodeId operand : operands) {
     if (!f.type(operand).is_array()) continue;
     shapes += "(";
-    for (NodeId length : lengths_of(operand)) {
+    for (const NodeId length : lengths_of(operand)) {
       shown.push_back(length);
       shapes += shapes.back() == '(' ? "{}," : "{},";
     }
@@ -107,7 +107,7 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
   const auto is_one = [&](NodeId length) { return builder_->make(Op::equal, {length, one}); };
   // Of each axis the common length, and what has been checked to be the same.
   std::vector<std::vector<NodeId>> common(static_cast<size_t>(rank));
-  for (NodeId operand : operands) {
+  for (const NodeId operand : operands) {
     if (!f.type(operand).is_array()) continue;
     const std::vector<NodeId> lengths = lengths_of(operand);
     for (size_t i = 0; i < lengths.size(); ++i) {
@@ -211,9 +211,10 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
     if (kind && base::is_bool(kind->dtype())) taken += a == nullptr ? 0 : a->type.rank();
     else if (!is_none(part) && !is_ellipsis(part)) ++taken;
   }
-  if (taken > rank)
+  if (taken > rank) {
     raise(ExceptionKind::IndexError, "too many indices for array: array is " + std::to_string(rank) +
                                          "-dimensional, but " + std::to_string(taken) + " were indexed");
+  }
   Indexing result;
   result.open = std::ranges::any_of(parts, is_ellipsis);
   if (!result.open) parts.emplace_back(Static{nb::ellipsis()});
@@ -254,8 +255,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
             "valid indices");
     }
   }
-  const bool one_mask =
-      result.mask && result.items.size() > 0 && result.items[0].part == Indexing::Part::Array;
+  const bool one_mask = result.mask && !result.items.empty() && result.items[0].part == Indexing::Part::Array;
   const auto others = std::ranges::count_if(result.items, [](const Indexing::Item& i) {
     return i.part == Indexing::Part::Point || i.part == Indexing::Part::New;
   });
@@ -364,7 +364,7 @@ std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& index
                               "shape mismatch: indexing arrays could not be broadcast together with shapes ");
   // A scalar beside arrays repeats.
   NodeId like;
-  for (NodeId array : arrays)
+  for (const NodeId array : arrays)
     if (builder_->function().type(array).is_array()) like = array;
   for (NodeId& array : arrays) {
     if (builder_->function().type(array).is_array()) continue;
@@ -416,10 +416,11 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
       const bool empty = elements_of(part, node).empty();
       part = array_of(part, node);
       const DType dtype = part.as<Array>()->type.dtype();
-      if (!empty && !base::is_int(dtype) && !base::is_bool(dtype))
+      if (!empty && !base::is_int(dtype) && !base::is_bool(dtype)) {
         raise(ExceptionKind::IndexError,
               "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
               "arrays are valid indices");
+      }
       if (empty) part = from_node(builder_->cast(whole(part), DType::Int64));
       changed = true;
       continue;
@@ -432,10 +433,11 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
   }
   if (open == 0)
     return changed ? std::optional(std::pair(array, Value(Tuple{std::move(parts)}))) : std::nullopt;
-  for (size_t i = 0; i < parts.size(); ++i)
+  for (size_t i = 0; i < parts.size(); ++i) {
     if (i != flag && !parts[i].is<Slice>() && !is_none(parts[i]) &&
         !(parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis())))
       unsupported(node, "a bool beside other indices", "use `if`");
+  }
   // One bool is a mask of no axes: a new axis, of which it takes the only element or none.
   const NodeId bit = stage(parts[flag], Kind::py_bool());
   parts[flag] = Static{nb::none()};
@@ -447,9 +449,10 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
   const Indexing expanded = classify(array, Tuple{parts}, node);
   const NodeId view = take_part(array.node, expanded);
   bool ellipsis_before = false;
-  for (size_t i = 0; i < flag; ++i)
+  for (size_t i = 0; i < flag; ++i) {
     ellipsis_before =
         ellipsis_before || (parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis()));
+  }
   const ir::Type type = builder_->function().type(view);
   const size_t place = ellipsis_before ? static_cast<size_t>(type.rank()) - 1 - after : flag;
   const NodeId one = builder_->index(1);
@@ -508,7 +511,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
   if (const Static* s = value.as<Static>();
       s != nullptr && (s->object.is_none() || PyUnicode_Check(s->object.ptr()))) {
     // NumPy has a number for it, or an exception.
-    nb::object one = place();
+    const nb::object one = place();
     try {
       one[nb::int_(0)] = s->object;
     } catch (nb::python_error& error) {
@@ -517,24 +520,27 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
     return value_for(Static{one[nb::int_(0)]}, dtype, among);
   }
   if (!kind) {
-    if (value.is<Static>() || value.is<Tuple>() || value.is<Reference>())
+    if (value.is<Static>() || value.is<Tuple>() || value.is<Reference>()) {
       unsupported({}, "assigning a " + type_name(value) + " to part of an array",
                   "assign element by element");
+    }
     raise(ExceptionKind::TypeError,
           "float() argument must be a string or a real number, not '" + type_name(value) + "'");
   }
-  if (*kind == Kind::py_complex() && !base::is_complex(dtype) && !base::is_bool(dtype))
+  if (*kind == Kind::py_complex() && !base::is_complex(dtype) && !base::is_bool(dtype)) {
     raise(ExceptionKind::TypeError,
           base::is_int(dtype)
               ? "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
               : "float() argument must be a string or a real number, not 'complex'");
+  }
   if (value.is<Array>()) return builder_->cast(whole(value), dtype);
   if (among && !kind->is_python()) return stage(value, dtype);
   if (base::is_int(kind->dtype()) && !kind->is_python() && base::is_int(dtype) && base::is_signed(dtype)) {
     const NodeId integer = stage(value, Kind::py_int());
-    if (kind->dtype() == DType::UInt64)
+    if (kind->dtype() == DType::UInt64) {
       check(builder_->make(Op::greater_equal, {integer, builder_->index(0)}), ExceptionKind::OverflowError,
             "Python int too large to convert to C long");
+    }
     return stage_for_loop(Scalar{Kind::py_int(), integer}, dtype);
   }
   // A float becomes a Python int on its way into integers; a NumPy one only into signed ones.
@@ -562,7 +568,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
 
 std::string Evaluator::show_shape(std::span<const NodeId> lengths, std::vector<NodeId>& shown) {
   std::string text = "(";
-  for (NodeId length : lengths) {
+  for (const NodeId length : lengths) {
     shown.push_back(length);
     text += "{},";
   }
@@ -691,7 +697,7 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
   }
   const std::vector<int64_t> order = gathered_order(indexing, f.type(arrays[0]).rank());
   std::vector<NodeId> shown;
-  for (int64_t axis : order) shown.push_back(gathered_lengths[static_cast<size_t>(axis)]);
+  for (const int64_t axis : order) shown.push_back(gathered_lengths[static_cast<size_t>(axis)]);
   NodeId values = value_for(value, f.type(view).dtype(), true);
   if (indexing.mask && f.type(values).is_array() && f.type(values).rank() == 1 && shown.size() == 1) {
     const NodeId given = builder_->length(values, 0);
@@ -722,15 +728,17 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
 Value Evaluator::array_attribute(const Array& array, const std::string& name, nb::handle node) {
   if (name == "shape") {
     Tuple shape;
-    for (NodeId length : lengths_of(array.node)) shape.members.emplace_back(Scalar{Kind::py_int(), length});
+    for (const NodeId length : lengths_of(array.node))
+      shape.members.emplace_back(Scalar{Kind::py_int(), length});
     return shape;
   }
   if (name == "ndim") return Static{nb::int_(array.type.rank())};
   if (name == "size") return Scalar{Kind::py_int(), size_of(array.node)};
   if (name == "itemsize") return Static{nb::int_(base::size_of(array.type.dtype()))};
-  if (name == "dtype")
+  if (name == "dtype") {
     return Static{
         nb::module_::import_("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
+  }
   if (name == "T") {
     const Array view = named(array);
     if (array.type.rank() < 2) return viewing(view.node, view.access);

@@ -52,9 +52,10 @@ Value Evaluator::builtin_len(Call& call) {
   const Static* s = value.as<Static>();
   if (s != nullptr && nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype")))
     return Static{nb::int_(nb::len(s->object))};
-  if (value.is<Text>())
+  if (value.is<Text>()) {
     unsupported(call.node, "the length of a text that is not known when compiling",
                 "print or return the text");
+  }
   raise(ExceptionKind::TypeError, "object of type '" + type_name(value) + "' has no len()");
 }
 
@@ -169,10 +170,11 @@ Value Evaluator::builtin_int(Call& call) {
   if (value.is<Array>()) raise_by_type("call", "int", {value}, nb::module_::import_("builtins").attr("int"));
   if (!kind || value.is<Array>())
     unsupported(call.node, "int() of a " + type_name(value), "take one element");
-  if (*kind == Kind::py_complex())
+  if (*kind == Kind::py_complex()) {
     raise(ExceptionKind::TypeError,
           "int() argument must be a string, a bytes-like object or a real number, not '" + type_name(value) +
               "'");
+  }
   // A complex number of NumPy's loses its imaginary part, with a warning there.
   if (base::is_float(kind->dtype()) || base::is_complex(kind->dtype())) {
     const NodeId x = stage(value, Kind::py_float());
@@ -211,9 +213,10 @@ Value Evaluator::builtin_float(Call& call) {
     raise_by_type("call", "float", {value}, nb::module_::import_("builtins").attr("float"));
   if (!kind || value.is<Array>())
     unsupported(call.node, "float() of a " + type_name(value), "take one element");
-  if (*kind == Kind::py_complex())
+  if (*kind == Kind::py_complex()) {
     raise(ExceptionKind::TypeError,
           "float() argument must be a string or a real number, not '" + type_name(value) + "'");
+  }
   return Scalar{Kind::py_float(), stage(value, Kind::py_float())};
 }
 

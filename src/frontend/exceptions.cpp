@@ -105,10 +105,12 @@ void Evaluator::raise_error(const Error& error) {
     const Catcher& handler = *handlers_[i];
     if (!catches(handler, error)) continue;
     if (handler.barrier) {
-      for (size_t k = 0; k < i; ++k)
-        if (!handlers_[k]->barrier && catches(*handlers_[k], error))
+      for (size_t k = 0; k < i; ++k) {
+        if (!handlers_[k]->barrier && catches(*handlers_[k], error)) {
           unsupported(here_, "an exception that leaves a prange loop inside a `try`",
                       "put the `try` into the loop");
+        }
+      }
       break;
     }
     const Handling handling(*this, i);
@@ -279,9 +281,11 @@ void Evaluator::run_clauses(nb::handle s) {
           unsupported(node, "a clause that catches what is no class", "name the exceptions");
         clause.types.push_back(nb::borrow<nb::object>(type));
       };
-      if (PyTuple_Check(types.ptr()))
-        for (nb::handle type : types) add(type);
-      else add(types);
+      if (PyTuple_Check(types.ptr())) {
+        for (const nb::handle type : types) add(type);
+      } else {
+        add(types);
+      }
       if (clause.types.empty()) continue;
     }
     handler.clauses.push_back(std::move(clause));

@@ -74,9 +74,10 @@ Value Evaluator::eval_name_open(nb::handle e) {
 Value Evaluator::load_global(const std::string& name, nb::handle e) {
   if (const auto it = frame_->cells.find(name); it != frame_->cells.end()) {
     const nb::object content = nb::getattr(it->second, "cell_contents", nb::object());
-    if (!content.is_valid())
+    if (!content.is_valid()) {
       raise(ExceptionKind::NameError, "cannot access free variable '" + name +
                                           "' where it is not associated with a value in enclosing scope");
+    }
     return outside(it->second, {}, content, name, e);
   }
   const nb::str key(name.c_str());
@@ -118,7 +119,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
       nb::cast<bool>(nb::module_::import_("ingot._ingot").attr("is_namedtuple")(object))) {
     Tuple tuple;
     if (!PyTuple_CheckExact(o)) tuple.type = nb::borrow<nb::object>(object.type());
-    for (nb::handle member : object)
+    for (const nb::handle member : object)
       tuple.members.push_back(host_value(nb::borrow<nb::object>(member), what, e));
     return tuple;
   }
@@ -191,7 +192,7 @@ Value Evaluator::eval_conditional(nb::handle e) {
 
 std::vector<Value> Evaluator::eval_elements(nb::handle elements) {
   std::vector<Value> values;
-  for (nb::handle element : elements) {
+  for (const nb::handle element : elements) {
     if (class_of(element) != "Starred") {
       values.push_back(eval_open(element));
       continue;
@@ -238,7 +239,7 @@ Value Evaluator::eval_slice(nb::handle e) {
 }
 
 Value Evaluator::eval_walrus(nb::handle e) {
-  Value value = eval_open(e.attr("value"));
+  const Value value = eval_open(e.attr("value"));
   const std::string name = text_of(e.attr("target").attr("id"));
   // An expression around this one may have read the variable already: for good.
   const auto pin = [this](const Value& v) {
@@ -277,11 +278,12 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
           raise_host_error(error);
         }
       }
-      if (!member.is_valid())
+      if (!member.is_valid()) {
         raise(ExceptionKind::AttributeError,
               PyModule_Check(s->object.ptr())
                   ? "module '" + text_of(s->object.attr("__name__")) + "' has no attribute '" + name + "'"
                   : "'" + type_name(value) + "' object has no attribute '" + name + "'");
+      }
       const bool is_module = PyModule_Check(s->object.ptr()) != 0;
       if (!is_module && !PyType_Check(s->object.ptr())) {
         if (kind_of(value) && PyCallable_Check(member.ptr())) return Method{share(value), name};
@@ -392,14 +394,16 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
       return new_list(sliced(contents(*list, e).values));
   }
   const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
-    if (is_staged_index(index, e))
+    if (is_staged_index(index, e)) {
       return pick_staged(
           members, place_of_staged(index, members.size(), std::string(what) + " index out of range"), e);
+    }
     const Value at = Static{require_static(index, "an index into a container", e)};
     const std::optional<int64_t> i = static_int(at);
-    if (!i)
+    if (!i) {
       raise(ExceptionKind::TypeError,
             std::string(what) + " indices must be integers or slices, not " + type_name(at));
+    }
     const int64_t size = static_cast<int64_t>(members.size());
     if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, std::string(what) + " index out of range");
     return members[static_cast<size_t>(*i < 0 ? *i + size : *i)];
@@ -433,7 +437,7 @@ Value Evaluator::eval_call(nb::handle e) {
   const Value callee = eval(e.attr("func"));
   if (const std::optional<Value> result = call_of_generator(callee, e)) return *result;
   Call call{.positional = {}, .keywords = {}, .name = {}, .node = e};
-  for (nb::handle argument : e.attr("args")) {
+  for (const nb::handle argument : e.attr("args")) {
     if (class_of(argument) != "Starred") {
       call.positional.push_back(eval_open(argument));
       continue;
@@ -441,7 +445,7 @@ Value Evaluator::eval_call(nb::handle e) {
     const std::vector<Value> elements = elements_of(eval(argument.attr("value")), argument);
     call.positional.insert(call.positional.end(), elements.begin(), elements.end());
   }
-  for (nb::handle keyword : e.attr("keywords")) {
+  for (const nb::handle keyword : e.attr("keywords")) {
     if (keyword.attr("arg").is_none()) {
       for (const auto& [key, value] : items_of(eval(keyword.attr("value")), keyword)) {
         const nb::object name = require_static(key, "a name of an argument", keyword);
@@ -566,11 +570,14 @@ Value Evaluator::call(const Value& callee, Call& call) {
     call.function = function;
     if (std::optional<Value> result = builtin_of_object(*builtin, call)) return *result;
     const Takes takes = takes_of(*builtin, call);
-    if (!takes.instances)
-      for (const Value& value : call.positional)
-        if (value.is<Object>())
+    if (!takes.instances) {
+      for (const Value& value : call.positional) {
+        if (value.is<Object>()) {
           unsupported(call.node, "`" + call.name + "` of a " + type_name(value),
                       "give it the parts of the instance");
+        }
+      }
+    }
     if (!takes.members)
       for (Value& value : call.positional) value = plain_number(value);
     if ((builtin->op || builtin->handler >= 0) && !takes.none) need_present(call);

@@ -45,9 +45,10 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
   if (Conflict* conflict = value.as<Conflict>()) settle(*conflict, condition);
   for (auto& [name, variable] : state_.locals)
     if (Conflict* conflict = variable.as<Conflict>()) settle(*conflict, condition);
-  for (auto& [id, object] : state_.heap)
+  for (auto& [id, object] : state_.heap) {
     for (Value& part : object.values)
       if (Conflict* conflict = part.as<Conflict>()) settle(*conflict, condition);
+  }
   return value;
 }
 
@@ -312,9 +313,10 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
       const Scalar* number = m->present->as<Scalar>();
       if (same(inside, *m->present)) out.push_back(other->node);
       else if (number != nullptr && inside.is<Scalar>()) out.push_back(converted(*other, number->kind, type));
-      else
+      else {
         unsupported({}, "a variable that may be unbound or None changes its type",
                     "bind it before the branch");
+      }
     } else {
       std::vector<NodeId> value;
       carry(*m->present, actual, value);
@@ -454,13 +456,15 @@ void Evaluator::align(const State& to, const Value& to_value, State& state, Valu
   };
   for (const Frame* at = frame_; at != nullptr; at = at->caller)
     for (const auto& [name, local] : at->callers_locals) visit_references(local, fix);
-  for (const auto& [id, object] : state.heap)
+  for (const auto& [id, object] : state.heap) {
     if (object.argument >= 0 || object.type == HeapObject::Type::Cell)
       for (const Value& part : object.values) visit_references(part, fix);
-  for (const auto& [from, number] : numbers)
+  }
+  for (const auto& [from, number] : numbers) {
     if (fixed.contains(from) || fixed.contains(number) ||
         (seen.contains(number) && !numbers.contains(number)))
       return;
+  }
   for (auto& [name, local] : state.locals) local = renumbered(local, numbers);
   value = renumbered(value, numbers);
   std::map<uint32_t, HeapObject> heap;

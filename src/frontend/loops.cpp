@@ -126,9 +126,10 @@ Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
   const Iterator* i = iterable.as<Iterator>();
   if (i == nullptr) return iterable;
   Value& has_begun = state_.heap.at(i->cell).values[0];
-  if (!has_begun.is<Static>() || has_begun.as<Static>()->object.is(nb::bool_(true)))
+  if (!has_begun.is<Static>() || has_begun.as<Static>()->object.is(nb::bool_(true))) {
     unsupported(node, "walking a " + i->name + " that has been walked already",
                 "make it anew, or a list of it");
+  }
   has_begun = Static{nb::bool_(true)};
   return begin_walk(Value(*i->walks), node);
 }
@@ -157,7 +158,7 @@ void Evaluator::each_element(const Value& iterable, std::vector<Value> elements,
     if (elements[i].is<Unbound>()) return;  // a list from the back that has become shorter
     turn(Value(elements[i]));
     if (!may_change) continue;
-    elements = *static_elements(iterable, node, true);
+    elements = base::known(static_elements(iterable, node, true));
     if (dict && contents(*dict, node).values.size() != size)
       raise(ExceptionKind::RuntimeError, "dictionary changed size during iteration");
   }
@@ -439,9 +440,11 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     std::vector<Value> elements;
     for (size_t i = 0; i < object.values.size(); ++i) {
       if (v->name == "dict_keys") elements.emplace_back(Static{object.keys[i]});
-      else if (v->name == "dict_items")
+      else if (v->name == "dict_items") {
         elements.emplace_back(Tuple{{Static{object.keys[i]}, object.values[i]}});
-      else elements.push_back(object.values[i]);
+      } else {
+        elements.push_back(object.values[i]);
+      }
     }
     if (v->from_back) {
       elements.resize(*v->from_back, Unbound{});
@@ -467,7 +470,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
   if (const Static* s = iterable.as<Static>();
       s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()))) {
     std::vector<Value> elements;
-    for (nb::handle element : s->object) elements.push_back(Static{nb::borrow<nb::object>(element)});
+    for (const nb::handle element : s->object) elements.push_back(Static{nb::borrow<nb::object>(element)});
     return elements;
   }
   if (const Range* r = iterable.as<Range>()) {
@@ -503,9 +506,10 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
       if (counts_on((*z->members)[i])) continue;
       auto elements = static_elements((*z->members)[i], node, true);
       if (!elements) return std::nullopt;
-      if (std::ranges::any_of(*elements, [](const Value& v) { return v.is<Unbound>(); }))
+      if (std::ranges::any_of(*elements, [](const Value& v) { return v.is<Unbound>(); })) {
         unsupported(node, "a list that gets shorter while it is walked from the back beside something else",
                     "walk its indices");
+      }
       count = std::min(count.value_or(elements->size()), elements->size());
       parts[i] = std::move(*elements);
     }

@@ -126,9 +126,10 @@ Value Evaluator::container_parameter(const nb::tuple& description, const std::st
     object.type = HeapObject::Type::Object;
     object.type_of = nb::borrow<nb::object>(description[1]);
   }
-  if (tag != "list")
-    for (nb::handle key : nb::cast<nb::tuple>(description[tag == "dict" ? 1 : 2]))
+  if (tag != "list") {
+    for (const nb::handle key : nb::cast<nb::tuple>(description[tag == "dict" ? 1 : 2]))
       object.keys.push_back(nb::borrow<nb::object>(key));
+  }
   state_.heap.emplace(id, std::move(object));
   if (tag == "object") return Object{id};
   return Reference{id};
@@ -201,10 +202,11 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     nb::list parts;
     for (size_t i = 0; i < object.keys.size(); ++i) {
       const Maybe* maybe = object.values[i].as<Maybe>();
-      if (maybe != nullptr && maybe->may_be_unbound)
+      if (maybe != nullptr && maybe->may_be_unbound) {
         unsupported({},
                     "an instance that has the attribute `" + text_of(object.keys[i]) + "` on some paths only",
                     "set it on every path");
+      }
       if (object.values[i].is<Unbound>()) continue;
       names.append(object.keys[i]);
       parts.append(describe_result(object.values[i], outward));
@@ -227,7 +229,7 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   try {
     nb::list nothing;
     for (size_t i = 0; i < positional.size(); ++i) nothing.append(nb::none());
-    nb::dict named;
+    const nb::dict named;
     for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
     nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
   } catch (nb::python_error& error) {
@@ -350,9 +352,10 @@ Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb
   frame.caller = frame_;
   if (frame_ != nullptr) frame.called_at = builder_->span();
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
-  if (frame.depth > 64)
+  if (frame.depth > 64) {
     unsupported(node, "recursion of `" + text_of(frame.function.attr("__name__")) + "`",
                 "write it as a loop");
+  }
   frame.path = (frame_ == nullptr ? "" : key_of(node) + ">") + frame.qualname;
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   share_locals();

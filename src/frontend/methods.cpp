@@ -39,7 +39,7 @@ Value Evaluator::new_dict(std::vector<nb::object> keys, std::vector<Value> value
 Value Evaluator::static_value(const nb::object& object) {
   if (!PyList_CheckExact(object.ptr()) && !PyTuple_CheckExact(object.ptr())) return Static{object};
   std::vector<Value> members;
-  for (nb::handle member : object) members.push_back(static_value(nb::borrow<nb::object>(member)));
+  for (const nb::handle member : object) members.push_back(static_value(nb::borrow<nb::object>(member)));
   if (PyList_CheckExact(object.ptr())) return new_list(std::move(members));
   return Tuple{std::move(members)};
 }
@@ -104,7 +104,7 @@ Value Evaluator::change_list(const Reference& list, const char* method, std::vec
     return i < before.size() ? before[i] : added[i - before.size()];
   };
   std::vector<Value> after;
-  for (nb::handle number : order) after.push_back(element(number));
+  for (const nb::handle number : order) after.push_back(element(number));
   state_.heap.at(list.object).values = std::move(after);
   return popped.is_none() ? Value(Static{nb::none()}) : open(element(popped), "the element", node);
 }
@@ -113,7 +113,7 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
                                   const std::vector<Value>& arguments, nb::handle node) {
   const HeapObject before = contents(dict, node);
   need_own(before, node);
-  nb::dict order;
+  const nb::dict order;
   for (size_t i = 0; i < before.keys.size(); ++i) order[before.keys[i]] = i;
   nb::list given;
   for (const Value& argument : arguments) given.append(require_static(argument, "a key of a dict", node));
@@ -137,13 +137,15 @@ std::vector<Value> Evaluator::elements_of(const Value& walked, nb::handle node) 
   const Value iterable = begin_walk(walked, node);
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
   refuse_walk(iterable, node);
-  if (const Range* r = iterable.as<Range>())
+  if (const Range* r = iterable.as<Range>()) {
     for (const Value& bound : *r->bounds)
       if (const auto* s = bound.as<Scalar>()) demand(s->node, node);
+  }
   if (auto elements = static_elements(iterable, node, true)) return *elements;
-  if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Zip>())
+  if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Zip>()) {
     unsupported(node, "making a container of what has a length that is not known when compiling",
                 "use an array");
+  }
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
 }
 
@@ -154,15 +156,16 @@ std::vector<size_t> Evaluator::places_of(const Slice& slice, size_t size, nb::ha
   const nb::object chosen =
       host_change(numbers(0, size), "__getitem__", nb::make_tuple(slice_type(parts[0], parts[1], parts[2])));
   std::vector<size_t> places;
-  for (nb::handle place : chosen) places.push_back(nb::cast<size_t>(place));
+  for (const nb::handle place : chosen) places.push_back(nb::cast<size_t>(place));
   return places;
 }
 
 NodeId Evaluator::place_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node) {
   NodeId place = builder_->index(-1);
-  for (size_t i = values.size(); i-- > 0;)
+  for (size_t i = values.size(); i-- > 0;) {
     place = builder_->make(Op::select, {truth(equal_members(wanted, values[i], node), node),
                                         builder_->index(static_cast<int64_t>(i)), place});
+  }
   return place;
 }
 
@@ -180,9 +183,10 @@ Value Evaluator::count_of_equal(const std::vector<Value>& values, const Value& w
 
 Value Evaluator::tuple_method(const Tuple& tuple, const std::string& name, Call& call) {
   if (name == "count") return count_of_equal(tuple.members, call.positional[0], call.node);
-  if (name != "index" || call.positional.size() != 1)
+  if (name != "index" || call.positional.size() != 1) {
     unsupported(call.node, "the method `" + name + "` of a tuple with these arguments",
                 "use indexing and loops");
+  }
   const NodeId place = place_of_equal(tuple.members, call.positional[0], call.node);
   check(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::ValueError,
         "tuple.index(x): x not in tuple");
@@ -209,13 +213,15 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
     const bool is_index = name == "index";
     const NodeId found = builder_->make(Op::greater_equal, {place, builder_->index(0)});
     if (!is_index) check(found, ExceptionKind::ValueError, "list.remove(x): x not in list");
-    else if (const Static* s = given[0].as<Static>())
+    else if (const Static* s = given[0].as<Static>()) {
       check(found, ExceptionKind::ValueError,
             base::escape_message(text_of(nb::repr(s->object)) + " is not in list"));
-    else if (kind && !given[0].is<Array>())
+    } else if (kind && !given[0].is<Array>()) {
       check_showing(found, ExceptionKind::ValueError, Scalar{*kind, stage(given[0], *kind)},
                     " is not in list");
-    else unsupported(node, "the index of a " + type_name(given[0]), "look for it in a loop");
+    } else {
+      unsupported(node, "the index of a " + type_name(given[0]), "look for it in a loop");
+    }
     if (is_index) return known_number(Scalar{Kind::py_int(), place});
     return change_list(list, "__delitem__", {known_number(Scalar{Kind::py_int(), place})}, {}, node);
   }
@@ -246,7 +252,7 @@ std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Ca
   try {
     const nb::object order = nb::module_::import_("ingot._jit").attr("sorting")(items, reverse);
     std::vector<Value> sorted;
-    for (nb::handle place : order) sorted.push_back(values[nb::cast<size_t>(place)]);
+    for (const nb::handle place : order) sorted.push_back(values[nb::cast<size_t>(place)]);
     return sorted;
   } catch (nb::python_error& error) {
     raise_host_error(error);
@@ -295,9 +301,10 @@ std::vector<std::pair<Value, Value>> Evaluator::items_of(const Value& mapping, n
   }
   for (const Value& pair : elements_of(mapping, node)) {
     const std::vector<Value> parts = elements_of(pair, node);
-    if (parts.size() != 2)
+    if (parts.size() != 2) {
       raise(ExceptionKind::ValueError, "dictionary update sequence element #" + std::to_string(items.size()) +
                                            " has length " + std::to_string(parts.size()) + "; 2 is required");
+    }
     items.emplace_back(parts[0], parts[1]);
   }
   return items;
@@ -316,7 +323,7 @@ Value Evaluator::static_method(const Static& self, const std::string& name, Call
   };
   nb::list given;
   for (const Value& value : call.positional) given.append(host_of(value));
-  nb::dict named;
+  const nb::dict named;
   for (const auto& [key, value] : call.keywords) named[key.c_str()] = host_of(value);
   try {
     return static_value(attribute(self.object, name.c_str())(*nb::tuple(given), **named));
@@ -326,7 +333,7 @@ Value Evaluator::static_method(const Static& self, const std::string& name, Call
 }
 
 Value Evaluator::scalar_method(const Value& self, const std::string& name, Call& call) {
-  const Kind kind = *kind_of(self);
+  const Kind kind = base::known(kind_of(self));
   if (name == "conjugate" && call.positional.empty()) {
     if (!base::is_complex(kind.dtype()))
       return kind == Kind::py_bool() ? unary("UAdd", self, call.node) : self;

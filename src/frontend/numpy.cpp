@@ -15,10 +15,11 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
   if (operands.size() == wanted + 1)
     unsupported(call.node, "an output argument of `np." + call.name + "`", "assign the result");
   if (operands.size() != wanted) raise_as_called(call);
-  if (operands.size() != wanted)
+  if (operands.size() != wanted) {
     raise(ExceptionKind::TypeError, call.name + "() takes from " + std::to_string(wanted) + " to " +
                                         std::to_string(wanted + 1) + " positional arguments but " +
                                         std::to_string(operands.size()) + " were given");
+  }
   return elementwise(op, std::move(operands), call.name, call.node);
 }
 
@@ -33,9 +34,10 @@ DType Evaluator::dtype_argument(Call& call, size_t position, DType otherwise) {
     raise_host_error(error);
   }
   const std::string name = text_of(dtype.attr("name"));
-  if (nb::cast<bool>(dtype.attr("isnative")))
+  if (nb::cast<bool>(dtype.attr("isnative"))) {
     for (int i = 0; i < base::kDTypeCount; ++i)
       if (base::info(static_cast<DType>(i)).numpy == name) return static_cast<DType>(i);
+  }
   unsupported(call.node, "the dtype " + name, "use a bool, integer, floating or complex dtype");
 }
 
@@ -53,9 +55,10 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   for (const Value& part : parts) {
     if (const std::optional<Kind> kind = kind_of(part); kind && base::is_bool(kind->dtype()))
       raise(ExceptionKind::TypeError, "an integer is required");
-    if (kind_of(part) == Kind(DType::UInt64) && !part.is<Array>())
+    if (kind_of(part) == Kind(DType::UInt64) && !part.is<Array>()) {
       check(builder_->make(Op::greater_equal, {stage(part, Kind::py_int()), builder_->index(0)}),
             ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
+    }
     const NodeId length = stage_index(part);
     check(builder_->make(Op::greater_equal, {length, builder_->index(0)}), ExceptionKind::ValueError,
           "negative dimensions are not allowed");
@@ -197,9 +200,10 @@ Value Evaluator::np_arange(Call& call) {
 }
 
 Value Evaluator::np_where(Call& call) {
-  if (call.positional.size() != 3)
+  if (call.positional.size() != 3) {
     unsupported(call.node, "np.where with " + std::to_string(call.positional.size()) + " arguments",
                 "give it three");
+  }
   finish(call, 3);
   std::vector<Kind> kinds;
   for (const Value& v : call.positional) {
@@ -244,19 +248,23 @@ Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
     std::vector<int64_t> chosen;
     const auto add = [&](nb::handle one) {
       const std::optional<int64_t> a = static_int(Static{nb::borrow<nb::object>(one)});
-      if (!a)
+      if (!a) {
         raise(ExceptionKind::TypeError,
               "'" + text_of(one.type().attr("__name__")) + "' object cannot be interpreted as an integer");
+      }
       const int64_t rank = static_cast<int64_t>(axes.size());
-      if (*a < -rank || *a >= rank)
+      if (*a < -rank || *a >= rank) {
         raise(ExceptionKind::ValueError, "axis " + std::to_string(*a) +
                                              " is out of bounds for array of dimension " +
                                              std::to_string(rank));
+      }
       chosen.push_back(*a < 0 ? *a + rank : *a);
     };
-    if (PyTuple_Check(given.ptr()))
-      for (nb::handle one : given) add(one);
-    else add(given);
+    if (PyTuple_Check(given.ptr())) {
+      for (const nb::handle one : given) add(one);
+    } else {
+      add(given);
+    }
     std::ranges::sort(chosen);
     if (std::ranges::adjacent_find(chosen) != chosen.end())
       raise(ExceptionKind::ValueError, "duplicate value in 'axis'");
@@ -268,12 +276,14 @@ Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
   finish(call, 3);
   const NodeId array = builder_->cast(whole(value), dtype);
   if (!builder_->function().type(array).is_array()) return from_node(array);
-  if (!flags && !accumulates)
-    for (int64_t a : axes)
+  if (!flags && !accumulates) {
+    for (const int64_t a : axes) {
       check(builder_->make(Op::greater, {builder_->length(array, static_cast<int>(a)), builder_->index(0)}),
             ExceptionKind::ValueError,
             "zero-size array to reduction operation " + std::string(ir::name_of(combiner)) +
                 " which has no identity");
+    }
+  }
   std::vector<int64_t> attributes{static_cast<int64_t>(combiner)};
   attributes.insert(attributes.end(), axes.begin(), axes.end());
   const NodeId operand[] = {array};
@@ -351,9 +361,10 @@ std::optional<int64_t> Evaluator::axis_of(Call& call, size_t place, int rank,
   if (known.object.is_none()) return std::nullopt;
   const std::optional<int64_t> given = static_int(known);
   if (!given) unsupported(call.node, "an axis that is a " + type_name(known), "give an int");
-  if (*given < -rank || *given >= rank)
+  if (*given < -rank || *given >= rank) {
     raise(ExceptionKind::ValueError, "axis " + std::to_string(*given) +
                                          " is out of bounds for array of dimension " + std::to_string(rank));
+  }
   return *given < 0 ? *given + rank : *given;
 }
 
@@ -446,9 +457,10 @@ Value Evaluator::np_solve(Call& call) {
   check(builder_->make(Op::equal, {rows, builder_->length(right, 0)}), ExceptionKind::ValueError,
         "solve: Input operand 1 has a mismatch in its core dimension 0 (size {} is different from {})",
         {builder_->length(right, 0), rows});
-  if (may_be_caught(error_of(ExceptionKind::LinAlgError, "Singular matrix", {})))
+  if (may_be_caught(error_of(ExceptionKind::LinAlgError, "Singular matrix", {}))) {
     unsupported(call.node, "np.linalg.solve inside a `try` that catches its error",
                 "look at the matrix before");
+  }
   const bool vector = y->type.rank() == 1;
   if (vector) right = builder_->make(Op::expand, {right}, {1});
   NodeId solution =

@@ -80,16 +80,17 @@ size_t Evaluator::place_of_attribute(const Object& object, const std::string& na
   // What else is asked of the same variable is likely to be of the same class.
   nb::list names;
   names.append(name);
-  if (node.is_valid() && class_of(node) == "Attribute" && class_of(node.attr("value")) == "Name")
+  if (node.is_valid() && class_of(node) == "Attribute" && class_of(node.attr("value")) == "Name") {
     for (const nb::handle other :
          nb::module_::import_("ingot._scope").attr("attributes")(frame_->node, node.attr("value").attr("id")))
       names.append(mangled(text_of(other)));
+  }
   throw Uses{instance.type_of, names};
 }
 
 std::string Evaluator::mangled(const std::string& name) const {
   if (!name.starts_with("__") || name.ends_with("__")) return name;
-  std::string qualname = frame_->qualname.substr(0, frame_->qualname.find(".<locals>.<lambda>"));
+  const std::string qualname = frame_->qualname.substr(0, frame_->qualname.find(".<locals>.<lambda>"));
   const size_t inner = qualname.rfind(".<locals>.");
   const size_t last = qualname.rfind('.');
   if (last == std::string::npos || (inner != std::string::npos && inner + 9 == last)) return name;
@@ -114,9 +115,10 @@ Value Evaluator::bind_attribute(const Value& self, const nb::object& type, const
     return Method{share(Value(Static{type})), name, attribute(raw, "__func__")};
   if (is_property(raw)) {
     const nb::object getter = attribute(raw, "fget");
-    if (getter.is_none())
+    if (getter.is_none()) {
       raise(ExceptionKind::AttributeError,
             "property '" + name + "' of '" + name_of(type) + "' object has no getter");
+    }
     Call call{.positional = {self}, .keywords = {}, .name = name, .node = node};
     return present(this->call(Static{getter}, call), name, node);
   }
@@ -149,10 +151,11 @@ Value Evaluator::member_attribute(const Static& member, const nb::object& type, 
 Value Evaluator::object_attribute(const Value& value, const std::string& name, nb::handle node) {
   const nb::object type = class_of_value(value);
   if (name == "__class__") return Static{type};
-  if (!inherits(type, "__getattribute__", object_class()) && !value.is<Static>() && !value.is<Tuple>())
+  if (!inherits(type, "__getattribute__", object_class()) && !value.is<Static>() && !value.is<Tuple>()) {
     unsupported(node,
                 "an attribute of a " + name_of(type) + ", whose class has a `__getattribute__` of its own",
                 "read attributes as Python does it by itself");
+  }
   if (const Static* s = value.as<Static>()) return member_attribute(*s, type, name, node);
   const nb::object raw = class_attribute(type, name);
   if (const Tuple* t = value.as<Tuple>()) {
@@ -172,9 +175,10 @@ Value Evaluator::object_attribute(const Value& value, const std::string& name, n
     const size_t place = place_of_attribute(object, name, node);
     Value found = state_.heap.at(object.object).values[place];
     if (Maybe* m = found.as<Maybe>(); m != nullptr && m->may_be_unbound) {
-      if (raw.is_valid() && !is_own_slot)
+      if (raw.is_valid() && !is_own_slot) {
         unsupported(node, "the attribute `" + name + "`, which the instance has on some paths only",
                     "set it before the branch");
+      }
       const NodeId tag = builder_->make(ir::Op::tag, {m->node});
       check(builder_->make(ir::Op::not_equal, {tag, builder_->constant<int8_t>(2)}),
             ExceptionKind::AttributeError, "'" + name_of(type) + "' object has no attribute '" + name + "'");
@@ -184,19 +188,21 @@ Value Evaluator::object_attribute(const Value& value, const std::string& name, n
     if (!found.is<Unbound>()) return found;
   }
   if (raw.is_valid() && !is_own_slot) return bind_attribute(value, type, raw, name, node);
-  if (class_attribute(type, "__getattr__").is_valid())
+  if (class_attribute(type, "__getattr__").is_valid()) {
     unsupported(node, "the attribute `" + name + "`, which the `__getattr__` of " + name_of(type) + " makes",
                 "call the function that makes it");
+  }
   raise_no_attribute(type, name);
 }
 
 Value Evaluator::type_attribute(const nb::object& type, const std::string& name, nb::handle node) {
   const nb::object raw = class_attribute(type, name);
   if (PyFunction_Check(raw.ptr())) return Static{raw};
-  if (is_property(raw) || is_slot(raw) || is_data_descriptor(raw))
+  if (is_property(raw) || is_slot(raw) || is_data_descriptor(raw)) {
     unsupported(node,
                 "the attribute `" + name + "` of a class, a " + text_of(raw.type().attr("__name__")) + ",",
                 "ask an instance for it");
+  }
   return bind_attribute(Static{type}, type, raw, name, node);
 }
 
@@ -254,30 +260,34 @@ void Evaluator::set_plain_attribute(const Object& object, const std::string& nam
     unsupported(node, "an assignment to `" + name + "`", "make an instance of the other class");
   if (raw.is_valid() && is_property(raw)) {
     const nb::object setter = attribute(raw, "fset");
-    if (setter.is_none())
+    if (setter.is_none()) {
       raise(ExceptionKind::AttributeError,
             "property '" + name + "' of '" + name_of(type) + "' object has no setter");
+    }
     Call call{.positional = {object, std::move(value)}, .keywords = {}, .name = name, .node = node};
     this->call(Static{setter}, call);
     return;
   }
-  if (raw.is_valid() && is_data_descriptor(raw) && !is_slot(raw))
+  if (raw.is_valid() && is_data_descriptor(raw) && !is_slot(raw)) {
     unsupported(
         node,
         "an assignment to the attribute `" + name + "`, a " + text_of(raw.type().attr("__name__")) + ",",
         "use a property or a plain attribute");
+  }
   const bool is_own_slot = raw.is_valid() && is_slot(raw);
   if (!is_own_slot && as_type(type)->tp_dictoffset == 0) {
-    if (raw.is_valid())
+    if (raw.is_valid()) {
       raise(ExceptionKind::AttributeError,
             "'" + name_of(type) + "' object attribute '" + name + "' is read-only");
+    }
     raise_no_attribute(type, name);
   }
   const size_t place = place_of_attribute(object, name, node);
   value = stored(std::move(value));
-  if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none)
+  if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none) {
     unsupported(node, "an attribute that is None on some paths",
                 "use NaN, or another attribute that says so");
+  }
   if (value.is<Maybe>() || value.is<Conflict>()) value = present(value, name, node);
   const Value before = state_.heap.at(object.object).values[place];
   if (same(before, value) && !value.is<Unbound>() && !value.is<Static>()) return;
@@ -301,9 +311,10 @@ void Evaluator::set_attribute(const Value& target, const std::string& name, Valu
   }
   if (inherits(type, "__setattr__", object_class()))
     return set_plain_attribute(*object, name, std::move(value), node);
-  if (refuses_assignment(type, "__setattr__", name))
+  if (refuses_assignment(type, "__setattr__", name)) {
     raise_error(make_error(nb::module_::import_("dataclasses").attr("FrozenInstanceError"),
                            {Static{nb::str(("cannot assign to field '" + name + "'").c_str())}}));
+  }
   if (is_generated(class_attribute(type, "__setattr__")))
     return set_plain_attribute(*object, name, std::move(value), node);
   unsupported(
@@ -342,24 +353,29 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
   const nb::object metaclass = nb::borrow<nb::object>(type.type());
   if (is_enum(type)) return enum_member(type, call);
   if (!lookup(metaclass, "__call__")
-           .is(lookup(nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)), "__call__")))
+           .is(lookup(nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)), "__call__"))) {
     unsupported(call.node, "a call of `" + name_of(type) + "`, whose metaclass has a `__call__` of its own",
                 "make the instance outside");
+  }
   if (PyType_IsSubtype(as_type(type), &PyTuple_Type) != 0) return make_namedtuple(type, call);
-  for (const nb::handle base : type.attr("__mro__"))
+  for (const nb::handle base : type.attr("__mro__")) {
     if (!base.is(object_class()) &&
-        (reinterpret_cast<PyTypeObject*>(base.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
+        (reinterpret_cast<PyTypeObject*>(base.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
       unsupported(call.node, "a call of `" + name_of(type) + "`",
                   "use NumPy, math, or a function written in Python");
+    }
+  }
   if ((as_type(type)->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0)
     unsupported(call.node, "an instance of the abstract class `" + name_of(type) + "`", "define its methods");
   guards_.push_back({type, "__mro__", attribute(type, "__mro__"), true});
-  if (!inherits(type, "__new__", object_class()))
+  if (!inherits(type, "__new__", object_class())) {
     unsupported(call.node, "an instance of `" + name_of(type) + "`, whose class has a `__new__` of its own",
                 "write an `__init__`");
-  if (class_attribute(type, "__del__").is_valid())
+  }
+  if (class_attribute(type, "__del__").is_valid()) {
     unsupported(call.node, "an instance of `" + name_of(type) + "`, whose class has a `__del__`",
                 "make the instance outside");
+  }
   HeapObject instance{.type = HeapObject::Type::Object, .values = {}, .keys = {}};
   instance.type_of = type;
   if (attributes_.contains(type))
@@ -467,15 +483,18 @@ Value Evaluator::make_namedtuple(const nb::object& type, Call& call) {
   const bool is_own = PyFunction_Check(function.ptr()) &&
                       text_of(nb::getattr(function.attr("__globals__").attr("get")("__name__"), "__str__")())
                           .starts_with("namedtuple_");
-  if (!is_own || !inherits(type, "__init__", object_class()))
+  if (!is_own || !inherits(type, "__init__", object_class())) {
     unsupported(call.node,
                 "a call of `" + name_of(type) + "`, whose class has a `__new__` or `__init__` of its own",
                 "use a namedtuple, or a class that derives from none");
+  }
   const nb::object tuple = nb::borrow<nb::object>(reinterpret_cast<PyObject*>(&PyTuple_Type));
-  for (const char* method : {"__iter__", "__getitem__", "__len__", "__contains__", "__getattribute__"})
-    if (!inherits(type, method, tuple))
+  for (const char* method : {"__iter__", "__getitem__", "__len__", "__contains__", "__getattribute__"}) {
+    if (!inherits(type, method, tuple)) {
       unsupported(call.node, "a namedtuple with a `" + std::string(method) + "` of its own",
                   "use another method");
+    }
+  }
   std::vector<Value> given = call.positional;
   given.insert(given.begin(), Value(Static{type}));
   for (Value& value : given) value = stored(std::move(value));
@@ -494,15 +513,17 @@ Value Evaluator::namedtuple_method(const nb::object& function, Call& call) {
     const nb::object type = self.as<Static>()->object;
     Tuple made{elements_of(call.positional[1], call.node), type};
     const size_t count = nb::len(class_attribute(type, "_fields"));
-    if (made.members.size() != count)
+    if (made.members.size() != count) {
       raise(ExceptionKind::TypeError,
             "Expected " + std::to_string(count) + " arguments, got " + std::to_string(made.members.size()));
+    }
     return made;
   }
   const Tuple* t = self.as<Tuple>();
-  if (t == nullptr || call.positional.size() != 1)
+  if (t == nullptr || call.positional.size() != 1) {
     unsupported(call.node, "the method `" + name + "` of a namedtuple with these arguments",
                 "use its fields");
+  }
   const nb::object fields = class_attribute(t->type, "_fields");
   if (name == "_asdict" && call.keywords.empty()) {
     std::vector<nb::object> keys;
@@ -519,9 +540,10 @@ Value Evaluator::namedtuple_method(const nb::object& function, Call& call) {
     if (place < made.members.size()) made.members[place] = stored(value);
     else unknown.append(key);
   }
-  if (nb::len(unknown) > 0)
+  if (nb::len(unknown) > 0) {
     raise(ExceptionKind::ValueError,
           base::escape_message("Got unexpected field names: " + text_of(nb::repr(unknown))));
+  }
   return made;
 }
 

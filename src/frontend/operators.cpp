@@ -140,23 +140,24 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
     raise_by_type("binary", entry->symbol, {a, b});
-    if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>())
+    if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>()) {
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "use arrays, or elements one by one");
+    }
     if (ast == "MatMult" && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);
     raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
   }
   if (ast == "MatMult") return matmul(a, b, node);
   if (is_pythons_own(a, b)) return python_arithmetic(ast, a, b, node);
-  return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
+  return elementwise(base::known(entry->op), {a, b}, entry->numpy_name, node);
 }
 
 std::string_view Evaluator::operator_name(const std::string& ast) { return find_operator(ast)->numpy_name; }
 
 bool Evaluator::is_pythons_own(const Value& a, const Value& b) const {
-  const Kind left = *kind_of(a);
-  const Kind right = *kind_of(b);
+  const Kind left = base::known(kind_of(a));
+  const Kind right = base::known(kind_of(b));
   if (left.is_python() && right.is_python()) return true;
   // np.float64 is a subclass of float, which complex's own operators take.
   return left == Kind::py_complex() && right == Kind(DType::Float64) && !b.is<Array>();
@@ -210,15 +211,18 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     }
     bool identical = false;
     if (a.is<Static>() && b.is<Static>()) identical = a.as<Static>()->object.is(b.as<Static>()->object);
-    else if (a.is<Reference>() && b.is<Reference>())
+    else if (a.is<Reference>() && b.is<Reference>()) {
       identical = a.as<Reference>()->object == b.as<Reference>()->object;
-    else if (a.is<Array>() && b.is<Array>() && a.as<Array>()->object == b.as<Array>()->object &&
-             a.as<Array>()->object != 0)
+    } else if (a.is<Array>() && b.is<Array>() && a.as<Array>()->object == b.as<Array>()->object &&
+               a.as<Array>()->object != 0) {
       identical = true;
-    else if (a.is<Object>() && b.is<Object>()) identical = a.as<Object>()->object == b.as<Object>()->object;
-    else if (is_distinct(a, b)) identical = false;
-    else if (!is_none(a) && !is_none(b))
+    } else if (a.is<Object>() && b.is<Object>()) {
+      identical = a.as<Object>()->object == b.as<Object>()->object;
+    } else if (is_distinct(a, b)) {
+      identical = false;
+    } else if (!is_none(a) && !is_none(b)) {
       unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
+    }
     return Static{nb::bool_(ast == "Is" ? identical : !identical)};
   }
   if (a.is<Foreign>() || b.is<Foreign>()) {
@@ -290,29 +294,33 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   // A complex has no order, so that NumPy's scalar beside it is asked.
   const bool asks_numpy = (!j->is_python() || !k->is_python()) && ast != "Eq" && ast != "NotEq";
   if (asks_numpy || !is_pythons_own(a, b)) {
-    if (const std::optional<Value> scalar = compare_complex_scalars(*entry->op, a, b)) return *scalar;
-    return elementwise(*entry->op, {a, b}, entry->numpy_name, node);
+    if (const std::optional<Value> scalar = compare_complex_scalars(base::known(entry->op), a, b))
+      return *scalar;
+    return elementwise(base::known(entry->op), {a, b}, entry->numpy_name, node);
   }
-  const Kind common = j->is_python() && k->is_python() ? *frontend::join(*j, *k) : Kind::py_complex();
-  if (common == Kind::py_complex() && ast != "Eq" && ast != "NotEq")
+  const Kind common =
+      j->is_python() && k->is_python() ? base::known(frontend::join(*j, *k)) : Kind::py_complex();
+  if (common == Kind::py_complex() && ast != "Eq" && ast != "NotEq") {
     raise(ExceptionKind::TypeError, std::string("'") + entry->symbol +
                                         "' not supported between instances of '" + type_name(a) + "' and '" +
                                         type_name(b) + "'");
+  }
   const auto is_large = [this](const Value& v, Kind kind) {
     const std::optional<int64_t> known = kind == Kind::py_int() ? static_int(v) : std::nullopt;
-    return kind == Kind::py_int() && !(known && *known >= -kExactInFloat && *known <= kExactInFloat);
+    return kind == Kind::py_int() && (!known || *known < -kExactInFloat || *known > kExactInFloat);
   };
   if (common != Kind::py_int() && is_large(a, *j))
-    return Scalar{Kind::py_bool(), compare_int(*entry->op, a, b)};
+    return Scalar{Kind::py_bool(), compare_int(base::known(entry->op), a, b)};
   if (common != Kind::py_int() && is_large(b, *k))
-    return Scalar{Kind::py_bool(), compare_int(mirrored(*entry->op), b, a)};
-  return Scalar{Kind::py_bool(), builder_->make(*entry->op, {stage(a, common), stage(b, common)})};
+    return Scalar{Kind::py_bool(), compare_int(mirrored(base::known(entry->op)), b, a)};
+  return Scalar{Kind::py_bool(),
+                builder_->make(base::known(entry->op), {stage(a, common), stage(b, common)})};
 }
 
 /// `number op other`, a float or complex, as if the float had not to hold the int: where the rounded int is
 /// the float, the float is an int itself, of 64 bits or 2**63, and the ints decide.
 NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
-  if (kind_of(other)->dtype() == DType::Complex128) {
+  if (base::known(kind_of(other)).dtype() == DType::Complex128) {
     const NodeId z = stage(other, Kind::py_complex());
     const Value real = Scalar{Kind::py_float(), builder_->make(Op::real, {z})};
     const NodeId flat =
@@ -367,21 +375,24 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
     }
   }
   const std::optional<Kind> kind = kind_of(a);
-  if (!kind)
+  if (!kind) {
     raise(ExceptionKind::TypeError,
           std::string("bad operand type for unary ") + entry->symbol + ": '" + type_name(a) + "'");
+  }
   if (!kind->is_python()) {
-    if (*kind == Kind(DType::Bool) && ast == "USub")
+    if (*kind == Kind(DType::Bool) && ast == "USub") {
       raise(ExceptionKind::TypeError,
             "The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the "
             "logical_not "
             "function instead.");
-    if (*kind == Kind(DType::Bool) && ast == "UAdd")
+    }
+    if (*kind == Kind(DType::Bool) && ast == "UAdd") {
       raise(ExceptionKind::TypeError,
             "ufunc 'positive' did not contain a loop with signature matching types <class "
             "'numpy.dtypes.BoolDType'> -> "
             "None");
-    if (entry->op) return elementwise(*entry->op, {a}, entry->numpy_name, node);
+    }
+    if (entry->op) return elementwise(base::known(entry->op), {a}, entry->numpy_name, node);
     return a.is<Array>() ? from_node(whole(a)) : a;
   }
   const Kind number = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
@@ -390,29 +401,32 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
   if (ast == "Invert" && number != Kind::py_int())
     raise(ExceptionKind::TypeError, "bad operand type for unary ~: '" + type_name(a) + "'");
   if (ast == "USub" && number == Kind::py_int()) return python_int("Sub", builder_->index(0), x, node);
-  return Scalar{number, builder_->make(*entry->op, {x})};
+  return Scalar{number, builder_->make(base::known(entry->op), {x})};
 }
 
 Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
   const auto weak = [](Kind kind) { return kind.is_python() ? kind : Kind::py_float(); };
-  Kind common = *frontend::join(weak(*kind_of(a)), weak(*kind_of(b)));
+  Kind common = *frontend::join(weak(base::known(kind_of(a))), weak(base::known(kind_of(b))));
   const bool bits = ast == "BitAnd" || ast == "BitOr" || ast == "BitXor";
   if (common == Kind::py_bool() && !bits) common = Kind::py_int();
   const OperatorInfo* entry = find_operator(ast);
   const bool shift = ast == "LShift" || ast == "RShift";
-  if ((bits || shift) && common != Kind::py_int() && common != Kind::py_bool())
+  if ((bits || shift) && common != Kind::py_int() && common != Kind::py_bool()) {
     raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
-  if (bits) return Scalar{common, builder_->make(*entry->op, {stage(a, common), stage(b, common)})};
+  }
+  if (bits)
+    return Scalar{common, builder_->make(base::known(entry->op), {stage(a, common), stage(b, common)})};
   if (ast == "Pow") return python_power(a, b, node);
   if (common == Kind::py_int()) return python_int(ast, stage(a, common), stage(b, common), node);
   if (common == Kind::py_float()) {
     // An int operand is converted as Python's float(int) does; beyond 2**53 it rounds, as there.
     return python_float(ast, stage(a, common), stage(b, common), node);
   }
-  if (ast == "FloorDiv" || ast == "Mod")
+  if (ast == "FloorDiv" || ast == "Mod") {
     raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
+  }
   const NodeId x = stage(a, common);
   const NodeId y = stage(b, common);
   if (ast == "Div") {
@@ -420,7 +434,7 @@ Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const
     check(builder_->make(Op::not_equal, {y, zero}), ExceptionKind::ZeroDivisionError,
           "complex division by zero");
   }
-  return Scalar{common, builder_->make(*entry->op, {x, y})};
+  return Scalar{common, builder_->make(base::known(entry->op), {x, y})};
 }
 
 Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::handle) {
@@ -450,9 +464,10 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
     // Operands within 2**53 convert exactly, so the quotient is rounded once, as Python's.
     const NodeId x = builder_->cast(a, DType::Float64);
     const NodeId y = builder_->cast(b, DType::Float64);
-    for (const auto& [integer, number] : {std::pair{a, x}, std::pair{b, y}})
+    for (const auto& [integer, number] : {std::pair{a, x}, std::pair{b, y}}) {
       builder_->check(builder_->make(Op::equal, {builder_->cast(number, DType::Int64), integer}),
                       ExceptionKind::OverflowError, "int {} is too large for exact division", {integer});
+    }
     return Scalar{Kind::py_float(), builder_->make(Op::divide, {x, y})};
   }
   check(builder_->make(Op::greater_equal, {b, builder_->index(0)}), ExceptionKind::ValueError,
@@ -481,7 +496,8 @@ Value Evaluator::python_float(const std::string& ast, NodeId a, NodeId b, nb::ha
 
 Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
   const auto weak = [](Kind kind) { return kind.is_python() ? kind : Kind::py_float(); };
-  const Kind common = *frontend::join(*frontend::join(weak(*kind_of(a)), weak(*kind_of(b))), Kind::py_int());
+  const Kind common = *frontend::join(
+      *frontend::join(weak(base::known(kind_of(a))), weak(base::known(kind_of(b)))), Kind::py_int());
   if (common == Kind::py_int()) {
     const NodeId x = stage(a, common);
     const NodeId y = stage(b, common);
@@ -518,7 +534,7 @@ std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, c
   // NumPy orders two of its complex numbers by the real parts, or if these are equal by the imaginary ones,
   // whether or not the other parts are NaN; arrays, where a NaN anywhere is in no order, differ, and so does
   // np.bool, which compares as they do.
-  const Kind kinds[] = {*kind_of(a), *kind_of(b)};
+  const Kind kinds[] = {base::known(kind_of(a)), base::known(kind_of(b))};
   const DType common = result_kind(kinds).dtype();
   const bool own = std::ranges::any_of(kinds, [&](Kind k) { return k == Kind(common); });
   if (!base::is_complex(common) || !own || op == Op::equal || op == Op::not_equal) return std::nullopt;
@@ -561,14 +577,15 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
 
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
   std::vector<Kind> kinds;
-  for (Value& value : operands) {
+  for (Value const& value : operands) {
     const std::optional<Kind> kind = kind_of(value);
     if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
     if (value.is<Reference>() || value.is<Tuple>() || is_text(value))
       unsupported({}, "a " + type_name(value) + " where an array is meant", "pass np.array(...)");
-    if (!kind)
+    if (!kind) {
       raise(ExceptionKind::TypeError,
             "ufunc '" + std::string(numpy_name) + "' not supported for the input types");
+    }
     kinds.push_back(*kind);
   }
   const bool whole_numbers =
@@ -581,11 +598,12 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   const bool flags = std::ranges::all_of(kinds, [](Kind k) { return base::is_bool(k.dtype()); });
   if (!loop || (op == Op::subtract && flags))
     raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
-  if (!loop)
+  if (!loop) {
     raise(ExceptionKind::TypeError,
           "ufunc '" + std::string(numpy_name) +
               "' not supported for the input types, and the inputs could not be safely "
               "coerced to any supported types according to the casting rule ''safe''");
+  }
   if (const std::optional<Value> exact = compare_with_int(op, operands, kinds)) return *exact;
   std::vector<NodeId> nodes;
   for (const Value& value : operands) {
@@ -598,9 +616,10 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     const NodeId negative = builder_->make(Op::less, {nodes[1], zero});
     NodeId any = negative;
     if (builder_->function().type(negative).is_array()) any = reduce_all(negative, Op::bitwise_or);
-    else if (builder_->function().type(nodes[0]).is_array())
+    else if (builder_->function().type(nodes[0]).is_array()) {
       any = builder_->make(Op::bitwise_and,
                            {any, builder_->make(Op::not_equal, {size_of(nodes[0]), builder_->index(0)})});
+    }
     check(builder_->make(Op::invert, {any}), ExceptionKind::ValueError,
           "Integers to negative integer powers are not allowed.");
   }
@@ -641,9 +660,10 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
       const NodeId length = builder_->length(a->node, axis);
       one = axis == 0 ? length : builder_->make(Op::multiply, {one, length});
     }
-    if (a->type.rank() > 0)
+    if (a->type.rank() > 0) {
       check(builder_->make(Op::equal, {one, builder_->index(1)}), ExceptionKind::ValueError,
             "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+    }
     const NodeId flags = builder_->cast(whole(value), DType::Bool);
     return builder_->function().type(flags).is_scalar() ? flags : reduce_all(flags, Op::bitwise_or);
   }

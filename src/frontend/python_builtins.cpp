@@ -83,9 +83,10 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   if (const nb::object type = class_of_value(value); type.is_valid()) return type;
   if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
   if (value.is<Foreign>()) return nb::borrow<nb::object>(value.as<Foreign>()->description[1]);
-  if (const Scalar* s = value.as<Scalar>())
+  if (const Scalar* s = value.as<Scalar>()) {
     return attribute(s->kind.is_python() ? builtins : nb::module_::import_("numpy"),
                      std::string(s->kind.name()).c_str());
+  }
   if (value.is<Array>()) return attribute(nb::module_::import_("numpy"), "ndarray");
   if (value.is<Tuple>() || value.is<Reference>() || value.is<Range>() || value.is<Slice>() ||
       value.is<Text>())
@@ -276,9 +277,10 @@ Value Evaluator::array_of(const Value& value, nb::handle node) {
     }
   };
   collect(value);
-  for (const Value& leaf : leaves)
+  for (const Value& leaf : leaves) {
     if (!kind_of(leaf) || leaf.is<Array>())
       unsupported(node, "an array of a list that holds a " + type_name(leaf), "fill an array in a loop");
+  }
   nb::object made;
   try {
     made = nb::module_::import_("numpy").attr("array")(model);
@@ -324,9 +326,10 @@ Value Evaluator::np_array(Call& call) {
   if (!value.is<Array>()) {
     const std::optional<Kind> kind = kind_of(value);
     value = kind ? filled({}, stage(value, Kind(kind->dtype()))) : array_of(value, call.node);
-    if (typed && dtype != value.as<Array>()->type.dtype())
+    if (typed && dtype != value.as<Array>()->type.dtype()) {
       unsupported(call.node, "`" + call.name + "` of numbers with another dtype",
                   "write np.array(...).astype(dtype)");
+    }
     return value;
   }
   if (typed) {

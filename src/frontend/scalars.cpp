@@ -49,7 +49,7 @@ Value Evaluator::stage_number(const Value& value) {
 NodeId Evaluator::stage(const Value& value, Kind kind) {
   if (const auto* s = value.as<Scalar>())
     return s->kind.dtype() == kind.dtype() ? s->node : builder_->cast(s->node, kind.dtype());
-  const Kind own = *kind_of(value);
+  const Kind own = base::known(kind_of(value));
   PyObject* o = value.as<Static>()->object.ptr();
   base::Scalar bits;
   if (own == Kind::py_bool()) {
@@ -76,7 +76,7 @@ NodeId Evaluator::stage(const Value& value, Kind kind) {
 }
 
 NodeId Evaluator::stage_for_loop(const Value& value, DType loop) {
-  const Kind own = *kind_of(value);
+  const Kind own = base::known(kind_of(value));
   if (own == Kind::py_int() && base::is_int(loop)) {
     const NodeId integer = stage(value, own);
     const NodeId fitted = builder_->cast(integer, loop);

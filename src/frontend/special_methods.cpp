@@ -87,9 +87,10 @@ std::optional<Value> Evaluator::call_special(const Value& self, const std::strin
   if (is_generated(raw)) {
     const bool is_order =
         method == "__lt__" || method == "__le__" || method == "__gt__" || method == "__ge__";
-    if (method != "__eq__" && !is_order)
+    if (method != "__eq__" && !is_order) {
       unsupported(node, "the `" + method + "` that `dataclass` has made of `" + type_name(self) + "`",
                   "use the fields");
+    }
     const nb::object other = class_of_value(arguments[0]);
     if (!other.is_valid() || !other.is(type)) return Static{nb::borrow<nb::object>(Py_NotImplemented)};
     const char* op = method == "__eq__"   ? "Eq"
@@ -141,18 +142,20 @@ std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const 
   const Special& special = special_of(ast);
   if (!class_of_value(a).is_valid() && is_numpys(a, kind_of(a)) && !class_of_value(b).is_valid())
     return std::nullopt;
-  if (is_numpys(a, kind_of(a)) && b.is<Object>())
+  if (is_numpys(a, kind_of(a)) && b.is<Object>()) {
     unsupported(node, std::string("'") + special.symbol + "' of " + type_name(a) + " and " + type_name(b),
                 "put the instance first, or use its parts");
+  }
   if (std::optional<Value> result = ask_both(ast, a, b, node)) return result;
   if (!a.is<Object>() && !b.is<Object>()) return std::nullopt;  // tuples and members of an Enum
   const auto is_simple = [this](const Value& v) {
     const std::optional<Kind> kind = kind_of(v);
     return v.is<Object>() || is_none(v) || (kind && kind->is_python() && !v.is<Array>());
   };
-  if (!is_simple(a) || !is_simple(b))
+  if (!is_simple(a) || !is_simple(b)) {
     unsupported(node, std::string("'") + special.symbol + "' of " + type_name(a) + " and " + type_name(b),
                 "use the parts of the instance");
+  }
   raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + special.symbol + ": '" +
                                       type_name(a) + "' and '" + type_name(b) + "'");
 }
@@ -234,14 +237,16 @@ std::optional<Value> Evaluator::builtin_of_object(const Builtin& builtin, Call& 
     const bool wants_int = builtin.name == "len" || builtin.name == "int";
     const bool fits =
         builtin.name == "float" ? kind == Kind::py_float() : !wants_int || kind == Kind::py_int();
-    if (!fits || result->is<Array>())
+    if (!fits || result->is<Array>()) {
       unsupported(call.node, "a `" + std::string(method->second) + "` that returns a " + type_name(*result),
                   "return a number of that type");
+    }
     if (const std::optional<int64_t> length = static_int(*result); builtin.name == "len") {
       if (length && *length < 0) raise(ExceptionKind::ValueError, "__len__() should return >= 0");
-      if (!length)
+      if (!length) {
         check(builder_->make(Op::greater_equal, {stage(*result, Kind::py_int()), builder_->index(0)}),
               ExceptionKind::ValueError, "__len__() should return >= 0");
+      }
     }
     return result;
   }
@@ -291,9 +296,10 @@ Value Evaluator::text_of_object(const Value& value, const std::string& form, nb:
   if (!text) text = call_special(value, "__repr__", {}, node);
   if (text) {
     const Static* known = text->as<Static>();
-    if (!text->is<Text>() && !(known != nullptr && PyUnicode_Check(known->object.ptr())))
+    if (!text->is<Text>() && !(known != nullptr && PyUnicode_Check(known->object.ptr()))) {
       unsupported(node, "a text of a " + type_name(value) + " that is a " + type_name(*text),
                   "return a text");
+    }
     return *text;
   }
   unsupported(node, "the text of a " + type_name(value), "show its parts");

@@ -79,15 +79,17 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
 std::vector<Value> Evaluator::unpack_starred(const Value& given, size_t before, size_t after,
                                              nb::handle node) {
   const Value value = begin_walk(given, node);
-  if (value.is<Array>())
+  if (value.is<Array>()) {
     unsupported(node, "a starred target for an array, whose length is not known when compiling",
                 "take slices");
+  }
   const auto known = static_elements(value, node, true);
   if (!known) return unpack(value, before + after, node);  // raises or refuses
-  if (known->size() < before + after)
+  if (known->size() < before + after) {
     raise(ExceptionKind::ValueError, "not enough values to unpack (expected at least " +
                                          std::to_string(before + after) + ", got " +
                                          std::to_string(known->size()) + ")");
+  }
   std::vector<Value> parts(known->begin(), known->begin() + static_cast<ptrdiff_t>(before));
   parts.push_back(new_list(std::vector<Value>(known->begin() + static_cast<ptrdiff_t>(before),
                                               known->end() - static_cast<ptrdiff_t>(after))));
@@ -127,9 +129,10 @@ void Evaluator::assign(nb::handle target, Value value) {
     if (call_special(container, "__setitem__", {index, value}, target)) return;
     raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
   }
-  if (kind == "Attribute")
+  if (kind == "Attribute") {
     return set_attribute(eval(target.attr("value")), mangled(text_of(target.attr("attr"))), std::move(value),
                          target);
+  }
   unsupported(target, "an assignment to a `" + kind + "`", "assign to a name or an element");
 }
 
@@ -226,9 +229,10 @@ void Evaluator::run_aug_assign(nb::handle s) {
     const Value before = present(eval_item(container, index, target), "the element", target);
     const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
     if (r != nullptr) return put(*r, index, after, target);
-    if (!call_special(container, "__setitem__", {index, after}, target))
+    if (!call_special(container, "__setitem__", {index, after}, target)) {
       raise(ExceptionKind::TypeError,
             "'" + type_name(container) + "' object does not support item assignment");
+    }
     return;
   }
   const Array* a = container.as<Array>();
