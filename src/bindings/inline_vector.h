@@ -1,7 +1,7 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -35,7 +35,7 @@ class InlineVector {
  private:
   void grow() {
     auto larger = std::make_unique_for_overwrite<T[]>(2 * capacity_);
-    std::memcpy(larger.get(), data_, size_ * sizeof(T));
+    std::copy_n(data_, size_, larger.get());
     heap_ = std::move(larger);
     data_ = heap_.get();
     capacity_ *= 2;

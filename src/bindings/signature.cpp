@@ -552,7 +552,7 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
     case Tag::Same: return nb::make_tuple("same", rest);
     case Tag::Foreign: {
       const nb::handle given = objects_[object++];
-      nb::list parts(given);
+      const nb::list parts(given);
       if (alias_set != 0) parts[nb::len(parts) - 1] = alias_set;
       return nb::tuple(parts);
     }

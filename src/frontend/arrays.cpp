@@ -94,7 +94,7 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
     shapes += "(";
     for (const NodeId length : lengths_of(operand)) {
       shown.push_back(length);
-      shapes += shapes.back() == '(' ? "{}," : "{},";
+      shapes += "{},";
     }
     if (f.type(operand).rank() > 1) shapes.pop_back();
     shapes += ") ";
@@ -232,10 +232,10 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       result.items.push_back({Indexing::Part::New, -1, {}, {}, {}, {}});
     } else if (const Slice* slice = part.as<Slice>()) {
       add_range(*slice);
-    } else if (part.is<Array>() && kind->dtype() == DType::Bool) {
+    } else if (part.is<Array>() && kind == Kind(DType::Bool)) {
       take_mask(result, part, axis, array.node);
       axis += part.as<Array>()->type.rank();
-    } else if (part.is<Array>() && base::is_int(kind->dtype())) {
+    } else if (part.is<Array>() && base::is_int(base::known(kind).dtype())) {
       result.advanced = true;
       result.items.push_back(
           {Indexing::Part::Array, axis++, {}, {}, {}, builder_->cast(whole(part), DType::Int64)});
@@ -397,6 +397,7 @@ std::vector<int64_t> Evaluator::gathered_order(const Indexing& indexing, int ind
       apart ? static_cast<int>(std::ranges::count_if(
                   indexing.items, [](const Indexing::Item& i) { return i.part != Indexing::Part::Array; }))
             : before + after;
+  order.reserve(static_cast<size_t>(before));
   for (int i = 0; i < before; ++i) order.push_back(index_rank + i);
   for (int i = 0; i < index_rank; ++i) order.push_back(i);
   for (int i = before; i < rest; ++i) order.push_back(index_rank + i);
@@ -697,6 +698,7 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
   }
   const std::vector<int64_t> order = gathered_order(indexing, f.type(arrays[0]).rank());
   std::vector<NodeId> shown;
+  shown.reserve(order.size());
   for (const int64_t axis : order) shown.push_back(gathered_lengths[static_cast<size_t>(axis)]);
   NodeId values = value_for(value, f.type(view).dtype(), true);
   if (indexing.mask && f.type(values).is_array() && f.type(values).rank() == 1 && shown.size() == 1) {

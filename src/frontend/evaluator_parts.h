@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/message.h"
 #include "frontend/evaluator.h"
@@ -110,7 +111,7 @@ class Pushed {
 template <class T>
 class Restored {
  public:
-  Restored(T& variable, T value) : variable_(variable), before_(std::exchange(variable, value)) {}
+  Restored(T& variable, T value) : variable_(variable), before_(std::exchange(variable, std::move(value))) {}
   ~Restored() { variable_ = before_; }
   Restored(const Restored&) = delete;
   Restored& operator=(const Restored&) = delete;

@@ -37,7 +37,7 @@ Value Evaluator::eval_open(nb::handle e) {
 }
 
 Value Evaluator::eval(nb::handle e) {
-  const Value value = eval_open(e);
+  Value value = eval_open(e);
   if (!value.is<Maybe>()) return value;
   const Here here(*this, e);
   return present(value, class_of(e) == "Name" ? text_of(e.attr("id")) : "the value", e);
@@ -144,10 +144,10 @@ Value Evaluator::eval_unary(nb::handle e) {
 Value Evaluator::eval_compare(nb::handle e) {
   const nb::list ops = e.attr("ops");
   const nb::list comparators = e.attr("comparators");
-  const std::function<Value(Value, size_t)> chain = [&](Value left, size_t i) -> Value {
+  const std::function<Value(const Value&, size_t)> chain = [&](const Value& left, size_t i) -> Value {
     const nb::handle node = comparators[i];
     const Value right = eval_open(node);
-    const Value first = compare(class_of(ops[i]), left, right, e);
+    Value first = compare(class_of(ops[i]), left, right, e);
     if (i + 1 == nb::len(ops)) return first;
     if (const std::optional<bool> known = static_truth(first)) return *known ? chain(right, i + 1) : first;
     return fork(truth(first, e), [&] { return chain(right, i + 1); }, [&] { return first; });

@@ -210,12 +210,7 @@ void Evaluator::peeled_loop(nb::handle s, const Value& iterable) {
   const NodeId some = builder_->make(Op::greater, {trips.count, builder_->index(0)});
   const auto turns = [&] {
     {
-      struct Path {
-        std::string& path;
-        std::string before;
-        ~Path() { path = before; }
-      } path{frame_->path, frame_->path};
-      frame_->path += "#first";
+      const Restored<std::string> path(frame_->path, frame_->path + "#first");
       assign(s.attr("target"), trips.element(builder_->index(0)));
       loop_body(s);
     }

@@ -284,7 +284,7 @@ Value Evaluator::dict_method(const Reference& dict, const std::string& name, Cal
     return state_.heap.at(dict.object).values.back();
   }
   if (name == "pop") {
-    if (!place && given.size() > 1) return otherwise;
+    if (!place && given.size() > 1) return given[1];
     return remove_from_dict(dict, "pop", {Static{key}}, node);
   }
   unsupported(node, "the method `" + name + "` of a dict", "use indexing and loops");

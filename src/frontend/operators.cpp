@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "frontend/evaluator_parts.h"
 
 namespace ingot::frontend {
@@ -249,7 +252,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
     if ((b.is<Tuple>() || list != nullptr) && !a.is<Array>()) {
       const std::vector<Value> members =
-          list != nullptr ? contents(*list, node).values : b.as<Tuple>()->members;
+          b.is<Tuple>() ? b.as<Tuple>()->members : contents(*list, node).values;
       NodeId found = builder_->constant(false);
       for (const Value& member : members)
         found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
@@ -333,7 +336,7 @@ NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
     double rounded = PyLong_AsDouble(s->object.ptr());
     if (PyErr_Occurred() != nullptr) {
       PyErr_Clear();
-      rounded = s->object < nb::int_(0) ? -INFINITY : INFINITY;
+      rounded = std::copysign(std::numeric_limits<double>::infinity(), s->object < nb::int_(0) ? -1.0 : 1.0);
     }
     const NodeId constant = builder_->constant(rounded);
     const char* const compares = std::ranges::find(kOperators, std::optional(op), &OperatorInfo::op)->host;
@@ -406,7 +409,7 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
 
 Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
   const auto weak = [](Kind kind) { return kind.is_python() ? kind : Kind::py_float(); };
-  Kind common = *frontend::join(weak(base::known(kind_of(a))), weak(base::known(kind_of(b))));
+  Kind common = base::known(frontend::join(weak(base::known(kind_of(a))), weak(base::known(kind_of(b)))));
   const bool bits = ast == "BitAnd" || ast == "BitOr" || ast == "BitXor";
   if (common == Kind::py_bool() && !bits) common = Kind::py_int();
   const OperatorInfo* entry = find_operator(ast);
@@ -491,13 +494,14 @@ Value Evaluator::python_float(const std::string& ast, NodeId a, NodeId b, nb::ha
     check(builder_->make(Op::not_equal, {b, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
           message);
   }
-  return Scalar{Kind::py_float(), builder_->make(*find_operator(ast)->op, {a, b})};
+  return Scalar{Kind::py_float(), builder_->make(base::known(find_operator(ast)->op), {a, b})};
 }
 
 Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
   const auto weak = [](Kind kind) { return kind.is_python() ? kind : Kind::py_float(); };
-  const Kind common = *frontend::join(
-      *frontend::join(weak(base::known(kind_of(a))), weak(base::known(kind_of(b)))), Kind::py_int());
+  const Kind both_kinds =
+      base::known(frontend::join(weak(base::known(kind_of(a))), weak(base::known(kind_of(b)))));
+  const Kind common = base::known(frontend::join(both_kinds, Kind::py_int()));
   if (common == Kind::py_int()) {
     const NodeId x = stage(a, common);
     const NodeId y = stage(b, common);
