@@ -104,7 +104,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
 }
 
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
-  const Value value = Static{object};
+  Value value = Static{object};
   PyObject* o = object.ptr();
   if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
       PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||

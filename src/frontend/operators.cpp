@@ -250,9 +250,9 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     }
     const Reference* list = b.as<Reference>();
     if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
-    if ((b.is<Tuple>() || list != nullptr) && !a.is<Array>()) {
-      const std::vector<Value> members =
-          b.is<Tuple>() ? b.as<Tuple>()->members : contents(*list, node).values;
+    const Tuple* tuple = b.as<Tuple>();
+    if ((tuple != nullptr || list != nullptr) && !a.is<Array>()) {
+      const std::vector<Value> members = tuple != nullptr ? tuple->members : contents(*list, node).values;
       NodeId found = builder_->constant(false);
       for (const Value& member : members)
         found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
