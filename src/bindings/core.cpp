@@ -215,7 +215,7 @@ codegen::Target asked_for() {
 /// From array IR to a sealed object. With `texts`, also what stood between the stages.
 nb::dict Program::compile(bool texts) const {
   const std::unique_ptr<ir::Module> copy = module->clone();  // the passes replace functions
-  const ir::FunctionId entry = copy->find(module->signature(lowered.function).name).value();
+  const ir::FunctionId entry = base::known(copy->find(module->signature(lowered.function).name));
   driver::CompileOptions options{.target = asked_for(), .codegen = {}};
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
@@ -341,7 +341,7 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::obj
                                const nb::tuple& arguments, const nb::tuple& captures,
                                const nb::dict& attributes, const std::vector<std::string>& relaxed) {
   ir::Relaxations relaxations;
-  for (const std::string& name : relaxed) relaxations.add(ir::Relaxations::named(name).value());
+  for (const std::string& name : relaxed) relaxations.add(base::known(ir::Relaxations::named(name)));
   auto program = std::make_unique<Program>();
   frontend::Evaluator evaluator(registry, *program->module);
   program->lowered = evaluator.lower(function, arguments, captures, attributes, relaxations);

@@ -242,7 +242,9 @@ Value Evaluator::builtin_complex(Call& call) {
       given[i] = from_node(whole(given[i]));
     const std::optional<Kind> kind = kind_of(given[i]);
     if (given[i].is<Array>() || !kind) {
-      raise_by_type("call", "complex", {given[0], given[1]}, type);
+      std::vector<Value> operands{given[0]};
+      if (imaginary != nullptr) operands.push_back(given[1]);
+      raise_by_type("call", "complex", operands, type);
       unsupported(call.node, "complex() of a " + type_name(given[i]), "give it numbers");
     }
     if (!base::is_complex(kind->dtype())) {

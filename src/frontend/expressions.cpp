@@ -104,6 +104,8 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
 }
 
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
+  // Besides numbers and texts: what calls and attributes know (methods of C types, such as object.__init__,
+  // are wrapper descriptors), and the values of Python's own protocols.
   Value value = Static{object};
   PyObject* o = object.ptr();
   if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||

@@ -229,7 +229,7 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   try {
     nb::list nothing;
     for (size_t i = 0; i < positional.size(); ++i) nothing.append(nb::none());
-    const nb::dict named;
+    nb::dict named;
     for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
     nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
   } catch (nb::python_error& error) {

@@ -113,7 +113,7 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
                                   const std::vector<Value>& arguments, nb::handle node) {
   const HeapObject before = contents(dict, node);
   need_own(before, node);
-  const nb::dict order;
+  nb::dict order;
   for (size_t i = 0; i < before.keys.size(); ++i) order[before.keys[i]] = i;
   nb::list given;
   for (const Value& argument : arguments) given.append(require_static(argument, "a key of a dict", node));
@@ -323,7 +323,7 @@ Value Evaluator::static_method(const Static& self, const std::string& name, Call
   };
   nb::list given;
   for (const Value& value : call.positional) given.append(host_of(value));
-  const nb::dict named;
+  nb::dict named;
   for (const auto& [key, value] : call.keywords) named[key.c_str()] = host_of(value);
   try {
     return static_value(attribute(self.object, name.c_str())(*nb::tuple(given), **named));

@@ -581,7 +581,7 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
 
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
   std::vector<Kind> kinds;
-  for (Value const& value : operands) {
+  for (const Value& value : operands) {
     const std::optional<Kind> kind = kind_of(value);
     if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
     if (value.is<Reference>() || value.is<Tuple>() || is_text(value))

@@ -160,7 +160,7 @@ void Evaluator::run_match(nb::handle s) {
       return guard.is_none() ||
              (!bound.is_list && !frame_->shared.contains(bound.name) && !assigns(guard, bound.name));
     };
-    if (!guard.is_none())
+    if (!guard.is_none()) {
       matched = both_of(
           fits,
           [&]() -> Value {
@@ -170,6 +170,7 @@ void Evaluator::run_match(nb::handle s) {
             return Scalar{Kind::py_bool(), truth(test, guard)};
           },
           s);
+    }
     const auto run_case = [&] {
       bind_captured(is_bound_by_body);
       run_body(one.attr("body"));

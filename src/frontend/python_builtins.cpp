@@ -62,7 +62,7 @@ Value Evaluator::builtin_reversed(Call& call) {
   }
   const Reference* r = sequence.as<Reference>();
   const View* v = sequence.as<View>();
-  if (r != nullptr || (v != nullptr && !v->from_back)) {
+  if (r != nullptr || v != nullptr) {
     const HeapObject& object = contents(r != nullptr ? *r : Reference{v->object}, call.node);
     const bool is_list = object.type == HeapObject::Type::List;
     const std::string what = v != nullptr ? v->name : is_list ? "list" : "dict_keys";
@@ -71,7 +71,7 @@ Value Evaluator::builtin_reversed(Call& call) {
     return iterator(kind + "reverse" + part + "iterator",
                     View{r != nullptr ? r->object : v->object, what, object.values.size()});
   }
-  if (sequence.is<Iterator>() || sequence.is<View>())
+  if (sequence.is<Iterator>())
     raise(ExceptionKind::TypeError, "'" + type_name(sequence) + "' object is not reversible");
   std::vector<Value> elements = elements_of(sequence, call.node);
   std::ranges::reverse(elements);

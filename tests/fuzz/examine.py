@@ -73,6 +73,20 @@ def _count(function, given: list, lines: dict[int, int]) -> int:
     return total
 
 
+def _joins(source: str) -> bool:
+    """Whether paths, turns or elements meet anywhere in a program, so that numbers of two kinds may become one's."""
+    kinds = (ast.If, ast.IfExp, ast.For, ast.While, ast.Try, ast.Match, ast.BoolOp, ast.comprehension)
+
+    def meets(node: ast.AST) -> bool:
+        if isinstance(node, ast.Subscript):
+            return not isinstance(node.slice, ast.Constant)
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Name) and node.func.id in ("min", "max")
+        return isinstance(node, kinds)
+
+    return any(meets(node) for node in ast.walk(ast.parse(source)))
+
+
 def _joined(expected, got):
     """A value with the numbers that allowed difference 4 may make of it: floats of ints, NumPy's, wider ones."""
     if isinstance(expected, (tuple, list)) and type(expected) is type(got) and len(expected) == len(got):
@@ -111,8 +125,13 @@ def reason(error: ingot.UnsupportedError) -> str:
     return re.sub(r"'[^']*'|\b[a-z]\d+\b", "_", re.sub(r"`[a-z]\d*`", "`_`", line))[:100]
 
 
-def _call(name: str, texts: list[str], at_end: bool, function, expected, big: bool) -> tuple[Difference | None, int | None]:
+def _call(name: str, texts: list[str], at_end: bool, function, expected, facts) -> tuple[Difference | None, int | None]:
+    """What a call gives that Python does not, or the number of the allowed difference that explains it.
+
+    `facts`: whether an int left its 64 bits, whether the sign of a NaN was seen, and whether kinds of numbers may join.
+    """
     result, error, printed, plain = expected
+    big, nan_sign, joins = facts
     given = arguments.build(texts, at_end)
     got, raised, shown = outcome(function, given)
     if isinstance(raised, ingot.UnsupportedError):
@@ -126,16 +145,22 @@ def _call(name: str, texts: list[str], at_end: bool, function, expected, big: bo
     if str(error).startswith("odd") and str(raised) != str(error):
         return Difference(f"{name} text of an exception", f"{name}: {str(raised)!r} for {str(error)!r}"), None
     if (text := difference(got, result)) is not None:
-        if difference(got, _joined(result, got)) is None:
+        if joins and difference(got, _joined(result, got)) is None:
             return None, 4
+        if nan_sign:
+            return None, 9
         types = type(got).__name__, type(result).__name__
         same = type(got) is type(result) and (not hasattr(got, "dtype") or got.dtype == result.dtype)
         return Difference(f"{name} {'value' if same else 'type'} of {types[1]}", f"{name}: {text}"), None
     if (text := difference(given, plain, 0.0, "arguments")) is not None:
-        if difference(given, _joined(plain, given)) is None:
+        if joins and difference(given, _joined(plain, given)) is None:
             return None, 4
+        if nan_sign:
+            return None, 9
         return Difference(f"{name} arguments", f"{name}: {text}"), None
     if shown != printed:
+        if nan_sign:
+            return None, 9
         return Difference(f"{name} printed", f"{name}: printed {shown!r} for {printed!r}"), None
     if identities(got, given) != identities(result, plain):
         return Difference(f"{name} alias", f"{name}: other objects are one, or share memory"), None
@@ -149,6 +174,7 @@ def examine(program: Program, compilers: dict[str, Compiler] | None = None) -> V
         expected, bounds = oracle(program.source, "f")
         under = {name: make(function) for name, make in (compilers or COMPILERS).items()}
         lines = _operations(program.source)
+        joins = _joins(program.source)
         for number, texts in enumerate(program.arguments):
             at_end = number % 2 == 0
             plain = arguments.build(texts, at_end)
@@ -163,9 +189,8 @@ def examine(program: Program, compilers: dict[str, Compiler] | None = None) -> V
                 return verdict
             verdict.operations = max(verdict.operations, _count(function, arguments.build(texts, at_end), lines))
             for name, compiled in under.items():
-                problem, explained = _call(name, texts, at_end, compiled, (result, error, printed, plain), bounds.seen)
-                if problem is not None and bounds.nan_sign:
-                    problem, explained = None, 9
+                facts = bounds.seen, bounds.nan_sign, joins
+                problem, explained = _call(name, texts, at_end, compiled, (result, error, printed, plain), facts)
                 if explained is not None:
                     verdict.explained.append(explained)
                 if problem is not None:

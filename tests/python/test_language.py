@@ -229,20 +229,15 @@ def test_iterators():
         inside = 2 in reversed((1, 2)), sum(reversed(l)), max(enumerate((3, 1)))
         return inside, bool(zip()), list(zip()), dict(zip("ab", l)), list(enumerate("xy"))
 
-    def shrinks(l):
-        out = []
-        for x in reversed(l):
-            out.append(x)
-            l.pop()
-        return out
+    def shrinking(count):
+        def shrinks(l):
+            out = []
+            for x in reversed(l):
+                out.append(x)
+                del l[-count:]
+            return out
 
-    def shrinks_faster(l):
-        out = []
-        for x in reversed(l):
-            out.append(x)
-            l.pop()
-            l.pop()
-        return out
+        return shrinks
 
     def grows(l):
         out = []
@@ -269,9 +264,9 @@ def test_iterators():
     check(walks, [3.0, 1, 2.5], {"a": 1.0, "b": 2}, np.arange(3.0))
     check(taken, [3.0, 1, 2.5])
     for n in range(5):
-        check(shrinks, [1.0] * n)
+        check(shrinking(1), [1.0] * n)
         check(grows, [1.0, 2][:n])
-    check(shrinks_faster, [1.0, 2, 3, 4])
+    check(shrinking(2), [1.0, 2, 3, 4])
     check(in_turns, 3, 2)
     check(lambda x: handed_on(zip((x, 2), (3, 4))) + handed_on(enumerate((x, x))), 2)
     for wrong in (lambda x: len(zip([x])), lambda x: len(reversed([x])), lambda x: reversed(zip([x])), lambda x: zip([x], k=2)):
@@ -297,6 +292,14 @@ def test_iterators():
         refused(function, 1, words="walked already")
     refused(lambda x: list(zip((x,), (1, 2), strict=True)), 1)
     refused(lambda x: reversed([x])[0], 1)
+    refused(lambda l, a: [x * y for x, y in zip(l, a)], [1.0, 2.0], np.arange(2.0), words="beside something of unknown length")
+
+    def shrinks_beside(l):
+        for _, _ in zip(reversed(l), (1, 2, 3)):
+            l.pop()
+
+    refused(shrinks_beside, [1.0, 2.0, 3.0], words="gets shorter while it is walked from the back beside")
+    refused(lambda x: [c for c in f"{x}"], 1.5, words="walking a text that is not known when compiling")
 
 
 def test_complex_numbers():
@@ -320,6 +323,7 @@ def test_complex_numbers():
         check(wrong, 1.5)
     check(lambda a: complex(a), np.arange(3.0))
     check(lambda a: complex(a), np.array(2.5))
+    refused(lambda x: complex(f"{x}"), 1.5, words="complex() of a")
 
 
 def test_try():

@@ -813,7 +813,18 @@ def refused(function, *arguments, words=""):
     assert "instead:" in message and words in message, message
 
 
+class Walked:
+    def __init__(self):
+        self.n = 2
+
+    def __getitem__(self, i):
+        if i == self.n:
+            raise IndexError
+        return i
+
+
 def test_classes_that_are_refused():
+    refused(lambda a: [x for x in a], Walked(), words="walking a Walked")
     refused(lambda a: a.x, Getter(), words="`__getattr__`")
     refused(lambda a: a.x, Everything(), words="`__getattribute__`")
 
