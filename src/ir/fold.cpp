@@ -75,6 +75,7 @@ class Folder {
   NodeId with_opposite();
   NodeId of_nan();
   NodeId of_infinity();
+  NodeId extreme_of_compared();
 
   Extent extent(NodeId array, int64_t axis) const;
   Extent extent_of_result(NodeId node, int64_t axis) const;
@@ -194,6 +195,7 @@ NodeId Folder::with_number_on_the_right() {
       // x or true = true (bool)
       if (base::is_bool(dtype()) && is_number(c, 1)) return number(1);
       // x + (-0.0) = x (x + 0.0 is not: -0.0 + 0.0 = 0.0); x + 0 = x (integers), x or false = x
+      if (f_.relaxations().has(Relaxation::nsz) && zero(0.0)) return if_typed(at(0));
       return zero(-0.0) ? if_typed(at(0)) : NodeId();
     // x - 0.0 = x; x - 0 = x
     case Op::subtract: return zero(0.0) ? if_typed(at(0)) : NodeId();
@@ -449,11 +451,8 @@ NodeId Folder::select() {
   if (at(1) == at(2)) return if_typed(at(1));
   // select(c, true, false) = c
   if (type_.dtype() == DType::Bool && is_number(at(1), 1) && is_number(at(2), 0)) return if_typed(at(0));
-  // select(x > 0, x, 0) = max(x, 0) (integers)
+  if (const NodeId extreme = extreme_of_compared()) return extreme;
   const NodeId c = at(0);
-  if (f_.op(c) == Op::greater && f_.operand(c, 0) == at(1) && f_.operand(c, 1) == at(2) &&
-      base::is_int(type_.dtype()) && is_number(at(2), 0))
-    return b_.make(Op::maximum, {at(1), at(2)});
   // select(x == y, x, y) = y, select(x == y, y, x) = x (integers)
   if (f_.op(c) == Op::equal && base::is_int(type_.dtype())) {
     const NodeId x = f_.operand(c, 0);
@@ -463,6 +462,22 @@ NodeId Folder::select() {
   // select(not c, x, y) = select(c, y, x)
   if (f_.op(at(0)) == Op::invert) return b_.make(Op::select, {f_.operand(at(0), 0), at(2), at(1)});
   return {};
+}
+
+// select(x > y, x, y) = max(x, y), select(x > y, y, x) = min(x, y), and so on (integers; floats where neither
+// NaN nor the sign of zero matter)
+NodeId Folder::extreme_of_compared() {
+  const NodeId c = at(0);
+  const bool greater = f_.op(c) == Op::greater || f_.op(c) == Op::greater_equal;
+  if (!greater && f_.op(c) != Op::less && f_.op(c) != Op::less_equal) return {};
+  const Relaxations relaxed = f_.relaxations();
+  const bool close = relaxed.has(Relaxation::nnan) && relaxed.has(Relaxation::nsz);
+  if (!base::is_int(type_.dtype()) && !(base::is_float(type_.dtype()) && close)) return {};
+  const NodeId x = f_.operand(c, 0);
+  const NodeId y = f_.operand(c, 1);
+  const bool in_order = x == at(1) && y == at(2);
+  if (!in_order && !(x == at(2) && y == at(1))) return {};
+  return if_typed(b_.make(in_order == greater ? Op::maximum : Op::minimum, {x, y}));
 }
 
 // Shape forwarding: lengths are those of the operands, so that they do not keep an array alive.

@@ -46,6 +46,7 @@ class Chain {
     if (!is_inside(value)) return false;
     if (f_.op(value) == Op::result) return leads_through_branches(value);
     if (f_.op(value) == Op::if_) return leads_through_arms(value, 0);
+    if (f_.op(value) == Op::select) return leads_through_select(value);
     return leads_through_op(value);
   }
   bool leads_through_branches(NodeId result) {
@@ -61,6 +62,11 @@ class Chain {
       if (f_.op(last) != Op::yield || !leads_to(f_.operand(last, slot))) return false;
     }
     return true;
+  }
+  /// As through the arms of an `if`; a use in the condition is one too many.
+  bool leads_through_select(NodeId value) {
+    branches_ = true;
+    return uses_of(value) == 1 && leads_to(f_.operand(value, 1)) && leads_to(f_.operand(value, 2));
   }
   bool leads_through_op(NodeId value) {
     const ir::OpInfo& card = ir::info(f_.op(value));

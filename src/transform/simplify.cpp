@@ -40,8 +40,24 @@ class Simplifier : public Rewriter {
   }
   void visit_if(NodeId id) {
     const NodeId condition = use(source_.operand(id, 0));
-    if (!is_constant(condition)) return clone(id);
+    if (!is_constant(condition)) return chooses(id) ? choose(id, condition) : clone(id);
     open(id, source_.region(id, is_true(condition) ? 0 : 1));
+  }
+  /// Whether both arms of an `if` do nothing but give scalars.
+  bool chooses(NodeId id) const {
+    const std::vector<NodeId> results = source_.results_of(id);
+    const auto is_scalar = [&](NodeId result) { return source_.type(result).is_scalar(); };
+    const auto is_empty = [&](RegionId arm) {
+      return source_[arm].nodes.size() == 1 && source_.op(source_.terminator(arm)) == Op::yield;
+    };
+    return std::ranges::all_of(results, is_scalar) && is_empty(source_.region(id, 0)) &&
+           is_empty(source_.region(id, 1));
+  }
+  void choose(NodeId id, NodeId condition) {
+    const Nodes first = use_all(source_.operands(source_.terminator(source_.region(id, 0))));
+    const Nodes second = use_all(source_.operands(source_.terminator(source_.region(id, 1))));
+    for (size_t i = 0; i < first.size(); ++i)
+      bind(source_.result(id, i), b_.make(Op::select, {condition, first[i], second[i]}));
   }
   void visit_block(NodeId id) {
     const RegionId body = source_.region(id);

@@ -7,8 +7,10 @@
 namespace ingot::transform {
 
 /// Builds the function anew through the Builder's folding; takes the arm of an `if` whose condition is
-/// constant, opens blocks that nothing leaves early, drops checks that hold and comparisons
-/// known from the ranges of loop indices and lengths; then drops what is dead (`dce`).
+/// constant, makes selects of one whose arms only give scalars, opens blocks that nothing leaves early, drops
+/// checks that hold and comparisons known from the ranges of loop indices and lengths; then drops what is
+/// dead
+/// (`dce`).
 /// At either stage.
 std::unique_ptr<ir::Function> simplify(const ir::Function& function);
 
