@@ -133,6 +133,19 @@ std::optional<Scalar> identity_of(Op op, DType dtype) {
   }
 }
 
+std::optional<Scalar> neutral_of(Op op, DType dtype) {
+  if (base::is_complex(dtype)) return std::nullopt;
+  switch (op) {
+    case Op::add: return evaluate_cast(DType::Float64, dtype, Scalar::of(-0.0));
+    case Op::subtract: return Scalar{};
+    case Op::multiply:
+    case Op::bitwise_or:
+    case Op::bitwise_xor:
+    case Op::bitwise_and: return identity_of(op, dtype);
+    default: return std::nullopt;
+  }
+}
+
 Scalar evaluate(Op op, DType dtype, std::span<const Scalar> operands) {
   const ElementLoop apply = element_loop(op, dtype);
   INGOT_ASSERT(apply != nullptr && operands.size() == info(op).operands,

@@ -26,4 +26,8 @@ ElementLoop cast_loop(base::DType from, base::DType to);
 /// none for this dtype, and reductions start from their first element (base/reduction.h).
 std::optional<base::Scalar> identity_of(Op op, base::DType dtype);
 
+/// The number that changes nothing as the second operand of an op, not even the sign of a zero; none: there
+/// is none.
+std::optional<base::Scalar> neutral_of(Op op, base::DType dtype);
+
 }  // namespace ingot::ir

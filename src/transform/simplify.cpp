@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "ir/evaluate.h"
+#include "transform/cost.h"
 #include "transform/ranges.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
 
 namespace {
+
+/// Both arms of a branch are computed rather than chosen between if they take no longer than this: about what
+/// a branch takes that is foreseen.
+constexpr int kCheapArms = 3;
 
 class Simplifier : public Rewriter {
  public:
@@ -43,21 +49,52 @@ class Simplifier : public Rewriter {
     if (!is_constant(condition)) return chooses(id) ? choose(id, condition) : clone(id);
     open(id, source_.region(id, is_true(condition) ? 0 : 1));
   }
-  /// Whether both arms of an `if` do nothing but give scalars.
+  /// Whether both arms of an `if` give scalars, and compute little else.
   bool chooses(NodeId id) const {
     const std::vector<NodeId> results = source_.results_of(id);
-    const auto is_scalar = [&](NodeId result) { return source_.type(result).is_scalar(); };
-    const auto is_empty = [&](RegionId arm) {
-      return source_[arm].nodes.size() == 1 && source_.op(source_.terminator(arm)) == Op::yield;
+    const auto is_scalar = [&](NodeId node) { return source_.type(node).is_scalar(); };
+    int cost = 0;
+    const auto is_cheap = [&](NodeId node) {
+      const ir::OpInfo& card = ir::info(source_.op(node));
+      if (!card.elementwise)
+        return source_.is_constant(node) || source_.op(node) == Op::cast || card.terminator;
+      cost += cost_of(source_.op(node), source_.type(node).dtype());
+      return is_scalar(node);
     };
-    return std::ranges::all_of(results, is_scalar) && is_empty(source_.region(id, 0)) &&
-           is_empty(source_.region(id, 1));
+    for (size_t arm = 0; arm < 2; ++arm) {
+      const RegionId region = source_.region(id, arm);
+      const bool ends = source_.op(source_.terminator(region)) == Op::yield;
+      if (!ends || !std::ranges::all_of(source_.region_body(region), is_cheap)) return false;
+    }
+    return std::ranges::all_of(results, is_scalar) && cost <= kCheapArms;
   }
   void choose(NodeId id, NodeId condition) {
-    const Nodes first = use_all(source_.operands(source_.terminator(source_.region(id, 0))));
-    const Nodes second = use_all(source_.operands(source_.terminator(source_.region(id, 1))));
-    for (size_t i = 0; i < first.size(); ++i)
-      bind(source_.result(id, i), b_.make(Op::select, {condition, first[i], second[i]}));
+    Nodes given[2];
+    for (size_t arm = 0; arm < 2; ++arm) {
+      const RegionId region = source_.region(id, arm);
+      visit_body(region);
+      given[arm] = use_all(source_.operands(source_.terminator(region)));
+    }
+    for (size_t i = 0; i < given[0].size(); ++i)
+      bind(source_.result(id, i), choice(condition, given[0][i], given[1][i]));
+  }
+  /// One of two scalars. Of `v op x` and `v`, which is what loops carry, v with x or with what changes
+  /// nothing.
+  NodeId choice(NodeId condition, NodeId a, NodeId b) {
+    const NodeId negated = b_.make(Op::invert, {condition});
+    if (const NodeId combined = combined_if(condition, a, b)) return combined;
+    if (const NodeId combined = combined_if(negated, b, a)) return combined;
+    return b_.make(Op::select, {condition, a, b});
+  }
+  NodeId combined_if(NodeId condition, NodeId combined, NodeId plain) {
+    const Function& f = b_.function();
+    const auto neutral = ir::neutral_of(f.op(combined), f.type(combined).dtype());
+    if (!neutral || f.is_constant(plain)) return {};
+    const bool first = f.operand(combined, 0) == plain;
+    if (!first && (f.operand(combined, 1) != plain || !ir::info(f.op(combined)).laws.commutative)) return {};
+    const NodeId other = f.operand(combined, first ? 1 : 0);
+    const NodeId chosen = b_.make(Op::select, {condition, other, b_.constant(f.type(combined), *neutral)});
+    return b_.make(f.op(combined), {plain, chosen});
   }
   void visit_block(NodeId id) {
     const RegionId body = source_.region(id);
