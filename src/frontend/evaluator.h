@@ -411,7 +411,11 @@ class Evaluator {
   std::vector<NodeId> shape_argument(const Value& shape);
   /// Raises where NumPy finds an array too large to be described.
   void check_size(std::span<const NodeId> lengths, DType dtype);
+  /// New arrays: of elements that mean nothing, and all of one value.
+  Value empty(std::span<const NodeId> lengths, DType dtype);
   Value filled(std::span<const NodeId> lengths, NodeId value);
+  /// Lengths and dtype of what `np.empty_like` and its like make.
+  std::pair<std::vector<NodeId>, DType> like_argument(Call& call);
   Value reduction(Call& call, ir::Op combiner, const char* name);
   Value minmax(Call& call, bool is_max);
 

@@ -85,10 +85,7 @@ Value Evaluator::filled(std::span<const NodeId> lengths, NodeId value) {
   return owner(builder_->make(Op::materialize, {builder_->make(Op::broadcast, operands)}));
 }
 
-Value Evaluator::np_empty(Call& call) {
-  const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
-  const DType dtype = dtype_argument(call, 1, DType::Float64);
-  finish(call, 2);
+Value Evaluator::empty(std::span<const NodeId> lengths, DType dtype) {
   check_size(lengths, dtype);
   // C order: each stride is the product of the lengths to its right.
   std::vector<NodeId> strides(lengths.size());
@@ -103,6 +100,13 @@ Value Evaluator::np_empty(Call& call) {
   operands.insert(operands.end(), strides.begin(), strides.end());
   const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()));
   return owner(builder_->make(Op::view, operands, {}, type));
+}
+
+Value Evaluator::np_empty(Call& call) {
+  const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
+  const DType dtype = dtype_argument(call, 1, DType::Float64);
+  finish(call, 2);
+  return empty(lengths, dtype);
 }
 
 Value Evaluator::np_zeros(Call& call) {
@@ -130,25 +134,29 @@ Value Evaluator::np_full(Call& call) {
   return filled(lengths, value_for(value, dtype));
 }
 
-Value Evaluator::np_empty_like(Call& call) { return np_zeros_like(call); }
-
-Value Evaluator::np_zeros_like(Call& call) {
+std::pair<std::vector<NodeId>, DType> Evaluator::like_argument(Call& call) {
   const Value prototype = need(call, 0, "a");
   const Array* a = prototype.as<Array>();
   if (a == nullptr)
     unsupported(call.node, "`np." + call.name + "` of a " + type_name(prototype), "give it an array");
   const DType dtype = dtype_argument(call, 1, a->type.dtype());
   finish(call, 2);
-  return filled(lengths_of(a->node), builder_->constant(ir::Type::scalar(dtype), {}));
+  return {lengths_of(a->node), dtype};
+}
+
+Value Evaluator::np_empty_like(Call& call) {
+  const auto [lengths, dtype] = like_argument(call);
+  return empty(lengths, dtype);
+}
+
+Value Evaluator::np_zeros_like(Call& call) {
+  const auto [lengths, dtype] = like_argument(call);
+  return filled(lengths, builder_->constant(ir::Type::scalar(dtype), {}));
 }
 
 Value Evaluator::np_ones_like(Call& call) {
-  const Value prototype = need(call, 0, "a");
-  const Array* a = prototype.as<Array>();
-  if (a == nullptr) unsupported(call.node, "`np.ones_like` of a " + type_name(prototype), "give it an array");
-  const DType dtype = dtype_argument(call, 1, a->type.dtype());
-  finish(call, 2);
-  return filled(lengths_of(a->node), builder_->cast(builder_->constant(true), dtype));
+  const auto [lengths, dtype] = like_argument(call);
+  return filled(lengths, builder_->cast(builder_->constant(true), dtype));
 }
 
 Value Evaluator::np_arange(Call& call) {
