@@ -297,30 +297,40 @@ llvm::Function* Scalars::half_helper(bool widen, llvm::Type* from) {
   return function;
 }
 
-Value* Scalars::float_to_int(Value* value, DType to) {
-  if (lanes_of(value) > 0) {
-    const Parts operand{value};
-    return by_lane(lanes_of(value), {&operand, 1}, {unit_.part_type(to)},
-                   [&](std::span<const Parts> lane) { return Parts{float_to_int(lane[0][0], to)}; })[0];
-  }
+/// What the CPU's conversions of single numbers give: out of range, the least integer.
+Value* Scalars::truncated(Value* value, bool to_64_bits) {
+  llvm::Type* const type = like(value->getType(), to_64_bits ? b.getInt64Ty() : b.getInt32Ty());
   // The instructions, not LLVM's fptosi, whose result out of range is undefined.
-  Value* const wide = b.CreateFPExt(value, b.getDoubleTy());
-  const auto convert = [&](Value* number, bool to_64_bits) -> Value* {
+  if (lanes_of(value) == 0) {
     auto* const vector = llvm::FixedVectorType::get(b.getDoubleTy(), 2);
-    Value* const operand = b.CreateInsertElement(llvm::Constant::getNullValue(vector), number, b.getInt64(0));
+    Value* const wide = b.CreateFPExt(value, b.getDoubleTy());
+    Value* const operand = b.CreateInsertElement(llvm::Constant::getNullValue(vector), wide, b.getInt64(0));
     return b.CreateIntrinsic(
         to_64_bits ? llvm::Intrinsic::x86_sse2_cvttsd2si64 : llvm::Intrinsic::x86_sse2_cvttsd2si, {},
         {operand});
-  };
-  llvm::Type* const type = unit_.part_type(to);
-  if (to == DType::UInt64) {
-    Value* const edge = llvm::ConstantFP::get(b.getDoubleTy(), 0x1p63);
-    Value* const low = convert(wide, true);
-    Value* const high = b.CreateXor(convert(b.CreateFSub(wide, edge), true), b.getInt64(uint64_t{1} << 63));
-    return b.CreateSelect(b.CreateFCmpOGE(wide, edge), high, low);
   }
-  if (base::size_of(to) == 8 || to == DType::UInt32) return b.CreateTrunc(convert(wide, true), type);
-  return b.CreateTrunc(convert(wide, false), type);
+  const double edge = to_64_bits ? 0x1p63 : 0x1p31;
+  const bool least_is_exact = to_64_bits || value->getType()->getScalarType()->isFloatTy();
+  const auto constant = [&](double number) { return llvm::ConstantFP::get(value->getType(), number); };
+  Value* const above =
+      least_is_exact ? b.CreateFCmpOGE(value, constant(-edge)) : b.CreateFCmpOGT(value, constant(-edge - 1));
+  Value* const in_range = b.CreateAnd(above, b.CreateFCmpOLT(value, constant(edge)));
+  Value* const number = b.CreateFPToSI(b.CreateSelect(in_range, value, constant(0)), type);
+  const unsigned bits = to_64_bits ? 64 : 32;
+  return b.CreateSelect(in_range, number, llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(bits)));
+}
+
+Value* Scalars::float_to_int(Value* value, DType to) {
+  llvm::Type* const type = like(value->getType(), unit_.part_type(to));
+  if (to == DType::UInt64) {
+    Value* const edge = llvm::ConstantFP::get(value->getType(), 0x1p63);
+    Value* const sign = llvm::ConstantInt::get(type, uint64_t{1} << 63);
+    Value* const low = truncated(value, true);
+    Value* const high = b.CreateXor(truncated(b.CreateFSub(value, edge), true), sign);
+    return b.CreateSelect(b.CreateFCmpOGE(value, edge), high, low);
+  }
+  const bool to_64_bits = base::size_of(to) == 8 || to == DType::UInt32;
+  return b.CreateTrunc(truncated(value, to_64_bits), type);
 }
 
 Value* Scalars::cast_real(DType from, DType to, Value* value) {

@@ -42,6 +42,7 @@ class Scalars {
 
  private:
   Parts kernel(ir::Op op, DType dtype, std::span<const Parts> operands);
+  llvm::Value* truncated(llvm::Value* value, bool to_64_bits);
   llvm::Value* float_to_int(llvm::Value* value, DType to);
   llvm::Value* cast_real(DType from, DType to, llvm::Value* value);
   llvm::Value* half_by_helper(bool widen, llvm::Value* value);
