@@ -4,6 +4,14 @@
 
 namespace ingot::codegen {
 
+namespace {
+
+/// Arrays of at most so many bytes may stand on the stack, and so many of all of a function's.
+constexpr int64_t kMostOnStack = 8 << 10;
+constexpr int64_t kMostOfAllOnStack = 64 << 10;
+
+}  // namespace
+
 void emit_entry(Unit& unit, const ir::Function& source, bool recursive) {
   llvm::Type* const pointer = llvm::PointerType::getUnqual(unit.context);
   auto* const type = llvm::FunctionType::get(llvm::Type::getInt32Ty(unit.context), {pointer, pointer}, false);
@@ -96,28 +104,46 @@ void FunctionEmitter::find_escapes() {
   // What each node is a view of, or the buffer itself; none: of nothing allocated in this function.
   std::vector<NodeId> root(source_.node_count());
   escapes_.assign(source_.node_count(), false);
+  on_stack_.assign(source_.node_count(), false);
   for (uint32_t i = 0; i < source_.node_count(); ++i) {
     const NodeId id(i);
     const ir::OpInfo& card = ir::info(source_.op(id));
     const auto operands = source_.operands(id);
     const ir::Type type = source_.type(id);
-    if (source_.op(id) == ir::Op::alloc) root[i] = id;
+    if (source_.op(id) == ir::Op::alloc) {
+      root[i] = id;
+      const int64_t size =
+          source_.is_constant(operands[0]) ? source_.constant(operands[0]).as<int64_t>() : -1;
+      on_stack_[i] = size >= 0 && size <= kMostOnStack;
+    }
     const bool is_window = (type.is_view() || type.is_buffer()) && !operands.empty() && card.effects.pure() &&
                            (source_.type(operands[0]).is_view() || source_.type(operands[0]).is_buffer());
     if (is_window) root[i] = root[operands[0].index];
     const bool into_object = !operands.empty() && source_.type(operands[0]).is_object();
     const bool keeps =
         card.terminator || into_object || card.regions > 0 || !(type.is_void() || type.is_scalar());
-    if (is_window || !keeps) continue;
-    for (NodeId operand : operands)
-      if (root[operand.index]) escapes_[root[operand.index].index] = true;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      const NodeId from = root[operands[k].index];
+      if (!from) continue;
+      const bool by_element = k == 0 && (source_.op(id) == ir::Op::load || source_.op(id) == ir::Op::store);
+      const bool views = k == 0 && source_.op(id) == ir::Op::view;
+      if (!by_element && !views) on_stack_[from.index] = false;
+      if (!is_window && keeps) escapes_[from.index] = true;
+    }
+  }
+  int64_t all = 0;
+  for (uint32_t i = 0; i < source_.node_count(); ++i) {
+    if (!on_stack_[i]) continue;
+    const auto size = source_.constant(source_.operand(NodeId(i), 0)).as<int64_t>();
+    on_stack_[i] = all + size <= kMostOfAllOnStack;
+    if (on_stack_[i]) all += size;
   }
 }
 
 void FunctionEmitter::release_buffers(RegionId region) {
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
   for (NodeId node : source_.region_body(region))
-    if (source_.op(node) == ir::Op::alloc && !escapes_[node.index])
+    if (source_.op(node) == ir::Op::alloc && !escapes_[node.index] && !on_stack_[node.index])
       b_.CreateCall(unit_.outside("ingot_v1_release", type, false), {context_, value(node)});
 }
 

@@ -310,7 +310,8 @@ class FunctionEmitter {
   void emit_same_object(NodeId id);
   Parts member_of(NodeId compound, size_t index) const;
 
-  std::vector<bool> escapes_;  ///< by alloc node
+  std::vector<bool> escapes_;   ///< by alloc node
+  std::vector<bool> on_stack_;  ///< by alloc node: small, and nobody but loads and stores sees it
   Unit& unit_;
   const ir::Function& source_;
   llvm::Function* target_;

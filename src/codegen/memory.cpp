@@ -7,6 +7,9 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
+/// Where vectors are best aligned.
+constexpr uint64_t kLineOfCache = 64;
+
 // A view's parts: address, buffer, lengths, strides.
 
 void FunctionEmitter::emit_length(NodeId id) {
@@ -42,7 +45,15 @@ Value* FunctionEmitter::allocate(Value* bytes, std::optional<NodeId> alloc) {
   return buffer;
 }
 
-void FunctionEmitter::emit_alloc(NodeId id) { set(id, {allocate(value(source_.operand(id, 0)), id)}); }
+void FunctionEmitter::emit_alloc(NodeId id) {
+  if (!on_stack_[id.index]) return set(id, {allocate(value(source_.operand(id, 0)), id)});
+  const int64_t bytes = source_.constant(source_.operand(id, 0)).as<int64_t>();
+  Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+  llvm::AllocaInst* const memory =
+      at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes)));
+  memory->setAlignment(llvm::Align(kLineOfCache));
+  set(id, {memory});
+}
 
 /// The view of all that a node allocates; none if what says its shape is computed later.
 std::optional<FunctionEmitter::NodeId> FunctionEmitter::view_of_new(NodeId alloc) const {
@@ -75,7 +86,9 @@ void FunctionEmitter::leave_without_memory(std::optional<NodeId> alloc) {
 void FunctionEmitter::emit_view(NodeId id) {
   const auto operands = source_.operands(id);
   Value* const buffer = value(operands[0]);
-  Parts view{b_.CreateGEP(b_.getInt8Ty(), buffer_data(buffer), value(operands[1])), buffer};
+  const bool on_stack = source_.op(operands[0]) == ir::Op::alloc && on_stack_[operands[0].index];
+  Value* const data = on_stack ? buffer : buffer_data(buffer);
+  Parts view{b_.CreateGEP(b_.getInt8Ty(), data, value(operands[1])), buffer};
   view.append(gather(operands.subspan(2)));
   set(id, std::move(view));
 }

@@ -203,6 +203,7 @@ void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const 
   function->setDoesNotThrow();
   FunctionEmitter inner(unit_, source_, function, Form::Turns, false);
   inner.escapes_ = escapes_;
+  inner.on_stack_ = on_stack_;
   inner.emit_prologue();
   unsigned at = 0;
   const auto take = [&] {

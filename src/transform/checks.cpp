@@ -1,6 +1,7 @@
 #include "transform/checks.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "transform/early_checks.h"
 #include "transform/intervals.h"
@@ -18,6 +19,11 @@ constexpr int64_t kStripBits = 7;
 constexpr int64_t kOuterStripBits = 6;
 /// Loops of fewer turns are not worth a strip.
 constexpr int64_t kFewTurns = 16;
+/// Of a loop that cannot run in lanes, what is computed in lanes before takes at least this long, for the few
+/// values that are kept: each takes as long as kKept.
+constexpr int kMuchWork = 8;
+constexpr int kKept = 2;
+constexpr size_t kMostKept = 4;
 
 class Divider : public Rewriter {
  public:
@@ -25,6 +31,7 @@ class Divider : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
+    if (in_memory_.contains(id.index)) return bind(id, {});
     if (dropped_[id.index]) {
       if (source_.op(id) == Op::select) bind(id, use(source_.operand(id, 2)));
       if (source_.op(id) == Op::if_) open_without_raise(id);
@@ -37,6 +44,11 @@ class Divider : public Rewriter {
     const Op op = source_.op(id);
     if (!careful_ && (op == Op::for_ || op == Op::parallel_for)) return divide(id);
     clone(id);
+  }
+
+  void bind(NodeId old, NodeId made) override {
+    const auto kept = in_memory_.find(old.index);
+    Rewriter::bind(old, kept == in_memory_.end() ? made : kept->second);
   }
 
   void set_attributes(NodeId id, std::span<int64_t> attributes) override {
@@ -77,8 +89,7 @@ class Divider : public Rewriter {
     Nodes selects;
     for (size_t i = 0; i < source_[loop].region_count; ++i) collect(source_.region(loop, i), checks, selects);
     if (checks.empty()) {
-      if (const auto early = checks_of_strips(loop, {}))
-        return write_strips(loop, b_.constant(true), {}, *early);
+      if (const auto strips = strips_of(loop, {})) return write_with(loop, b_.constant(true), {}, *strips);
       return clone(loop);
     }
     Intervals intervals(source_, loop, loops_, [this](NodeId old) { return use(old); });
@@ -95,12 +106,11 @@ class Divider : public Rewriter {
     for (NodeId select : selects)
       if (!intervals.is_invariant(select)) try_to_drop(select, source_.operand(select, 0), false);
     for (NodeId check : checks) try_to_drop(check, source_.operand(check, 0), true);
-    if (const auto early = checks_of_strips(loop, gone)) return write_strips(loop, all, gone, *early);
+    if (const auto strips = strips_of(loop, gone)) return write_with(loop, all, gone, *strips);
     const bool any_check =
         std::ranges::any_of(gone, [&](NodeId node) { return source_.op(node) == Op::check; });
     if (!any_check || (b_.function().is_constant(all) && !is_true(all))) return clone(loop);
-    if (b_.function().is_constant(all)) return without(loop, gone);
-    write_both(loop, all, gone);
+    write_both(loop, all, [&] { without(loop, gone); }, [&] { write_careful(loop); });
   }
 
   /// Whether all innermost loops of a region could run in lanes, or loops around them.
@@ -126,99 +136,201 @@ class Divider : public Rewriter {
     return gone;
   }
 
-  /// The checks that strips of a loop make before their turns, so that these can run in lanes.
-  std::optional<EarlyChecks> checks_of_strips(NodeId loop, const Nodes& gone) const {
+  /// What strips of a loop do before their turns: checks, and values that the turns find in memory.
+  struct Strips {
+    EarlyChecks checks;
+    EarlyChecks::Values values{};
+  };
+
+  std::optional<Strips> strips_of(NodeId loop, const Nodes& gone) const {
     if (source_.op(loop) != Op::for_ || source_.attribute(loop, 1) == 1) return std::nullopt;
-    if (lanes_in(loop) == Lanes::All) return std::nullopt;
+    const Lanes inside = lanes_in(loop);
+    const bool goes_on = source_.op(source_.terminator(source_.region(loop))) == Op::yield;
+    if (inside == Lanes::All || !goes_on) return std::nullopt;
+    if (auto strips = strips_in_lanes(loop, gone)) return strips;
+    return inside == Lanes::NoLoop ? strips_around_lanes(loop, gone) : std::nullopt;
+  }
+  /// ... so that the turns can run in lanes.
+  std::optional<Strips> strips_in_lanes(NodeId loop, const Nodes& gone) const {
     EarlyChecks early(source_, loop, without_checks(gone));
     if (early.checks().empty()) return std::nullopt;
     Nodes both = gone;
     both.insert(both.end(), early.checks().begin(), early.checks().end());
     if (!fits_lanes(source_, loop, without_checks(both))) return std::nullopt;
-    return early;
+    return Strips{early};
+  }
+  /// ... as the turns, which wait for each other, have much to do that does not.
+  std::optional<Strips> strips_around_lanes(NodeId loop, const Nodes& gone) const {
+    const std::vector<bool> left_out = without_checks(gone);
+    if (fits_lanes(source_, loop, left_out) || fits_lanes(source_, loop, left_out, true)) return std::nullopt;
+    EarlyChecks early(source_, loop, left_out, false);
+    EarlyChecks::Values values = early.values();
+    const auto kept = static_cast<int>(values.kept.size());
+    if (values.kept.empty() || values.kept.size() > kMostKept || values.cost < kMuchWork + kKept * kept)
+      return std::nullopt;
+    if (runs_in_lanes_around(loop)) return std::nullopt;
+    return Strips{std::move(early), std::move(values)};
+  }
+  /// Whether a loop around has the better lanes.
+  bool runs_in_lanes_around(NodeId loop) const {
+    for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner) {
+      const Op op = source_.op(at);
+      if (op != Op::for_ && op != Op::parallel_for) continue;
+      const RowLoads loads(source_, at, loop);
+      if (!(loads.all() && loads.any()) && fits_lanes(source_, at, dropped_)) return true;
+    }
+    return false;
   }
 
   bool is_true(NodeId made) const { return b_.function().constant(made).bits[0] != 0; }
 
   void without(NodeId loop, const Nodes& gone) {
-    for (NodeId node : gone) dropped_[node.index] = true;
+    drop(gone, true);
     clone(loop);
-    for (NodeId node : gone) dropped_[node.index] = false;
+    drop(gone, false);
   }
 
-  void write_both(NodeId loop, NodeId condition, const Nodes& gone) {
+  /// The loop, written by one function or the other.
+  void write_both(NodeId loop, NodeId condition, const std::function<void()>& fast,
+                  const std::function<void()>& other) {
     const Nodes results = source_.results_of(loop);
     std::vector<Type> types;
     for (NodeId result : results) types.push_back(source_.type(result));
     const ir::SpanId place = b_.span();
-    const NodeId choice = b_.begin(Op::if_, {&condition, 1}, {}, types);
-    b_.enter(choice, 0, {});
-    without(loop, gone);
-    b_.yield(use_all(results));
-    b_.enter(choice, 1, {});
+    const auto written = [&](const std::function<void()>& write) {
+      b_.set_span(place);
+      write();
+      return use_all(results);
+    };
+    const Nodes given =
+        loops_.branch(condition, types, [&] { return written(fast); }, [&] { return written(other); });
     b_.set_span(place);
+    for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+  }
+  void write_careful(NodeId loop) {
     careful_ = true;
     clone(loop);
     careful_ = false;
-    b_.yield(use_all(results));
-    b_.set_span(place);
-    const Nodes given = b_.end(choice);
-    for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+  }
+  void drop(const Nodes& nodes, bool on) {
+    for (NodeId node : nodes) dropped_[node.index] = on;
+  }
+  NodeId has_many_turns(NodeId loop) {
+    return b_.make(Op::greater_equal, {use(source_.operand(loop, 0)), b_.index(kFewTurns)});
+  }
+
+  void write_with(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
+    // Lanes wait for nobody: short loops are as good as they were with all checks.
+    if (plan.values.kept.empty()) {
+      all = loops_.both(all, has_many_turns(loop));
+      return write_strips(loop, all, gone, plan);
+    }
+    const auto strips = [&] { write_strips(loop, b_.constant(true), {}, plan); };
+    const auto fast = [&] {
+      drop(gone, true);
+      if (plan.checks.phases() == 0) strips();
+      else write_both(loop, has_many_turns(loop), strips, [&] { clone(loop); });
+      drop(gone, false);
+    };
+    write_both(loop, all, fast, [&] { write_careful(loop); });
   }
 
   /// Strips of turns. In each, `all` and what the early checks say choose between the turns without these
   /// checks and the turns as they were.
-  void write_strips(NodeId loop, NodeId all, const Nodes& gone, const EarlyChecks& early) {
+  void write_strips(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
+    const EarlyChecks& early = plan.checks;
     const int64_t bits = lanes_in(loop) == Lanes::NoLoop ? kStripBits : kOuterStripBits;
     const NodeId zero = b_.index(0);
     const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), zero});
     const NodeId shift = b_.index(bits);
     const NodeId last_strip = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
     const NodeId strips = loops_.add(last_strip, b_.index(1));
-    all = loops_.both(all, b_.make(Op::greater_equal, {turns, b_.index(kFewTurns)}));
-    const auto drop = [&](const Nodes& nodes, bool on) {
-      for (NodeId node : nodes) dropped_[node.index] = on;
-    };
-    loops_.nest({&strips, 1}, [&](auto strip) {
+    const Nodes results = source_.results_of(loop);
+    std::vector<Type> types;
+    for (NodeId result : results) types.push_back(source_.type(result));
+    Nodes buffers;
+    for (NodeId value : plan.values.kept)
+      buffers.push_back(loops_.new_view(Nodes{b_.index(int64_t{1} << bits)}, source_.type(value).dtype()));
+    const Nodes first_values = use_all(source_.operands(loop).subspan(1));
+    const Nodes given = loops_.nest({&strips, 1}, first_values, [&](auto strip, auto carried) {
       const NodeId first = b_.make(Op::left_shift, {strip[0], shift});
       const NodeId count = loops_.minimum(loops_.subtract(turns, first), b_.index(int64_t{1} << bits));
       drop(gone, true);
       NodeId holds = all;
       for (size_t phase = 0; phase < early.phases(); ++phase)
         holds = loops_.branch(
-            holds, {ir::kBool}, [&] { return Nodes{loops_.negate(fails(loop, first, count, early, phase))}; },
+            holds, {ir::kBool},
+            [&] { return Nodes{loops_.negate(fails(loop, first, count, plan, phase, buffers))}; },
             [&] { return Nodes{b_.constant(false)}; })[0];
-      const NodeId choice = b_.begin(Op::if_, {&holds, 1});
-      b_.enter(choice, 0, {});
-      drop(early.checks(), true);
-      run_strip(loop, first, count);
-      drop(early.checks(), false);
-      drop(gone, false);
-      b_.yield({});
-      b_.enter(choice, 1, {});
-      careful_ = true;
-      loops_.set_one_by_one(true);
-      run_strip(loop, first, count);
-      loops_.set_one_by_one(false);
-      careful_ = false;
-      b_.yield({});
-      b_.end(choice);
+      const auto without_checks = [&] {
+        drop(early.checks(), true);
+        if (early.phases() <= plan.values.phase) compute_values(loop, first, count, plan.values, buffers);
+        const Nodes after = run_strip(loop, first, count, carried, plan.values.kept, buffers);
+        drop(early.checks(), false);
+        drop(gone, false);
+        return after;
+      };
+      const auto as_written = [&] {
+        drop(gone, false);
+        careful_ = true;
+        loops_.set_one_by_one(true);
+        const Nodes after = run_strip(loop, first, count, carried, {}, {});
+        loops_.set_one_by_one(false);
+        careful_ = false;
+        return after;
+      };
+      return loops_.branch(holds, types, without_checks, as_written);
     });
+    for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
 
-  void run_strip(NodeId loop, NodeId first, NodeId count) {
+  /// Into a buffer each, the values of a strip's turns that are kept.
+  void compute_values(NodeId loop, NodeId first, NodeId count, const EarlyChecks::Values& values,
+                      const Nodes& buffers) {
+    if (buffers.empty()) return;
     const RegionId body = source_.region(loop);
     loops_.nest({&count, 1}, [&](auto index) {
       bind(source_.region_parameters(body)[0], loops_.add(first, index[0]));
-      visit_body(body);
+      keep_values(body, values, buffers, index[0], [](NodeId) { return false; });
+    });
+  }
+  void keep_values(RegionId body, const EarlyChecks::Values& values, const Nodes& buffers, NodeId index,
+                   const std::function<bool(NodeId)>& is_known) {
+    only_values_ = true;
+    for (NodeId node : source_.region_body(body))
+      if (values.needed[node.index] && source_.op(node) != Op::result && !is_known(node)) visit(node);
+    only_values_ = false;
+    for (size_t i = 0; i < buffers.size(); ++i) loops_.store(buffers[i], {&index, 1}, use(values.kept[i]));
+  }
+
+  /// The turns of a strip; values that are `kept` are found in buffers.
+  Nodes run_strip(NodeId loop, NodeId first, NodeId count, std::span<const NodeId> carried, const Nodes& kept,
+                  const Nodes& buffers) {
+    const RegionId body = source_.region(loop);
+    const auto parameters = source_.region_parameters(body);
+    return loops_.loop(count, carried, [&](auto index, auto values) {
+      bind(parameters[0], loops_.add(first, index[0]));
+      for (size_t i = 0; i < values.size(); ++i) bind(parameters[i + 1], values[i]);
+      for (size_t i = 0; i < kept.size(); ++i) in_memory_[kept[i].index] = loops_.load(buffers[i], index);
+      const bool ends = visit_body(body);
+      for (NodeId value : kept) in_memory_.erase(value.index);
+      return ends ? use_all(source_.operands(source_.terminator(body))) : Nodes();
     });
   }
 
-  /// Whether, in any turn of a strip, any check of a phase would fail.
-  NodeId fails(NodeId loop, NodeId first, NodeId count, const EarlyChecks& early, size_t phase) {
+  /// Whether, in any turn of a strip, any check of a phase would fail; the last one keeps the values on its
+  /// way, unless they come after it.
+  NodeId fails(NodeId loop, NodeId first, NodeId count, const Strips& plan, size_t phase,
+               const Nodes& buffers) {
+    const EarlyChecks& early = plan.checks;
+    const RegionId body = source_.region(loop);
     return any_turn(loop, count, [&](NodeId index) {
-      bind(source_.region_parameters(source_.region(loop))[0], loops_.add(first, index));
-      return fails_in(source_.region(loop), early, phase);
+      bind(source_.region_parameters(body)[0], loops_.add(first, index));
+      const NodeId any = fails_in(body, early, phase);
+      if (!buffers.empty() && phase + 1 == early.phases() && plan.values.phase <= phase)
+        keep_values(body, plan.values, buffers, index,
+                    [&](NodeId node) { return early.is_needed_in(phase, node); });
+      return any;
     });
   }
   NodeId any_turn(NodeId loop, NodeId count, const std::function<NodeId(NodeId)>& turn) {
@@ -264,6 +376,7 @@ class Divider : public Rewriter {
 
   LoopWriter loops_;
   std::vector<bool> dropped_;
+  std::unordered_map<uint32_t, NodeId> in_memory_;  ///< values that are kept, loaded in the turn
   bool careful_ = false;
   bool only_values_ = false;  ///< what is cloned is computed, and not checked
 };

@@ -1,6 +1,9 @@
 #include "transform/early_checks.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "transform/cost.h"
 
 namespace ingot::transform {
 
@@ -8,6 +11,8 @@ namespace {
 
 /// Each phase goes through the turns of a strip once more.
 constexpr size_t kMostPhases = 4;
+/// What takes no longer than this is computed again rather than kept.
+constexpr int kLight = 2;
 
 }  // namespace
 
@@ -20,8 +25,14 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node) {
   return std::nullopt;
 }
 
-EarlyChecks::EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone)
-    : f_(function), loop_(loop), body_(function.region(loop)), order_(function.node_count()) {
+EarlyChecks::EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone,
+                         bool independent)
+    : f_(function),
+      loop_(loop),
+      body_(function.region(loop)),
+      order_(function.node_count()),
+      gone_(gone),
+      independent_(independent) {
   survey(body_);
   if (jumps_) return;
   std::erase_if(found_, [&](NodeId check) { return gone[check.index]; });
@@ -58,12 +69,14 @@ void EarlyChecks::survey(RegionId region) {
   }
 }
 
-/// Whether a load gives what it would have given before the turn began. (Other turns write elsewhere.)
+/// Whether a load gives what it would have given before the turns began. (Where they are independent, other
+/// turns write elsewhere.)
 bool EarlyChecks::is_unwritten(NodeId load) const {
   if (writes_anything_) return false;
   const Root root = root_of(f_, f_.operand(load, 0));
   return std::ranges::none_of(writes_, [&](NodeId write) {
-    return may_precede(write, load) && may_overlap(f_, root, root_of(f_, f_.operand(write, 0)));
+    return (!independent_ || may_precede(write, load)) &&
+           may_overlap(f_, root, root_of(f_, f_.operand(write, 0)));
   });
 }
 
@@ -181,6 +194,95 @@ void EarlyChecks::take(NodeId check) {
   for (NodeId node : cone.nodes) phases_[first].needed[node.index] = true;
   for (NodeId node = f_[f_[check].parent].owner; node != loop_; node = f_[f_[node].parent].owner)
     phases_[first].around[node.index] = true;
+}
+
+/// By node: whether it stands in the turn itself and can be computed before, if all early checks hold.
+std::vector<bool> EarlyChecks::early_nodes() {
+  std::vector<bool> early(f_.node_count());
+  early[f_.region_parameters(body_)[0].index] = true;
+  for (NodeId node : f_.region_body(body_)) early[node.index] = is_early(node, early);
+  return early;
+}
+bool EarlyChecks::is_early(NodeId node, const std::vector<bool>& early) {
+  const auto is_known = [&](NodeId value) { return !is_inside(value) || early[value.index]; };
+  const ir::OpInfo& card = ir::info(f_.op(node));
+  if (f_.op(node) == Op::result) return is_known(f_.operand(node, 0));
+  if (f_.op(node) == Op::if_) {
+    Cone cone;
+    return gather(node, cone) &&
+           std::ranges::all_of(cone.loads, [&](NodeId load) { return phase_of_load(load).has_value(); });
+  }
+  if (!std::ranges::all_of(f_.operands(node), is_known)) return false;
+  if (f_.op(node) == Op::load) return is_unwritten(node) && phase_of_load(node);
+  return card.effects.pure() && card.regions == 0 && !card.terminator;
+}
+
+/// Adds the operands of a node and of what is in its regions.
+void EarlyChecks::collect_uses(NodeId node, Nodes& uses) const {
+  std::ranges::copy(f_.operands(node), std::back_inserter(uses));
+  for (size_t i = 0; i < f_[node].region_count; ++i)
+    for (NodeId inner : f_.region_body(f_.region(node, i))) collect_uses(inner, uses);
+}
+
+void EarlyChecks::mark_needed(Nodes waiting, const std::vector<bool>& early,
+                              std::vector<bool>& needed) const {
+  while (!waiting.empty()) {
+    const NodeId node = waiting.back();
+    waiting.pop_back();
+    if (!early[node.index] || needed[node.index]) continue;
+    needed[node.index] = true;
+    collect_uses(node, waiting);
+  }
+}
+
+/// In additions, with what is in its regions. Lanes fetch elements from anywhere no faster than turns do.
+int EarlyChecks::cost_of(NodeId node) const {
+  const ir::OpInfo& card = ir::info(f_.op(node));
+  const auto is_element = [&](NodeId index) { return !is_inside(index) || is_step(index); };
+  int cost = f_.op(node) == Op::cast ? 1 : 0;
+  if (f_.op(node) == Op::load) cost = std::ranges::all_of(f_.operands(node).subspan(1), is_element) ? 1 : 0;
+  if (card.elementwise) cost = transform::cost_of(f_.op(node), f_.type(f_.operand(node, 0)).dtype());
+  for (size_t i = 0; i < f_[node].region_count; ++i)
+    for (NodeId inner : f_.region_body(f_.region(node, i))) cost += cost_of(inner);
+  return cost;
+}
+
+/// Whether an index is that of the turn plus what is the same in all turns.
+bool EarlyChecks::is_step(NodeId index) const {
+  if (!is_inside(index) || index == f_.region_parameters(body_)[0]) return true;
+  return f_.op(index) == Op::add && is_step(f_.operand(index, 0)) && is_step(f_.operand(index, 1));
+}
+
+EarlyChecks::Values EarlyChecks::values() {
+  Values values{.kept = {}, .needed = std::vector<bool>(f_.node_count())};
+  if (jumps_) return values;
+  const std::vector<bool> early = early_nodes();
+  const auto is_left_out = [&](NodeId node) {
+    return gone_[node.index] || std::ranges::find(checks_, node) != checks_.end();
+  };
+  const auto cost_of_all = [&](const std::vector<bool>& nodes) {
+    const auto body = f_.region_body(body_);
+    return std::accumulate(body.begin(), body.end(), 0, [&](int sum, NodeId node) {
+      return sum + (nodes[node.index] ? cost_of(node) : 0);
+    });
+  };
+  Nodes uses;
+  for (NodeId node : f_.region_body(body_))
+    if (!early[node.index] && !is_left_out(node)) collect_uses(node, uses);
+  for (NodeId use : uses) {
+    const bool is_new = std::ranges::find(values.kept, use) == values.kept.end();
+    if (!early[use.index] || !is_new || !f_.type(use).is_scalar()) continue;
+    std::vector<bool> again(f_.node_count());
+    mark_needed({use}, early, again);
+    if (cost_of_all(again) > kLight) values.kept.push_back(use);
+  }
+  mark_needed(values.kept, early, values.needed);
+  for (const auto& [load, phase] : phase_of_load_)
+    if (phase && values.needed[load]) values.phase = std::max(values.phase, *phase);
+  std::vector<bool> all = values.needed;
+  for (NodeId check : checks_) mark_needed({f_.operand(check, 0)}, early, all);
+  values.cost = cost_of_all(all) + static_cast<int>(checks_.size());
+  return values;
 }
 
 }  // namespace ingot::transform

@@ -13,18 +13,19 @@ namespace ingot::transform {
 /// nodes.
 std::optional<size_t> raising_arm(const Function& function, NodeId node);
 
-/// The checks in a loop whose turns are independent that can be made for many turns before the first of them
-/// runs: their conditions, and what decides whether a turn comes to them, are computed from the loop's index,
-/// from values from outside, and from memory that the same turn has not written before. An `if` with an arm
-/// that raises is a check as well. None of a loop with exits in it, or with loops whose turns are counted in
-/// it: their lanes end apart. `gone`: checks, by node, that are known to hold.
+/// The checks in a loop that can be made for many turns before the first of them runs: their conditions, and
+/// what decides whether a turn comes to them, are computed from the loop's index, from values from outside,
+/// and from memory that no turn writes - or, of a loop whose turns are `independent`, that the same turn has
+/// not written before. An `if` with an arm that raises is a check as well. None of a loop with exits in it,
+/// or with loops whose turns are counted in it: their lanes end apart. `gone`: checks, by node, that are
+/// known to hold.
 ///
 /// They fall into phases. A check of phase p may need loads whose indices are in range only if checks hold:
 /// those are of phases before p. So all conditions of a phase can be computed, in any order, where all checks
 /// of the phases before hold in all turns.
 class EarlyChecks {
  public:
-  EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone);
+  EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone, bool independent = true);
 
   size_t phases() const { return phases_.size(); }
   /// All of them.
@@ -36,6 +37,16 @@ class EarlyChecks {
   bool is_needed_in(size_t phase, NodeId node) const { return phases_[phase].needed[node.index]; }
   /// Whether a node in the loop has checks of a phase in its regions.
   bool is_around(size_t phase, NodeId node) const { return phases_[phase].around[node.index]; }
+
+  /// Values of a turn that can be computed where all of these checks hold in all turns, too, and that the
+  /// rest of a turn needs; those that take longer to compute again than to keep.
+  struct Values {
+    Nodes kept;
+    std::vector<bool> needed;  ///< by node: what they are computed from
+    size_t phase = 0;          ///< as of checks that are computed from them
+    int cost = 0;              ///< of all that is early, with the checks, in additions
+  };
+  Values values();
 
  private:
   struct Phase {
@@ -59,12 +70,20 @@ class EarlyChecks {
   bool may_precede(NodeId write, NodeId load) const;
   std::optional<size_t> phase_of_load(NodeId load);
   std::vector<uint32_t> sources(std::span<const NodeId> values) const;
+  std::vector<bool> early_nodes();
+  bool is_early(NodeId node, const std::vector<bool>& early);
+  void collect_uses(NodeId node, Nodes& uses) const;
+  void mark_needed(Nodes waiting, const std::vector<bool>& early, std::vector<bool>& needed) const;
+  int cost_of(NodeId node) const;
+  bool is_step(NodeId index) const;
 
   const Function& f_;
   NodeId loop_;
   RegionId body_;
   std::vector<uint32_t> order_;  ///< by node: its place in the loop
   uint32_t next_ = 0;
+  std::vector<bool> gone_;
+  bool independent_;
   bool jumps_ = false;  ///< there are exits, or loops counted in the turn: no check is early
   bool writes_anything_ = false;
   Nodes writes_;  ///< each to the view that is its first operand

@@ -140,6 +140,44 @@ class LaneJudge {
 
 }  // namespace
 
+RowLoads::RowLoads(const Function& function, NodeId around, NodeId loop)
+    : f_(function),
+      around_(function.region_parameters(function.region(around))[0]),
+      turn_(function.region_parameters(function.region(loop))[0]) {
+  look(function.region(loop));
+}
+
+void RowLoads::look(RegionId region) {
+  for (NodeId node : f_.region_body(region)) {
+    for (size_t i = 0; i < f_[node].region_count; ++i) look(f_.region(node, i));
+    if (f_.op(node) == Op::load) look_at(f_.operands(node).subspan(1));
+  }
+}
+
+void RowLoads::look_at(std::span<const NodeId> indices) {
+  if (std::ranges::none_of(indices, [&](NodeId index) { return depends(index, turn_); })) return;
+  const std::span<const NodeId> outer = indices.first(indices.size() - 1);
+  const bool steps = std::ranges::none_of(outer, [&](NodeId index) { return depends(index, turn_); });
+  all_ = all_ && steps && is_step(indices.back());
+  any_ = any_ || (all_ && std::ranges::any_of(outer, [&](NodeId index) { return depends(index, around_); }));
+}
+
+/// Whether an index grows by one from turn to turn.
+bool RowLoads::is_step(NodeId index) const {
+  if (index == turn_) return true;
+  if (f_.op(index) != Op::add && f_.op(index) != Op::subtract) return false;
+  const auto operands = f_.operands(index);
+  if (!is_step(operands[0])) return f_.op(index) == Op::add && is_step(operands[1]);
+  return !depends(operands[1], turn_);
+}
+
+/// Whether an index is computed from the number of a turn.
+bool RowLoads::depends(NodeId value, NodeId turn) const {
+  if (value == turn) return true;
+  if (value < turn || f_[value].region_count > 0 || f_.op(value) == Op::param) return false;
+  return std::ranges::any_of(f_.operands(value), [&](NodeId operand) { return depends(operand, turn); });
+}
+
 std::optional<std::vector<Op>> combiners_of(const Function& f, NodeId loop) {
   std::vector<Op> combiners;
   for (size_t i = 0; i < f.result_count(loop); ++i) {

@@ -14,6 +14,28 @@ namespace ingot::transform {
 /// reductions that take any order, and nothing else.
 bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces = false);
 
+/// What the turns of a loop load, beside the turns of a loop around it: rows are neighbours from turn to turn
+/// that lie apart in the turns around.
+class RowLoads {
+ public:
+  RowLoads(const Function& function, NodeId around, NodeId loop);
+  /// Whether all loads are of rows, or the same in all turns.
+  bool all() const { return all_; }
+  bool any() const { return any_; }
+
+ private:
+  void look(RegionId region);
+  void look_at(std::span<const NodeId> indices);
+  bool is_step(NodeId index) const;
+  bool depends(NodeId value, NodeId turn) const;
+
+  const Function& f_;
+  NodeId around_;  ///< the number of a turn of the loop around
+  NodeId turn_;
+  bool all_ = true;
+  bool any_ = false;
+};
+
 /// The combiners of the values that a `for` carries, if all are reductions that take any order.
 std::optional<std::vector<Op>> combiners_of(const Function& function, NodeId loop);
 

@@ -16,10 +16,9 @@ namespace {
 /// order, and read rows - neighbours from turn to turn - that lie apart in the turns of the loop around.
 class RowReductions {
  public:
-  RowReductions(const Function& function, NodeId around)
-      : f_(function), body_(function.region(around)), around_(function.region_parameters(body_)[0]) {}
+  RowReductions(const Function& function, NodeId around) : f_(function), around_(around) {}
 
-  bool are_better() { return all_fit(body_) && rows_ > 0; }
+  bool are_better() { return all_fit(f_.region(around_)) && any_rows_; }
 
  private:
   bool all_fit(RegionId region) {
@@ -33,42 +32,15 @@ class RowReductions {
   }
   bool fits(NodeId loop) {
     const std::vector<bool> none(f_.node_count());
-    return combiners_of(f_, loop) && fits_lanes(f_, loop, none, true) && reads_rows(loop, f_.region(loop));
-  }
-  bool reads_rows(NodeId loop, RegionId region) {
-    const NodeId turn = f_.region_parameters(f_.region(loop))[0];
-    return std::ranges::all_of(f_.region_body(region), [&](NodeId node) {
-      for (size_t i = 0; i < f_[node].region_count; ++i)
-        if (!reads_rows(loop, f_.region(node, i))) return false;
-      return f_.op(node) != Op::load || is_row(f_.operands(node).subspan(1), turn);
-    });
-  }
-  bool is_row(std::span<const NodeId> indices, NodeId turn) {
-    if (std::ranges::none_of(indices, [&](NodeId index) { return depends(index, turn); })) return true;
-    const std::span<const NodeId> outer = indices.first(indices.size() - 1);
-    if (std::ranges::any_of(outer, [&](NodeId index) { return depends(index, turn); })) return false;
-    if (!is_step(indices.back(), turn)) return false;
-    if (std::ranges::any_of(outer, [&](NodeId index) { return depends(index, around_); })) ++rows_;
-    return true;
-  }
-  bool is_step(NodeId index, NodeId turn) const {
-    if (index == turn) return true;
-    if (f_.op(index) != Op::add && f_.op(index) != Op::subtract) return false;
-    const auto operands = f_.operands(index);
-    if (!is_step(operands[0], turn)) return f_.op(index) == Op::add && is_step(operands[1], turn);
-    return !depends(operands[1], turn);
-  }
-  /// Whether an index is computed from the number of a turn.
-  bool depends(NodeId value, NodeId turn) const {
-    if (value == turn) return true;
-    if (value < turn || f_[value].region_count > 0 || f_.op(value) == Op::param) return false;
-    return std::ranges::any_of(f_.operands(value), [&](NodeId operand) { return depends(operand, turn); });
+    if (!combiners_of(f_, loop) || !fits_lanes(f_, loop, none, true)) return false;
+    const RowLoads loads(f_, around_, loop);
+    any_rows_ = any_rows_ || loads.any();
+    return loads.all();
   }
 
   const Function& f_;
-  RegionId body_;
   NodeId around_;
-  size_t rows_ = 0;
+  bool any_rows_ = false;
 };
 
 class Scheduler : public Rewriter {

@@ -1,5 +1,7 @@
 #include "transform/threads.h"
 
+#include <algorithm>
+
 #include "ir/function.h"
 #include "transform/dependence.h"
 #include "transform/rewriter.h"
@@ -10,6 +12,8 @@ namespace {
 
 /// Loops of so few turns, known while compiling, are left for the loops inside them.
 constexpr int64_t kFewTurns = 8;
+/// ... and of so few, at most, where there are none inside: that is less than one piece.
+constexpr int64_t kShort = 1024;
 
 class Sharer : public Rewriter {
  public:
@@ -33,8 +37,20 @@ class Sharer : public Rewriter {
     return static_cast<ir::Schedule>(source_.attribute(loop, 0));
   }
   bool has_few_turns(NodeId loop) const {
-    const NodeId count = source_.operand(loop, 0);
-    return source_.is_constant(count) && source_.constant(count).as<int64_t>() < kFewTurns;
+    NodeId count = source_.operand(loop, 0);
+    const bool is_known = source_.is_constant(count);
+    if (is_known && source_.constant(count).as<int64_t>() < kFewTurns) return true;
+    if (source_.op(count) == Op::minimum) count = source_.operand(count, 1);
+    return source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kShort &&
+           is_innermost(source_.region(loop));
+  }
+  bool is_innermost(RegionId region) const {
+    return std::ranges::all_of(source_.region_body(region), [&](NodeId node) {
+      if (is_loop(node) || source_.op(node) == Op::while_) return false;
+      for (size_t i = 0; i < source_[node].region_count; ++i)
+        if (!is_innermost(source_.region(node, i))) return false;
+      return true;
+    });
   }
 
   void choose_in(RegionId region, bool is_shared) {

@@ -1,4 +1,5 @@
-"""Checks on data, made for strips of turns at once: what a turn that fails leaves behind is what Python leaves."""
+"""Checks on data, and values of turns that wait for each other, made for strips of turns at once: what a turn that fails
+leaves behind is what Python leaves."""
 
 import math
 
@@ -147,6 +148,69 @@ def returns_early(x, y, index):
     return -1
 
 
+def counts(x, y, index):
+    for i in range(len(x)):
+        y[int(x[i] * 2.5) % 7 + index[i] // 2] += math.exp(-x[i])
+
+
+def running_sums(x, y, index):
+    s = 0.0
+    for i in range(len(x)):
+        s += math.sin(x[i]) * math.sqrt(x[index[i]])
+        y[i] = s
+    return s
+
+
+def raises_late(x, y, index):
+    s = 0.0
+    for i in range(len(x)):
+        s += math.exp(-x[i])
+        y[i] = math.sqrt(40.0 - s)
+        if s > 39.5:
+            raise LookupError("far")
+    return s
+
+
+def reads_later_what_it_writes(x, y, index):
+    s = 0.0
+    for i in range(len(x)):
+        s += math.exp(-x[i])
+        x[index[i]] = s
+    return s
+
+
+def chooses_what_it_adds(x, y, index):
+    s = 0.0
+    n = 0
+    for i in range(len(x)):
+        e = math.exp(-x[i])
+        v = math.sqrt(e + 1.0) if index[i] % 2 else float(x[index[i]]) / 3.0
+        if e > 0.3:
+            s += v
+            n += 1
+        else:
+            s -= e
+        y[n] = s
+    return s, n
+
+
+def follows(x, y, index):
+    s, t, flag = 1.0, 0.0, False
+    for i in range(len(x)):
+        rate = math.exp(-x[i]) / (1.0 + math.log(x[i] + 1.0))
+        s, t, flag = s * 0.5 + rate, t * 0.25 + s, rate > 0.1
+        y[i] = s if flag else t
+    return s, t, flag
+
+
+def counts_python_ints(x, y, index):
+    n = 2**62
+    for i in range(len(x)):
+        n += int(math.sqrt(x[i]) * 2**50)
+        y[i] = int(index[i]) * 3 - n
+    return n
+
+
 def in_64_bits(number):
     """What Ingot does with a Python int."""
     if not -(2**63) <= number < 2**63:
@@ -170,7 +234,22 @@ def overflows_in_64_bits(x, y, index):
         y[i] = in_64_bits(in_64_bits(int(index[i]) * 2**40) + 1)
 
 
+def counts_in_64_bits(x, y, index):
+    for i in range(len(x)):
+        y[in_64_bits(int(x[i] * 2.5)) % 7 + index[i] // 2] += math.exp(-x[i])
+
+
+def counts_python_ints_in_64_bits(x, y, index):
+    n = 2**62
+    for i in range(len(x)):
+        n = in_64_bits(n + in_64_bits(int(math.sqrt(x[i]) * 2**50)))
+        y[i] = in_64_bits(in_64_bits(int(index[i]) * 3) - n)
+    return n
+
+
 EXPECTED = {
+    counts: counts_in_64_bits,
+    counts_python_ints: counts_python_ints_in_64_bits,
     store_between_checks: store_between_checks_in_64_bits,
     python_numbers: python_numbers_in_64_bits,
     overflows: overflows_in_64_bits,
@@ -179,6 +258,7 @@ PROGRAMS = (
     sines, gathers, chained_gathers, two_checks, store_before_check, store_between_checks, reads_what_it_writes, updates,
     reads_what_the_turn_wrote, reads_what_an_inner_turn_wrote, branches,
     branch_before_check, raises, raises_between, skips, python_numbers, overflows, powers, sums_in_order, a_sum, returns_early,
+    counts, running_sums, raises_late, reads_later_what_it_writes, chooses_what_it_adds, follows, counts_python_ints,
 )  # fmt: skip
 
 
