@@ -13,7 +13,19 @@ import warnings
 
 import ingot
 import numpy as np
+import pytest
 from ingot import _jit
+
+KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
+"""Kinds of code (INGOT_VECTORS), and what a CPU must have for each."""
+
+
+def need_vectors(kind):
+    """Skips a test of a kind of code that this CPU does not run."""
+    flags = open("/proc/cpuinfo").read().split()
+    if any(flag not in flags for flag in KINDS[kind]):
+        pytest.skip(f"this CPU has no {kind}")
+
 
 LISTENS = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import check
+from support import KINDS, check, difference, jitted, need_vectors
 
 
 def less(a, p):
@@ -51,3 +51,19 @@ def reductions(x):
 @pytest.mark.parametrize("number", [0, 3, True, 2.5, np.int8(4), np.uint16(7), np.float32(0.5), np.bool(False)])
 def test_reductions_of_numbers(number):
     check(reductions, number)
+
+
+def as_integers(x):
+    return (x.astype(np.int8), x.astype(np.uint8), x.astype(np.int16), x.astype(np.uint16), x.astype(np.int32),
+            x.astype(np.uint32), x.astype(np.int64), x.astype(np.uint64))  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_floats_become_integers_in_lanes(dtype, kind, monkeypatch):
+    need_vectors(kind)
+    monkeypatch.setenv("INGOT_VECTORS", kind)
+    edges = [sign * (2.0**bits + step) for bits in (0, 7, 8, 15, 16, 31, 32, 53, 63, 64) for step in (-1, -0.5, 0, 0.5) for sign in (1, -1)]
+    numbers = np.array([*edges, np.nan, np.inf, -np.inf, -0.0, 1e300] * 2).astype(dtype)
+    assert difference(jitted(as_integers)(numbers), jitted(as_integers, "interpreted")(numbers)) is None

@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
+from support import KINDS, need_vectors
 
 import ingot
 from ingot import prange
 
-KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
 ALL_DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
               "complex64", "complex128")  # fmt: skip
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 130)
@@ -393,9 +393,7 @@ def expected():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_lanes_give_pythons_bits(kind, expected):
-    flags = open("/proc/cpuinfo").read().split()
-    if any(flag not in flags for flag in KINDS[kind]):
-        pytest.skip(f"this CPU has no {kind}")
+    need_vectors(kind)
     environment = {**os.environ, "INGOT_VECTORS": kind, "PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

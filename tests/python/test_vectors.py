@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 import pytest
+from support import KINDS, need_vectors
 
 import ingot
 
-KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
 LENGTHS = (0, 1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 1023, 1025, 2600)
 
 
@@ -112,9 +112,7 @@ def expected():
 
 @pytest.mark.parametrize("kind, threads", [*((kind, 1) for kind in KINDS), ("avx2", 3), ("scalar", 2)])
 def test_results_have_the_same_bits(kind, threads, expected):
-    flags = open("/proc/cpuinfo").read().split()
-    if any(flag not in flags for flag in KINDS[kind]):
-        pytest.skip(f"this CPU has no {kind}")
+    need_vectors(kind)
     environment = {**os.environ, "INGOT_VECTORS": kind, "PYTHONPATH": os.pathsep.join(sys.path)}
     environment |= {"INGOT_NUM_THREADS": str(threads), "INGOT_THREADS": "always" if threads > 1 else ""}
     run = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, check=False)
