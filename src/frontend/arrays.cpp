@@ -38,8 +38,23 @@ NodeId Evaluator::whole(const Value& value) {
 
 Array Evaluator::named(const Value& value) {
   const Array& a = *value.as<Array>();
-  if (a.type.is_view()) return a;
-  return owner(builder_->make(Op::materialize, {a.node}));
+  return a.type.is_view() ? a : owner(materialized(a.node));
+}
+
+NodeId Evaluator::materialized(NodeId array) {
+  return by_element({array},
+                    [&](const auto& as_it_lies) { return builder_->make(Op::materialize, as_it_lies); });
+}
+
+NodeId Evaluator::transposed(NodeId array, std::span<const int64_t> axes) {
+  return std::ranges::is_sorted(axes) ? array : builder_->make(Op::transpose, {&array, 1}, axes);
+}
+
+NodeId Evaluator::by_element(std::vector<NodeId> operands, const Making& make) {
+  const std::vector<int64_t> order = memory_order(builder_->function(), operands);
+  for (NodeId& operand : operands)
+    if (!builder_->function().type(operand).is_scalar()) operand = transposed(operand, order);
+  return transposed(make(operands), inverse_of(order));
 }
 
 Array Evaluator::owner(NodeId view) {
@@ -73,8 +88,8 @@ NodeId Evaluator::reduce_all(NodeId array, Op combiner) {
   std::vector<int64_t> attributes(1 + static_cast<size_t>(builder_->function().type(array).rank()));
   attributes[0] = static_cast<int64_t>(combiner);
   std::iota(attributes.begin() + 1, attributes.end(), 0);
-  const NodeId operands[] = {array};
-  return builder_->make(Op::reduce, operands, attributes);
+  const NodeId as_it_lies = transposed(array, memory_order(builder_->function(), {&array, 1}));
+  return builder_->make(Op::reduce, {&as_it_lies, 1}, attributes);
 }
 
 /// How many numbers a message shows: the lengths of two arrays of any rank.

@@ -382,6 +382,12 @@ class Evaluator {
   Value from_node(NodeId node);               ///< a NumPy scalar, or an array not yet named
   Array owner(NodeId view);                   ///< the object that is made with new memory
   Array viewing(NodeId view, Access access);  ///< a new object on the memory of another
+  NodeId materialized(NodeId array);          ///< new memory, in memory_order
+  NodeId transposed(NodeId array, std::span<const int64_t> axes);
+  using Making = std::function<NodeId(const std::vector<NodeId>& operands)>;
+  /// What is made element by element of arrays of one rank, and scalars, in memory_order.
+  NodeId by_element(std::vector<NodeId> operands, const Making& make);
+  /// A combination of all elements, as they lie in memory.
   NodeId reduce_all(NodeId array, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
   NodeId negate(NodeId a);
@@ -412,10 +418,10 @@ class Evaluator {
   /// Raises where NumPy finds an array too large to be described.
   void check_size(std::span<const NodeId> lengths, DType dtype);
   /// New arrays: of elements that mean nothing, and all of one value.
-  Value empty(std::span<const NodeId> lengths, DType dtype);
-  Value filled(std::span<const NodeId> lengths, NodeId value);
-  /// Lengths and dtype of what `np.empty_like` and its like make.
-  std::pair<std::vector<NodeId>, DType> like_argument(Call& call);
+  Array empty(std::span<const NodeId> lengths, DType dtype);
+  Array filled(std::span<const NodeId> lengths, NodeId value);
+  /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.
+  Value like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make);
   Value reduction(Call& call, ir::Op combiner, const char* name);
   Value minmax(Call& call, bool is_max);
 

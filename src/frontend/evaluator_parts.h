@@ -6,6 +6,7 @@
 
 #include "base/message.h"
 #include "frontend/evaluator.h"
+#include "frontend/memory_order.h"
 
 /// What the files of the evaluator share, and nobody else sees.
 

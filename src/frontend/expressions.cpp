@@ -381,7 +381,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
       if (!open && !(of_item && base::is_bool(of_item->dtype())))
         raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
     }
-    return index_array(*filled({}, stage(value, *kind)).as<Array>(), index, e);
+    return index_array(filled({}, stage(value, *kind)), index, e);
   }
   const auto sliced = [&](const std::vector<Value>& members) {
     std::vector<Value> parts;

@@ -78,14 +78,14 @@ void Evaluator::check_size(std::span<const NodeId> lengths, DType dtype) {
   }
 }
 
-Value Evaluator::filled(std::span<const NodeId> lengths, NodeId value) {
+Array Evaluator::filled(std::span<const NodeId> lengths, NodeId value) {
   check_size(lengths, builder_->function().type(value).dtype());
   std::vector<NodeId> operands{value};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   return owner(builder_->make(Op::materialize, {builder_->make(Op::broadcast, operands)}));
 }
 
-Value Evaluator::empty(std::span<const NodeId> lengths, DType dtype) {
+Array Evaluator::empty(std::span<const NodeId> lengths, DType dtype) {
   check_size(lengths, dtype);
   // C order: each stride is the product of the lengths to its right.
   std::vector<NodeId> strides(lengths.size());
@@ -134,29 +134,34 @@ Value Evaluator::np_full(Call& call) {
   return filled(lengths, value_for(value, dtype));
 }
 
-std::pair<std::vector<NodeId>, DType> Evaluator::like_argument(Call& call) {
+Value Evaluator::like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make) {
   const Value prototype = need(call, 0, "a");
   const Array* a = prototype.as<Array>();
   if (a == nullptr)
     unsupported(call.node, "`np." + call.name + "` of a " + type_name(prototype), "give it an array");
   const DType dtype = dtype_argument(call, 1, a->type.dtype());
   finish(call, 2);
-  return {lengths_of(a->node), dtype};
+  const std::vector<int64_t> order = memory_order(builder_->function(), {&a->node, 1});
+  const std::vector<NodeId> lengths = lengths_of(a->node);
+  std::vector<NodeId> as_they_lie;
+  for (const int64_t axis : order) as_they_lie.push_back(lengths[static_cast<size_t>(axis)]);
+  return owner(transposed(make(as_they_lie, dtype).node, inverse_of(order)));
 }
 
 Value Evaluator::np_empty_like(Call& call) {
-  const auto [lengths, dtype] = like_argument(call);
-  return empty(lengths, dtype);
+  return like(call, [&](auto lengths, DType dtype) { return empty(lengths, dtype); });
 }
 
 Value Evaluator::np_zeros_like(Call& call) {
-  const auto [lengths, dtype] = like_argument(call);
-  return filled(lengths, builder_->constant(ir::Type::scalar(dtype), {}));
+  return like(call, [&](auto lengths, DType dtype) {
+    return filled(lengths, builder_->constant(ir::Type::scalar(dtype), {}));
+  });
 }
 
 Value Evaluator::np_ones_like(Call& call) {
-  const auto [lengths, dtype] = like_argument(call);
-  return filled(lengths, builder_->cast(builder_->constant(true), dtype));
+  return like(call, [&](auto lengths, DType dtype) {
+    return filled(lengths, builder_->cast(builder_->constant(true), dtype));
+  });
 }
 
 Value Evaluator::np_arange(Call& call) {
@@ -227,7 +232,8 @@ Value Evaluator::np_where(Call& call) {
   std::vector<NodeId> nodes = {operand(call.positional[0], DType::Bool), operand(call.positional[1], dtype),
                                operand(call.positional[2], dtype)};
   nodes = broadcast_together(std::move(nodes));
-  const NodeId result = builder_->make(Op::select, nodes);
+  const NodeId result = by_element(
+      std::move(nodes), [&](const auto& operands) { return builder_->make(Op::select, operands); });
   if (builder_->function().type(result).is_array()) return from_node(result);
   return filled({}, result);  // as NumPy does
 }
@@ -294,8 +300,8 @@ Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
   }
   std::vector<int64_t> attributes{static_cast<int64_t>(combiner)};
   attributes.insert(attributes.end(), axes.begin(), axes.end());
-  const NodeId operand[] = {array};
-  NodeId result = builder_->make(Op::reduce, operand, attributes);
+  const bool all = axes.size() == static_cast<size_t>(builder_->function().type(array).rank());
+  NodeId result = all ? reduce_all(array, combiner) : builder_->make(Op::reduce, {&array, 1}, attributes);
   if (keepdims) {
     if (builder_->function().type(result).is_scalar()) result = builder_->make(Op::broadcast, {result});
     const NodeId narrow[] = {result};
@@ -420,17 +426,23 @@ Value Evaluator::np_dot(Call& call) {
   return matmul(a, b, call.node, true);
 }
 
+/// Of the function's: the axes in the order that they have in memory; of the method's: in C order.
 Value Evaluator::np_copy(Call& call) {
   const Value value = need(call, 0, "a");
   finish(call, 1);
   if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
-  const Array array = named(value);
-  if (value.as<Array>()->type.is_array()) return array;
-  const NodeId view = array.node;
-  const NodeId copied = value.as<Array>()->type.rank() == 0
-                            ? builder_->make(Op::broadcast, {builder_->make(Op::load, {view})})
-                            : builder_->make(Op::read, {view});
-  return owner(builder_->make(Op::materialize, {copied}));
+  const NodeId array = whole(value);
+  if (builder_->function().type(array).is_scalar()) return filled({}, array);
+  return owner(materialized(array));
+}
+
+Value Evaluator::array_copy(Call& call) {
+  const Value value = need(call, 0, "a");
+  finish(call, 1);
+  if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
+  const NodeId array = whole(value);
+  if (builder_->function().type(array).is_scalar()) return filled({}, array);
+  return owner(builder_->make(Op::materialize, {array}));
 }
 
 Value Evaluator::np_astype(Call& call) {
@@ -438,11 +450,9 @@ Value Evaluator::np_astype(Call& call) {
   const DType dtype = dtype_argument(call, 1, DType::Float64);
   finish(call, 2);
   if (!value.is<Array>()) return Scalar{Kind(dtype), stage(value, Kind(dtype))};
-  const NodeId converted = builder_->cast(whole(value), dtype);
-  const NodeId shaped = builder_->function().type(converted).is_scalar()
-                            ? builder_->make(Op::broadcast, {converted})
-                            : converted;
-  return owner(builder_->make(Op::materialize, {shaped}));
+  const NodeId array = whole(value);
+  if (builder_->function().type(array).is_scalar()) return filled({}, builder_->cast(array, dtype));
+  return owner(materialized(builder_->cast(array, dtype)));
 }
 
 Value Evaluator::np_solve(Call& call) {

@@ -569,7 +569,7 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
   nodes[at] = builder_->cast(integer, loop);
   const Value& other = operands[1 - at];
   nodes[1 - at] = other.is<Array>() ? builder_->cast(whole(other), loop) : stage(other, Kind(loop));
-  const NodeId compared = builder_->make(op, nodes);
+  const NodeId compared = by_element(nodes, [&](const auto& both) { return builder_->make(op, both); });
   if (!unsigned_64) return from_node(compared);
   // A negative int is less than every number of uint64.
   std::vector<NodeId> sides(2);
@@ -627,7 +627,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     check(builder_->make(Op::invert, {any}), ExceptionKind::ValueError,
           "Integers to negative integer powers are not allowed.");
   }
-  return from_node(builder_->make(op, nodes));
+  return from_node(by_element(std::move(nodes), [&](const auto& each) { return builder_->make(op, each); }));
 }
 
 std::optional<bool> Evaluator::static_truth(const Value& value) {

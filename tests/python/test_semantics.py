@@ -63,11 +63,13 @@ def test_reductions_have_one_order():
     assert difference(*results) is None
 
     def rows(x):
-        return np.sum(x, axis=1), np.sum(x, axis=0), np.sum(x)
+        return np.sum(x, axis=1), np.sum(x, axis=0)
 
     y = x.reshape(50, 100)
     results = [jitted(rows, mode)(z) for mode in MODES for z in (y, np.asfortranarray(y))]
-    assert [difference(r, results[0]) for r in results[1:]] == [None] * (len(results) - 1)
+    results += [jitted(f, mode)(z) for mode in MODES for z in (y, np.asfortranarray(y.T))]
+    assert [difference(r, results[0]) for r in results[1:4]] == [None] * 3
+    assert [difference(r, results[4]) for r in results[5:]] == [None] * 3
 
 
 def test_the_number_of_threads_changes_no_bit():

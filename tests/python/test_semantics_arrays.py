@@ -1,5 +1,6 @@
 """The rules of docs/semantics.md on numbers, indexing, assignment and arrays; the others: test_semantics.py."""
 
+import itertools
 import math
 
 import numpy as np
@@ -273,6 +274,42 @@ def test_scalar_loops_over_arrays(a):
 
     with np.errstate(over="ignore"):
         check(f, a)
+
+
+def strides(array):
+    """Those that say something: of an array that is not empty, along axes of several elements."""
+    return [s for s, n in zip(array.strides, array.shape) if n > 1 and array.size > 0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_new_arrays_lie_as_numpys(mode):
+    def made(a, b):
+        return a + b, -a, np.sqrt(np.abs(b)), a > b, a > 1, a.T + 1, (a + b).T, np.where(a > 0, a, b), np.minimum(a, 0) * b
+
+    def copied(a, b):
+        return a.astype(np.float32), np.copy(a), a.copy(), (a + b).copy(), np.array(a), np.zeros_like(a), np.ones_like(b)
+
+    def likes(a, b):
+        return np.empty_like(a), np.empty_like(b, np.int8), np.empty_like(a + b)
+
+    def parts(a, b):
+        return a[1:] * 2, a[:, ::-1] + b[:, ::-1], a * b[0], b[:, 0][:, None] + a, a[..., None] + b[..., None], a[None] * 2
+
+    def named(a, b):
+        c = a * b + 1
+        c[0] = 5
+        d = c - a
+        c += b
+        return c, d, d.T, (c + d)[1:]
+
+    for shape in ((3, 4), (3, 3, 4), (3, 1), (1, 6), (3, 3, 0), (4, 4, 4, 3)):
+        orders = [f(np.arange(1.0, np.prod(shape) + 1).reshape(shape)) for f in (np.copy, np.asfortranarray)]
+        orders.append(np.ones(shape[::-1]).T)
+        for a, b in itertools.product(orders, orders):
+            for function in (made, copied, parts, named, likes):
+                got, expected = jitted(function, mode)(a.copy("K"), b.copy("K")), function(a.copy("K"), b.copy("K"))
+                assert [*map(strides, got)] == [*map(strides, expected)], (function.__name__, shape, a.strides, b.strides)
+                assert function is likes or difference(got, expected, 1e-15) is None
 
 
 # ---- What NumPy leaves open

@@ -1,0 +1,111 @@
+#include "frontend/memory_order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace ingot::frontend {
+
+namespace {
+
+using ir::NodeId;
+using ir::Op;
+
+/// By axis, how far apart its elements lie beside those along the others; 0: they repeat, or there is one.
+using Distances = std::vector<int>;
+
+Distances in_c_order(size_t rank) {
+  Distances distances(rank);
+  std::iota(distances.rbegin(), distances.rend(), 1);
+  return distances;
+}
+
+Distances of_parameter(const ir::Function& f, NodeId node) {
+  Distances distances = in_c_order(static_cast<size_t>(f.type(node).rank()));
+  if (f[node].parent != f.body()) return distances;
+  const ir::ParameterInfo& known = f.parameters()[static_cast<size_t>(f.attribute(node, 0))];
+  if (known.layout == ir::Layout::F) std::ranges::reverse(distances);
+  for (size_t axis = 0; axis < distances.size(); ++axis)
+    if (known.ones && ((*known.ones >> axis) & 1u) != 0) distances[axis] = 0;
+  return distances;
+}
+
+Distances distances_of(const ir::Function& f, NodeId node) {
+  const auto rank = static_cast<size_t>(f.type(node).rank());
+  const auto inner = [&] { return distances_of(f, f.operand(node, 0)); };
+  switch (f.op(node)) {
+    case Op::param: return of_parameter(f, node);
+    case Op::read:
+    case Op::cast:
+    case Op::slice: return inner();
+    case Op::transpose: {
+      const Distances from = inner();
+      Distances distances;
+      for (const int64_t axis : f.ints(node)) distances.push_back(from[static_cast<size_t>(axis)]);
+      return distances;
+    }
+    case Op::squeeze: {
+      const Distances from = inner();
+      Distances distances;
+      for (size_t axis = 0; axis < from.size(); ++axis)
+        if (std::ranges::find(f.ints(node), static_cast<int64_t>(axis)) == f.ints(node).end())
+          distances.push_back(from[axis]);
+      return distances;
+    }
+    case Op::expand: {
+      Distances distances = inner();
+      for (const int64_t axis : f.ints(node)) distances.insert(distances.begin() + axis, 0);
+      return distances;
+    }
+    case Op::broadcast: {
+      Distances distances = f.type(f.operand(node, 0)).is_scalar() ? Distances() : inner();
+      distances.insert(distances.begin(), rank - distances.size(), 0);
+      return distances;
+    }
+    default: return in_c_order(rank);
+  }
+}
+
+/// Whether the axis `inner` is to change places with `outer`, around it; none: no operand says.
+std::optional<bool> lies_outside(const std::vector<Distances>& all, size_t inner, size_t outer) {
+  std::optional<bool> outside;
+  for (const Distances& distances : all) {
+    if (distances[inner] == 0 || distances[outer] == 0) continue;
+    if (distances[inner] <= distances[outer]) outside = false;
+    else if (!outside) outside = true;
+  }
+  return outside;
+}
+
+}  // namespace
+
+std::vector<int64_t> memory_order(const ir::Function& function, std::span<const NodeId> operands) {
+  std::vector<Distances> all;
+  for (NodeId operand : operands)
+    if (!function.type(operand).is_scalar()) all.push_back(distances_of(function, operand));
+  if (all.empty()) return {};
+  // The innermost first; each axis goes inside of those that lie outside of it, as NumPy's iterator sorts them.
+  std::vector<int64_t> order(all[0].size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  for (size_t i = 1; i < order.size(); ++i) {
+    size_t place = i;
+    for (size_t k = i; k-- > 0;) {
+      const auto outside = lies_outside(all, static_cast<size_t>(order[k]), static_cast<size_t>(order[i]));
+      if (outside && !*outside) break;
+      if (outside) place = k;
+    }
+    const auto first = order.begin();
+    std::rotate(first + static_cast<ptrdiff_t>(place), first + static_cast<ptrdiff_t>(i),
+                first + static_cast<ptrdiff_t>(i) + 1);
+  }
+  std::ranges::reverse(order);
+  return order;
+}
+
+std::vector<int64_t> inverse_of(std::span<const int64_t> order) {
+  std::vector<int64_t> inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return inverse;
+}
+
+}  // namespace ingot::frontend
