@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from . import campaign, generate, odd, odd_arguments
+from .examine import EVERY_KIND
 from .generate import Program
 
 
@@ -20,11 +21,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for shrunk programs")
     parser.add_argument("--shrink-seconds", type=float, default=20.0, help="for each program that differs; 0: none")
     parser.add_argument("--per-kind", type=int, default=3, help="programs of one kind of difference that are shrunk")
+    parser.add_argument("--every-kind", action="store_true", help="also scalar code, AVX2, and loops shared among threads")
     parser.add_argument("--odd", action="store_true", help="odd argument lists for the programs of the tour instead")
     parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program (or argument list) of the seed, examined")
     parser.add_argument("--work", type=int, nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--shrink", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.every_kind:
+        os.environ[EVERY_KIND] = "1"
     if options.work:
         rows = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import math
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -19,10 +20,40 @@ from .oracle import EagerDifference, define, oracle
 
 Compiler = Callable[[Callable], Callable]
 
-COMPILERS: dict[str, Compiler] = {
-    "interpreted": lambda f: _jit.Function(f, mode="interpreted"),
-    "compiled": lambda f: _jit.Function(f, mode="compiled"),
-}
+
+def _as(environment: dict[str, str]) -> Compiler:
+    """Compiles for the kind of code that an environment asks for."""
+
+    def compiler(f: Callable) -> Callable:
+        function = _jit.Function(f, mode="compiled")
+
+        def call(*arguments):
+            before = {name: os.environ.get(name, "") for name in environment}
+            os.environ.update(environment)
+            try:
+                return function(*arguments)
+            finally:
+                os.environ.update(before)
+
+        return call
+
+    return compiler
+
+
+EVERY_KIND = "INGOT_FUZZ_EVERY_KIND"
+"""A variable of the environment: programs run in every kind of code, besides the CPU's best on one thread."""
+
+
+def _compilers() -> dict[str, Compiler]:
+    compilers: dict[str, Compiler] = {
+        "interpreted": lambda f: _jit.Function(f, mode="interpreted"),
+        "compiled": lambda f: _jit.Function(f, mode="compiled"),
+    }
+    if os.environ.get(EVERY_KIND):
+        compilers["scalar"] = _as({"INGOT_VECTORS": "scalar"})
+        compilers["avx2"] = _as({"INGOT_VECTORS": "avx2"})
+        compilers["threads"] = _as({"INGOT_THREADS": "always"})
+    return compilers
 
 
 @dataclasses.dataclass
@@ -172,7 +203,7 @@ def examine(program: Program, compilers: dict[str, Compiler] | None = None) -> V
     try:
         function = define(program.source, "f", {"np": np, "math": math})
         expected, bounds = oracle(program.source, "f")
-        under = {name: make(function) for name, make in (compilers or COMPILERS).items()}
+        under = {name: make(function) for name, make in (compilers or _compilers()).items()}
         lines = _operations(program.source)
         joins = _joins(program.source)
         for number, texts in enumerate(program.arguments):
