@@ -101,9 +101,12 @@ void FunctionEmitter::emit_for_(NodeId id) {
   emit_turns(id);
 }
 
+/// Turns that run one at a time are careful ones, which seldom run.
 void FunctionEmitter::emit_turns(NodeId id) {
-  if (is_vector_loop(id)) return emit_vector_for(id);
-  emit_serial_for(id);
+  const bool around = scalars_.set_short(source_.attribute(id, 1) == 1);
+  if (is_vector_loop(id)) emit_vector_for(id);
+  else emit_serial_for(id);
+  scalars_.set_short(around);
 }
 
 void FunctionEmitter::emit_serial_for(NodeId id) {
@@ -125,6 +128,7 @@ void FunctionEmitter::emit_while_(NodeId id) {
   for (Value* init : inits) types.push_back(init->getType());
   Parts start{b_.getInt64(0)};
   start.append(inits);
+  const bool around = scalars_.set_short(false);
 
   Block* const test = new_block("while");
   Join done = new_join("end");
@@ -151,6 +155,7 @@ void FunctionEmitter::emit_while_(NodeId id) {
       b_.CreateBr(test);
     }
   }
+  scalars_.set_short(around);
   set(id, close(done, unit_.types_of(source_.type(id))));
 }
 
@@ -179,10 +184,12 @@ void FunctionEmitter::emit_parallel_for(NodeId id) {
 }
 
 Parts FunctionEmitter::reduce_alone(NodeId id) {
+  const bool around = scalars_.set_short(false);
   std::vector<Reduction> reductions = reductions_of(id);
   const Blocks blocks = blocks_of(id);
   const Parts inits = gather(source_.operands(id).subspan(1));
   const Parts values = emit_blocks(id, reductions, blocks, inits);
+  scalars_.set_short(around);
   return finish_reductions(reductions, blocks, inits, values);
 }
 

@@ -39,6 +39,7 @@ FunctionEmitter::FunctionEmitter(Unit& unit, const ir::Function& source, llvm::F
 void FunctionEmitter::emit() {
   find_escapes();
   emit_prologue();
+  scalars_.set_short(form_ == Form::Entry);  // but for what is in loops
   const Parts parameters = take_parameters();
   emit_region(source_.body(), parameters);
 }

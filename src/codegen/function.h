@@ -205,6 +205,7 @@ class FunctionEmitter {
                              const Parts& starts);
   /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.
   Parts emit_lanes(const Lanes& lanes, llvm::Value* k, const Parts& carried = {});
+  bool is_masked_throughout(NodeId loop) const;
   llvm::Value* mask_below(unsigned width, llvm::Value* count);
   template <class Vector, class Serial>
   Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);

@@ -23,6 +23,8 @@ namespace {
 constexpr uint64_t kMostLanes = 64;
 /// So many floats of a turn, four registers each, leave room for what they are computed from.
 constexpr ptrdiff_t kFewValues = 5;
+/// So many turns, with elementary functions, take no longer under masks.
+constexpr int64_t kFewTurns = 128;
 
 }  // namespace
 
@@ -97,7 +99,24 @@ void FunctionEmitter::widen_together(std::span<Parts> operands) {
   for (Parts& parts : operands) parts = widen(parts);
 }
 
+/// Whether all steps of a reduction run under a mask, so that what is long - elementary functions, of several
+/// registers at once - stands once: of few turns, where the CPU has masks.
+bool FunctionEmitter::is_masked_throughout(NodeId loop) const {
+  const auto most = limit_of(source_.operand(loop, 0));
+  if (unit_.target.level < 4 || !most || *most > kFewTurns) return false;
+  const RegionId body = source_.region(loop);
+  for (uint32_t i = loop.index; i < source_.node_count(); ++i) {
+    const NodeId id(i);
+    const bool is_inside = source_[id].parent && source_.encloses(body, source_[id].parent);
+    if (is_inside && ir::info(source_.op(id)).elementwise && has_math(unit_.target, source_.op(id)))
+      return true;
+  }
+  return false;
+}
+
+/// The lanes below a count, which is not negative.
 Value* FunctionEmitter::mask_below(unsigned width, Value* count) {
+  count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, b_.getInt64(width));
   // Numbers of lanes in a whole register: LLVM 19 leaves the bits behind a narrower comparison undefined.
   llvm::Type* const number = b_.getIntNTy(std::max(8u, 128 / width));
   llvm::Type* const type = llvm::FixedVectorType::get(number, width);
@@ -182,6 +201,7 @@ Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> redu
   Value* const width = b_.getInt64(kWidth);
   const RegionId body = source_.region(id);
   const bool innermost = poll_of({&body, 1}) == Poll::Strip;
+  const bool masked = is_masked_throughout(id);
   const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
     Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);
     Value* const in_block = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.turns, first),
@@ -189,6 +209,21 @@ Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> redu
     const Parts start =
         each_reduction(reductions, running,
                        [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); });
+    const auto fold = [&](const Parts& lanes) {
+      return each_reduction(reductions, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+        return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
+      });
+    };
+    if (masked) {
+      Value* const up = b_.CreateAnd(b_.CreateAdd(in_block, b_.getInt64(kWidth - 1)), b_.CreateNeg(width));
+      return fold(emit_counted(
+          up, start, innermost ? Poll::Never : Poll::Always,
+          [&](Value* i, const Parts& before) {
+            Value* const mask = mask_below(kWidth, b_.CreateSub(in_block, i));
+            return std::optional(step(b_.CreateAdd(first, i), mask, before));
+          },
+          kWidth));
+    }
     Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(width));
     Parts lanes = emit_counted(
         done, start, innermost ? Poll::Never : Poll::Always,
@@ -199,9 +234,7 @@ Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> redu
     Value* const left = b_.CreateSub(in_block, done);
     lanes = emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
                       [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
-    return each_reduction(reductions, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
-      return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
-    });
+    return fold(lanes);
   };
   const auto most = limit_of(source_.operand(id, 0));
   const bool is_one_block = most && *most <= static_cast<int64_t>(Reduction::kBlock) &&

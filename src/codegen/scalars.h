@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 #include "codegen/unit.h"
 
@@ -19,6 +20,10 @@ unsigned lanes_of(const llvm::Value* value);
 class Scalars {
  public:
   Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations = {});
+
+  /// From now on the code is to be short rather than fast: kernels of single numbers are called. Gives what
+  /// was before.
+  bool set_short(bool on) { return std::exchange(short_, on); }
 
   Parts constant(DType dtype, const base::Scalar& bits);
   /// An elementwise op: a kernel (vecmath.h), inline where rules.cpp has a rule for the
@@ -53,6 +58,7 @@ class Scalars {
 
   Unit& unit_;
   llvm::FastMathFlags relaxed_;
+  bool short_ = false;
   llvm::SmallVector<llvm::AllocaInst*, 8> lane_slots_;  ///< of all `by_lane`, which use them in turn
 
  public:

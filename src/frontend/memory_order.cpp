@@ -84,7 +84,8 @@ std::vector<int64_t> memory_order(const ir::Function& function, std::span<const 
   for (NodeId operand : operands)
     if (!function.type(operand).is_scalar()) all.push_back(distances_of(function, operand));
   if (all.empty()) return {};
-  // The innermost first; each axis goes inside of those that lie outside of it, as NumPy's iterator sorts them.
+  // The innermost first; each axis goes inside of those that lie outside of it, as NumPy's iterator sorts
+  // them.
   std::vector<int64_t> order(all[0].size());
   std::iota(order.rbegin(), order.rend(), 0);
   for (size_t i = 1; i < order.size(); ++i) {

@@ -8,10 +8,10 @@
 
 namespace ingot::frontend {
 
-/// The axes, the outermost first, in which NumPy lays out an array that is made element by element from arrays of
-/// its rank (its order `K`): as theirs lie in memory, where they agree; in C order where they do not. What is known
-/// of that when compiling: arguments without gaps, views of them, and what is made of these. All else counts as
-/// C order.
+/// The axes, the outermost first, in which NumPy lays out an array that is made element by element from
+/// arrays of its rank (its order `K`): as theirs lie in memory, where they agree; in C order where they do
+/// not. What is known of that when compiling: arguments without gaps, views of them, and what is made of
+/// these. All else counts as C order.
 std::vector<int64_t> memory_order(const ir::Function& function, std::span<const ir::NodeId> operands);
 
 /// The order that takes axes in another order back.

@@ -521,8 +521,9 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
   const NodeId zero = builder_->constant(0.0);
   const auto both = [&](NodeId p, NodeId q) { return builder_->make(Op::bitwise_and, {p, q}); };
   const auto negate = [&](NodeId p) { return builder_->make(Op::invert, {p}); };
-  check(negate(both(builder_->make(Op::equal, {x, zero}), builder_->make(Op::less, {y, zero}))),
-        ExceptionKind::ZeroDivisionError, "0.0 cannot be raised to a negative power");
+  const NodeId negative = both(builder_->make(Op::less, {y, zero}), builder_->make(Op::isfinite, {y}));
+  check(negate(both(builder_->make(Op::equal, {x, zero}), negative)), ExceptionKind::ZeroDivisionError,
+        "0.0 cannot be raised to a negative power");
   const NodeId finite = both(builder_->make(Op::isfinite, {x}), builder_->make(Op::isfinite, {y}));
   const NodeId fractional = builder_->make(Op::not_equal, {builder_->make(Op::floor, {y}), y});
   builder_->check(negate(both(both(builder_->make(Op::less, {x, zero}), fractional), finite)),

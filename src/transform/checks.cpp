@@ -24,6 +24,8 @@ constexpr int64_t kFewTurns = 16;
 constexpr int kMuchWork = 8;
 constexpr int kKept = 2;
 constexpr size_t kMostKept = 4;
+/// What takes as long as an elementary function is worth a strip in loops of any number of turns.
+constexpr int kFunction = 30;
 
 class Divider : public Rewriter {
  public:
@@ -228,7 +230,7 @@ class Divider : public Rewriter {
     const auto strips = [&] { write_strips(loop, b_.constant(true), {}, plan); };
     const auto fast = [&] {
       drop(gone, true);
-      if (plan.checks.phases() == 0) strips();
+      if (plan.checks.phases() == 0 || plan.values.cost >= kFunction) strips();
       else write_both(loop, has_many_turns(loop), strips, [&] { clone(loop); });
       drop(gone, false);
     };

@@ -35,6 +35,9 @@ def test_shifts_and_powers():
         check(lambda a, b: a >> b, a, b)
     for a, b in ((2, 3), (2, 0), (0, 0), (-2, 3), (3, 39), (2.0, 3), (2, 0.5), (0.0, -1.0), (1e200, 2.0), (-8.0, 2.0)):
         check(lambda a, b: a**b, a, b)
+    for a, b in itertools.product((0.0, -0.0, 0, 0.5, -1.0, np.inf, -np.inf, np.nan), (-np.inf, np.inf, np.nan, -0.0, -3.0)):
+        check(lambda a, b: a**b, a, b)
+        check(lambda a, b: math.pow(a, b), a, b)
 
 
 @pytest.mark.parametrize("a, b", [(7.5, 2.0), (-7.5, 2.0), (-0.0, 3.0), (1.0, 0.0), (5.0, math.inf), (-5.0, math.inf)])
