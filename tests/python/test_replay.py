@@ -1,5 +1,6 @@
 """Calls that `f.record` wrote, made again by `ingot-opt`: every stage, interpreted and compiled, the same bits."""
 
+import collections
 import contextlib
 import io
 import re
@@ -214,6 +215,26 @@ def test_containers_and_none(tmp_path):
         return {"a": d["a"] + t[0][0], "b": n}, None
 
     recorded(f, {"a": np.arange(3.0)}, (np.arange(3.0), 2), None, path=tmp_path)
+    replays(tmp_path)
+
+
+class Moved:
+    def __init__(self, place, by):
+        self.place = place + by
+        self.by = by
+
+
+def test_instances_and_what_stands_twice(tmp_path):
+    Pair = collections.namedtuple("Pair", "first second")
+
+    def f(x, s):
+        y = x * s
+        moved = Moved(y, s)
+        return Pair(moved, [y, y]), moved, (s if s > 2 else None)
+
+    (pair, moved, number), text = recorded(f, np.arange(3.0), 2.5, path=tmp_path)
+    assert type(pair) is Pair and pair.first is moved and pair.second[0] is pair.second[1] and moved.by == number == 2.5
+    assert (moved.place == [2.5, 5.0, 7.5]).all() and "result" in text
     replays(tmp_path)
 
 
