@@ -30,6 +30,8 @@ Distances of_parameter(const ir::Function& f, NodeId node) {
   return distances;
 }
 
+Distances of_branch(const ir::Function& f, NodeId node);
+
 Distances distances_of(const ir::Function& f, NodeId node) {
   const auto rank = static_cast<size_t>(f.type(node).rank());
   const auto inner = [&] { return distances_of(f, f.operand(node, 0)); };
@@ -62,8 +64,27 @@ Distances distances_of(const ir::Function& f, NodeId node) {
       distances.insert(distances.begin(), rank - distances.size(), 0);
       return distances;
     }
+    case Op::if_:
+    case Op::result: return of_branch(f, node);
     default: return in_c_order(rank);
   }
+}
+
+/// Of what both arms of a branch lay out alike; of all else C order.
+Distances of_branch(const ir::Function& f, NodeId node) {
+  const NodeId branch = f.op(node) == Op::result ? f.operand(node, 0) : node;
+  const auto slot = f.op(node) == Op::result ? static_cast<size_t>(f.attribute(node, 0)) : 0;
+  const Distances other = in_c_order(static_cast<size_t>(f.type(node).rank()));
+  if (f.op(branch) != Op::if_) return other;
+  std::optional<Distances> both;
+  for (size_t arm = 0; arm < 2; ++arm) {
+    const NodeId last = f.terminator(f.region(branch, arm));
+    if (f.op(last) != Op::yield) continue;
+    const Distances distances = distances_of(f, f.operand(last, slot));
+    if (both && *both != distances) return other;
+    both = distances;
+  }
+  return both.value_or(other);
 }
 
 /// Whether the axis `inner` is to change places with `outer`, around it; none: no operand says.

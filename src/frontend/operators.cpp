@@ -577,7 +577,8 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
   sides[at] = builder_->index(0);
   sides[1 - at] = builder_->index(1);
   const NodeId negative = builder_->make(Op::less, {integer, builder_->index(0)});
-  return from_node(builder_->make(Op::select, {negative, builder_->make(op, sides), compared}));
+  return from_node(by_element({negative, builder_->make(op, sides), compared},
+                              [&](const auto& all) { return builder_->make(Op::select, all); }));
 }
 
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "transform/dependence.h"
 #include "transform/early_checks.h"
 #include "transform/intervals.h"
 #include "transform/lane_judge.h"
@@ -164,6 +165,9 @@ class Divider : public Rewriter {
   /// ... as the turns, which wait for each other, have much to do that does not.
   std::optional<Strips> strips_around_lanes(NodeId loop, const Nodes& gone) const {
     const std::vector<bool> left_out = without_checks(gone);
+    // Turns that do not wait for each other are for threads.
+    if (ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)))) return std::nullopt;
+    if (source_.result_count(loop) == 0 && !find_race(source_, loop)) return std::nullopt;
     if (fits_lanes(source_, loop, left_out) || fits_lanes(source_, loop, left_out, true)) return std::nullopt;
     EarlyChecks early(source_, loop, left_out, false);
     EarlyChecks::Values values = early.values();

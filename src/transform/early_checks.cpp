@@ -209,12 +209,31 @@ bool EarlyChecks::is_early(NodeId node, const std::vector<bool>& early) {
   if (f_.op(node) == Op::result) return is_known(f_.operand(node, 0));
   if (f_.op(node) == Op::if_) {
     Cone cone;
-    return gather(node, cone) &&
+    return gather(node, cone) && !has_other_checks(node) &&
            std::ranges::all_of(cone.loads, [&](NodeId load) { return phase_of_load(load).has_value(); });
   }
   if (!std::ranges::all_of(f_.operands(node), is_known)) return false;
   if (f_.op(node) == Op::load) return is_unwritten(node) && phase_of_load(node);
   return card.effects.pure() && card.regions == 0 && !card.terminator;
+}
+
+/// Whether there are checks in a node that are neither early nor gone: they stay in the turn, and the node
+/// with them.
+bool EarlyChecks::has_other_checks(NodeId node) const {
+  if (f_.op(node) == Op::check && !is_left_out(node)) return true;
+  for (size_t i = 0; i < f_[node].region_count; ++i)
+    if (std::ranges::any_of(f_.region_body(f_.region(node, i)),
+                            [&](NodeId inner) { return has_other_checks(inner); }))
+      return true;
+  return false;
+}
+bool EarlyChecks::is_left_out(NodeId check) const {
+  return gone_[check.index] || std::ranges::find(checks_, check) != checks_.end();
+}
+/// The node of the turn itself that is a node in it, or has it in its regions.
+NodeId EarlyChecks::in_turn(NodeId node) const {
+  while (f_[node].parent != body_) node = f_[f_[node].parent].owner;
+  return node;
 }
 
 /// Adds the operands of a node and of what is in its regions.
@@ -257,9 +276,6 @@ EarlyChecks::Values EarlyChecks::values() {
   Values values{.kept = {}, .needed = std::vector<bool>(f_.node_count())};
   if (jumps_) return values;
   const std::vector<bool> early = early_nodes();
-  const auto is_left_out = [&](NodeId node) {
-    return gone_[node.index] || std::ranges::find(checks_, node) != checks_.end();
-  };
   const auto cost_of_all = [&](const std::vector<bool>& nodes) {
     const auto body = f_.region_body(body_);
     return std::accumulate(body.begin(), body.end(), 0, [&](int sum, NodeId node) {
@@ -278,7 +294,7 @@ EarlyChecks::Values EarlyChecks::values() {
   }
   mark_needed(values.kept, early, values.needed);
   for (const auto& [load, phase] : phase_of_load_)
-    if (phase && values.needed[load]) values.phase = std::max(values.phase, *phase);
+    if (phase && values.needed[in_turn(NodeId(load)).index]) values.phase = std::max(values.phase, *phase);
   std::vector<bool> all = values.needed;
   for (NodeId check : checks_) mark_needed({f_.operand(check, 0)}, early, all);
   values.cost = cost_of_all(all) + static_cast<int>(checks_.size());

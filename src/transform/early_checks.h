@@ -39,11 +39,12 @@ class EarlyChecks {
   bool is_around(size_t phase, NodeId node) const { return phases_[phase].around[node.index]; }
 
   /// Values of a turn that can be computed where all of these checks hold in all turns, too, and that the
-  /// rest of a turn needs; those that take longer to compute again than to keep.
+  /// rest of a turn needs; those that take longer to compute again than to keep. No check that stays in the
+  /// turn is in what they are computed by.
   struct Values {
     Nodes kept;
-    std::vector<bool> needed;  ///< by node: what they are computed from
-    size_t phase = 0;          ///< as of checks that are computed from them
+    std::vector<bool> needed;  ///< by node of the turn itself: what they are computed from
+    size_t phase = 0;          ///< in which all loads for them, in branches too, may be made
     int cost = 0;              ///< of all that is early, with the checks, in additions
   };
   Values values();
@@ -72,6 +73,9 @@ class EarlyChecks {
   std::vector<uint32_t> sources(std::span<const NodeId> values) const;
   std::vector<bool> early_nodes();
   bool is_early(NodeId node, const std::vector<bool>& early);
+  bool has_other_checks(NodeId node) const;
+  bool is_left_out(NodeId check) const;
+  NodeId in_turn(NodeId node) const;
   void collect_uses(NodeId node, Nodes& uses) const;
   void mark_needed(Nodes waiting, const std::vector<bool>& early, std::vector<bool>& needed) const;
   int cost_of(NodeId node) const;

@@ -305,14 +305,22 @@ def test_new_arrays_lie_as_numpys(mode):
         c += b
         return c, d, d.T, (c + d)[1:]
 
+    def branches(a, b):
+        c = a + 1 if a.size > 5 else a - 1
+        d = a * 2 if b.size > 5 else a / 2
+        return c, c * 2, d, d - 1
+
     for shape in ((3, 4), (3, 3, 4), (3, 1), (1, 6), (3, 3, 0), (4, 4, 4, 3)):
         orders = [f(np.arange(1.0, np.prod(shape) + 1).reshape(shape)) for f in (np.copy, np.asfortranarray)]
         orders.append(np.ones(shape[::-1]).T)
         for a, b in itertools.product(orders, orders):
-            for function in (made, copied, parts, named, likes):
+            for function in (made, copied, parts, named, likes, branches):
                 got, expected = jitted(function, mode)(a.copy("K"), b.copy("K")), function(a.copy("K"), b.copy("K"))
                 assert [*map(strides, got)] == [*map(strides, expected)], (function.__name__, shape, a.strides, b.strides)
                 assert function is likes or difference(got, expected, 1e-15) is None
+    numbers = np.asfortranarray(np.arange(6, dtype=np.uint64).reshape(2, 3))
+    for number in (3, -3):
+        assert strides(jitted(lambda a, n: a > n, mode)(numbers, number)) == [1, 2]
 
 
 # ---- What NumPy leaves open

@@ -193,6 +193,27 @@ def chooses_what_it_adds(x, y, index):
     return s, n
 
 
+def gathers_in_an_arm(x, y, index):
+    s = 0.0
+    for i in range(len(x)):
+        s += float(np.exp(-float(x[index[i]]))) if y[i] == 0.0 else 0.0
+    return s
+
+
+def divides_in_an_arm(x, y, index):
+    s = 1.5
+    for i in range(len(x)):
+        near = s != 0.0
+        v = math.exp(-abs(x[i]))
+        w = 2.0
+        if index[i] % 2 == 0:
+            w = 1.0 / s
+            v = math.exp(-x[i] * x[i])
+        s = math.floor(s * v * 1e3) / 1e3
+        y[i] = w if near else 0.0
+    return s
+
+
 def follows(x, y, index):
     s, t, flag = 1.0, 0.0, False
     for i in range(len(x)):
@@ -257,7 +278,7 @@ PROGRAMS = (
     sines, gathers, chained_gathers, two_checks, store_before_check, store_between_checks, reads_what_it_writes, updates,
     reads_what_the_turn_wrote, reads_what_an_inner_turn_wrote, branches,
     branch_before_check, raises, raises_between, skips, python_numbers, overflows, powers, sums_in_order, a_sum, returns_early,
-    counts, running_sums, raises_late, reads_later_what_it_writes, chooses_what_it_adds, follows, counts_python_ints,
+    gathers_in_an_arm, divides_in_an_arm, counts, running_sums, raises_late, reads_later_what_it_writes, chooses_what_it_adds, follows, counts_python_ints,
 )  # fmt: skip
 
 
@@ -274,7 +295,7 @@ def cases():
                 worse = x.copy()
                 worse[place] = bad
                 yield worse, np.zeros(length), index
-            for bad in (length, -length - 1, 2**62, -1):
+            for bad in (length, -length - 1, 10**13, 2**62, -1):
                 other = index.copy()
                 other[place] = bad
                 yield x, np.zeros(length), other
