@@ -49,9 +49,10 @@ Distances distances_of(const ir::Function& f, NodeId node) {
     case Op::squeeze: {
       const Distances from = inner();
       Distances distances;
-      for (size_t axis = 0; axis < from.size(); ++axis)
-        if (std::ranges::find(f.ints(node), static_cast<int64_t>(axis)) == f.ints(node).end())
-          distances.push_back(from[axis]);
+      for (size_t axis = 0; axis < from.size(); ++axis) {
+        const bool stays = std::ranges::find(f.ints(node), static_cast<int64_t>(axis)) == f.ints(node).end();
+        if (stays) distances.push_back(from[axis]);
+      }
       return distances;
     }
     case Op::expand: {
@@ -74,7 +75,7 @@ Distances distances_of(const ir::Function& f, NodeId node) {
 Distances of_branch(const ir::Function& f, NodeId node) {
   const NodeId branch = f.op(node) == Op::result ? f.operand(node, 0) : node;
   const auto slot = f.op(node) == Op::result ? static_cast<size_t>(f.attribute(node, 0)) : 0;
-  const Distances other = in_c_order(static_cast<size_t>(f.type(node).rank()));
+  Distances other = in_c_order(static_cast<size_t>(f.type(node).rank()));
   if (f.op(branch) != Op::if_) return other;
   std::optional<Distances> both;
   for (size_t arm = 0; arm < 2; ++arm) {
@@ -102,7 +103,7 @@ std::optional<bool> lies_outside(const std::vector<Distances>& all, size_t inner
 
 std::vector<int64_t> memory_order(const ir::Function& function, std::span<const NodeId> operands) {
   std::vector<Distances> all;
-  for (NodeId operand : operands)
+  for (const NodeId operand : operands)
     if (!function.type(operand).is_scalar()) all.push_back(distances_of(function, operand));
   if (all.empty()) return {};
   // The innermost first; each axis goes inside of those that lie outside of it, as NumPy's iterator sorts

@@ -254,13 +254,18 @@ void EarlyChecks::mark_needed(Nodes waiting, const std::vector<bool>& early,
   }
 }
 
-/// In additions, with what is in its regions. Lanes fetch elements from anywhere no faster than turns do.
+/// In additions, with what is in its regions; nothing of what lanes do no faster than turns: they fetch
+/// elements from anywhere, and divide integers, one by one.
 int EarlyChecks::cost_of(NodeId node) const {
   const ir::OpInfo& card = ir::info(f_.op(node));
   const auto is_element = [&](NodeId index) { return !is_inside(index) || is_step(index); };
   int cost = f_.op(node) == Op::cast ? 1 : 0;
   if (f_.op(node) == Op::load) cost = std::ranges::all_of(f_.operands(node).subspan(1), is_element) ? 1 : 0;
-  if (card.elementwise) cost = transform::cost_of(f_.op(node), f_.type(f_.operand(node, 0)).dtype());
+  if (card.elementwise) {
+    const DType dtype = f_.type(f_.operand(node, 0)).dtype();
+    cost = transform::cost_of(f_.op(node), dtype);
+    if (base::is_int(dtype) && cost > 1) cost = 0;
+  }
   for (size_t i = 0; i < f_[node].region_count; ++i)
     for (NodeId inner : f_.region_body(f_.region(node, i))) cost += cost_of(inner);
   return cost;
