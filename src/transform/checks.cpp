@@ -168,6 +168,7 @@ class Divider : public Rewriter {
     // Turns that do not wait for each other are for threads.
     if (ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)))) return std::nullopt;
     if (source_.result_count(loop) == 0 && !find_race(source_, loop)) return std::nullopt;
+    if (may_reduce_integers(loop)) return std::nullopt;
     if (fits_lanes(source_, loop, left_out) || fits_lanes(source_, loop, left_out, true)) return std::nullopt;
     EarlyChecks early(source_, loop, left_out, false);
     EarlyChecks::Values values = early.values();
@@ -176,6 +177,17 @@ class Divider : public Rewriter {
       return std::nullopt;
     if (runs_in_lanes_around(loop)) return std::nullopt;
     return Strips{std::move(early), std::move(values)};
+  }
+  /// Whether a loop carries integers alone and writes nothing: once its checks are gone it is a reduction, as
+  /// a rule, for lanes.
+  bool may_reduce_integers(NodeId loop) const {
+    const Nodes results = source_.results_of(loop);
+    const auto is_int = [&](NodeId result) {
+      const Type type = source_.type(result);
+      return type.is_scalar() && base::is_int(type.dtype());
+    };
+    return !results.empty() && std::ranges::all_of(results, is_int) &&
+           !ir::effects_of(source_, loop).any(ir::effect::Write);
   }
   /// Whether a loop around has the better lanes.
   bool runs_in_lanes_around(NodeId loop) const {
