@@ -420,6 +420,8 @@ class Evaluator {
   /// New arrays: of elements that mean nothing, and all of one value.
   Array empty(std::span<const NodeId> lengths, DType dtype);
   Array filled(std::span<const NodeId> lengths, NodeId value);
+  /// Of NumPy's function, the axes in memory_order, and of the method, in C order.
+  Array copy(Call& call, bool as_it_lies);
   /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.
   Value like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make);
   Value reduction(Call& call, ir::Op combiner, const char* name);

@@ -426,24 +426,17 @@ Value Evaluator::np_dot(Call& call) {
   return matmul(a, b, call.node, true);
 }
 
-/// Of the function's: the axes in the order that they have in memory; of the method's: in C order.
-Value Evaluator::np_copy(Call& call) {
+Array Evaluator::copy(Call& call, bool as_it_lies) {
   const Value value = need(call, 0, "a");
   finish(call, 1);
   if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
   const NodeId array = whole(value);
   if (builder_->function().type(array).is_scalar()) return filled({}, array);
-  return owner(materialized(array));
+  return owner(as_it_lies ? materialized(array) : builder_->make(Op::materialize, {array}));
 }
 
-Value Evaluator::array_copy(Call& call) {
-  const Value value = need(call, 0, "a");
-  finish(call, 1);
-  if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
-  const NodeId array = whole(value);
-  if (builder_->function().type(array).is_scalar()) return filled({}, array);
-  return owner(builder_->make(Op::materialize, {array}));
-}
+Value Evaluator::np_copy(Call& call) { return copy(call, true); }
+Value Evaluator::array_copy(Call& call) { return copy(call, false); }
 
 Value Evaluator::np_astype(Call& call) {
   const Value value = need(call, 0, "a");

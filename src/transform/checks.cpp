@@ -280,7 +280,7 @@ class Divider : public Rewriter {
             holds, {ir::kBool},
             [&] { return Nodes{loops_.negate(fails(loop, first, count, plan, phase, buffers))}; },
             [&] { return Nodes{b_.constant(false)}; })[0];
-      const auto without_checks = [&] {
+      const auto with_values = [&] {
         drop(early.checks(), true);
         if (early.phases() <= plan.values.phase) compute_values(loop, first, count, plan.values, buffers);
         const Nodes after = run_strip(loop, first, count, carried, plan.values.kept, buffers);
@@ -297,7 +297,7 @@ class Divider : public Rewriter {
         careful_ = false;
         return after;
       };
-      return loops_.branch(holds, types, without_checks, as_written);
+      return loops_.branch(holds, types, with_values, as_written);
     });
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }

@@ -163,6 +163,10 @@ def _call(name: str, texts: list[str], at_end: bool, function, expected, facts) 
     """
     result, error, printed, plain = expected
     big, nan_sign, joins = facts
+
+    def seen(kind: str, text: str) -> tuple[Difference | None, int | None]:
+        return (None, 9) if nan_sign else (Difference(f"{name} {kind}", f"{name}: {text}"), None)
+
     given = arguments.build(texts, at_end)
     got, raised, shown = outcome(function, given)
     if isinstance(raised, ingot.UnsupportedError):
@@ -178,21 +182,15 @@ def _call(name: str, texts: list[str], at_end: bool, function, expected, facts) 
     if (text := difference(got, result)) is not None:
         if joins and difference(got, _joined(result, got)) is None:
             return None, 4
-        if nan_sign:
-            return None, 9
         types = type(got).__name__, type(result).__name__
         same = type(got) is type(result) and (not hasattr(got, "dtype") or got.dtype == result.dtype)
-        return Difference(f"{name} {'value' if same else 'type'} of {types[1]}", f"{name}: {text}"), None
+        return seen(f"{'value' if same else 'type'} of {types[1]}", text)
     if (text := difference(given, plain, 0.0, "arguments")) is not None:
         if joins and difference(given, _joined(plain, given)) is None:
             return None, 4
-        if nan_sign:
-            return None, 9
-        return Difference(f"{name} arguments", f"{name}: {text}"), None
+        return seen("arguments", text)
     if shown != printed:
-        if nan_sign:
-            return None, 9
-        return Difference(f"{name} printed", f"{name}: printed {shown!r} for {printed!r}"), None
+        return seen("printed", f"printed {shown!r} for {printed!r}")
     if identities(got, given) != identities(result, plain):
         return Difference(f"{name} alias", f"{name}: other objects are one, or share memory"), None
     return None, None

@@ -589,3 +589,29 @@ def test_messages_show_complex_numbers():
     for x in (2, 1j, 2 + 0j, np.complex64(0.1), np.float16(0.1)):
         for function in (index, key, caught):
             check(function, x)
+
+
+def test_what_nobody_has_written_is_one_number():
+    def f():
+        small = np.empty(4, np.int64)
+        k = small[1]
+        return k > 5, k <= 5, k + 1 - k
+
+    for mode in ("compiled", "interpreted"):
+        more, less, one = jitted(f, mode)()
+        assert more != less and one == 1
+
+
+def test_a_view_on_one_path_shares_memory():
+    def f(x, c):
+        r = np.copy(x)
+        v = r
+        if c:
+            r = v[:1]
+        r[0] = 7.0
+        return r, v
+
+    for mode in ("compiled", "interpreted"):
+        for c in (True, False):
+            r, v = jitted(f, mode)(np.arange(3.0), c)
+            assert np.shares_memory(r, v) and r[0] == v[0] == 7.0 and len(r) == (1 if c else 3)
