@@ -595,15 +595,21 @@ def _exception(kind: str, message: str, file: str, line: int, pending: Any, erro
     return getattr(builtins, kind)(*([message] if message else []))
 
 
+_NO_CAST = re.compile(
+    r"Cannot cast ufunc '(\w+)' (input|output)(?: (\d+))? from dtype\('(\w+)'\) to dtype\('(\w+)'\) "
+    r"with casting rule '(\w+)'"
+)
+
+
 def _ufunc_error(message: str) -> TypeError | None:
     """NumPy's own subclass of TypeError, where it has one for a message."""
     errors = np._core._exceptions
-    if match := re.fullmatch(
-        r"Cannot cast ufunc '(\w+)' output from dtype\('(\w+)'\) to dtype\('(\w+)'\) with casting rule '(\w+)'", message
-    ):
-        ufunc, given, wanted, casting = match.groups()
-        ufunc = getattr(np, ufunc)
-        return errors._UFuncOutputCastingError(ufunc, casting, np.dtype(given), np.dtype(wanted), ufunc.nin)
+    if match := _NO_CAST.fullmatch(message):
+        name, which, number, given, wanted, casting = match.groups()
+        ufunc = getattr(np, name)
+        error = errors._UFuncOutputCastingError if which == "output" else errors._UFuncInputCastingError
+        operand = ufunc.nin if which == "output" else int(number or 0)
+        return error(ufunc, casting, np.dtype(given), np.dtype(wanted), operand)
     if message.startswith("ufunc 'positive' did not contain a loop"):
         return errors._UFuncNoLoopError(np.positive, (np.dtypes.BoolDType, None))
     return None

@@ -104,16 +104,9 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
   if (rank < 0) return operands;
   std::vector<NodeId> shown;
   std::string shapes;
-  for (const NodeId operand : operands) {
-    if (!f.type(operand).is_array()) continue;
-    shapes += "(";
-    for (const NodeId length : lengths_of(operand)) {
-      shown.push_back(length);
-      shapes += "{},";
-    }
-    if (f.type(operand).rank() > 1) shapes.pop_back();
-    shapes += ") ";
-  }
+  for (const std::vector<NodeId>& all : {operands, outputs_})
+    for (const NodeId operand : all)
+      shapes += (f.type(operand).is_scalar() ? "()" : show_shape(lengths_of(operand), shown)) + " ";
   if (shown.size() > kMaxShown) {
     shapes = "of different lengths";
     shown.clear();
@@ -138,6 +131,17 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
       }
       const NodeId merged = builder_->make(Op::select, {is_one(known[0]), lengths[i], known[0]});
       if (merged != known[0]) known = {merged};
+    }
+  }
+  for (const NodeId output : outputs_) {
+    const std::vector<NodeId> lengths = lengths_of(output);
+    for (size_t i = 0; i < std::min(lengths.size(), common.size()); ++i) {
+      const std::vector<NodeId>& known = common[common.size() - 1 - i];
+      const NodeId length = lengths[lengths.size() - 1 - i];
+      if (std::ranges::find(known, length) != known.end()) continue;
+      const NodeId same = builder_->make(Op::equal, {known[0], length});
+      const NodeId one_is_1 = builder_->make(Op::bitwise_or, {is_one(known[0]), is_one(length)});
+      check(builder_->make(Op::bitwise_or, {same, one_is_1}), kind, complaint + shapes, shown);
     }
   }
   for (NodeId& operand : operands) {
@@ -597,16 +601,20 @@ void Evaluator::check_shapes(NodeId condition, ExceptionKind kind, const std::st
   check(condition, kind, message, shown);
 }
 
-/// The lengths of an operation's result must be those of the array that takes it.
+/// An operation's result, and so its operands, must broadcast to the array that takes it.
 void Evaluator::need_shape(const Array& result, std::span<const NodeId> lengths) {
   const std::vector<NodeId> own = lengths_of(result.node);
   std::vector<NodeId> shown;
   std::string message = "non-broadcastable output operand with shape " + show_shape(lengths, shown);
   message += " doesn't match the broadcast shape " + show_shape(own, shown);
-  NodeId same = builder_->constant(own.size() == lengths.size());
-  for (size_t i = 0; i < own.size() && own.size() == lengths.size(); ++i)
-    same = both(same, builder_->make(Op::equal, {own[i], lengths[i]}));
-  check_shapes(same, ExceptionKind::ValueError, message, shown);
+  NodeId fits = builder_->constant(own.size() <= lengths.size());
+  for (size_t i = 0; i < own.size() && own.size() <= lengths.size(); ++i) {
+    const NodeId wanted = lengths[lengths.size() - own.size() + i];
+    if (own[i] == wanted) continue;
+    const NodeId is_one = builder_->make(Op::equal, {own[i], builder_->index(1)});
+    fits = both(fits, builder_->make(Op::bitwise_or, {builder_->make(Op::equal, {own[i], wanted}), is_one}));
+  }
+  check_shapes(fits, ExceptionKind::ValueError, message, shown);
 }
 
 /// An array broadcast to lengths it must fit.
@@ -764,7 +772,19 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
     const NodeId operand[] = {view.node};
     return viewing(builder_->make(Op::transpose, operand, axes), view.access);
   }
+  if (name == "strides") {
+    Tuple strides;
+    const Array view = named(array);
+    for (int axis = 0; axis < array.type.rank(); ++axis)
+      strides.members.emplace_back(Scalar{Kind::py_int(), builder_->make(Op::stride, {view.node}, {axis})});
+    return strides;
+  }
   if (registry_.method(name) >= 0) return Method{share(Value(array)), name};
+  if (const nb::object member = registry_.member(name); member.is_valid()) {
+    if (PyCallable_Check(member.ptr()) != 0) return Method{share(Value(array)), name};
+    Call call{.positional = {array}, .keywords = {}, .name = name, .node = node};
+    return inline_function(registry_.find(member)->library, call);
+  }
   if (!nb::hasattr(nb::module_::import_("numpy").attr("ndarray"), name.c_str()))
     raise(ExceptionKind::AttributeError, "'numpy.ndarray' object has no attribute '" + name + "'");
   unsupported(node, "the array attribute `" + name + "`", "use a NumPy function");

@@ -126,8 +126,6 @@ class Evaluator {
   void run_ann_assign(nb::handle s);
   /// `before op= right`: the new value; none: the object itself has changed.
   std::optional<Value> changed(const Value& before, const std::string& op, const Value& right, nb::handle s);
-  /// `array op= right`: NumPy's function with the array as its output.
-  void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
   static std::string_view operator_name(const std::string& ast);  ///< NumPy's: "add" of Add
   void run_expr(nb::handle s);
   void run_if(nb::handle s);
@@ -277,7 +275,7 @@ class Evaluator {
   /// What a call of a function of Python's or NumPy's own does with arguments that are foreign.
   void refuse_foreign(const Call& call, const std::string& name, nb::object function);
   /// Runs a handler; where it refuses what Python raises for arguments of such types, that is raised.
-  Value handle(int handler, Call& call);
+  Value handle(const Builtin& builtin, Call& call);
   /// Raises what Python's function raises for arguments of these types, counts and names, where these decide.
   void raise_as_called(const Call& call);
   Value call_method(const Value& self, const std::string& name, Call& call);
@@ -408,12 +406,31 @@ class Evaluator {
   Value present(const Value& value, const std::string& name, nb::handle node);  ///< a Maybe, checked
   std::string type_name(const Value& value) const;  ///< as Python's messages name it
 
+  // ufuncs.cpp
+  Value elementwise_call(ir::Op op, Call& call);
+  /// `array op= right`: NumPy's function with the array as its output.
+  void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
+  /// Puts what a ufunc makes into an array, where its mask holds (null: everywhere).
+  void put_out(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
+               const Value* where);
+  NodeId masked(const Value& where, NodeId result, NodeId otherwise);
+  Value operand_as(const Value& operand, DType dtype, const std::string& ufunc, const std::string& which);
+
+  // primitives.cpp: arguments of the library's own calls
+  const Array& array_argument(Call& call, size_t position);
+  std::vector<NodeId> numbers_argument(Call& call, size_t position);
+  std::vector<int64_t> axes_argument(Call& call, size_t position);
+  std::optional<int64_t> axis_argument(Call& call, size_t position);  ///< none: None
+  ir::Op combiner_argument(Call& call);
+  Value rearranged(ir::Op op, Call& call, Access access);
+  NodeId is_contiguous(NodeId view);  ///< in C order without gaps, or empty
+
   // builtins.cpp: arguments of a call by position or name, each asked for once; `finish` refuses the rest
   const Value* argument(Call& call, size_t position, const char* name);
   const Value& need(Call& call, size_t position, const char* name);
   void finish(Call& call, size_t positional);
-  Value elementwise_call(ir::Op op, Call& call);
   DType dtype_argument(Call& call, size_t position, DType otherwise);
+  DType dtype_of(const Value& value, nb::handle node);  ///< any spelling of a dtype that compiled code has
   std::vector<NodeId> shape_argument(const Value& shape);
   /// Raises where NumPy finds an array too large to be described.
   void check_size(std::span<const NodeId> lengths, DType dtype);
@@ -608,6 +625,7 @@ class Evaluator {
   std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated
   std::vector<Target*> targets_;                        ///< the labels that exits may lead to now
   std::vector<uint32_t> pinned_;  ///< instances that an expression or a loop being evaluated still needs
+  std::vector<NodeId> outputs_;   ///< arrays that the ufunc being called must broadcast to or with
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
   /// What numbers were put where in one container of the caller: an element of `tags` tells which kind, that

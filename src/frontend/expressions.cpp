@@ -103,6 +103,17 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   return host_value(object, what, e);
 }
 
+namespace {
+
+/// What says something of types, or computes: dtypes, their limits, ufuncs.
+bool is_of_numpy(nb::handle object) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  return nb::isinstance(object, nb::make_tuple(numpy.attr("dtype"), numpy.attr("finfo"), numpy.attr("iinfo"),
+                                               numpy.attr("ufunc")));
+}
+
+}  // namespace
+
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
   // Besides numbers and texts: what calls and attributes know (methods of C types, such as object.__init__,
   // are wrapper descriptors), and the values of Python's own protocols.
@@ -115,8 +126,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
       nb::hasattr(object, "__ingot_function__") ||
       object.is(nb::module_::import_("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
-  const nb::object dtype = nb::module_::import_("numpy").attr("dtype");
-  if (nb::isinstance(object, dtype)) return value;
+  if (is_of_numpy(object)) return value;
   if (PyTuple_CheckExact(o) ||
       nb::cast<bool>(nb::module_::import_("ingot._ingot").attr("is_namedtuple")(object))) {
     Tuple tuple;
@@ -270,7 +280,11 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     return Tuple{error->kind ? std::vector<Value>{text_of_error(*error)} : *error->parts};
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
-        nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype"))) {
+        is_of_numpy(s->object)) {
+      const nb::object of_type = nb::getattr(s->object.type(), name.c_str(), nb::object());
+      if (of_type.is_valid() && Py_IS_TYPE(of_type.ptr(), &PyMethodDescr_Type) &&
+          registry_.find(of_type) != nullptr)
+        return Method{share(value), name, of_type};
       const nb::object member = nb::getattr(s->object, name.c_str(), nb::object());
       if (!member.is_valid() && PyType_Check(s->object.ptr())) {
         guards_.push_back({s->object, name, {}});
@@ -493,7 +507,7 @@ void Evaluator::raise_as_called(const Call& call) {
   raise_by_type("call", call.name, rest, attribute(self, call.name.c_str()), call.keywords);
 }
 
-Value Evaluator::handle(int handler, Call& call) {
+Value Evaluator::handle(const Builtin& builtin, Call& call) {
   static constexpr Handler kHandlers[] = {
 #define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
 #include "frontend/builtins.def"
@@ -501,7 +515,7 @@ Value Evaluator::handle(int handler, Call& call) {
   const Call given = call;
   const Checkpoint before = checkpoint();
   try {
-    return (this->*kHandlers[handler])(call);
+    return builtin.op ? elementwise_call(*builtin.op, call) : (this->*kHandlers[builtin.handler])(call);
   } catch (const base::Unsupported&) {
     go_back(before);
     raise_as_called(given);
@@ -582,19 +596,11 @@ Value Evaluator::call(const Value& callee, Call& call) {
     }
     if (!takes.members)
       for (Value& value : call.positional) value = plain_number(value);
-    if ((builtin->op || builtin->handler >= 0) && !takes.none) need_present(call);
+    if (!builtin->library.is_valid() && !takes.none) need_present(call);
     if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
       call.positional[0] = Value(*f->shape);
     if (!takes.foreign) refuse_foreign(call, builtin->name, function);
-    if (builtin->op) {
-      try {
-        return elementwise_call(*builtin->op, call);
-      } catch (const base::Unsupported&) {
-        raise_as_called(call);
-        throw;
-      }
-    }
-    if (builtin->handler >= 0) return handle(builtin->handler, call);
+    if (!builtin->library.is_valid()) return handle(*builtin, call);
     function = builtin->library;
   }
   if (PyExceptionClass_Check(function.ptr()) && call.keywords.empty())
@@ -621,7 +627,11 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
     if (const int handler = registry_.method(name); handler >= 0) {
       refuse_foreign(call, name, nb::none());
       call.positional.insert(call.positional.begin(), self);
-      return handle(handler, call);
+      return handle({.handler = handler}, call);
+    }
+    if (const nb::object member = registry_.member(name); member.is_valid()) {
+      call.positional.insert(call.positional.begin(), self);
+      return this->call(Static{member}, call);
     }
     if (self.is<Scalar>()) return scalar_method(self, name, call);
     unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");

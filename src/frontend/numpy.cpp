@@ -7,26 +7,13 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-Value Evaluator::elementwise_call(Op op, Call& call) {
-  const size_t wanted = ir::info(op).operands;
-  std::vector<Value> operands = call.positional;
-  for (const auto& [name, value] : call.keywords)
-    unsupported(call.node, "the keyword `" + name + "` of `np." + call.name + "`", "leave it out");
-  if (operands.size() == wanted + 1)
-    unsupported(call.node, "an output argument of `np." + call.name + "`", "assign the result");
-  if (operands.size() != wanted) raise_as_called(call);
-  if (operands.size() != wanted) {
-    raise(ExceptionKind::TypeError, call.name + "() takes from " + std::to_string(wanted) + " to " +
-                                        std::to_string(wanted + 1) + " positional arguments but " +
-                                        std::to_string(operands.size()) + " were given");
-  }
-  return elementwise(op, std::move(operands), call.name, call.node);
-}
-
 DType Evaluator::dtype_argument(Call& call, size_t position, DType otherwise) {
   const Value* value = argument(call, position, "dtype");
-  if (value == nullptr || is_none(*value)) return otherwise;
-  const nb::object spelled = require_static(*value, "a dtype", call.node);
+  return value == nullptr || is_none(*value) ? otherwise : dtype_of(*value, call.node);
+}
+
+DType Evaluator::dtype_of(const Value& value, nb::handle node) {
+  const nb::object spelled = require_static(value, "a dtype", node);
   nb::object dtype;
   try {
     dtype = nb::module_::import_("numpy").attr("dtype")(spelled);
@@ -38,7 +25,7 @@ DType Evaluator::dtype_argument(Call& call, size_t position, DType otherwise) {
     for (int i = 0; i < base::kDTypeCount; ++i)
       if (base::info(static_cast<DType>(i)).numpy == name) return static_cast<DType>(i);
   }
-  unsupported(call.node, "the dtype " + name, "use a bool, integer, floating or complex dtype");
+  unsupported(node, "the dtype " + name, "use a bool, integer, floating or complex dtype");
 }
 
 std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
@@ -344,17 +331,7 @@ Value Evaluator::np_ravel(Call& call) {
         builder_->make(Op::broadcast, {builder_->make(Op::load, {view.node}), builder_->index(1)});
     return from_node(copy);
   }
-  NodeId contiguous = builder_->constant(true);
-  NodeId stride = builder_->index(static_cast<int64_t>(base::size_of(view.type.dtype())));
-  for (int axis = view.type.rank() - 1; axis >= 0; --axis) {
-    const NodeId length = builder_->length(view.node, axis);
-    const NodeId short_axis = builder_->make(Op::less_equal, {length, builder_->index(1)});
-    const NodeId fits = builder_->make(Op::equal, {builder_->make(Op::stride, {view.node}, {axis}), stride});
-    contiguous = both(contiguous, builder_->make(Op::bitwise_or, {short_axis, fits}));
-    stride = builder_->make(Op::multiply, {stride, length});
-  }
-  contiguous =
-      builder_->make(Op::bitwise_or, {contiguous, builder_->make(Op::equal, {size, builder_->index(0)})});
+  const NodeId contiguous = is_contiguous(view.node);
   const auto flatten = [&](NodeId v, Access access) {
     return Value(viewing(builder_->make(Op::reshape, {v, size}), access));
   };

@@ -69,4 +69,10 @@ int Registry::method(const std::string& name) const {
   return it == methods_.end() ? -1 : it->second;
 }
 
+nb::object Registry::member(const std::string& name) const {
+  const nb::object found =
+      nb::getattr(nb::module_::import_("numpy").attr("ndarray"), name.c_str(), nb::object());
+  return found.is_valid() && find(found) != nullptr ? found : nb::object();
+}
+
 }  // namespace ingot::frontend

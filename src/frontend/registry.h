@@ -33,6 +33,8 @@ class Registry {
   const Builtin* find(nb::handle function) const;
   /// The handler of an array's method of this name; -1: none.
   int method(const std::string& name) const;
+  /// The method or attribute of arrays that the library has a function for; invalid: none.
+  nb::object member(const std::string& name) const;
 
  private:
   void add(const std::string& path, Builtin builtin);

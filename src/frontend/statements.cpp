@@ -148,39 +148,6 @@ void Evaluator::run_ann_assign(nb::handle s) {
   if (!s.attr("value").is_none()) assign(s.attr("target"), eval(s.attr("value")));
 }
 
-namespace {
-
-/// NumPy's `can_cast(from, to, "same_kind")`.
-bool casts_same_kind(base::DType from, base::DType to) {
-  const auto rank = [](base::DType t) {
-    if (base::is_bool(t)) return 0;
-    if (base::is_int(t)) return base::is_signed(t) ? 2 : 1;
-    return base::is_float(t) ? 3 : 4;
-  };
-  return rank(from) <= rank(to);
-}
-
-}  // namespace
-
-void Evaluator::in_place(const Array& array, const std::string& op, const Value& right, nb::handle s) {
-  if (op == "MatMult") unsupported(s, "`@=`", "write a[...] = a @ b");
-  need_writable(array, "output array is read-only", s);  // NumPy looks at nothing before
-  const Checkpoint before = checkpoint();
-  const Value result = binary(op, array, right, s);
-  const std::optional<Kind> kind = kind_of(result);
-  const DType to = array.type.dtype();
-  const std::string name(operator_name(op));
-  if (kind && !casts_same_kind(kind->dtype(), to)) {
-    go_back(before);  // NumPy looks at dtypes before it looks at shapes
-    raise(ExceptionKind::TypeError, "Cannot cast ufunc '" + name + "' output from dtype('" +
-                                        std::string(base::info(kind->dtype()).numpy) + "') to dtype('" +
-                                        std::string(base::info(to).numpy) +
-                                        "') with casting rule 'same_kind'");
-  }
-  if (const Array* made = result.as<Array>()) need_shape(*made, lengths_of(array.node));
-  assign_index(array, Static{nb::ellipsis()}, result, s);
-}
-
 std::optional<Value> Evaluator::changed(const Value& before, const std::string& op, const Value& right,
                                         nb::handle s) {
   if (const Array* a = before.as<Array>()) {

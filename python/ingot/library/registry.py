@@ -1,21 +1,24 @@
 """Which Python function stands for which host function in compiled code."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-implementations: dict[Callable, Callable] = {}
+implementations: dict[Any, Callable] = {}
 
 F = TypeVar("F", bound=Callable)
 
 
-def implements(function: Callable) -> Callable[[F], F]:
-    """Makes the decorated Python function what compiled code runs where it calls `function`.
+def implements(*functions: Any) -> Callable[[F], F]:
+    """Makes the decorated Python function what compiled code runs where it calls one of `functions`.
 
-    Both must agree on values, dtypes, shapes and exceptions; keywords the stand-in does not name are refused.
+    These are functions, methods (`np.ndarray.clip`, given the array first) and attributes of arrays
+    (`np.ndarray.real`). They and the stand-in must agree on values, dtypes, shapes and exceptions; keywords that the
+    stand-in does not name are refused.
     """
 
     def register(stand_in: F) -> F:
-        implementations[function] = stand_in
+        for function in functions:
+            implementations[function] = stand_in
         return stand_in
 
     return register

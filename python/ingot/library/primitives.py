@@ -1,0 +1,83 @@
+"""What compiled code has for arrays and the library is made of, said in NumPy's terms.
+
+The functions here run where the library is not compiled; compiled, each is one operation of the compiler's. They
+do not check: shapes, axes (from 0 on) and dtypes must be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def transpose(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """A view of x with its axes in another order."""
+    return x.transpose(axes)
+
+
+def is_contiguous(x: np.ndarray) -> bool:
+    """Whether the elements of x lie in C order without gaps, or there are none."""
+    return bool(x.flags.c_contiguous)
+
+
+def reshape(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A view of the contiguous x with as many elements in another shape."""
+    return x.reshape(shape)
+
+
+def broadcast(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A read-only view of x with new axes in front and axes of length 1 repeated."""
+    return np.broadcast_to(x, shape)
+
+
+def strided(
+    x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0, dtype: Any = None
+) -> np.ndarray:
+    """A view of the memory of x, `offset` bytes from its first element; strides in bytes."""
+    window = np.lib.stride_tricks.as_strided(x.reshape(-1)[:1] if x.ndim == 0 else x, (x.size,), (0,))
+    start = window.__array_interface__["data"][0] + offset
+    interface = {
+        "data": (start, not x.flags.writeable),
+        "shape": shape,
+        "strides": strides,
+        "typestr": np.dtype(x.dtype if dtype is None else dtype).str,
+        "version": 3,
+    }
+    return np.asarray(type("Window", (), {"__array_interface__": interface, "base": x})())
+
+
+def concat(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
+    """Arrays of one dtype and rank, one after the other along an axis."""
+    return np.concatenate(arrays, axis)
+
+
+def argmax(x: np.ndarray, axis: int | None) -> Any:
+    """Where the first largest element (or NaN) stands, along an axis or in C order; there is one."""
+    return np.argmax(x, axis)
+
+
+def argmin(x: np.ndarray, axis: int | None) -> Any:
+    """Where the first smallest element (or NaN) stands, along an axis or in C order; there is one."""
+    return np.argmin(x, axis)
+
+
+def sort(x: np.ndarray, axis: int) -> np.ndarray:
+    """A sorted copy, NaN last."""
+    return np.sort(x, axis)
+
+
+def argsort(x: np.ndarray, axis: int, stable: bool) -> np.ndarray:
+    """The places of the elements along an axis in ascending order, NaN last."""
+    return np.argsort(x, axis, kind="stable" if stable else None)
+
+
+def reduce(ufunc: Callable[..., Any], x: np.ndarray, axes: tuple[int, ...]) -> Any:
+    """The elements along some axes combined: a number if these are all. With minimum and maximum, there are some."""
+    return ufunc.reduce(x, axes, dtype=x.dtype)
+
+
+def scan(ufunc: Callable[..., Any], x: np.ndarray, axis: int) -> np.ndarray:
+    """Running combinations along an axis."""
+    return ufunc.accumulate(x, axis, dtype=x.dtype)

@@ -1,0 +1,175 @@
+#include "frontend/evaluator_parts.h"
+
+// The operations that `ingot.library` is made of (its `primitives` say what each is in NumPy's terms), and what
+// depends on dtypes alone.
+
+namespace ingot::frontend {
+
+using ir::Op;
+
+namespace {
+
+nb::object numpy(const char* name) { return nb::module_::import_("numpy").attr(name); }
+
+nb::object dtype_object(DType dtype) { return numpy("dtype")(std::string(base::info(dtype).numpy)); }
+
+}  // namespace
+
+const Array& Evaluator::array_argument(Call& call, size_t position) {
+  Value& value = call.positional.at(position);
+  if (!value.is<Array>()) throw base::InternalError("`" + call.name + "` of the library wants an array");
+  return *value.as<Array>();
+}
+
+std::vector<NodeId> Evaluator::numbers_argument(Call& call, size_t position) {
+  std::vector<NodeId> numbers;
+  for (const Value& part : call.positional.at(position).as<Tuple>()->members)
+    numbers.push_back(stage_index(part));
+  return numbers;
+}
+
+std::vector<int64_t> Evaluator::axes_argument(Call& call, size_t position) {
+  std::vector<int64_t> axes;
+  for (const nb::handle axis : require_static(call.positional.at(position), "an axis", call.node))
+    axes.push_back(nb::cast<int64_t>(axis));
+  return axes;
+}
+
+std::optional<int64_t> Evaluator::axis_argument(Call& call, size_t position) {
+  const nb::object axis = require_static(call.positional.at(position), "an axis", call.node);
+  if (axis.is_none()) return std::nullopt;
+  return nb::cast<int64_t>(axis);
+}
+
+Op Evaluator::combiner_argument(Call& call) {
+  const Builtin* builtin = registry_.find(require_static(call.positional.at(0), "a ufunc", call.node));
+  if (builtin == nullptr || !builtin->op) throw base::InternalError("the library combines by no ufunc");
+  return *builtin->op;
+}
+
+Value Evaluator::primitive_transpose(Call& call) {
+  const Array x = named(array_argument(call, 0));
+  const std::vector<int64_t> axes = axes_argument(call, 1);
+  return viewing(transposed(x.node, axes), x.access);
+}
+
+NodeId Evaluator::is_contiguous(NodeId view) {
+  const ir::Type type = builder_->function().type(view);
+  NodeId contiguous = builder_->constant(true);
+  NodeId stride = builder_->index(static_cast<int64_t>(base::size_of(type.dtype())));
+  for (int axis = type.rank() - 1; axis >= 0; --axis) {
+    const NodeId length = builder_->length(view, axis);
+    const NodeId is_short = builder_->make(Op::less_equal, {length, builder_->index(1)});
+    const NodeId fits = builder_->make(Op::equal, {builder_->make(Op::stride, {view}, {axis}), stride});
+    contiguous = both(contiguous, builder_->make(Op::bitwise_or, {is_short, fits}));
+    stride = builder_->make(Op::multiply, {stride, length});
+  }
+  const NodeId is_empty = builder_->make(Op::equal, {size_of(view), builder_->index(0)});
+  return builder_->make(Op::bitwise_or, {contiguous, is_empty});
+}
+
+Value Evaluator::primitive_is_contiguous(Call& call) {
+  return as_bool(is_contiguous(named(array_argument(call, 0)).node));
+}
+
+Value Evaluator::rearranged(Op op, Call& call, Access access) {
+  std::vector<NodeId> operands{named(array_argument(call, 0)).node};
+  for (const NodeId length : numbers_argument(call, 1)) operands.push_back(length);
+  return viewing(builder_->make(op, operands), access);
+}
+
+Value Evaluator::primitive_reshape(Call& call) {
+  return rearranged(Op::reshape, call, array_argument(call, 0).access);
+}
+Value Evaluator::primitive_broadcast(Call& call) { return rearranged(Op::broadcast, call, Access::ReadOnly); }
+
+Value Evaluator::primitive_strided(Call& call) {
+  const Array x = named(array_argument(call, 0));
+  const std::vector<NodeId> lengths = numbers_argument(call, 1);
+  const std::vector<NodeId> strides = numbers_argument(call, 2);
+  const Value* offset = argument(call, 3, "offset");
+  const DType dtype = dtype_argument(call, 4, x.type.dtype());
+  NodeId start = builder_->make(Op::offset, {x.node});
+  if (offset != nullptr) start = builder_->make(Op::add, {start, stage_index(*offset)});
+  std::vector<NodeId> operands{builder_->make(Op::buffer, {x.node}), start};
+  operands.insert(operands.end(), lengths.begin(), lengths.end());
+  operands.insert(operands.end(), strides.begin(), strides.end());
+  const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()));
+  return viewing(builder_->make(Op::view, operands, {}, type), x.access);
+}
+
+Value Evaluator::primitive_concat(Call& call) {
+  std::vector<NodeId> arrays;
+  for (const Value& array : elements_of(call.positional.at(0), call.node)) arrays.push_back(whole(array));
+  const int64_t attributes[] = {axis_argument(call, 1).value()};
+  return from_node(builder_->make(Op::concat, arrays, attributes));
+}
+
+Value Evaluator::primitive_place(Call& call) {
+  const NodeId array = whole(array_argument(call, 0));
+  const Op extreme = call.name == "argmax" ? Op::maximum : Op::minimum;
+  return from_node(builder_->make(
+      Op::arg_reduce, {array}, {static_cast<int64_t>(extreme), axis_argument(call, 1).value_or(-1)}));
+}
+
+Value Evaluator::primitive_sort(Call& call) {
+  const NodeId array = whole(array_argument(call, 0));
+  return from_node(builder_->make(Op::sort, {array}, {axis_argument(call, 1).value(), 0}));
+}
+
+Value Evaluator::primitive_argsort(Call& call) {
+  const NodeId array = whole(array_argument(call, 0));
+  const bool stable = nb::cast<bool>(require_static(call.positional.at(2), "a kind of sort", call.node));
+  return from_node(builder_->make(Op::argsort, {array}, {axis_argument(call, 1).value(), stable ? 1 : 0}));
+}
+
+Value Evaluator::primitive_reduce(Call& call) {
+  const Op combiner = combiner_argument(call);
+  const NodeId array = whole(array_argument(call, 1));
+  std::vector<int64_t> attributes = axes_argument(call, 2);
+  if (attributes.empty()) return from_node(array);
+  if (attributes.size() == static_cast<size_t>(builder_->function().type(array).rank()))
+    return from_node(reduce_all(array, combiner));
+  attributes.insert(attributes.begin(), static_cast<int64_t>(combiner));
+  return from_node(builder_->make(Op::reduce, {&array, 1}, attributes));
+}
+
+Value Evaluator::primitive_scan(Call& call) {
+  const Op combiner = combiner_argument(call);
+  const NodeId array = whole(array_argument(call, 1));
+  return from_node(
+      builder_->make(Op::scan, {array}, {static_cast<int64_t>(combiner), axis_argument(call, 2).value()}));
+}
+
+/// `np.result_type` of arrays, numbers and dtypes.
+Value Evaluator::np_result_type(Call& call) {
+  finish(call, call.positional.size());
+  nb::list weak_and_strong;
+  for (const Value& value : call.positional) {
+    const std::optional<Kind> kind = kind_of(value);
+    if (!kind) weak_and_strong.append(require_static(value, "a dtype", call.node));
+    else if (kind->is_python()) weak_and_strong.append(stand_in(value));
+    else weak_and_strong.append(dtype_object(kind->dtype()));
+  }
+  try {
+    return Static{numpy(call.name.c_str())(*nb::tuple(weak_and_strong))};
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+}
+
+/// Functions of NumPy that look at types alone.
+Value Evaluator::np_of_types(Call& call) {
+  nb::list given;
+  for (const Value& value : call.positional) given.append(require_static(value, "a dtype", call.node));
+  nb::dict named;
+  for (const auto& [name, value] : call.keywords)
+    named[name.c_str()] = require_static(value, "a dtype", call.node);
+  try {
+    return Static{call.function(*nb::tuple(given), **named)};
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+}
+
+}  // namespace ingot::frontend
