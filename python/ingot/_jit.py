@@ -98,6 +98,23 @@ class _Objects:
         self.own: dict[Any, np.ndarray] = {}  # by the key of their memory: the arrays that it was made with
 
 
+def elements(form: tuple, length: int, columns: list[np.ndarray]) -> list[Any]:
+    """The list whose elements are like `form`, their numbers from the columns."""
+    rest = iter(columns)
+
+    def of(form: tuple) -> list[Any]:
+        if form[0] == "static":
+            return [form[1]] * length
+        if form[0] == "scalar":
+            column = next(rest)
+            return list(column) if form[1].startswith("numpy.") else column.tolist()
+        parts = [of(part) for part in form[-1]]
+        rows = list(zip(*parts)) if parts else [()] * length
+        return [tuple.__new__(form[1], row) for row in rows] if form[0] == "named" else rows
+
+    return of(form)
+
+
 class _Boxing:
     """Makes Python objects of the values that compiled code gives, as a description says."""
 
@@ -132,6 +149,12 @@ class _Boxing:
             return inside if there else None
         if tag == "text":
             return description[1].format(*[self.make(d) for d in description[2]])
+        if tag == "growing":
+            place = len(self.made)
+            self.made.append(None)
+            length = next(self.values)
+            self.made[place] = elements(description[1], length, [self._array(d) for d in description[2]])
+            return self.made[place]
         if tag == "dict":
             made = {}
             self.made.append(made)

@@ -169,7 +169,7 @@ def hollow(node: Any, qualname: str) -> types.FunctionType:
 
 
 def loops(node: Any, kind: str) -> list[ast.stmt]:
-    """The loops that do what `sum`, `any`, `all`, `max`, `min` or an array does with a comprehension.
+    """The loops that do what `sum`, `any`, `all`, `max`, `min`, a list or an array does with a comprehension.
 
     The names `@it` (the first iterable), `@result`, `@seen` and `@place` are the evaluator's.
     """
@@ -212,6 +212,8 @@ def _consumed(element: Any, kind: str) -> list[ast.stmt]:
         better = ast.Compare(load("@value"), [ast.Gt() if kind == "max" else ast.Lt()], [load("@result")])
         first = [store("@result", load("@value")), store("@seen", ast.Constant(True))]
         body = [store("@value", element), ast.If(load("@seen"), [ast.If(better, [store("@result", load("@value"))], [])], first)]
+    elif kind == "list":
+        body = [ast.Expr(ast.Call(ast.Attribute(load("@result"), "append", ast.Load()), [element], []))]
     else:
         place = ast.Subscript(load("@result"), load("@place"), ast.Store())
         body = [ast.Assign([place], element), store("@place", ast.BinOp(load("@place"), ast.Add(), ast.Constant(1)))]

@@ -234,6 +234,15 @@ struct ResultPlan::Maker {
       case Kind::Again: return made[static_cast<size_t>(plan.argument_)];
       case Kind::Object: return instance(plan);
       case Kind::List: return sequence(plan.parts_, false);
+      case Kind::Growing: {
+        const size_t place = made.size();
+        made.emplace_back();
+        const int64_t length = integer();
+        nb::list columns;
+        for (const ResultPlan& part : plan.parts_) columns.append(array(part));
+        return made[place] =
+                   nb::module_::import_("ingot._jit").attr("elements")(plan.object_, length, columns);
+      }
       case Kind::Dict: {
         nb::dict all;
         made.push_back(all);
@@ -284,6 +293,10 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     type_ = description[1];
     object_ = description[2];
     parts(description[3]);
+  } else if (tag == "growing") {
+    kind_ = Kind::Growing;
+    object_ = description[1];
+    parts(description[2]);
   } else if (tag == "again") {
     kind_ = Kind::Again;
     argument_ = nb::cast<int64_t>(description[1]);

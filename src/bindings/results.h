@@ -46,6 +46,7 @@ class ResultPlan {
     Tuple,
     Named,
     List,
+    Growing,
     Dict,
     Object,
     Again
@@ -58,7 +59,8 @@ class ResultPlan {
   bool owns_ = false;             ///< of an array: others that own the same memory are the same object
   int64_t argument_ = -1;         ///< of an array: the leaf that it is; of the caller's container: which;
                            ///< of what has been made before: its place among arrays, containers and instances
-  nb::object object_;  ///< what is static; keys, names of attributes; a text with holes; a namedtuple's class
+  nb::object object_;  ///< what is static; what an element is like; keys, names of attributes; a text with
+                       ///< holes; a namedtuple's class
   nb::object type_;    ///< of an instance
   std::vector<ResultPlan> parts_;
 };

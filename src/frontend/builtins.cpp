@@ -48,6 +48,7 @@ Value Evaluator::builtin_len(Call& call) {
     return Scalar{Kind::py_int(), builder_->length(a->node, 0)};
   }
   if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
+  if (const HeapObject* list = growing(value)) return list->values[0];
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
   const Static* s = value.as<Static>();
   if (s != nullptr && nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype")))

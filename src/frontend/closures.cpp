@@ -174,7 +174,44 @@ std::vector<Value> Evaluator::comprehended(nb::handle e, const Value& first) {
   return values;
 }
 
-Value Evaluator::eval_list_comp(nb::handle e) { return new_list(comprehended(e, first_iterable(e))); }
+Value Evaluator::eval_list_comp(nb::handle e) {
+  const Checkpoint before = checkpoint();
+  const Value first = first_iterable(e);
+  if (has_open_length(first)) {
+    try {
+      return growing_comprehension(e, first);
+    } catch (const base::Unsupported&) {
+      if (!is_range_to_demand(first)) throw;
+      go_back(before);
+      return new_list(comprehended(e, first_iterable(e)));
+    }
+  }
+  try {
+    return new_list(comprehended(e, first));
+  } catch (const base::Unsupported& refusal) {
+    // How many elements there are may hang on conditions, or on what inner loops walk.
+    go_back(before);
+    try {
+      return growing_comprehension(e, first_iterable(e));
+    } catch (const base::Unsupported&) {
+      throw refusal;
+    }
+  }
+}
+
+Value Evaluator::growing_comprehension(nb::handle e, const Value& first) {
+  const std::string suffix = suffix_of(e);
+  const Value list = new_list({});
+  state_.locals["@result" + suffix] = list;
+  walk_comprehension(e, first, "list");
+  forget(suffix);
+  const HeapObject& made = state_.heap.at(list.as<Reference>()->object);
+  if (!made.conflict.empty()) {
+    unsupported(e, "a list of such elements, of a length that is not known when compiling",
+                "make an array, or a list of numbers or of tuples of numbers");
+  }
+  return list;
+}
 
 Value Evaluator::eval_dict_comp(nb::handle e) {
   const Value dict = new_dict({}, {});
@@ -254,8 +291,7 @@ void Evaluator::forget(const std::string& suffix) {
 Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle node) {
   const nb::list generators = comprehension.attr("generators");
   const Value iterable = begin_walk(first_iterable(comprehension), node);
-  const bool open = iterable.is<Array>() || iterable.is<Range>() ||
-                    (iterable.is<Zip>() && !static_elements(iterable, generators[0].attr("iter")));
+  const bool open = iterable.is<Range>() || has_open_length(iterable);
   if (!open || nb::len(generators) > 1)
     return array_of(new_list(comprehended(comprehension, iterable)), node);
   const std::string suffix = suffix_of(comprehension);

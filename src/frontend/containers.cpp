@@ -15,6 +15,10 @@ HeapObject& Evaluator::contents(const Reference& container, nb::handle node) {
   HeapObject& object = state_.heap.at(container.object);
   if (!object.conflict.empty())
     unsupported(node, object.conflict, "let both paths leave the same number of elements");
+  if (object.element != nullptr) {
+    unsupported(node, "this use of a list whose length is not known when compiling",
+                "take its elements one by one, or make an array of it");
+  }
   return object;
 }
 
@@ -52,9 +56,8 @@ bool Evaluator::is_staged_index(const Value& index, nb::handle node) {
   return true;
 }
 
-NodeId Evaluator::place_of_staged(const Value& index, size_t size, const std::string& missing) {
+NodeId Evaluator::place_of_staged(const Value& index, NodeId length, const std::string& missing) {
   const NodeId zero = builder_->index(0);
-  const NodeId length = builder_->index(static_cast<int64_t>(size));
   const NodeId given = stage_index(index);
   const NodeId wrapped = builder_->make(
       Op::select, {builder_->make(Op::less, {given, zero}), builder_->make(Op::add, {given, length}), given});
@@ -126,6 +129,7 @@ bool Evaluator::holds(const Value& value, uint32_t object) const {
 }
 
 void Evaluator::put(const Reference& container, const Value& index, Value value, nb::handle node) {
+  if (growing(container) != nullptr) return set_growing_item(container, index, value, node);
   if (contents(container, node).type == HeapObject::Type::List && index.is<Slice>()) {
     change_list(container, "__setitem__", {index}, elements_of(value, node), node);
     return;
@@ -150,7 +154,8 @@ void Evaluator::put(const Reference& container, const Value& index, Value value,
 
 void Evaluator::put_staged(const Reference& list, const Value& index, const Value& value, nb::handle node) {
   const size_t size = contents(list, node).values.size();
-  const NodeId place = place_of_staged(index, size, "list assignment index out of range");
+  const NodeId place = place_of_staged(index, builder_->index(static_cast<int64_t>(size)),
+                                       "list assignment index out of range");
   if (size > 64)
     unsupported(node, "an index that is not known when compiling, into " + std::to_string(size) + " elements",
                 "use an array");
@@ -165,6 +170,10 @@ void Evaluator::put_staged(const Reference& list, const Value& index, const Valu
 }
 
 void Evaluator::append(const Reference& container, Value element, nb::handle node) {
+  if (growing(container) != nullptr) {
+    need_own(state_.heap.at(container.object), node);
+    return grow(container, element, node);
+  }
   HeapObject& object = state_.heap.at(container.object);
   if (object.argument < 0) contents(container, node);
   need_own(object, node);

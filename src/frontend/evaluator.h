@@ -117,6 +117,7 @@ class Evaluator {
   struct Clause;
   struct Catcher;
   class Handling;
+  struct Outward;
 
   // statements.cpp
   void run_body(nb::handle statements);
@@ -233,6 +234,7 @@ class Evaluator {
   State shape_of(const State& state, ir::RegionId seen_from);
   State join(const State& a, const State& b);
   bool same(const State& a, const State& b) const;
+  bool same_element(const HeapObject& a, const HeapObject& b) const;
   void slot_types(const State& shape, std::vector<ir::Type>& out);
   void carry(const State& shape, const State& actual, std::vector<NodeId>& out);
   State fill(const State& shape, std::span<const NodeId>& values);
@@ -265,6 +267,8 @@ class Evaluator {
   Value eval_walrus(nb::handle e);
   Value eval_lambda(nb::handle e);
   Value eval_list_comp(nb::handle e);
+  Value growing_comprehension(nb::handle e, const Value& first);
+  bool is_range_to_demand(const Value& iterable) const;  ///< whose bounds can be known when compiling
   Value eval_dict_comp(nb::handle e);
   Value eval_joined_str(nb::handle e);
   std::vector<Value> eval_elements(nb::handle elements);  ///< of a display, starred ones among them
@@ -406,6 +410,39 @@ class Evaluator {
   Value present(const Value& value, const std::string& name, nb::handle node);  ///< a Maybe, checked
   std::string type_name(const Value& value) const;  ///< as Python's messages name it
 
+  // growing.cpp
+  std::optional<Value> form_of(
+      const Value& element) const;  ///< an element without nodes; none: no list holds it
+  std::optional<Value> joined_form(const Value& a, const Value& b);
+  std::optional<Value> form_of_list(const HeapObject& list);  ///< unbound: of an empty one
+  /// The growing list that two lists can be, its values slots.
+  std::optional<HeapObject> join_lists(const HeapObject& a, const HeapObject& b);
+  HeapObject growing_shape(const Value& form) const;
+  HeapObject as_growing(const HeapObject& list, const Value& form);
+  NodeId column(NodeId length, DType dtype);
+  NodeId leading(NodeId view, NodeId count);
+  void store_element(const HeapObject& list, NodeId place, const Value& element);
+  Value load_element(const HeapObject& list, NodeId place);
+  const HeapObject* growing(const Value& value) const;  ///< null: not a list of unknown length
+  NodeId length_of(const HeapObject& list) const;
+  bool is_list(const Value& value) const;
+  bool may_grow(
+      const Value& list);  ///< its elements, of which there are some, can be those of a growing list
+  std::vector<NodeId> growing_lengths(const Value& iterable) const;  ///< of the lists that are walked
+  void widen(const Reference& list, const Value& element, nb::handle node);
+  void grow(const Reference& list, const Value& element, nb::handle node);
+  Value growing_item(const Reference& list, const Value& index, nb::handle node);
+  void set_growing_item(const Reference& list, const Value& index, const Value& value, nb::handle node);
+  Value checked_index(const Value& index);
+  Value growing_method(const Reference& list, const std::string& name, Call& call);
+  /// A function of `ingot.library.lists`.
+  Value by_library(const char* name, std::vector<Value> arguments, nb::handle node,
+                   std::vector<std::pair<std::string, Value>> keywords = {});
+  std::vector<Value> sorted_by_library(const std::vector<Value>& values, Call& call);
+  bool has_open_length(const Value& iterable) const;  ///< walks something of a length that is not known
+  NodeId array_of_growing(const HeapObject& list, nb::handle node);
+  nb::object describe_growing(const HeapObject& list, Outward& outward);
+
   // ufuncs.cpp
   Value elementwise_call(ir::Op op, Call& call);
   /// `array op= right`: NumPy's function with the array as its output.
@@ -436,6 +473,8 @@ class Evaluator {
   void check_size(std::span<const NodeId> lengths, DType dtype);
   /// New arrays: of elements that mean nothing, and all of one value.
   Array empty(std::span<const NodeId> lengths, DType dtype);
+  Array new_memory(std::span<const NodeId> lengths,
+                   DType dtype);  ///< as `empty`, where the size is known to be right
   Array filled(std::span<const NodeId> lengths, NodeId value);
   /// Of NumPy's function, the axes in memory_order, and of the method, in C order.
   Array copy(Call& call, bool as_it_lies);
@@ -454,7 +493,7 @@ class Evaluator {
   /// Whether an index is a number that is not known when compiling and cannot be; demands it where it can be.
   bool is_staged_index(const Value& index, nb::handle node);
   /// A staged index as a place from 0 on, checked.
-  NodeId place_of_staged(const Value& index, size_t size, const std::string& missing);
+  NodeId place_of_staged(const Value& index, NodeId length, const std::string& missing);
   /// The member at a place: each as if it were behind an `if`.
   Value pick_staged(const std::vector<Value>& members, NodeId place, nb::handle node);
   /// What a dict has under a staged number; none where its keys have to say.
@@ -624,8 +663,9 @@ class Evaluator {
   std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated
   std::vector<Target*> targets_;                        ///< the labels that exits may lead to now
-  std::vector<uint32_t> pinned_;  ///< instances that an expression or a loop being evaluated still needs
-  std::vector<NodeId> outputs_;   ///< arrays that the ufunc being called must broadcast to or with
+  std::vector<uint32_t>
+      pinned_;  ///< instances and containers that an expression or a loop being evaluated still needs
+  std::vector<NodeId> outputs_;  ///< arrays that the ufunc being called must broadcast to or with
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
   /// What numbers were put where in one container of the caller: an element of `tags` tells which kind, that

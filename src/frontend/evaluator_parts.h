@@ -135,7 +135,7 @@ bool walks_container(const Value& iterable);
 /// Whether `dataclasses` has written a function, which may stand in a wrapper of the library's.
 bool is_generated(const nb::object& raw);
 
-/// Instances among values that are still needed while it lives, whatever variables become.
+/// Instances, lists and dicts among values that are still needed while it lives, whatever variables become.
 class Evaluator::Pins {
  public:
   Pins(Evaluator& evaluator, const std::vector<Value>& values)
@@ -149,6 +149,8 @@ class Evaluator::Pins {
  private:
   void add(const Value& value) {
     if (const Object* o = value.as<Object>()) pinned_.push_back(o->object);
+    if (const Reference* r = value.as<Reference>()) pinned_.push_back(r->object);
+    if (const View* v = value.as<View>()) pinned_.push_back(v->object);
     for (const Value& part : parts_of(value)) add(part);
   }
 

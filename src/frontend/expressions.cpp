@@ -256,6 +256,7 @@ Value Evaluator::eval_walrus(nb::handle e) {
   // An expression around this one may have read the variable already: for good.
   const auto pin = [this](const Value& v) {
     if (const Object* o = v.as<Object>()) pinned_.push_back(o->object);
+    if (const Reference* r = v.as<Reference>()) pinned_.push_back(r->object);
   };
   pin(value);
   if (const Value* before = local(name)) pin(*before);
@@ -397,6 +398,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     }
     return index_array(filled({}, stage(value, *kind)), index, e);
   }
+  if (growing(value) != nullptr) return growing_item(*value.as<Reference>(), index, e);
   const auto sliced = [&](const std::vector<Value>& members) {
     std::vector<Value> parts;
     for (const size_t place : places_of(*index.as<Slice>(), members.size(), e))
@@ -411,8 +413,8 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   }
   const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
     if (is_staged_index(index, e)) {
-      return pick_staged(
-          members, place_of_staged(index, members.size(), std::string(what) + " index out of range"), e);
+      const NodeId size = builder_->index(static_cast<int64_t>(members.size()));
+      return pick_staged(members, place_of_staged(index, size, std::string(what) + " index out of range"), e);
     }
     const Value at = Static{require_static(index, "an index into a container", e)};
     const std::optional<int64_t> i = static_int(at);

@@ -59,6 +59,7 @@ nb::object Evaluator::stand_in(const Value& value) const {
   if (value.is<Range>()) return nb::module_::import_("builtins").attr("range")(1);
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject& object = state_.heap.at(r->object);
+    if (object.element != nullptr) return parts_of(std::vector<Value>{*object.element});
     const nb::object parts = parts_of(object.values);
     if (!parts.is_valid() || object.type == HeapObject::Type::List) return parts;
     nb::dict dict;

@@ -390,10 +390,23 @@ void visit_references(const Value& value, const std::function<void(uint32_t)>& v
   for (const Value& part : parts_of(value)) visit_references(part, visit);
 }
 
+/// Of an instance, a list or a dict.
+std::optional<uint32_t> number_of(const Value& value) {
+  if (const Object* o = value.as<Object>()) return o->object;
+  if (const Reference* r = value.as<Reference>()) return r->object;
+  return std::nullopt;
+}
+
 Value renumbered(const Value& value, const std::map<uint32_t, uint32_t>& numbers) {
-  if (const Object* o = value.as<Object>()) {
-    const auto number = numbers.find(o->object);
-    return number == numbers.end() ? value : Value(Object{number->second});
+  if (const std::optional<uint32_t> own = number_of(value)) {
+    const auto number = numbers.find(*own);
+    if (number == numbers.end()) return value;
+    return value.is<Object>() ? Value(Object{number->second}) : Value(Reference{number->second});
+  }
+  if (const View* v = value.as<View>(); v != nullptr && numbers.contains(v->object)) {
+    View view = *v;
+    view.object = numbers.at(v->object);
+    return view;
   }
   std::vector<Value> parts = parts_of(value);
   for (Value& part : parts) part = renumbered(part, numbers);
@@ -407,24 +420,25 @@ void Evaluator::align(const State& to, const Value& to_value, State& state, Valu
   std::map<uint32_t, uint32_t> taken;    // the other way
   const auto is_free = [&](const State& in, uint32_t id) {
     const auto it = in.heap.find(id);
-    return it != in.heap.end() && it->second.type == HeapObject::Type::Object && it->second.argument < 0 &&
+    return it != in.heap.end() && it->second.type != HeapObject::Type::Cell && it->second.argument < 0 &&
            !it->second.given_away && std::ranges::find(pinned_, id) == pinned_.end();
   };
   bool is_possible = true;
   const std::function<void(const Value&, const Value&)> pair = [&](const Value& a, const Value& b) {
-    const Object* x = a.as<Object>();
-    const Object* y = b.as<Object>();
-    if (x != nullptr && y != nullptr && !numbers.contains(y->object) && !taken.contains(x->object)) {
-      if (x->object == y->object) return;
-      if (!is_free(to, x->object) || !is_free(state, y->object)) return;
-      const HeapObject& left = to.heap.at(x->object);
-      const HeapObject& right = state.heap.at(y->object);
-      if (!left.type_of.is(right.type_of)) return;
-      numbers[y->object] = x->object;
-      taken[x->object] = y->object;
-      for (size_t i = 0; i < left.values.size(); ++i) pair(left.values[i], right.values[i]);
-    } else if (x != nullptr && y != nullptr) {
-      is_possible = is_possible && numbers.contains(y->object) && numbers[y->object] == x->object;
+    const std::optional<uint32_t> x = number_of(a);
+    const std::optional<uint32_t> y = number_of(b);
+    if (x && y && !numbers.contains(*y) && !taken.contains(*x)) {
+      if (*x == *y) return;
+      if (!is_free(to, *x) || !is_free(state, *y)) return;
+      const HeapObject& left = to.heap.at(*x);
+      const HeapObject& right = state.heap.at(*y);
+      if (left.type != right.type || !left.type_of.is(right.type_of)) return;
+      numbers[*y] = *x;
+      taken[*x] = *y;
+      for (size_t i = 0; i < std::min(left.values.size(), right.values.size()); ++i)
+        pair(left.values[i], right.values[i]);
+    } else if (x && y) {
+      is_possible = is_possible && numbers.contains(*y) && numbers[*y] == *x;
     } else if (a.is<Tuple>() && same_form(a, b)) {
       for (size_t i = 0; i < a.as<Tuple>()->members.size(); ++i)
         pair(a.as<Tuple>()->members[i], b.as<Tuple>()->members[i]);
@@ -487,6 +501,11 @@ State Evaluator::shape_of(const State& state, ir::RegionId seen_from) {
   return shape;
 }
 
+bool Evaluator::same_element(const HeapObject& a, const HeapObject& b) const {
+  if (a.element == nullptr || b.element == nullptr) return a.element == b.element;
+  return same(*a.element, *b.element);
+}
+
 State Evaluator::join(const State& a, const State& b) {
   State joined;
   std::set<std::string> names;
@@ -505,8 +524,12 @@ State Evaluator::join(const State& a, const State& b) {
     HeapObject both = object;
     const bool other_keys = !std::ranges::equal(
         object.keys, it->second.keys, [](const auto& x, const auto& y) { return same_static(x, y); });
-    if (other_keys || object.values.size() != it->second.values.size() || !object.conflict.empty() ||
-        !it->second.conflict.empty()) {
+    const bool alike = !other_keys && object.values.size() == it->second.values.size() &&
+                       object.conflict.empty() && it->second.conflict.empty() &&
+                       same_element(object, it->second);
+    if (std::optional<HeapObject> list = alike ? std::nullopt : join_lists(object, it->second)) {
+      both = std::move(*list);
+    } else if (!alike) {
       both.conflict = "a container that grows or shrinks on one path only";
       both.values.clear();
       both.keys.clear();
@@ -527,7 +550,7 @@ bool Evaluator::same(const State& a, const State& b) const {
              [&](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); }) &&
          std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
            return x.first == y.first && x.second.conflict == y.second.conflict &&
-                  x.second.given_away == y.second.given_away &&
+                  same_element(x.second, y.second) && x.second.given_away == y.second.given_away &&
                   std::ranges::equal(x.second.values, y.second.values, equal);
          });
 }
@@ -544,8 +567,11 @@ void Evaluator::carry(const State& shape, const State& actual, std::vector<NodeI
     carry(value, it == actual.locals.end() ? Value(Unbound{}) : it->second, out);
   }
   for (const auto& [id, object] : shape.heap) {
+    const HeapObject& given = actual.heap.at(id);
+    const std::vector<Value> values =
+        object.element != nullptr ? as_growing(given, *object.element).values : given.values;
     for (size_t i = 0; i < object.values.size(); ++i)
-      if (!object.values[i].is<Conflict>()) carry(object.values[i], actual.heap.at(id).values[i], out);
+      if (!object.values[i].is<Conflict>()) carry(object.values[i], values[i], out);
   }
 }
 

@@ -153,6 +153,7 @@ void Evaluator::each_element(const Value& iterable, std::vector<Value> elements,
   if (dict && contents(*dict, node).type != HeapObject::Type::Dict) dict.reset();
   const size_t size = dict ? contents(*dict, node).values.size() : 0;
   const Pins pins(*this, elements);
+  const Pins walked(*this, {iterable});
   for (size_t i = 0; i < elements.size(); ++i) {
     if (i == kMostTurns) unsupported(node, "unrolling more than 20 000 turns", "use an array");
     if (elements[i].is<Unbound>()) return;  // a list from the back that has become shorter
@@ -176,8 +177,12 @@ State Evaluator::assumed_carried(const std::string& key, const State& entry) {
   for (auto& [name, solved] : solution->second.locals) widen(shape.locals[name], solved);
   for (auto& [id, object] : shape.heap) {
     const auto solved = solution->second.heap.find(id);
-    if (solved == solution->second.heap.end() || solved->second.values.size() != object.values.size())
+    if (solved == solution->second.heap.end()) continue;
+    if (solved->second.element != nullptr && !same_element(object, solved->second)) {
+      if (std::optional<HeapObject> list = join_lists(object, solved->second)) object = std::move(*list);
       continue;
+    }
+    if (solved->second.values.size() != object.values.size()) continue;
     for (size_t i = 0; i < object.values.size(); ++i) widen(object.values[i], solved->second.values[i]);
   }
   return shape;
@@ -227,6 +232,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   const Checkpoint point = checkpoint();
   State shape = assumed_carried(key, state_);
   const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
+  const Pins pins(*this, {iterable});
   Catcher border;
   border.barrier = parallel;
   const Pushed<Catcher*> open(handlers_, &border);
@@ -245,6 +251,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
     std::span<const NodeId> carried = std::span(parameters).subspan(1);
     state_ = fill(shape, carried);
     loop_indices_[parameters[0].index] = own_key;
+    const std::vector<NodeId> lengths = growing_lengths(iterable);
     State next = shape;
     std::optional<ir::RegionId> end;
     State back;
@@ -253,6 +260,10 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
           first == 0 ? parameters[0] : builder_->make(Op::add, {parameters[0], before});
       assign(s.attr("target"), trips.element(turn_number));
       loop_body(s);
+      if (growing_lengths(iterable) != lengths) {
+        unsupported(s, "a list that grows or shrinks while it is walked",
+                    "walk a copy of it, or count its places");
+      }
       end = builder_->suspend();
       back = state_;
       Value nothing;
@@ -409,6 +420,11 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
     return {builder_->length(array.node, 0),
             [this, array, node](NodeId k) { return index_array(array, Scalar{Kind::py_int(), k}, node); }};
   }
+  if (const HeapObject* list = growing(iterable)) {
+    return {length_of(*list), [this, walked = *iterable.as<Reference>()](NodeId k) {
+              return load_element(state_.heap.at(walked.object), k);
+            }};
+  }
   if (const Zip* z = iterable.as<Zip>()) {
     std::vector<Trips> parts;
     for (const Value& member : *z->members) parts.push_back(trips_of(member, node));
@@ -447,6 +463,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     }
     return elements;
   }
+  if (growing(iterable) != nullptr) return std::nullopt;
   if (const Reference* r = iterable.as<Reference>()) {
     const HeapObject& object = contents(*r, node);
     if (object.type == HeapObject::Type::List) return object.values;
@@ -488,7 +505,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
   if (const Zip* z = iterable.as<Zip>()) {
     const bool is_known = std::ranges::any_of(*z->members, [&](const Value& member) {
       return member.is<Zip>() ? static_elements(member, node).has_value()
-                              : !member.is<Array>() && !member.is<Range>();
+                              : !member.is<Array>() && !member.is<Range>() && growing(member) == nullptr;
     });
     if (!is_known) return std::nullopt;
     const auto counts_on = [this](const Value& member) {

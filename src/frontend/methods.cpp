@@ -200,9 +200,12 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
     append(list, given[0], node);
     return Static{nb::none()};
   }
+  if (growing(list) != nullptr) return growing_method(list, name, call);
   if (name == "pop" || name == "clear" || name == "reverse")
     return change_list(list, name.c_str(), given, {}, node);
   if (name == "insert") return change_list(list, "insert", {given[0]}, {given[1]}, node);
+  if (name == "extend" && state_.heap.at(list.object).argument < 0 && has_open_length(given[0]))
+    return by_library("extend", {list, given[0]}, node);
   if (name == "extend") return change_list(list, "extend", {}, elements_of(given[0], node), node);
   const std::vector<Value> values = contents(list, node).values;
   if (name == "copy") return new_list(values);
@@ -235,20 +238,19 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
 
 std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Call& call) {
   bool reverse = false;
+  bool is_known = std::ranges::all_of(values, [](const Value& value) { return value.is<Static>(); });
   for (const auto& [name, value] : call.keywords) {
-    if (name == "key" && is_none(value)) continue;
+    if (name == "key") is_known = is_known && is_none(value);
+    if (name == "key") continue;
     if (name != "reverse") unsupported(call.node, "the keyword `" + name + "` when sorting", "sort an array");
     const std::optional<bool> known = static_truth(value);
     if (!known) unsupported(call.node, "`reverse` that is not known when compiling", "use a constant");
     reverse = *known;
   }
   if (values.size() < 2) return values;
+  if (!is_known) return sorted_by_library(values, call);
   nb::list items;
-  for (const Value& value : values) {
-    if (!value.is<Static>())
-      unsupported(call.node, "sorting a list of numbers that are not known when compiling", "sort an array");
-    items.append(value.as<Static>()->object);
-  }
+  for (const Value& value : values) items.append(value.as<Static>()->object);
   try {
     const nb::object order = nb::module_::import_("ingot._jit").attr("sorting")(items, reverse);
     std::vector<Value> sorted;

@@ -74,6 +74,10 @@ Array Evaluator::filled(std::span<const NodeId> lengths, NodeId value) {
 
 Array Evaluator::empty(std::span<const NodeId> lengths, DType dtype) {
   check_size(lengths, dtype);
+  return new_memory(lengths, dtype);
+}
+
+Array Evaluator::new_memory(std::span<const NodeId> lengths, DType dtype) {
   // C order: each stride is the product of the lengths to its right.
   std::vector<NodeId> strides(lengths.size());
   NodeId bytes = builder_->index(static_cast<int64_t>(base::size_of(dtype)));

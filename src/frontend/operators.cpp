@@ -112,9 +112,8 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
     return joined;
   }
-  const auto is_list = [this](const Value& v) {
-    return v.is<Reference>() && state_.heap.at(v.as<Reference>()->object).type == HeapObject::Type::List;
-  };
+  if (is_list(a) && is_list(b) && ast == "Add" && (growing(a) != nullptr || growing(b) != nullptr))
+    return by_library("joined", {a, b}, node);
   if (is_list(a) && is_list(b) && ast == "Add") {
     std::vector<Value> joined = contents(*a.as<Reference>(), node).values;
     const std::vector<Value> more = contents(*b.as<Reference>(), node).values;
@@ -129,6 +128,8 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     const std::optional<Kind> kind = kind_of(*count);
     if (ast != "Mult" || !(is_list(*sequence) || sequence->is<Tuple>()) || !kind) continue;
     if (*kind != Kind::py_int() && *kind != Kind::py_bool()) continue;
+    if (growing(*sequence) != nullptr || (is_list(*sequence) && !static_int(*count) && may_grow(*sequence)))
+      return by_library("repeated", {*sequence, *count}, node);
     const std::optional<int64_t> times =
         static_int(Static{require_static(*count, "how often a sequence is repeated", node)});
     const std::vector<Value> once = elements_of(*sequence, node);
@@ -250,6 +251,10 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     }
     const Reference* list = b.as<Reference>();
     if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
+    if (growing(b) != nullptr) {
+      const Value found = by_library("contains", {b, a}, node);
+      return ast == "In" ? found : unary("Not", found, node);
+    }
     const Tuple* tuple = b.as<Tuple>();
     if ((tuple != nullptr || list != nullptr) && !a.is<Array>()) {
       const std::vector<Value> members = tuple != nullptr ? tuple->members : contents(*list, node).values;
@@ -269,6 +274,12 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
       }
     }
     unsupported(node, "`in` with " + type_name(b), "compare in a loop");
+  }
+  if ((growing(a) != nullptr && is_list(b)) || (growing(b) != nullptr && is_list(a))) {
+    if (ast != "Eq" && ast != "NotEq")
+      unsupported(node, "the order of lists whose lengths are not known when compiling", "compare in a loop");
+    const Value equal = by_library("equal", {a, b}, node);
+    return ast == "Eq" ? equal : unary("Not", equal, node);
   }
   const auto members = [&](const Value& v) -> std::optional<std::vector<Value>> {
     if (const Tuple* t = v.as<Tuple>()) return t->members;
@@ -644,6 +655,7 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
   if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>() ||
       value.is<Iterator>())
     return true;
+  if (growing(value) != nullptr) return std::nullopt;
   if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
   return std::nullopt;
 }
@@ -673,6 +685,8 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
     const NodeId flags = builder_->cast(whole(value), DType::Bool);
     return builder_->function().type(flags).is_scalar() ? flags : reduce_all(flags, Op::bitwise_or);
   }
+  if (const HeapObject* list = growing(value))
+    return builder_->make(Op::not_equal, {length_of(*list), builder_->index(0)});
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) unsupported(node, "the truth of a " + type_name(value), "compare explicitly");
   return stage(value, Kind::py_bool());

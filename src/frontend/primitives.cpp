@@ -1,7 +1,7 @@
 #include "frontend/evaluator_parts.h"
 
-// The operations that `ingot.library` is made of (its `primitives` say what each is in NumPy's terms), and what
-// depends on dtypes alone.
+// The operations that `ingot.library` is made of (its `primitives` say what each is in NumPy's terms), and
+// what depends on dtypes alone.
 
 namespace ingot::frontend {
 
@@ -108,8 +108,8 @@ Value Evaluator::primitive_concat(Call& call) {
 Value Evaluator::primitive_place(Call& call) {
   const NodeId array = whole(array_argument(call, 0));
   const Op extreme = call.name == "argmax" ? Op::maximum : Op::minimum;
-  return from_node(builder_->make(
-      Op::arg_reduce, {array}, {static_cast<int64_t>(extreme), axis_argument(call, 1).value_or(-1)}));
+  return from_node(builder_->make(Op::arg_reduce, {array},
+                                  {static_cast<int64_t>(extreme), axis_argument(call, 1).value_or(-1)}));
 }
 
 Value Evaluator::primitive_sort(Call& call) {

@@ -18,6 +18,7 @@ Value Evaluator::known_number(const Value& value) {
 Value Evaluator::builtin_list(Call& call) {
   finish(call, 1);
   if (call.positional.empty()) return new_list({});
+  if (has_open_length(call.positional[0])) return by_library("listed", call.positional, call.node);
   return new_list(elements_of(call.positional[0], call.node));
 }
 
@@ -38,6 +39,7 @@ Value Evaluator::builtin_dict(Call& call) {
 
 Value Evaluator::builtin_sorted(Call& call) {
   const Value iterable = need(call, 0, "iterable");
+  if (has_open_length(iterable)) return by_library("in_order", {iterable}, call.node, call.keywords);
   return new_list(sorted_values(elements_of(iterable, call.node), call));
 }
 
@@ -60,6 +62,8 @@ Value Evaluator::builtin_reversed(Call& call) {
         share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
     return iterator("reversed", index_array(*a, all, call.node));
   }
+  if (growing(sequence) != nullptr)
+    return iterator("list_reverseiterator", by_library("turned", {sequence}, call.node));
   const Reference* r = sequence.as<Reference>();
   const View* v = sequence.as<View>();
   if (r != nullptr || v != nullptr) {
@@ -212,6 +216,10 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
     // Shown as it is now.
     if (a->type.rank() == 0) unsupported(node, "the text of an array without axes", "show its element");
     kept = owner(builder_->make(Op::materialize, {whole(value)}));
+  } else if (is_list(value) && form_of_list(state_.heap.at(value.as<Reference>()->object))) {
+    const bool is_open = growing(value) != nullptr;
+    kept =
+        is_open ? by_library("copy", {value}, node) : new_list(contents(*value.as<Reference>(), node).values);
   } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>()) {
     unsupported(node, "the text of a " + type_name(value), "show its parts");
   }
@@ -266,6 +274,7 @@ Value Evaluator::builtin_str(Call& call) {
 }
 
 Value Evaluator::array_of(const Value& value, nb::handle node) {
+  if (const HeapObject* list = growing(value)) return owner(array_of_growing(*list, node));
   const nb::object model = stand_in(value);
   if (!model.is_valid()) unsupported(node, "an array of a " + type_name(value), "fill an array in a loop");
   std::vector<Value> leaves;

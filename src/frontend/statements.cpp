@@ -156,7 +156,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     return std::nullopt;
   }
   if (const Reference* r = before.as<Reference>(); r != nullptr && (op == "Add" || op == "BitOr")) {
-    const bool is_list = contents(*r, s).type == HeapObject::Type::List;
+    const bool is_list = this->is_list(before);
     if (is_list != (op == "Add")) raise_by_type("binary", is_list ? "|" : "+", {before, right});
     Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
     if (is_list) list_method(*r, "extend", call);

@@ -202,6 +202,9 @@ struct HeapObject {
   std::vector<bool> absent{};    ///< by attribute: whether the caller's instance did not have it
   bool given_away = false;       ///< made in the function, and put into a container of the caller
   std::string conflict{};        ///< why its structure is not known here
+  /// Of a list whose length is known only when the call runs: what an element is like, its numbers without
+  /// nodes. Its values are then the length and, for each of these numbers, an array of at least that length.
+  std::shared_ptr<const Value> element{};
 };
 
 /// What an inner function is, apart from its defaults.

@@ -526,7 +526,7 @@ def test_indices_that_are_lists_and_bools():
 
 def test_containers_that_are_refused():
     refused(lambda d: d.keys(), {"a": 1}, words="dict_keys")
-    refused(lambda l: l.sort(), [3, 1, 2], words="sorting")
+    refused(lambda l: l.sort(), [3, 1.5, 2], words="sorting")
     refused(lambda x: {v for v in (1, 2)}, 1, words="SetComp")
 
     def shrinks(l, n):
@@ -536,13 +536,13 @@ def test_containers_that_are_refused():
 
     refused(shrinks, [1, 2, 3], 2, words="grows or shrinks")
 
-    def made(n):
+    def made(x, n):
         m = []
         for i in range(n):
-            m.append(i * 2.0)
+            m.append(x)
         return m
 
-    refused(made, 3, words="grows or shrinks")
+    refused(made, X, 3, words="grows or shrinks")
     refused(lambda x, b: x[b, 0], X, True, words="a bool beside other indices")
 
 

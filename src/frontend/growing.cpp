@@ -1,0 +1,395 @@
+#include "frontend/evaluator_parts.h"
+
+// Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or the
+// turns of a loop bring different numbers of elements (`join`), or where it is made of what has such a length. Its
+// elements are numbers, or tuples of numbers and of what is known: each number of an element has a column, an array
+// that is at least as long as the list. What grows by appending is moved into columns of twice the length.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+/// Room for so many elements is made at first.
+constexpr int64_t kFewest = 8;
+
+void collect_numbers(const Value& form, std::vector<Value>& numbers) {
+  if (form.is<Scalar>()) numbers.push_back(form);
+  for (const Value& part : parts_of(form)) collect_numbers(part, numbers);
+}
+
+/// The parts of an element, or of its form, that are numbers in the form.
+void collect_numbers(const Value& form, const Value& element, std::vector<Value>& numbers) {
+  if (form.is<Scalar>()) numbers.push_back(element);
+  const std::vector<Value> forms = parts_of(form);
+  const std::vector<Value> parts = parts_of(element);
+  for (size_t i = 0; i < forms.size(); ++i) collect_numbers(forms[i], parts[i], numbers);
+}
+
+Value with_numbers(const Value& form, std::span<const Value>& numbers) {
+  if (form.is<Scalar>()) {
+    const Value number = numbers.front();
+    numbers = numbers.subspan(1);
+    return number;
+  }
+  std::vector<Value> parts = parts_of(form);
+  for (Value& part : parts) part = with_numbers(part, numbers);
+  return with_parts(form, std::move(parts));
+}
+
+std::vector<Value> numbers_of(const Value& form) {
+  std::vector<Value> numbers;
+  collect_numbers(form, numbers);
+  return numbers;
+}
+
+}  // namespace
+
+std::optional<Value> Evaluator::form_of(const Value& element) const {
+  if (element.is<Array>()) return std::nullopt;
+  if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}};
+  if (element.is<Static>()) return element;
+  if (!element.is<Tuple>()) return std::nullopt;
+  std::vector<Value> parts = parts_of(element);
+  for (Value& part : parts) {
+    const std::optional<Value> form = form_of(part);
+    if (!form) return std::nullopt;
+    part = *form;
+  }
+  return with_parts(element, std::move(parts));
+}
+
+std::optional<Value> Evaluator::joined_form(const Value& a, const Value& b) {
+  const Value joined = join(a, b, "an element of a list");
+  const std::function<bool(const Value&)> is_form = [&](const Value& part) {
+    return !part.is<Maybe>() && !part.is<Conflict>() && std::ranges::all_of(parts_of(part), is_form);
+  };
+  return is_form(joined) ? std::optional(joined) : std::nullopt;
+}
+
+std::optional<Value> Evaluator::form_of_list(const HeapObject& list) {
+  if (list.element != nullptr) return *list.element;
+  std::optional<Value> form;
+  for (const Value& value : list.values) {
+    const std::optional<Value> own = form_of(value);
+    if (!own) return std::nullopt;
+    form = form ? joined_form(*form, *own) : own;
+    if (!form) return std::nullopt;
+  }
+  return form.value_or(Value(Unbound{}));
+}
+
+std::optional<HeapObject> Evaluator::join_lists(const HeapObject& a, const HeapObject& b) {
+  for (const HeapObject* list : {&a, &b}) {
+    if (list->type != HeapObject::Type::List || list->argument >= 0 || list->given_away ||
+        !list->conflict.empty())
+      return std::nullopt;
+  }
+  const std::optional<Value> left = form_of_list(a);
+  const std::optional<Value> right = form_of_list(b);
+  if (!left || !right) return std::nullopt;
+  const bool is_left_empty = left->is<Unbound>();
+  const std::optional<Value> form =
+      is_left_empty || right->is<Unbound>() ? (is_left_empty ? right : left) : joined_form(*left, *right);
+  if (!form || form->is<Unbound>()) return std::nullopt;
+  return growing_shape(*form);
+}
+
+HeapObject Evaluator::growing_shape(const Value& form) const {
+  HeapObject shape{.type = HeapObject::Type::List, .values = {Scalar{Kind::py_int(), {}}}, .keys = {}};
+  for (const Value& number : numbers_of(form))
+    shape.values.emplace_back(Array{.type = ir::Type::view(number.as<Scalar>()->kind.dtype(), 1)});
+  shape.element = share(form);
+  return shape;
+}
+
+NodeId Evaluator::column(NodeId length, DType dtype) { return new_memory({&length, 1}, dtype).node; }
+
+NodeId Evaluator::leading(NodeId view, NodeId count) {
+  return builder_->make(Op::slice, {view, builder_->index(0), count, builder_->index(1)});
+}
+
+HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
+  if (list.element != nullptr && same(*list.element, form)) return list;
+  HeapObject made = growing_shape(form);
+  const std::vector<Value> numbers = numbers_of(form);
+  const auto set_column = [&](size_t i, NodeId view) { made.values[1 + i].as<Array>()->node = view; };
+  if (list.element == nullptr) {
+    const size_t size = list.values.size();
+    made.values[0].as<Scalar>()->node = builder_->index(static_cast<int64_t>(size));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const NodeId room = builder_->index(std::max(static_cast<int64_t>(size), kFewest));
+      set_column(i, column(room, numbers[i].as<Scalar>()->kind.dtype()));
+    }
+    for (size_t k = 0; k < size; ++k) store_element(made, builder_->index(static_cast<int64_t>(k)), list.values[k]);
+    return made;
+  }
+  // The same numbers of other kinds.
+  const NodeId length = list.values[0].as<Scalar>()->node;
+  made.values[0] = list.values[0];
+  const std::vector<Value> before = numbers_of(*list.element);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const DType from = before[i].as<Scalar>()->kind.dtype();
+    const DType to = numbers[i].as<Scalar>()->kind.dtype();
+    const NodeId old = builder_->make(Op::read, {leading(list.values[1 + i].as<Array>()->node, length)});
+    const NodeId converted = builder_->cast(old, to);
+    if (from != to && !base::can_cast_safely(from, to)) {
+      const NodeId kept = builder_->make(Op::equal, {builder_->cast(converted, from), old});
+      builder_->check(reduce_all(kept, Op::bitwise_and), ExceptionKind::TypeChangeError,
+                      "a number of a list is not kept by " + std::string(base::info(to).numpy));
+    }
+    set_column(i, builder_->make(Op::materialize, {converted}));
+  }
+  return made;
+}
+
+void Evaluator::store_element(const HeapObject& list, NodeId place, const Value& element) {
+  std::vector<Value> given;
+  collect_numbers(*list.element, element, given);
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Kind kind = numbers_of(*list.element)[i].as<Scalar>()->kind;
+    builder_->make(Op::store, {list.values[1 + i].as<Array>()->node, place, convert(given[i], kind)});
+  }
+}
+
+Value Evaluator::load_element(const HeapObject& list, NodeId place) {
+  std::vector<Value> numbers = numbers_of(*list.element);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i].as<Scalar>()->node = builder_->make(Op::load, {list.values[1 + i].as<Array>()->node, place});
+  std::span<const Value> rest(numbers);
+  return with_numbers(*list.element, rest);
+}
+
+const HeapObject* Evaluator::growing(const Value& value) const {
+  const Reference* r = value.as<Reference>();
+  if (r == nullptr) return nullptr;
+  const HeapObject& object = state_.heap.at(r->object);
+  return object.element != nullptr && object.conflict.empty() ? &object : nullptr;
+}
+
+bool Evaluator::is_list(const Value& value) const {
+  const Reference* r = value.as<Reference>();
+  return r != nullptr && state_.heap.at(r->object).type == HeapObject::Type::List;
+}
+
+bool Evaluator::may_grow(const Value& list) {
+  const std::optional<Value> form = form_of_list(state_.heap.at(list.as<Reference>()->object));
+  return form && !form->is<Unbound>();
+}
+
+NodeId Evaluator::length_of(const HeapObject& list) const { return list.values[0].as<Scalar>()->node; }
+
+std::vector<NodeId> Evaluator::growing_lengths(const Value& iterable) const {
+  std::vector<NodeId> lengths;
+  if (const HeapObject* list = growing(iterable)) lengths.push_back(length_of(*list));
+  if (const Zip* z = iterable.as<Zip>()) {
+    for (const Value& member : *z->members) {
+      const std::vector<NodeId> more = growing_lengths(member);
+      lengths.insert(lengths.end(), more.begin(), more.end());
+    }
+  }
+  return lengths;
+}
+
+void Evaluator::widen(const Reference& list, const Value& element, nb::handle node) {
+  HeapObject& object = state_.heap.at(list.object);
+  const std::optional<Value> own = form_of(element);
+  const std::optional<Value> form = own ? joined_form(*object.element, *own) : std::nullopt;
+  if (!form) {
+    unsupported(node, "a " + type_name(element) + " in a list whose length is not known when compiling",
+                "put numbers of one kind there, or tuples of them");
+  }
+  object = as_growing(object, *form);
+}
+
+void Evaluator::grow(const Reference& list, const Value& element, nb::handle node) {
+  widen(list, element, node);
+  HeapObject object = state_.heap.at(list.object);
+  const NodeId length = length_of(object);
+  const std::span columns(object.values.begin() + 1, object.values.end());
+  if (!columns.empty()) {
+    const NodeId room = builder_->length(columns[0].as<Array>()->node, 0);
+    const Tuple as_they_are{std::vector<Value>(columns.begin(), columns.end())};
+    const auto moved = [&] {
+      const NodeId twice =
+          builder_->make(Op::maximum, {builder_->make(Op::add, {room, room}), builder_->index(kFewest)});
+      Tuple larger = as_they_are;
+      for (Value& value : larger.members) {
+        Array& old = *value.as<Array>();
+        const NodeId view = column(twice, old.type.dtype());
+        builder_->make(Op::write, {leading(view, length), builder_->make(Op::read, {leading(old.node, length)})});
+        old.node = view;
+      }
+      return Value(larger);
+    };
+    const Value chosen =
+        fork(builder_->make(Op::equal, {room, length}), moved, [&] { return Value(as_they_are); });
+    std::ranges::copy(chosen.as<Tuple>()->members, columns.begin());
+  }
+  store_element(object, length, element);
+  object.values[0] = Scalar{Kind::py_int(), builder_->make(Op::add, {length, builder_->index(1)})};
+  state_.heap.at(list.object) = std::move(object);
+}
+
+Value Evaluator::growing_item(const Reference& list, const Value& index, nb::handle node) {
+  const HeapObject object = state_.heap.at(list.object);
+  if (const Slice* slice = index.as<Slice>()) {
+    const auto [start, count, step] = slice_of(*slice, length_of(object));
+    const auto number = [](NodeId n) { return Value(Scalar{Kind::py_int(), n}); };
+    return by_library("sliced", {list, number(start), number(count), number(step)}, node);
+  }
+  return load_element(object, place_of_staged(checked_index(index), length_of(object), "list index out of range"));
+}
+
+void Evaluator::set_growing_item(const Reference& list, const Value& index, const Value& value, nb::handle node) {
+  if (index.is<Slice>()) {
+    unsupported(node, "assigning to a slice of a list whose length is not known when compiling",
+                "assign element by element");
+  }
+  const NodeId place = place_of_staged(checked_index(index), length_of(state_.heap.at(list.object)),
+                                       "list assignment index out of range");
+  widen(list, value, node);
+  store_element(state_.heap.at(list.object), place, value);
+}
+
+Value Evaluator::checked_index(const Value& index) {
+  const std::optional<Kind> kind = kind_of(index);
+  if (!kind || index.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
+    raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(index));
+  return index;
+}
+
+Value Evaluator::by_library(const char* name, std::vector<Value> arguments, nb::handle node,
+                            std::vector<std::pair<std::string, Value>> keywords) {
+  Call call{.positional = std::move(arguments), .keywords = std::move(keywords), .name = name, .node = node};
+  return inline_function(nb::module_::import_("ingot.library.lists").attr(name), call);
+}
+
+Value Evaluator::growing_method(const Reference& list, const std::string& name, Call& call) {
+  const nb::handle node = call.node;
+  need_own(state_.heap.at(list.object), node);
+  const auto set_length = [&](NodeId length) {
+    state_.heap.at(list.object).values[0] = Scalar{Kind::py_int(), length};
+    return Value(Static{nb::none()});
+  };
+  if (name == "clear") return set_length(builder_->index(0));
+  if (name == "pop" && call.positional.empty()) {
+    const NodeId length = length_of(state_.heap.at(list.object));
+    check(builder_->make(Op::greater, {length, builder_->index(0)}), ExceptionKind::IndexError,
+          "pop from empty list");
+    const NodeId last = builder_->make(Op::subtract, {length, builder_->index(1)});
+    const Value value = load_element(state_.heap.at(list.object), last);
+    set_length(last);
+    return value;
+  }
+  static const std::set<std::string> kInPython = {"pop",   "insert",  "extend", "remove", "index",
+                                                  "count", "reverse", "sort",   "copy"};
+  if (!kInPython.contains(name)) {
+    unsupported(node, "the method `" + name + "` of a list whose length is not known when compiling",
+                "use indexing and loops");
+  }
+  std::vector<Value> arguments{list};
+  arguments.insert(arguments.end(), call.positional.begin(), call.positional.end());
+  return by_library(name.c_str(), std::move(arguments), node, call.keywords);
+}
+
+std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values, Call& call) {
+  const Reference list = *new_list(values).as<Reference>();
+  HeapObject& object = state_.heap.at(list.object);
+  const std::optional<Value> form = form_of_list(object);
+  const bool are_alike = form && std::ranges::all_of(values, [&](const Value& value) {
+                           return same(*form_of(value), *form);
+                         });
+  if (!are_alike) {
+    unsupported(call.node, "sorting what is not known when compiling, but for numbers of one kind",
+                "sort numbers of one kind, or tuples of them");
+  }
+  object = as_growing(object, *form);
+  by_library("sort", {list}, call.node, call.keywords);
+  std::vector<Value> sorted;
+  for (size_t i = 0; i < values.size(); ++i)
+    sorted.push_back(load_element(state_.heap.at(list.object), builder_->index(static_cast<int64_t>(i))));
+  return sorted;
+}
+
+bool Evaluator::has_open_length(const Value& iterable) const {
+  if (const Iterator* i = iterable.as<Iterator>()) return has_open_length(*i->walks);
+  if (const Array* a = iterable.as<Array>()) return a->type.rank() > 0;
+  if (growing(iterable) != nullptr) return true;
+  if (const Range* r = iterable.as<Range>())
+    return std::ranges::any_of(*r->bounds, [&](const Value& bound) { return !static_int(bound); });
+  if (const Zip* z = iterable.as<Zip>()) {
+    const auto counts_on = [&](const Value& member) {
+      const Range* r = member.as<Range>();
+      return r != nullptr && static_int((*r->bounds)[1]) == INT64_MAX;
+    };
+    return std::ranges::all_of(
+        *z->members, [&](const Value& member) { return counts_on(member) || has_open_length(member); });
+  }
+  return false;
+}
+
+bool Evaluator::is_range_to_demand(const Value& iterable) const {
+  const Range* r = iterable.as<Range>();
+  return r != nullptr && std::ranges::all_of(*r->bounds, [&](const Value& bound) {
+           const Scalar* number = bound.as<Scalar>();
+           return number == nullptr || source_of(number->node, here_).has_value();
+         });
+}
+
+NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node) {
+  const std::vector<Value> numbers = numbers_of(*list.element);
+  const NodeId length = length_of(list);
+  std::vector<Kind> kinds;
+  for (const Value& number : numbers) kinds.push_back(number.as<Scalar>()->kind);
+  const bool is_flat = list.element->is<Scalar>();
+  const Tuple* row = list.element->as<Tuple>();
+  if (!is_flat && (row == nullptr || row->members.empty() || row->members.size() != numbers.size()))
+    unsupported(node, "an array of a list of such elements", "fill an array in a loop");
+  const DType dtype = result_kind(kinds).dtype();
+  if (dtype != DType::Float64 || !is_flat) {
+    builder_->check(builder_->make(Op::greater, {length, builder_->index(0)}), ExceptionKind::TypeChangeError,
+                    "an empty list makes an array of float64 here");
+  }
+  const auto numbers_in = [&](size_t i) {
+    return builder_->cast(builder_->make(Op::read, {leading(list.values[1 + i].as<Array>()->node, length)}), dtype);
+  };
+  if (is_flat) return builder_->make(Op::materialize, {numbers_in(0)});
+  const NodeId lengths[] = {length, builder_->index(static_cast<int64_t>(numbers.size()))};
+  const NodeId rows = empty(lengths, dtype).node;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const NodeId zero = builder_->index(0);
+    const NodeId one = builder_->index(1);
+    const NodeId part =
+        builder_->make(Op::slice, {rows, zero, length, one, builder_->index(static_cast<int64_t>(i)), one, one});
+    builder_->make(Op::write, {builder_->make(Op::squeeze, {part}, {1}), numbers_in(i)});
+  }
+  return rows;
+}
+
+nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward) {
+  const std::function<nb::object(const Value&)> words = [&](const Value& form) -> nb::object {
+    if (const Scalar* s = form.as<Scalar>()) {
+      return nb::make_tuple("scalar",
+                            (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
+    }
+    if (const Static* s = form.as<Static>()) return nb::make_tuple("static", s->object);
+    const Tuple& tuple = *form.as<Tuple>();
+    nb::list parts;
+    for (const Value& part : tuple.members) parts.append(words(part));
+    if (tuple.type.is_valid()) return nb::make_tuple("named", tuple.type, nb::tuple(parts));
+    return nb::make_tuple("tuple", nb::tuple(parts));
+  };
+  outward.leaves.push_back(length_of(list));
+  nb::list columns;
+  for (size_t i = 1; i < list.values.size(); ++i) {
+    const Array& column = *list.values[i].as<Array>();
+    outward.leaves.push_back(leading(column.node, length_of(list)));
+    columns.append(nb::make_tuple("array", std::string(base::info(column.type.dtype()).numpy), 1, true, -1, false));
+  }
+  return nb::make_tuple("growing", words(*list.element), nb::tuple(columns));
+}
+
+}  // namespace ingot::frontend

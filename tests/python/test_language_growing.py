@@ -1,0 +1,465 @@
+"""Lists whose length is known only when the call runs, against CPython: the rows of docs/language.md on them."""
+
+import collections
+
+import ingot
+import numpy as np
+import pytest
+from support import DTYPES, check, in_both_modes, jitted, refused
+
+X = np.array([0.5, -1.5, 2.0, 0.25, -0.0, 7.0, 0.5])
+COUNTS = (0, 1, 2, 9, 40)
+
+
+def test_lists_that_grow_in_loops():
+    def numbers(n):
+        result = []
+        for i in range(n):
+            result.append(i * 2)
+        return result, len(result)
+
+    def chosen(x):
+        result, places = [], []
+        for i, v in enumerate(x):
+            if v > 0.3:
+                result.append(v)
+                places.append(i)
+        return result, places, len(places)
+
+    def stack(n):
+        left = [n]
+        total = 0
+        while left:
+            v = left.pop()
+            total += v
+            if v > 1:
+                left.append(v // 2)
+                left.append(v // 3)
+        return total, left
+
+    def primes(n):
+        found = []
+        for k in range(2, n):
+            for p in found:
+                if p * p > k:
+                    found.append(k)
+                    break
+                if k % p == 0:
+                    break
+            else:
+                found.append(k)
+        return found
+
+    def in_one_of_two(n, x):
+        low, high = [], [100.0]
+        for i in range(n):
+            if x[i % len(x)] < 0.4:
+                low.append(i * 1.0)
+            else:
+                high.append(i * 1.0)
+        return low + high
+
+    for n in COUNTS:
+        check(numbers, n)
+        check(stack, n)
+        check(primes, n * 3)
+        check(in_one_of_two, n, X)
+    check(chosen, X)
+    check(chosen, X[:0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements_keep_their_dtypes(dtype):
+    def elements(x):
+        result = []
+        for v in x:
+            result.append(v)
+        return result, np.array(result + [x[0]])
+
+    check(elements, np.arange(5).astype(dtype))
+
+
+def test_lists_that_replace_each_other():
+    def levels(n):
+        level, seen = [1], []
+        while level:
+            following = []
+            for v in level:
+                seen.append(v)
+                for w in (2 * v, 2 * v + 1):
+                    if w < n:
+                        following.append(w)
+            level = following
+        return seen
+
+    def swapped(n):
+        a, b = [0], [1, 2]
+        for k in range(n):
+            a, b = b, a
+            a.append(k)
+        return a, b
+
+    def kept(n):
+        first = a = [0]
+        for k in range(n):
+            a = a + [k]
+        return first, a, first is a
+
+    def while_it_is_walked(x):
+        a = [1, 2, 3]
+        total = 0
+        for v in a:
+            if x > v:
+                a = [v]
+            total += v
+        return total, len(a)
+
+    def in_a_branch(x):
+        a = [1.0]
+        if x > 0:
+            a = [2.0, x]
+        return a, len(a)
+
+    for n in COUNTS:
+        check(levels, n)
+        check(swapped, n)
+    refused(kept, 3)
+    check(in_a_branch, 0.5)
+    check(in_a_branch, -0.5)
+    check(while_it_is_walked, 2)
+    check(while_it_is_walked, 0)
+
+
+def test_elements_of_all_kinds():
+    Point = collections.namedtuple("Point", "x y")
+
+    def tuples(n):
+        result = []
+        for i in range(n):
+            result.append((i, (i * 0.5, i % 2 == 0), None, "a"))
+        return result
+
+    def points(n):
+        result = [Point(0.5, 1)]
+        for i in range(n):
+            last = result[-1]
+            result.append(Point(last.x * 2, last.y + i))
+        return result, result[0].y
+
+    def complex_and_bool(n):
+        z, b = [], []
+        for i in range(n):
+            z.append(complex(i, -i))
+            b.append(i > 2)
+        return z, b, any(b)
+
+    def nothing(n):
+        result = []
+        for _ in range(n):
+            result.append(None)
+        return result, len(result)
+
+    for n in COUNTS:
+        check(tuples, n)
+        check(points, n)
+        check(complex_and_bool, n)
+        check(nothing, n)
+
+
+def test_ints_and_floats_in_one_list_are_floats():
+    def mixed(n):
+        result = [0]
+        for i in range(n):
+            result.append(i * 0.5)
+        return result
+
+    for got, error in in_both_modes(mixed, 3):
+        assert error is None and got == [0.0, 0.0, 0.5, 1.0] and all(type(v) is float for v in got)
+
+    def large(n):
+        result = [2**53 + n]
+        for i in range(n):
+            result.append(i * 0.5)
+        return result
+
+    for _, error in in_both_modes(large, 1):
+        assert isinstance(error, (OverflowError, ingot.TypeChangeError))
+
+
+def test_indices_into_growing_lists():
+    def squares(n):
+        result = [0] * n
+        for i in range(n):
+            result[i] = i * i
+        return result, sum(result), len(result)
+
+    def item(n, i):
+        result = [k * 1.5 for k in range(n)]
+        result[i] = result[i] + 1
+        return result, result[i], result[True], result[np.int8(0)]
+
+    def by_float(n):
+        return [k for k in range(n)][1.0]
+
+    def slices(n, i):
+        result = [k for k in range(n)]
+        return result[1:], result[::-1], result[:-2], result[i:n:2], result[i:], result[:]
+
+    for n in COUNTS:
+        check(squares, n)
+        check(slices, n, 1)
+        check(slices, n, -3)
+        for i in (0, 1, -1, 8, -9, 9, -10):
+            check(item, n, i)
+    check(by_float, 3)
+    refused(lambda n: (l := [k for k in range(n)], l.__setitem__(0, 1)), 3)
+
+
+def test_methods_of_growing_lists():
+    def inserted(n, i):
+        result = [k for k in range(n)]
+        result.insert(i, 100)
+        result.extend([1, 2])
+        result.extend(range(n))
+        result.extend(result)
+        result += [3]
+        return result
+
+    def removed(n, v):
+        result = [k % 3 for k in range(n)]
+        result.remove(v)
+        return result, result.count(0), result.index(2)
+
+    def popped(n, i):
+        result = [k for k in range(n)]
+        a = result.pop()
+        b = result.pop(i)
+        result.reverse()
+        return a, b, result
+
+    def copied(n):
+        result = [k for k in range(n)]
+        other = result.copy()
+        same = result
+        other.append(7)
+        same.append(8)
+        result.clear()
+        result.append(9)
+        return result, other, same
+
+    for n in COUNTS:
+        check(copied, n)
+        for i in (0, 1, -1, 5, -50):
+            check(inserted, n, i)
+            check(popped, n, i)
+        check(removed, n, 1)
+        check(removed, n, 5)
+
+
+def test_operators_of_growing_lists():
+    def compared(n, m):
+        a = [k for k in range(n)]
+        b = [k for k in range(m)]
+        return a == b, a != b, a == [0, 1], [] == a, 1 in a, n not in a, not a, bool(b), a is b
+
+    def joined(n):
+        a = [k for k in range(n)]
+        return a + [1], [1] + a, a + a, a * 2, 2 * a, [1, 2] * n
+
+    for n in COUNTS:
+        check(joined, n)
+        for m in COUNTS:
+            check(compared, n, m)
+
+
+def test_growing_lists_are_sorted():
+    def numbers(n):
+        result = [(k * 7) % 5 for k in range(n)]
+        other = sorted(result, reverse=True)
+        result.sort()
+        return result, other, sorted(range(n, 0, -1))
+
+    def by_key(n):
+        result = [((k * 7) % 5, k) for k in range(n)]
+        result.sort(key=lambda t: -t[0])
+        other = sorted(result, key=lambda t: t[0], reverse=True)
+        return result, other, sorted(other)
+
+    def three(a, b, c):
+        known = [a, b, c]
+        known.sort()
+        return known, sorted([c, a, b], reverse=True), sorted([a, b], key=lambda v: -v)
+
+    for n in COUNTS:
+        check(numbers, n)
+        check(by_key, n)
+    check(lambda l: (l.sort(), l[0]), [3, 1, 2])
+    check(three, 3.5, -1.0, 2.0)
+    check(three, 3, 1, 1)
+
+
+def test_growing_lists_are_walked():
+    def walked(n):
+        a = [k for k in range(n)]
+        b = [k * 0.5 for k in a]
+        total = 0.0
+        for i, (x, y) in enumerate(zip(a, b)):
+            a[i] = x + 1
+            total += x * y
+        return a, total, sum(a), min(b + [9.0]), max(a + [0]), list(reversed(a)), [v for v in reversed(b)]
+
+    def while_it_grows(n):
+        a = [k for k in range(n)]
+        for v in a:
+            if v < 3:
+                a.append(v + 5)
+        return a
+
+    def with_break(n):
+        a = [k for k in range(n)]
+        for v in a:
+            if v == 4:
+                break
+        else:
+            return -1
+        return v
+
+    for n in COUNTS:
+        check(walked, n)
+        check(with_break, n)
+    refused(while_it_grows, 4, words="while it is walked")
+
+
+def test_comprehensions_of_unknown_lengths():
+    def made(x, n):
+        return (
+            [v * 2 for v in x],
+            [v for v in x if v > 0],
+            [i for i in range(n) if i % 3],
+            [(i, j) for i in range(n) for j in range(i)],
+            [v for v in (1, 2, 3) if v > n],
+            list(range(n)),
+            list(x),
+            list(zip(x, range(n))),
+            [v for v in [w + 1 for w in x]],
+        )
+
+    for n in COUNTS:
+        check(made, X, n)
+        check(made, X[::-2], n)
+
+
+def test_growing_lists_become_arrays():
+    def arrays(n):
+        a = [k for k in range(n)]
+        b = []
+        for k in a:
+            b.append((k, k * 0.5, True))
+        return np.array(a), np.asarray(b), np.array([x + y for x, y, _ in b]), np.sum(np.array(a))
+
+    for n in COUNTS[1:]:
+        check(arrays, n)
+    for _, error in in_both_modes(arrays, 0):
+        assert isinstance(error, ingot.TypeChangeError)
+
+
+def test_growing_lists_leave_the_function():
+    def printed(n):
+        a = [k for k in range(n)]
+        print(a, len(a))
+        return {"a": a, "again": a, "pair": (a, [a])}
+
+    def raised(n):
+        a = []
+        for k in range(n):
+            a.append(k)
+            if k > 3:
+                raise ValueError(f"too long: {a}")
+        return a
+
+    def into_the_callers(n, out):
+        a = [k for k in range(n)]
+        out.append(a)
+
+    for n in COUNTS:
+        check(printed, n)
+        check(raised, n)
+        check(into_the_callers, n, [1])
+
+
+def test_growing_lists_in_functions():
+    def outer(n):
+        found = []
+
+        def visit(k):
+            if k % 2 == 0:
+                found.append(k)
+            return len(found)
+
+        sizes = []
+        for k in range(n):
+            sizes.append(visit(k))
+        return found, sizes
+
+    def caught(n):
+        a = []
+        try:
+            for k in range(n):
+                a.append(10 // (3 - k))
+        except ZeroDivisionError:
+            a.append(-1)
+        finally:
+            a.append(-2)
+        return a
+
+    for n in COUNTS:
+        check(outer, n)
+        check(caught, n)
+
+
+def test_growing_lists_are_freed():
+    @ingot.jit
+    def grow(n):
+        size = 0
+        for _ in range(3):
+            a = []
+            for k in range(n):
+                a.append(k * 0.5)
+            size += len(a)
+        return size
+
+    grow(100_000)
+    before = ingot.memory()["in_use"]
+    for _ in range(5):
+        grow(100_000)
+    assert ingot.memory()["in_use"] == before
+
+
+def test_growing_lists_that_are_refused():
+    def of_arrays(n):
+        a = []
+        for _ in range(n):
+            a.append(np.zeros(n))
+        return a
+
+    def of_lists(n):
+        a = []
+        for _ in range(n):
+            a.append([0] * n)
+        return a
+
+    def of_two_kinds(n):
+        a = []
+        for k in range(n):
+            a.append(k)
+            a.append("x")
+        return a
+
+    def slice_assigned(n):
+        a = [k for k in range(n)]
+        a[1:] = [1]
+        return a
+
+    for function in (of_arrays, of_lists, of_two_kinds, slice_assigned):
+        refused(function, 3)
+    assert jitted(lambda n: [k for k in range(n)])(3) == [0, 1, 2]
