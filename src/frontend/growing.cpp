@@ -1,9 +1,10 @@
 #include "frontend/evaluator_parts.h"
 
-// Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or the
-// turns of a loop bring different numbers of elements (`join`), or where it is made of what has such a length. Its
-// elements are numbers, or tuples of numbers and of what is known: each number of an element has a column, an array
-// that is at least as long as the list. What grows by appending is moved into columns of twice the length.
+// Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or
+// the turns of a loop bring different numbers of elements (`join`), or where it is made of what has such a
+// length. Its elements are numbers, or tuples of numbers and of what is known: each number of an element has
+// a column, an array that is at least as long as the list. What grows by appending is moved into columns of
+// twice the length.
 
 namespace ingot::frontend {
 
@@ -123,7 +124,8 @@ HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
       const NodeId room = builder_->index(std::max(static_cast<int64_t>(size), kFewest));
       set_column(i, column(room, numbers[i].as<Scalar>()->kind.dtype()));
     }
-    for (size_t k = 0; k < size; ++k) store_element(made, builder_->index(static_cast<int64_t>(k)), list.values[k]);
+    for (size_t k = 0; k < size; ++k)
+      store_element(made, builder_->index(static_cast<int64_t>(k)), list.values[k]);
     return made;
   }
   // The same numbers of other kinds.
@@ -219,7 +221,8 @@ void Evaluator::grow(const Reference& list, const Value& element, nb::handle nod
       for (Value& value : larger.members) {
         Array& old = *value.as<Array>();
         const NodeId view = column(twice, old.type.dtype());
-        builder_->make(Op::write, {leading(view, length), builder_->make(Op::read, {leading(old.node, length)})});
+        builder_->make(Op::write,
+                       {leading(view, length), builder_->make(Op::read, {leading(old.node, length)})});
         old.node = view;
       }
       return Value(larger);
@@ -240,10 +243,12 @@ Value Evaluator::growing_item(const Reference& list, const Value& index, nb::han
     const auto number = [](NodeId n) { return Value(Scalar{Kind::py_int(), n}); };
     return by_library("sliced", {list, number(start), number(count), number(step)}, node);
   }
-  return load_element(object, place_of_staged(checked_index(index), length_of(object), "list index out of range"));
+  return load_element(object,
+                      place_of_staged(checked_index(index), length_of(object), "list index out of range"));
 }
 
-void Evaluator::set_growing_item(const Reference& list, const Value& index, const Value& value, nb::handle node) {
+void Evaluator::set_growing_item(const Reference& list, const Value& index, const Value& value,
+                                 nb::handle node) {
   if (index.is<Slice>()) {
     unsupported(node, "assigning to a slice of a list whose length is not known when compiling",
                 "assign element by element");
@@ -299,9 +304,8 @@ std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values
   const Reference list = *new_list(values).as<Reference>();
   HeapObject& object = state_.heap.at(list.object);
   const std::optional<Value> form = form_of_list(object);
-  const bool are_alike = form && std::ranges::all_of(values, [&](const Value& value) {
-                           return same(*form_of(value), *form);
-                         });
+  const bool are_alike =
+      form && std::ranges::all_of(values, [&](const Value& value) { return same(*form_of(value), *form); });
   if (!are_alike) {
     unsupported(call.node, "sorting what is not known when compiling, but for numbers of one kind",
                 "sort numbers of one kind, or tuples of them");
@@ -354,7 +358,8 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node) {
                     "an empty list makes an array of float64 here");
   }
   const auto numbers_in = [&](size_t i) {
-    return builder_->cast(builder_->make(Op::read, {leading(list.values[1 + i].as<Array>()->node, length)}), dtype);
+    return builder_->cast(builder_->make(Op::read, {leading(list.values[1 + i].as<Array>()->node, length)}),
+                          dtype);
   };
   if (is_flat) return builder_->make(Op::materialize, {numbers_in(0)});
   const NodeId lengths[] = {length, builder_->index(static_cast<int64_t>(numbers.size()))};
@@ -362,8 +367,8 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     const NodeId zero = builder_->index(0);
     const NodeId one = builder_->index(1);
-    const NodeId part =
-        builder_->make(Op::slice, {rows, zero, length, one, builder_->index(static_cast<int64_t>(i)), one, one});
+    const NodeId part = builder_->make(
+        Op::slice, {rows, zero, length, one, builder_->index(static_cast<int64_t>(i)), one, one});
     builder_->make(Op::write, {builder_->make(Op::squeeze, {part}, {1}), numbers_in(i)});
   }
   return rows;
@@ -372,8 +377,7 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node) {
 nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward) {
   const std::function<nb::object(const Value&)> words = [&](const Value& form) -> nb::object {
     if (const Scalar* s = form.as<Scalar>()) {
-      return nb::make_tuple("scalar",
-                            (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
+      return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
     }
     if (const Static* s = form.as<Static>()) return nb::make_tuple("static", s->object);
     const Tuple& tuple = *form.as<Tuple>();
@@ -387,7 +391,8 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
   for (size_t i = 1; i < list.values.size(); ++i) {
     const Array& column = *list.values[i].as<Array>();
     outward.leaves.push_back(leading(column.node, length_of(list)));
-    columns.append(nb::make_tuple("array", std::string(base::info(column.type.dtype()).numpy), 1, true, -1, false));
+    columns.append(
+        nb::make_tuple("array", std::string(base::info(column.type.dtype()).numpy), 1, true, -1, false));
   }
   return nb::make_tuple("growing", words(*list.element), nb::tuple(columns));
 }

@@ -264,7 +264,7 @@ class Language:
             (self.print_text, 0.25), (self.check, 0.25), (self.make_box, 1.3), (self.change_box, 3.6), (self.unpack, 0.5),
             (self.inner_function, 0.8), (self.element_swap, 0.2), (self.chained, 0.2), (self.idiom, 0.4),
         ]  # fmt: skip
-        return simple if deep else simple + [(self.attempt_block, 1.2), (self.match, 0.7), (self.silent, 0.2), (self.optional, 0.3), (self.countdown, 0.2), (self.box_loop, 0.9)]
+        return simple if deep else simple + [(self.attempt_block, 1.2), (self.match, 0.7), (self.silent, 0.2), (self.optional, 0.3), (self.countdown, 0.2), (self.box_loop, 0.9), (self.growing, 0.8)]
 
     def execute(self, text: str, may_change=()) -> dict | None:
         """The names after a statement ran on the stand-ins; None where it raises, or changes what must stay."""
@@ -639,6 +639,44 @@ class Language:
         if r.random() < 0.15:
             self.emit("else:", level)
             self.block(level + 1, 1)
+
+    def growing(self, level: int) -> None:
+        """A list that grows in a loop, and what is asked of it."""
+        r = self.rng
+        before = dict(self.env)
+        name, value, element, index = self.fresh("g"), self.fresh("v"), self.fresh("e"), self.fresh("i")
+        lines = self.names(lambda v: is_array(v) and v.ndim == 1)
+        self.env[index] = 1
+        head = f"for {index} in range({r.choice(('4', '0', '11', '3'))}):"
+        if lines and r.random() < 0.6:
+            array = r.choice(lines)
+            self.env[element] = self.env[array][0]
+            head = f"for {index}, {element} in enumerate({array}):"
+        one, other, condition = self.scalar(1), r.choice((index, self.scalar(0))), self.condition(1)
+        self.env = before
+        pair = r.random() < 0.25
+        item = f"({one}, {other})" if pair else one
+        step = r.choice((f"{name}.append({item})", f"{name}.append({item})", f"{name} += [{item}]", f"{name}.insert({r.choice(('0', '1', '-1'))}, {item})"))
+        body = r.choice(
+            (
+                (f"    {step}",),
+                (f"    if {condition}:", f"        {step}"),
+                (f"    if {condition}:", f"        {step}", f"    elif {name}:", f"        {name}.pop({r.choice(('', '0', '-1'))})"),
+                (f"    if len({name}) < 3:", f"        {step}", "    else:", f"        {name}[{r.choice('012')}] = {item}"),
+                (f"    {step}", f"    if {condition}:", "        break"),
+            )
+        )  # fmt: skip
+        part = f"{name}[{r.choice(('0', '-1', '1'))}]{'[1]' if pair else ''}"
+        asked = r.choice((f"len({name})", f"{part} if len({name}) > 1 else {part}", f"{name}[:2] == {name}[-2:]", f"len({name}[::-1] + {name})", f"{name}.count({item if not pair else '(1, 2)'})"))
+        if not pair:
+            asked = r.choice((asked, asked, f"{one} in {name}", f"max({name} + [{one}])"))
+        after = r.choice(((), (), (f"print({name})",), (f"{name}.reverse()",), (f"print({name}, sorted({name}))",) if not pair else (), (f"{name} = [{'a' if pair else 'a, 1'} for a in {name}]",) if pair else ()))
+        text = [f"{name} = []", head, *body, *after, f"{value} = {asked}"]
+        found = self.execute("\n".join(text))
+        if found is not None and is_scalar(found.get(value)):
+            for line in text:
+                self.emit(line, level)
+            self.env[value] = found[value]
 
     # Inner functions.
 
