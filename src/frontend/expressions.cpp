@@ -27,6 +27,9 @@ Value Evaluator::eval_open(nb::handle e) {
       {"ListComp", &Evaluator::eval_list_comp},
       {"DictComp", &Evaluator::eval_dict_comp},
       {"JoinedStr", &Evaluator::eval_joined_str},
+      {"GeneratorExp", &Evaluator::eval_generator},
+      {"Yield", &Evaluator::eval_yield},
+      {"YieldFrom", &Evaluator::eval_yield_from},
   };
   const std::string name = class_of(e);
   const auto method = kSteps.find(name);
@@ -526,11 +529,16 @@ struct Takes {
 
 Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
   static const std::map<std::string, Takes> kKnown = {
-      {"print", {true, true, true, true}},   {"isinstance", {true, true, true, true}},
-      {"type", {true, true, false, true}},   {"str", {true, true, false, false}},
-      {"repr", {true, true, false, false}},  {"bool", {true, false, false, false}},
-      {"list", {false, true, true, false}},  {"tuple", {false, true, true, false}},
-      {"dict", {false, true, false, false}},
+      {"print", {true, true, true, true}},  {"isinstance", {true, true, true, true}},
+      {"type", {true, true, false, true}},  {"str", {true, true, false, false}},
+      {"repr", {true, true, false, false}}, {"bool", {true, false, false, false}},
+      {"list", {true, true, true, false}},  {"tuple", {true, true, true, false}},
+      {"dict", {true, true, false, false}}, {"iter", {true, true, false, false}},
+      {"next", {true, true, true, false}},  {"enumerate", {true, true, false, false}},
+      {"zip", {true, true, false, false}},  {"sorted", {true, true, false, false}},
+      {"sum", {true, true, true, false}},   {"any", {true, true, true, false}},
+      {"all", {true, true, true, false}},   {"min", {true, true, false, false}},
+      {"max", {true, true, false, false}},
   };
   if ((builtin.name == "min" || builtin.name == "max") && call.positional.size() > 1)
     return {.instances = true};
@@ -563,6 +571,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     return call_method(*m->self, m->name, call);
   }
   if (const Closure* c = callee.as<Closure>()) return call_closure(*c, call);
+  if (callee.is<Conflict>()) return this->call(present(callee, "the function", call.node), call);
   if (callee.is<Foreign>()) use_foreign("apply", "", {callee}, call.node);
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");

@@ -82,8 +82,17 @@ void Evaluator::loop_body(nb::handle s) {
 }
 
 void Evaluator::run_for(nb::handle s) {
-  const Value iterable = begin_walk(eval(s.attr("iter")), s);
+  const uint32_t since = next_object_;
+  const Value given = eval(s.attr("iter"));
+  const Value iterable = begin_walk(given, s);
   with_breaks(s, [&] {
+    if (walks_generator(iterable)) {
+      const auto turn = [&](const Value& element) {
+        assign(s.attr("target"), element);
+        loop_body(s);
+      };
+      return walk(iterable, s, turn, is_held(given, since, s.attr("iter")));
+    }
     if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, iterable, *elements);
     if (unrolled_.contains(key_of(s))) counted_.insert(key_of(s));
     const Checkpoint point = checkpoint();
@@ -114,7 +123,7 @@ bool walks_container(const Value& iterable) {
 }
 
 Value Evaluator::iterator(std::string name, Value walks) {
-  return Iterator{new_cell(Static{nb::bool_(false)}), std::move(name), share(std::move(walks))};
+  return Iterator{new_cell(Static{nb::int_(0)}), std::move(name), share(std::move(walks))};
 }
 
 Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
@@ -123,15 +132,14 @@ Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
     for (Value& member : members) member = begin_walk(member, node);
     return Zip{share(std::move(members))};
   }
+  if (const std::optional<Value> made = iterator_of_object(iterable, node)) return begin_walk(*made, node);
   const Iterator* i = iterable.as<Iterator>();
   if (i == nullptr) return iterable;
-  Value& has_begun = state_.heap.at(i->cell).values[0];
-  if (!has_begun.is<Static>() || has_begun.as<Static>()->object.is(nb::bool_(true))) {
-    unsupported(node, "walking a " + i->name + " that has been walked already",
-                "make it anew, or a list of it");
-  }
-  has_begun = Static{nb::bool_(true)};
-  return begin_walk(Value(*i->walks), node);
+  const Value taken = std::exchange(state_.heap.at(i->cell).values[0], Static{nb::none()});
+  if (static_int(taken) == 0) return begin_walk(Value(*i->walks), node);
+  if (std::optional<Value> rest = rest_of(*i->walks, taken, node)) return begin_walk(*rest, node);
+  unsupported(node, "walking a " + i->name + " that has been walked already",
+              "make it anew, or a list of it");
 }
 
 void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
@@ -227,9 +235,10 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   const Checkpoint point = checkpoint();
   State shape = assumed_carried(key, state_);
   const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
-  Catcher border;
+  Catcher border(frame_);
   border.barrier = parallel;
   const Pushed<Catcher*> open(handlers_, &border);
+  const Pushed<std::pair<std::string, Value>> inside(loops_, {own_key, iterable});
   for (int turn = 0; turn < 256; ++turn) {
     const Trips trips = trips_of(iterable, s.attr("iter"));
     const NodeId before = builder_->index(first);
@@ -445,6 +454,8 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
       elements.resize(*v->from_back, Unbound{});
       std::ranges::reverse(elements);
     }
+    elements.erase(elements.begin(),
+                   elements.begin() + static_cast<ptrdiff_t>(std::min(v->skip, elements.size())));
     return elements;
   }
   if (const Reference* r = iterable.as<Reference>()) {

@@ -288,9 +288,6 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   return locals;
 }
 
-namespace {
-
-/// How many `return` statements these statements hold, those of inner functions apart.
 int count_returns(nb::handle statements) {
   int count = 0;
   for (const nb::handle s : statements) {
@@ -302,6 +299,8 @@ int count_returns(nb::handle statements) {
   }
   return count;
 }
+
+namespace {
 
 /// Restores the evaluator's frame and the caller's names when an inlined call ends, however it ends.
 template <class Frame, class Locals>
@@ -347,7 +346,8 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   return run_frame(frame, std::move(locals), node);
 }
 
-Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
+void Evaluator::prepare(Frame& frame, nb::handle node) {
+  frame.number = ++frames_;
   frame.name = module_.text(text_of(frame.function.attr("__name__")));
   frame.caller = frame_;
   if (frame_ != nullptr) frame.called_at = builder_->span();
@@ -357,6 +357,12 @@ Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb
                 "write it as a loop");
   }
   frame.path = (frame_ == nullptr ? "" : key_of(node) + ">") + frame.qualname;
+}
+
+Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
+  if (nb::cast<bool>(nb::module_::import_("ingot._scope").attr("yields")(frame.node)))
+    return suspended(frame, locals);
+  prepare(frame, node);
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   share_locals();
   const nb::object body = attribute(frame.node, "body");
@@ -446,6 +452,8 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   errors_ = nb::dict();
   handlers_.clear();
   handled_.clear();
+  walks_.clear();
+  loops_.clear();
   containers_.clear();
   pinned_.clear();
   cells_.clear();

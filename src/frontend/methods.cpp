@@ -136,6 +136,7 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
 std::vector<Value> Evaluator::elements_of(const Value& walked, nb::handle node) {
   const Value iterable = begin_walk(walked, node);
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
+  if (walks_generator(iterable)) return contents(list_of(iterable, node), node).values;
   refuse_walk(iterable, node);
   if (const Range* r = iterable.as<Range>()) {
     for (const Value& bound : *r->bounds)
