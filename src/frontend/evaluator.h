@@ -211,7 +211,11 @@ class Evaluator {
     std::function<Value(const Value&)> has;
     std::function<Value(const Value&)> element;
   };
+  /// A number of a range without end.
+  Value counted(const Range& range, const Value& place, nb::handle node);
   Beside beside(const Value& iterable, nb::handle node);
+  /// Raises where Python says at once that something cannot be walked.
+  void need_iterable(const Value& value);
   /// What the `__iter__` of an instance's class gives; none: it has none.
   std::optional<Value> iterator_of_object(const Value& value, nb::handle node);
   /// Unrolls the loops that have begun since there were so many, where that can be done.
@@ -455,6 +459,7 @@ class Evaluator {
   const Value& need(Call& call, size_t position, const char* name);
   void finish(Call& call, size_t positional);
   Value elementwise_call(ir::Op op, Call& call);
+  NodeId real_number(const Value& value);  ///< as the functions of `math` take it: a float64
   DType dtype_argument(Call& call, size_t position, DType otherwise);
   std::vector<NodeId> shape_argument(const Value& shape);
   /// Raises where NumPy finds an array too large to be described.
@@ -626,6 +631,8 @@ class Evaluator {
   /// Makes a frame the next activation, called at a node, without entering it.
   void prepare(Frame& frame, nb::handle node);
   Value run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node);
+  /// Whether a function takes so many arguments of these names.
+  bool binds(const nb::object& function, const Call& call) const;
   Value run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node);
 
   /// Where the expression being evaluated stands, for spans and messages.

@@ -162,6 +162,9 @@ inline std::string class_of(nb::handle node) { return text_of(node.type().attr("
 /// Whether what is walked is a list or dict, or several things of which one is.
 bool walks_container(const Value& iterable);
 
+/// Whether a range has no end: what `enumerate` and `count` count.
+bool counts_on(const Value& iterable);
+
 /// How many `return` statements these statements hold, those of inner functions apart.
 int count_returns(nb::handle statements);
 

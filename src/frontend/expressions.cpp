@@ -295,8 +295,10 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
         return host_value(member, name, e);
       }
       const std::string module = text_of(s->object.attr(is_module ? "__name__" : "__module__"));
-      const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math" ||
-                           module == "builtins";
+      static const std::set<std::string> kOwn = {"math",      "builtins", "itertools",
+                                                 "functools", "operator", "_operator"};
+      const bool trusted =
+          module.starts_with("numpy") || module.starts_with("ingot") || kOwn.contains(module);
       if (trusted) return host_value(member, name, e);
       const bool is_plain_class =
           !is_module && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(s->object.type());
@@ -422,6 +424,18 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     if (const auto place = place_in(*r, index, key, "", e)) return open(object.values[*place], "the item", e);
     raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
   }
+  if (const Range* r = value.as<Range>(); r != nullptr && !index.is<Slice>()) {
+    const Trips trips = trips_of_range(*r);
+    const NodeId zero = builder_->index(0);
+    const NodeId given = stage_index(index);
+    const NodeId from_end = builder_->make(Op::add, {given, trips.count});
+    const NodeId place =
+        builder_->make(Op::select, {builder_->make(Op::less, {given, zero}), from_end, given});
+    check(both(builder_->make(Op::greater_equal, {place, zero}),
+               builder_->make(Op::less, {place, trips.count})),
+          ExceptionKind::IndexError, "range object index out of range");
+    return known_number(trips.element(place));
+  }
   const Static* text = value.as<Static>();
   const bool is_text =
       text != nullptr && (PyUnicode_Check(text->object.ptr()) || PyBytes_Check(text->object.ptr()));
@@ -529,19 +543,21 @@ struct Takes {
 
 Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
   static const std::map<std::string, Takes> kKnown = {
-      {"print", {true, true, true, true}},  {"isinstance", {true, true, true, true}},
-      {"type", {true, true, false, true}},  {"str", {true, true, false, false}},
-      {"repr", {true, true, false, false}}, {"bool", {true, false, false, false}},
-      {"list", {true, true, true, false}},  {"tuple", {true, true, true, false}},
-      {"dict", {true, true, false, false}}, {"iter", {true, true, false, false}},
-      {"next", {true, true, true, false}},  {"enumerate", {true, true, false, false}},
-      {"zip", {true, true, false, false}},  {"sorted", {true, true, false, false}},
-      {"sum", {true, true, true, false}},   {"any", {true, true, true, false}},
-      {"all", {true, true, true, false}},   {"min", {true, true, false, false}},
-      {"max", {true, true, false, false}},
+      {"print", {true, true, true, true}},     {"isinstance", {true, true, true, true}},
+      {"type", {true, true, false, true}},     {"str", {true, true, false, false}},
+      {"repr", {true, true, false, false}},    {"bool", {true, false, false, false}},
+      {"list", {true, true, true, false}},     {"tuple", {true, true, true, false}},
+      {"dict", {true, true, false, false}},    {"iter", {true, true, false, false}},
+      {"next", {true, true, true, false}},     {"enumerate", {true, true, false, false}},
+      {"zip", {true, true, false, false}},     {"sorted", {true, true, false, false}},
+      {"min", {true, false, false, false}},    {"max", {true, false, false, false}},
+      {"getattr", {true, true, false, false}},
   };
   if ((builtin.name == "min" || builtin.name == "max") && call.positional.size() > 1)
     return {.instances = true};
+  // What stands for functions of Python's own says itself what it takes.
+  if (builtin.library.is_valid() && !text_of(call.function.attr("__module__")).starts_with("numpy"))
+    return {.instances = true, .members = true, .none = true};
   const auto known = kKnown.find(builtin.name);
   return known == kKnown.end() ? Takes{} : known->second;
 }
@@ -604,7 +620,12 @@ Value Evaluator::call(const Value& callee, Call& call) {
       }
     }
     if (builtin->handler >= 0) return handle(builtin->handler, call);
-    function = builtin->library;
+    if (!binds(builtin->library, call)) raise_as_called(call);
+    Value result = inline_function(builtin->library, call);
+    // A class whose instances are iterators.
+    if (Iterator* i = result.as<Iterator>(); i != nullptr && PyType_Check(function.ptr()))
+      i->name = builtin->name;
+    return result;
   }
   if (PyExceptionClass_Check(function.ptr()) && call.keywords.empty())
     return make_error(function, call.positional);

@@ -1,9 +1,9 @@
 #include "frontend/evaluator_parts.h"
 
 // Generators. A generator is evaluated where it is walked: its body in an activation of its own, and at each
-// `yield` what the consumer does with the element. What either of them changes is changed inside the loops and
-// branches of the generator, so the variables of both stand in one state, the generator's under names of their
-// own. A consumer that leaves early passes the handlers of the generator as a GeneratorExit would.
+// `yield` what the consumer does with the element. What either of them changes is changed inside the loops
+// and branches of the generator, so the variables of both stand in one state, the generator's under names of
+// their own. A consumer that leaves early passes the handlers of the generator as a GeneratorExit would.
 
 namespace ingot::frontend {
 
@@ -21,17 +21,16 @@ bool is_library(const nb::dict& globals) {
   return text_of(name).starts_with("ingot.library");
 }
 
-/// Whether a range has no end: what `enumerate` and `count` count.
+Value nothing() { return Static{nb::none()}; }
+
+}  // namespace
+
 bool counts_on(const Value& iterable) {
   const Range* r = iterable.as<Range>();
   if (r == nullptr) return false;
   const Static* stop = (*r->bounds)[1].as<Static>();
   return stop != nullptr && PyLong_CheckExact(stop->object.ptr()) && stop->object.equal(nb::int_(INT64_MAX));
 }
-
-Value nothing() { return Static{nb::none()}; }
-
-}  // namespace
 
 Evaluator::Frame Evaluator::frame_of(const Definition& definition) const {
   Frame frame;
@@ -60,8 +59,8 @@ Value Evaluator::suspended(const Frame& frame, const std::map<std::string, Value
     names.push_back(name);
     values.push_back(stored(value));
   }
-  return iterator("generator", Generator{share(std::move(definition)), share(std::move(names)),
-                                         share(std::move(values))});
+  return iterator("generator",
+                  Generator{share(std::move(definition)), share(std::move(names)), share(std::move(values))});
 }
 
 Value Evaluator::eval_generator(nb::handle e) {
@@ -70,6 +69,7 @@ Value Evaluator::eval_generator(nb::handle e) {
     unsupported(e, "an assignment expression in a generator expression that is not consumed at once",
                 "write a loop");
   Value first = stored(first_iterable(e));
+  need_iterable(first);
   Definition definition{.node = node,
                         .hollow = nb::module_::import_("ingot._scope").attr("hollow")(node, "<genexpr>"),
                         .globals = frame_->globals,
@@ -78,9 +78,8 @@ Value Evaluator::eval_generator(nb::handle e) {
                         .file = frame_->file,
                         .qualname = frame_->qualname + ".<locals>.<genexpr>",
                         .creator = frame_->number};
-  return iterator("generator",
-                  Generator{share(std::move(definition)), share(std::vector<std::string>{"@it"}),
-                            share(std::vector<Value>{std::move(first)})});
+  return iterator("generator", Generator{share(std::move(definition)), share(std::vector<std::string>{"@it"}),
+                                         share(std::vector<Value>{std::move(first)})});
 }
 
 void Evaluator::see_creator(const Definition& definition, Frame& frame) {
@@ -168,8 +167,7 @@ Value Evaluator::walk_generator(const Generator& generator, nb::handle node, con
   const Definition& definition = *generator.definition;
   Frame frame = frame_of(definition);
   prepare(frame, node);
-  frame.suffix =
-      "@g" + std::to_string(suffixes_.emplace(frame.path, suffixes_.size() + 1).first->second);
+  frame.suffix = "@g" + std::to_string(suffixes_.emplace(frame.path, suffixes_.size() + 1).first->second);
   for (const std::string& name : std::set<std::string>(frame.local_names)) {
     frame.renamed[name] = name + frame.suffix;
     frame.local_names.insert(name + frame.suffix);
@@ -258,10 +256,9 @@ Evaluator::Beside Evaluator::beside(const Value& iterable, nb::handle node) {
     return {has, element};
   }
   if (counts_on(iterable)) {
-    const auto& [start, stop, step] = *iterable.as<Range>()->bounds;
     return {[](const Value&) { return Value(Static{nb::bool_(true)}); },
-            [this, start, step, node](const Value& place) {
-              return binary("Add", start, binary("Mult", place, step, node), node);
+            [this, range = *iterable.as<Range>(), node](const Value& place) {
+              return counted(range, place, node);
             }};
   }
   if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Foreign>()) {
@@ -284,6 +281,11 @@ Evaluator::Beside Evaluator::beside(const Value& iterable, nb::handle node) {
               return elements()[static_cast<size_t>(*known)];
             return pick_staged(elements(), stage_index(place), node);
           }};
+}
+
+Value Evaluator::counted(const Range& range, const Value& place, nb::handle node) {
+  const auto& [start, stop, step] = *range.bounds;
+  return binary("Add", start, binary("Mult", place, step, node), node);
 }
 
 void Evaluator::walk_beside(const Zip& zip, nb::handle node, const Turn& turn, bool held) {
@@ -349,8 +351,7 @@ Reference Evaluator::list_of(const Value& iterable, nb::handle node, std::option
   const Turn turn = [&](const Value& value) {
     unroll_loops(since, node);
     if (most && contents(list, node).values.size() == *most) {
-      raise(ExceptionKind::ValueError,
-            "too many values to unpack (expected " + std::to_string(*most) + ")");
+      raise(ExceptionKind::ValueError, "too many values to unpack (expected " + std::to_string(*most) + ")");
     }
     append(list, value, node);
   };
@@ -412,21 +413,26 @@ std::optional<Value> Evaluator::rest_of(const Value& iterable, const Value& take
   return std::nullopt;
 }
 
+void Evaluator::need_iterable(const Value& value) {
+  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
+    raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+  if (kind_of(value) && !value.is<Array>())
+    raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not iterable");
+  raise_by_type("iterate", "", {value});
+}
+
 Value Evaluator::builtin_iter(Call& call) {
   const Value value = need(call, 0, "object");
   if (call.positional.size() > 1) unsupported(call.node, "`iter` with two arguments", "write a loop");
   finish(call, 1);
   if (value.is<Iterator>()) return value;
   if (std::optional<Value> made = iterator_of_object(value, call.node)) return *made;
-  if (const Array* a = value.as<Array>()) {
-    if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
-    return iterator("iterator", stored(value));
-  }
+  need_iterable(value);
+  if (value.is<Array>()) return iterator("iterator", stored(value));
   refuse_walk(value, call.node);
   const nb::object model = stand_in(value);
-  if (model.is_valid()) raise_as_called(call);
-  const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() ||
-                        value.is<Range>() || value.is<Static>();
+  const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Range>() ||
+                        value.is<Static>();
   if (!is_known) unsupported(call.node, "an iterator over a " + type_name(value), "walk it by `for`");
   std::string name = "iterator";
   if (model.is_valid())
@@ -469,7 +475,8 @@ Value Evaluator::builtin_next(Call& call) {
     });
   }
   const Value place = state_.heap.at(i->cell).values[0];
-  const bool nests = std::ranges::any_of(parts_of(*i->walks), [](const Value& v) { return v.is<Iterator>(); });
+  const bool nests =
+      std::ranges::any_of(parts_of(*i->walks), [](const Value& v) { return v.is<Iterator>(); });
   if (nests || (!static_int(place) && !place.is<Scalar>()))
     unsupported(node, "`next` of a " + i->name + " that has been walked already", "take its elements first");
   const Beside walked = beside(*i->walks, node);

@@ -411,6 +411,11 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
             }};
   }
   refuse_walk(iterable, node);
+  if (counts_on(iterable)) {
+    return {builder_->index(INT64_MAX), [this, range = *iterable.as<Range>(), node](NodeId k) {
+              return counted(range, known_number(Scalar{Kind::py_int(), k}), node);
+            }};
+  }
   if (const Range* r = iterable.as<Range>()) return trips_of_range(*r);
   if (const Array* a = iterable.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
@@ -502,10 +507,6 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
                               : !member.is<Array>() && !member.is<Range>();
     });
     if (!is_known) return std::nullopt;
-    const auto counts_on = [this](const Value& member) {
-      const Range* r = member.as<Range>();
-      return r != nullptr && static_int((*r->bounds)[1]) == INT64_MAX;
-    };
     std::optional<size_t> count;
     std::vector<std::vector<Value>> parts(z->members->size());
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -521,10 +522,9 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     }
     for (size_t i = 0; i < parts.size(); ++i) {
       if (!counts_on((*z->members)[i])) continue;
-      Value number = (*(*z->members)[i].as<Range>()->bounds)[0];
-      for (size_t k = 0; k < count.value_or(0);
-           ++k, number = binary("Add", number, Static{nb::int_(1)}, node))
-        parts[i].push_back(number);
+      const Range& range = *(*z->members)[i].as<Range>();
+      for (size_t k = 0; k < count.value_or(0); ++k)
+        parts[i].push_back(counted(range, Static{nb::int_(k)}, node));
     }
     std::vector<Value> tuples(count.value_or(0));
     for (size_t i = 0; i < tuples.size(); ++i) {

@@ -217,6 +217,29 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
               "return numbers, arrays, instances, or tuples, lists and dicts of them");
 }
 
+namespace {
+
+/// Calls a function's parameters, without its body: raises Python's TypeError.
+void bind_nothing(const nb::object& function, size_t positional,
+                  const std::vector<std::pair<std::string, Value>>& keywords) {
+  nb::list nothing;
+  for (size_t i = 0; i < positional; ++i) nothing.append(nb::none());
+  nb::dict named;
+  for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
+  nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
+}
+
+}  // namespace
+
+bool Evaluator::binds(const nb::object& function, const Call& call) const {
+  try {
+    bind_nothing(function, call.positional.size(), call.keywords);
+  } catch (nb::python_error&) {
+    return false;
+  }
+  return true;
+}
+
 std::map<std::string, Value> Evaluator::bind_arguments(
     const nb::object& function, std::vector<Value> positional,
     const std::vector<std::pair<std::string, Value>>& keywords, nb::handle node, const Closure* closure) {
@@ -227,11 +250,7 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   const nb::tuple names = code.attr("co_varnames");
   std::map<std::string, Value> locals;
   try {
-    nb::list nothing;
-    for (size_t i = 0; i < positional.size(); ++i) nothing.append(nb::none());
-    nb::dict named;
-    for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
-    nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
+    bind_nothing(function, positional.size(), keywords);
   } catch (nb::python_error& error) {
     raise_host_error(error);
   }

@@ -236,19 +236,32 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
 
 std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Call& call) {
   bool reverse = false;
+  std::optional<Value> key;
   for (const auto& [name, value] : call.keywords) {
-    if (name == "key" && is_none(value)) continue;
+    if (name == "key" && !is_none(value)) key = value;
+    if (name == "key") continue;
     if (name != "reverse") unsupported(call.node, "the keyword `" + name + "` when sorting", "sort an array");
     const std::optional<bool> known = static_truth(value);
     if (!known) unsupported(call.node, "`reverse` that is not known when compiling", "use a constant");
     reverse = *known;
   }
-  if (values.size() < 2) return values;
+  if (values.size() < 2 && !key) return values;
+  const std::function<nb::object(const Value&)> known = [&](const Value& value) -> nb::object {
+    if (const Static* s = value.as<Static>()) return s->object;
+    if (!value.is<Tuple>())
+      unsupported(call.node, "sorting a list of numbers that are not known when compiling", "sort an array");
+    nb::list members;
+    for (const Value& member : value.as<Tuple>()->members) members.append(known(member));
+    return nb::tuple(members);
+  };
   nb::list items;
   for (const Value& value : values) {
-    if (!value.is<Static>())
-      unsupported(call.node, "sorting a list of numbers that are not known when compiling", "sort an array");
-    items.append(value.as<Static>()->object);
+    if (key) {
+      Call rank{.positional = {value}, .keywords = {}, .name = "key", .node = call.node};
+      items.append(known(this->call(*key, rank)));
+    } else {
+      items.append(known(value));
+    }
   }
   try {
     const nb::object order = nb::module_::import_("ingot._jit").attr("sorting")(items, reverse);

@@ -1,7 +1,9 @@
 """Which Python function stands for which host function in compiled code."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
+
+from ingot._errors import UnsupportedError
 
 implementations: dict[Callable, Callable] = {}
 
@@ -19,3 +21,8 @@ def implements(function: Callable) -> Callable[[F], F]:
         return stand_in
 
     return register
+
+
+def unsupported(reason: str, advice: str) -> NoReturn:
+    """Where a stand-in is compiled: refuses the call."""
+    raise UnsupportedError(f"{reason} is not supported\n  instead: {advice}")
