@@ -7,6 +7,7 @@ other object its type says which operations it has. No code of the object runs.
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 import warnings
@@ -71,6 +72,13 @@ def stand_in(description: tuple) -> Any:
         return Kind(kind)
     array = np.zeros((1,) * ndim, dtype)
     return array if kind is np.ndarray else array[()]
+
+
+def iterator(name: str) -> Any:
+    """An iterator over nothing whose class has this name; None: not known."""
+    made = [(None for _ in ()), zip(), enumerate(()), map(abs, ()), filter(None, ())]
+    made += [f(of) for f in (iter, reversed) for of in ([], (), {}, {}.values(), {}.items(), range(0))] + [iter("")]
+    return next((i for i in made if type(i).__name__ == name), None)
 
 
 def _has(kind: type, *names: str) -> bool:
@@ -208,7 +216,7 @@ def probe(operation: str, symbol: str, function: Any, operands: list, keywords: 
         return TypeError(f"'{_name(operands[0])}' object is not callable")
     if operation == "attribute":
         operands = [operands[0], symbol]
-    if operation == "call" and not _is_pure(function):
+    if operation == "call" and (not _is_pure(function) or _calls(function, operands, keywords)):
         return None
     run = function or _OPERATIONS.get(operation) or (_UNARY if operation == "unary" else _SYMBOLS)[symbol]
     try:
@@ -252,6 +260,11 @@ def _no_dimensions(operands: list) -> Exception | None:
                 "(n?,k),(k,m?)->(n?,m?) requires 1)"
             )
     return None
+
+
+def _calls(function: Any, operands: list, keywords: dict) -> bool:
+    """Whether a function calls another that is among its arguments."""
+    return "key" in keywords or function is functools.reduce and len(operands) > 1
 
 
 def _is_pure(function: Any) -> bool:

@@ -179,6 +179,25 @@ def loops(node: Any, kind: str) -> list[ast.stmt]:
     return kept[kind]
 
 
+def generator(node: Any) -> ast.FunctionDef | None:
+    """The function that a generator expression is, of its first iterable; None: it binds names around it."""
+    if "_ingot_generator" not in node.__dict__:
+        binds = any(isinstance(part, ast.NamedExpr) for part in ast.walk(node))
+        arguments = ast.arguments([], [ast.arg("@it")], None, [], [], None, [])
+        function = ast.FunctionDef("<genexpr>", arguments, [_loop(node, "yield", 0)], [])
+        node._ingot_generator = None if binds else _at(function, node)
+    return node._ingot_generator
+
+
+def delegation(node: Any) -> ast.stmt:
+    """The loop that `yield from` is over what is no generator: the evaluator binds `@items`."""
+    if not hasattr(node, "_ingot_delegation"):
+        item = ast.Expr(ast.Yield(ast.Name("@item", ast.Load())))
+        loop = ast.For(ast.Name("@item", ast.Store()), ast.Name("@items", ast.Load()), [item], [])
+        node._ingot_delegation = _at(loop, node)
+    return node._ingot_delegation
+
+
 def _loop(node: Any, kind: str, number: int) -> ast.stmt:
     generator = node.generators[number]
     last = number + 1 == len(node.generators)
@@ -208,6 +227,8 @@ def _consumed(element: Any, kind: str) -> list[ast.stmt]:
     elif kind in ("any", "all"):
         test = element if kind == "any" else ast.UnaryOp(ast.Not(), element)
         body = [ast.If(test, [store("@result", ast.Constant(kind == "any")), ast.Break()], [])]
+    elif kind == "yield":
+        body = [ast.Expr(ast.Yield(element))]
     elif kind in ("max", "min"):
         better = ast.Compare(load("@value"), [ast.Gt() if kind == "max" else ast.Lt()], [load("@result")])
         first = [store("@result", load("@value")), store("@seen", ast.Constant(True))]

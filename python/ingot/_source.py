@@ -87,8 +87,8 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
             f"`{function.__qualname__}` has no source that can be read ({file})\n"
             "  instead: define it in a file or a notebook cell"
         )
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise UnsupportedError(f"the generator or coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise UnsupportedError(f"the coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")
     try:
         tree, codes = _parsed(file, source)
     except SyntaxError as error:

@@ -275,6 +275,7 @@ Value Evaluator::builtin_bool(Call& call) {
 
 Value Evaluator::builtin_enumerate(Call& call) {
   const Value iterable = need(call, 0, "iterable");
+  need_iterable(iterable);
   const Value* start = argument(call, 1, "start");
   const Value first = start == nullptr ? Value(Static{nb::int_(0)}) : *start;
   finish(call, 2);
@@ -284,9 +285,13 @@ Value Evaluator::builtin_enumerate(Call& call) {
 
 Value Evaluator::builtin_zip(Call& call) {
   const Value* strict = argument(call, 99, "strict");
-  if (strict != nullptr && static_truth(*strict) != false)
-    unsupported(call.node, "`zip` with `strict`", "compare the lengths before");
   finish(call, call.positional.size());
+  for (const Value& member : call.positional) need_iterable(member);
+  if (strict != nullptr && static_truth(*strict) != false) {
+    if (!static_truth(*strict)) require_static(*strict, "`strict`", call.node);
+    call.keywords.clear();
+    return inline_function(nb::module_::import_("ingot.library.iterators").attr("strict_zip"), call);
+  }
   if (call.positional.empty()) return iterator("zip", Tuple{});
   return iterator("zip", Zip{share(call.positional)});
 }
@@ -350,19 +355,7 @@ Value Evaluator::math_function(Call& call) {
   NodeId finite = builder_->constant(true);
   NodeId known = builder_->constant(true);
   for (const Value& value : call.positional) {
-    const std::optional<Kind> kind = kind_of(value);
-    if (!kind || *kind == Kind::py_complex())
-      raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
-    NodeId x;
-    if (const Array* a = value.as<Array>()) {
-      check(builder_->make(Op::equal, {size_of(a->node), builder_->index(1)}), ExceptionKind::TypeError,
-            "only 0-dimensional arrays can be converted to Python scalars");
-      if (a->type.rank() > 0)
-        raise(ExceptionKind::TypeError, "only 0-dimensional arrays can be converted to Python scalars");
-      x = builder_->cast(whole(value), DType::Float64);
-    } else {
-      x = stage(value, Kind::py_float());
-    }
+    const NodeId x = real_number(value);
     operands.push_back(x);
     finite = both(finite, builder_->make(Op::isfinite, {x}));
     known = both(known, negate(builder_->make(Op::isnan, {x})));

@@ -15,15 +15,14 @@ nb::object scope(const char* question, nb::handle node) {
   return nb::module_::import_("ingot._scope").attr(question)(node);
 }
 
-std::string suffix_of(nb::handle node) {
-  return "@" + text_of(node.attr("lineno")) + ":" + text_of(node.attr("col_offset"));
-}
-
 }  // namespace
 
+std::string Evaluator::suffix_of(nb::handle node) const {
+  return "@" + text_of(node.attr("lineno")) + ":" + text_of(node.attr("col_offset")) + frame_->suffix;
+}
+
 Value* Evaluator::local(const std::string& name) {
-  const auto alias = frame_->renamed.find(name);
-  const std::string& own = alias == frame_->renamed.end() ? name : alias->second;
+  const std::string own = frame_->own_name(name);
   if (const auto cell = frame_->shared.find(own); cell != frame_->shared.end())
     return &state_.heap.at(cell->second).values[0];
   const auto it = state_.locals.find(own);
@@ -31,8 +30,7 @@ Value* Evaluator::local(const std::string& name) {
 }
 
 void Evaluator::set_local(const std::string& name, Value value) {
-  const auto alias = frame_->renamed.find(name);
-  const std::string& own = alias == frame_->renamed.end() ? name : alias->second;
+  const std::string own = frame_->own_name(name);
   if (const auto cell = frame_->shared.find(own); cell != frame_->shared.end())
     state_.heap.at(cell->second).values[0] = std::move(value);
   else state_.locals[own] = std::move(value);
@@ -48,7 +46,7 @@ uint32_t Evaluator::new_cell(Value value) {
 
 void Evaluator::share_locals() {
   for (const nb::handle name : scope("shared", frame_->node)) {
-    const std::string key = text_of(name);
+    const std::string key = frame_->own_name(text_of(name));
     const auto it = state_.locals.find(key);
     Value value = it == state_.locals.end() ? Value(Unbound{}) : it->second;
     state_.locals.erase(key);
@@ -57,7 +55,6 @@ void Evaluator::share_locals() {
 }
 
 Value Evaluator::make_closure(nb::handle node, const std::string& name) {
-  if (nb::cast<bool>(scope("yields", node))) unsupported(node, "a generator", "write a loop");
   Definition definition;
   definition.node = nb::borrow<nb::object>(node);
   const std::string qualname = frame_->qualname + ".<locals>." + name;
@@ -68,8 +65,7 @@ Value Evaluator::make_closure(nb::handle node, const std::string& name) {
   definition.qualname = qualname;
   for (const nb::handle free : scope("free", node)) {
     const std::string key = text_of(free);
-    const auto alias = frame_->renamed.find(key);
-    const auto cell = frame_->shared.find(alias == frame_->renamed.end() ? key : alias->second);
+    const auto cell = frame_->shared.find(frame_->own_name(key));
     if (cell != frame_->shared.end()) definition.shared[key] = cell->second;
   }
   const nb::object arguments = attribute(node, "args");
@@ -105,15 +101,7 @@ Value Evaluator::call_closure(const Closure& closure, Call& call) {
   const Definition& definition = *closure.definition;
   auto locals = bind_arguments(definition.hollow, call.positional, call.keywords, call.node, &closure);
   const Pins pins(*this, call.values());
-  Frame frame;
-  frame.function = definition.hollow;
-  frame.node = definition.node;
-  frame.file = definition.file;
-  frame.globals = definition.globals;
-  frame.cells = definition.outside;
-  frame.shared = definition.shared;
-  frame.qualname = definition.qualname;
-  for (const nb::handle name : scope("names", definition.node)) frame.local_names.insert(text_of(name));
+  Frame frame = frame_of(definition);
   return run_frame(frame, std::move(locals), call.node);
 }
 
@@ -122,7 +110,7 @@ class Evaluator::Renamed {
  public:
   Renamed(Evaluator& evaluator, nb::handle comprehension)
       : evaluator_(evaluator), before_(evaluator.frame_->renamed), frame_(evaluator.frame_) {
-    const std::string suffix = suffix_of(comprehension);
+    const std::string suffix = evaluator.suffix_of(comprehension);
     for (const nb::handle name : scope("targets", comprehension)) {
       frame_->renamed[text_of(name)] = text_of(name) + suffix;
       frame_->local_names.insert(text_of(name) + suffix);
@@ -143,13 +131,17 @@ class Evaluator::Renamed {
 void Evaluator::comprehend(nb::handle e, const Value& first, const std::function<void()>& element) {
   const nb::list generators = e.attr("generators");
   const Renamed renamed(*this, e);
-  const std::function<void(size_t)> walk = [&](size_t number) {
+  const size_t loops = loops_.size();
+  const std::function<void(size_t)> walk_from = [&](size_t number) {
     if (number == nb::len(generators)) return element();
     const nb::handle generator = generators[number];
     const nb::object walked = attribute(generator, "iter");
-    const Value iterable = begin_walk(number == 0 ? first : eval(walked), walked);
+    const uint32_t since = next_object_;
+    const Value given = number == 0 ? first : eval(walked);
+    const Value iterable = begin_walk(given, walked);
     const nb::list tests = generator.attr("ifs");
-    each_element(iterable, elements_of(iterable, walked), walked, [&](const Value& one) {
+    const Turn turn = [&](const Value& one) {
+      unroll_loops(loops, walked);
       assign(generator.attr("target"), one);
       for (const nb::handle test : tests) {
         const std::optional<bool> known = static_truth(eval_condition(test));
@@ -158,10 +150,12 @@ void Evaluator::comprehend(nb::handle e, const Value& first, const std::function
                       "make an array and select from it, or write a loop");
         if (!*known) return;
       }
-      walk(number + 1);
-    });
+      walk_from(number + 1);
+    };
+    if (walks_generator(iterable)) return walk(iterable, walked, turn, is_held(given, since, walked));
+    each_element(iterable, elements_of(iterable, walked), walked, turn);
   };
-  walk(0);
+  walk_from(0);
 }
 
 Value Evaluator::first_iterable(nb::handle comprehension) {
@@ -169,9 +163,12 @@ Value Evaluator::first_iterable(nb::handle comprehension) {
 }
 
 std::vector<Value> Evaluator::comprehended(nb::handle e, const Value& first) {
-  std::vector<Value> values;
-  comprehend(e, first, [&] { values.push_back(stored(eval_open(e.attr("elt")))); });
-  return values;
+  const Reference list = *new_list({}).as<Reference>();
+  comprehend(e, first, [&] {
+    const Value value = stored(eval_open(e.attr("elt")));
+    contents(list, e).values.push_back(value);
+  });
+  return contents(list, e).values;
 }
 
 Value Evaluator::eval_list_comp(nb::handle e) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <set>
 #include <string>
@@ -114,6 +115,8 @@ class Evaluator {
   class Here;
   class Pins;
   class Renamed;
+  class AtHandler;
+  using Turn = std::function<void(const Value&)>;  ///< what is done with one element of what is walked
   struct Clause;
   struct Catcher;
   class Handling;
@@ -177,6 +180,45 @@ class Evaluator {
   Value consume(nb::handle comprehension, const std::string& kind, nb::handle node);
   Value array_of_comprehension(nb::handle comprehension, nb::handle node);
   void forget(const std::string& suffix);
+  std::string suffix_of(nb::handle node) const;  ///< of the names that belong to a place of this activation
+
+  // generators.cpp
+  Frame frame_of(const Definition& definition) const;
+  /// What a call of a generator's function gives: an iterator over it, which has not begun.
+  Value suspended(const Frame& frame, const std::map<std::string, Value>& locals);
+  Value eval_generator(nb::handle e);
+  Value eval_yield(nb::handle e);
+  Value eval_yield_from(nb::handle e);
+  /// Whether walking something evaluates a generator, so that its elements are known one at a time.
+  bool walks_generator(const Value& iterable) const;
+  /// Walks that. `held`: something else may hold the generator when the walk ends early.
+  void walk(const Value& iterable, nb::handle node, const Turn& turn, bool held);
+  Value walk_generator(const Generator& generator, nb::handle node, const Turn& turn, bool held);
+  void walk_beside(const Zip& zip, nb::handle node, const Turn& turn, bool held);
+  /// Lets a generator expression see the variables of the activation that made it.
+  void see_creator(const Definition& definition, Frame& frame);
+  /// Whether all iterators in a value were made since `next_object_` had the given value.
+  bool is_new(const Value& iterable, uint32_t since) const;
+  /// Whether something else may hold what the expression gave, a value made since.
+  bool is_held(const Value& given, uint32_t since, nb::handle expression) const;
+  /// The handlers of a generator as its consumer sees them.
+  std::vector<Catcher*> handlers_outside(const Frame& generator, std::deque<Catcher>& made) const;
+  /// All elements that a generator yields, in a new list.
+  Reference list_of(const Value& iterable, nb::handle node, std::optional<size_t> most = std::nullopt);
+  /// What the k-th element of something is, and whether it has one; for what is walked beside a generator.
+  struct Beside {
+    std::function<Value(const Value&)> has;
+    std::function<Value(const Value&)> element;
+  };
+  /// A number of a range without end.
+  Value counted(const Range& range, const Value& place, nb::handle node);
+  Beside beside(const Value& iterable, nb::handle node);
+  /// Raises where Python says at once that something cannot be walked.
+  void need_iterable(const Value& value);
+  /// What the `__iter__` of an instance's class gives; none: it has none.
+  std::optional<Value> iterator_of_object(const Value& value, nb::handle node);
+  /// Unrolls the loops that have begun since there were so many, where that can be done.
+  void unroll_loops(size_t since, nb::handle node);
 
   // loops.cpp
   /// The turns of a staged loop: how many, and what the k-th gives.
@@ -191,6 +233,10 @@ class Evaluator {
   Value iterator(std::string name, Value walks);
   /// What an iterator walks, which has been walked then; other things as they are.
   Value begin_walk(const Value& iterable, nb::handle node);
+  /// Whether a generator yields what equals a value; it is walked as far as that.
+  Value is_yielded(const Value& wanted, const Value& given, nb::handle node);
+  /// What is left to be walked after some elements; none: not known.
+  std::optional<Value> rest_of(const Value& iterable, const Value& taken, nb::handle node);
   /// Refuses to walk what Python walks, and compiled code does not.
   void refuse_walk(const Value& iterable, nb::handle node);
   /// Takes the elements of something known one by one; what a turn changes in it is seen by the next.
@@ -466,6 +512,7 @@ class Evaluator {
   const Value* argument(Call& call, size_t position, const char* name);
   const Value& need(Call& call, size_t position, const char* name);
   void finish(Call& call, size_t positional);
+  NodeId real_number(const Value& value);  ///< as the functions of `math` take it: a float64
   DType dtype_argument(Call& call, size_t position, DType otherwise);
   DType dtype_of(const Value& value, nb::handle node);  ///< any spelling of a dtype that compiled code has
   std::vector<NodeId> shape_argument(const Value& shape);
@@ -637,7 +684,11 @@ class Evaluator {
   std::map<std::string, Value> bind_arguments(const nb::object& function, std::vector<Value> positional,
                                               const std::vector<std::pair<std::string, Value>>& keywords,
                                               nb::handle node, const Closure* closure = nullptr);
+  /// Makes a frame the next activation, called at a node, without entering it.
+  void prepare(Frame& frame, nb::handle node);
   Value run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node);
+  /// Whether a function takes so many arguments of these names.
+  bool binds(const nb::object& function, const Call& call) const;
   Value run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node);
 
   /// Where the expression being evaluated stands, for spans and messages.
@@ -662,9 +713,13 @@ class Evaluator {
   std::vector<NodeId> conditions_;                      ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated
-  std::vector<Target*> targets_;                        ///< the labels that exits may lead to now
-  std::vector<uint32_t>
-      pinned_;  ///< instances and containers that an expression or a loop being evaluated still needs
+  std::vector<std::string> walks_;                      ///< suffixes of the generators that are being walked
+  std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this place: key, what is walked
+  std::map<std::string, uint64_t> suffixes_;          ///< numbers of activations of generators by path
+  uint64_t frames_ = 0;                               ///< how many activations there have been
+  std::vector<Target*> targets_;                      ///< the labels that exits may lead to now
+  /// Instances and containers that an expression or a loop being evaluated still needs.
+  std::vector<uint32_t> pinned_;
   std::vector<NodeId> outputs_;  ///< arrays that the ufunc being called must broadcast to or with
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;

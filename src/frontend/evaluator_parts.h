@@ -27,6 +27,7 @@ struct Evaluator::Target {
   NodeId label;
   std::vector<Edge> edges;
   size_t handlers = 0;  ///< how many were open where the label was made
+  size_t walks = 0;     ///< and how many generators were being walked
 };
 
 /// One `except`, with the classes that it catches (none: all).
@@ -35,14 +36,22 @@ struct Evaluator::Clause {
   std::vector<nb::object> types;
 };
 
-/// The clauses of a `try`, its `finally`, or the border of a prange loop, which no exit crosses.
+/// The clauses of a `try`, its `finally`, the border of a prange loop, which no exit crosses, or that of a
+/// generator, which no StopIteration leaves.
 struct Evaluator::Catcher {
-  Frame* frame = nullptr;
+  explicit Catcher(Frame* activation);
+
+  Frame* frame;
+  size_t breaks;     ///< of its loops, how many the handler stands in
+  size_t continues;  ///< the same
   Target* after = nullptr;
   std::vector<Clause> clauses;
   nb::list finalbody;
   size_t* sites = nullptr;
   bool barrier = false;
+  bool of_generator = false;
+  bool closes = false;    ///< it is passed where a consumer leaves the generator whose `finally` it is
+  std::string refusal{};  ///< why no way out may pass here; empty: it may
 
   bool is_final() const { return nb::len(finalbody) > 0; }
 };
@@ -76,7 +85,26 @@ struct Evaluator::Frame {
   std::vector<Target*> breaks;
   std::vector<Target*> continues;
   int depth = 0;
+  uint64_t number = 0;  ///< no other activation has it
+  /// Of a generator that is being walked: what is done with what it yields. Its variables stand among those
+  /// of the activation that walks it, its caller.
+  const Turn* consumer = nullptr;
+  std::string suffix;        ///< of the names that its variables have there
+  size_t first_handler = 0;  ///< of its own
+  bool is_held = false;      ///< something else may hold it when walking ends
+  bool is_closing = false;   ///< its consumer has left it
+
+  /// Under what name a variable stands among those of `home`.
+  std::string own_name(const std::string& variable) const {
+    const auto alias = renamed.find(variable);
+    return alias == renamed.end() ? variable : alias->second;
+  }
+  /// The activation among whose variables its own stand.
+  const Frame* home() const { return consumer == nullptr ? this : caller->home(); }
 };
+
+inline Evaluator::Catcher::Catcher(Frame* activation)
+    : frame(activation), breaks(activation->breaks.size()), continues(activation->continues.size()) {}
 
 /// Sets the place of the nodes made while it lives.
 class Evaluator::Here {
@@ -117,6 +145,8 @@ class Restored {
   Restored(const Restored&) = delete;
   Restored& operator=(const Restored&) = delete;
 
+  const T& before() const { return before_; }
+
  private:
   T& variable_;
   T before_;
@@ -131,6 +161,12 @@ inline std::string class_of(nb::handle node) { return text_of(node.type().attr("
 
 /// Whether what is walked is a list or dict, or several things of which one is.
 bool walks_container(const Value& iterable);
+
+/// Whether a range has no end: what `enumerate` and `count` count.
+bool counts_on(const Value& iterable);
+
+/// How many `return` statements these statements hold, those of inner functions apart.
+int count_returns(nb::handle statements);
 
 /// Whether `dataclasses` has written a function, which may stand in a wrapper of the library's.
 bool is_generated(const nb::object& raw);

@@ -20,35 +20,52 @@ std::string repr_of(Kind kind) { return kind.is_python() ? "{}" : "np." + std::s
 
 }  // namespace
 
+/// The activation of a handler while code of it is evaluated, outside the loops that stand in its `try`.
+class Evaluator::AtHandler {
+ public:
+  AtHandler(Evaluator& evaluator, const Catcher& handler)
+      : frame_(evaluator.frame_, handler.frame),
+        breaks_(handler.frame->breaks, first_of(handler.frame->breaks, handler.breaks)),
+        continues_(handler.frame->continues, first_of(handler.frame->continues, handler.continues)),
+        closing_(handler.frame->is_closing, handler.frame->is_closing || handler.closes) {}
+
+ private:
+  static std::vector<Target*> first_of(const std::vector<Target*>& all, size_t count) {
+    return {all.begin(), all.begin() + static_cast<ptrdiff_t>(count)};
+  }
+
+  Restored<Frame*> frame_;
+  Restored<std::vector<Target*>> breaks_;
+  Restored<std::vector<Target*>> continues_;
+  Restored<bool> closing_;
+};
+
 /// Evaluates a handler where something is raised: in the activation of its `try`, with the handlers outside
 /// it.
 class Evaluator::Handling {
  public:
   Handling(Evaluator& evaluator, size_t number)
-      : evaluator_(evaluator), frame_(evaluator.frame_), handlers_(evaluator.handlers_) {
-    Frame* const home = handlers_[number]->frame;
+      : handlers_(evaluator.handlers_, {evaluator.handlers_.begin(),
+                                        evaluator.handlers_.begin() + static_cast<ptrdiff_t>(number)}) {
+    const Catcher& handler = *handlers_.before()[number];
+    const Frame* const home = handler.frame->home();
     std::map<std::string, Value> locals = evaluator.state_.locals;
-    for (Frame* at = frame_; at != home; at = at->caller) locals = at->callers_locals;
+    for (const Frame* at = evaluator.frame_->home(); at != home; at = at->caller->home())
+      locals = at->callers_locals;
     evaluator.state_.locals = std::move(locals);
-    evaluator.frame_ = home;
-    evaluator.handlers_.resize(number);
+    at_handler_.emplace(evaluator, handler);
   }
-  ~Handling() {
-    evaluator_.frame_ = frame_;
-    evaluator_.handlers_ = std::move(handlers_);
-  }
-  Handling(const Handling&) = delete;
-  Handling& operator=(const Handling&) = delete;
 
  private:
-  Evaluator& evaluator_;
-  Frame* frame_;
-  std::vector<Catcher*> handlers_;
+  Restored<std::vector<Catcher*>> handlers_;
+  std::optional<AtHandler> at_handler_;
 };
 
 bool Evaluator::catches(const Catcher& handler, const Error& error) const {
-  if (handler.barrier || handler.is_final()) return true;
+  if (handler.barrier || handler.is_final() || !handler.refusal.empty()) return true;
   if (error.own) return false;
+  if (handler.of_generator)
+    return is_subclass(error.type, nb::module_::import_("builtins").attr("StopIteration"));
   return std::ranges::any_of(handler.clauses, [&](const Clause& clause) {
     return clause.types.empty() ||
            std::ranges::any_of(clause.types, [&](const nb::object& t) { return is_subclass(error.type, t); });
@@ -113,7 +130,9 @@ void Evaluator::raise_error(const Error& error) {
       }
       break;
     }
+    if (!handler.refusal.empty()) unsupported(here_, handler.refusal, "walk it to its end");
     const Handling handling(*this, i);
+    if (handler.of_generator) raise(ExceptionKind::RuntimeError, "generator raised StopIteration");
     if (handler.is_final()) {
       run_body(handler.finalbody);
       raise_error(error);
@@ -204,6 +223,8 @@ void Evaluator::run_finals(size_t outside) {
   const Restored<std::vector<Catcher*>> restored(handlers_, all);
   for (size_t i = all.size(); i-- > outside;) {
     handlers_.resize(i);
+    if (!all[i]->refusal.empty()) unsupported(here_, all[i]->refusal, "walk it to its end");
+    const AtHandler at_handler(*this, *all[i]);
     if (all[i]->is_final()) run_body(all[i]->finalbody);
   }
 }
@@ -254,8 +275,7 @@ void Evaluator::run_assert(nb::handle s) {
 }
 
 void Evaluator::run_try(nb::handle s) {
-  Catcher final_part;
-  final_part.frame = frame_;
+  Catcher final_part(frame_);
   final_part.finalbody = nb::list(s.attr("finalbody"));
   if (!final_part.is_final()) return run_clauses(s);
   {
@@ -268,8 +288,7 @@ void Evaluator::run_try(nb::handle s) {
 void Evaluator::run_clauses(nb::handle s) {
   const nb::list nodes = s.attr("handlers");
   if (nb::len(nodes) == 0) return run_body(s.attr("body"));
-  Catcher handler;
-  handler.frame = frame_;
+  Catcher handler(frame_);
   size_t sites = 0;
   handler.sites = &sites;
   for (const nb::handle node : nodes) {

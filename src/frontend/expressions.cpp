@@ -27,6 +27,9 @@ Value Evaluator::eval_open(nb::handle e) {
       {"ListComp", &Evaluator::eval_list_comp},
       {"DictComp", &Evaluator::eval_dict_comp},
       {"JoinedStr", &Evaluator::eval_joined_str},
+      {"GeneratorExp", &Evaluator::eval_generator},
+      {"Yield", &Evaluator::eval_yield},
+      {"YieldFrom", &Evaluator::eval_yield_from},
   };
   const std::string name = class_of(e);
   const auto method = kSteps.find(name);
@@ -307,8 +310,10 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
         return host_value(member, name, e);
       }
       const std::string module = text_of(s->object.attr(is_module ? "__name__" : "__module__"));
-      const bool trusted = module.starts_with("numpy") || module.starts_with("ingot") || module == "math" ||
-                           module == "builtins";
+      static const std::set<std::string> kOwn = {"math",      "builtins", "itertools",
+                                                 "functools", "operator", "_operator"};
+      const bool trusted =
+          module.starts_with("numpy") || module.starts_with("ingot") || kOwn.contains(module);
       if (trusted) return host_value(member, name, e);
       const bool is_plain_class =
           !is_module && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(s->object.type());
@@ -435,6 +440,18 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     if (const auto place = place_in(*r, index, key, "", e)) return open(object.values[*place], "the item", e);
     raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
   }
+  if (const Range* r = value.as<Range>(); r != nullptr && !index.is<Slice>()) {
+    const Trips trips = trips_of_range(*r);
+    const NodeId zero = builder_->index(0);
+    const NodeId given = stage_index(index);
+    const NodeId from_end = builder_->make(Op::add, {given, trips.count});
+    const NodeId place =
+        builder_->make(Op::select, {builder_->make(Op::less, {given, zero}), from_end, given});
+    check(both(builder_->make(Op::greater_equal, {place, zero}),
+               builder_->make(Op::less, {place, trips.count})),
+          ExceptionKind::IndexError, "range object index out of range");
+    return known_number(trips.element(place));
+  }
   const Static* text = value.as<Static>();
   const bool is_text =
       text != nullptr && (PyUnicode_Check(text->object.ptr()) || PyBytes_Check(text->object.ptr()));
@@ -542,14 +559,21 @@ struct Takes {
 
 Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
   static const std::map<std::string, Takes> kKnown = {
-      {"print", {true, true, true, true}},   {"isinstance", {true, true, true, true}},
-      {"type", {true, true, false, true}},   {"str", {true, true, false, false}},
-      {"repr", {true, true, false, false}},  {"bool", {true, false, false, false}},
-      {"list", {false, true, true, false}},  {"tuple", {false, true, true, false}},
-      {"dict", {false, true, false, false}},
+      {"print", {true, true, true, true}},     {"isinstance", {true, true, true, true}},
+      {"type", {true, true, false, true}},     {"str", {true, true, false, false}},
+      {"repr", {true, true, false, false}},    {"bool", {true, false, false, false}},
+      {"list", {true, true, true, false}},     {"tuple", {true, true, true, false}},
+      {"dict", {true, true, false, false}},    {"iter", {true, true, false, false}},
+      {"next", {true, true, true, false}},     {"enumerate", {true, true, false, false}},
+      {"zip", {true, true, false, false}},     {"sorted", {true, true, false, false}},
+      {"min", {true, false, false, false}},    {"max", {true, false, false, false}},
+      {"getattr", {true, true, false, false}},
   };
   if ((builtin.name == "min" || builtin.name == "max") && call.positional.size() > 1)
     return {.instances = true};
+  // What stands for functions of Python's own says itself what it takes.
+  if (builtin.library.is_valid() && !text_of(call.function.attr("__module__")).starts_with("numpy"))
+    return {.instances = true, .members = true, .none = true};
   const auto known = kKnown.find(builtin.name);
   return known == kKnown.end() ? Takes{} : known->second;
 }
@@ -579,6 +603,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     return call_method(*m->self, m->name, call);
   }
   if (const Closure* c = callee.as<Closure>()) return call_closure(*c, call);
+  if (callee.is<Conflict>()) return this->call(present(callee, "the function", call.node), call);
   if (callee.is<Foreign>()) use_foreign("apply", "", {callee}, call.node);
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
@@ -603,7 +628,12 @@ Value Evaluator::call(const Value& callee, Call& call) {
       call.positional[0] = Value(*f->shape);
     if (!takes.foreign) refuse_foreign(call, builtin->name, function);
     if (!builtin->library.is_valid()) return handle(*builtin, call);
-    function = builtin->library;
+    if (!binds(builtin->library, call)) raise_as_called(call);
+    Value result = inline_function(builtin->library, call);
+    // A class whose instances are iterators.
+    if (Iterator* i = result.as<Iterator>(); i != nullptr && PyType_Check(function.ptr()))
+      i->name = builtin->name;
+    return result;
   }
   if (PyExceptionClass_Check(function.ptr()) && call.keywords.empty())
     return make_error(function, call.positional);

@@ -57,6 +57,10 @@ nb::object Evaluator::stand_in(const Value& value) const {
   if (value.is<Text>()) return nb::str("text");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
   if (value.is<Range>()) return nb::module_::import_("builtins").attr("range")(1);
+  if (const Iterator* i = value.as<Iterator>()) {
+    const nb::object made = nb::module_::import_("ingot._foreign").attr("iterator")(i->name);
+    return made.is_none() ? nb::object() : made;
+  }
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject& object = state_.heap.at(r->object);
     if (object.element != nullptr) return parts_of(std::vector<Value>{*object.element});

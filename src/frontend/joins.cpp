@@ -55,7 +55,7 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
 Value Evaluator::block(const std::function<Value(Target&)>& body) {
   const NodeId node = builder_->begin(Op::block, {});
   const ir::Type label_type[] = {ir::Type::label()};
-  Target target{builder_->enter(node, 0, label_type)[0], {}, handlers_.size()};
+  Target target{builder_->enter(node, 0, label_type)[0], {}, handlers_.size(), walks_.size()};
   {
     const Pushed<Target*> open(targets_, &target);
     try {
@@ -72,7 +72,9 @@ Value Evaluator::block(const std::function<Value(Target&)>& body) {
 
 void Evaluator::leave_to(Target& target, Value value) {
   run_finals(target.handlers);
-  if (frame_->returns == &target) state_.locals.clear();  // nothing of this call is seen after it
+  if (frame_->returns == &target && frame_->consumer == nullptr)
+    state_.locals.clear();  // nothing of this call is seen after it
+  for (size_t i = target.walks; i < walks_.size(); ++i) forget(walks_[i]);
   target.edges.push_back({builder_->suspend(), state_, std::move(value), target.label,
                           conditions_.empty() ? NodeId() : conditions_.back()});
   throw Diverged{};
@@ -387,6 +389,8 @@ void visit_references(const Value& value, const std::function<void(uint32_t)>& v
   if (const Iterator* i = value.as<Iterator>()) visit(i->cell);
   if (const Closure* c = value.as<Closure>())
     for (const auto& [name, cell] : c->definition->shared) visit(cell);
+  if (const Generator* g = value.as<Generator>())
+    for (const auto& [name, cell] : g->definition->shared) visit(cell);
   for (const Value& part : parts_of(value)) visit_references(part, visit);
 }
 

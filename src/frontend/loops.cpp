@@ -82,8 +82,17 @@ void Evaluator::loop_body(nb::handle s) {
 }
 
 void Evaluator::run_for(nb::handle s) {
-  const Value iterable = begin_walk(eval(s.attr("iter")), s);
+  const uint32_t since = next_object_;
+  const Value given = eval(s.attr("iter"));
+  const Value iterable = begin_walk(given, s);
   with_breaks(s, [&] {
+    if (walks_generator(iterable)) {
+      const auto turn = [&](const Value& element) {
+        assign(s.attr("target"), element);
+        loop_body(s);
+      };
+      return walk(iterable, s, turn, is_held(given, since, s.attr("iter")));
+    }
     if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, iterable, *elements);
     if (unrolled_.contains(key_of(s))) counted_.insert(key_of(s));
     const Checkpoint point = checkpoint();
@@ -114,7 +123,7 @@ bool walks_container(const Value& iterable) {
 }
 
 Value Evaluator::iterator(std::string name, Value walks) {
-  return Iterator{new_cell(Static{nb::bool_(false)}), std::move(name), share(std::move(walks))};
+  return Iterator{new_cell(Static{nb::int_(0)}), std::move(name), share(std::move(walks))};
 }
 
 Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
@@ -123,15 +132,14 @@ Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
     for (Value& member : members) member = begin_walk(member, node);
     return Zip{share(std::move(members))};
   }
+  if (const std::optional<Value> made = iterator_of_object(iterable, node)) return begin_walk(*made, node);
   const Iterator* i = iterable.as<Iterator>();
   if (i == nullptr) return iterable;
-  Value& has_begun = state_.heap.at(i->cell).values[0];
-  if (!has_begun.is<Static>() || has_begun.as<Static>()->object.is(nb::bool_(true))) {
-    unsupported(node, "walking a " + i->name + " that has been walked already",
-                "make it anew, or a list of it");
-  }
-  has_begun = Static{nb::bool_(true)};
-  return begin_walk(Value(*i->walks), node);
+  const Value taken = std::exchange(state_.heap.at(i->cell).values[0], Static{nb::none()});
+  if (static_int(taken) == 0) return begin_walk(Value(*i->walks), node);
+  if (std::optional<Value> rest = rest_of(*i->walks, taken, node)) return begin_walk(*rest, node);
+  unsupported(node, "walking a " + i->name + " that has been walked already",
+              "make it anew, or a list of it");
 }
 
 void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
@@ -233,9 +241,10 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   State shape = assumed_carried(key, state_);
   const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
   const Pins pins(*this, {iterable});
-  Catcher border;
+  Catcher border(frame_);
   border.barrier = parallel;
   const Pushed<Catcher*> open(handlers_, &border);
+  const Pushed<std::pair<std::string, Value>> inside(loops_, {own_key, iterable});
   for (int turn = 0; turn < 256; ++turn) {
     const Trips trips = trips_of(iterable, s.attr("iter"));
     const NodeId before = builder_->index(first);
@@ -413,6 +422,11 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
             }};
   }
   refuse_walk(iterable, node);
+  if (counts_on(iterable)) {
+    return {builder_->index(INT64_MAX), [this, range = *iterable.as<Range>(), node](NodeId k) {
+              return counted(range, known_number(Scalar{Kind::py_int(), k}), node);
+            }};
+  }
   if (const Range* r = iterable.as<Range>()) return trips_of_range(*r);
   if (const Array* a = iterable.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
@@ -461,6 +475,8 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
       elements.resize(*v->from_back, Unbound{});
       std::ranges::reverse(elements);
     }
+    elements.erase(elements.begin(),
+                   elements.begin() + static_cast<ptrdiff_t>(std::min(v->skip, elements.size())));
     return elements;
   }
   if (growing(iterable) != nullptr) return std::nullopt;
@@ -508,10 +524,6 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
                               : !member.is<Array>() && !member.is<Range>() && growing(member) == nullptr;
     });
     if (!is_known) return std::nullopt;
-    const auto counts_on = [this](const Value& member) {
-      const Range* r = member.as<Range>();
-      return r != nullptr && static_int((*r->bounds)[1]) == INT64_MAX;
-    };
     std::optional<size_t> count;
     std::vector<std::vector<Value>> parts(z->members->size());
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -527,10 +539,9 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     }
     for (size_t i = 0; i < parts.size(); ++i) {
       if (!counts_on((*z->members)[i])) continue;
-      Value number = (*(*z->members)[i].as<Range>()->bounds)[0];
-      for (size_t k = 0; k < count.value_or(0);
-           ++k, number = binary("Add", number, Static{nb::int_(1)}, node))
-        parts[i].push_back(number);
+      const Range& range = *(*z->members)[i].as<Range>();
+      for (size_t k = 0; k < count.value_or(0); ++k)
+        parts[i].push_back(counted(range, Static{nb::int_(k)}, node));
     }
     std::vector<Value> tuples(count.value_or(0));
     for (size_t i = 0; i < tuples.size(); ++i) {

@@ -218,6 +218,29 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
               "return numbers, arrays, instances, or tuples, lists and dicts of them");
 }
 
+namespace {
+
+/// Calls a function's parameters, without its body: raises Python's TypeError.
+void bind_nothing(const nb::object& function, size_t positional,
+                  const std::vector<std::pair<std::string, Value>>& keywords) {
+  nb::list nothing;
+  for (size_t i = 0; i < positional; ++i) nothing.append(nb::none());
+  nb::dict named;
+  for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
+  nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
+}
+
+}  // namespace
+
+bool Evaluator::binds(const nb::object& function, const Call& call) const {
+  try {
+    bind_nothing(function, call.positional.size(), call.keywords);
+  } catch (nb::python_error&) {
+    return false;
+  }
+  return true;
+}
+
 std::map<std::string, Value> Evaluator::bind_arguments(
     const nb::object& function, std::vector<Value> positional,
     const std::vector<std::pair<std::string, Value>>& keywords, nb::handle node, const Closure* closure) {
@@ -228,11 +251,7 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   const nb::tuple names = code.attr("co_varnames");
   std::map<std::string, Value> locals;
   try {
-    nb::list nothing;
-    for (size_t i = 0; i < positional.size(); ++i) nothing.append(nb::none());
-    nb::dict named;
-    for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
-    nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
+    bind_nothing(function, positional.size(), keywords);
   } catch (nb::python_error& error) {
     raise_host_error(error);
   }
@@ -289,9 +308,6 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   return locals;
 }
 
-namespace {
-
-/// How many `return` statements these statements hold, those of inner functions apart.
 int count_returns(nb::handle statements) {
   int count = 0;
   for (const nb::handle s : statements) {
@@ -303,6 +319,8 @@ int count_returns(nb::handle statements) {
   }
   return count;
 }
+
+namespace {
 
 /// Restores the evaluator's frame and the caller's names when an inlined call ends, however it ends.
 template <class Frame, class Locals>
@@ -348,7 +366,8 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   return run_frame(frame, std::move(locals), node);
 }
 
-Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
+void Evaluator::prepare(Frame& frame, nb::handle node) {
+  frame.number = ++frames_;
   frame.name = module_.text(text_of(frame.function.attr("__name__")));
   frame.caller = frame_;
   if (frame_ != nullptr) frame.called_at = builder_->span();
@@ -358,6 +377,12 @@ Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb
                 "write it as a loop");
   }
   frame.path = (frame_ == nullptr ? "" : key_of(node) + ">") + frame.qualname;
+}
+
+Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
+  if (nb::cast<bool>(nb::module_::import_("ingot._scope").attr("yields")(frame.node)))
+    return suspended(frame, locals);
+  prepare(frame, node);
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   share_locals();
   const nb::object body = attribute(frame.node, "body");
@@ -447,6 +472,8 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   errors_ = nb::dict();
   handlers_.clear();
   handled_.clear();
+  walks_.clear();
+  loops_.clear();
   containers_.clear();
   pinned_.clear();
   cells_.clear();

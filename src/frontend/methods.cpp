@@ -136,6 +136,7 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
 std::vector<Value> Evaluator::elements_of(const Value& walked, nb::handle node) {
   const Value iterable = begin_walk(walked, node);
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
+  if (walks_generator(iterable)) return contents(list_of(iterable, node), node).values;
   refuse_walk(iterable, node);
   if (const Range* r = iterable.as<Range>()) {
     for (const Value& bound : *r->bounds)
@@ -238,19 +239,38 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
 
 std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Call& call) {
   bool reverse = false;
-  bool is_known = std::ranges::all_of(values, [](const Value& value) { return value.is<Static>(); });
+  std::optional<Value> key;
   for (const auto& [name, value] : call.keywords) {
-    if (name == "key") is_known = is_known && is_none(value);
+    if (name == "key" && !is_none(value)) key = value;
     if (name == "key") continue;
     if (name != "reverse") unsupported(call.node, "the keyword `" + name + "` when sorting", "sort an array");
     const std::optional<bool> known = static_truth(value);
     if (!known) unsupported(call.node, "`reverse` that is not known when compiling", "use a constant");
     reverse = *known;
   }
-  if (values.size() < 2) return values;
-  if (!is_known) return sorted_by_library(values, call);
+  if (values.size() < 2 && !key) return values;
+  bool is_known = true;
+  const std::function<nb::object(const Value&)> known = [&](const Value& value) -> nb::object {
+    if (const Static* s = value.as<Static>()) return s->object;
+    is_known = is_known && value.is<Tuple>();
+    nb::list members;
+    for (const Value& member : parts_of(value)) members.append(known(member));
+    return nb::tuple(members);
+  };
+  const Checkpoint before = checkpoint();
   nb::list items;
-  for (const Value& value : values) items.append(value.as<Static>()->object);
+  for (const Value& value : values) {
+    if (key) {
+      Call rank{.positional = {value}, .keywords = {}, .name = "key", .node = call.node};
+      items.append(known(this->call(*key, rank)));
+    } else {
+      items.append(known(value));
+    }
+  }
+  if (!is_known) {
+    go_back(before);
+    return sorted_by_library(values, call);
+  }
   try {
     const nb::object order = nb::module_::import_("ingot._jit").attr("sorting")(items, reverse);
     std::vector<Value> sorted;

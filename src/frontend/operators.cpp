@@ -222,6 +222,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
       identical = true;
     } else if (a.is<Object>() && b.is<Object>()) {
       identical = a.as<Object>()->object == b.as<Object>()->object;
+    } else if (a.is<Iterator>() && b.is<Iterator>()) {
+      identical = a.as<Iterator>()->cell == b.as<Iterator>()->cell;
     } else if (is_distinct(a, b)) {
       identical = false;
     } else if (!is_none(a) && !is_none(b)) {
@@ -232,6 +234,10 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   if (a.is<Foreign>() || b.is<Foreign>()) {
     const bool contains = ast == "In" || ast == "NotIn";
     use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
+  }
+  if ((ast == "In" || ast == "NotIn") && walks_generator(b)) {
+    const Value inside = is_yielded(a, b, node);
+    return ast == "In" ? inside : unary("Not", inside, node);
   }
   if ((ast == "In" || ast == "NotIn") && b.is<Iterator>())
     return compare(ast, a, Tuple{elements_of(b, node)}, node);

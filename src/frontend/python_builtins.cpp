@@ -96,6 +96,9 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
       value.is<Text>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
+  if (value.is<Iterator>())
+    if (const nb::object model = stand_in(value); model.is_valid())
+      return nb::borrow<nb::object>(model.type());
   unsupported(node, "the type of a " + type_name(value), "use the value itself");
 }
 

@@ -60,6 +60,13 @@ bool Registry::enter(const Builtin& builtin) const {
 
 const Builtin* Registry::find(nb::handle function) const {
   if (const auto it = builtins_.find(function.ptr()); it != builtins_.end()) return &it->second;
+  // A method of a class is another object each time.
+  if (PyCFunction_Check(function.ptr()) && PyCFunction_GET_SELF(function.ptr()) != nullptr &&
+      PyType_Check(PyCFunction_GET_SELF(function.ptr()))) {
+    for (const auto& [own, builtin] : builtins_)
+      if (Py_IS_TYPE(own, &PyCFunction_Type) && PyObject_RichCompareBool(own, function.ptr(), Py_EQ) == 1)
+        return &builtin;
+  }
   if (std::erase_if(unloaded_, [&](const Builtin& builtin) { return enter(builtin); }) == 0) return nullptr;
   return find(function);
 }

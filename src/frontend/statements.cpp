@@ -50,6 +50,7 @@ void Evaluator::bind(const std::string& name, Value value) {
 std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handle node) {
   const Value value = begin_walk(given, node);
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
+  if (walks_generator(value)) return unpack(list_of(value, node, count), count, node);
   refuse_walk(value, node);
   if (const Array* a = value.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
@@ -78,7 +79,8 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
 
 std::vector<Value> Evaluator::unpack_starred(const Value& given, size_t before, size_t after,
                                              nb::handle node) {
-  const Value value = begin_walk(given, node);
+  Value value = begin_walk(given, node);
+  if (walks_generator(value)) value = list_of(value, node);
   if (value.is<Array>()) {
     unsupported(node, "a starred target for an array, whose length is not known when compiling",
                 "take slices");

@@ -25,6 +25,7 @@ std::vector<Value> parts_of(const Value& value) {
   if (const Closure* c = value.as<Closure>()) return *c->defaults;
   if (const Error* e = value.as<Error>()) return *e->parts;
   if (const Iterator* i = value.as<Iterator>()) return std::vector<Value>(1, *i->walks);
+  if (const Generator* g = value.as<Generator>()) return *g->values;
   return {};
 }
 
@@ -39,6 +40,8 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
   if (const Error* e = value.as<Error>())
     return Error{e->type, e->kind, e->message, share(std::move(parts)), e->own};
   if (const Iterator* i = value.as<Iterator>()) return Iterator{i->cell, i->name, share(std::move(parts[0]))};
+  if (const Generator* g = value.as<Generator>())
+    return Generator{g->definition, g->names, share(std::move(parts))};
   return value;
 }
 
@@ -55,13 +58,19 @@ bool same_form(const Value& a, const Value& b) {
       return false;
   if (const View* v = a.as<View>()) {
     const View& w = *b.as<View>();
-    return v->object == w.object && v->name == w.name && v->from_back == w.from_back;
+    return v->object == w.object && v->name == w.name && v->from_back == w.from_back && v->skip == w.skip;
   }
   if (const Iterator* i = a.as<Iterator>(); i != nullptr && i->cell != b.as<Iterator>()->cell) return false;
   if (const Closure* c = a.as<Closure>()) {
     const Definition& x = *c->definition;
     const Definition& y = *b.as<Closure>()->definition;
     if (!x.node.is(y.node) || x.shared != y.shared) return false;
+  }
+  if (const Generator* g = a.as<Generator>()) {
+    const Definition& x = *g->definition;
+    const Definition& y = *b.as<Generator>()->definition;
+    if (!x.node.is(y.node) || x.shared != y.shared || x.creator != y.creator) return false;
+    if (*g->names != *b.as<Generator>()->names) return false;
   }
   return parts_of(a).size() == parts_of(b).size();
 }

@@ -109,13 +109,24 @@ struct View {
   uint32_t object;
   std::string name;                   ///< dict_keys, dict_values, dict_items or list
   std::optional<size_t> from_back{};  ///< how many there were when walking began
+  size_t skip = 0;                    ///< how many have been taken already
 };
 
-/// What can be walked once. A cell of the shadow heap holds whether it has been.
+/// What can be walked once. A cell of the shadow heap holds how far it has been; None: walked by a loop.
 struct Iterator {
   uint32_t cell;
   std::string name;  ///< of its class
   std::shared_ptr<const Value> walks;
+};
+
+struct Definition;
+
+/// A generator that has not begun: what its function is, and the variables that have values by then. It is
+/// evaluated where it is walked.
+struct Generator {
+  std::shared_ptr<const Definition> definition;
+  std::shared_ptr<const std::vector<std::string>> names;
+  std::shared_ptr<const std::vector<Value>> values;
 };
 
 /// An exception: raised by the core with a message, or made of a class and arguments.
@@ -126,8 +137,6 @@ struct Error {
   std::shared_ptr<const std::vector<Value>> parts{};  ///< what fills the message's holes
   bool own = false;                                   ///< of Ingot alone: no clause catches it
 };
-
-struct Definition;
 
 /// A function made in the function; its defaults were evaluated there.
 struct Closure {
@@ -161,7 +170,7 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Text, View, Closure, Error, Object, Iterator>
+               Foreign, Text, View, Closure, Error, Object, Iterator, Generator>
       v;
 
   Value() = default;
@@ -216,6 +225,7 @@ struct Definition {
   std::map<std::string, uint32_t> shared;     ///< cells of the functions around it, in the shadow heap
   ir::TextId file;
   std::string qualname;
+  uint64_t creator = 0;  ///< of a generator expression, the activation whose variables it uses; 0: others
 };
 
 /// The names and objects at one point of the program. Copied at forks. Objects have numbers that are never

@@ -1,0 +1,173 @@
+"""Functions of `math` in terms of others."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from .registry import implements
+
+
+@implements(math.prod)
+def prod(iterable: Any, /, *, start: Any = 1) -> Any:
+    for element in iterable:
+        start = start * element
+    return start
+
+
+@implements(math.gcd)
+def gcd(*integers: Any) -> int:
+    result = 0
+    for given in [operator.index(integer) for integer in integers]:
+        result = _gcd(result, given)
+    return result
+
+
+def _gcd(a: int, b: int) -> int:
+    while b != 0:
+        a, b = b, a % b
+    return abs(a)
+
+
+@implements(math.lcm)
+def lcm(*integers: Any) -> int:
+    result = 1
+    for given in [operator.index(integer) for integer in integers]:
+        if result != 0:
+            result = 0 if given == 0 else abs(result // _gcd(result, given) * given)
+    return result
+
+
+@implements(math.comb)
+def comb(n: Any, k: Any, /) -> int:
+    n, k = operator.index(n), operator.index(k)
+    if n < 0:
+        raise ValueError("n must be a non-negative integer")
+    if k < 0:
+        raise ValueError("k must be a non-negative integer")
+    if k > n:
+        return 0
+    result = 1
+    for i in range(min(k, n - k)):
+        # No number is larger than the next result.
+        common = _gcd(n - i, i + 1)
+        result = result // ((i + 1) // common) * ((n - i) // common)
+    return result
+
+
+@implements(math.perm)
+def perm(n: Any, k: Any = None, /) -> int:
+    if k is None:
+        return factorial(n)
+    n, k = operator.index(n), operator.index(k)
+    if n < 0:
+        raise ValueError("n must be a non-negative integer")
+    if k < 0:
+        raise ValueError("k must be a non-negative integer")
+    result = 0 if k > n else 1
+    if k <= n:
+        for i in range(k):
+            result = result * (n - i)
+    return result
+
+
+@implements(math.factorial)
+def factorial(x: Any, /) -> int:
+    n = operator.index(x)
+    if n < 0:
+        raise ValueError("factorial() not defined for negative values")
+    result = 1
+    for i in range(2, n + 1):
+        result = result * i
+    return result
+
+
+@implements(math.isqrt)
+def isqrt(n: Any, /) -> int:
+    n = operator.index(n)
+    if n < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    root = int(math.sqrt(n))
+    while root > 0 and root > n // root:
+        root -= 1
+    while root + 1 <= n // (root + 1):
+        root += 1
+    return root
+
+
+def _real(x: Any) -> float:
+    return math.modf(x)[0] + math.modf(x)[1]
+
+
+@implements(math.isclose)
+def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> bool:
+    a, b, rel_tol, abs_tol = _real(a), _real(b), _real(rel_tol), _real(abs_tol)
+    if rel_tol < 0.0 or abs_tol < 0.0:
+        raise ValueError("tolerances must be non-negative")
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    difference = abs(b - a)
+    return difference <= abs(rel_tol * b) or difference <= abs(rel_tol * a) or difference <= abs_tol
+
+
+@implements(math.fsum)
+def fsum(seq: Any, /) -> float:
+    # Shewchuk's partial sums, which do not overlap: no more than 40 of them fit into the exponents there are.
+    partials = np.empty(64)
+    count = 0
+    special = 0.0
+    infinities = 0.0
+    for element in seq:
+        x = given = _real(element)
+        kept = 0
+        for j in range(count):
+            y = partials[j]
+            if abs(x) < abs(y):
+                x, y = y, x
+            high = x + y
+            low = y - (high - x)
+            if low != 0.0:
+                partials[kept] = low
+                kept += 1
+            x = high
+        count = kept
+        if x != 0.0:
+            if not math.isfinite(x):
+                if math.isfinite(given):
+                    raise OverflowError("intermediate overflow in fsum")
+                if math.isinf(given):
+                    infinities += given
+                special += given
+                count = 0
+            else:
+                partials[count] = x
+                count += 1
+    if special != 0.0:
+        if math.isnan(infinities):
+            raise ValueError("-inf + inf in fsum")
+        return special
+    high = 0.0
+    if count > 0:
+        count -= 1
+        high = float(partials[count])
+        low = 0.0
+        while count > 0:
+            x = high
+            count -= 1
+            y = float(partials[count])
+            high = x + y
+            low = y - (high - x)
+            if low != 0.0:
+                break
+        # Half-way cases are rounded by what is left.
+        if count > 0 and ((low < 0.0 and partials[count - 1] < 0.0) or (low > 0.0 and partials[count - 1] > 0.0)):
+            y = low * 2.0
+            x = high + y
+            if y == x - high:
+                high = x
+    return high
