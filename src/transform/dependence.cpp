@@ -66,9 +66,8 @@ class RaceFinder {
     if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
     for (size_t i = 1; i < parameters.size(); ++i) {
       if (std::ranges::count(cursors_, i - 1, &ir::Cursor::slot) > 0) continue;
-      const NodeId yielded = f_.operand(last, i - 1);
-      if (yielded != parameters[i] && !reduction_of(f_, loop_, i - 1))
-        return Conflict{parameters[i], yielded, "a turn uses a value of the turn before"};
+      if (!carried_of(f_, loop_, i - 1))
+        return Conflict{parameters[i], f_.operand(last, i - 1), "a turn uses a value of the turn before"};
     }
     return std::nullopt;
   }

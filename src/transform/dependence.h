@@ -22,7 +22,7 @@ struct Conflict {
 ///    memory made in the turn itself; or both are of the same view and index one of its axes with the loop's
 ///    index plus the same constant or value from outside the loop, or with a multiple of it plus the index of
 ///    a loop inside of fewer turns.
-///  - A carried value is one that is passed on as it is, or a reduction (`reduction_of`).
+///  - A carried value is one of which `carried_of` knows how turns deal with it.
 ///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
 ///    raise.
 ///
