@@ -30,8 +30,7 @@ class Parallelizer : public ParallelWriter {
 
  private:
   bool is_asked(NodeId id) const {
-    return source_.op(id) == Op::for_ &&
-           ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
+    return source_.op(id) == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
   }
   std::vector<Carried> carried_by(NodeId loop) const {
     std::vector<Carried> all;
@@ -79,7 +78,8 @@ class Parallelizer : public ParallelWriter {
 
   /// @name The sign of an extreme that is zero
   /// Of equal numbers the first one stands, or the last; 0.0 and -0.0 are the equal ones that differ. So the
-  /// turns also give 2 * their number, plus 1 for -0.0, where they have a zero, else what is behind all turns.
+  /// turns also give 2 * their number, plus 1 for -0.0, where they have a zero, else what is behind all
+  /// turns.
   bool has_zeros(NodeId loop, size_t i, const Carried& carried) const {
     return carried.way == Carried::Way::Extreme &&
            base::is_float(source_.type(source_.result(loop, i)).dtype());

@@ -21,8 +21,9 @@ class ParallelWriter : public Rewriter {
     std::optional<base::Scalar> neutral;  ///< stands for it in a turn; none: of `v op x`, x is yielded
     NodeId init;
   };
-  /// The parallel loop in place of a `for`, of which other carried values are bound already. `more` gives further contributions of a turn, by its index and the
-  /// others; their slots stand last. Gives the combined values.
+  /// The parallel loop in place of a `for`, of which other carried values are bound already. `more` gives
+  /// further contributions of a turn, by its index and the others; their slots stand last. Gives the combined
+  /// values.
   using More = std::function<Nodes(NodeId index, const Nodes& contributions)>;
   Nodes write_parallel(NodeId loop, ir::Schedule schedule, const std::vector<Slot>& slots,
                        const More& more = {});

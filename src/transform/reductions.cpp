@@ -170,8 +170,7 @@ base::Scalar limit_of(base::DType dtype, bool largest) {
 /// A value that becomes another one where a comparison with that says so.
 class Comparison {
  public:
-  Comparison(const ir::Function& function, NodeId loop, NodeId parameter)
-      : f_(function), loop_(loop), body_(function.region(loop)), parameter_(parameter) {}
+  Comparison(const ir::Function& function, NodeId parameter) : f_(function), parameter_(parameter) {}
 
   std::optional<Carried> extreme(NodeId yielded, const Chain& chain) const {
     const base::DType dtype = f_.type(parameter_).dtype();
@@ -185,7 +184,7 @@ class Comparison {
     const bool first = f_.operand(condition, 0) != parameter_;
     const NodeId compared = f_.operand(condition, first ? 0 : 1);
     if (f_.operand(condition, first ? 1 : 0) != parameter_ || chain.depends(compared)) return std::nullopt;
-    if (!same(compared, candidate)) return std::nullopt;
+    if (compared != candidate) return std::nullopt;
     return of_comparison(f_.op(condition), first, swapped, dtype);
   }
 
@@ -209,19 +208,10 @@ class Comparison {
       const NodeId last = f_.terminator(f_.region(value, arm));
       if (f_.op(last) != Op::yield) return std::nullopt;
       arms[arm] = f_.operand(last, 0);
-      // What is loaded again is all that an arm may do.
-      for (NodeId node : f_.region_body(f_.region(value, arm)))
-        if (node != last && f_.op(node) != Op::load && !ir::info(f_.op(node)).effects.pure())
-          return std::nullopt;
+      // An arm may do nothing else.
+      if (f_.region_body(f_.region(value, arm)).size() > 1) return std::nullopt;
     }
     return Choice{f_.operand(value, 0), arms[0], arms[1]};
-  }
-  /// Whether two values are one, loaded twice perhaps.
-  bool same(NodeId a, NodeId b) const {
-    if (a == b) return true;
-    return f_.op(a) == Op::load && f_.op(b) == Op::load &&
-           std::ranges::equal(f_.operands(a), f_.operands(b)) &&
-           !ir::effects_of(f_, loop_).any(ir::effect::Write);
   }
   /// `first`: the candidate is the first operand; `swapped`: it is taken where the comparison fails.
   static std::optional<Carried> of_comparison(Op op, bool first, bool swapped, base::DType dtype) {
@@ -237,8 +227,6 @@ class Comparison {
   }
 
   const ir::Function& f_;
-  NodeId loop_;
-  ir::RegionId body_;
   NodeId parameter_;
 };
 
@@ -309,7 +297,7 @@ std::optional<Carried> carried_of(const ir::Function& function, NodeId loop, siz
   // To decide and to stay; what it becomes is for the next turn alone.
   if (depends.uses_of(parameter) != 2 || depends.uses_of(yielded) != 1) return std::nullopt;
   if (const auto op = short_circuit(function, parameter, yielded)) return combined(*op);
-  return Comparison(function, loop, parameter).extreme(yielded, depends);
+  return Comparison(function, parameter).extreme(yielded, depends);
 }
 
 }  // namespace ingot::transform
