@@ -327,7 +327,8 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId entry) {
   const std::unique_ptr<ir::Function> simple = transform::simplify(built);
   for (uint32_t i = 0; i < simple->node_count(); ++i) {
     if (!is_parallel(*simple, ir::NodeId(i))) continue;
-    const auto conflict = transform::find_race(*simple, ir::NodeId(i));
+    std::vector<transform::Accumulation> meeting;
+    const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting);
     if (!conflict) continue;
     const base::Place first = module.place((*simple)[conflict->first].span);
     const base::Place second = module.place((*simple)[conflict->second].span);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/cursor.h"
+#include "transform/accumulations.h"
 
 namespace ingot::transform {
 
@@ -30,5 +31,10 @@ struct Conflict {
 /// places does not meet.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors = {});
+
+/// The same for a loop over `prange`, whose accumulations (of one view by one op, if the loop does nothing
+/// else with that memory) may meet: those that may are put into `meeting`.
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::vector<Accumulation>& meeting);
 
 }  // namespace ingot::transform

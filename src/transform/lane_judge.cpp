@@ -33,7 +33,7 @@ class LaneJudge {
   bool fits(bool reduces) {
     const bool is_for = f_.op(loop_) == Op::for_;
     const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
-    if (is_chosen || has_few_turns()) return false;
+    if (is_chosen || f_.attribute(loop_, 1) == 1 || has_few_turns()) return false;
     if (is_for && reduces && !combiners_of(f_, loop_)) return false;
     if (is_for && !reduces) {
       auto cursors = ir::cursors_of(f_, loop_);

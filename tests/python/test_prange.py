@@ -33,7 +33,7 @@ def neighbours(x):
 
 def folded(x, y):
     for i in prange(len(x)):
-        y[i % 4] += x[i]
+        y[i % 4] = x[i]
 
 
 @pytest.mark.parametrize("function", [shift, rows])
@@ -320,4 +320,128 @@ def raises_only_while_false(x):
 def test_what_hangs_on_turns_before_is_refused(function):
     arguments = (np.ones(4), np.zeros(4))[: function.__code__.co_argcount]
     with pytest.raises(ingot.UnsupportedError, match="a turn uses a value of the turn before; lines"):
+        ingot.jit(function)(*arguments)
+
+
+def histogram(x, h):
+    for i in prange(len(x)):
+        h[int(x[i] * 8)] += 1
+
+
+def weighted(index, v, h):
+    for i in prange(len(index)):
+        h[index[i]] += v[i]
+        h[-index[i]] -= v[i]
+
+
+def largest_of_each(index, v, h):
+    for i in prange(len(index)):
+        h[index[i]] = np.maximum(h[index[i]], v[i])
+
+
+def of_two_axes(index, v, h):
+    out = np.empty(len(index), v.dtype)
+    for i in prange(len(index)):
+        out[i] = v[i] * 2
+        for j in range(3):
+            h[index[i], (j + i) % h.shape[1]] ^= v[i]
+    return out
+
+
+def flags_of_each(index, v, h):
+    for i in prange(len(index)):
+        h[index[i]] |= v[i] > 3
+
+
+def histogram_and_count(x, h):
+    count = 0
+    for i in prange(len(x)):
+        if x[i] > 0.5:
+            h[int(x[i] * 8)] += 1
+            count += 1
+    return count
+
+
+def two_arrays(index, v, h):
+    g = np.zeros(5, np.int64)
+    for i in prange(len(index)):
+        h[index[i]] += v[i]
+        g[index[i] % 5] += 1
+    return g
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n", [0, 1, 7, 100, 3000])
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f4", "f8", "c16"])
+def test_accumulations_are_those_of_the_loop_in_order(dtype, n):
+    g = np.random.default_rng(n)
+    index = g.integers(0, 9, n)
+    v = (g.normal(size=n) * 100).astype(dtype)
+    h = (np.arange(40) * 3).astype(dtype)
+    for function in (weighted, two_arrays):
+        for target in (h[:9], h[::-4], h[20:29]):
+            check(function, index, v, target)
+    check(histogram, g.random(n), h[:8])
+    check(histogram_and_count, g.random(n), h[:8])
+    if dtype[0] in "iu":
+        check(largest_of_each, index, v, h[:9])
+        check(of_two_axes, index, v, h[:36].reshape(9, 4))
+        check(of_two_axes, index, v, h[:36].reshape(4, 9).T)
+        check(flags_of_each, index, v, g.random(9) > 0.5)
+
+
+def test_accumulations_have_one_value_for_any_number_of_threads():
+    g = np.random.default_rng(1)
+    n = 400_000
+    index, v = g.integers(0, 100, n), g.integers(-9, 9, n)
+    before, results = ingot.get_num_threads(), []
+    for threads in (1, 2, 5):
+        ingot.set_num_threads(threads)
+        h = np.arange(100)
+        ingot.jit(weighted)(index, v, h)
+        results.append(h)
+    ingot.set_num_threads(before)
+    expected = np.arange(100)
+    np.add.at(expected, index, v)
+    np.subtract.at(expected, -index, v)
+    for h in results:
+        assert (h == expected).all()
+
+
+def test_a_turn_of_an_accumulation_may_raise():
+    for function in (ingot.jit(weighted), jitted(weighted, "interpreted")):
+        index, h = np.arange(2000) % 9, np.zeros(9, np.int64)
+        index[1500] = 9
+        with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 9"):
+            function(index, np.ones(2000, np.int64), h)
+
+
+def reads_what_it_adds(index, h, out):
+    for i in prange(len(index)):
+        h[index[i]] += 1
+        out[i] = h[index[i]]
+
+
+def two_ops(index, h):
+    for i in prange(len(index)):
+        h[index[i]] += 1
+        h[index[i] - 1] *= 2
+
+
+def exchanged(index, h):
+    for i in prange(len(index)):
+        t = h[index[i]]
+        h[index[i] - 1] += 1
+        h[index[i]] = t + 1
+
+
+def into_itself(h):
+    for i in prange(len(h)):
+        h[h[i]] += 1
+
+
+@pytest.mark.parametrize("function", [reads_what_it_adds, two_ops, exchanged, into_itself])
+def test_other_uses_of_what_is_accumulated_are_refused(function):
+    arguments = [np.arange(3) for _ in range(function.__code__.co_argcount)]
+    with pytest.raises(ingot.UnsupportedError, match=r"turns may touch the same element; lines \d+ and \d+"):
         ingot.jit(function)(*arguments)

@@ -127,6 +127,17 @@ def test_exact_reductions_over_prange_are_those_of_the_loop():
         check(f, x)
 
 
+def test_accumulations_over_prange_are_those_of_the_loop():
+    def f(index, x, h):
+        for i in ingot.prange(len(index)):
+            h[index[i]] += x[i]
+
+    g = np.random.default_rng(4)
+    index = g.integers(0, 7, 3000)
+    check(f, index, g.normal(size=3000), np.ones(7))
+    check(f, index, g.integers(-100, 100, 3000, np.int8), np.ones(7, np.int8))
+
+
 def test_python_ints_have_64_bits():
     def product(a, b):
         return a * b
