@@ -194,7 +194,8 @@ std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Red
   const uint64_t registers = unit_.target.level >= 4 ? 32 : 16;
   const uint64_t bits = registers * static_cast<uint64_t>(unit_.target.vector_bits);
   const auto is_short = [&](NodeId node) {
-    return source_[node].region_count == 0 && !has_math(unit_.target, source_.op(node)) &&
+    const bool only_reads = (ir::info(source_.op(node)).effects.bits & ~ir::effect::Read.bits) == 0;
+    return only_reads && source_[node].region_count == 0 && !has_math(unit_.target, source_.op(node)) &&
            source_.op(node) != ir::Op::divide && source_.op(node) != ir::Op::sqrt;
   };
   const auto body = source_.region_body(source_.region(id));

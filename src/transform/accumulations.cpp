@@ -62,8 +62,8 @@ class Finder {
       const base::DType dtype = f_.type(view).dtype();
       const Op op = is_difference ? Op::add : f_.op(value);
       const bool as_it_stands = value == stored && f_.operand(value, i) == *load;
-      const bool is_exact = (base::is_int(dtype) || base::is_bool(dtype)) && ir::identity_of(op, dtype) &&
-                            op != Op::lcm;
+      const bool is_exact =
+          (base::is_int(dtype) || base::is_bool(dtype)) && ir::identity_of(op, dtype) && op != Op::lcm;
       return Accumulation{*load, store, view, op, as_it_stands && is_exact};
     }
     return std::nullopt;

@@ -229,6 +229,16 @@ def sums_and_writes(x):
     return s, y
 
 
+def sums_and_additions(x, y):
+    s, t, p = 0.0, 0.0, 1.0
+    for i in prange(len(x)):
+        y[i] += 1
+        s += x[i]
+        t += y[i]
+        p *= x[i]
+    return s, t, p, y
+
+
 def sums_of_rows(x):
     s = 0.0
     for i in prange(x.shape[0]):
@@ -263,6 +273,7 @@ def test_sums_beside_writes(n):
     x = np.random.default_rng(n).random((n, 3))
     check(sums_and_writes, x[:, 0], bound=1e-12)
     check(sums_of_rows, x, bound=1e-12)
+    check(sums_and_additions, 1 + x[:, 0] / n, x[:, 1].copy(), bound=1e-12)
     assert difference(jitted(sums_and_writes)(x[:, 0]), jitted(sums_and_writes, "interpreted")(x[:, 0])) is None
 
 
