@@ -13,6 +13,7 @@
 #include "ir/text.h"
 #include "ir/verifier.h"
 #include "transform/dependence.h"
+#include "transform/parallel.h"
 #include "transform/simplify.h"
 
 // The core: everything of the compiler that is loaded at the first compile, as the Python module `_core`.
@@ -313,8 +314,9 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
   return results;
 }
 
-/// Refuses loops over `prange` whose turns are not shown to be independent.
-void refuse_races(const ir::Module& module, ir::FunctionId entry) {
+/// Refuses loops over `prange` whose turns are not shown to be independent, and makes parallel loops of those
+/// that carry values.
+void prepare_parallel_loops(ir::Module& module, ir::FunctionId entry) {
   const ir::Function& built = *module.function(entry);
   const auto is_parallel = [](const ir::Function& f, ir::NodeId node) {
     return f.op(node) == ir::Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(node, 0)));
@@ -325,7 +327,8 @@ void refuse_races(const ir::Module& module, ir::FunctionId entry) {
   const std::unique_ptr<ir::Function> simple = transform::simplify(built);
   for (uint32_t i = 0; i < simple->node_count(); ++i) {
     if (!is_parallel(*simple, ir::NodeId(i))) continue;
-    const auto conflict = transform::find_race(*simple, ir::NodeId(i));
+    std::vector<transform::Accumulation> meeting;
+    const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting);
     if (!conflict) continue;
     const base::Place first = module.place((*simple)[conflict->first].span);
     const base::Place second = module.place((*simple)[conflict->second].span);
@@ -335,6 +338,7 @@ void refuse_races(const ir::Module& module, ir::FunctionId entry) {
                                 std::to_string(second.line) + ")",
                             "use range, or let each turn write to places of its own");
   }
+  module.define(entry, transform::parallel(*simple));
 }
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
@@ -346,7 +350,7 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::obj
   frontend::Evaluator evaluator(registry, *program->module);
   program->lowered = evaluator.lower(function, arguments, captures, attributes, relaxations);
   ir::verify_or_throw(*program->module->function(program->lowered.function), ir::Stage::Array, "frontend");
-  refuse_races(*program->module, program->lowered.function);
+  prepare_parallel_loops(*program->module, program->lowered.function);
   return program;
 }
 

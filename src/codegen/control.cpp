@@ -179,7 +179,9 @@ void FunctionEmitter::emit_exit_(NodeId id) {
 
 void FunctionEmitter::emit_parallel_for(NodeId id) {
   if (in_lanes()) fail_not_lowered("a parallel loop in a vector loop");
-  if (runs_in_threads(id) && source_.result_count(id) > 0) return emit_reductions_in_threads(id);
+  // Without values, its turns are as those of a `for`.
+  if (source_.result_count(id) == 0) return emit_for_(id);
+  if (runs_in_threads(id)) return emit_reductions_in_threads(id);
   set(id, reduce_alone(id));
 }
 

@@ -201,6 +201,9 @@ class FunctionEmitter {
   unsigned lane_count(NodeId loop) const;
   uint64_t registers_for_sums(RegionId region) const;
   void emit_vector_for(NodeId id);
+  std::vector<size_t> reductions_at_once(NodeId id, std::span<Reduction> reductions) const;
+  Parts emit_block_in_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
+                            llvm::Value* first, llvm::Value* in_block, const Parts& running);
   Parts emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                              const Parts& starts);
   /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.

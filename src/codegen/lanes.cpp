@@ -187,54 +187,104 @@ void FunctionEmitter::emit_vector_for(NodeId id) {
       }));
 }
 
-Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
-                                            const Parts& starts) {
+/// Where the lanes of all reductions have no room in registers, and the turns are short, each block, which is
+/// in the cache then, is gone through for some of them after the other: so many at once.
+std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Reduction> reductions) const {
+  constexpr uint64_t kOpsOfReduction = 2;
+  const uint64_t registers = unit_.target.level >= 4 ? 32 : 16;
+  const uint64_t bits = registers * static_cast<uint64_t>(unit_.target.vector_bits);
+  const auto is_short = [&](NodeId node) {
+    const bool only_reads = (ir::info(source_.op(node)).effects.bits & ~ir::effect::Read.bits) == 0;
+    return only_reads && source_[node].region_count == 0 && !has_math(unit_.target, source_.op(node)) &&
+           source_.op(node) != ir::Op::divide && source_.op(node) != ir::Op::sqrt;
+  };
+  const auto body = source_.region_body(source_.region(id));
+  const auto ops = static_cast<uint64_t>(
+      std::ranges::count_if(body, [&](NodeId node) { return ir::info(source_.op(node)).elementwise; }));
+  const bool fits_again = std::ranges::all_of(body, is_short) && ops <= kOpsOfReduction * reductions.size();
+  std::vector<size_t> counts;
+  uint64_t taken = 0;
+  for (const Reduction& reduction : reductions) {
+    uint64_t lane = 0;
+    for (llvm::Type* type : reduction.types()) lane += Reduction::kLanes * type->getScalarSizeInBits();
+    // Half of them are for what is taken in.
+    if (counts.empty() || (fits_again && taken + lane > bits / 2)) {
+      counts.push_back(0);
+      taken = 0;
+    }
+    ++counts.back();
+    taken += lane;
+  }
+  return counts;
+}
+
+/// The lanes of reductions [begin, begin + count) after a block's turns, `in_block` of them from `first` on.
+Parts FunctionEmitter::emit_block_in_lanes(NodeId id, std::span<Reduction> reductions, size_t begin,
+                                           size_t count, Value* first, Value* in_block,
+                                           const Parts& running) {
   constexpr unsigned kWidth = Reduction::kLanes;
+  const std::span<Reduction> taken = reductions.subspan(begin, count);
+  size_t skipped = 0;
+  for (const Reduction& reduction : reductions.first(begin)) skipped += reduction.part_count();
   const auto step = [&](Value* k, Value* mask, const Parts& lanes) {
     const Parts given = emit_lanes({kWidth, mask, id}, k);
-    return each_reduction(reductions, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
-      const Parts contribution(given.begin() + at, given.begin() + at + own.size());
-      return reduction.accumulate_lanes(k, own, contribution, mask);
+    return each_reduction(taken, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+      const auto from = given.begin() + skipped + at;
+      return reduction.accumulate_lanes(k, own, Parts(from, from + own.size()), mask);
     });
   };
-
+  const RegionId body = source_.region(id);
+  const Poll poll = poll_of({&body, 1}) == Poll::Strip ? Poll::Never : Poll::Always;
   Value* const width = b_.getInt64(kWidth);
+  const Parts own_running(running.begin() + skipped, running.end());
+  const Parts start = each_reduction(taken, own_running, [](Reduction& reduction, const Parts& own, size_t) {
+    return reduction.lanes(own);
+  });
+  if (is_masked_throughout(id)) {
+    Value* const up = b_.CreateAnd(b_.CreateAdd(in_block, b_.getInt64(kWidth - 1)), b_.CreateNeg(width));
+    return emit_counted(
+        up, start, poll,
+        [&](Value* i, const Parts& before) {
+          Value* const mask = mask_below(kWidth, b_.CreateSub(in_block, i));
+          return std::optional(step(b_.CreateAdd(first, i), mask, before));
+        },
+        kWidth);
+  }
+  Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(width));
+  const Parts lanes = emit_counted(
+      done, start, poll,
+      [&](Value* i, const Parts& before) {
+        return std::optional(step(b_.CreateAdd(first, i), nullptr, before));
+      },
+      kWidth);
+  Value* const left = b_.CreateSub(in_block, done);
+  return emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
+                   [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
+}
+
+Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                                            const Parts& starts) {
   const RegionId body = source_.region(id);
   const bool innermost = poll_of({&body, 1}) == Poll::Strip;
-  const bool masked = is_masked_throughout(id);
+  const std::vector<size_t> counts = reductions_at_once(id, reductions);
   const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
     Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);
     Value* const in_block = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.turns, first),
                                                      b_.getInt64(Reduction::kBlock));
-    const Parts start =
-        each_reduction(reductions, running,
-                       [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); });
-    const auto fold = [&](const Parts& lanes) {
-      return each_reduction(reductions, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
-        return reduction.fold(block, own, Parts(running.begin() + at, running.begin() + at + own.size()));
-      });
-    };
-    if (masked) {
-      Value* const up = b_.CreateAnd(b_.CreateAdd(in_block, b_.getInt64(kWidth - 1)), b_.CreateNeg(width));
-      return fold(emit_counted(
-          up, start, innermost ? Poll::Never : Poll::Always,
-          [&](Value* i, const Parts& before) {
-            Value* const mask = mask_below(kWidth, b_.CreateSub(in_block, i));
-            return std::optional(step(b_.CreateAdd(first, i), mask, before));
-          },
-          kWidth));
+    Parts after;
+    size_t begin = 0;
+    for (size_t count : counts) {
+      const Parts lanes = emit_block_in_lanes(id, reductions, begin, count, first, in_block, running);
+      const auto fold = [&](Reduction& reduction, const Parts& own, size_t) {
+        const auto from = running.begin() + after.size();
+        const Parts given = reduction.fold(block, own, Parts(from, from + own.size()));
+        after.append(given);
+        return given;
+      };
+      each_reduction(reductions.subspan(begin, count), lanes, fold);
+      begin += count;
     }
-    Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(width));
-    Parts lanes = emit_counted(
-        done, start, innermost ? Poll::Never : Poll::Always,
-        [&](Value* i, const Parts& before) {
-          return std::optional(step(b_.CreateAdd(first, i), nullptr, before));
-        },
-        kWidth);
-    Value* const left = b_.CreateSub(in_block, done);
-    lanes = emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
-                      [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
-    return fold(lanes);
+    return after;
   };
   const auto most = limit_of(source_.operand(id, 0));
   const bool is_one_block = most && *most <= static_cast<int64_t>(Reduction::kBlock) &&

@@ -87,7 +87,11 @@ Value* FunctionEmitter::cost_of(RegionId region, RegionId loop, bool lanes) {
     const bool is_counted = op == ir::Op::for_ || op == ir::Op::parallel_for;
     Value* turns = b_.getInt64(op == ir::Op::while_ ? kWhileTurns : is_counted ? kUnknownTurns : 1);
     if (is_counted) {
-      const NodeId count = source_.operand(node, 0);
+      NodeId count = source_.operand(node, 0);
+      // Of the last piece of a range there may be less.
+      if (source_.op(count) == ir::Op::minimum && source_.encloses(loop, source_[count].parent))
+        count =
+            source_.operand(count, source_.encloses(loop, source_[source_.operand(count, 0)].parent) ? 1 : 0);
       if (source_.is_constant(count)) turns = b_.getInt64(source_.constant(count).as<uint64_t>());
       else if (!source_.encloses(loop, source_[count].parent)) turns = value(count);
       turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, turns, b_.getInt64(kMost));

@@ -168,7 +168,7 @@ class Divider : public Rewriter {
     // Turns that do not wait for each other are for threads.
     if (ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)))) return std::nullopt;
     if (source_.result_count(loop) == 0 && !find_race(source_, loop)) return std::nullopt;
-    if (may_reduce_integers(loop)) return std::nullopt;
+    if (counts(loop)) return std::nullopt;
     if (fits_lanes(source_, loop, left_out) || fits_lanes(source_, loop, left_out, true)) return std::nullopt;
     EarlyChecks early(source_, loop, left_out, false);
     EarlyChecks::Values values = early.values();
@@ -178,15 +178,9 @@ class Divider : public Rewriter {
     if (runs_in_lanes_around(loop)) return std::nullopt;
     return Strips{std::move(early), std::move(values)};
   }
-  /// Whether a loop carries integers alone and writes nothing: once its checks are gone it is a reduction, as
-  /// a rule, for lanes.
-  bool may_reduce_integers(NodeId loop) const {
-    const Nodes results = source_.results_of(loop);
-    const auto is_int = [&](NodeId result) {
-      const Type type = source_.type(result);
-      return type.is_scalar() && base::is_int(type.dtype());
-    };
-    return !results.empty() && std::ranges::all_of(results, is_int) &&
+  /// Whether a loop writes nothing and carries reductions for lanes, once checks of overflows are gone.
+  bool counts(NodeId loop) const {
+    return combiners_of(source_, loop, true) && source_.result_count(loop) > 0 &&
            !ir::effects_of(source_, loop).any(ir::effect::Write);
   }
   /// Whether a loop around has the better lanes.

@@ -43,6 +43,12 @@ class RaceFinder {
         index_(function.region_parameters(body_)[0]),
         cursors_(cursors) {}
 
+  /// Accumulations may meet; those that may are put there.
+  void allow(std::vector<Accumulation>& meeting) {
+    accumulations_ = accumulations_in(f_, loop_);
+    meeting_ = &meeting;
+  }
+
   std::optional<Conflict> find() {
     if (auto conflict = carried_values()) return conflict;
     if (auto conflict = collect(body_)) return conflict;
@@ -50,7 +56,7 @@ class RaceFinder {
       for (size_t k = i; k < accesses_.size(); ++k) {
         const Access& a = accesses_[i];
         const Access& b = accesses_[k];
-        if ((a.writes || b.writes) && may_meet(a, b))
+        if ((a.writes || b.writes) && may_meet(a, b) && !accumulate(a.node, b.node))
           return Conflict{a.node, b.node, "turns may touch the same element"};
       }
     return std::nullopt;
@@ -66,9 +72,8 @@ class RaceFinder {
     if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
     for (size_t i = 1; i < parameters.size(); ++i) {
       if (std::ranges::count(cursors_, i - 1, &ir::Cursor::slot) > 0) continue;
-      const NodeId yielded = f_.operand(last, i - 1);
-      if (yielded != parameters[i] && !reduction_of(f_, loop_, i - 1))
-        return Conflict{parameters[i], yielded, "a turn uses a value of the turn before"};
+      if (!carried_of(f_, loop_, i - 1))
+        return Conflict{parameters[i], f_.operand(last, i - 1), "a turn uses a value of the turn before"};
     }
     return std::nullopt;
   }
@@ -167,6 +172,23 @@ class RaceFinder {
     return made;
   }
 
+  /// Whether two accesses are of accumulations that may meet.
+  bool accumulate(NodeId a, NodeId b) {
+    const auto of = [&](NodeId access) {
+      return std::ranges::find_if(accumulations_, [&](const Accumulation& each) {
+        return each.load == access || each.store == access;
+      });
+    };
+    const auto first = of(a);
+    const auto second = of(b);
+    const bool both = first != accumulations_.end() && second != accumulations_.end() &&
+                      first->view == second->view && first->combiner == second->combiner;
+    if (!both) return false;
+    for (const auto& each : {first, second})
+      if (std::ranges::count(*meeting_, each->store, &Accumulation::store) == 0) meeting_->push_back(*each);
+    return true;
+  }
+
   /// Whether the accesses of two different turns may be to one element.
   bool may_meet(const Access& a, const Access& b) const {
     if (!a.view || !b.view) return a.view == b.view;
@@ -221,6 +243,8 @@ class RaceFinder {
   NodeId index_;
   std::span<const ir::Cursor> cursors_;
   std::vector<Access> accesses_;
+  std::vector<Accumulation> accumulations_;
+  std::vector<Accumulation>* meeting_ = nullptr;
 };
 
 }  // namespace
@@ -229,6 +253,13 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors) {
   INGOT_ASSERT(function.op(loop) == ir::Op::for_, "find_race is of a for");
   return RaceFinder(function, loop, cursors).find();
+}
+
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::vector<Accumulation>& meeting) {
+  RaceFinder finder(function, loop, {});
+  finder.allow(meeting);
+  return finder.find();
 }
 
 }  // namespace ingot::transform

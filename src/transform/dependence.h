@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/cursor.h"
+#include "transform/accumulations.h"
 
 namespace ingot::transform {
 
@@ -22,7 +23,7 @@ struct Conflict {
 ///    memory made in the turn itself; or both are of the same view and index one of its axes with the loop's
 ///    index plus the same constant or value from outside the loop, or with a multiple of it plus the index of
 ///    a loop inside of fewer turns.
-///  - A carried value is one that is passed on as it is, or a reduction (`reduction_of`).
+///  - A carried value is one of which `carried_of` knows how turns deal with it.
 ///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
 ///    raise.
 ///
@@ -30,5 +31,10 @@ struct Conflict {
 /// places does not meet.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors = {});
+
+/// The same for a loop over `prange`, whose accumulations (of one view by one op, if the loop does nothing
+/// else with that memory) may meet: those that may are put into `meeting`.
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::vector<Accumulation>& meeting);
 
 }  // namespace ingot::transform

@@ -10,7 +10,9 @@ NodeId Lowering::element(NodeId old, Indices indices) {
   if (indices.empty()) return evaluated_element(old, indices);
   if (elements_region_ != b_.current()) elements_.clear();
   elements_region_ = b_.current();
-  std::vector<uint32_t> key{old.index};
+  // Two arrays in one view have the same elements.
+  const NodeId view = whole(old).view;
+  std::vector<uint32_t> key{view ? 1U : 0U, view ? view.index : old.index};
   for (NodeId index : indices) key.push_back(index.index);
   if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
   const ir::SpanId place = b_.span();
@@ -176,7 +178,7 @@ void Lowering::lower_pointwise(NodeId id) {
     const Whole& x = whole(operands[i]);
     if (w.lengths.empty()) w.lengths = x.lengths;
     // What several use is evaluated once for all.
-    w.cost += uses_[operands[i].index] == 1 ? x.cost : std::min(x.cost, 1);
+    if (!is_output(operands[i])) w.cost += uses_[operands[i].index] == 1 ? x.cost : std::min(x.cost, 1);
     const bool seen =
         std::ranges::find(operands.first(i), operands[i]) != operands.begin() + static_cast<ptrdiff_t>(i);
     if (!seen) w.work.add(work_of(operands[i]));
@@ -186,7 +188,7 @@ void Lowering::lower_pointwise(NodeId id) {
 }
 
 Work Lowering::work_of(NodeId old) const {
-  Work work = whole(old).view ? Work{.time = 0, .loads = 1} : whole(old).work;
+  Work work = whole(old).view || is_output(old) ? Work{.time = 0, .loads = 1} : whole(old).work;
   if (whole(old).repeats) work.loads = 0;
   return work;
 }
@@ -213,8 +215,8 @@ void Lowering::lower_write(NodeId id) {
   if (!in_place) held = settled(x);
   const auto loops = [&] {
     Elements all{
-        .view = view,
-        .value = [&](Indices at) { return held ? loops_.load(held->view, at) : element(x, at); },
+        .views = {view},
+        .values = [&](Indices at) { return Nodes{held ? loops_.load(held->view, at) : element(x, at)}; },
         .strides = {strides_of_view(view)},
         .time = held ? 0 : whole(x).work.time,
     };
@@ -229,9 +231,21 @@ void Lowering::lower_write(NodeId id) {
 
 void Lowering::lower_materialize(NodeId id) {
   const NodeId x = source_.operand(id, 0);
+  const bool here = source_[x].parent == regions_.back().region;
   const bool last = uses_[x.index] == 1 && !crosses_loop(source_[id].parent, source_[x].parent);
-  const Whole made = whole(x).fresh && last ? whole(x) : evaluated(x);
-  bind(id, made.view);
+  if (is_output(x) && here) {
+    for (Nest& nest : nests_)
+      for (Output& output : nest.outputs)
+        if (output.node == x && !output.buffer_of && source_.op(x) != Op::reduce) {
+          output.buffer_of = id;
+          is_deferred_[id.index] = true;
+          return;
+        }
+  }
+  if (here && !whole(x).view && !is_output(x)) return write_later(x, id);
+  make_ready(x);
+  if (whole(x).fresh && here) return become_buffer(id, x, Whole(whole(x)));
+  bind(id, whole(x).fresh && last ? whole(x).view : evaluated(x).view);
 }
 
 }  // namespace ingot::transform

@@ -1,5 +1,7 @@
 #include "transform/fuse.h"
 
+#include <algorithm>
+
 #include "transform/rewriter.h"
 #include "transform/simplify.h"
 
@@ -9,8 +11,13 @@ namespace {
 
 class Fuser : public Rewriter {
  public:
-  explicit Fuser(const Function& source) : Rewriter(source), window_of_(source.node_count()) {
-    std::vector<bool> only_read(source.node_count(), true);
+  explicit Fuser(const Function& source)
+      : Rewriter(source),
+        window_of_(source.node_count()),
+        order_(source.node_count()),
+        end_(source.node_count()),
+        given_on_(source.node_count()) {
+    number(source.body());
     for (uint32_t i = 0; i < source.node_count(); ++i) {
       const NodeId id(i);
       const auto operands = source.operands(id);
@@ -20,23 +27,42 @@ class Fuser : public Rewriter {
         const NodeId held = window_of_[operands[k].index];
         const bool only_looks =
             k == 0 && (is_window(id) || source.op(id) == Op::read || source.op(id) == Op::length);
-        if (held && !only_looks) only_read[held.index] = false;
+        if (held && !only_looks) given_on_[held.index].push_back(id);
       }
     }
-    for (NodeId& held : window_of_)
-      if (held && !only_read[held.index]) held = {};
   }
 
  protected:
   void visit(NodeId id) override {
     const Op op = source_.op(id);
-    const bool looks = (op == Op::read || op == Op::length) && window_of_[source_.operand(id, 0).index];
-    if (!looks) return clone(id);
-    const NodeId array = array_in(source_.operand(id, 0));
+    if (op != Op::read && op != Op::length) return clone(id);
+    const NodeId view = source_.operand(id, 0);
+    const NodeId held = window_of_[view.index];
+    if (!held || (op == Op::read && !comes_before_all(id, held))) return clone(id);
+    const NodeId array = array_in(view);
     bind(id, op == Op::read ? array : b_.make(op, {array}, {source_.attribute(id, 0)}));
   }
 
  private:
+  void number(RegionId region) {
+    for (NodeId id : source_[region].nodes) {
+      order_[id.index] = next_++;
+      for (size_t i = 0; i < source_[id].region_count; ++i) number(source_.region(id, i));
+      end_[id.index] = next_;
+    }
+  }
+  /// Whether a read of a buffer takes place before it, or a window on it, is used for anything but looking.
+  bool comes_before_all(NodeId read, NodeId buffer) const {
+    // Of all turns of the loops that stand around the read alone.
+    uint32_t until = order_[read.index];
+    for (RegionId at = source_[read].parent; at != source_[buffer].parent;
+         at = source_[source_[at].owner].parent) {
+      const Op owner = source_.op(source_[at].owner);
+      if (owner != Op::if_ && owner != Op::block) until = end_[source_[at].owner.index];
+    }
+    return std::ranges::all_of(given_on_[buffer.index],
+                               [&](NodeId user) { return order_[user.index] >= until; });
+  }
   /// A view of a view, by an op that arrays have as well.
   bool is_window(NodeId id) const {
     const ir::OpInfo& card = ir::info(source_.op(id));
@@ -51,7 +77,11 @@ class Fuser : public Rewriter {
     return b_.make(source_.op(view), operands, source_.attributes(view));
   }
 
-  Nodes window_of_;  ///< by view: the materialize that it is a window on, if that is only read
+  Nodes window_of_;              ///< by view: the materialize that it is a window on
+  std::vector<uint32_t> order_;  ///< by node: its place in the program
+  std::vector<uint32_t> end_;    ///< ... and that after what is in it
+  std::vector<Nodes> given_on_;  ///< by materialize: what does more than look at its buffer
+  uint32_t next_ = 0;
 };
 
 }  // namespace

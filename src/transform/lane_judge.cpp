@@ -33,7 +33,7 @@ class LaneJudge {
   bool fits(bool reduces) {
     const bool is_for = f_.op(loop_) == Op::for_;
     const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
-    if (is_chosen || has_few_turns()) return false;
+    if (is_chosen || f_.attribute(loop_, 1) == 1 || has_few_turns()) return false;
     if (is_for && reduces && !combiners_of(f_, loop_)) return false;
     if (is_for && !reduces) {
       auto cursors = ir::cursors_of(f_, loop_);
@@ -178,10 +178,10 @@ bool RowLoads::depends(NodeId value, NodeId turn) const {
   return std::ranges::any_of(f_.operands(value), [&](NodeId operand) { return depends(operand, turn); });
 }
 
-std::optional<std::vector<Op>> combiners_of(const Function& f, NodeId loop) {
+std::optional<std::vector<Op>> combiners_of(const Function& f, NodeId loop, bool checked) {
   std::vector<Op> combiners;
   for (size_t i = 0; i < f.result_count(loop); ++i) {
-    const auto combiner = reduction_of(f, loop, i);
+    const auto combiner = reduction_of(f, loop, i, checked);
     if (!combiner || !takes_any_order(f, *combiner, f.type(f.result(loop, i)).dtype())) return std::nullopt;
     combiners.push_back(*combiner);
   }

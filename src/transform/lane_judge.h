@@ -36,7 +36,8 @@ class RowLoads {
   bool any_ = false;
 };
 
-/// The combiners of the values that a `for` carries, if all are reductions that take any order.
-std::optional<std::vector<Op>> combiners_of(const Function& function, NodeId loop);
+/// The combiners of the values that a `for` carries, if all are reductions that take any order; `checked` as
+/// for `reduction_of`.
+std::optional<std::vector<Op>> combiners_of(const Function& function, NodeId loop, bool checked = false);
 
 }  // namespace ingot::transform

@@ -139,9 +139,20 @@ Nodes Lowering::combine_range(const Reductions& all, NodeId count, Indices inits
 void Lowering::lower_reduce(NodeId id) {
   const NodeId x = source_.operand(id, 0);
   const Axes axes = split_axes(x, source_.ints(id));
-  if (!keeps_by_identity(source_.op_attribute(id, 0), dtype_of(x)))
+  if (!keeps_by_identity(source_.op_attribute(id, 0), dtype_of(x))) {
+    for (NodeId operand : source_.operands(id)) make_ready(operand);
     return define_reduced({&id, 1}, axes, [&](Indices kept) { return Nodes{reduce_lanes(id, axes, kept)}; });
-  const Reductions all{describe_reduction(id)};
+  }
+  if (source_.type(id).is_array())
+    wholes_[id.index] = {.dtype = dtype_of(id), .lengths = axes.kept, .work = {.time = 0, .loads = 1}};
+  write_later(id);
+}
+
+/// Reductions of arrays of the same lengths over the same axes, in one nest.
+void Lowering::reduce_together(std::span<const NodeId> ids) {
+  const Axes axes = split_axes(source_.operand(ids[0], 0), source_.ints(ids[0]));
+  Reductions all;
+  for (NodeId id : ids) all.push_back(describe_reduction(id));
   const bool ordered = std::ranges::any_of(all, &Reduction::ordered);
   const bool in_blocks = axes.reduced.size() > 1 && ordered;
   std::optional<Blocks> blocks;
@@ -154,7 +165,7 @@ void Lowering::lower_reduce(NodeId id) {
     });
   };
   const bool has_both = !axes.kept.empty() && !axes.reduced.empty();
-  define_reduced({&id, 1}, axes, ranges, has_both ? all : Reductions());
+  define_reduced(ids, axes, ranges, has_both ? all : Reductions());
 }
 
 /// The index of the first extreme or NaN of a range, as it stands in C order.

@@ -3,6 +3,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "transform/alias.h"
@@ -19,6 +21,9 @@ struct Work {
   int loads = 0;
   void add(const Work& other);
 };
+
+/// Past this cost an array is evaluated for itself.
+constexpr int kLargestCost = 400;
 
 /// What stands for an array of the source.
 struct Whole {
@@ -42,15 +47,16 @@ class Lowering : public Rewriter {
   NodeId use(NodeId old) override;
   void bind(NodeId old, NodeId made) override;
   Type convert(Type type) override;
-  void enter_region(RegionId region) override { regions_.push_back({region, {}}); }
-  void leave_region(RegionId) override { regions_.pop_back(); }
+  void enter_region(RegionId region) override { regions_.push_back({region, {}, {}}); }
+  void leave_region(RegionId) override;
 
  private:
   using Indices = std::span<const NodeId>;
 
   struct OpenRegion {
     RegionId region;
-    Nodes reading;  ///< arrays defined here whose evaluation reads memory
+    Nodes reading;                     ///< arrays defined here whose evaluation reads memory
+    std::map<uint32_t, NodeId> equal;  ///< by length: another one that a check here has found to be equal
   };
 
   /// @name What is known of the source (to_loops.cpp)
@@ -77,6 +83,8 @@ class Lowering : public Rewriter {
   void define(NodeId old, Whole whole);
   /// Evaluates into a new view in C order.
   Whole evaluated(NodeId old);
+  /// ... arrays of the same lengths, in one nest.
+  std::vector<Whole> evaluated(const Nodes& arrays);
   /// The array in a view; evaluated now, and for later users too, if it is in none.
   Whole in_view(NodeId old);
   /// ... that nothing will write to.
@@ -86,6 +94,45 @@ class Lowering : public Rewriter {
   static Whole fresh(NodeId view, Nodes lengths, DType dtype);
   void define_stored(NodeId id, Nodes lengths, const std::function<NodeId(Indices)>& element);
   DType dtype_of(NodeId old) const { return source_.type(old).dtype(); }
+
+  /// @name What is written together (outputs.cpp)
+  struct Output {
+    NodeId node;                   ///< an array, or a reduction
+    NodeId buffer_of;              ///< the `materialize` whose buffer the array becomes, or none
+    std::vector<Root> reads = {};  ///< memory that the program may change
+  };
+  using Sources = std::set<std::pair<bool, uint32_t>>;
+  /// Outputs that one nest will write: arrays of the same lengths, or reductions of such over the same axes.
+  struct Nest {
+    Nodes lengths;
+    std::vector<bool> is_reduced;                      ///< by axis; empty: of arrays
+    std::set<std::pair<uint32_t, uint32_t>> compared;  ///< lengths whose equality decides between versions
+    Sources sources;
+    int cost = 0;
+    size_t lane_bytes = 0;  ///< of one lane of each reduction
+    std::vector<Output> outputs;
+  };
+  bool is_output(NodeId old) const { return is_output_[old.index]; }
+  void write_later(NodeId node, NodeId buffer_of = {});
+  void write_outputs();
+  void write_arrays(const std::vector<Output>& outputs);
+  void write_reductions(const std::vector<Output>& outputs);
+  void drop_outputs();
+  using OnlyNests = std::map<uint32_t, std::optional<size_t>>;
+  std::optional<size_t> only_nest(NodeId old, OnlyNests& known) const;
+  bool joins(const Nest& nest, const Nest& other) const;
+  static void merge(Nest& nest, const Nest& other);
+  size_t collect_sources(NodeId old, Sources& sources, std::vector<bool>& seen) const;
+  bool needs_outputs(NodeId old, std::vector<bool>& seen) const;
+  std::set<std::pair<uint32_t, uint32_t>> compared_lengths(NodeId old) const;
+  /// Writes what waits if elements of `old` cannot be evaluated without it.
+  void make_ready(NodeId old);
+  void prepare(NodeId id);
+  bool can_defer(NodeId id) const;
+  void become_buffer(NodeId buffer, NodeId array, const Whole& made);
+  void add_root(NodeId array, const Root& root);
+  NodeId canonical(NodeId length) const;
+  void learn(NodeId condition);
 
   /// @name Elements (elements.cpp)
   NodeId element(NodeId old, Indices indices);
@@ -111,17 +158,18 @@ class Lowering : public Rewriter {
   NodeId lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order);
   NodeId is_turned(const Nodes& strides);
   NodeId is_apart(NodeId view);
-  /// Elements that are to be stored in a view.
+  /// Elements that are to be stored in views of the same lengths.
   struct Elements {
-    NodeId view;
-    std::function<NodeId(Indices)> value;
-    std::vector<Nodes> strides;  ///< of arrays in memory that do not lie in C order for certain
-    int time = 0;                ///< that it takes to compute one
-    bool fresh = false;          ///< the view is in C order, and nothing else refers to its memory
+    Nodes views;
+    std::function<Nodes(Indices)> values;  ///< one for each view
+    std::vector<Nodes> strides;            ///< of arrays in memory that do not lie in C order for certain
+    int time = 0;                          ///< that it takes to compute one of each
+    bool fresh = false;                    ///< the views are in C order; nothing else refers to their memory
   };
+  void store_at(const Elements& all, Indices at);
   void nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile);
   void store_tile(const Elements& all, const Nodes& first, const Nodes& counts);
-  /// In an order that suits memory; in C order if places of the view may be one.
+  /// In an order that suits memory; in C order if places of a view may be one.
   void store_elements(const Elements& all);
 
   /// @name Rearrangements (rearrangements.cpp)
@@ -164,6 +212,8 @@ class Lowering : public Rewriter {
   NodeId arg_reduce_range(NodeId id, const Axes& axes, Indices kept);
   void define_reduced(std::span<const NodeId> ids, const Axes& axes,
                       const std::function<Nodes(Indices)>& values, const Reductions& by_columns = {});
+
+  void reduce_together(std::span<const NodeId> ids);
 
   /// @name Ways through what is reduced (reduce_lanes.cpp, reduce_several.cpp, reduce_columns.cpp)
   NodeId reduce_lanes(NodeId id, const Axes& axes, Indices kept);
@@ -209,6 +259,7 @@ class Lowering : public Rewriter {
   std::vector<uint32_t> order_;     ///< by node: its place in the program
   std::vector<uint32_t> last_use_;  ///< by node: the place of its last user
   std::vector<uint32_t> uses_;
+  std::vector<Nodes> users_;             ///< by array
   std::vector<bool> user_crosses_loop_;  ///< by node: a user stands in a loop that it does not stand in
   /// By node: the one node in whose loops all that uses its elements, at the same indices, is evaluated, be
   /// it through others that wait for it; else the node itself.
@@ -219,7 +270,12 @@ class Lowering : public Rewriter {
   std::map<std::vector<uint32_t>, NodeId> elements_;  ///< made in one region: by node and indices
   RegionId elements_region_;
   std::vector<OpenRegion> regions_;
+  std::vector<Nest> nests_;        ///< that wait to be written, in this order
+  std::vector<bool> is_output_;    ///< by node: it is in one of them
+  std::vector<bool> is_deferred_;  ///< by number or view: made when the nests have been written
+  Nodes deferred_;                 ///< the numbers among these, in order, but for reductions
   uint32_t next_ = 0;
+  uint32_t now_ = 0;  ///< the place of the node that is visited
 };
 
 }  // namespace ingot::transform

@@ -1,12 +1,11 @@
 #include "transform/schedule.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "ir/cursor.h"
 #include "ir/evaluate.h"
 #include "transform/lane_judge.h"
-#include "transform/rewriter.h"
+#include "transform/parallel_writer.h"
 
 namespace ingot::transform {
 
@@ -43,10 +42,10 @@ class RowReductions {
   bool any_rows_ = false;
 };
 
-class Scheduler : public Rewriter {
+class Scheduler : public ParallelWriter {
  public:
   explicit Scheduler(const Function& source)
-      : Rewriter(source), none_(source.node_count()), chosen_(source.node_count()) {
+      : ParallelWriter(source), none_(source.node_count()), chosen_(source.node_count()) {
     choose_in(source.body());
     choose_reductions_in(source.body());
   }
@@ -54,8 +53,7 @@ class Scheduler : public Rewriter {
  protected:
   void visit(NodeId id) override {
     if (chosen_[id.index] && source_.op(id) == Op::for_ && !ir::cursors_of(source_, id)) return reduce(id);
-    if (const auto other = combined_.find(id.index); other != combined_.end())
-      return bind(id, use(other->second));
+    if (is_contribution(id)) return;
     clone(id);
   }
   void set_attributes(NodeId id, std::span<int64_t> attributes) override {
@@ -119,31 +117,18 @@ class Scheduler : public Rewriter {
   void reduce(NodeId id) {
     const std::vector<Op> combiners = combiners_of(source_, id).value();
     const bool threads = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
-    std::vector<int64_t> attributes{static_cast<int64_t>(ir::cpu_schedule(threads, true)),
-                                    source_.attribute(id, 1)};
-    for (Op combiner : combiners) attributes.push_back(static_cast<int64_t>(combiner));
-    const RegionId body = source_.region(id);
-    const auto parameters = source_.region_parameters(body);
-    const NodeId made = b_.begin(Op::parallel_for, use_all(source_.operands(id)), attributes);
-    bind(parameters[0], b_.enter(made, 0, {{ir::kInt64}})[0]);
+    std::vector<Slot> slots;
     for (size_t i = 0; i < combiners.size(); ++i) {
-      const DType dtype = source_.type(parameters[i + 1]).dtype();
-      const NodeId yielded = source_.operand(source_.terminator(body), i);
-      if (const auto identity = ir::identity_of(combiners[i], dtype)) {
-        bind(parameters[i + 1], b_.constant(Type::scalar(dtype), *identity));
-      } else {
-        const auto operands = source_.operands(yielded);
-        combined_[yielded.index] = operands[operands[0] == parameters[i + 1] ? 1 : 0];
-      }
+      const DType dtype = source_.type(source_.result(id, i)).dtype();
+      slots.push_back(
+          {i, combiners[i], ir::identity_of(combiners[i], dtype), use(source_.operand(id, i + 1))});
     }
-    clone_body(body);
-    const Nodes given = b_.end(made);
+    const Nodes given = write_parallel(id, ir::cpu_schedule(threads, true), slots);
     for (size_t i = 0; i < given.size(); ++i) bind(source_.result(id, i), given[i]);
   }
 
   std::vector<bool> none_;  ///< no check is gone
   std::vector<bool> chosen_;
-  std::unordered_map<uint32_t, NodeId> combined_;  ///< `v op x`, of whose turn x is the contribution
 };
 
 }  // namespace

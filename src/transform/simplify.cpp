@@ -1,6 +1,7 @@
 #include "transform/simplify.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ir/evaluate.h"
 #include "transform/cost.h"
@@ -24,7 +25,19 @@ class Simplifier : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
+    const bool writes = ir::effects_of(source_, id).any(kMayWrite);
+    // A turn finds what the one before has written.
+    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block) forget_loads();
+    visit_one(id);
+    if (writes) forget_loads();
+  }
+
+ private:
+  static constexpr ir::Effects kMayWrite = ir::effect::Write | ir::effect::Host | ir::effect::Sync;
+
+  void visit_one(NodeId id) {
     switch (source_.op(id)) {
+      case Op::load: return visit_load(id);
       case Op::if_: return visit_if(id);
       case Op::block: return visit_block(id);
       case Op::check: return visit_check(id);
@@ -33,8 +46,21 @@ class Simplifier : public Rewriter {
       default: clone(id);
     }
   }
+  void forget_loads() {
+    loads_.clear();
+    loaded_.clear();
+  }
+  /// What has been loaded before, and not been written since.
+  void visit_load(NodeId id) {
+    std::vector<uint32_t> key;
+    for (NodeId operand : use_all(source_.operands(id))) key.push_back(operand.index);
+    const auto known = loads_.find(key);
+    if (known != loads_.end()) return bind(id, known->second);
+    clone(id);
+    loads_[key] = use(id);
+    loaded_.push_back(std::move(key));
+  }
 
- private:
   bool is_constant(NodeId made) const { return b_.function().is_constant(made); }
   bool is_true(NodeId made) const { return b_.function().constant(made).bits[0] != 0; }
 
@@ -115,15 +141,23 @@ class Simplifier : public Rewriter {
     clone(id);
     checked_.push_back(condition);
   }
-  void enter_region(RegionId) override { checked_before_.push_back(checked_.size()); }
+  void enter_region(RegionId) override {
+    checked_before_.push_back(checked_.size());
+    loaded_before_.push_back(loaded_.size());
+  }
   void leave_region(RegionId) override {
+    for (; loaded_.size() > loaded_before_.back(); loaded_.pop_back()) loads_.erase(loaded_.back());
+    loaded_before_.pop_back();
     checked_.resize(checked_before_.back());
     checked_before_.pop_back();
   }
 
-  Nodes checked_;                       ///< conditions of checks that have been passed
-  std::vector<size_t> checked_before_;  ///< by open region: how many it began with
-  std::vector<uint32_t> exits_;         ///< by label: how many exits go there
+  Nodes checked_;                                  ///< conditions of checks that have been passed
+  std::vector<size_t> checked_before_;             ///< by open region: how many it began with
+  std::vector<uint32_t> exits_;                    ///< by label: how many exits go there
+  std::map<std::vector<uint32_t>, NodeId> loads_;  ///< by view and indices
+  std::vector<std::vector<uint32_t>> loaded_;      ///< these, in order
+  std::vector<size_t> loaded_before_;              ///< by open region: how many it began with
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/evaluate.h"
 #include "ir/function.h"
 #include "transform/dependence.h"
 #include "transform/rewriter.h"
@@ -53,6 +54,17 @@ class Sharer : public Rewriter {
     });
   }
 
+  /// Whether no thread has to run the first turn once more, to have what its reductions start from.
+  bool has_identities(NodeId loop) const {
+    const auto combiners = source_.ints(loop);
+    for (size_t i = 0; i < combiners.size(); ++i) {
+      const DType dtype = source_.type(source_.operand(loop, i + 1)).dtype();
+      const bool ordered = base::is_float(dtype) || base::is_complex(dtype);
+      if (ordered && !ir::identity_of(static_cast<Op>(combiners[i]), dtype)) return false;
+    }
+    return true;
+  }
+
   void choose_in(RegionId region, bool is_shared) {
     for (NodeId node : source_.region_body(region)) {
       if (source_.op(node) == Op::launch) continue;
@@ -70,8 +82,10 @@ class Sharer : public Rewriter {
     if (may_raise && !is_asked) return false;
     if (effects.any(ir::effect::Exit | ir::effect::Host | ir::effect::Random | ir::effect::Sync))
       return false;
-    if (source_.op(loop) == Op::parallel_for)
-      return !may_raise && !effects.any(ir::effect::Write | ir::effect::Allocate);
+    if (source_.op(loop) == Op::parallel_for) {
+      const bool is_seen = effects.any(ir::effect::Write | ir::effect::Allocate);
+      return is_asked ? !is_seen || has_identities(loop) : !is_seen;
+    }
     return source_.result_count(loop) == 0 && !find_race(source_, loop);
   }
 

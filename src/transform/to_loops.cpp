@@ -14,10 +14,13 @@ Lowering::Lowering(const Function& source)
       order_(source.node_count()),
       last_use_(source.node_count()),
       uses_(source.node_count()),
+      users_(source.node_count()),
       user_crosses_loop_(source.node_count()),
       sink_(source.node_count()),
       sinks_(source.node_count()),
-      is_identity_(source.node_count()) {
+      is_identity_(source.node_count()),
+      is_output_(source.node_count()),
+      is_deferred_(source.node_count()) {
   number(source.body());
   count_uses();
   Nodes in_order;
@@ -39,6 +42,7 @@ void Lowering::count_uses() {
     if (source_.op(NodeId(i)) == Op::length) continue;
     for (NodeId operand : source_.operands(NodeId(i))) {
       ++uses_[operand.index];
+      if (source_.type(operand).is_array()) users_[operand.index].emplace_back(i);
       if (crosses_loop(source_[NodeId(i)].parent, source_[operand].parent))
         user_crosses_loop_[operand.index] = true;
       if (order_[i] < last_use_[operand.index]) continue;
@@ -82,9 +86,6 @@ void Lowering::find_sinks(std::span<const NodeId> in_order) {
     }
   }
 }
-
-/// Past this cost an array is evaluated for itself.
-constexpr int kLargestCost = 400;
 
 /// Past this work an array is not evaluated again for another user.
 constexpr int kLargestTimeAgain = 8;
@@ -133,25 +134,39 @@ Lowering::Written Lowering::written_by(NodeId id) const {
 }
 
 void Lowering::settle_before(NodeId id) {
-  if (regions_.back().reading.empty()) return;
   const Written written = written_by(id);
   if (!written.anything && written.roots.empty()) return;
+  elements_.clear();
+  const auto changes = [&](const std::vector<Root>& reads) {
+    return std::ranges::any_of(reads, [&](const Root& read) {
+      return written.anything ||
+             std::ranges::any_of(written.roots, [&](const Root& w) { return may_overlap(source_, read, w); });
+    });
+  };
+  const auto changes_any = [&](const Nest& nest) {
+    return std::ranges::any_of(nest.outputs, [&](const Output& output) {
+      const auto buffer = output.buffer_of;
+      return changes(output.reads) || (buffer && changes({root_of(source_, buffer)}));
+    });
+  };
+  if (std::ranges::any_of(nests_, changes_any)) write_outputs();
   const Nodes reading = regions_.back().reading;
-  for (NodeId old : reading) {
-    if (last_use_[old.index] <= order_[id.index]) continue;
-    const bool changes = written.anything || std::ranges::any_of(whole(old).reads, [&](const Root& read) {
-                           return std::ranges::any_of(
-                               written.roots, [&](const Root& w) { return may_overlap(source_, read, w); });
-                         });
-    if (changes) settled(old);
-  }
+  for (NodeId old : reading)
+    if (last_use_[old.index] > order_[id.index] && changes(whole(old).reads)) settled(old);
+}
+
+/// What has not been written by now, nobody uses.
+void Lowering::leave_region(RegionId) {
+  nests_.clear();
+  deferred_.clear();
+  regions_.pop_back();
 }
 
 void Lowering::define(NodeId old, Whole w) {
   const bool reads = !w.reads.empty();
   wholes_[old.index] = std::move(w);
   if (!may_wait(old)) {
-    keep(old, evaluated(old));
+    write_later(old);
   } else if (reads) {
     regions_.back().reading.push_back(old);
   }
@@ -178,21 +193,33 @@ void Lowering::define_stored(NodeId id, Nodes lengths, const std::function<NodeI
 }
 
 Whole Lowering::evaluated(NodeId old) {
-  const Nodes lengths = whole(old).lengths;
-  const NodeId view = loops_.new_view(lengths, whole(old).dtype);
-  in_versions({&old, 1}, {}, [&] {
-    Elements all{
-        .view = view,
-        .value = [&](Indices at) { return element(old, at); },
-        .strides = {},
-        .time = whole(old).work.time,
-        .fresh = true,
-    };
-    if (collect_strides(old, all.strides)) all.strides.clear();
+  make_ready(old);
+  return evaluated(Nodes{old})[0];
+}
+
+std::vector<Whole> Lowering::evaluated(const Nodes& arrays) {
+  std::vector<Whole> made;
+  Elements all{.views = {}, .values = {}, .strides = {}, .time = 0, .fresh = true};
+  for (NodeId old : arrays) {
+    const Whole& w = whole(old);
+    all.views.push_back(loops_.new_view(w.lengths, w.dtype));
+    all.time += w.work.time;
+    made.push_back(fresh(all.views.back(), w.lengths, w.dtype));
+  }
+  all.values = [&](Indices at) {
+    Nodes values;
+    for (NodeId old : arrays) values.push_back(element(old, at));
+    return values;
+  };
+  in_versions(arrays, {}, [&] {
+    all.strides.clear();
+    bool in_c_order = true;
+    for (NodeId old : arrays) in_c_order = collect_strides(old, all.strides) && in_c_order;
+    if (in_c_order) all.strides.clear();
     store_elements(all);
     return Nodes();
   });
-  return fresh(view, lengths, whole(old).dtype);
+  return made;
 }
 
 /// For the users that come later, if what has just been made reaches all of them.
@@ -203,6 +230,7 @@ void Lowering::keep(NodeId old, const Whole& w) {
 }
 
 Whole Lowering::in_view(NodeId old) {
+  make_ready(old);
   if (whole(old).view) return whole(old);
   Whole made = evaluated(old);
   keep(old, made);
@@ -210,6 +238,7 @@ Whole Lowering::in_view(NodeId old) {
 }
 
 Whole Lowering::settled(NodeId old) {
+  make_ready(old);
   if (whole(old).view && whole(old).reads.empty()) return whole(old);
   Whole made = evaluated(old);
   keep(old, made);
@@ -217,6 +246,7 @@ Whole Lowering::settled(NodeId old) {
 }
 
 NodeId Lowering::use(NodeId old) {
+  if (is_deferred_[old.index]) write_outputs();
   if (!source_.type(old).is_array()) return Rewriter::use(old);
   // What others know of is no longer fresh.
   Whole w = settled(old);
@@ -248,7 +278,15 @@ Type Lowering::convert(Type type) {
 }
 
 void Lowering::visit(NodeId id) {
+  now_ = order_[id.index];
+  if (source_[id].region_count > 0) write_outputs();
   settle_before(id);
+  if (can_defer(id)) {
+    is_deferred_[id.index] = true;
+    deferred_.push_back(id);
+    return;
+  }
+  prepare(id);
   const Op op = source_.op(id);
   if (op == Op::length && source_.type(source_.operand(id, 0)).is_array())
     return Rewriter::bind(
@@ -266,6 +304,7 @@ void Lowering::visit(NodeId id) {
   }
   if (is_pointwise(id) && source_.type(id).is_array()) return lower_pointwise(id);
   clone(id);
+  if (op == Op::check) learn(source_.operand(id, 0));
 }
 
 std::unique_ptr<ir::Function> to_loops(const ir::Function& function) {

@@ -124,33 +124,39 @@ void Lowering::store_tile(const Elements& all, const Nodes& first, const Nodes& 
     return at;
   };
   if (first.size() != 2 || all.time < kLongTime)
-    return loops_.nest(counts, [&](Indices in_tile) {
-      const Nodes at = place(in_tile);
-      loops_.store(all.view, at, all.value(at));
-    });
-  const DType dtype = b_.function().type(all.view).dtype();
-  const NodeId computed = loops_.new_view(Nodes{b_.index(kTileOfLast), b_.index(kTileOfOthers[2])}, dtype);
+    return loops_.nest(counts, [&](Indices in_tile) { store_at(all, place(in_tile)); });
+  Nodes computed;
+  for (NodeId view : all.views) {
+    const Nodes edges{b_.index(kTileOfLast), b_.index(kTileOfOthers[2])};
+    computed.push_back(loops_.new_view(edges, b_.function().type(view).dtype()));
+  }
   loops_.set_one_by_one(false);
   loops_.nest(Nodes{counts[1], counts[0]}, [&](Indices turned) {
-    loops_.store(computed, turned, all.value(place(Nodes{turned[1], turned[0]})));
+    const Nodes values = all.values(place(Nodes{turned[1], turned[0]}));
+    for (size_t i = 0; i < values.size(); ++i) loops_.store(computed[i], turned, values[i]);
   });
   loops_.set_one_by_one(true);
   loops_.nest(counts, [&](Indices in_tile) {
-    loops_.store(all.view, place(in_tile), loops_.load(computed, Nodes{in_tile[1], in_tile[0]}));
+    const Nodes at = place(in_tile);
+    for (size_t i = 0; i < computed.size(); ++i)
+      loops_.store(all.views[i], at, loops_.load(computed[i], Nodes{in_tile[1], in_tile[0]}));
   });
 }
 
+void Lowering::store_at(const Elements& all, Indices at) {
+  const Nodes values = all.values(at);
+  for (size_t i = 0; i < values.size(); ++i) loops_.store(all.views[i], at, values[i]);
+}
+
 void Lowering::store_elements(const Elements& all) {
-  const Nodes lengths = lengths_of_view(all.view);
+  const Nodes lengths = lengths_of_view(all.views[0]);
   const auto in_order = [&] {
-    loops_.nest(lengths, [&](Indices at) { loops_.store(all.view, at, all.value(at)); });
+    loops_.nest(lengths, [&](Indices at) { store_at(all, at); });
     return Nodes();
   };
   const auto turned_round = [&] {
-    loops_.nest(Nodes(lengths.rbegin(), lengths.rend()), [&](Indices turned) {
-      const Nodes at(turned.rbegin(), turned.rend());
-      loops_.store(all.view, at, all.value(at));
-    });
+    loops_.nest(Nodes(lengths.rbegin(), lengths.rend()),
+                [&](Indices turned) { store_at(all, Nodes(turned.rbegin(), turned.rend())); });
   };
   const size_t most = all.fresh ? kMostAxes : 2;
   if (lengths.size() < 2 || lengths.size() > most || loops_.one_by_one()) {
@@ -165,7 +171,7 @@ void Lowering::store_elements(const Elements& all) {
     all_known = all_known && b_.function().is_constant(turned) && b_.function().constant(turned).bits[0] != 0;
   }
   if (all_known && !all.fresh) return turned_round();
-  NodeId in_tiles = all.fresh ? any : loops_.both(any, is_apart(all.view));
+  NodeId in_tiles = all.fresh ? any : loops_.both(any, is_apart(all.views[0]));
   if (lengths.size() > 2 || all.time < kLongTime) {
     const NodeId lines = loops_.product(std::span(lengths).subspan(1));
     in_tiles = loops_.both(in_tiles, loops_.less(b_.index(kFewLines), lines));

@@ -139,3 +139,120 @@ def test_a_chain_is_not_evaluated_again_and_again():
     text = jitted(chain).explain(x)
     loops = text[text.index("=== loop IR") : text.index("=== LLVM IR")]
     assert loops.count(" = load ") <= 8 * 24
+
+
+def two_results(x):
+    a = x * 2 + 1
+    b = np.sqrt(x) - a
+    return a, b
+
+
+def leapfrog(x, v, dt):
+    a = np.sin(x)
+    w = v - dt * a
+    return x + dt * w, w, a
+
+
+def moments(x):
+    return x.sum(), x.max(), (x * x).mean(), x.mean()
+
+
+def rows_and_columns(x):
+    y = np.exp(x) / (1 + x * x)
+    return np.sum(y * x, axis=1), np.max(y, axis=1), np.sum(y, axis=0), np.max(y - x, axis=0)
+
+
+def polar(x, y):
+    r = np.sqrt(x * x + y * y)
+    return x / r, y / r, r
+
+
+def turned_and_straight(x):
+    y = np.exp(x)
+    return y.T * 2, y + x, y - x[::-1], y
+
+
+def normalised(x):
+    y = x - x.mean()
+    z = y / np.sqrt((y * y).mean())
+    return y, z, (z * z).sum(), z.max()
+
+
+def changed_after(x):
+    a = np.exp(x)
+    b = a * 3
+    c = a[::-1] * 2
+    a[0] = 5
+    d = a * 3
+    return a, b, c, d
+
+
+def changed_between(x):
+    a = np.exp(x)
+    b = a * 3
+    x[:] = 1
+    c = np.exp(x) + a
+    a[1:] = b[:-1]
+    a += c
+    return a, b, c, x
+
+
+def kept_in_branch(x, flag):
+    a = np.exp(x)
+    b = a + x
+    s = b.sum()
+    if flag:
+        a[:1] = s
+        b = b * a
+    for _ in range(3):
+        b = b + a
+        a[:1] += 1
+    return a, b, s
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 100, 1030, 2100])
+def test_what_is_written_by_one_nest_has_numpys_values(n):
+    g = np.random.default_rng(n)
+    x, y = g.random(n) + 0.1, g.random(n) + 0.1
+    bound = 1e-12
+    check(two_results, x, bound=bound)
+    check(leapfrog, x, y, 0.1, bound=bound)
+    check(moments, x, bound=bound)
+    check(moments, (x * 100).astype(np.int32), bound=bound)
+    check(polar, x, y[::-1], bound=bound)
+    check(normalised, x, bound=bound)
+    for function in (changed_after, changed_between):
+        check(function, x, bound=bound)
+    for flag in (False, True):
+        check(kept_in_branch, x, flag, bound=bound)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 9), (40, 33), (1100, 3), (5, 1200)])
+def test_arrays_of_two_axes_are_written_by_one_nest(shape):
+    x = np.random.default_rng(1).random(shape)
+    for layout in layouts(x):
+        check(rows_and_columns, layout, bound=1e-12)
+        check(turned_and_straight, layout, bound=1e-12)
+        check(polar, layout, layout[::-1], bound=1e-12)
+
+
+def nests_of(function, *arguments):
+    """The loops of a function that no other loop stands around."""
+    text = jitted(function).explain(*arguments)
+    text = text[text.index("=== loop IR") : text.index("=== LLVM IR")]
+    return sum(line.startswith("  ") and line[2] != " " and "for %" in line for line in text.splitlines())
+
+
+def test_arrays_of_the_same_lengths_are_written_by_one_nest():
+    x = np.random.default_rng(1).random((40, 50))
+    assert nests_of(two_results, x[0]) == 1
+    assert nests_of(leapfrog, x[0], x[1], 0.1) == 1
+    assert nests_of(polar, x, x) <= 2
+    assert nests_of(moments, x[0]) == 1
+    assert nests_of(normalised, x[0]) <= 5
+
+
+def test_arrays_that_share_nothing_are_written_apart():
+    x = np.random.default_rng(1).random((3, 50))
+    assert nests_of(lambda x, y: (x + 1, y + 2), x[0].copy(), x[1].copy()) == 2

@@ -5,6 +5,7 @@ import pytest
 
 import ingot
 from ingot import prange
+from support import check, difference, jitted
 
 
 def shift(x, y):
@@ -32,7 +33,7 @@ def neighbours(x):
 
 def folded(x, y):
     for i in prange(len(x)):
-        y[i % 4] += x[i]
+        y[i % 4] = x[i]
 
 
 @pytest.mark.parametrize("function", [shift, rows])
@@ -58,3 +59,400 @@ def test_overlapping_arguments_are_refused():
     x = np.zeros(9)
     with pytest.raises(ingot.UnsupportedError, match="prange"):
         ingot.jit(shift)(x[:-1], x[1:])
+
+
+def largest(x, start):
+    m = start
+    for i in prange(len(x)):
+        m = max(m, x[i])
+    return m
+
+
+def smallest_if(x, start):
+    m = start
+    for i in prange(len(x)):
+        if x[i] < m:
+            m = x[i]
+    return m
+
+
+def last_largest(x, start):
+    m = start
+    for i in prange(len(x)):
+        if x[i] >= m:
+            m = x[i]
+    return m
+
+
+def last_smallest(x, start):
+    m = start
+    for i in prange(len(x)):
+        m = x[i] if m >= x[i] else m
+    return m
+
+
+def two_extremes(x, start):
+    low = start
+    high = start
+    y = np.empty_like(x)
+    for i in prange(len(x)):
+        y[i] = x[i] * 2
+        low = min(low, x[i])
+        high = max(high, x[i])
+    return low, high, y
+
+
+SPECIAL = [0.0, -0.0, np.nan, 1.0, -1.0, np.inf, -np.inf]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u8", "i8"])
+@pytest.mark.parametrize("function", [largest, smallest_if, last_largest, last_smallest, two_extremes])
+def test_extremes_are_those_of_the_loop_in_order(function, dtype):
+    g = np.random.default_rng(3)
+    functions = [jitted(function), jitted(function, "interpreted")]
+    for n in (0, 1, 2, 5, 33, 1100, 2500):
+        for scale in (0, 1, 100):
+            x = (g.normal(size=n) * scale).astype(dtype)
+            if dtype[0] == "f" and n:
+                x = np.where(g.random(n) < 0.5, g.choice(np.array(SPECIAL[: 2 + scale], dtype), n), x)
+            for start in x.dtype.type(3), *(x.dtype.type(s) for s in (SPECIAL if dtype[0] == "f" else [0, 1])):
+                expected = function(x, start)
+                for f in functions:
+                    assert difference(f(x, start), expected) is None, (n, scale, start)
+
+
+def counts(x):
+    above, below, odd = 0, 5, 0
+    for i in prange(len(x)):
+        if x[i] > 0:
+            above += 1
+        elif x[i] < -1:
+            below -= 1
+        odd += 2
+    return above, below, odd
+
+
+def flags(x):
+    any_, all_, none, found = False, True, True, False
+    for i in prange(len(x)):
+        any_ = any_ or x[i] > 2
+        all_ = all_ and x[i] > -2
+        if x[i] == 0:
+            none = False
+        if x[i] > 1:
+            if x[i] < 1.5:
+                found = True
+    return any_, all_, none, found
+
+
+def bits(x):
+    a, o, e, p, s = -1, 0, 0, np.int32(1), np.uint8(0)
+    for i in prange(len(x)):
+        k = int(x[i] * 100)
+        a &= k
+        o |= k
+        e ^= k
+        p *= np.int32(k)
+        s += np.uint8(k & 255)
+    return a, o, e, p, s
+
+
+def sums_of_ints(x):
+    s, p = 0, 1
+    for i in prange(len(x)):
+        s += i * i
+        s -= 3
+        p *= -1
+    return s, p
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n", [0, 1, 2, 40, 1030, 3000])
+@pytest.mark.parametrize("function", [counts, flags, bits, sums_of_ints])
+def test_what_is_exact_is_what_the_loop_in_order_gives(function, n):
+    if n == 0 and function is flags:
+        return  # whose bools would be Python's
+    g = np.random.default_rng(n)
+    for _ in range(3):
+        check(function, g.normal(size=n))
+    check(function, np.zeros(n))
+
+
+def overflowing(x, start):
+    c = start
+    for i in prange(len(x)):
+        if x[i] > 0:
+            c += 1
+    return c
+
+
+def overflowing_sum(n, step):
+    s = 2**62
+    for i in prange(n):
+        s += step
+        s -= step
+    return s
+
+
+def test_python_ints_that_leave_64_bits_raise():
+    most = 2**63 - 1
+    for f in (jitted(overflowing), jitted(overflowing, "interpreted")):
+        assert f(np.ones(9), most - 9) == most
+        assert f(np.zeros(9), most) == most
+        with pytest.raises(OverflowError):
+            f(np.ones(9), most - 8)
+    for f in (jitted(overflowing_sum), jitted(overflowing_sum, "interpreted")):
+        assert f(100, 2**62 - 1) == 2**62
+        with pytest.raises(OverflowError):
+            f(1, 2**62)
+
+
+def sums(x):
+    s = x[0] * 0
+    p = x[0] * 0 + 1
+    for i in prange(len(x)):
+        s += x[i]
+        p *= 1 + x[i] / 1000
+    return s, p
+
+
+def sums_and_writes(x):
+    s = 0.0
+    y = np.empty_like(x)
+    for i in prange(len(x)):
+        y[i] = np.sqrt(x[i])
+        if i % 3 == 0:
+            s -= y[i]
+        else:
+            s += y[i] * 2
+    return s, y
+
+
+def sums_and_additions(x, y):
+    s, t, p = 0.0, 0.0, 1.0
+    for i in prange(len(x)):
+        y[i] += 1
+        s += x[i]
+        t += y[i]
+        p *= x[i]
+    return s, t, p, y
+
+
+def sums_of_rows(x):
+    s = 0.0
+    for i in prange(x.shape[0]):
+        t = 0.0
+        for j in range(x.shape[1]):
+            t += x[i, j]
+        s += t
+    return s
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("n", [1, 2, 33, 1025, 70000])
+def test_sums_of_floats_have_the_order_of_reductions(dtype, n):
+    x = np.random.default_rng(n).random(n).astype(dtype)
+    whole = jitted(lambda x: (x.sum(), (1 + x / 1000).prod()))(x)
+    results = [jitted(sums)(x)]
+    if n < 2000:
+        results.append(jitted(sums, "interpreted")(x))
+    before = ingot.get_num_threads()
+    for threads in (1, 2, 5):
+        ingot.set_num_threads(threads)
+        results.append(jitted(sums)(x))
+    ingot.set_num_threads(before)
+    for result in results:
+        assert difference(result, results[0]) is None
+    if dtype != "f2":
+        assert difference(results[0], whole) is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 40, 1030, 3000])
+def test_sums_beside_writes(n):
+    x = np.random.default_rng(n).random((n, 3))
+    check(sums_and_writes, x[:, 0], bound=1e-12)
+    check(sums_of_rows, x, bound=1e-12)
+    check(sums_and_additions, 1 + x[:, 0] / n, x[:, 1].copy(), bound=1e-12)
+    assert difference(jitted(sums_and_writes)(x[:, 0]), jitted(sums_and_writes, "interpreted")(x[:, 0])) is None
+
+
+def gathered(x, index):
+    s = 0.0
+    m = -1.0
+    for i in prange(len(index)):
+        s += x[index[i]]
+        m = max(m, x[index[i]])
+    return s, m
+
+
+def test_the_lowest_turn_that_fails_raises():
+    x = np.arange(10.0)
+    index = np.arange(5000) % 10
+    check(gathered, x, index, bound=1e-12)
+    index[[4000, 3000, 4500]] = [10, 11, 12]
+    check(gathered, x, index)
+
+
+def previous(x):
+    last = 0.0
+    s = 0.0
+    for i in prange(len(x)):
+        s += x[i] - last
+        last = x[i]
+    return s
+
+
+def place_of_largest(x):
+    m, k = -1.0, 0
+    for i in prange(len(x)):
+        if x[i] > m:
+            m = x[i]
+            k = i
+    return m, k
+
+
+def running(x, y):
+    m = 0.0
+    for i in prange(len(x)):
+        m = max(m, x[i])
+        y[i] = m
+    return m
+
+
+def raises_only_while_false(x):
+    found = False
+    for i in prange(len(x)):
+        found = found or x[i + 1] > 0
+    return found
+
+
+@pytest.mark.parametrize("function", [previous, place_of_largest, running, raises_only_while_false])
+def test_what_hangs_on_turns_before_is_refused(function):
+    arguments = (np.ones(4), np.zeros(4))[: function.__code__.co_argcount]
+    with pytest.raises(ingot.UnsupportedError, match="a turn uses a value of the turn before; lines"):
+        ingot.jit(function)(*arguments)
+
+
+def histogram(x, h):
+    for i in prange(len(x)):
+        h[int(x[i] * 8)] += 1
+
+
+def weighted(index, v, h):
+    for i in prange(len(index)):
+        h[index[i]] += v[i]
+        h[-index[i]] -= v[i]
+
+
+def largest_of_each(index, v, h):
+    for i in prange(len(index)):
+        h[index[i]] = np.maximum(h[index[i]], v[i])
+
+
+def of_two_axes(index, v, h):
+    out = np.empty(len(index), v.dtype)
+    for i in prange(len(index)):
+        out[i] = v[i] * 2
+        for j in range(3):
+            h[index[i], (j + i) % h.shape[1]] ^= v[i]
+    return out
+
+
+def flags_of_each(index, v, h):
+    for i in prange(len(index)):
+        h[index[i]] |= v[i] > 3
+
+
+def histogram_and_count(x, h):
+    count = 0
+    for i in prange(len(x)):
+        if x[i] > 0.5:
+            h[int(x[i] * 8)] += 1
+            count += 1
+    return count
+
+
+def two_arrays(index, v, h):
+    g = np.zeros(5, np.int64)
+    for i in prange(len(index)):
+        h[index[i]] += v[i]
+        g[index[i] % 5] += 1
+    return g
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n", [0, 1, 7, 100, 3000])
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f4", "f8", "c16"])
+def test_accumulations_are_those_of_the_loop_in_order(dtype, n):
+    g = np.random.default_rng(n)
+    index = g.integers(0, 9, n)
+    v = (g.normal(size=n) * 100).astype(dtype)
+    h = (np.arange(40) * 3).astype(dtype)
+    for function in (weighted, two_arrays):
+        for target in (h[:9], h[::-4], h[20:29]):
+            check(function, index, v, target)
+    check(histogram, g.random(n), h[:8])
+    check(histogram_and_count, g.random(n), h[:8])
+    if dtype[0] in "iu":
+        check(largest_of_each, index, v, h[:9])
+        check(of_two_axes, index, v, h[:36].reshape(9, 4))
+        check(of_two_axes, index, v, h[:36].reshape(4, 9).T)
+        check(flags_of_each, index, v, g.random(9) > 0.5)
+
+
+def test_accumulations_have_one_value_for_any_number_of_threads():
+    g = np.random.default_rng(1)
+    n = 400_000
+    index, v = g.integers(0, 100, n), g.integers(-9, 9, n)
+    before, results = ingot.get_num_threads(), []
+    for threads in (1, 2, 5):
+        ingot.set_num_threads(threads)
+        h = np.arange(100)
+        ingot.jit(weighted)(index, v, h)
+        results.append(h)
+    ingot.set_num_threads(before)
+    expected = np.arange(100)
+    np.add.at(expected, index, v)
+    np.subtract.at(expected, -index, v)
+    for h in results:
+        assert (h == expected).all()
+
+
+def test_a_turn_of_an_accumulation_may_raise():
+    for function in (ingot.jit(weighted), jitted(weighted, "interpreted")):
+        index, h = np.arange(2000) % 9, np.zeros(9, np.int64)
+        index[1500] = 9
+        with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 9"):
+            function(index, np.ones(2000, np.int64), h)
+
+
+def reads_what_it_adds(index, h, out):
+    for i in prange(len(index)):
+        h[index[i]] += 1
+        out[i] = h[index[i]]
+
+
+def two_ops(index, h):
+    for i in prange(len(index)):
+        h[index[i]] += 1
+        h[index[i] - 1] *= 2
+
+
+def exchanged(index, h):
+    for i in prange(len(index)):
+        t = h[index[i]]
+        h[index[i] - 1] += 1
+        h[index[i]] = t + 1
+
+
+def into_itself(h):
+    for i in prange(len(h)):
+        h[h[i]] += 1
+
+
+@pytest.mark.parametrize("function", [reads_what_it_adds, two_ops, exchanged, into_itself])
+def test_other_uses_of_what_is_accumulated_are_refused(function):
+    arguments = [np.arange(3) for _ in range(function.__code__.co_argcount)]
+    with pytest.raises(ingot.UnsupportedError, match=r"turns may touch the same element; lines \d+ and \d+"):
+        ingot.jit(function)(*arguments)

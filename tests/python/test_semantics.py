@@ -94,14 +94,48 @@ def test_scalar_loops_keep_their_order():
             s += v
         return s
 
-    def parallel(x):
+    check(f, np.random.default_rng(4).uniform(-1, 1, 5000))
+
+
+def test_sums_over_prange_have_the_order_of_reductions():
+    def f(x):
         s = 0.0
         for i in ingot.prange(len(x)):
             s += x[i]
         return s
 
-    for function in (f, parallel):
-        check(function, np.random.default_rng(4).uniform(-1, 1, 5000))
+    x = np.random.default_rng(4).uniform(-1, 1, 5000)
+    whole = jitted(lambda x: x.sum())(x)
+    for mode in ("compiled", "interpreted"):
+        assert difference(jitted(f, mode)(x), whole) is None
+
+
+def test_exact_reductions_over_prange_are_those_of_the_loop():
+    def f(x):
+        high, low, count, some, xor = x[0], x[0], 0, False, 0
+        for i in ingot.prange(len(x)):
+            high = max(high, x[i])
+            if x[i] < low:
+                low = x[i]
+            if x[i] > 0:
+                count += 1
+            some = some or x[i] > 1
+            xor ^= int(x[i])
+        return high, low, count, some, xor
+
+    for x in (np.random.default_rng(4).normal(size=5000), np.array([np.nan, 0.0, -0.0]), np.array([0.0, np.inf])[::-1][1:]):
+        check(f, x)
+
+
+def test_accumulations_over_prange_are_those_of_the_loop():
+    def f(index, x, h):
+        for i in ingot.prange(len(index)):
+            h[index[i]] += x[i]
+
+    g = np.random.default_rng(4)
+    index = g.integers(0, 7, 3000)
+    check(f, index, g.normal(size=3000), np.ones(7))
+    check(f, index, g.integers(-100, 100, 3000, np.int8), np.ones(7, np.int8))
 
 
 def test_python_ints_have_64_bits():

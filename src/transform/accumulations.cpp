@@ -1,0 +1,91 @@
+#include "transform/accumulations.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/builder.h"
+#include "ir/evaluate.h"
+
+namespace ingot::transform {
+
+namespace {
+
+using ir::NodeId;
+using ir::Op;
+using ir::RegionId;
+
+class Finder {
+ public:
+  Finder(const ir::Function& function, NodeId loop)
+      : f_(function), body_(function.region(loop)), uses_(function.node_count()) {
+    for (uint32_t i = 0; i < f_.node_count(); ++i)
+      for (NodeId operand : f_.operands(NodeId(i))) ++uses_[operand.index];
+  }
+
+  std::vector<Accumulation> find() {
+    look(body_);
+    return std::move(found_);
+  }
+
+ private:
+  void look(RegionId region) {
+    const auto body = f_.region_body(region);
+    for (size_t i = 0; i < body.size(); ++i) {
+      for (size_t k = 0; k < f_[body[i]].region_count; ++k) look(f_.region(body[i], k));
+      if (f_.op(body[i]) != Op::store) continue;
+      if (const auto accumulation = at(body[i]); accumulation && stands_alone(*accumulation, body.first(i)))
+        found_.push_back(*accumulation);
+    }
+  }
+
+  /// The load with the view and indices of a store, from which its value comes through casts.
+  std::optional<NodeId> load_of(NodeId value, NodeId store) const {
+    while (f_.op(value) == Op::cast && uses_[value.index] == 1) value = f_.operand(value, 0);
+    const auto places = f_.operands(store).first(f_.operands(store).size() - 1);
+    const bool fits = f_.op(value) == Op::load && uses_[value.index] == 1 &&
+                      f_[value].parent == f_[store].parent && std::ranges::equal(f_.operands(value), places);
+    return fits ? std::optional(value) : std::nullopt;
+  }
+  std::optional<Accumulation> at(NodeId store) const {
+    const NodeId view = f_.operand(store, 0);
+    const NodeId stored = f_.operands(store).back();
+    NodeId value = stored;
+    while (f_.op(value) == Op::cast && uses_[value.index] == 1) value = f_.operand(value, 0);
+    const ir::OpInfo& card = ir::info(f_.op(value));
+    const bool is_difference = f_.op(value) == Op::subtract;
+    if (f_.encloses(body_, f_[view].parent) || uses_[value.index] != 1 || !card.elementwise ||
+        card.operands != 2 || !(card.laws.associative || is_difference))
+      return std::nullopt;
+    for (size_t i = 0; i < (is_difference ? 1 : 2); ++i) {
+      const auto load = load_of(f_.operand(value, i), store);
+      if (!load) continue;
+      const base::DType dtype = f_.type(view).dtype();
+      const Op op = is_difference ? Op::add : f_.op(value);
+      const bool as_it_stands = value == stored && f_.operand(value, i) == *load;
+      const bool is_exact =
+          (base::is_int(dtype) || base::is_bool(dtype)) && ir::identity_of(op, dtype) && op != Op::lcm;
+      return Accumulation{*load, store, view, op, as_it_stands && is_exact};
+    }
+    return std::nullopt;
+  }
+  /// Whether nothing is written between the load and the store.
+  bool stands_alone(const Accumulation& accumulation, std::span<const NodeId> before) const {
+    const auto load = std::ranges::find(before, accumulation.load);
+    return std::all_of(load, before.end(), [&](NodeId node) {
+      return !ir::effects_of(f_, node).any(ir::effect::Write | ir::effect::Host);
+    });
+  }
+
+  const ir::Function& f_;
+  RegionId body_;
+  std::vector<uint32_t> uses_;
+  std::vector<Accumulation> found_;
+};
+
+}  // namespace
+
+std::vector<Accumulation> accumulations_in(const ir::Function& function, NodeId loop) {
+  return Finder(function, loop).find();
+}
+
+}  // namespace ingot::transform

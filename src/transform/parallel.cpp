@@ -1,0 +1,240 @@
+#include "transform/parallel.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/evaluate.h"
+#include "transform/dependence.h"
+#include "transform/loop_writer.h"
+#include "transform/parallel_writer.h"
+#include "transform/reductions.h"
+
+namespace ingot::transform {
+
+namespace {
+
+class Parallelizer : public ParallelWriter {
+ public:
+  explicit Parallelizer(const Function& source) : ParallelWriter(source), loops_(b_) {}
+
+ protected:
+  void visit(NodeId id) override {
+    if (is_contribution(id) || is_redirected(id)) return;
+    if (!is_asked(id)) return clone(id);
+    std::vector<Accumulation> meeting;
+    find_race(source_, id, meeting);
+    const std::vector<Carried> all = carried_by(id);
+    const bool exact = std::ranges::all_of(meeting, &Accumulation::exact);
+    if (std::ranges::count(all, Carried::Way::InOrder, &Carried::way) > 0 || !exact) return in_order(id);
+    if (meeting.empty()) return all.empty() ? clone(id) : write(id, all);
+    const bool goes_on = source_.op(source_.terminator(source_.region(id))) == Op::yield;
+    if (all.empty() && goes_on && redirected_.empty()) accumulate(id, meeting);
+    else in_order(id);
+  }
+  void set_attributes(NodeId id, std::span<int64_t> attributes) override {
+    if (id == in_order_) attributes[0] = static_cast<int64_t>(ir::Schedule::Serial);
+  }
+
+ private:
+  bool is_asked(NodeId id) const {
+    return source_.op(id) == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
+  }
+  std::vector<Carried> carried_by(NodeId loop) const {
+    std::vector<Carried> all;
+    for (size_t i = 0; i < source_.result_count(loop); ++i)
+      all.push_back(carried_of(source_, loop, i).value_or(Carried{.way = Carried::Way::InOrder}));
+    return all;
+  }
+  void write(NodeId loop, const std::vector<Carried>& all) {
+    const auto threads = static_cast<ir::Schedule>(source_.attribute(loop, 0));
+    const Nodes inits = use_all(source_.operands(loop).subspan(1));
+    const auto parameters = source_.region_parameters(source_.region(loop));
+    std::vector<Slot> slots;
+    std::vector<Slot> signs;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Carried& carried = all[i];
+      if (carried.way == Carried::Way::Passed) bind(parameters[i + 1], inits[i]);
+      if (carried.way == Carried::Way::Passed) continue;
+      const bool starts_anew = carried.way == Carried::Way::Counted;
+      const NodeId init = starts_anew ? b_.constant(ir::kInt64, base::Scalar{}) : inits[i];
+      slots.push_back({i, carried.combiner, carried.neutral, init});
+      if (has_zeros(loop, i, carried)) signs.push_back(slot_of_zeros(carried.last_stands));
+    }
+    std::vector<Slot> both = slots;
+    both.insert(both.end(), signs.begin(), signs.end());
+    const Nodes given = write_parallel(loop, threads, both, [&](NodeId index, const Nodes& contributions) {
+      Nodes places;
+      for (size_t k = 0; k < slots.size(); ++k) {
+        const Carried& carried = all[*slots[k].carried];
+        if (has_zeros(loop, *slots[k].carried, carried))
+          places.push_back(zero_at(index, contributions[k], carried.last_stands));
+      }
+      return places;
+    });
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i].way == Carried::Way::Passed) bind(source_.result(loop, i), inits[i]);
+    size_t next = slots.size();
+    for (size_t k = 0; k < slots.size(); ++k) {
+      const size_t i = *slots[k].carried;
+      NodeId value = given[k];
+      if (all[i].way == Carried::Way::Counted) value = counted(all[i].check, inits[i], value);
+      if (has_zeros(loop, i, all[i])) value = with_sign(inits[i], value, given[next++], all[i].last_stands);
+      bind(source_.result(loop, i), value);
+    }
+  }
+
+  void in_order(NodeId loop) {
+    in_order_ = loop;
+    clone(loop);
+  }
+
+  /// @name Accumulations of different turns into one array
+  /// Pieces of the range have copies of the array, which are combined with it at the end: so many, at most,
+  /// and each of so many turns, at least, for an element of its copy. A shorter loop runs in order.
+  static constexpr int64_t kMostCopies = 16;
+  static constexpr int64_t kLeastTurns = 4;
+  struct Copies {
+    NodeId view;  ///< of the source
+    Op combiner;
+    NodeId copies;  ///< a view with one axis more
+  };
+
+  void accumulate(NodeId loop, const std::vector<Accumulation>& meeting) {
+    std::vector<Copies> all;
+    NodeId elements = b_.index(1);
+    for (const Accumulation& each : meeting) {
+      if (std::ranges::count(all, each.view, &Copies::view) > 0) continue;
+      all.push_back({each.view, each.combiner, {}});
+      elements = loops_.add(elements, loops_.product(lengths_of(each.view)));
+    }
+    const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId least = loops_.multiply(elements, b_.index(kLeastTurns));
+    const NodeId pieces = loops_.minimum(b_.make(Op::floor_divide, {turns, least}), b_.index(kMostCopies));
+    const auto apart = [&] {
+      for (Copies& copies : all) {
+        Nodes lengths = lengths_of(copies.view);
+        lengths.insert(lengths.begin(), pieces);
+        copies.copies = loops_.new_view(lengths, source_.type(copies.view).dtype());
+      }
+      write_pieces(loop, meeting, all, turns, pieces);
+      for (const Copies& copies : all) combine(copies, pieces);
+      return Nodes();
+    };
+    const auto one_by_one = [&] {
+      in_order(loop);
+      return Nodes();
+    };
+    loops_.branch(loops_.less(b_.index(1), pieces), {}, apart, one_by_one);
+  }
+  Nodes lengths_of(NodeId view) {
+    Nodes lengths;
+    for (int i = 0; i < source_.type(view).rank(); ++i) lengths.push_back(b_.length(use(view), i));
+    return lengths;
+  }
+  void write_pieces(NodeId loop, const std::vector<Accumulation>& meeting, const std::vector<Copies>& all,
+                    NodeId turns, NodeId pieces) {
+    const NodeId most =
+        b_.make(Op::floor_divide, {loops_.add(turns, loops_.subtract(pieces, b_.index(1))), pieces});
+    // The index of one piece at a time says where it writes.
+    const int64_t attributes[] = {source_.attribute(loop, 0), 1};
+    const ir::SpanId place = b_.span();
+    const NodeId made = b_.begin(Op::parallel_for, {&pieces, 1}, attributes);
+    const NodeId piece = b_.enter(made, 0, {{ir::kInt64}})[0];
+    for (const Copies& copies : all) {
+      const DType dtype = source_.type(copies.view).dtype();
+      const NodeId none = b_.constant(Type::scalar(dtype), *ir::identity_of(copies.combiner, dtype));
+      loops_.nest(lengths_of(copies.view),
+                  [&](std::span<const NodeId> at) { loops_.store(copies.copies, behind(piece, at), none); });
+    }
+    const NodeId first = loops_.multiply(piece, most);
+    const NodeId count = loops_.minimum(most, loops_.subtract(turns, first));
+    for (const Accumulation& each : meeting) {
+      const auto copies = std::ranges::find(all, each.view, &Copies::view);
+      for (NodeId access : {each.load, each.store}) redirected_[access.index] = {copies->copies, piece};
+    }
+    const RegionId body = source_.region(loop);
+    loops_.nest({&count, 1}, [&](std::span<const NodeId> k) {
+      bind(source_.region_parameters(body)[0], loops_.add(first, k[0]));
+      visit_body(body);
+    });
+    redirected_.clear();
+    b_.yield({});
+    b_.set_span(place);
+    b_.end(made);
+  }
+  void combine(const Copies& copies, NodeId pieces) {
+    loops_.nest(lengths_of(copies.view), [&](std::span<const NodeId> at) {
+      const NodeId before = loops_.load(use(copies.view), at);
+      const auto next = [&](std::span<const NodeId> piece, std::span<const NodeId> value) {
+        return Nodes{b_.make(copies.combiner, {value[0], loops_.load(copies.copies, behind(piece[0], at))})};
+      };
+      loops_.store(use(copies.view), at, loops_.loop(pieces, {&before, 1}, next)[0]);
+    });
+  }
+  static Nodes behind(NodeId piece, std::span<const NodeId> at) {
+    Nodes indices{piece};
+    indices.insert(indices.end(), at.begin(), at.end());
+    return indices;
+  }
+  bool is_redirected(NodeId id) {
+    const auto other = redirected_.find(id.index);
+    if (other == redirected_.end()) return false;
+    const auto [copies, piece] = other->second;
+    const Nodes operands = use_all(source_.operands(id).subspan(1));
+    const auto rank = static_cast<size_t>(source_.type(source_.operand(id, 0)).rank());
+    const Nodes at = behind(piece, std::span(operands).first(rank));
+    if (source_.op(id) == Op::load) bind(id, loops_.load(copies, at));
+    else loops_.store(copies, at, operands.back());
+    return true;
+  }
+
+  /// @name The sign of an extreme that is zero
+  /// Of equal numbers the first one stands, or the last; 0.0 and -0.0 are the equal ones that differ. So the
+  /// turns also give 2 * their number, plus 1 for -0.0, where they have a zero, else what is behind all
+  /// turns.
+  bool has_zeros(NodeId loop, size_t i, const Carried& carried) const {
+    return carried.way == Carried::Way::Extreme &&
+           base::is_float(source_.type(source_.result(loop, i)).dtype());
+  }
+  static int64_t no_turn(bool last) { return last ? -1 : std::numeric_limits<int64_t>::max(); }
+  Slot slot_of_zeros(bool last) {
+    return {{}, last ? Op::maximum : Op::minimum, {}, b_.index(no_turn(last))};
+  }
+  NodeId is_zero(NodeId value) {
+    return b_.make(Op::equal, {value, b_.constant(b_.function().type(value), base::Scalar{})});
+  }
+  NodeId zero_at(NodeId index, NodeId value, bool last) {
+    const NodeId sign = b_.cast(b_.make(Op::signbit, {value}), DType::Int64);
+    const NodeId place = b_.make(Op::add, {b_.make(Op::add, {index, index}), sign});
+    return b_.make(Op::select, {is_zero(value), place, b_.index(no_turn(last))});
+  }
+  NodeId with_sign(NodeId init, NodeId value, NodeId place, bool last) {
+    const NodeId zero = b_.constant(b_.function().type(value), base::Scalar{});
+    const NodeId odd = b_.make(Op::bitwise_and, {place, b_.index(1)});
+    const NodeId is_negative = b_.make(Op::equal, {odd, b_.index(1)});
+    const NodeId found = b_.make(Op::select, {is_negative, b_.make(Op::negative, {zero}), zero});
+    // Of equal numbers, what the loop began with is the first.
+    const NodeId begins = last ? b_.make(Op::equal, {place, b_.index(no_turn(last))}) : is_zero(init);
+    const NodeId own = b_.make(Op::select, {begins, init, found});
+    return b_.make(Op::select, {is_zero(value), own, value});
+  }
+
+  /// A Python int and what was counted.
+  NodeId counted(NodeId check, NodeId init, NodeId count) {
+    const NodeId overflows = b_.make(Op::add_overflows, {init, count});
+    const NodeId fits = b_.make(Op::invert, {overflows});
+    if (check) b_.make(Op::check, {&fits, 1}, source_.attributes(check));
+    return b_.make(Op::add, {init, count});
+  }
+
+  LoopWriter loops_;
+  NodeId in_order_;  ///< a loop whose turns stay in order
+  /// By access of an accumulation in a piece: the copies, and the number of the piece.
+  std::unordered_map<uint32_t, std::pair<NodeId, NodeId>> redirected_;
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> parallel(const ir::Function& function) { return Parallelizer(function).run(); }
+
+}  // namespace ingot::transform

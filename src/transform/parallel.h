@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "ir/function.h"
+
+namespace ingot::transform {
+
+/// At the array stage, after `simplify`: `for` loops of schedule `threads` - those over `prange` - that carry
+/// values become parallel loops, whose turns give contributions, in the order of base/reduction.h. So sums of
+/// floats have the order of sums over arrays, for the interpreter too. What is exact is what the turns in
+/// order would have given: integers, bools, extremes with the signs of their zeros. Python ints whose sums
+/// are checked keep the turns in order, but for counts.
+///
+/// Needs: `find_race` has found no conflict in these loops.
+std::unique_ptr<ir::Function> parallel(const ir::Function& function);
+
+}  // namespace ingot::transform
