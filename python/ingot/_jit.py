@@ -149,6 +149,12 @@ class _Boxing:
             return inside if there else None
         if tag == "text":
             return description[1].format(*[self.make(d) for d in description[2]])
+        if tag == "mapping":
+            mapping: dict[Any, Any] = {}
+            self.made.append(mapping)
+            keys = self.make(description[1][0])
+            mapping.update(zip(keys, self.make(description[1][1])))
+            return mapping
         if tag == "growing":
             place = len(self.made)
             self.made.append(None)

@@ -169,7 +169,7 @@ def hollow(node: Any, qualname: str) -> types.FunctionType:
 
 
 def loops(node: Any, kind: str) -> list[ast.stmt]:
-    """The loops that do what `sum`, `any`, `all`, `max`, `min`, a list or an array does with a comprehension.
+    """The loops that do what `sum`, `any`, `all`, `max`, `min`, a list, a dict or an array does with a comprehension.
 
     The names `@it` (the first iterable), `@result`, `@seen` and `@place` are the evaluator's.
     """
@@ -201,7 +201,8 @@ def delegation(node: Any) -> ast.stmt:
 def _loop(node: Any, kind: str, number: int) -> ast.stmt:
     generator = node.generators[number]
     last = number + 1 == len(node.generators)
-    body = _consumed(node.elt, kind) if last else [_loop(node, kind, number + 1)]
+    element = (node.key, node.value) if kind == "dict" else node.elt
+    body = _consumed(element, kind) if last else [_loop(node, kind, number + 1)]
     if not last and kind in ("any", "all"):
         body.append(_at(ast.If(_found(kind, node), [ast.Break()], []), generator.target))
     for test in reversed(generator.ifs):
@@ -233,6 +234,9 @@ def _consumed(element: Any, kind: str) -> list[ast.stmt]:
         better = ast.Compare(load("@value"), [ast.Gt() if kind == "max" else ast.Lt()], [load("@result")])
         first = [store("@result", load("@value")), store("@seen", ast.Constant(True))]
         body = [store("@value", element), ast.If(load("@seen"), [ast.If(better, [store("@result", load("@value"))], [])], first)]
+    elif kind == "dict":
+        key, element = element
+        body = [ast.Assign([ast.Subscript(load("@result"), key, ast.Store())], element)]
     elif kind == "list":
         body = [ast.Expr(ast.Call(ast.Attribute(load("@result"), "append", ast.Load()), [element], []))]
     else:

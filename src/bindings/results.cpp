@@ -234,6 +234,18 @@ struct ResultPlan::Maker {
       case Kind::Again: return made[static_cast<size_t>(plan.argument_)];
       case Kind::Object: return instance(plan);
       case Kind::List: return sequence(plan.parts_, false);
+      case Kind::Mapping: {
+        nb::dict all;
+        made.push_back(all);
+        const nb::object keys = make(plan.parts_[0]);
+        const nb::object values = make(plan.parts_[1]);
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.ptr()); ++i) {
+          if (PyDict_SetItem(all.ptr(), PyList_GET_ITEM(keys.ptr(), i), PyList_GET_ITEM(values.ptr(), i)) !=
+              0)
+            throw nb::python_error();
+        }
+        return all;
+      }
       case Kind::Growing: {
         const size_t place = made.size();
         made.emplace_back();
@@ -293,6 +305,9 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     type_ = description[1];
     object_ = description[2];
     parts(description[3]);
+  } else if (tag == "mapping") {
+    kind_ = Kind::Mapping;
+    parts(description[1]);
   } else if (tag == "growing") {
     kind_ = Kind::Growing;
     object_ = description[1];

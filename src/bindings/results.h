@@ -47,6 +47,7 @@ class ResultPlan {
     Named,
     List,
     Growing,
+    Mapping,
     Dict,
     Object,
     Again

@@ -49,6 +49,13 @@ Value Evaluator::builtin_len(Call& call) {
   }
   if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
   if (const HeapObject* list = growing(value)) return list->values[0];
+  if (const Value walked = walked_of(value); !same(walked, value)) {
+    Call keys{.positional = {walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked},
+              .keywords = {},
+              .name = "len",
+              .node = call.node};
+    return builtin_len(keys);
+  }
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
   const Static* s = value.as<Static>();
   if (s != nullptr && nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype")))

@@ -211,8 +211,15 @@ Value Evaluator::growing_comprehension(nb::handle e, const Value& first) {
 }
 
 Value Evaluator::eval_dict_comp(nb::handle e) {
-  const Value dict = new_dict({}, {});
-  comprehend(e, first_iterable(e), [&] {
+  const Value dict = make_dict(e);
+  const Value first = first_iterable(e);
+  if (has_open_length(first) && !is_range_to_demand(first)) {
+    state_.locals["@result" + suffix_of(e)] = dict;
+    walk_comprehension(e, first, "dict");
+    forget(suffix_of(e));
+    return dict;
+  }
+  comprehend(e, first, [&] {
     const Value key = eval(e.attr("key"));
     put(*dict.as<Reference>(), key, eval_open(e.attr("value")), e);
   });

@@ -15,6 +15,10 @@ HeapObject& Evaluator::contents(const Reference& container, nb::handle node) {
   HeapObject& object = state_.heap.at(container.object);
   if (!object.conflict.empty())
     unsupported(node, object.conflict, "let both paths leave the same number of elements");
+  if (object.is_mapping) {
+    unsupported(node, "this use of a dict whose keys are not known when compiling",
+                "take its items one by one");
+  }
   if (object.element != nullptr) {
     unsupported(node, "this use of a list whose length is not known when compiling",
                 "take its elements one by one, or make an array of it");
@@ -28,6 +32,7 @@ std::optional<size_t> Evaluator::place_in(const Reference& container, const Valu
   const bool is_list = object.type == HeapObject::Type::List;
   if (!is_list && (index.is<Reference>() || index.is<Array>() || index.is<Slice>()))
     raise(ExceptionKind::TypeError, "unhashable type: '" + type_name(index) + "'");
+  if (!is_list) ask_for_mapping(container, index, node);
   key = require_static(index, is_list ? "an index into a container" : "a key of a dict", node);
   if (is_list) {
     const std::optional<int64_t> i = static_int(Static{key});
@@ -130,6 +135,7 @@ bool Evaluator::holds(const Value& value, uint32_t object) const {
 
 void Evaluator::put(const Reference& container, const Value& index, Value value, nb::handle node) {
   if (growing(container) != nullptr) return set_growing_item(container, index, value, node);
+  if (mapping(container) != nullptr) return put_in_mapping(container, index, value, node);
   if (contents(container, node).type == HeapObject::Type::List && index.is<Slice>()) {
     change_list(container, "__setitem__", {index}, elements_of(value, node), node);
     return;

@@ -475,6 +475,8 @@ class Evaluator {
   bool may_grow(
       const Value& list);  ///< its elements, of which there are some, can be those of a growing list
   std::vector<NodeId> growing_lengths(const Value& iterable) const;  ///< of the lists that are walked
+  /// Refuses that a turn has changed the length of a list that is walked; of a dict, Python raises.
+  void check_lengths(const Value& iterable, std::span<const NodeId> before, nb::handle node);
   void widen(const Reference& list, const Value& element, nb::handle node);
   void grow(const Reference& list, const Value& element, nb::handle node);
   Value growing_item(const Reference& list, const Value& index, nb::handle node);
@@ -488,6 +490,22 @@ class Evaluator {
   bool has_open_length(const Value& iterable) const;  ///< walks something of a length that is not known
   NodeId array_of_growing(const HeapObject& list, nb::handle node);
   nb::object describe_growing(const HeapObject& list, Outward& outward);
+
+  // mappings.cpp
+  const HeapObject* mapping(const Value& value) const;  ///< null: not a dict of unknown keys
+  bool is_of_mapping(const Reference& list) const;      ///< the keys or the values of one
+  Reference make_dict(nb::handle node);
+  void become_mapping(const Reference& dict);
+  void clear_mapping(const Reference& dict);
+  /// Where a key is not known and the dict can be one of unknown keys, asks for that.
+  void ask_for_mapping(const Reference& dict, const Value& key, nb::handle node) const;
+  Value by_dicts(const char* name, const HeapObject& dict, std::vector<Value> more, nb::handle node,
+                 bool with_values = true);
+  void put_in_mapping(const Reference& dict, const Value& key, const Value& value, nb::handle node);
+  Value mapping_method(const Reference& dict, const std::string& name, Call& call);
+  void by_update(const Reference& dict, const Value& other, nb::handle node);
+  Value walked_of(const Value& iterable) const;  ///< the lists that stand for what is walked of such a dict
+  Value listed(const Value& iterable, nb::handle node);
 
   // ufuncs.cpp
   Value elementwise_call(ir::Op op, Call& call);

@@ -222,7 +222,7 @@ Value Evaluator::eval_tuple(nb::handle e) { return Tuple{eval_elements(e.attr("e
 Value Evaluator::eval_list(nb::handle e) { return new_list(eval_elements(e.attr("elts"))); }
 
 Value Evaluator::eval_dict(nb::handle e) {
-  const Value dict = new_dict({}, {});
+  const Value dict = make_dict(e);
   const nb::list keys = e.attr("keys");
   const nb::list values = e.attr("values");
   for (size_t i = 0; i < nb::len(keys); ++i) {
@@ -233,6 +233,10 @@ Value Evaluator::eval_dict(nb::handle e) {
     }
     const Value other = eval(values[i]);
     const Reference* r = other.as<Reference>();
+    if (mapping(other) != nullptr) {
+      by_update(*dict.as<Reference>(), other, e);
+      continue;
+    }
     if (r == nullptr || contents(*r, e).type != HeapObject::Type::Dict) {
       if (is_foreign(other)) use_foreign("", "", {other}, e);
       raise(ExceptionKind::TypeError, "'" + type_name(other) + "' object is not a mapping");
@@ -404,6 +408,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     return index_array(filled({}, stage(value, *kind)), index, e);
   }
   if (growing(value) != nullptr) return growing_item(*value.as<Reference>(), index, e);
+  if (const HeapObject* dict = mapping(value)) return by_dicts("item", HeapObject(*dict), {index}, e);
   const auto sliced = [&](const std::vector<Value>& members) {
     std::vector<Value> parts;
     for (const size_t place : places_of(*index.as<Slice>(), members.size(), e))

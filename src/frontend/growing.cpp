@@ -195,6 +195,24 @@ std::vector<NodeId> Evaluator::growing_lengths(const Value& iterable) const {
   return lengths;
 }
 
+void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> before, nb::handle node) {
+  const std::vector<NodeId> after = growing_lengths(iterable);
+  if (std::ranges::equal(before, after)) return;
+  const Zip* z = iterable.as<Zip>();
+  const std::vector<Value> walked = z != nullptr ? *z->members : std::vector<Value>{iterable};
+  const bool are_of_dicts = std::ranges::all_of(walked, [&](const Value& list) {
+    return growing(list) == nullptr || is_of_mapping(*list.as<Reference>());
+  });
+  if (!are_of_dicts || before.size() != after.size()) {
+    unsupported(node, "a list that grows or shrinks while it is walked",
+                "walk a copy of it, or count its places");
+  }
+  for (size_t i = 0; i < before.size(); ++i) {
+    check(builder_->make(Op::equal, {before[i], after[i]}), ExceptionKind::RuntimeError,
+          "dictionary changed size during iteration");
+  }
+}
+
 void Evaluator::widen(const Reference& list, const Value& element, nb::handle node) {
   HeapObject& object = state_.heap.at(list.object);
   const std::optional<Value> own = form_of(element);
@@ -320,19 +338,32 @@ std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values
 
 bool Evaluator::has_open_length(const Value& iterable) const {
   if (const Iterator* i = iterable.as<Iterator>()) return has_open_length(*i->walks);
+  if (mapping(iterable) != nullptr ||
+      (iterable.is<View>() && mapping(Reference{iterable.as<View>()->object})))
+    return has_open_length(walked_of(iterable));
   if (const Array* a = iterable.as<Array>()) return a->type.rank() > 0;
   if (growing(iterable) != nullptr) return true;
   if (const Range* r = iterable.as<Range>())
     return std::ranges::any_of(*r->bounds, [&](const Value& bound) { return !static_int(bound); });
   if (const Zip* z = iterable.as<Zip>()) {
-    const auto counts_on = [&](const Value& member) {
-      const Range* r = member.as<Range>();
-      return r != nullptr && static_int((*r->bounds)[1]) == INT64_MAX;
-    };
     return std::ranges::all_of(
         *z->members, [&](const Value& member) { return counts_on(member) || has_open_length(member); });
   }
   return false;
+}
+
+Value Evaluator::listed(const Value& iterable, nb::handle node) {
+  if (has_open_length(iterable)) return by_library("listed", {iterable}, node);
+  const Checkpoint before = checkpoint();
+  try {
+    return new_list(elements_of(iterable, node));
+  } catch (const base::Unsupported& refusal) {
+    if (!iterable.is<Generator>() && !iterable.is<Iterator>()) throw;
+    go_back(before);
+    const Value list = by_library("listed", {iterable}, node);
+    if (!state_.heap.at(list.as<Reference>()->object).conflict.empty()) throw refusal;
+    return list;
+  }
 }
 
 bool Evaluator::is_range_to_demand(const Value& iterable) const {

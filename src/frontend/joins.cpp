@@ -436,7 +436,8 @@ void Evaluator::align(const State& to, const Value& to_value, State& state, Valu
       if (!is_free(to, *x) || !is_free(state, *y)) return;
       const HeapObject& left = to.heap.at(*x);
       const HeapObject& right = state.heap.at(*y);
-      if (left.type != right.type || !left.type_of.is(right.type_of)) return;
+      if (left.type != right.type || left.is_mapping != right.is_mapping || !left.type_of.is(right.type_of))
+        return;
       numbers[*y] = *x;
       taken[*x] = *y;
       for (size_t i = 0; i < std::min(left.values.size(), right.values.size()); ++i)
@@ -530,7 +531,7 @@ State Evaluator::join(const State& a, const State& b) {
         object.keys, it->second.keys, [](const auto& x, const auto& y) { return same_static(x, y); });
     const bool alike = !other_keys && object.values.size() == it->second.values.size() &&
                        object.conflict.empty() && it->second.conflict.empty() &&
-                       same_element(object, it->second);
+                       same_element(object, it->second) && object.is_mapping == it->second.is_mapping;
     if (std::optional<HeapObject> list = alike ? std::nullopt : join_lists(object, it->second)) {
       both = std::move(*list);
     } else if (!alike) {

@@ -127,6 +127,7 @@ Value Evaluator::iterator(std::string name, Value walks) {
 }
 
 Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
+  if (const Value walked = walked_of(iterable); !same(walked, iterable)) return walked;
   if (const Zip* z = iterable.as<Zip>()) {
     std::vector<Value> members = *z->members;
     for (Value& member : members) member = begin_walk(member, node);
@@ -269,10 +270,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
           first == 0 ? parameters[0] : builder_->make(Op::add, {parameters[0], before});
       assign(s.attr("target"), trips.element(turn_number));
       loop_body(s);
-      if (growing_lengths(iterable) != lengths) {
-        unsupported(s, "a list that grows or shrinks while it is walked",
-                    "walk a copy of it, or count its places");
-      }
+      check_lengths(iterable, lengths, s);
       end = builder_->suspend();
       back = state_;
       Value nothing;

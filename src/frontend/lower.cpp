@@ -185,10 +185,14 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = state_.heap.at(r->object);
     if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
-    if (growing(value) == nullptr) contents(*r, {});
+    if (growing(value) == nullptr && mapping(value) == nullptr) contents(*r, {});
     need_own(object, {});
     if (nb::object again = outward.again(r->object); again.is_valid()) return again;
     if (object.element != nullptr) return describe_growing(object, outward);
+    if (object.is_mapping) {
+      const nb::object keys = describe_result(object.values[0], outward);
+      return nb::make_tuple("mapping", nb::make_tuple(keys, describe_result(object.values[1], outward)));
+    }
     if (object.type == HeapObject::Type::List) return nb::make_tuple("list", parts_of(object.values));
     nb::list keys;
     for (const nb::object& key : object.keys) keys.append(key);

@@ -284,18 +284,22 @@ std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Ca
 Value Evaluator::dict_method(const Reference& dict, const std::string& name, Call& call) {
   const std::vector<Value>& given = call.positional;
   const nb::handle node = call.node;
+  if (name == "update") {
+    for (const Value& other : given) {
+      if (mapping(dict) != nullptr || has_open_length(other)) by_update(dict, other, node);
+      else
+        for (const auto& [key, value] : items_of(other, node)) put(dict, key, value, node);
+    }
+    for (const auto& [key, value] : call.keywords) put(dict, Static{nb::str(key.c_str())}, value, node);
+    return Static{nb::none()};
+  }
+  if (mapping(dict) != nullptr) return mapping_method(dict, name, call);
   const HeapObject before = contents(dict, node);
   if (name == "values" || name == "keys" || name == "items") {
     return View{dict.object, "dict_" + name};
   }
   if (name == "copy") return new_dict(before.keys, before.values);
   if (name == "clear" || name == "popitem") return remove_from_dict(dict, name.c_str(), given, node);
-  if (name == "update") {
-    for (const Value& other : given)
-      for (const auto& [key, value] : items_of(other, node)) put(dict, key, value, node);
-    for (const auto& [key, value] : call.keywords) put(dict, Static{nb::str(key.c_str())}, value, node);
-    return Static{nb::none()};
-  }
   nb::object key;
   const std::optional<size_t> place = place_in(dict, given[0], key, "", node);
   const Value otherwise = given.size() > 1 ? given[1] : Value(Static{nb::none()});

@@ -248,6 +248,11 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
       const NodeId is = truth(*inside, node);
       return as_bool(ast == "In" ? is : negate(is));
     }
+    if (const HeapObject* dict = mapping(b)) {
+      const Value found = by_dicts("contains", HeapObject(*dict), {a}, node, false);
+      return ast == "In" ? found : unary("Not", found, node);
+    }
+    if (b.is<Reference>() && !is_list(b)) ask_for_mapping(*b.as<Reference>(), a, node);
     if (a.is<Static>() && b.is<Reference>() &&
         state_.heap.at(b.as<Reference>()->object).type == HeapObject::Type::Dict) {
       bool found = false;
@@ -285,6 +290,17 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     if (ast != "Eq" && ast != "NotEq")
       unsupported(node, "the order of lists whose lengths are not known when compiling", "compare in a loop");
     const Value equal = by_library("equal", {a, b}, node);
+    return ast == "Eq" ? equal : unary("Not", equal, node);
+  }
+  if ((mapping(a) != nullptr || mapping(b) != nullptr) && a.is<Reference>() && b.is<Reference>() &&
+      !is_list(a) && !is_list(b) && (ast == "Eq" || ast == "NotEq")) {
+    const bool is_left = mapping(a) != nullptr;
+    const HeapObject dict = *mapping(is_left ? a : b);
+    Call call{.positional = {dict.values[0], dict.values[1], is_left ? b : a},
+              .keywords = {},
+              .name = "equal",
+              .node = node};
+    const Value equal = inline_function(nb::module_::import_("ingot.library.dicts").attr("equal"), call);
     return ast == "Eq" ? equal : unary("Not", equal, node);
   }
   const auto members = [&](const Value& v) -> std::optional<std::vector<Value>> {
@@ -657,6 +673,8 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
     return truth != 0;
   }
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
+  if (const Value walked = walked_of(value); !same(walked, value))
+    return static_truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked);
   if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
   if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>() ||
       value.is<Iterator>())
@@ -691,6 +709,8 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
     const NodeId flags = builder_->cast(whole(value), DType::Bool);
     return builder_->function().type(flags).is_scalar() ? flags : reduce_all(flags, Op::bitwise_or);
   }
+  if (const Value walked = walked_of(value); !same(walked, value))
+    return truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked, node);
   if (const HeapObject* list = growing(value))
     return builder_->make(Op::not_equal, {length_of(*list), builder_->index(0)});
   const std::optional<Kind> kind = kind_of(value);

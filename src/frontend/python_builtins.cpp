@@ -18,8 +18,7 @@ Value Evaluator::known_number(const Value& value) {
 Value Evaluator::builtin_list(Call& call) {
   finish(call, 1);
   if (call.positional.empty()) return new_list({});
-  if (has_open_length(call.positional[0])) return by_library("listed", call.positional, call.node);
-  return new_list(elements_of(call.positional[0], call.node));
+  return listed(call.positional[0], call.node);
 }
 
 Value Evaluator::builtin_tuple(Call& call) {
@@ -30,7 +29,7 @@ Value Evaluator::builtin_tuple(Call& call) {
 }
 
 Value Evaluator::builtin_dict(Call& call) {
-  Value dict = new_dict({}, {});
+  const Value dict = make_dict(call.node);
   if (call.positional.size() > 1) raise_as_called(call);
   Call update{.positional = call.positional, .keywords = call.keywords, .name = "update", .node = call.node};
   dict_method(*dict.as<Reference>(), "update", update);

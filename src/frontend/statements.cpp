@@ -213,7 +213,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
 }
 
 void Evaluator::run_expr(nb::handle s) {
-  if (class_of(s.attr("value")) != "Constant") eval(s.attr("value"));
+  if (class_of(s.attr("value")) != "Constant") eval_open(s.attr("value"));
 }
 
 void Evaluator::run_if(nb::handle s) {
@@ -248,6 +248,10 @@ void Evaluator::delete_item(nb::handle target) {
     if (is_foreign(container) || is_foreign(index)) use_foreign("", "", {container, index}, target);
     raise_by_type("delete", "", {container, index});
     unsupported(target, "`del` of an item of a " + type_name(container), "use lists and dicts");
+  }
+  if (const HeapObject* dict = mapping(container)) {
+    by_dicts("pop", HeapObject(*dict), {index}, target);
+    return;
   }
   if (contents(*r, target).type == HeapObject::Type::List) {
     change_list(*r, "__delitem__", {index}, {}, target);

@@ -214,6 +214,10 @@ struct HeapObject {
   /// Of a list whose length is known only when the call runs: what an element is like, its numbers without
   /// nodes. Its values are then the length and, for each of these numbers, an array of at least that length.
   std::shared_ptr<const Value> element{};
+  /// Of a dict whose keys are known only when the call runs: its values are then a list of the keys, a list
+  /// of the values and a table of places by hash.
+  bool is_mapping = false;
+  std::string made_at{};  ///< of a dict: the fact that makes it one
 };
 
 /// What an inner function is, apart from its defaults.

@@ -1,0 +1,148 @@
+"""Dicts whose keys are known only when the call runs: a list of keys and one of values, in the order of insertion, and
+a table of their places by hash, of a power of two of slots, at most two thirds of them taken; -1 is a free one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import lists
+
+
+def hashed(key: Any) -> Any:
+    """Equal keys have equal hashes, whatever their types."""
+    if isinstance(key, tuple):
+        mixed = np.int64(41)
+        for part in key:
+            mixed = (mixed ^ hashed(part)) * np.int64(-7046029254386353131)
+        return mixed
+    if isinstance(key, (complex, np.complexfloating)):
+        return hashed(key.real) if key.imag == 0 else hashed((key.real, key.imag))
+    if isinstance(key, (float, np.floating)):
+        number = float(key)
+        if not -9e18 < number < 9e18:
+            return np.int64(314159)
+        whole = int(number)
+        mixed = np.int64(whole) * np.int64(-7046029254386353131)
+        rest = number - whole
+        if rest != 0.0:
+            mixed = mixed ^ (np.int64(rest * 4503599627370496.0) * np.int64(-4417276706812531889))
+        return mixed ^ (mixed >> np.int64(29))
+    mixed = np.int64(key) * np.int64(-7046029254386353131)
+    return mixed ^ (mixed >> np.int64(29))
+
+
+def place(keys: list[Any], table: np.ndarray, key: Any) -> int:
+    """Where a key stands among the keys; -1: it does not."""
+    last = np.int64(len(table) - 1)
+    slot = hashed(key) & last
+    while True:
+        found = table[slot]
+        if found < 0:
+            return -1
+        if keys[int(found)] == key:
+            return int(found)
+        slot = (slot + np.int64(1)) & last
+
+
+def enter(table: np.ndarray, key: Any, number: int) -> None:
+    last = np.int64(len(table) - 1)
+    slot = hashed(key) & last
+    while table[slot] >= 0:
+        slot = (slot + np.int64(1)) & last
+    table[slot] = number
+
+
+def table_of(keys: list[Any], size: int) -> np.ndarray:
+    table = np.full(size, -1)
+    for number in range(len(keys)):
+        enter(table, keys[number], number)
+    return table
+
+
+def put(keys: list[Any], values: list[Any], table: np.ndarray, key: Any, value: Any) -> np.ndarray:
+    """The table afterwards."""
+    found = place(keys, table, key)
+    if found >= 0:
+        values[found] = value
+        return table
+    keys.append(key)
+    values.append(value)
+    if 3 * len(keys) > 2 * len(table):
+        return table_of(keys, 4 * len(table))
+    enter(table, key, len(keys) - 1)
+    return table
+
+
+def item(keys: list[Any], values: list[Any], table: np.ndarray, key: Any) -> Any:
+    found = place(keys, table, key)
+    if found < 0:
+        raise KeyError(key)
+    return values[found]
+
+
+def get(keys: list[Any], values: list[Any], table: np.ndarray, key: Any, default: Any = None, /) -> Any:
+    found = place(keys, table, key)
+    if found < 0:
+        return default
+    return values[found]
+
+
+def contains(keys: list[Any], table: np.ndarray, key: Any) -> bool:
+    return place(keys, table, key) >= 0
+
+
+def take_out(keys: list[Any], values: list[Any], table: np.ndarray, found: int) -> Any:
+    """The value, whose item is gone then; the others move up."""
+    value = values[found]
+    lists.pop(keys, found)
+    lists.pop(values, found)
+    for slot in range(len(table)):
+        table[slot] = -1
+    for number in range(len(keys)):
+        enter(table, keys[number], number)
+    return value
+
+
+def pop(keys: list[Any], values: list[Any], table: np.ndarray, key: Any) -> Any:
+    found = place(keys, table, key)
+    if found < 0:
+        raise KeyError(key)
+    return take_out(keys, values, table, found)
+
+
+def pop_or(keys: list[Any], values: list[Any], table: np.ndarray, key: Any, default: Any) -> Any:
+    found = place(keys, table, key)
+    if found < 0:
+        return default
+    return take_out(keys, values, table, found)
+
+
+def popitem(keys: list[Any], values: list[Any], table: np.ndarray) -> Any:
+    if len(keys) == 0:
+        raise KeyError("popitem(): dictionary is empty")
+    key = keys[-1]
+    return key, take_out(keys, values, table, len(keys) - 1)
+
+
+def equal(keys: list[Any], values: list[Any], others: dict[Any, Any]) -> bool:
+    if len(keys) != len(others):
+        return False
+    for number in range(len(keys)):
+        key = keys[number]
+        if key not in others:
+            return False
+        if others[key] != values[number]:
+            return False
+    return True
+
+
+def update(self: dict[Any, Any], other: dict[Any, Any]) -> None:
+    for key, value in other.items():
+        self[key] = value
+
+
+def update_of_pairs(self: dict[Any, Any], pairs: Any) -> None:
+    for key, value in pairs:
+        self[key] = value

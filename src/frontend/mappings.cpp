@@ -1,0 +1,148 @@
+#include "frontend/evaluator_parts.h"
+
+// Dicts whose keys are known only when the call runs. That a dict is one is a fact of the place where it is made: a
+// key that is not known, of what can stand in a growing list, asks for it. Its values are then a list of keys, a
+// list of values and a table of places by hash; all else is Python, in `ingot.library.dicts`.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+constexpr int64_t kFewestSlots = 8;
+
+}  // namespace
+
+const HeapObject* Evaluator::mapping(const Value& value) const {
+  const Reference* r = value.as<Reference>();
+  if (r == nullptr) return nullptr;
+  const HeapObject& object = state_.heap.at(r->object);
+  return object.is_mapping && object.conflict.empty() ? &object : nullptr;
+}
+
+bool Evaluator::is_of_mapping(const Reference& list) const {
+  return std::ranges::any_of(state_.heap, [&](const auto& entry) {
+    const HeapObject& object = entry.second;
+    const auto is_part = [&](size_t i) { return object.values[i].template as<Reference>()->object == list.object; };
+    return object.is_mapping && object.conflict.empty() && (is_part(0) || is_part(1));
+  });
+}
+
+Reference Evaluator::make_dict(nb::handle node) {
+  const std::string key = key_of(node) + "#mapping";
+  const Reference dict = *new_dict({}, {}).as<Reference>();
+  if (unrolled_.contains(key)) become_mapping(dict);
+  else state_.heap.at(dict.object).made_at = key;
+  return dict;
+}
+
+void Evaluator::become_mapping(const Reference& dict) {
+  const Value keys = new_list({});
+  const Value values = new_list({});
+  HeapObject& object = state_.heap.at(dict.object);
+  object.is_mapping = true;
+  object.values = {keys, values, Value()};
+  clear_mapping(dict);
+}
+
+void Evaluator::clear_mapping(const Reference& dict) {
+  const NodeId size = builder_->index(kFewestSlots);
+  const Array table = filled({&size, 1}, builder_->index(-1));
+  state_.heap.at(dict.object).values[2] = table;
+}
+
+void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::handle node) const {
+  const HeapObject& object = state_.heap.at(dict.object);
+  if (key.is<Static>() || object.made_at.empty() || object.argument >= 0) return;
+  const std::optional<Value> form = form_of(key);
+  if (!form || form->is<Static>()) return;
+  const bool may_be = std::ranges::all_of(object.values, [&](const Value& v) { return form_of(v).has_value(); }) &&
+                      std::ranges::all_of(object.keys, [&](const nb::object& k) {
+                        return !PyUnicode_Check(k.ptr()) && !k.is_none();
+                      });
+  if (may_be) throw Demand{object.made_at, -1, place_of(node)};
+}
+
+Value Evaluator::by_dicts(const char* name, const HeapObject& dict, std::vector<Value> more, nb::handle node,
+                          bool with_values) {
+  std::vector<Value> arguments{dict.values[0]};
+  if (with_values) arguments.push_back(dict.values[1]);
+  arguments.push_back(dict.values[2]);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
+  return inline_function(nb::module_::import_("ingot.library.dicts").attr(name), call);
+}
+
+void Evaluator::put_in_mapping(const Reference& dict, const Value& key, const Value& value, nb::handle node) {
+  need_own(state_.heap.at(dict.object), node);
+  if (!form_of(key) || !form_of(value)) {
+    unsupported(node, "a " + type_name(form_of(key) ? value : key) + " in a dict whose keys are not known when compiling",
+                "put numbers there, or tuples of them");
+  }
+  const HeapObject before = state_.heap.at(dict.object);
+  const Value table = by_dicts("put", before, {key, value}, node);
+  state_.heap.at(dict.object).values[2] = named(table);
+}
+
+Value Evaluator::mapping_method(const Reference& dict, const std::string& name, Call& call) {
+  const nb::handle node = call.node;
+  const std::vector<Value> given = call.positional;
+  const HeapObject object = state_.heap.at(dict.object);
+  if (name == "keys" || name == "values" || name == "items") return View{dict.object, "dict_" + name};
+  if (name == "get") return by_dicts("get", object, given, node);
+  if (name == "pop") return by_dicts(given.size() > 1 ? "pop_or" : "pop", object, given, node);
+  if (name == "popitem") return by_dicts("popitem", object, {}, node);
+  if (name == "setdefault") {
+    const Value otherwise = given.size() > 1 ? given[1] : Value(Static{nb::none()});
+    const Value is_in = by_dicts("contains", object, {given[0]}, node, false);
+    fork(
+        truth(is_in, node), [] { return Value(Static{nb::none()}); },
+        [&] {
+          put_in_mapping(dict, given[0], otherwise, node);
+          return Value(Static{nb::none()});
+        });
+    return by_dicts("item", state_.heap.at(dict.object), {given[0]}, node);
+  }
+  if (name == "clear") {
+    for (const Value& list : {object.values[0], object.values[1]}) {
+      Call clear{.positional = {}, .keywords = {}, .name = "clear", .node = node};
+      list_method(*list.as<Reference>(), "clear", clear);
+    }
+    clear_mapping(dict);
+    return Static{nb::none()};
+  }
+  if (name == "copy") {
+    const Reference copy = *new_dict({}, {}).as<Reference>();
+    become_mapping(copy);
+    HeapObject& made = state_.heap.at(copy.object);
+    made.made_at = object.made_at;
+    for (size_t i = 0; i < 2; ++i) {
+      const Value list = by_library("copy", {object.values[i]}, node);
+      state_.heap.at(copy.object).values[i] = list;
+    }
+    const Value table = owner(builder_->make(Op::materialize, {whole(object.values[2])}));
+    state_.heap.at(copy.object).values[2] = table;
+    return copy;
+  }
+  unsupported(node, "the method `" + name + "` of a dict whose keys are not known when compiling",
+              "use indexing and loops");
+}
+
+void Evaluator::by_update(const Reference& dict, const Value& other, nb::handle node) {
+  const bool has_keys = other.is<Reference>() && !is_list(other);
+  Call call{.positional = {dict, other}, .keywords = {}, .name = "update", .node = node};
+  inline_function(nb::module_::import_("ingot.library.dicts").attr(has_keys ? "update" : "update_of_pairs"), call);
+}
+
+Value Evaluator::walked_of(const Value& iterable) const {
+  const View* v = iterable.as<View>();
+  const HeapObject* dict = v != nullptr ? mapping(Reference{v->object}) : mapping(iterable);
+  if (dict == nullptr) return iterable;
+  if (v == nullptr || v->name == "dict_keys") return dict->values[0];
+  if (v->name == "dict_values") return dict->values[1];
+  return Zip{share(std::vector<Value>{dict->values[0], dict->values[1]})};
+}
+
+}  // namespace ingot::frontend

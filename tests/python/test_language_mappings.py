@@ -1,0 +1,229 @@
+"""Dicts whose keys are known only when the call runs, against CPython: the rows of docs/language.md on them."""
+
+import ingot
+import numpy as np
+import pytest
+from support import DTYPES, check, jitted, refused
+
+X = np.array([3, 1, 3, 2, 1, 3])
+LINES = (X, X[:0], X[::-1], np.array([7]), np.arange(40) * 7 % 23, -np.arange(30))
+
+
+def test_keys_that_are_not_known():
+    def counted(x):
+        counts = {}
+        for v in x:
+            counts[v] = counts.get(v, 0) + 1
+        return counts, len(counts)
+
+    def by_membership(x):
+        counts = {}
+        for v in x:
+            if v in counts:
+                counts[v] += 1
+            else:
+                counts[v] = 1
+        return counts, not counts, 3 in counts, 99 not in counts
+
+    def by_exception(x):
+        counts = dict()
+        for v in x:
+            try:
+                counts[int(v)] += 1
+            except KeyError:
+                counts[int(v)] = 1
+        return counts
+
+    def remembered(n):
+        known = {0: 0, 1: 1}
+        for i in range(2, n + 1):
+            known[i] = known[i - 1] + known[i - 2]
+        return known[n]
+
+    for x in LINES:
+        for function in (counted, by_membership, by_exception):
+            check(function, x)
+    for n in (0, 1, 2, 60):
+        check(remembered, n)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "float16"])
+def test_keys_of_all_dtypes(dtype):
+    def places(x):
+        found = {}
+        for i, v in enumerate(x):
+            found[v] = i
+        return found, [found[v] for v in x], x[0] in found
+
+    check(places, (np.arange(30) % 7).astype(dtype))
+    check(places, np.array([2.5, -0.0, 0.0, 1e300, -np.inf, np.inf, 0.1, 2.0**60]).astype(dtype) if dtype in ("float32", "float64") else np.arange(3).astype(dtype))
+
+
+def test_keys_that_are_equal_but_of_other_types():
+    def asked(x):
+        found = {}
+        for v in x:
+            found[v * 0.5] = v
+        return 1 in found, True in found, 0.5 in found, np.float32(1.5) in found, complex(1, 0) in found
+
+    check(asked, X)
+
+
+def test_keys_that_are_tuples():
+    def table(n):
+        found = {}
+        for i in range(n):
+            for j in range(n):
+                found[(i, j)] = i * j
+        return found, sum(found.values()), (1, 2) in found, found.get((9, 9), -1)
+
+    for n in (0, 1, 4):
+        check(table, n)
+
+
+def test_mappings_are_walked():
+    def walked(x):
+        found = {}
+        for i, v in enumerate(x):
+            found[v] = i * 0.5
+        pairs = []
+        for k, v in found.items():
+            pairs.append((k, v))
+        for k in found:
+            found[k] += 1.0
+        return pairs, list(found), sorted(found), [v for v in found.values()], max([0.0] + list(found.values()))
+
+    def while_it_grows(x):
+        found = {}
+        for v in x:
+            found[v] = 1
+        for k in found:
+            found[k + 100] = 2
+        return found
+
+    for x in LINES:
+        check(walked, x)
+        check(while_it_grows, x)
+
+
+def test_methods_of_mappings():
+    def taken(x):
+        found = {}
+        for i, v in enumerate(x):
+            found[v] = i
+        a = found.pop(x[0])
+        b = found.pop(99, -1)
+        if 2 in found:
+            del found[x[3]]
+        c = found.setdefault(x[1] + 1000, 5)
+        return found, a, b, c, found.setdefault(x[1] + 1000, 6)
+
+    def last(x):
+        found = {}
+        for i, v in enumerate(x):
+            found[v] = i
+        return found.popitem(), found
+
+    def joined(x):
+        a, b = {}, {}
+        for v in x:
+            a[v] = 1
+            b[v + 1] = 2
+        c = a.copy()
+        a.update(b)
+        b.clear()
+        b[x[0]] = 7
+        return a, b, c, {**c, **a}, dict(a)
+
+    def compared(x):
+        a = {v: 1 for v in x}
+        b = {}
+        for v in x:
+            b[v] = 1
+        c = a == b
+        b[x[0]] = 2
+        return c, a == b, a != b, a == {}, {} == b
+
+    def missing(x, key):
+        found = {}
+        for v in x:
+            found[v] = 1
+        return found[key]
+
+    def none_is_left(x):
+        found = {}
+        for v in x:
+            found[v] = 1
+        for v in x:
+            found.pop(v, None)
+        return found, len(found), found.get(x[0])
+
+    for x in LINES:
+        if len(x):
+            for function in (taken, last, joined, compared, none_is_left):
+                check(function, x)
+        check(missing, x, 3)
+        check(missing, x, 98)
+
+
+def test_comprehensions_that_make_mappings():
+    def made(x):
+        return {v: v * 2 for v in x}, {v: i for i, v in enumerate(x) if v > 1}, {i: i * i for i in range(len(x))}
+
+    for x in LINES:
+        check(made, x)
+
+
+def test_mappings_leave_the_function():
+    def printed(x):
+        found = {}
+        for v in x:
+            found[v] = v * 0.5
+        print(found, len(found))
+        return [found, (found, 1)]
+
+    for x in LINES:
+        check(printed, x)
+
+
+def test_large_mappings():
+    def counted(x):
+        counts = {}
+        for v in x:
+            counts[v] = counts.get(v, 0) + 1
+        return counts
+
+    x = np.random.default_rng(1).integers(0, 5000, 20_000)
+    assert jitted(counted)(x) == counted(x)
+
+    @ingot.jit
+    def filled(n):
+        total = 0
+        for _ in range(3):
+            found = {}
+            for k in range(n):
+                found[k * 3] = k
+            total += len(found)
+        return total
+
+    assert filled(50_000) == 150_000
+    before = ingot.memory()["in_use"]
+    assert filled(50_000) == 150_000
+    assert ingot.memory()["in_use"] == before
+
+
+def test_mappings_that_are_refused():
+    def of_arrays(x):
+        found = {}
+        for v in x:
+            found[v] = np.zeros(3)
+        return found
+
+    def of_lists(x):
+        found = {}
+        for v in x:
+            found.setdefault(v, []).append(1)
+        return found
+
+    refused(of_arrays, X)
+    refused(of_lists, X)
