@@ -249,6 +249,26 @@ def sums_of_rows(x):
     return s
 
 
+def through_loops_inside(x):
+    s, m, c, f = np.float64(0.0), np.float64(-0.0), 0, False
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            s += x[i, j]
+            m = max(m, x[i, j])
+            if x[i, j] > 0.5:
+                c += 1
+            f |= bool(x[i, j] < -2)
+    return s, m, c, f
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (40, 7), (3, 1200), (2100, 3)])
+def test_reductions_go_through_loops_inside(shape):
+    x = np.random.default_rng(1).normal(size=shape)
+    check(through_loops_inside, x, bound=1e-12)
+    check(through_loops_inside, np.where(x > 0, -0.0, x), bound=1e-12)
+    check(through_loops_inside, np.where(x > 0, np.nan, 0.0))
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("n", [1, 2, 33, 1025, 70000])
 def test_sums_of_floats_have_the_order_of_reductions(dtype, n):
