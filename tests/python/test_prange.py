@@ -239,6 +239,20 @@ def sums_and_additions(x, y):
     return s, t, p, y
 
 
+def sums_and_one_place(x, y):
+    s = 0.0
+    for i in prange(len(x)):
+        y[i] += x[i]
+        s += x[i]
+    return s, y[0]
+
+
+def test_an_array_may_have_an_element_in_two_places():
+    x = np.arange(1, 50.0)
+    for f in (sums_and_one_place, jitted(sums_and_one_place), jitted(sums_and_one_place, "interpreted")):
+        assert f(x, np.lib.stride_tricks.as_strided(np.zeros(1), x.shape, (0,))) == (1225.0, 1225.0)
+
+
 def sums_of_rows(x):
     s = 0.0
     for i in prange(x.shape[0]):
