@@ -3,6 +3,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "bindings/exceptions.h"
@@ -258,6 +259,25 @@ bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Rai
   }
 }
 
+/// Whether different indices of an argument are different places: from the smallest stride to the largest,
+/// each is at least as long as all that the smaller ones reach over.
+bool is_apart(const ir::Value& argument) {
+  const auto* const view = std::get_if<ir::ViewValue>(&argument);
+  if (view == nullptr) return true;
+  std::vector<std::pair<int64_t, int64_t>> axes;  // strides, and how many steps
+  for (size_t i = 0; i < view->lengths.size(); ++i) {
+    if (view->lengths[i] < 1) return true;
+    if (view->lengths[i] > 1) axes.emplace_back(std::abs(view->strides[i]), view->lengths[i] - 1);
+  }
+  std::ranges::sort(axes);
+  auto reach = static_cast<int64_t>(base::size_of(view->dtype));
+  for (const auto& [stride, steps] : axes) {
+    if (stride < reach) return false;
+    reach += stride * steps;
+  }
+  return true;
+}
+
 nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::object library,
                               const nb::object& keeps, uint64_t seed) const {
   const auto& signature = module->signature(lowered.function);
@@ -268,6 +288,7 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
     arguments.push_back(type.is_view() ? ir::Value(view_of(leaf))
                                        : ir::Value(scalar_bits(type.dtype(), leaf)));
   }
+  const bool in_order = !std::ranges::all_of(arguments, is_apart);
   Outward outward(arguments);
   nb::object pending;
   ir::Externals externals;
@@ -301,8 +322,8 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
         },
         pending, raised);
   };
-  const ir::Outcome outcome =
-      ir::interpret(*module, lowered.function, arguments, {.seed = seed, .externals = &externals});
+  const ir::Outcome outcome = ir::interpret(*module, lowered.function, arguments,
+                                            {.seed = seed, .externals = &externals, .in_order = in_order});
   if (outcome.raised) {
     const base::Place place = module->place(outcome.exception.span);
     return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,

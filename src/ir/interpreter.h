@@ -85,6 +85,9 @@ struct InterpretOptions {
   uint64_t seed = 0;        ///< of the order of parallel turns and threads, and of what new memory holds
   int64_t step_limit = -1;  ///< nodes executed before InternalError("step limit"); -1: none
   const Externals* externals = nullptr;
+  /// Parallel turns run in order, and may touch the same bytes: as in machine code where an array has one
+  /// element in two places.
+  bool in_order = false;
 };
 
 struct Outcome {

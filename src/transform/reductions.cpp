@@ -268,6 +268,14 @@ std::optional<Op> short_circuit(const ir::Function& f, NodeId parameter, NodeId 
   return std::nullopt;
 }
 
+/// The loop in a turn whose result this is, and which of its values; none of others.
+std::optional<std::pair<NodeId, size_t>> loop_of(const ir::Function& f, NodeId value) {
+  const bool is_result = f.op(value) == Op::result;
+  const NodeId loop = is_result ? f.operand(value, 0) : value;
+  if (f.op(loop) != Op::for_) return std::nullopt;
+  return std::pair(loop, is_result ? static_cast<size_t>(f.attribute(value, 0)) : 0);
+}
+
 }  // namespace
 
 std::optional<Op> reduction_of(const ir::Function& function, NodeId loop, size_t i, bool checked) {
@@ -294,6 +302,15 @@ std::optional<Carried> carried_of(const ir::Function& function, NodeId loop, siz
   Chain chain(function, loop, parameter, true);
   if (const auto op = chain.combiner(yielded)) return of_checked(function, chain, *op);
   Chain depends(function, loop, parameter, false);
+  if (const auto inner = loop_of(function, yielded)) {
+    const auto [inside, slot] = *inner;
+    const bool goes_through = function.encloses(body, function[inside].parent) &&
+                              function.operand(inside, slot + 1) == parameter &&
+                              depends.uses_of(parameter) == 1 && depends.uses_of(yielded) == 1;
+    auto carried = goes_through ? carried_of(function, inside, slot) : std::nullopt;
+    const bool is_known = carried && (carried->neutral || carried->way == Carried::Way::InOrder);
+    return is_known ? carried : std::nullopt;
+  }
   // To decide and to stay; what it becomes is for the next turn alone.
   if (depends.uses_of(parameter) != 2 || depends.uses_of(yielded) != 1) return std::nullopt;
   if (const auto op = short_circuit(function, parameter, yielded)) return combined(*op);

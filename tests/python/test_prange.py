@@ -239,6 +239,20 @@ def sums_and_additions(x, y):
     return s, t, p, y
 
 
+def sums_and_one_place(x, y):
+    s = 0.0
+    for i in prange(len(x)):
+        y[i] += x[i]
+        s += x[i]
+    return s, y[0]
+
+
+def test_an_array_may_have_an_element_in_two_places():
+    x = np.arange(1, 50.0)
+    for f in (sums_and_one_place, jitted(sums_and_one_place), jitted(sums_and_one_place, "interpreted")):
+        assert f(x, np.lib.stride_tricks.as_strided(np.zeros(1), x.shape, (0,))) == (1225.0, 1225.0)
+
+
 def sums_of_rows(x):
     s = 0.0
     for i in prange(x.shape[0]):
@@ -247,6 +261,26 @@ def sums_of_rows(x):
             t += x[i, j]
         s += t
     return s
+
+
+def through_loops_inside(x):
+    s, m, c, f = np.float64(0.0), np.float64(-0.0), 0, False
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            s += x[i, j]
+            m = max(m, x[i, j])
+            if x[i, j] > 0.5:
+                c += 1
+            f |= bool(x[i, j] < -2)
+    return s, m, c, f
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (40, 7), (3, 1200), (2100, 3)])
+def test_reductions_go_through_loops_inside(shape):
+    x = np.random.default_rng(1).normal(size=shape)
+    check(through_loops_inside, x, bound=1e-12)
+    check(through_loops_inside, np.where(x > 0, -0.0, x), bound=1e-12)
+    check(through_loops_inside, np.where(x > 0, np.nan, 0.0))
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])

@@ -9,7 +9,8 @@ namespace {
 
 /// The conflict in the only outermost loop of a program of views `x`, `y` (other memory), `z` (x's memory),
 /// i64 `n` and `m`, whose loop has this body and carries `s` from 0.0.
-std::optional<Conflict> race_in(const std::string& body, const std::string& carried = "%s") {
+std::optional<Conflict> race_in(const std::string& body, const std::string& carried = "%s",
+                                std::vector<Accumulation>* meeting = nullptr) {
   const std::string text =
       "func @f(%x: view<f64, 1> alias 1, %y: view<f64, 1> alias 2, %z: view<f64, 1> alias 1, %n: i64, %m: "
       "i64,"
@@ -20,7 +21,8 @@ std::optional<Conflict> race_in(const std::string& body, const std::string& carr
   const std::unique_ptr<ir::Module> module = ir::parse(text, "test.ir");
   const ir::Function& f = *module->function(ir::FunctionId(0));
   for (uint32_t i = 0; i < f.node_count(); ++i)
-    if (f.op(ir::NodeId(i)) == ir::Op::for_) return find_race(f, ir::NodeId(i));
+    if (f.op(ir::NodeId(i)) == ir::Op::for_)
+      return meeting != nullptr ? find_race(f, ir::NodeId(i), *meeting) : find_race(f, ir::NodeId(i));
   return std::nullopt;
 }
 
@@ -114,6 +116,30 @@ TEST(Dependence, NamesThePlaces) {
   ASSERT_TRUE(conflict);
   EXPECT_NE(conflict->first, conflict->second);
   EXPECT_FALSE(conflict->reason.empty());
+}
+
+/// How many accumulations of a body may meet; none if it has a conflict beside.
+std::optional<size_t> meeting_in(const std::string& body) {
+  std::vector<Accumulation> meeting;
+  return race_in(body, "%s", &meeting) ? std::nullopt : std::optional(meeting.size());
+}
+
+TEST(Dependence, AccumulationsThatMeetAreNoConflict) {
+  const std::string index = "    %e = load %x, %k : f64\n    %i = cast %e : i64\n";
+  const std::string adds = index + "    %a = load %y, %i : f64\n    %b = add %a, %e : f64\n";
+  EXPECT_EQ(meeting_in(adds + "    store %y, %i, %b\n"), 1);
+  EXPECT_TRUE(race_in(adds + "    store %y, %i, %b\n"));
+  EXPECT_EQ(
+      meeting_in(index + "    %a = load %y, %k : f64\n    %b = add %a, %e : f64\n    store %y, %k, %b\n"), 0);
+  // Of another place, of another view of its memory, in another one, used twice, with another op.
+  EXPECT_FALSE(meeting_in(adds + "    store %y, %k, %b\n"));
+  EXPECT_FALSE(
+      meeting_in(adds + "    store %y, %i, %b\n    %d = load %y, %0 : f64\n    store %w, %k, %0, %d\n"));
+  EXPECT_FALSE(meeting_in(adds + "    store %y, %0, %e\n    store %y, %i, %b\n"));
+  EXPECT_FALSE(meeting_in(adds + "    store %y, %i, %b\n    store %w, %k, %0, %a\n"));
+  EXPECT_FALSE(meeting_in(adds +
+                          "    store %y, %i, %b\n    %g = load %y, %0 : f64\n    %h = multiply %g, %e : f64\n"
+                          "    store %y, %0, %h\n"));
 }
 
 }  // namespace
