@@ -27,14 +27,13 @@ Value Evaluator::math_parts(Call& call) {
   const NodeId x = real_number(value);
   if (call.name == "frexp") {
     const NodeId exponent = builder_->cast(builder_->make(Op::exponent, {x}), DType::Int64);
-    return Tuple{{Scalar{Kind::py_float(), builder_->make(Op::mantissa, {x})},
-                  Scalar{Kind::py_int(), exponent}}};
+    return Tuple{
+        {Scalar{Kind::py_float(), builder_->make(Op::mantissa, {x})}, Scalar{Kind::py_int(), exponent}}};
   }
   const NodeId whole_part = builder_->make(Op::trunc, {x});
   const NodeId rest = builder_->make(Op::subtract, {x, whole_part});
   const NodeId zero = builder_->constant(0.0);
-  const NodeId part =
-      builder_->make(Op::select, {builder_->make(Op::isinf, {x}), zero, rest});
+  const NodeId part = builder_->make(Op::select, {builder_->make(Op::isinf, {x}), zero, rest});
   return Tuple{{Scalar{Kind::py_float(), builder_->make(Op::copysign, {part, x})},
                 Scalar{Kind::py_float(), whole_part}}};
 }
@@ -53,12 +52,9 @@ Value Evaluator::math_ldexp(Call& call) {
   const NodeId most = builder_->index(5000);
   const NodeId least = builder_->index(-5000);
   const NodeId given = stage(power, Kind::py_int());
-  const NodeId bounded =
-      builder_->make(Op::minimum, {builder_->make(Op::maximum, {given, least}), most});
-  const NodeId result =
-      builder_->make(Op::scale_by_power, {x, builder_->cast(bounded, DType::Float64)});
-  const NodeId overflows =
-      both(builder_->make(Op::isinf, {result}), builder_->make(Op::isfinite, {x}));
+  const NodeId bounded = builder_->make(Op::minimum, {builder_->make(Op::maximum, {given, least}), most});
+  const NodeId result = builder_->make(Op::scale_by_power, {x, builder_->cast(bounded, DType::Float64)});
+  const NodeId overflows = both(builder_->make(Op::isinf, {result}), builder_->make(Op::isfinite, {x}));
   check(negate(overflows), ExceptionKind::OverflowError, "math range error");
   return Scalar{Kind::py_float(), result};
 }

@@ -69,6 +69,7 @@ struct Object {
 struct Range {
   std::shared_ptr<const std::array<Value, 3>> bounds;
   bool parallel = false;
+  bool endless = false;  ///< what `enumerate` and `itertools.count` count: `stop` has no meaning
 };
 
 /// `start:stop:step` in an index; parts may be None.

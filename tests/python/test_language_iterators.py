@@ -80,6 +80,7 @@ def test_zip_and_enumerate():
 
     for n in (0, 3, -7, 2**62, -(2**63)):
         check(counting, X[:2], n)
+    check(lambda n: [i for i in range(n, 2**63 - 1)], 2**63 - 3)
     assert raises(lambda n: list(enumerate("abc", n)), 2**63 - 2)[0] is OverflowError
     each((lambda x: zip(x), lambda x: zip((1,), x, strict=True), lambda x: enumerate(x), lambda x: enumerate()), 2.5)
 
