@@ -440,8 +440,8 @@ Value Evaluator::builtin_iter(Call& call) {
   if (value.is<Array>()) return iterator("iterator", stored(value));
   refuse_walk(value, call.node);
   const nb::object model = stand_in(value);
-  const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Range>() ||
-                        value.is<Static>();
+  const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Set>() ||
+                        value.is<Range>() || value.is<Static>();
   if (!is_known) unsupported(call.node, "an iterator over a " + type_name(value), "walk it by `for`");
   std::string name = "iterator";
   if (model.is_valid())

@@ -89,7 +89,7 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   }
   if (value.is<Array>()) return attribute(nb::module_::import_("numpy"), "ndarray");
   if (value.is<Tuple>() || value.is<Reference>() || value.is<Range>() || value.is<Slice>() ||
-      value.is<Text>())
+      value.is<Text>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
   if (value.is<Iterator>())

@@ -61,6 +61,7 @@ bool same_form(const Value& a, const Value& b) {
     const View& w = *b.as<View>();
     return v->object == w.object && v->name == w.name && v->from_back == w.from_back && v->skip == w.skip;
   }
+  if (const Set* s = a.as<Set>(); s != nullptr && s->cell != b.as<Set>()->cell) return false;
   if (const Iterator* i = a.as<Iterator>(); i != nullptr && i->cell != b.as<Iterator>()->cell) return false;
   if (const Closure* c = a.as<Closure>()) {
     const Definition& x = *c->definition;

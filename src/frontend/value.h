@@ -55,6 +55,12 @@ struct Tuple {
   nb::object type{};  ///< the class of a namedtuple; invalid: Python's own tuple
 };
 
+/// A set of elements that are known when compiling: the cell of the shadow heap that holds its history.
+struct Set {
+  uint32_t cell;
+  bool is_frozen = false;
+};
+
 /// A mutable container: a number of the shadow heap.
 struct Reference {
   uint32_t object;
@@ -171,7 +177,7 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Text, View, Closure, Error, Object, Iterator, Generator>
+               Foreign, Text, View, Closure, Error, Object, Iterator, Generator, Set>
       v;
 
   Value() = default;
