@@ -286,7 +286,8 @@ Value Evaluator::builtin_enumerate(Call& call) {
   const Value* start = argument(call, 1, "start");
   const Value first = start == nullptr ? Value(Static{nb::int_(0)}) : *start;
   finish(call, 2);
-  const Range numbers{share(std::array<Value, 3>{first, Static{nb::int_(INT64_MAX)}, Static{nb::int_(1)}})};
+  const Range numbers{share(std::array<Value, 3>{first, Static{nb::none()}, Static{nb::int_(1)}}), false,
+                      true};
   return iterator("enumerate", Zip{share(std::vector<Value>{numbers, iterable})});
 }
 

@@ -182,6 +182,23 @@ class Evaluator {
   void forget(const std::string& suffix);
   std::string suffix_of(nb::handle node) const;  ///< of the names that belong to a place of this activation
 
+  // sets.cpp
+  nb::object history_of(const Set& set, nb::handle node);
+  nb::object host_set(const Set& set, nb::handle node);  ///< a new one, of the same elements and order
+  Value new_set(const nb::object& history, nb::handle node);
+  void need_hashable(const Value& value, nb::handle node);
+  nb::object element_of_set(const Value& value, nb::handle node);
+  nb::object iterable_of_set(const Value& value, nb::handle node);  ///< as histories hold it
+  Value eval_set(nb::handle e);
+  Value eval_set_comp(nb::handle e);
+  Value set_method(const Set& set, const std::string& name, Call& call);
+  /// An operator or comparison of two sets; none: another one.
+  std::optional<Value> binary_of_sets(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  /// `set op= right`; false: it becomes another set.
+  bool change_set(const Set& set, const std::string& op, const Value& right, nb::handle node);
+  std::vector<Value> elements_of_set(const Set& set, nb::handle node);
+  Value is_element(const Value& wanted, const Value& set, nb::handle node);
+
   // generators.cpp
   Frame frame_of(const Definition& definition) const;
   /// What a call of a generator's function gives: an iterator over it, which has not begun.

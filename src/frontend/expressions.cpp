@@ -27,6 +27,8 @@ Value Evaluator::eval_open(nb::handle e) {
       {"ListComp", &Evaluator::eval_list_comp},
       {"DictComp", &Evaluator::eval_dict_comp},
       {"JoinedStr", &Evaluator::eval_joined_str},
+      {"Set", &Evaluator::eval_set},
+      {"SetComp", &Evaluator::eval_set_comp},
       {"GeneratorExp", &Evaluator::eval_generator},
       {"Yield", &Evaluator::eval_yield},
       {"YieldFrom", &Evaluator::eval_yield_from},
@@ -161,8 +163,18 @@ Value Evaluator::eval_compare(nb::handle e) {
   const nb::list comparators = e.attr("comparators");
   const std::function<Value(const Value&, size_t)> chain = [&](const Value& left, size_t i) -> Value {
     const nb::handle node = comparators[i];
-    const Value right = eval_open(node);
-    Value first = compare(class_of(ops[i]), left, right, e);
+    const std::string op = class_of(ops[i]);
+    const Value right = [&] {
+      const bool is_searched = class_of(node) == "Set" && (op == "In" || op == "NotIn");
+      if (!is_searched || !nb::module_::import_("ingot._sets").attr("display")(node).is_none())
+        return eval_open(node);
+      // Looked for in a set that nothing else sees: its elements need not be known.
+      Tuple elements{eval_elements(node.attr("elts"))};
+      need_hashable(left, e);
+      need_hashable(elements, e);
+      return Value(elements);
+    }();
+    Value first = compare(op, left, right, e);
     if (i + 1 == nb::len(ops)) return first;
     if (const std::optional<bool> known = static_truth(first)) return *known ? chain(right, i + 1) : first;
     return fork(truth(first, e), [&] { return chain(right, i + 1); }, [&] { return first; });
@@ -349,8 +361,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     return Scalar{zero, builder_->cast(builder_->index(0), zero.dtype())};
   }
   raise_by_type("attribute", name, {value});
-  const bool has_methods = value.is<Reference>() || value.is<Scalar>() || value.is<Static>() ||
-                           value.is<Text>() || value.is<Tuple>();
+  const bool has_methods = value.is<Reference>() || value.is<Set>() || value.is<Scalar>() ||
+                           value.is<Static>() || value.is<Text>() || value.is<Tuple>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
@@ -678,9 +690,10 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
     return static_method(*s, name, call);
   if (kind_of(self)) return scalar_method(self, name, call);
   const Tuple* tuple = self.as<Tuple>();
-  if (r == nullptr && tuple == nullptr)
+  if (r == nullptr && tuple == nullptr && !self.is<Set>())
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
   const nb::object model = stand_in(self);
+  if (const Set* set = self.as<Set>()) return set_method(*set, name, call);
   if (model.is_valid())
     raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
   if (tuple != nullptr) return tuple_method(*tuple, name, call);

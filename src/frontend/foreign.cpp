@@ -57,6 +57,11 @@ nb::object Evaluator::stand_in(const Value& value) const {
   if (value.is<Text>()) return nb::str("text");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
   if (value.is<Range>()) return nb::module_::import_("builtins").attr("range")(1);
+  if (const Set* s = value.as<Set>()) {
+    const Value& history = state_.heap.at(s->cell).values[0];
+    if (!history.is<Static>()) return {};
+    return nb::module_::import_("ingot._sets").attr("build")(history.as<Static>()->object);
+  }
   if (const Iterator* i = value.as<Iterator>()) {
     const nb::object made = nb::module_::import_("ingot._foreign").attr("iterator")(i->name);
     return made.is_none() ? nb::object() : made;

@@ -25,12 +25,7 @@ Value nothing() { return Static{nb::none()}; }
 
 }  // namespace
 
-bool counts_on(const Value& iterable) {
-  const Range* r = iterable.as<Range>();
-  if (r == nullptr) return false;
-  const Static* stop = (*r->bounds)[1].as<Static>();
-  return stop != nullptr && PyLong_CheckExact(stop->object.ptr()) && stop->object.equal(nb::int_(INT64_MAX));
-}
+bool counts_on(const Value& iterable) { return iterable.is<Range>() && iterable.as<Range>()->endless; }
 
 Evaluator::Frame Evaluator::frame_of(const Definition& definition) const {
   Frame frame;
@@ -383,7 +378,7 @@ std::optional<Value> Evaluator::rest_of(const Value& iterable, const Value& take
   if (const Range* r = iterable.as<Range>()) {
     const auto& [start, stop, step] = *r->bounds;
     const Value first = known_number(binary("Add", start, binary("Mult", taken, step, node), node));
-    return Range{share(std::array<Value, 3>{first, stop, step}), r->parallel};
+    return Range{share(std::array<Value, 3>{first, stop, step}), r->parallel, r->endless};
   }
   if (const Zip* z = iterable.as<Zip>()) {
     std::vector<Value> members;
@@ -413,6 +408,20 @@ std::optional<Value> Evaluator::rest_of(const Value& iterable, const Value& take
   return std::nullopt;
 }
 
+Value Evaluator::builtin_count(Call& call) {
+  const Value* start = argument(call, 0, "start");
+  const Value* step = argument(call, 1, "step");
+  finish(call, 2);
+  const Value first = start == nullptr ? Value(Static{nb::int_(0)}) : *start;
+  const Value by = step == nullptr ? Value(Static{nb::int_(1)}) : *step;
+  if (kind_of(first) == Kind::py_int() && kind_of(by) == Kind::py_int())
+    return iterator("count", Range{share(std::array<Value, 3>{first, nothing(), by}), false, true});
+  Call counting{.positional = {first, by}, .keywords = {}, .name = "count", .node = call.node};
+  Value made = inline_function(nb::module_::import_("ingot.library.iterators").attr("counted"), counting);
+  made.as<Iterator>()->name = "count";
+  return made;
+}
+
 void Evaluator::need_iterable(const Value& value) {
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
     raise(ExceptionKind::TypeError, "iteration over a 0-d array");
@@ -431,8 +440,8 @@ Value Evaluator::builtin_iter(Call& call) {
   if (value.is<Array>()) return iterator("iterator", stored(value));
   refuse_walk(value, call.node);
   const nb::object model = stand_in(value);
-  const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Range>() ||
-                        value.is<Static>();
+  const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Set>() ||
+                        value.is<Range>() || value.is<Static>();
   if (!is_known) unsupported(call.node, "an iterator over a " + type_name(value), "walk it by `for`");
   std::string name = "iterator";
   if (model.is_valid())

@@ -387,6 +387,7 @@ void visit_references(const Value& value, const std::function<void(uint32_t)>& v
   if (const Reference* r = value.as<Reference>()) visit(r->object);
   if (const View* v = value.as<View>()) visit(v->object);
   if (const Iterator* i = value.as<Iterator>()) visit(i->cell);
+  if (const Set* s = value.as<Set>()) visit(s->cell);
   if (const Closure* c = value.as<Closure>())
     for (const auto& [name, cell] : c->definition->shared) visit(cell);
   if (const Generator* g = value.as<Generator>())

@@ -167,6 +167,8 @@ void Evaluator::each_element(const Value& iterable, std::vector<Value> elements,
     if (i == kMostTurns) unsupported(node, "unrolling more than 20 000 turns", "use an array");
     if (elements[i].is<Unbound>()) return;  // a list from the back that has become shorter
     turn(Value(elements[i]));
+    if (const Set* s = iterable.as<Set>(); s != nullptr && nb::len(host_set(*s, node)) != elements.size())
+      raise(ExceptionKind::RuntimeError, "Set changed size during iteration");
     if (!may_change) continue;
     elements = base::known(static_elements(iterable, node, true));
     if (dict && contents(*dict, node).values.size() != size)
@@ -458,6 +460,7 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
 std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterable, nb::handle node,
                                                              bool ranges) {
   if (const Tuple* t = iterable.as<Tuple>()) return t->members;
+  if (const Set* s = iterable.as<Set>()) return elements_of_set(*s, node);
   if (const View* v = iterable.as<View>()) {
     const HeapObject& object = contents(Reference{v->object}, node);
     std::vector<Value> elements;

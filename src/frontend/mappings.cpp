@@ -1,8 +1,8 @@
 #include "frontend/evaluator_parts.h"
 
-// Dicts whose keys are known only when the call runs. That a dict is one is a fact of the place where it is made: a
-// key that is not known, of what can stand in a growing list, asks for it. Its values are then a list of keys, a
-// list of values and a table of places by hash; all else is Python, in `ingot.library.dicts`.
+// Dicts whose keys are known only when the call runs. That a dict is one is a fact of the place where it is
+// made: a key that is not known, of what can stand in a growing list, asks for it. Its values are then a list
+// of keys, a list of values and a table of places by hash; all else is Python, in `ingot.library.dicts`.
 
 namespace ingot::frontend {
 
@@ -25,7 +25,9 @@ const HeapObject* Evaluator::mapping(const Value& value) const {
 bool Evaluator::is_of_mapping(const Reference& list) const {
   return std::ranges::any_of(state_.heap, [&](const auto& entry) {
     const HeapObject& object = entry.second;
-    const auto is_part = [&](size_t i) { return object.values[i].template as<Reference>()->object == list.object; };
+    const auto is_part = [&](size_t i) {
+      return object.values[i].template as<Reference>()->object == list.object;
+    };
     return object.is_mapping && object.conflict.empty() && (is_part(0) || is_part(1));
   });
 }
@@ -58,10 +60,10 @@ void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::han
   if (key.is<Static>() || object.made_at.empty() || object.argument >= 0) return;
   const std::optional<Value> form = form_of(key);
   if (!form || form->is<Static>()) return;
-  const bool may_be = std::ranges::all_of(object.values, [&](const Value& v) { return form_of(v).has_value(); }) &&
-                      std::ranges::all_of(object.keys, [&](const nb::object& k) {
-                        return !PyUnicode_Check(k.ptr()) && !k.is_none();
-                      });
+  const bool may_be =
+      std::ranges::all_of(object.values, [&](const Value& v) { return form_of(v).has_value(); }) &&
+      std::ranges::all_of(object.keys,
+                          [&](const nb::object& k) { return !PyUnicode_Check(k.ptr()) && !k.is_none(); });
   if (may_be) throw Demand{object.made_at, -1, place_of(node)};
 }
 
@@ -78,8 +80,10 @@ Value Evaluator::by_dicts(const char* name, const HeapObject& dict, std::vector<
 void Evaluator::put_in_mapping(const Reference& dict, const Value& key, const Value& value, nb::handle node) {
   need_own(state_.heap.at(dict.object), node);
   if (!form_of(key) || !form_of(value)) {
-    unsupported(node, "a " + type_name(form_of(key) ? value : key) + " in a dict whose keys are not known when compiling",
-                "put numbers there, or tuples of them");
+    unsupported(
+        node,
+        "a " + type_name(form_of(key) ? value : key) + " in a dict whose keys are not known when compiling",
+        "put numbers there, or tuples of them");
   }
   const HeapObject before = state_.heap.at(dict.object);
   const Value table = by_dicts("put", before, {key, value}, node);
@@ -133,7 +137,8 @@ Value Evaluator::mapping_method(const Reference& dict, const std::string& name, 
 void Evaluator::by_update(const Reference& dict, const Value& other, nb::handle node) {
   const bool has_keys = other.is<Reference>() && !is_list(other);
   Call call{.positional = {dict, other}, .keywords = {}, .name = "update", .node = node};
-  inline_function(nb::module_::import_("ingot.library.dicts").attr(has_keys ? "update" : "update_of_pairs"), call);
+  inline_function(nb::module_::import_("ingot.library.dicts").attr(has_keys ? "update" : "update_of_pairs"),
+                  call);
 }
 
 Value Evaluator::walked_of(const Value& iterable) const {

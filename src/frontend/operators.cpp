@@ -92,6 +92,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   const Value a = are_known ? left : plain_number(left);
   const Value b = are_known ? right : plain_number(right);
   const OperatorInfo* entry = find_operator(ast);
+  if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
   if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry->symbol, {a, b}, node);
   // Powers of floats are Ingot's own, known now or not.
   const auto is_inexact = [&](const Value& value) {
@@ -222,6 +223,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
       identical = true;
     } else if (a.is<Object>() && b.is<Object>()) {
       identical = a.as<Object>()->object == b.as<Object>()->object;
+    } else if (a.is<Set>() && b.is<Set>()) {
+      identical = a.as<Set>()->cell == b.as<Set>()->cell;
     } else if (a.is<Iterator>() && b.is<Iterator>()) {
       identical = a.as<Iterator>()->cell == b.as<Iterator>()->cell;
     } else if (is_distinct(a, b)) {
@@ -234,6 +237,12 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   if (a.is<Foreign>() || b.is<Foreign>()) {
     const bool contains = ast == "In" || ast == "NotIn";
     use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
+  }
+  if (by_value)
+    if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
+  if ((ast == "In" || ast == "NotIn") && b.is<Set>()) {
+    const Value inside = is_element(a, b, node);
+    return ast == "In" ? inside : unary("Not", inside, node);
   }
   if ((ast == "In" || ast == "NotIn") && walks_generator(b)) {
     const Value inside = is_yielded(a, b, node);
@@ -681,6 +690,7 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
     return true;
   if (growing(value) != nullptr) return std::nullopt;
   if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
+  if (const Set* s = value.as<Set>()) return nb::len(host_set(*s, here_)) > 0;
   return std::nullopt;
 }
 

@@ -38,8 +38,13 @@ Value Evaluator::builtin_dict(Call& call) {
 
 Value Evaluator::builtin_sorted(Call& call) {
   const Value iterable = need(call, 0, "iterable");
-  if (has_open_length(iterable)) return by_library("in_order", {iterable}, call.node, call.keywords);
-  return new_list(sorted_values(elements_of(iterable, call.node), call));
+  const Reference list = *listed(iterable, call.node).as<Reference>();
+  if (growing(list) == nullptr) {
+    const std::vector<Value> values = contents(list, call.node).values;  // calls of a key replace the state
+    return new_list(sorted_values(values, call));
+  }
+  by_library("sort", {list}, call.node, call.keywords);
+  return list;
 }
 
 Value Evaluator::builtin_reversed(Call& call) {
@@ -92,7 +97,7 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   }
   if (value.is<Array>()) return attribute(nb::module_::import_("numpy"), "ndarray");
   if (value.is<Tuple>() || value.is<Reference>() || value.is<Range>() || value.is<Slice>() ||
-      value.is<Text>())
+      value.is<Text>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
   if (value.is<Iterator>())

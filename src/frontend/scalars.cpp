@@ -210,6 +210,7 @@ std::string Evaluator::type_name(const Value& value) const {
   if (const Error* e = value.as<Error>()) return text_of(e->type.attr("__name__"));
   if (const View* v = value.as<View>()) return v->name;
   if (const Iterator* i = value.as<Iterator>()) return i->name;
+  if (const Set* s = value.as<Set>()) return s->is_frozen ? "frozenset" : "set";
   if (const Reference* r = value.as<Reference>())
     return state_.heap.at(r->object).type == HeapObject::Type::List ? "list" : "dict";
   return "object";

@@ -166,6 +166,8 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     return std::nullopt;
   }
   if (before.is<Reference>()) raise_by_type("binary", op, {before, right});
+  if (const Set* set = before.as<Set>(); set != nullptr && change_set(*set, op, right, s))
+    return std::nullopt;
   if (before.is<Object>())
     if (std::optional<Value> result = in_place_of_object(op, before, right, s)) return result;
   return binary(op, before, right, s);

@@ -31,7 +31,7 @@ std::vector<Value> parts_of(const Value& value) {
 
 Value with_parts(const Value& value, std::vector<Value> parts) {
   if (const Tuple* t = value.as<Tuple>()) return Tuple{std::move(parts), t->type};
-  if (const Range* r = value.as<Range>()) return Range{three(parts), r->parallel};
+  if (const Range* r = value.as<Range>()) return Range{three(parts), r->parallel, r->endless};
   if (value.is<Slice>()) return Slice{three(parts)};
   if (value.is<Zip>()) return Zip{share(std::move(parts))};
   if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name, m->function};
@@ -47,7 +47,8 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
 
 bool same_form(const Value& a, const Value& b) {
   if (a.v.index() != b.v.index()) return false;
-  if (const Range* r = a.as<Range>()) return r->parallel == b.as<Range>()->parallel;
+  if (const Range* r = a.as<Range>())
+    return r->parallel == b.as<Range>()->parallel && r->endless == b.as<Range>()->endless;
   if (const Method* m = a.as<Method>())
     return m->name == b.as<Method>()->name && m->function.is(b.as<Method>()->function);
   if (const Tuple* t = a.as<Tuple>(); t != nullptr && !t->type.is(b.as<Tuple>()->type)) return false;
@@ -60,6 +61,7 @@ bool same_form(const Value& a, const Value& b) {
     const View& w = *b.as<View>();
     return v->object == w.object && v->name == w.name && v->from_back == w.from_back && v->skip == w.skip;
   }
+  if (const Set* s = a.as<Set>(); s != nullptr && s->cell != b.as<Set>()->cell) return false;
   if (const Iterator* i = a.as<Iterator>(); i != nullptr && i->cell != b.as<Iterator>()->cell) return false;
   if (const Closure* c = a.as<Closure>()) {
     const Definition& x = *c->definition;

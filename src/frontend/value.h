@@ -55,6 +55,12 @@ struct Tuple {
   nb::object type{};  ///< the class of a namedtuple; invalid: Python's own tuple
 };
 
+/// A set of elements that are known when compiling: the cell of the shadow heap that holds its history.
+struct Set {
+  uint32_t cell;
+  bool is_frozen = false;
+};
+
 /// A mutable container: a number of the shadow heap.
 struct Reference {
   uint32_t object;
@@ -69,6 +75,7 @@ struct Object {
 struct Range {
   std::shared_ptr<const std::array<Value, 3>> bounds;
   bool parallel = false;
+  bool endless = false;  ///< what `enumerate` and `itertools.count` count: `stop` has no meaning
 };
 
 /// `start:stop:step` in an index; parts may be None.
@@ -170,7 +177,7 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Text, View, Closure, Error, Object, Iterator, Generator>
+               Foreign, Text, View, Closure, Error, Object, Iterator, Generator, Set>
       v;
 
   Value() = default;

@@ -93,14 +93,8 @@ def _chain(iterables: Any) -> Any:
         yield from iterable
 
 
-@implements(itertools.count)
-def count(start: Any = 0, step: Any = 1) -> Any:
-    if isinstance(start, int) and isinstance(step, int):
-        return iter(range(start, 9223372036854775807, step))
-    return _counted(start, step)
-
-
-def _counted(start: Any, step: Any) -> Any:
+def counted(start: Any, step: Any) -> Any:
+    """`itertools.count` of what is no int."""
     while True:
         yield start
         start = start + step

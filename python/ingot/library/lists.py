@@ -156,13 +156,6 @@ def sort(self: list[Any], /, *, key: Any = None, reverse: bool = False) -> None:
         self[k] = before[order[k]]
 
 
-def in_order(iterable: Any, key: Any = None, reverse: bool = False) -> list[Any]:
-    """As `sorted`."""
-    result = listed(iterable)
-    sort(result, key=key, reverse=reverse)
-    return result
-
-
 def turned(self: list[Any]) -> list[Any]:
     """As `list(reversed(...))`."""
     result = []

@@ -1,0 +1,54 @@
+"""Sets that are known when compiling. A set is described by what was done to make it, so that making it once more gives a
+set that is walked in the same order."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+
+class History(tuple):
+    """`(class, iterable or None)`, or `(history, method, arguments, changes)`: the set itself then, or the result."""
+
+
+def build(value: Any) -> Any:
+    """A new set of this history; other values as they are."""
+    if not isinstance(value, History):
+        return value
+    if len(value) == 2:
+        kind, iterable = value
+        return kind() if iterable is None else kind(build(iterable))
+    before, method, arguments, changes = value
+    made = build(before)
+    result = getattr(made, method)(*[build(argument) for argument in arguments])
+    return made if changes else result
+
+
+def empty() -> History:
+    return History((set, None))
+
+
+def made(kind: type, iterable: Any) -> History:
+    return History((kind, iterable))
+
+
+def then(history: History, method: str, arguments: tuple, changes: bool) -> History:
+    return History((history, method, arguments, changes))
+
+
+def display(node: Any) -> History | None:
+    """The history of a display of constants; None: it is another."""
+    plain = (ast.Set, ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
+    if not all(isinstance(part, plain) for part in ast.walk(node)):
+        return None
+    try:
+        # CPython makes longer ones of a frozenset.
+        constants = [c for c in compile(ast.Expression(node), "<set>", "eval").co_consts if isinstance(c, frozenset)]
+        if len(constants) == 1:
+            return then(empty(), "update", (constants[0],), True)
+        history = empty()
+        for element in node.elts:
+            history = then(history, "add", (ast.literal_eval(element),), True)
+        return history
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,139 @@
+"""Rows of docs/language.md about sets: each program under Ingot against CPython, in its order."""
+
+import numpy as np
+from support import check, refused
+
+X = np.arange(6.0)
+I = np.array([3, 1, 4, 1, 5])
+
+
+def test_sets_are_made():
+    def made(x):
+        empty = set(), frozenset(), len(set()), bool(set()), bool({0})
+        mixed = [*{1, "a", 2.5, None, (1, 2)}], list({3, 1, 2}), list({100, 7, -1, 64, 9, 8, 33}), list({1, 1.0, True}), list({1, 2})
+        built = list(set("hello")), list(set((5, 3, 9, 33, 65))), list(frozenset([3, 1])), list({*(4, 5), 1, *{9: 1}}), list(set({3: 1, 70: 2}))
+        walked = sum({1, 2, 3}), max({1, 5}), sorted({3, 1, 2}), tuple({v % 3 for v in range(10)}), list(enumerate({5, 6}))
+        a, *b = {7, 8, 9}
+        return [len(e) if not isinstance(e, (int, bool)) else e for e in empty], mixed, built, walked, a, b, x
+
+    def loops(x):
+        s = np.float64(0)
+        for v in {40, 7, 3, 300, 65, 129}:
+            s = s * 2 + x[v % 6]
+        for v in set(range(100, 120, 3)):
+            s = s * 2 + v
+        return s
+
+    def same(x):
+        s = {1, 2}
+        f = frozenset(s)
+        return s is s, s is set(s), frozenset(f) is f, isinstance(s, set), isinstance(f, frozenset), isinstance(f, set), type(s) is set
+
+    check(made, 2.5)
+    check(loops, X)
+    check(same, 1)
+    for wrong in (lambda x: {[1], 2}, lambda x: set(3), lambda x: {1}[0], lambda x: set(1, 2), lambda x: {1} + {2}, lambda x: {1} | [2], lambda x: {1} < 3, lambda x: {np.zeros(2)}):
+        check(wrong, 1)
+
+
+def test_sets_are_searched():
+    def searched(x, n):
+        found = 0
+        for v in x:
+            if v in {1, 3, 4.0}:
+                found += 1
+            if v not in {1.5, n}:
+                found += 10
+        known = {2, 5, 1}
+        for i in range(n):
+            found += 100 * (i in known)
+        return found, 2 in known, 2.0 in known, "a" in known, (1, 2) in {(1, 2), 3}, n in {n}, n in set((1, 2)), None in {None}
+
+    def one_of(mode, x):
+        return x * 2 if mode in {"double", "twice"} else x
+
+    check(searched, X, 3)
+    check(searched, I, 4)
+    check(searched, X.astype(np.float32), 0)
+    check(one_of, "twice", 2.5)
+    check(one_of, "once", 2.5)
+    for wrong in (lambda x: [x] in {1}, lambda x: x in {1, 2}, lambda x: 1 in {1, x}, lambda x: {} not in set()):
+        check(wrong, X)
+
+
+def test_sets_change():
+    def changes(x):
+        s = {1, 2, 3}
+        t = s
+        s.add(70)
+        s.add(2)
+        s.discard(1)
+        s.discard(99)
+        s.remove(3)
+        u = s.copy()
+        u.update((5, 6), {7: 1}, "ab")
+        s |= {33, 34}
+        s -= {2}
+        s ^= {34, 35}
+        s &= {33, 35, 70, 71}
+        p = u.pop()
+        f = frozenset(s)
+        f |= {1}
+        u.clear()
+        return list(s), list(t), s is t, p, list(u), list(f), len(s)
+
+    def combined(x):
+        a, b = {1, 2, 3, 40}, frozenset((3, 40, 65))
+        sets = a | b, a & b, a - b, a ^ b, b | a, a.union(b, (7,)), a.intersection((1, 3)), a.difference([1], [2]), a.symmetric_difference("a")
+        truths = a == b, a != b, a < b, a <= a, a > {1}, a >= b, a.issubset(a | b), a.issuperset((1,)), a.isdisjoint((9,)), {1} == frozenset((1,))
+        return [list(s) for s in sets], [type(s) is set for s in sets], truths
+
+    def in_loops(x, n):
+        seen = set()
+        for k in (3, 1, 3, 2):
+            if k in seen:
+                continue
+            seen.add(k)
+        s = np.float64(0)
+        for i in range(n):
+            inner = {5, 9}
+            inner.add(2)
+            for k in inner:
+                s += k * x[i]
+            for k in seen:
+                s = s * 0.5 + k
+        return s, list(seen)
+
+    check(changes, 1)
+    check(combined, 1)
+    check(in_loops, X, 4)
+
+    def resized(x):
+        s = {1, 2}
+        for k in s:
+            s.add(k + 10)
+
+    for wrong in (resized, lambda x: {1}.remove(2), lambda x: set().pop(), lambda x: {1}.add([1]), lambda x: frozenset((1,)).add(2), lambda x: {1}.add(), lambda x: {1}.union(3), lambda x: {1}.nothing):
+        check(wrong, 1)
+
+
+def test_sets_that_are_refused():
+    def on_one_path(x):
+        s = {1, 2}
+        if x[0] > 0:
+            s.add(3)
+        return len(s)
+
+    def grows(n):
+        s = set()
+        for i in range(n):
+            s.add(i)
+        return len(s)
+
+    refused(on_one_path, X)
+    refused(lambda x: len({x[0], x[1]}), X, words="an element of a set")
+    refused(lambda x: len({v for v in x}), X)
+    refused(lambda x: {1, 2}, 1, words="set")
+    refused(lambda s: 1 in s, {1, 2})
+    refused(lambda x: set(x), X)
+    assert refused(lambda x: grows(len(x)), X)
