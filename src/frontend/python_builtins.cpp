@@ -281,7 +281,7 @@ Value Evaluator::builtin_str(Call& call) {
 }
 
 Value Evaluator::array_of(const Value& value, nb::handle node) {
-  if (const HeapObject* list = growing(value)) return owner(array_of_growing(*list, node));
+  if (const HeapObject* list = growing(value)) return owner(array_of_growing(HeapObject(*list), node));
   const nb::object model = stand_in(value);
   if (!model.is_valid()) unsupported(node, "an array of a " + type_name(value), "fill an array in a loop");
   std::vector<Value> leaves;
