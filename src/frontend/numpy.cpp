@@ -319,30 +319,6 @@ Value Evaluator::np_mean(Call& call) {
   return from_node(builder_->cast(mean, inexact ? own : DType::Float64));
 }
 
-Value Evaluator::np_ravel(Call& call) {
-  const Value value = need(call, 0, "a");
-  finish(call, 1);
-  if (!value.is<Array>()) unsupported(call.node, "np.ravel of a " + type_name(value), "give it an array");
-  // A view where the elements lie in order, else a copy; which is known when the call runs.
-  const Array view = named(value);
-  const NodeId size = size_of(view.node);
-  if (view.type.rank() == 0) {
-    const NodeId copy =
-        builder_->make(Op::broadcast, {builder_->make(Op::load, {view.node}), builder_->index(1)});
-    return from_node(copy);
-  }
-  const NodeId contiguous = is_contiguous(view.node);
-  const auto flatten = [&](NodeId v, Access access) {
-    return Value(viewing(builder_->make(Op::reshape, {v, size}), access));
-  };
-  return fork(
-      contiguous, [&] { return flatten(view.node, view.access); },
-      [&] {
-        return flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})}),
-                       Access::Writable);
-      });
-}
-
 /// The axis that an argument names, counted from the front; `otherwise` without one; none: `None`.
 std::optional<int64_t> Evaluator::axis_of(Call& call, size_t place, int rank,
                                           std::optional<int64_t> otherwise) {

@@ -1,7 +1,7 @@
 #include "frontend/evaluator_parts.h"
 
-// The operations that `ingot.library` is made of (its `primitives` say what each is in NumPy's terms), and what
-// depends on dtypes alone.
+// The operations that `ingot.library` is made of (its `primitives` say what each is in NumPy's terms), and
+// what depends on dtypes alone.
 
 namespace ingot::frontend {
 
@@ -108,8 +108,8 @@ Value Evaluator::primitive_concat(Call& call) {
 Value Evaluator::primitive_place(Call& call) {
   const NodeId array = whole(array_argument(call, 0));
   const Op extreme = call.name == "argmax" ? Op::maximum : Op::minimum;
-  return from_node(builder_->make(
-      Op::arg_reduce, {array}, {static_cast<int64_t>(extreme), axis_argument(call, 1).value_or(-1)}));
+  return from_node(builder_->make(Op::arg_reduce, {array},
+                                  {static_cast<int64_t>(extreme), axis_argument(call, 1).value_or(-1)}));
 }
 
 Value Evaluator::primitive_sort(Call& call) {
@@ -139,6 +139,24 @@ Value Evaluator::primitive_scan(Call& call) {
   const NodeId array = whole(array_argument(call, 1));
   return from_node(
       builder_->make(Op::scan, {array}, {static_cast<int64_t>(combiner), axis_argument(call, 2).value()}));
+}
+
+Value Evaluator::primitive_is_known(Call& call) {
+  const Value& value = call.positional.at(0);
+  return Static{nb::bool_(known_number(value).is<Static>())};
+}
+
+Value Evaluator::primitive_python_number(Call& call) {
+  const Value number = call.positional.at(0);
+  Call conversion{.positional = {}, .keywords = {}, .name = "item", .node = call.node};
+  return scalar_method(number, "item", conversion);
+}
+
+Value Evaluator::primitive_refuse(Call& call) {
+  const auto text = [&](size_t i) {
+    return text_of(require_static(call.positional.at(i), "a reason", call.node));
+  };
+  unsupported(call.node, text(0), text(1));
 }
 
 /// `np.result_type` of arrays, numbers and dtypes.

@@ -12,7 +12,16 @@ Value Evaluator::known_number(const Value& value) {
   if (s == nullptr || !s->kind.is_python() || !builder_->function().is_constant(s->node)) return value;
   if (s->kind == Kind::py_int())
     return Static{nb::int_(static_cast<int64_t>(builder_->function().constant(s->node).bits[0]))};
+  if (s->kind == Kind::py_bool()) return as_bool(s->node);
   return value;
+}
+
+/// `operator.index`.
+Value Evaluator::builtin_index(Call& call) {
+  const Value value = need(call, 0, "a");
+  finish(call, 1);
+  if (const std::optional<int64_t> known = static_int(value)) return Static{nb::int_(*known)};
+  return Scalar{Kind::py_int(), stage_index(value)};
 }
 
 Value Evaluator::builtin_list(Call& call) {
