@@ -547,3 +547,17 @@ def pad(
             elif mode != "empty" and width > 0:
                 edge[...] = stat_of(filled, k, mode, lengths[k][side], side == 1)
     return result
+
+
+def array_of_arrays(parts: Any) -> Any:
+    """What np.array makes of nested lists of arrays and numbers."""
+    if not isinstance(parts, (list, tuple)):
+        return np.asarray(parts)
+    arrays = [array_of_arrays(part) for part in parts]
+    for part in arrays:
+        if part.shape != arrays[0].shape:
+            raise ValueError(
+                "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 "
+                f"dimensions. The detected shape was ({len(arrays)},) + inhomogeneous part."
+            )
+    return stack(arrays)

@@ -83,6 +83,11 @@ def scan(ufunc: Callable[..., Any], x: np.ndarray, axis: int) -> np.ndarray:
     return ufunc.accumulate(x, axis, dtype=x.dtype)
 
 
+def select(condition: Any, x: Any, y: Any) -> Any:
+    """x where a condition holds, else y, broadcast together: arrays and numbers."""
+    return np.where(condition, x, y)
+
+
 def is_known(value: Any) -> bool:
     """Whether a number is known when compiling."""
     return True
