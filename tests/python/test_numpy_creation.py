@@ -6,7 +6,8 @@ from support import check, with_each
 
 A = np.arange(12.0).reshape(3, 4)
 BACKWARDS = np.arange(12, dtype="i2").reshape(3, 4)[::-1]
-GRIDS = [BACKWARDS, np.asfortranarray(A)]
+GRIDS = [(BACKWARDS, "interpreted"), (np.asfortranarray(A), "compiled")]
+IDS = ["backwards", "fortran"]
 
 
 def test_linspace():
@@ -105,8 +106,8 @@ def test_grids():
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_arrays_of_arrays(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_arrays_of_arrays(a, mode):
     with_each(
         [
             lambda a: np.array(a),
@@ -130,11 +131,12 @@ def test_arrays_of_arrays(a):
             lambda a: np.array([a[0,0],a[1,1],3]),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_likes(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_likes(a, mode):
     with_each(
         [
             lambda a: np.zeros_like(a),
@@ -146,11 +148,12 @@ def test_likes(a):
             lambda a: np.full_like(a,3,shape=5),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_triangles(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_triangles(a, mode):
     with_each(
         [
             lambda a: np.tril(a),
@@ -164,17 +167,19 @@ def test_triangles(a):
             lambda a: a[np.ix_([0,2],[1,3])],
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_linspace_of_arrays(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_linspace_of_arrays(a, mode):
     with_each(
         [
             lambda a: np.linspace(a,a+1,3).shape,
             lambda a: np.linspace(a[0],2*a[1],4),
         ],
         a,
+        modes=(mode,),
     )
 
 

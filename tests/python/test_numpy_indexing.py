@@ -6,11 +6,12 @@ from support import check, with_each
 
 A = np.arange(12.0).reshape(3, 4)
 BACKWARDS = np.arange(12, dtype="i2").reshape(3, 4)[::-1]
-GRIDS = [BACKWARDS, np.asfortranarray(A)]
+GRIDS = [(BACKWARDS, "interpreted"), (np.asfortranarray(A), "compiled")]
+IDS = ["backwards", "fortran"]
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_taking(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_taking(a, mode):
     with_each(
         [
             lambda a: np.take(a,[0,2]),
@@ -28,11 +29,12 @@ def test_taking(a):
             lambda a: np.take_along_axis(a,np.array([3,1]),axis=None),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_putting(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_putting(a, mode):
     with_each(
         [
             lambda a: np.put_along_axis(a,np.array([[0],[1],[2]]),9,axis=1),
@@ -46,11 +48,12 @@ def test_putting(a):
             lambda a: np.place(a,a>4,[]),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_conditions(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_conditions(a, mode):
     with_each(
         [
             lambda a: np.extract(a>3,a),
@@ -70,11 +73,12 @@ def test_conditions(a):
             lambda a: np.select([a>5],[a,1]),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_searching(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_searching(a, mode):
     with_each(
         [
             lambda a: np.searchsorted(a[0],[2.5,1,9]),
@@ -87,11 +91,12 @@ def test_searching(a):
             lambda a: np.digitize(a,[1,5,3]),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_ufuncs_at_indices(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_ufuncs_at_indices(a, mode):
     with_each(
         [
             lambda a: np.add.at(a,[0,0,1],1),
@@ -105,6 +110,7 @@ def test_ufuncs_at_indices(a):
             lambda a: np.add.at(a,[7],1),
         ],
         a,
+        modes=(mode,),
     )
 
 

@@ -6,13 +6,14 @@ from support import check, with_each
 
 A = np.arange(12.0).reshape(3, 4)
 BACKWARDS = np.arange(12, dtype="i2").reshape(3, 4)[::-1]
-GRIDS = [BACKWARDS, np.asfortranarray(A)]
-PAIRS = [(A, BACKWARDS), (A[:0], A)]
+GRIDS = [(BACKWARDS, "interpreted"), (np.asfortranarray(A), "compiled")]
+IDS = ["backwards", "fortran"]
+PAIRS = [(A, BACKWARDS, "compiled"), (A[:0], A, "interpreted")]
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 
 
-@pytest.mark.parametrize("a, b", PAIRS, ids=range(len(PAIRS)))
-def test_joining(a, b):
+@pytest.mark.parametrize("a, b, mode", PAIRS, ids=IDS)
+def test_joining(a, b, mode):
     with_each(
         [
             lambda a, b: np.concatenate((a,b)),
@@ -48,8 +49,8 @@ def test_joining(a, b):
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_splitting(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_splitting(a, mode):
     with_each(
         [
             lambda a: np.split(a,3),
@@ -61,11 +62,12 @@ def test_splitting(a):
             lambda a: np.dsplit(a,2),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_repeating(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_repeating(a, mode):
     with_each(
         [
             lambda a: np.tile(a,2),
@@ -81,11 +83,12 @@ def test_repeating(a):
             lambda a: np.resize(a,17),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_turning(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_turning(a, mode):
     with_each(
         [
             lambda a: np.roll(a,2),
@@ -105,11 +108,12 @@ def test_turning(a):
             lambda a: np.rot90(a,1,(1,1)),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_deleting(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_deleting(a, mode):
     with_each(
         [
             lambda a: np.delete(a,1),
@@ -121,11 +125,12 @@ def test_deleting(a):
             lambda a: np.delete(a,[True,False,True],0),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_inserting(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_inserting(a, mode):
     with_each(
         [
             lambda a: np.insert(a,1,7),
@@ -137,11 +142,12 @@ def test_inserting(a):
             lambda a: np.insert(a,9,1,0),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_padding(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_padding(a, mode):
     with_each(
         [
             lambda a: np.pad(a,1),
@@ -159,11 +165,12 @@ def test_padding(a):
             lambda a: np.pad(a,1,mode='odd'),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_trimming(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_trimming(a, mode):
     with_each(
         [
             lambda a: np.trim_zeros(a),
@@ -171,6 +178,7 @@ def test_trimming(a):
             lambda a: np.trim_zeros(a,axis=1),
         ],
         a,
+        modes=(mode,),
     )
 
 

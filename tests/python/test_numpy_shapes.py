@@ -5,17 +5,18 @@ import pytest
 from support import ARRAYS, check, layouts, refused, with_each
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
-CUBES = [CUBE.transpose(1, 0, 2), layouts(CUBE)[3], CUBE[:, :1]]
-LINES = [np.arange(12)[::2], np.array(3.0), np.zeros(0)]
+CUBES = [(CUBE.transpose(1, 0, 2), "compiled"), (layouts(CUBE)[3], "interpreted"), (CUBE[:, :1], "interpreted")]
+LINES = [(np.arange(12)[::2], "compiled"), (np.array(3.0), "interpreted"), (np.zeros(0), "interpreted")]
+IDS = range(3)
 MATRICES = [
-    np.asfortranarray(np.arange(12.0).reshape(4, 3)),
-    np.zeros((0, 3)),
-    np.arange(25).reshape(5, 5)[::2, ::-2],
+    (np.asfortranarray(np.arange(12.0).reshape(4, 3)), "compiled"),
+    (np.zeros((0, 3)), "interpreted"),
+    (np.arange(25).reshape(5, 5)[::2, ::-2], "interpreted"),
 ]
 
 
-@pytest.mark.parametrize("a", CUBES, ids=range(len(CUBES)))
-def test_reshape(a):
+@pytest.mark.parametrize("a, mode", CUBES, ids=IDS)
+def test_reshape(a, mode):
     with_each(
         [
             lambda a: a.reshape(-1),
@@ -35,11 +36,12 @@ def test_reshape(a):
             lambda a: a.reshape(7),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", LINES, ids=range(len(LINES)))
-def test_reshape_of_lines(a):
+@pytest.mark.parametrize("a, mode", LINES, ids=IDS)
+def test_reshape_of_lines(a, mode):
     with_each(
         [
             lambda a: a.reshape(-1),
@@ -56,6 +58,7 @@ def test_reshape_of_lines(a):
             lambda a: np.broadcast_to(a, (2, 6)),
         ],
         a,
+        modes=(mode,),
     )
 
 
@@ -65,7 +68,7 @@ def test_a_reshaped_view_is_written():
         b[1] = 7
         return b
 
-    for a in CUBES + layouts(CUBE):
+    for a in [CUBE.transpose(1, 0, 2), *layouts(CUBE)]:
         check(write, a)
 
 
@@ -77,8 +80,8 @@ def test_shapes_that_are_arguments():
     check(lambda n: np.reshape(np.arange(6), (2, n)), -1)
 
 
-@pytest.mark.parametrize("a", CUBES, ids=range(len(CUBES)))
-def test_axes(a):
+@pytest.mark.parametrize("a, mode", CUBES, ids=IDS)
+def test_axes(a, mode):
     with_each(
         [
             lambda a: np.squeeze(a[:1], 0),
@@ -108,11 +111,12 @@ def test_axes(a):
             lambda a: np.transpose(a, (0, 1, 3)),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", CUBES, ids=range(len(CUBES)))
-def test_broadcasting(a):
+@pytest.mark.parametrize("a, mode", CUBES, ids=IDS)
+def test_broadcasting(a, mode):
     with_each(
         [
             lambda a: np.broadcast_to(a, (2,) + a.shape),
@@ -127,6 +131,7 @@ def test_broadcasting(a):
             lambda a: np.broadcast_shapes((2, 1), a.shape, (2,)),
         ],
         a,
+        modes=(mode,),
     )
 
 
@@ -138,8 +143,8 @@ def test_sequences_are_arrays():
     check(lambda: np.size(3))
 
 
-@pytest.mark.parametrize("a", MATRICES, ids=range(len(MATRICES)))
-def test_diagonals(a):
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_diagonals(a, mode):
     with_each(
         [
             lambda a: np.diagonal(a),
@@ -152,6 +157,7 @@ def test_diagonals(a):
             lambda a: np.fill_diagonal(a, [1, 2], wrap=True),
         ],
         a,
+        modes=(mode,),
     )
 
 
@@ -168,7 +174,7 @@ def test_diagonals_of_more_axes():
     check(lambda: np.diag([1, 2, 3]))
     check(lambda a: np.diag(a, -2), np.arange(3))
     check(lambda a: np.diag(a), CUBE)
-    check(lambda a: np.diagflat(a, 1), MATRICES[0])
+    check(lambda a: np.diagflat(a, 1), CUBE[0])
 
 
 @pytest.mark.parametrize("a", ARRAYS[::3] + ARRAYS[-2:], ids=lambda a: str(a.dtype))
@@ -207,8 +213,8 @@ def test_parts_of_pythons_numbers():
     check(lambda: (np.real([1, 2j]), np.imag((1, 2))))
 
 
-@pytest.mark.parametrize("a", MATRICES, ids=range(len(MATRICES)))
-def test_views_of_other_elements(a):
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_views_of_other_elements(a, mode):
     with_each(
         [
             lambda a: a.view(np.uint64),
@@ -217,6 +223,7 @@ def test_views_of_other_elements(a):
             lambda a: a.view(),
         ],
         a,
+        modes=(mode,),
     )
 
 
@@ -229,15 +236,15 @@ def test_views_of_other_sizes():
     refused(lambda a: a.view(np.bool), np.arange(3, dtype="i1"))
 
 
-@pytest.mark.parametrize("a", MATRICES, ids=range(len(MATRICES)))
-def test_flat(a):
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_flat(a, mode):
     def write(a):
         a.flat[1] = 5
         a.flat[2:6] = [8, 9]
         a.flat[[0, 3]] = 1
 
-    check(lambda a: (a.flat[3], a.flat[-1], a.flat[1:5], len(a.flat)), a)
-    check(lambda a: a.flat[20], a)
+    check(lambda a: (a.flat[3], a.flat[-1], a.flat[1:5], len(a.flat)), a, modes=(mode,))
+    check(lambda a: a.flat[20], a, modes=(mode,))
     check(write, a)
 
 
@@ -247,8 +254,8 @@ def test_lists_of_known_length():
     check(lambda: (np.ones((2, 3)) * 2).tolist())
 
 
-@pytest.mark.parametrize("a", MATRICES, ids=range(len(MATRICES)))
-def test_copyto(a):
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_copyto(a, mode):
     with_each(
         [
             lambda a: np.copyto(a, 3),
@@ -258,11 +265,12 @@ def test_copyto(a):
             lambda a: np.copyto(a, np.float32(2.5), casting="unsafe"),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", MATRICES, ids=range(len(MATRICES)))
-def test_sliding_windows(a):
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_sliding_windows(a, mode):
     with_each(
         [
             lambda a: np.lib.stride_tricks.sliding_window_view(a, (2, 2)),
@@ -273,4 +281,5 @@ def test_sliding_windows(a):
             lambda a: np.lib.stride_tricks.sliding_window_view(a, (9, 1)),
         ],
         a,
+        modes=(mode,),
     )

@@ -6,11 +6,12 @@ from support import DTYPES, check, with_each
 
 A = np.array([[3, 1.5, np.nan, -2], [0, -0.0, 7, 1], [2, 2, 3, np.inf]])
 INTEGERS = (np.arange(12, dtype="i2") * 7 % 5).reshape(3, 4)[::-1]
-GRIDS = [A, INTEGERS, np.asfortranarray(A * (1 + 1j))]
+GRIDS = [(A, "compiled"), (INTEGERS, "interpreted"), (np.asfortranarray(A * (1 + 1j)), "compiled")]
+IDS = ["float", "integer", "complex"]
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_sorting(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_sorting(a, mode):
     with_each(
         [
             lambda a: np.sort(a),
@@ -30,11 +31,12 @@ def test_sorting(a):
             lambda a: np.partition(a,9),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_places_of_extremes(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_places_of_extremes(a, mode):
     with_each(
         [
             lambda a: np.argmax(a),
@@ -52,11 +54,12 @@ def test_places_of_extremes(a):
             lambda a: np.nanargmax(a[:, 2:3] * np.nan, axis=1),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_unique(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_unique(a, mode):
     with_each(
         [
             lambda a: np.unique(a),
@@ -70,11 +73,12 @@ def test_unique(a):
             lambda a: np.unique(a[:0]),
         ],
         a,
+        modes=(mode,),
     )
 
 
-@pytest.mark.parametrize("a", GRIDS, ids=range(len(GRIDS)))
-def test_sets(a):
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_sets(a, mode):
     with_each(
         [
             lambda a: np.intersect1d(a,[1,2,3]),
@@ -89,6 +93,7 @@ def test_sets(a):
             lambda a: np.isin(2,a),
         ],
         a,
+        modes=(mode,),
     )
 
 
