@@ -19,7 +19,8 @@ struct Evaluator::Indexing {
   std::vector<Item> items;
   NodeId mask;  ///< the only advanced part, over the leading axes
   bool advanced = false;
-  bool open = false;  ///< with an Ellipsis: what it gives is an array, also of no axes
+  bool copies = false;  ///< an array without axes stands for an integer: what it gives is no view
+  bool open = false;    ///< with an Ellipsis: what it gives is an array, also of no axes
 
   bool is_point(int rank) const {
     return !advanced && static_cast<int>(items.size()) == rank &&
@@ -235,6 +236,12 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
                                          "-dimensional, but " + std::to_string(taken) + " were indexed");
   }
   Indexing result;
+  for (Value& part : parts) {
+    const Array* a = part.as<Array>();
+    if (a == nullptr || a->type.rank() > 0 || !base::is_int(a->type.dtype())) continue;
+    part = from_node(whole(part));
+    result.copies = true;
+  }
   result.open = std::ranges::any_of(parts, is_ellipsis);
   if (!result.open) parts.emplace_back(Static{nb::ellipsis()});
   int axis = 0;
@@ -453,6 +460,9 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
       continue;
     }
     const std::optional<Kind> kind = kind_of(part);
+    if (const Array* a = part.as<Array>();
+        a != nullptr && a->type.rank() == 0 && base::is_bool(a->type.dtype()))
+      part = from_node(whole(part));
     if (kind && !part.is<Array>() && base::is_bool(kind->dtype())) {
       flag = i;
       ++open;
@@ -502,6 +512,8 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
     return from_node(builder_->make(Op::load, operands));
   }
   const NodeId part = take_part(source.node, indexing);
+  if (!indexing.advanced && indexing.copies)
+    return owner(builder_->make(Op::materialize, {builder_->make(Op::read, {part})}));
   if (!indexing.advanced) return viewing(part, source.access);
   if (indexing.mask)
     return from_node(builder_->make(Op::compress, {builder_->make(Op::read, {part}), indexing.mask}));

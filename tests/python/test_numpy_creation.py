@@ -198,3 +198,22 @@ def test_sizes_that_are_arguments():
     check(lambda n: np.eye(n), 3)
     check(lambda n: np.linspace(0, 1, n), 1)
     check(lambda n: np.linspace(0, 1, n), 4)
+
+
+def test_grids_of_slices():
+    with_each(
+        [
+            lambda: np.mgrid[0:3, 0:4],
+            lambda: np.mgrid[0:5],
+            lambda: np.mgrid[0:1:5j],
+            lambda: np.mgrid[0:1:5j, 0:3],
+            lambda: np.mgrid[-1:2:0.5, 1:3],
+            lambda: np.ogrid[0:3, 0:4],
+            lambda: np.ogrid[0:1:3j, 0:2],
+            lambda: np.mgrid[:3, :2],
+            lambda: np.ogrid[:4],
+            lambda: np.mgrid[3:0],
+            lambda: np.mgrid[3:0, 0:2],
+        ]
+    )
+    check(lambda n: np.mgrid[0:n, 0:n], 4)

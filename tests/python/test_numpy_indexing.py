@@ -384,3 +384,26 @@ def test_masks_beside_other_indices():
 
     check_each(lambda a, m: a[m, np.array([2])], write, change, put, CUBE, ON_FIRST)
 
+
+
+def test_index_arrays_without_axes():
+    def write(a, i):
+        a[i] = 7
+        a[0, i] += 1
+
+    for i in (np.array(1), np.array(-1, "i1"), np.array(9)):
+        with_each(
+            [
+                lambda a, i: a[i],
+                lambda a, i: a[i, 2],
+                lambda a, i: a[..., i],
+                lambda a, i: a[i, [0, 2]],
+                lambda a, i: a[0][i],
+                write,
+            ],
+            A,
+            i,
+            modes=("interpreted",),
+        )
+    with_each([lambda a, i: a[i], lambda a, i: a[None, i]], A, np.array(True))
+    check(lambda a: np.isin(a[0], [2, 1]), np.arange(3))

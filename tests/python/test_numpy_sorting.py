@@ -115,3 +115,19 @@ def test_partition_puts_one_element_in_its_place():
     check(lambda a: a[np.argpartition(a, 3)][3], INTEGERS.ravel())
     check(lambda a: np.sort(np.partition(a, (1, 4))[:4]), INTEGERS.ravel())
     check(lambda a: np.argpartition(a, 30), INTEGERS.ravel())
+
+
+def test_integers_in_tables():
+    with_each(
+        [
+            lambda a: np.isin(a, [3, 5]),
+            lambda a: np.isin(a, [3, 5], invert=True),
+            lambda a: np.isin(a, [True]),
+            lambda a: np.isin(a, [-(2**62), 2**62, 1]),
+            lambda a: np.isin(a, [2**63 - 1, -(2**63)]),
+            lambda a: np.isin(a, a[:0]),
+            lambda a: np.isin(a[0], [2, 1]),
+        ],
+        np.array([1, 5, -(2**63), 2**63 - 1, 2]),
+    )
+    check(lambda a, b: np.isin(a, b), np.arange(3, dtype="u8"), np.array([1, 2]))

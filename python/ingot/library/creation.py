@@ -193,6 +193,42 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False, *, apart: b
     return tuple([grid.copy() for grid in grids]) if apart else np.stack(grids)
 
 
+def line_of(part: slice, dtype: Any, alone: bool) -> Any:
+    """The numbers that a slice names; an imaginary step is how many there are, both ends among them."""
+    start = 0 if part.start is None else part.start
+    step = 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        count = int(abs(step))
+        return np.arange(count) * ((part.stop - start) / (count - 1) if count > 1 else step.imag) + start
+    count = int(np.ceil((part.stop - start) / (step * 1.0)))
+    if count < 0 and not alone:
+        raise ValueError("negative dimensions are not allowed")
+    return (np.arange(count).astype(dtype) * step + start).astype(dtype)
+
+
+def lines_of(parts: Any) -> list[Any]:
+    given = [number for part in parts for number in (part.start, part.stop, part.step) if number is not None]
+    dtype = np.int64
+    for number in given:
+        if not isinstance(number, (int, np.integer)):
+            dtype = np.float64
+    return [line_of(part, dtype, len(parts) == 1) for part in parts]
+
+
+@implements(np.mgrid)
+def mgrid(index: Any) -> Any:
+    if not isinstance(index, tuple):
+        return lines_of((index,))[0]
+    return np.stack(meshgrid(*lines_of(index), copy=False, indexing="ij"))
+
+
+@implements(np.ogrid)
+def ogrid(index: Any) -> Any:
+    if not isinstance(index, tuple):
+        return lines_of((index,))[0]
+    return meshgrid(*lines_of(index), copy=False, sparse=True, indexing="ij")
+
+
 @implements(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
     if indexing != "xy" and indexing != "ij":

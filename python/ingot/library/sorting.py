@@ -252,11 +252,26 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return both[differs[1:] & differs[:-1]]
 
 
+def is_in_table(x: Any, numbers: Any, low: Any, high: Any) -> Any:
+    table = np.zeros(int(high - low) + 1, np.bool)
+    table[numbers - low] = True
+    inside = (x >= low) & (x <= high)
+    return inside & table[np.where(inside, x - low, 0)]
+
+
 @implements(np.isin)
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
     x = np.asarray(element)
     tested = ravel(test_elements)
     dtype = np.result_type(x, tested)
+    if x.dtype.kind in "bi" and tested.dtype.kind in "bi" and tested.size > 0:
+        numbers = tested.astype(np.int64)
+        low = np.min(numbers)
+        high = np.max(numbers)
+        # A table, unless the numbers lie far apart; the difference may leave 64 bits.
+        if high / 2 - low / 2 <= 3 * (x.size + tested.size):
+            found = is_in_table(ravel(x).astype(np.int64), numbers, low, high) != invert
+            return primitives.reshape(found, x.shape)
     known = primitives.sort(tested.astype(dtype), 0)
     wanted = ravel(x).astype(dtype)
     result = np.empty(len(wanted), np.bool)
