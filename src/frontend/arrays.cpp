@@ -224,6 +224,8 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
   const auto is_ellipsis = [](const Value& v) {
     return v.is<Static>() && v.as<Static>()->object.is(nb::ellipsis());
   };
+  if (std::ranges::count_if(parts, is_ellipsis) > 1)
+    raise(ExceptionKind::IndexError, "an index can only have a single ellipsis ('...')");
   int taken = 0;
   for (const Value& part : parts) {
     const Array* a = part.as<Array>();

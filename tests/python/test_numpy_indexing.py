@@ -227,8 +227,8 @@ def test_indices_of_several_kinds():
 def test_masks_beside_other_indices():
     def check_each(read, write, change, put, *arguments):
         for function in (read, write, change):
-            check(function, *arguments, modes=("interpreted",))
-        check(put, *arguments, np.arange(5.0), modes=("interpreted",))
+            check(function, *arguments, modes=("compiled",))
+        check(put, *arguments, np.arange(5.0), modes=("compiled",))
 
     def write(a, m):
         a[m, 1] = 7
@@ -407,3 +407,11 @@ def test_index_arrays_without_axes():
         )
     with_each([lambda a, i: a[i], lambda a, i: a[None, i]], A, np.array(True))
     check(lambda a: np.isin(a[0], [2, 1]), np.arange(3))
+
+
+def test_two_ellipses():
+    def write(a):
+        a[..., ..., 1] = 3
+
+    check(write, A)
+    check(lambda a: a[..., 0, ...], A)
