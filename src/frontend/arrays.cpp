@@ -19,7 +19,8 @@ struct Evaluator::Indexing {
   std::vector<Item> items;
   NodeId mask;  ///< the only advanced part, over the leading axes
   bool advanced = false;
-  bool open = false;  ///< with an Ellipsis: what it gives is an array, also of no axes
+  bool copies = false;  ///< an array without axes stands for an integer: what it gives is no view
+  bool open = false;    ///< with an Ellipsis: what it gives is an array, also of no axes
 
   bool is_point(int rank) const {
     return !advanced && static_cast<int>(items.size()) == rank &&
@@ -223,6 +224,8 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
   const auto is_ellipsis = [](const Value& v) {
     return v.is<Static>() && v.as<Static>()->object.is(nb::ellipsis());
   };
+  if (std::ranges::count_if(parts, is_ellipsis) > 1)
+    raise(ExceptionKind::IndexError, "an index can only have a single ellipsis ('...')");
   int taken = 0;
   for (const Value& part : parts) {
     const Array* a = part.as<Array>();
@@ -235,6 +238,12 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
                                          "-dimensional, but " + std::to_string(taken) + " were indexed");
   }
   Indexing result;
+  for (Value& part : parts) {
+    const Array* a = part.as<Array>();
+    if (a == nullptr || a->type.rank() > 0 || !base::is_int(a->type.dtype())) continue;
+    part = from_node(whole(part));
+    result.copies = true;
+  }
   result.open = std::ranges::any_of(parts, is_ellipsis);
   if (!result.open) parts.emplace_back(Static{nb::ellipsis()});
   int axis = 0;
@@ -278,7 +287,8 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
   const auto others = std::ranges::count_if(result.items, [](const Indexing::Item& i) {
     return i.part == Indexing::Part::Point || i.part == Indexing::Part::New;
   });
-  if (!one_mask || others > 0) result.mask = {};
+  const auto arrays = std::ranges::count(result.items, Indexing::Part::Array, &Indexing::Item::part);
+  if (!one_mask || others > 0 || arrays != builder_->function().type(result.mask).rank()) result.mask = {};
   // A full-range check of points stands at the access; beside index arrays a point is an index array of no
   // axes.
   for (Indexing::Item& item : result.items) {
@@ -379,9 +389,15 @@ std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& index
     }
     arrays.push_back(array);
   }
-  arrays = broadcast_together(std::move(arrays), ExceptionKind::IndexError,
-                              "shape mismatch: indexing arrays could not be broadcast together with shapes ");
   // A scalar beside arrays repeats.
+  std::vector<NodeId> shaped_ones;
+  for (const NodeId array : arrays)
+    if (builder_->function().type(array).is_array()) shaped_ones.push_back(array);
+  shaped_ones =
+      broadcast_together(std::move(shaped_ones), ExceptionKind::IndexError,
+                         "shape mismatch: indexing arrays could not be broadcast together with shapes ");
+  for (size_t i = 0, next = 0; i < arrays.size(); ++i)
+    if (builder_->function().type(arrays[i]).is_array()) arrays[i] = shaped_ones[next++];
   NodeId like;
   for (const NodeId array : arrays)
     if (builder_->function().type(array).is_array()) like = array;
@@ -446,6 +462,9 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
       continue;
     }
     const std::optional<Kind> kind = kind_of(part);
+    if (const Array* a = part.as<Array>();
+        a != nullptr && a->type.rank() == 0 && base::is_bool(a->type.dtype()))
+      part = from_node(whole(part));
     if (kind && !part.is<Array>() && base::is_bool(kind->dtype())) {
       flag = i;
       ++open;
@@ -495,6 +514,8 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
     return from_node(builder_->make(Op::load, operands));
   }
   const NodeId part = take_part(source.node, indexing);
+  if (!indexing.advanced && indexing.copies)
+    return owner(builder_->make(Op::materialize, {builder_->make(Op::read, {part})}));
   if (!indexing.advanced) return viewing(part, source.access);
   if (indexing.mask)
     return from_node(builder_->make(Op::compress, {builder_->make(Op::read, {part}), indexing.mask}));
@@ -618,14 +639,18 @@ void Evaluator::need_shape(const Array& result, std::span<const NodeId> lengths)
 }
 
 /// An array broadcast to lengths it must fit.
-NodeId Evaluator::fit(NodeId value, std::span<const NodeId> lengths) {
+NodeId Evaluator::fit(NodeId value, std::span<const NodeId> lengths, bool gathered) {
   if (!builder_->function().type(value).is_array()) return value;
   std::vector<NodeId> own = lengths_of(value);
+  const std::vector<NodeId> given = own;
   const NodeId one = builder_->index(1);
   const auto need = [&](NodeId condition) {
     std::vector<NodeId> shown;
-    std::string message = "could not broadcast input array from shape " + show_shape(own, shown);
-    message += " into shape " + show_shape(lengths, shown);
+    std::string message =
+        gathered ? "shape mismatch: value array of shape " + show_shape(given, shown) +
+                       " could not be broadcast to indexing result of shape "
+                 : "could not broadcast input array from shape " + show_shape(own, shown) + " into shape ";
+    message += show_shape(lengths, shown);
     check_shapes(condition, ExceptionKind::ValueError, message, shown);
   };
   // Leading axes of length 1 that the target does not have are dropped.
@@ -684,7 +709,7 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
   } else if (indexing.mask && !value.is<Array>()) {
     assign_mask(part, indexing, value);
   } else {
-    assign_gathered(part, indexing, value);
+    assign_gathered(array.node, part, indexing, value);
   }
 }
 
@@ -707,9 +732,9 @@ void Evaluator::assign_mask(NodeId view, const Indexing& indexing, const Value& 
                  {view, builder_->make(Op::select, {mask, scalar, builder_->make(Op::read, {view})})});
 }
 
-void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Value& value) {
+void Evaluator::assign_gathered(NodeId array, NodeId view, const Indexing& indexing, const Value& value) {
   const ir::Function& f = builder_->function();
-  const std::vector<NodeId> arrays = index_arrays(view, indexing);
+  const std::vector<NodeId> arrays = index_arrays(array, indexing);
   std::vector<int64_t> attributes{static_cast<int64_t>(Op::constant)};
   const std::vector<NodeId> view_lengths = lengths_of(view);
   std::vector<NodeId> gathered_lengths = lengths_of(arrays[0]);
@@ -734,7 +759,7 @@ void Evaluator::assign_gathered(NodeId view, const Indexing& indexing, const Val
           "where the mask is true",
           {given, shown[0]});
   }
-  values = fit(values, shown);
+  values = fit(values, shown, true);
   std::vector<NodeId> operands{values};
   if (f.type(values).is_scalar()) {
     operands.insert(operands.end(), gathered_lengths.begin(), gathered_lengths.end());

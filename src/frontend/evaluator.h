@@ -355,7 +355,8 @@ class Evaluator {
   /// A value in Python's format, as `{!r:>5}`.
   Value text_of_value(const Value& value, const std::string& form, nb::handle node);
   Value joined_text(const std::vector<Value>& pieces);
-  Value array_of(const Value& value, nb::handle node);  ///< of nested lists and tuples of numbers
+  /// Of nested lists and tuples of numbers and arrays; without a dtype, NumPy's for them.
+  Value array_of(const Value& value, nb::handle node, std::optional<DType> wanted = std::nullopt);
   Value compare_sequences(const std::string& ast, const std::vector<Value>& a, const std::vector<Value>& b,
                           nb::handle node);
 
@@ -424,13 +425,14 @@ class Evaluator {
   std::vector<NodeId> index_arrays(NodeId shaped, const Indexing& indexing);
   std::vector<int64_t> gathered_order(const Indexing& indexing, int index_rank) const;
   void assign_mask(NodeId view, const Indexing& indexing, const Value& value);
-  void assign_gathered(NodeId view, const Indexing& indexing, const Value& value);
+  void assign_gathered(NodeId array, NodeId view, const Indexing& indexing, const Value& value);
   /// Converted as an assignment into an array converts; `among`: to places that an array or a mask names,
   /// where NumPy's scalars are cast unchecked.
   NodeId value_for(const Value& value, DType dtype, bool among = false);
   /// What the result of an operation must be like to be put into an array of these lengths.
   void need_shape(const Array& result, std::span<const NodeId> lengths);
-  NodeId fit(NodeId value, std::span<const NodeId> lengths);
+  /// An array broadcast to lengths; `gathered`: those of what index arrays name, as messages say.
+  NodeId fit(NodeId value, std::span<const NodeId> lengths, bool gathered = false);
   /// `(2,3)` as NumPy's messages show a shape, with holes for its lengths, which join `shown`.
   static std::string show_shape(std::span<const NodeId> lengths, std::vector<NodeId>& shown);
   void check_shapes(NodeId condition, base::ExceptionKind kind, const std::string& message,
@@ -505,7 +507,7 @@ class Evaluator {
                    std::vector<std::pair<std::string, Value>> keywords = {});
   std::vector<Value> sorted_by_library(const std::vector<Value>& values, Call& call);
   bool has_open_length(const Value& iterable) const;  ///< walks something of a length that is not known
-  NodeId array_of_growing(const HeapObject& list, nb::handle node);
+  NodeId array_of_growing(const HeapObject& list, nb::handle node, std::optional<DType> wanted = {});
   nb::object describe_growing(const HeapObject& list, Outward& outward);
 
   // mappings.cpp
@@ -558,6 +560,10 @@ class Evaluator {
   Array new_memory(std::span<const NodeId> lengths,
                    DType dtype);  ///< as `empty`, where the size is known to be right
   Array filled(std::span<const NodeId> lengths, NodeId value);
+  using NewArray = std::function<Array(std::span<const NodeId> lengths)>;
+  /// The same with its axes in Fortran's order in memory.
+  Array new_array(std::vector<NodeId> lengths, bool fortran, const NewArray& make);
+  bool wants_fortran_order(Call& call, size_t position);
   /// Of NumPy's function, the axes in memory_order, and of the method, in C order.
   Array copy(Call& call, bool as_it_lies);
   /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.

@@ -296,6 +296,11 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
   if (class_of_value(value).is_valid()) return present(object_attribute(value, name, e), name, e);
+  if (const Slice* slice = value.as<Slice>()) {
+    static constexpr std::array kParts = {"start", "stop", "step"};
+    const auto part = std::ranges::find(kParts, name);
+    if (part != kParts.end()) return (*slice->parts)[static_cast<size_t>(part - kParts.begin())];
+  }
   if (const Error* error = value.as<Error>(); error != nullptr && name == "args")
     return Tuple{error->kind ? std::vector<Value>{text_of_error(*error)} : *error->parts};
   if (const Static* s = value.as<Static>()) {
@@ -393,6 +398,13 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   if (const Foreign* f = value.as<Foreign>())
     if (std::optional<Value> part = foreign_part(*f, index, e)) return *part;
   if (value.is<Foreign>() || is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
+  if (const Static* s = value.as<Static>()) {
+    const Builtin* builtin = registry_.find(s->object);
+    if (builtin != nullptr && builtin->library.is_valid() && PyCallable_Check(s->object.ptr()) == 0) {
+      Call call{.positional = {index}, .keywords = {}, .name = builtin->name, .node = e};
+      return inline_function(builtin->library, call);
+    }
+  }
   if (const Array* a = value.as<Array>(); a != nullptr && !index.is<Object>())
     return index_array(*a, index, e);
   if (const std::optional<Value> item = call_special(value, "__getitem__", {index}, e)) return *item;

@@ -374,7 +374,7 @@ bool Evaluator::is_range_to_demand(const Value& iterable) const {
          });
 }
 
-NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node) {
+NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node, std::optional<DType> wanted) {
   const std::vector<Value> numbers = numbers_of(*list.element);
   const NodeId length = length_of(list);
   std::vector<Kind> kinds;
@@ -383,8 +383,16 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node) {
   const Tuple* row = list.element->as<Tuple>();
   if (!is_flat && (row == nullptr || row->members.empty() || row->members.size() != numbers.size()))
     unsupported(node, "an array of a list of such elements", "fill an array in a loop");
-  const DType dtype = result_kind(kinds).dtype();
-  if (dtype != DType::Float64 || !is_flat) {
+  const DType dtype = wanted.value_or(result_kind(kinds).dtype());
+  const auto may_raise = [&](Kind kind) {
+    return kind.is_python() && !base::can_cast_safely(kind.dtype(), dtype) && !base::is_float(dtype) &&
+           !base::is_bool(dtype);
+  };
+  if (wanted && std::ranges::any_of(kinds, may_raise)) {
+    unsupported(node, "an array of this dtype of a list whose length is not known when compiling",
+                "write np.array(...).astype(dtype)");
+  }
+  if ((dtype != DType::Float64 && !wanted) || !is_flat) {
     builder_->check(builder_->make(Op::greater, {length, builder_->index(0)}), ExceptionKind::TypeChangeError,
                     "an empty list makes an array of float64 here");
   }

@@ -134,7 +134,12 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
 }
 
 std::vector<Value> Evaluator::elements_of(const Value& walked, nb::handle node) {
-  const Value iterable = begin_walk(walked, node);
+  Value iterable = begin_walk(walked, node);
+  if (const Range* r = iterable.as<Range>()) {
+    std::array<Value, 3> bounds = *r->bounds;
+    for (Value& bound : bounds) bound = known_number(bound);
+    iterable = Range{share(std::move(bounds)), r->parallel};
+  }
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
   if (walks_generator(iterable)) return contents(list_of(iterable, node), node).values;
   refuse_walk(iterable, node);

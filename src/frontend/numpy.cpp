@@ -93,50 +93,101 @@ Array Evaluator::new_memory(std::span<const NodeId> lengths, DType dtype) {
   return owner(builder_->make(Op::view, operands, {}, type));
 }
 
+bool Evaluator::wants_fortran_order(Call& call, size_t position) {
+  for (const char* name : {"device", "like"}) {
+    const Value* value = argument(call, SIZE_MAX, name);
+    if (value != nullptr && !is_none(*value))
+      unsupported(call.node, std::string("the keyword `") + name + "` of `" + call.name + "`",
+                  "leave it out");
+  }
+  const Value* order = argument(call, position, "order");
+  if (order == nullptr || is_none(*order)) return false;
+  const std::string name = text_of(require_static(*order, "an order", call.node));
+  if (name != "C" && name != "F") raise(ExceptionKind::ValueError, "only 'C' or 'F' order is permitted");
+  return name == "F";
+}
+
+Array Evaluator::new_array(std::vector<NodeId> lengths, bool fortran, const NewArray& make) {
+  if (!fortran) return make(lengths);
+  std::ranges::reverse(lengths);
+  std::vector<int64_t> axes(lengths.size());
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return owner(transposed(make(lengths).node, axes));
+}
+
 Value Evaluator::np_empty(Call& call) {
   const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
   const DType dtype = dtype_argument(call, 1, DType::Float64);
-  finish(call, 2);
-  return empty(lengths, dtype);
+  const bool fortran = wants_fortran_order(call, 2);
+  finish(call, 3);
+  return new_array(lengths, fortran, [&](auto as_they_lie) { return empty(as_they_lie, dtype); });
 }
 
 Value Evaluator::np_zeros(Call& call) {
   const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
   const DType dtype = dtype_argument(call, 1, DType::Float64);
-  finish(call, 2);
-  return filled(lengths, builder_->constant(ir::Type::scalar(dtype), {}));
+  const NodeId value = builder_->constant(ir::Type::scalar(dtype), {});
+  const bool fortran = wants_fortran_order(call, 2);
+  finish(call, 3);
+  return new_array(lengths, fortran, [&](auto as_they_lie) { return filled(as_they_lie, value); });
 }
 
 Value Evaluator::np_ones(Call& call) {
   const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
   const DType dtype = dtype_argument(call, 1, DType::Float64);
-  finish(call, 2);
-  return filled(lengths, builder_->cast(builder_->constant(true), dtype));
+  const NodeId value = builder_->cast(builder_->constant(true), dtype);
+  const bool fortran = wants_fortran_order(call, 2);
+  finish(call, 3);
+  return new_array(lengths, fortran, [&](auto as_they_lie) { return filled(as_they_lie, value); });
 }
 
 Value Evaluator::np_full(Call& call) {
   const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
-  const Value value = need(call, 1, "fill_value");
+  Value value = need(call, 1, "fill_value");
+  if (value.is<Tuple>() || value.is<Reference>()) value = array_of(value, call.node);
   const std::optional<Kind> kind = kind_of(value);
-  if (!kind || value.is<Array>())
-    unsupported(call.node, "np.full with a " + type_name(value), "use a number");
+  if (!kind) unsupported(call.node, "np.full with a " + type_name(value), "use a number");
   const DType dtype = dtype_argument(call, 2, kind->dtype());
-  finish(call, 3);
-  return filled(lengths, value_for(value, dtype));
+  const bool fortran = wants_fortran_order(call, 3);
+  finish(call, 4);
+  if (value.is<Array>()) {
+    const Array result =
+        new_array(lengths, fortran, [&](auto as_they_lie) { return empty(as_they_lie, dtype); });
+    assign_index(result, Static{nb::ellipsis()}, value, call.node);
+    return result;
+  }
+  const NodeId number = value_for(value, dtype);
+  return new_array(lengths, fortran, [&](auto as_they_lie) { return filled(as_they_lie, number); });
 }
 
 Value Evaluator::like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make) {
-  const Value prototype = need(call, 0, "a");
+  Value prototype = need(call, 0, call.name == "empty_like" ? "prototype" : "a");
+  if (prototype.is<Tuple>() || prototype.is<Reference>()) prototype = array_of(prototype, call.node);
+  if (const std::optional<Kind> kind = kind_of(prototype); kind && !prototype.is<Array>())
+    prototype = filled({}, stage(prototype, *kind));
   const Array* a = prototype.as<Array>();
   if (a == nullptr)
     unsupported(call.node, "`np." + call.name + "` of a " + type_name(prototype), "give it an array");
   const DType dtype = dtype_argument(call, 1, a->type.dtype());
-  finish(call, 2);
-  const std::vector<int64_t> order = memory_order(builder_->function(), {&a->node, 1});
-  const std::vector<NodeId> lengths = lengths_of(a->node);
+  const Value* order = argument(call, 2, "order");
+  const std::string lie = order == nullptr ? "K" : text_of(require_static(*order, "an order", call.node));
+  argument(call, 3, "subok");
+  const Value* shape = argument(call, 4, "shape");
+  const bool reshaped = shape != nullptr && !is_none(*shape);
+  const std::vector<NodeId> lengths = reshaped ? shape_argument(*shape) : lengths_of(a->node);
+  const Value* device = argument(call, SIZE_MAX, "device");
+  if (device != nullptr && is_none(*device)) device = nullptr;
+  finish(call, device == nullptr ? 5 : 0);
+  std::vector<int64_t> axes(lengths.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  const bool alike = lengths.size() == static_cast<size_t>(a->type.rank());
+  const std::vector<int64_t> own = memory_order(builder_->function(), {&a->node, 1});
+  if (lie == "K" && alike) axes = own;
+  if (lie == "F" || (lie == "A" && own.size() > 1 && std::ranges::is_sorted(own, std::greater())))
+    std::ranges::reverse(axes);
   std::vector<NodeId> as_they_lie;
-  for (const int64_t axis : order) as_they_lie.push_back(lengths[static_cast<size_t>(axis)]);
-  return owner(transposed(make(as_they_lie, dtype).node, inverse_of(order)));
+  for (const int64_t axis : axes) as_they_lie.push_back(lengths[static_cast<size_t>(axis)]);
+  return owner(transposed(make(as_they_lie, dtype).node, inverse_of(axes)));
 }
 
 Value Evaluator::np_empty_like(Call& call) {
@@ -153,6 +204,15 @@ Value Evaluator::np_ones_like(Call& call) {
   return like(call, [&](auto lengths, DType dtype) {
     return filled(lengths, builder_->cast(builder_->constant(true), dtype));
   });
+}
+
+Value Evaluator::np_full_like(Call& call) {
+  const Value value = need(call, 1, "fill_value");
+  if (!kind_of(value) || value.is<Array>())
+    unsupported(call.node, "np.full_like with a " + type_name(value), "use a number");
+  Call rest = call;
+  if (rest.positional.size() > 1) rest.positional.erase(rest.positional.begin() + 1);
+  return like(rest, [&](auto lengths, DType dtype) { return filled(lengths, value_for(value, dtype)); });
 }
 
 Value Evaluator::np_arange(Call& call) {
@@ -203,12 +263,7 @@ Value Evaluator::np_arange(Call& call) {
   return from_node(builder_->cast(builder_->make(Op::add, {scaled, first}), dtype));
 }
 
-Value Evaluator::np_where(Call& call) {
-  if (call.positional.size() != 3) {
-    unsupported(call.node, "np.where with " + std::to_string(call.positional.size()) + " arguments",
-                "give it three");
-  }
-  finish(call, 3);
+Value Evaluator::primitive_select(Call& call) {
   std::vector<Kind> kinds;
   for (const Value& v : call.positional) {
     const std::optional<Kind> kind = kind_of(v);
@@ -323,30 +378,6 @@ Value Evaluator::np_mean(Call& call) {
   return from_node(builder_->cast(mean, inexact ? own : DType::Float64));
 }
 
-Value Evaluator::np_ravel(Call& call) {
-  const Value value = need(call, 0, "a");
-  finish(call, 1);
-  if (!value.is<Array>()) unsupported(call.node, "np.ravel of a " + type_name(value), "give it an array");
-  // A view where the elements lie in order, else a copy; which is known when the call runs.
-  const Array view = named(value);
-  const NodeId size = size_of(view.node);
-  if (view.type.rank() == 0) {
-    const NodeId copy =
-        builder_->make(Op::broadcast, {builder_->make(Op::load, {view.node}), builder_->index(1)});
-    return from_node(copy);
-  }
-  const NodeId contiguous = is_contiguous(view.node);
-  const auto flatten = [&](NodeId v, Access access) {
-    return Value(viewing(builder_->make(Op::reshape, {v, size}), access));
-  };
-  return fork(
-      contiguous, [&] { return flatten(view.node, view.access); },
-      [&] {
-        return flatten(builder_->make(Op::materialize, {builder_->make(Op::read, {view.node})}),
-                       Access::Writable);
-      });
-}
-
 /// The axis that an argument names, counted from the front; `otherwise` without one; none: `None`.
 std::optional<int64_t> Evaluator::axis_of(Call& call, size_t place, int rank,
                                           std::optional<int64_t> otherwise) {
@@ -377,17 +408,6 @@ Value Evaluator::np_cumsum(Call& call) {
   if (!axis && a->type.rank() > 1) all = builder_->make(Op::reshape, {all, size_of(all)});
   return from_node(builder_->make(Op::scan, {builder_->cast(all, dtype)},
                                   {static_cast<int64_t>(Op::add), axis.value_or(0)}));
-}
-
-Value Evaluator::np_argsort(Call& call) {
-  const Value value = need(call, 0, "a");
-  const Array* a = value.as<Array>();
-  if (a == nullptr || a->type.rank() == 0)
-    unsupported(call.node, "np.argsort of a " + type_name(value), "give it an array");
-  const std::optional<int64_t> axis = axis_of(call, 1, a->type.rank(), a->type.rank() - 1);
-  finish(call, 2);
-  if (!axis) unsupported(call.node, "np.argsort with axis=None", "ravel the array first");
-  return from_node(builder_->make(Op::argsort, {whole(value)}, {*axis, 0}));
 }
 
 Value Evaluator::np_matmul(Call& call) {

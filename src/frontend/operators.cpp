@@ -13,7 +13,7 @@ namespace {
 /// Whether two values are two objects, of types of which no two are one.
 bool is_distinct(const Value& a, const Value& b) {
   const auto is_own = [](const Value& v) {
-    return v.is<Object>() || (v.is<Static>() && is_member_of_enum(v.as<Static>()->object));
+    return v.is<Object>() || v.is<Array>() || (v.is<Static>() && is_member_of_enum(v.as<Static>()->object));
   };
   const auto is_known = [](const Value& v) {
     return !v.is<Maybe>() && !v.is<Conflict>() && !v.is<Foreign>();
@@ -681,6 +681,9 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
     if (truth < 0) throw nb::python_error();
     return truth != 0;
   }
+  if (const auto* s = value.as<Scalar>();
+      s != nullptr && s->kind.dtype() == DType::Bool && builder_->function().is_constant(s->node))
+    return builder_->function().constant(s->node).bits[0] != 0;
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
   if (const Value walked = walked_of(value); !same(walked, value))
     return static_truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked);

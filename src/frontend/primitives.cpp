@@ -141,6 +141,24 @@ Value Evaluator::primitive_scan(Call& call) {
       builder_->make(Op::scan, {array}, {static_cast<int64_t>(combiner), axis_argument(call, 2).value()}));
 }
 
+Value Evaluator::primitive_is_known(Call& call) {
+  const Value& value = call.positional.at(0);
+  return Static{nb::bool_(known_number(value).is<Static>())};
+}
+
+Value Evaluator::primitive_python_number(Call& call) {
+  const Value number = call.positional.at(0);
+  Call conversion{.positional = {}, .keywords = {}, .name = "item", .node = call.node};
+  return scalar_method(number, "item", conversion);
+}
+
+Value Evaluator::primitive_refuse(Call& call) {
+  const auto text = [&](size_t i) {
+    return text_of(require_static(call.positional.at(i), "a reason", call.node));
+  };
+  unsupported(call.node, text(0), text(1));
+}
+
 /// `np.result_type` of arrays, numbers and dtypes.
 Value Evaluator::np_result_type(Call& call) {
   finish(call, call.positional.size());

@@ -12,7 +12,16 @@ Value Evaluator::known_number(const Value& value) {
   if (s == nullptr || !s->kind.is_python() || !builder_->function().is_constant(s->node)) return value;
   if (s->kind == Kind::py_int())
     return Static{nb::int_(static_cast<int64_t>(builder_->function().constant(s->node).bits[0]))};
+  if (s->kind == Kind::py_bool()) return as_bool(s->node);
   return value;
+}
+
+/// `operator.index`.
+Value Evaluator::builtin_index(Call& call) {
+  const Value value = need(call, 0, "a");
+  finish(call, 1);
+  if (const std::optional<int64_t> known = static_int(value)) return Static{nb::int_(*known)};
+  return Scalar{Kind::py_int(), stage_index(value)};
 }
 
 Value Evaluator::builtin_list(Call& call) {
@@ -280,10 +289,9 @@ Value Evaluator::builtin_str(Call& call) {
   return text_of_value(call.positional[0], call.name == "repr" ? "{!r}" : "{!s}", call.node);
 }
 
-Value Evaluator::array_of(const Value& value, nb::handle node) {
-  if (const HeapObject* list = growing(value)) return owner(array_of_growing(HeapObject(*list), node));
-  const nb::object model = stand_in(value);
-  if (!model.is_valid()) unsupported(node, "an array of a " + type_name(value), "fill an array in a loop");
+Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DType> wanted) {
+  if (const HeapObject* list = growing(value))
+    return owner(array_of_growing(HeapObject(*list), node, wanted));
   std::vector<Value> leaves;
   const std::function<void(const Value&)> collect = [&](const Value& v) {
     if (v.is<Tuple>() || v.is<Reference>()) {
@@ -293,8 +301,16 @@ Value Evaluator::array_of(const Value& value, nb::handle node) {
     }
   };
   collect(value);
+  if (std::ranges::any_of(leaves, [](const Value& leaf) { return leaf.is<Array>(); })) {
+    Call call{.positional = {value}, .keywords = {}, .name = "array", .node = node};
+    const Value made =
+        inline_function(nb::module_::import_("ingot.library.joining").attr("array_of_arrays"), call);
+    return wanted ? Value(owner(materialized(builder_->cast(whole(made), *wanted)))) : made;
+  }
+  const nb::object model = stand_in(value);
+  if (!model.is_valid()) unsupported(node, "an array of a " + type_name(value), "fill an array in a loop");
   for (const Value& leaf : leaves) {
-    if (!kind_of(leaf) || leaf.is<Array>())
+    if (!kind_of(leaf))
       unsupported(node, "an array of a list that holds a " + type_name(leaf), "fill an array in a loop");
   }
   nb::object made;
@@ -308,6 +324,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node) {
   for (int i = 0; i < base::kDTypeCount; ++i)
     if (base::info(static_cast<DType>(i)).numpy == name) dtype = static_cast<DType>(i);
   if (!dtype) unsupported(node, "an array of dtype " + name, "use numbers of one kind");
+  if (wanted) dtype = wanted;
   std::vector<NodeId> lengths;
   std::vector<int64_t> shape;
   for (const nb::handle length : made.attr("shape")) {
@@ -319,7 +336,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node) {
   for (const Value& leaf : leaves) {
     std::vector<NodeId> operands{result.as<Array>()->node};
     for (const int64_t place : at) operands.push_back(builder_->index(place));
-    operands.push_back(stage(leaf, *dtype));
+    operands.push_back(wanted ? value_for(leaf, *dtype) : stage(leaf, *dtype));
     builder_->make(Op::store, operands);
     for (size_t axis = at.size(); axis-- > 0;) {
       if (++at[axis] < shape[axis]) break;
@@ -330,34 +347,40 @@ Value Evaluator::array_of(const Value& value, nb::handle node) {
 }
 
 Value Evaluator::np_array(Call& call) {
-  Value value = need(call, 0, "object");
-  const DType none = DType::Bool;
-  const bool typed = call.positional.size() > 1 || std::ranges::any_of(call.keywords, [](const auto& k) {
-                       return k.first == "dtype" && !is_none(k.second);
-                     });
-  const DType dtype = dtype_argument(call, 1, none);
-  finish(call, 2);
-  if (call.name == "asarray" && value.is<Array>() && (!typed || value.as<Array>()->type.dtype() == dtype))
-    return named(value);
-  if (!value.is<Array>()) {
-    const std::optional<Kind> kind = kind_of(value);
-    value = kind ? filled({}, stage(value, Kind(kind->dtype()))) : array_of(value, call.node);
-    if (typed && dtype != value.as<Array>()->type.dtype()) {
-      unsupported(call.node, "`" + call.name + "` of numbers with another dtype",
-                  "write np.array(...).astype(dtype)");
-    }
-    return value;
+  const bool is_array = call.name == "array";
+  const Value value = need(call, 0, is_array ? "object" : "a");
+  const Value* given = argument(call, 1, "dtype");
+  const std::optional<DType> dtype =
+      given == nullptr || is_none(*given) ? std::nullopt : std::optional(dtype_of(*given, call.node));
+  std::vector<Value> options;
+  for (const auto& [name, otherwise] :
+       {std::pair<const char*, nb::object>{"copy", is_array ? nb::object(nb::bool_(true)) : nb::none()},
+        {"order", nb::str("K")},
+        {"ndmin", nb::int_(0)}}) {
+    const bool by_place = !is_array && std::string_view(name) == "order";
+    const Value* option = argument(call, by_place ? 2 : SIZE_MAX, name);
+    options.push_back(option == nullptr ? Value(Static{otherwise}) : *option);
   }
-  if (typed) {
-    Call conversion{.positional = {value, Static{nb::module_::import_("numpy").attr("dtype")(
-                                              std::string(base::info(dtype).numpy))}},
-                    .keywords = {},
-                    .name = "astype",
-                    .node = call.node};
-    return np_astype(conversion);
+  argument(call, SIZE_MAX, "subok");
+  finish(call, is_array ? 2 : 3);
+  const std::optional<Kind> kind = kind_of(value);
+  Value made = value;
+  if (!value.is<Array>() && !kind) made = array_of(value, call.node, dtype);
+  else if (!value.is<Array>()) {
+    const DType of_number = dtype.value_or(kind->dtype());
+    made = filled({}, dtype ? value_for(value, of_number) : stage(value, Kind(of_number)));
   }
-  Call copy{.positional = {value}, .keywords = {}, .name = "copy", .node = call.node};
-  return np_copy(copy);
+  const bool is_new = !value.is<Array>();
+  if (is_new) options[0] = Static{nb::none()};
+  const Value target =
+      dtype
+          ? Value(Static{nb::module_::import_("numpy").attr("dtype")(std::string(base::info(*dtype).numpy))})
+          : Value(Static{nb::none()});
+  Call rest{.positional = {Value(named(made)), target, options[0], options[1], options[2]},
+            .keywords = {},
+            .name = call.name,
+            .node = call.node};
+  return inline_function(nb::module_::import_("ingot.library.creation").attr("as_array"), rest);
 }
 
 Value Evaluator::compare_sequences(const std::string& ast, const std::vector<Value>& a,

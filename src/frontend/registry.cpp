@@ -29,7 +29,8 @@ Registry::Registry() {
   }
   const nb::object implementations = nb::module_::import_("ingot.library").attr("implementations");
   for (auto [function, stand_in] : nb::cast<nb::dict>(implementations)) {
-    const std::string name = nb::cast<std::string>(function.attr("__name__"));
+    const std::string name =
+        nb::cast<std::string>(nb::getattr(function, "__name__", function.type().attr("__name__")));
     kept_.push_back(nb::borrow(function));
     builtins_[function.ptr()] = {
         .name = name, .module = "ingot.library", .op = {}, .library = nb::borrow(stand_in)};

@@ -1,5 +1,5 @@
-// A stable merge sort of positions, from the bottom up: runs of width 1, 2, 4, ... are merged from one buffer
-// into another.
+// A stable merge sort from the bottom up: runs of width 1, 2, 4, ... are merged from one set of buffers into
+// another. What is sorted are keys, and with them positions where these are asked for.
 
 #include "transform/lowering.h"
 
@@ -9,26 +9,39 @@ namespace {
 
 class MergeSort {
  public:
-  /// Sorts `count` positions by the keys in `keys`, of rank 1.
-  MergeSort(LoopWriter& loops, NodeId keys, NodeId count)
-      : loops_(loops), b_(loops.builder()), keys_(keys), count_(count) {}
+  MergeSort(LoopWriter& loops, NodeId count) : loops_(loops), b_(loops.builder()), count_(count) {}
 
-  /// The view that holds the sorted positions: one of two of `count`, whose contents are lost.
-  NodeId sort(NodeId positions, NodeId scratch) {
-    loops_.nest({&count_, 1}, [&](std::span<const NodeId> k) { loops_.store(positions, k, k[0]); });
-    return loops_.repeat(
-        Nodes{b_.index(1), positions, scratch},
-        [&](std::span<const NodeId> at) { return Nodes{loops_.less(at[0], count_), at[0], at[1], at[2]}; },
+  /// Sorts columns of `count` elements by the first of them: the views that hold them then, which are those
+  /// given or `scratch`.
+  Nodes sort(const Nodes& columns, const Nodes& scratch) {
+    const size_t n = columns.size();
+    Nodes state{b_.index(1)};
+    state.insert(state.end(), columns.begin(), columns.end());
+    state.insert(state.end(), scratch.begin(), scratch.end());
+    const Nodes sorted = loops_.repeat(
+        state,
         [&](std::span<const NodeId> at) {
-          merge_runs(at[0], at[1], at[2]);
-          return Nodes{loops_.add(at[0], at[0]), at[2], at[1]};
-        })[1];
+          Nodes next{loops_.less(at[0], count_)};
+          next.insert(next.end(), at.begin(), at.end());
+          return next;
+        },
+        [&](std::span<const NodeId> at) {
+          const Nodes from(at.begin() + 1, at.begin() + 1 + static_cast<ptrdiff_t>(n));
+          const Nodes to(at.begin() + 1 + static_cast<ptrdiff_t>(n), at.end());
+          const NodeId width = at[0];
+          merge_runs(width, from, to);
+          Nodes next{loops_.add(width, width)};
+          next.insert(next.end(), to.begin(), to.end());
+          next.insert(next.end(), from.begin(), from.end());
+          return next;
+        });
+    return {sorted.begin() + 1, sorted.begin() + 1 + static_cast<ptrdiff_t>(n)};
   }
 
  private:
   NodeId load(NodeId view, NodeId i) { return loops_.load(view, {&i, 1}); }
 
-  void merge_runs(NodeId width, NodeId from, NodeId to) {
+  void merge_runs(NodeId width, const Nodes& from, const Nodes& to) {
     const NodeId pair = loops_.add(width, width);
     const NodeId up = loops_.add(count_, loops_.subtract(pair, b_.index(1)));
     const NodeId pairs = b_.make(Op::floor_divide, {up, pair});
@@ -40,26 +53,28 @@ class MergeSort {
     });
   }
 
-  void merge(NodeId from, NodeId to, NodeId first, NodeId middle, NodeId end) {
+  /// Without branches: which run gives the next element cannot be foreseen.
+  void merge(const Nodes& from, const Nodes& to, NodeId first, NodeId middle, NodeId end) {
     const NodeId count = loops_.subtract(end, first);
+    const NodeId last = loops_.subtract(count_, b_.index(1));
     loops_.loop(count, Nodes{first, middle}, [&](std::span<const NodeId> k, std::span<const NodeId> next) {
       const NodeId place = loops_.add(first, k[0]);
       const NodeId left = next[0];
       const NodeId right = next[1];
       const NodeId left_is_there = loops_.less(left, middle);
-      const NodeId both_are_there = loops_.both(left_is_there, loops_.less(right, end));
+      const NodeId right_is_there = loops_.less(right, end);
       // Equal keys keep their order: the right one goes first only if it is less.
-      const NodeId takes_right = loops_.branch(
-          both_are_there, {ir::kBool}, [&] { return Nodes{before(load(from, right), load(from, left))}; },
-          [&] { return Nodes{loops_.negate(left_is_there)}; })[0];
+      const NodeId is_less =
+          less(load(from[0], loops_.minimum(right, last)), load(from[0], loops_.minimum(left, last)));
+      const NodeId takes_right =
+          loops_.both(right_is_there, loops_.either(loops_.negate(left_is_there), is_less));
       const NodeId taken = loops_.select(takes_right, right, left);
-      loops_.store(to, {&place, 1}, load(from, taken));
+      for (size_t column = 0; column < from.size(); ++column)
+        loops_.store(to[column], {&place, 1}, load(from[column], taken));
       const NodeId step = b_.cast(takes_right, DType::Int64);
       return Nodes{loops_.add(left, loops_.subtract(b_.index(1), step)), loops_.add(right, step)};
     });
   }
-
-  NodeId before(NodeId i, NodeId j) { return less(load(keys_, i), load(keys_, j)); }
 
   NodeId is_nan(NodeId a) { return b_.make(Op::isnan, {a}); }
   NodeId less(NodeId a, NodeId b) {
@@ -86,39 +101,39 @@ class MergeSort {
 
   LoopWriter& loops_;
   ir::Builder& b_;
-  NodeId keys_;
   NodeId count_;
 };
 
 }  // namespace
 
-/// Sorts each line along an axis; `take(keys, position)` is what stands at a sorted place.
-void Lowering::sort_lines(NodeId id, const std::function<NodeId(NodeId keys, NodeId position)>& take) {
+/// Sorts each line along an axis; the result is the sorted keys or, with them, their positions before.
+void Lowering::sort_lines(NodeId id, bool gives_positions) {
   const NodeId x = source_.operand(id, 0);
   const int64_t along[] = {source_.attribute(id, 0)};
   const Axes axes = split_axes(x, along);
   const NodeId count = axes.reduced[0];
   const Nodes lengths = whole(x).lengths;
   const NodeId view = loops_.new_view(lengths, dtype_of(id));
-  const NodeId keys = loops_.new_view({&count, 1}, dtype_of(x));
-  const NodeId positions = loops_.new_view({&count, 1}, DType::Int64);
-  const NodeId scratch = loops_.new_view({&count, 1}, DType::Int64);
+  const auto new_columns = [&] {
+    Nodes columns{loops_.new_view({&count, 1}, dtype_of(x))};
+    if (gives_positions) columns.push_back(loops_.new_view({&count, 1}, DType::Int64));
+    return columns;
+  };
+  const Nodes columns = new_columns();
+  const Nodes scratch = new_columns();
   loops_.nest(axes.kept, [&](Indices kept) {
-    loops_.nest({&count, 1}, [&](Indices k) { loops_.store(keys, k, element(x, axes.join(kept, k))); });
-    const NodeId sorted = MergeSort(loops_, keys, count).sort(positions, scratch);
     loops_.nest({&count, 1}, [&](Indices k) {
-      loops_.store(view, axes.join(kept, k), take(keys, loops_.load(sorted, k)));
+      loops_.store(columns[0], k, element(x, axes.join(kept, k)));
+      if (gives_positions) loops_.store(columns[1], k, k[0]);
     });
+    const Nodes sorted = MergeSort(loops_, count).sort(columns, scratch);
+    loops_.nest({&count, 1},
+                [&](Indices k) { loops_.store(view, axes.join(kept, k), loops_.load(sorted.back(), k)); });
   });
   define(id, fresh(view, lengths, dtype_of(id)));
 }
 
-void Lowering::lower_sort(NodeId id) {
-  sort_lines(id, [&](NodeId keys, NodeId position) { return loops_.load(keys, {&position, 1}); });
-}
-
-void Lowering::lower_argsort(NodeId id) {
-  sort_lines(id, [](NodeId, NodeId position) { return position; });
-}
+void Lowering::lower_sort(NodeId id) { sort_lines(id, false); }
+void Lowering::lower_argsort(NodeId id) { sort_lines(id, true); }
 
 }  // namespace ingot::transform

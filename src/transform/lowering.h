@@ -242,7 +242,7 @@ class Lowering : public Rewriter {
   NodeId count_of(NodeId mask);
   Whole in_c_order(NodeId old);
   void lower_library(NodeId id);
-  void sort_lines(NodeId id, const std::function<NodeId(NodeId keys, NodeId position)>& take);
+  void sort_lines(NodeId id, bool gives_positions);
 
 #define OP(...)
 #define LOWER_Array(name) void lower_##name(NodeId id);

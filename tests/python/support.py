@@ -222,3 +222,16 @@ def raises(function, *arguments):
     errors = [error for _, error in in_both_modes(function, *arguments)]
     assert type(errors[0]) is type(errors[1]) and str(errors[0]) == str(errors[1]), errors
     return type(errors[0]), str(errors[0])
+
+
+def layouts(array):
+    """The same array in C order, in Fortran order, backwards, and with gaps."""
+    gaps = np.repeat(array, 2, -1)[..., ::2] if array.ndim else array
+    backwards = (slice(None, None, -1),) * array.ndim
+    return [array.copy(), np.asfortranarray(array), array[backwards].copy()[backwards], gaps]
+
+
+def with_each(functions, *arguments, **options):
+    """Checks several functions with the same arguments."""
+    for function in functions:
+        check(function, *arguments, **options)

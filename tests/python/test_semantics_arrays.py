@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from support import ARRAYS, DTYPES, GRID, LINE, MODES, SCALARS, check, difference, jitted, refused
+from support import ARRAYS, DTYPES, GRID, LINE, MODES, SCALARS, check, difference, in_both_modes, jitted, layouts, refused
 
 
 # ---- Python's numbers
@@ -243,7 +243,9 @@ def test_arrays_read_only_on_one_path():
         r = np.ravel(a)
         r[0] = 1
 
-    for a in (frozen, frozen.T, frozen[::2]):
+    check(written, frozen)
+    check(lambda a: np.ravel(a), frozen)
+    for a in (frozen.T, frozen[::2]):
         check(lambda a: (np.ravel(a).sum(), np.ravel(a) * 2), a)
         refused(written, a, words="writing into an array that is read-only on one path only")
         refused(lambda a: np.ravel(a), a, words="a result that is a read-only array on one path only")
@@ -357,6 +359,13 @@ def test_argsort_is_stable():
         x = np.random.default_rng(1).integers(0, 4, 1000).astype(dtype)
         for mode in MODES:
             assert difference(jitted(f, mode)(x), np.argsort(x, kind="stable")) is None
+
+
+def test_partition_sorts():
+    for a in layouts(np.array([[3, 1, 2, 0], [5, 7, 4, 6]])):
+        for got, error in in_both_modes(lambda a: (np.partition(a, 2), np.argpartition(a, 1, axis=0)), a):
+            assert error is None
+            assert np.array_equal(got[0], np.sort(a)) and np.array_equal(got[1], np.argsort(a, axis=0))
 
 
 def test_casts_out_of_range():

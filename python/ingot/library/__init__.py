@@ -1,17 +1,31 @@
 """Functions of NumPy and Python in terms of others: Python that Ingot compiles in place of the originals."""
 
-from .registry import implementations, implements
-from . import iterators, linalg, lists, mathematics, operators, primitives, python, shapes
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "implementations",
-    "implements",
+from . import registry
+from .registry import implements
+
+__all__ = ["implementations", "implements"]
+
+SUBJECTS = (
+    "creation",
+    "indexing",
     "iterators",
+    "joining",
     "linalg",
-    "lists",
     "mathematics",
     "operators",
-    "primitives",
     "python",
     "shapes",
-]
+    "sorting",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """`implementations`: the library is loaded when something is compiled, not with the package."""
+    if name != "implementations":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for subject in SUBJECTS:
+        import_module(f"{__name__}.{subject}")
+    return registry.implementations

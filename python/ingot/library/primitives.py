@@ -81,3 +81,23 @@ def reduce(ufunc: Callable[..., Any], x: np.ndarray, axes: tuple[int, ...]) -> A
 def scan(ufunc: Callable[..., Any], x: np.ndarray, axis: int) -> np.ndarray:
     """Running combinations along an axis."""
     return ufunc.accumulate(x, axis, dtype=x.dtype)
+
+
+def select(condition: Any, x: Any, y: Any) -> Any:
+    """x where a condition holds, else y, broadcast together: arrays and numbers."""
+    return np.where(condition, x, y)
+
+
+def is_known(value: Any) -> bool:
+    """Whether a number is known when compiling."""
+    return True
+
+
+def python_number(x: np.generic) -> Any:
+    """The number of Python's that a scalar of NumPy's is."""
+    return x.item()
+
+
+def refuse(reason: str, advice: str) -> None:
+    """Refuses to compile what is here."""
+    raise NotImplementedError(f"{reason}; instead: {advice}")

@@ -1,0 +1,394 @@
+"""Functions that choose elements of arrays by indices and conditions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .joining import need_castable
+from .registry import implements
+from .shapes import flat_index, normal_axis, product, put_in_turn, ravel, write_flat
+
+
+def in_mode(indices: Any, length: int, mode: str) -> Any:
+    """Indices as np.take's `mode` understands them, those that it leaves to be checked apart."""
+    if mode == "wrap":
+        return indices % length
+    if mode == "clip":
+        return np.minimum(np.maximum(indices, 0), length - 1)
+    if mode != "raise":
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    return indices
+
+
+def into(out: Any, result: Any) -> Any:
+    """A result, put into the array for it if there is one."""
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ValueError("output array does not match result of ndarray.take")
+    out[...] = result
+    return out
+
+
+@implements(np.take, np.ndarray.take)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    a = np.asarray(a)
+    if axis is None:
+        a = ravel(a)
+        axis = 0
+    axis = normal_axis(axis, a.ndim)
+    chosen = np.asarray(indices)
+    if isinstance(indices, np.ndarray):
+        need_castable(chosen.dtype, np.dtype(np.int64), "same_kind")
+    chosen = chosen.astype(np.int64)
+    if a.shape[axis] == 0 and chosen.size > 0:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    chosen = in_mode(chosen, a.shape[axis], mode)
+    if out is not None:
+        need_castable(out.dtype, a.dtype, "safe")
+    part = a[(*[slice(None) for _ in range(axis)], chosen[()] if chosen.ndim == 0 else chosen)]
+    return into(out, part.copy() if chosen.ndim == 0 and a.ndim > 1 else part)
+
+
+def along_axis(arr: Any, indices: Any, axis: int) -> Any:
+    """The index that names, for each of `indices` along an axis, the element there in the same line."""
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if indices.ndim != arr.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    return tuple(
+        [
+            indices
+            if k == axis
+            else np.reshape(np.arange(arr.shape[k]), tuple([-1 if other == k else 1 for other in range(arr.ndim)]))
+            for k in range(arr.ndim)
+        ]
+    )
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        return ravel(arr)[along_axis(ravel(arr), indices, 0)]
+    return arr[along_axis(arr, indices, normal_axis(axis, arr.ndim))]
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        put_flat(arr, indices, values)
+    else:
+        arr[along_axis(arr, indices, normal_axis(axis, arr.ndim))] = values
+
+
+def put_flat(arr: Any, indices: Any, values: Any) -> None:
+    def write(flat: Any) -> None:
+        flat[indices] = values
+
+    write_flat(arr, write)
+
+
+@implements(np.put, np.ndarray.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    places = ravel(ind).astype(np.int64)
+    size = a.size
+    if mode == "raise":
+        for place in places:
+            if place < -size or place >= size:
+                raise IndexError(f"index {place} is out of bounds for axis 0 with size {size}")
+    write_flat(a, lambda flat: put_in_turn(flat, in_mode(places, size, mode), v))
+
+
+@implements(np.putmask)
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    chosen = np.asarray(mask).astype(np.bool)
+    if chosen.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    given = ravel(values)
+
+    def write(flat: Any) -> None:
+        flags = ravel(chosen)
+        new = given.astype(a.dtype)
+        for k in range(len(flat)):
+            if flags[k]:
+                flat[k] = new[k % len(new)]
+
+    if given.size > 0:
+        write_flat(a, write)
+
+
+@implements(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    chosen = np.asarray(mask).astype(np.bool)
+    if chosen.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    given = ravel(vals)
+
+    def write(flat: Any) -> None:
+        flags = ravel(chosen)
+        new = given.astype(arr.dtype)
+        count = 0
+        for k in range(len(flat)):
+            if flags[k]:
+                if len(new) == 0:
+                    raise ValueError("Cannot insert from an empty array!")
+                flat[k] = new[count]
+                count = count + 1
+                if count == len(new):
+                    count = 0
+
+    write_flat(arr, write)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    return take(ravel(arr), flatnonzero(condition))
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    flags = np.asarray(condition)
+    if flags.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return take(a, flatnonzero(flags), axis, out)
+
+
+@implements(np.ndarray.compress)
+def compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return compress(condition, a, axis, out)
+
+
+@implements(np.nonzero, np.ndarray.nonzero)
+def nonzero(a: Any) -> tuple[Any, ...]:
+    a = np.asarray(a)
+    if a.ndim == 0:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."
+        )
+    chosen = a != 0
+    places = [
+        np.reshape(np.arange(a.shape[k]), tuple([-1 if other == k else 1 for other in range(a.ndim)]))
+        for k in range(a.ndim)
+    ]
+    return tuple([primitives.broadcast(place, a.shape)[chosen] for place in places])
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    given = [np.asarray(part) if isinstance(part, (list, tuple)) else part for part in (condition, x, y)]
+    return primitives.select(given[0], given[1], given[2])
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> Any:
+    a = np.asarray(a)
+    if a.ndim == 0:
+        return np.zeros((int(np.count_nonzero(a)), 0), np.int64)
+    return np.stack(nonzero(a)).T
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    return nonzero(ravel(a))[0]
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    a = np.asarray(a)
+    if a.ndim == 0:
+        return np.int64(a[()] != 0)
+    return np.sum(a != 0, axis=axis, keepdims=keepdims)
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    index = np.asarray(a).astype(np.int64)
+    if isinstance(choices, np.ndarray):
+        primitives.refuse("np.choose of an array of choices", "give it a list of arrays")
+    given = [np.asarray(choice) for choice in choices]
+    dtype = np.result_type(*given)
+    shape = np.broadcast_shapes(index.shape, *[choice.shape for choice in given])
+    if mode == "raise":
+        if np.any((index < 0) | (index >= len(given))):
+            raise ValueError("invalid entry in choice array")
+    else:
+        index = in_mode(index, len(given), mode)
+    index = np.broadcast_to(index, shape)
+    result = np.broadcast_to(given[0], shape).astype(dtype)
+    for k in range(1, len(given)):
+        result = np.where(index == k, np.broadcast_to(given[k], shape).astype(dtype), result)
+    if out is None:
+        return result[()] if len(shape) == 0 else result
+    return into(out, result)
+
+
+@implements(np.ndarray.choose)
+def choose_method(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    return choose(a, choices, out, mode)
+
+
+@implements(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    dtype = np.result_type(*choicelist, default)
+    for k in range(len(condlist)):
+        if np.asarray(condlist[k]).dtype != np.bool:
+            raise TypeError(f"invalid entry {k} in condlist: should be boolean ndarray")
+    shape = np.broadcast_shapes(*[np.shape(x) for x in condlist], *[np.shape(x) for x in choicelist])
+    result = np.broadcast_to(np.asarray(default).astype(dtype), shape)
+    for k in reversed(range(len(condlist))):
+        result = np.where(condlist[k], np.asarray(choicelist[k]).astype(dtype), result)
+    return np.broadcast_to(result, shape).copy()
+
+
+def comes_before(x: Any, y: Any) -> Any:
+    """Whether x is sorted in front of y: NaN stands last."""
+    if x.dtype.kind == "c":
+        return comes_before(x.real, y.real) or (
+            not comes_before(y.real, x.real) and comes_before(x.imag, y.imag)
+        )
+    if x.dtype.kind == "f":
+        return x < y or (y != y and x == x)
+    return x < y
+
+
+def insertion_point(a: Any, value: Any, right: bool) -> int:
+    low = 0
+    high = len(a)
+    while low < high:
+        middle = (low + high) // 2
+        if not comes_before(value, a[middle]) if right else comes_before(a[middle], value):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@implements(np.searchsorted, np.ndarray.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    a = np.asarray(a)
+    if a.ndim != 1:
+        raise ValueError("object too deep for desired array" if a.ndim > 1 else "object of too small depth for desired array")
+    if side != "left" and side != "right":
+        raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
+    values = np.asarray(v)
+    dtype = np.result_type(a, values)
+    values = values.astype(dtype)
+    if sorter is not None:
+        order = np.asarray(sorter)
+        if len(order) != len(a):
+            raise ValueError("sorter.size must equal a.size")
+        a = a[order]
+    a = a.astype(dtype)
+    if values.ndim == 0:
+        return np.int64(insertion_point(a, values[()], side == "right"))
+    wanted = ravel(values)
+    result = np.empty(len(wanted), np.int64)
+    for k in range(len(wanted)):
+        result[k] = insertion_point(a, wanted[k], side == "right")
+    return primitives.reshape(result, values.shape)
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    x = np.asarray(x)
+    bins = np.asarray(bins)
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    if bins.ndim != 1:
+        raise ValueError("object too deep for desired array" if bins.ndim > 1 else "object of too small depth for desired array")
+    rises = True
+    falls = True
+    for k in range(1, len(bins)):
+        rises = rises and bins[k - 1] <= bins[k]
+        falls = falls and bins[k - 1] >= bins[k]
+    if not rises and not falls:
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    if rises:
+        result = searchsorted(bins, x, side)
+    else:
+        result = len(bins) - searchsorted(bins[::-1], x, side)
+    return result
+
+
+@implements(np.ufunc.at)
+def at(ufunc: Any, a: Any, indices: Any, b: Any = None, /) -> None:
+    places = np.reshape(np.arange(a.size), a.shape)[indices]
+    if b is None:
+        for place in ravel(places):
+            k = np.unravel_index(place, a.shape)
+            a[k] = ufunc(a[k])
+    else:
+        given = np.asarray(b)
+        values = ravel(np.broadcast_to(given, np.shape(places)))
+        wanted = ravel(places)
+
+        def write(flat: Any) -> None:
+            for k in range(len(wanted)):
+                flat[wanted[k]] = ufunc(flat[wanted[k]], values[k]).astype(a.dtype)
+
+        write_flat(a, write)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    given = np.asarray(indices)
+    if given.dtype.kind not in "iu":
+        raise TypeError("only int indices permitted")
+    size = product(lengths)
+    number = given.astype(np.int64)
+    rest = number[()] if given.ndim == 0 else number
+    if given.ndim == 0:
+        if rest < 0 or rest >= size:
+            raise ValueError(f"index {rest} is out of bounds for array with size {size}")
+    else:
+        for one in ravel(number):
+            if one < 0 or one >= size:
+                raise ValueError(f"index {one} is out of bounds for array with size {size}")
+    places: list[Any] = []
+    for k in range(len(lengths)):
+        if order == "C":
+            length = lengths[len(lengths) - 1 - k]
+            places.insert(0, rest % length)
+        else:
+            length = lengths[k]
+            places.append(rest % length)
+        rest = rest // length
+    return tuple(places)
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    lengths = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if isinstance(multi_index, np.ndarray):
+        given = [multi_index[k] for k in range(len(lengths))]
+    else:
+        given = [np.asarray(index) for index in multi_index]
+    if len(given) != len(lengths):
+        raise ValueError("parameter multi_index must be a sequence of length " + str(len(lengths)))
+    result = np.int64(0)
+    for place in range(len(lengths)):
+        k = place if order == "C" else len(lengths) - 1 - place
+        how = mode[k] if isinstance(mode, tuple) else mode
+        index = given[k].astype(np.int64)
+        if how == "raise":
+            if np.any((index < 0) | (index >= lengths[k])):
+                raise ValueError("invalid entry in coordinates array")
+        result = result * lengths[k] + in_mode(index, lengths[k], how)
+    return result

@@ -1,0 +1,563 @@
+"""Arrays joined, repeated and taken apart."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .registry import implements
+from .shapes import at_least, normal_axes, normal_axis, product, ravel
+
+
+def need_castable(source: Any, target: Any, casting: str) -> None:
+    if not np.can_cast(source, target, casting):
+        raise TypeError(f"Cannot cast array data from {source!r} to {target!r} according to the rule '{casting}'")
+
+
+def joined(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> Any:
+    """Arrays one after the other along an axis."""
+    if len(arrays) == 0:
+        raise ValueError("need at least one array to concatenate")
+    ndim = arrays[0].ndim
+    if ndim == 0:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = normal_axis(axis, ndim)
+    for number in range(1, len(arrays)):
+        if arrays[number].ndim != ndim:
+            raise ValueError(
+                "all the input arrays must have same number of dimensions, but the array at index 0 has "
+                f"{ndim} dimension(s) and the array at index {number} has {arrays[number].ndim} dimension(s)"
+            )
+        for k in range(ndim):
+            if k != axis and arrays[number].shape[k] != arrays[0].shape[k]:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis must match exactly, but along "
+                    f"dimension {k}, the array at index 0 has size {arrays[0].shape[k]} and the array at index "
+                    f"{number} has size {arrays[number].shape[k]}"
+                )
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    common = out.dtype if out is not None else np.result_type(*arrays) if dtype is None else np.dtype(dtype)
+    for array in arrays:
+        need_castable(array.dtype, common, casting)
+    if len(arrays) == 1:
+        result = arrays[0].astype(common)
+    else:
+        result = primitives.concat([array.astype(common) for array in arrays], axis)
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ValueError("Output array is the wrong shape")
+    out[...] = result
+    return out
+
+
+def merged(a: Any, axis: int) -> Any:
+    """The parts of an array along its first axis, one after the other along an axis of theirs."""
+    place = normal_axis(axis, a.ndim - 1)
+    apart = np.moveaxis(a, 0, place)
+    return np.reshape(apart, (*apart.shape[:place], apart.shape[place] * apart.shape[place + 1], *apart.shape[place + 2 :]))
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    if isinstance(arrays, np.ndarray):
+        if arrays.ndim < 2:
+            raise ValueError("zero-dimensional arrays cannot be concatenated")
+        parts = [ravel(arrays) if axis is None else merged(arrays, axis)]
+    elif axis is None:
+        parts = [ravel(array) for array in arrays]
+    else:
+        parts = [np.asarray(array) for array in arrays]
+    return joined(parts, 0 if axis is None else axis, out, dtype, casting)
+
+
+@implements(np.stack)
+def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    if isinstance(arrays, np.ndarray):
+        return joined([np.moveaxis(arrays, 0, axis)], 0, out, dtype, casting)
+    parts = [np.asarray(array) for array in arrays]
+    if len(parts) == 0:
+        raise ValueError("need at least one array to stack")
+    for part in parts:
+        if part.shape != parts[0].shape:
+            raise ValueError("all input arrays must have the same shape")
+    place = normal_axis(axis, parts[0].ndim + 1)
+    return joined([np.expand_dims(part, place) for part in parts], place, out, dtype, casting)
+
+
+@implements(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    if isinstance(tup, np.ndarray):
+        return joined([tup[:, None] if tup.ndim == 1 else tup if tup.ndim == 2 else merged(tup, 0)], 0, None, dtype, casting)
+    return joined([at_least(part, 2) for part in tup], 0, None, dtype, casting)
+
+
+@implements(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    if isinstance(tup, np.ndarray):
+        parts = [tup if tup.ndim == 1 else merged(tup, 0 if tup.ndim == 2 else 1)]
+    else:
+        parts = [at_least(part, 1) for part in tup]
+    axis = 0 if len(parts) > 0 and parts[0].ndim == 1 else 1
+    return joined(parts, axis, None, dtype, casting)
+
+
+@implements(np.dstack)
+def dstack(tup: Any) -> Any:
+    return joined([at_least(part, 3) for part in tup], 2, None, None, "same_kind")
+
+
+@implements(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    arrays = [np.asarray(part) for part in tup]
+    return joined([at_least(x, 2).T if x.ndim < 2 else x for x in arrays], 1, None, None, "same_kind")
+
+
+def depth_of(blocks: Any) -> int:
+    """How deep lists stand in lists."""
+    if isinstance(blocks, tuple):
+        raise TypeError(
+            "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit "
+            "conversion from tuple to ndarray."
+        )
+    if not isinstance(blocks, list):
+        return 0
+    if len(blocks) == 0:
+        raise ValueError("List at arrays[0] cannot be empty")
+    return 1 + depth_of(blocks[0])
+
+
+def most_axes(blocks: Any) -> int:
+    if isinstance(blocks, list):
+        return max([most_axes(block) for block in blocks])
+    return np.ndim(blocks)
+
+
+def block_of(blocks: Any, depth: int, ndim: int) -> Any:
+    if depth == 0:
+        part = np.asarray(blocks)
+        return part[(*[None for _ in range(ndim - part.ndim)], ...)]
+    return joined([block_of(block, depth - 1, ndim) for block in blocks], ndim - depth, None, None, "same_kind")
+
+
+@implements(np.block)
+def block(arrays: Any) -> Any:
+    depth = depth_of(arrays)
+    ndim = max(depth, most_axes(arrays))
+    result = block_of(arrays, depth, ndim)
+    return np.copy(result) if depth == 0 else result
+
+
+def part_of(a: Any, axis: int, start: Any, stop: Any, step: Any = None) -> Any:
+    """A slice along an axis."""
+    return a[(*[slice(None) for _ in range(axis)], slice(start, stop, step), ...)]
+
+
+@implements(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    a = np.asarray(ary)
+    axis = normal_axis(axis, a.ndim)
+    length = a.shape[axis]
+    if isinstance(indices_or_sections, (list, tuple)):
+        points = [0, *indices_or_sections, length]
+    else:
+        count = int(indices_or_sections)
+        if count <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        points = [k * (length // count) + min(k, length % count) for k in range(count + 1)]
+    return [part_of(a, axis, points[k], points[k + 1]) for k in range(len(points) - 1)]
+
+
+@implements(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    a = np.asarray(ary)
+    if not isinstance(indices_or_sections, (list, tuple)):
+        if a.shape[normal_axis(axis, a.ndim)] % indices_or_sections != 0:
+            raise ValueError("array split does not result in an equal division")
+    return array_split(a, indices_or_sections, axis)
+
+
+@implements(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    a = np.asarray(ary)
+    if a.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(a, indices_or_sections, 1 if a.ndim > 1 else 0)
+
+
+@implements(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    a = np.asarray(ary)
+    if a.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(a, indices_or_sections, 0)
+
+
+@implements(np.dsplit)
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    a = np.asarray(ary)
+    if a.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(a, indices_or_sections, 2)
+
+
+@implements(np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    x = np.asarray(x)
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    parts = np.moveaxis(x, axis, 0)
+    return tuple([parts[k, ...] for k in range(parts.shape[0])])
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    a = np.asarray(A)
+    given = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
+    ndim = max(len(given), a.ndim)
+    counts = (*[1 for _ in range(ndim - len(given))], *given)
+    a = at_least(a, ndim) if ndim < 3 else a[(*[None for _ in range(ndim - a.ndim)], ...)]
+    apart = [(counts[k], a.shape[k]) for k in range(ndim)]
+    tiles = np.broadcast_to(np.expand_dims(a, tuple(range(0, 2 * ndim, 2))), tuple([n for pair in apart for n in pair]))
+    return primitives.reshape(tiles.copy(), tuple([count * length for count, length in apart]))
+
+
+@implements(np.repeat, np.ndarray.repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    a = np.asarray(a)
+    if axis is None:
+        a = ravel(a)
+        axis = 0
+    axis = normal_axis(axis, a.ndim)
+    counts = np.asarray(repeats)
+    need_castable(counts.dtype, np.dtype(np.int64), "safe")
+    length = a.shape[axis]
+    if counts.ndim == 0 or (counts.ndim == 1 and primitives.is_known(counts.shape[0] == 1) and counts.shape[0] == 1):
+        count = int(counts[(...,) if counts.ndim == 0 else 0])
+        if count < 0:
+            raise ValueError("negative dimensions are not allowed")
+        shape = (*a.shape[: axis + 1], count, *a.shape[axis + 1 :])
+        each = np.broadcast_to(np.expand_dims(a, axis + 1), shape).copy()
+        return primitives.reshape(each, (*a.shape[:axis], length * count, *a.shape[axis + 1 :]))
+    if counts.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if len(counts) != length and len(counts) != 1:
+        raise ValueError(f"operands could not be broadcast together with shape ({length},) ({len(counts)},)")
+    for count in counts:
+        if count < 0:
+            raise ValueError("repeats may not contain negative values.")
+    places = np.empty(int(np.sum(counts)) * (1 if len(counts) == length else length), np.int64)
+    next_place = 0
+    for k in range(length):
+        for _ in range(counts[k if len(counts) == length else 0]):
+            places[next_place] = k
+            next_place = next_place + 1
+    return a[(*[slice(None) for _ in range(axis)], places)]
+
+
+def rolled(a: Any, shift: int, axis: int) -> Any:
+    length = a.shape[axis]
+    first = shift % length if length > 0 else 0
+    return primitives.concat([part_of(a, axis, length - first, None), part_of(a, axis, None, length - first)], axis)
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    a = np.asarray(a)
+    if axis is None:
+        total = sum(shift) if isinstance(shift, (tuple, list)) else operator.index(shift)
+        return primitives.reshape(rolled(ravel(a), total, 0), a.shape)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    count = max(len(shifts), len(axes))
+    if (len(shifts) != count and len(shifts) != 1) or (len(axes) != count and len(axes) != 1):
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    for k in range(count):
+        place = normal_axis(axes[k if len(axes) > 1 else 0], a.ndim)
+        a = rolled(a, operator.index(shifts[k if len(shifts) > 1 else 0]), place)
+    return a
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    m = np.asarray(m)
+    axes = tuple(range(m.ndim)) if axis is None else normal_axes(axis, m.ndim)
+    return m[(*[slice(None, None, -1) if k in axes else slice(None) for k in range(m.ndim)], ...)]
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    m = np.asarray(m)
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return m[:, ::-1]
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    m = np.asarray(m)
+    if m.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return m[::-1, ...]
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    m = np.asarray(m)
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:
+        raise ValueError("Axes must be different.")
+    for axis in axes:
+        if axis >= m.ndim or axis < -m.ndim:
+            raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
+    turns = k % 4
+    if turns == 0:
+        return m[...]
+    if turns == 2:
+        return flip(flip(m, axes[0]), axes[1])
+    if turns == 1:
+        return np.swapaxes(flip(m, axes[1]), axes[0], axes[1])
+    return flip(np.swapaxes(m, axes[0], axes[1]), axes[1])
+
+
+@implements(np.append)
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    arr = np.asarray(arr)
+    if axis is None:
+        return concatenate((ravel(arr), ravel(values)), 0)
+    return concatenate((arr, values), axis)
+
+
+def bounded_index(index: Any, length: int, axis: int, limit: int) -> Any:
+    if index < -length or index >= limit:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {length}")
+    return index + length if index < 0 else index
+
+
+@implements(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    a = np.asarray(arr)
+    if axis is None:
+        a = ravel(a)
+        axis = a.ndim - 1
+    axis = normal_axis(axis, a.ndim)
+    length = a.shape[axis]
+    if isinstance(obj, (int, np.integer)):
+        place = bounded_index(obj, length, axis, length)
+        return primitives.concat([part_of(a, axis, None, place), part_of(a, axis, place + 1, None)], axis)
+    keep = np.ones(length, np.bool)
+    if isinstance(obj, slice):
+        keep[obj] = False
+    else:
+        chosen = np.asarray(obj)
+        if chosen.dtype == np.bool:
+            if chosen.shape != (length,):
+                raise ValueError(
+                    "boolean array argument obj to delete must be one dimensional and match the axis length of "
+                    f"{length}"
+                )
+            keep = ~chosen
+        else:
+            keep[chosen.astype(np.int64)] = False
+    return a[(*[slice(None) for _ in range(axis)], keep)]
+
+
+@implements(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    a = np.asarray(arr)
+    if axis is None:
+        a = ravel(a)
+        axis = a.ndim - 1
+    axis = normal_axis(axis, a.ndim)
+    length = a.shape[axis]
+    if isinstance(obj, (int, np.integer)):
+        place = bounded_index(obj, length, axis, length + 1)
+        new = np.asarray(values).astype(a.dtype)
+        new = new[(*[None for _ in range(a.ndim - new.ndim)], ...)]
+        new = np.moveaxis(new, 0, axis)
+        count = new.shape[axis]
+        shape = (*a.shape[:axis], count, *a.shape[axis + 1 :])
+        result = np.empty((*a.shape[:axis], length + count, *a.shape[axis + 1 :]), a.dtype)
+        part_of(result, axis, None, place)[...] = part_of(a, axis, None, place)
+        part_of(result, axis, place, place + count)[...] = np.broadcast_to(new, shape)
+        part_of(result, axis, place + count, None)[...] = part_of(a, axis, place, None)
+        return result
+    given = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    if given.dtype == np.bool:
+        given = np.flatnonzero(given)
+    if given.ndim > 1:
+        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
+    places = ravel(given).astype(np.int64)
+    for k in range(len(places)):
+        places[k] = bounded_index(places[k], length, axis, length + 1)
+    places[np.argsort(places)] += np.arange(len(places))
+    old = np.ones(length + len(places), np.bool)
+    old[places] = False
+    front = (*[slice(None) for _ in range(axis)],)
+    result = np.empty((*a.shape[:axis], length + len(places), *a.shape[axis + 1 :]), a.dtype)
+    result[(*front, places)] = np.asarray(values).astype(a.dtype)
+    result[(*front, old)] = a
+    return result
+
+
+@implements(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    shape = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    a = ravel(a)
+    for length in shape:
+        if length < 0:
+            raise ValueError("all elements of `new_shape` must be non-negative")
+    size = product(shape)
+    if a.size == 0:
+        return np.zeros(shape, a.dtype)
+    return primitives.reshape(a[np.arange(size) % a.size], shape)
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    a = np.asarray(filt)
+    how = trim.lower()
+    if how not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    axes = tuple(range(a.ndim)) if axis is None else normal_axes(axis, a.ndim)
+    for k in axes:
+        others = tuple([other for other in range(a.ndim) if other != k])
+        some = np.any(a != 0, axis=others) if len(others) > 0 else a != 0
+        first = 0
+        while "f" in how and first < len(some) and not some[first]:
+            first = first + 1
+        last = len(some)
+        while "b" in how and last > first and not some[last - 1]:
+            last = last - 1
+        a = part_of(a, k, first, last)
+    return a
+
+
+def stat_of(a: Any, axis: int, mode: str, count: Any, at_end: bool) -> Any:
+    """What stands before or behind an axis for the modes that look at several elements."""
+    length = a.shape[axis]
+    taken = length if count is None else min(count, length)
+    if taken < 1:
+        raise ValueError(f"stat_length of 0 yields no value for padding")
+    part = part_of(a, axis, length - taken, None) if at_end else part_of(a, axis, None, taken)
+    if mode == "maximum":
+        return np.max(part, axis=axis, keepdims=True)
+    if mode == "minimum":
+        return np.min(part, axis=axis, keepdims=True)
+    if mode == "mean":
+        middle = np.mean(part, axis=axis, keepdims=True)
+    else:
+        middle = np.median(part, axis=axis, keepdims=True)
+    if a.dtype.kind in "iu":
+        middle = np.rint(middle)
+    return middle.astype(a.dtype)
+
+
+def pairs_of(value: Any, ndim: int) -> Any:
+    """What an argument of np.pad says of each axis: before and behind."""
+    if not isinstance(value, (tuple, list)):
+        return [(value, value) for _ in range(ndim)]
+    if len(value) == 1 and isinstance(value[0], (tuple, list)):
+        return [(value[0][0], value[0][-1]) for _ in range(ndim)]
+    if len(value) == 1:
+        return [(value[0], value[0]) for _ in range(ndim)]
+    if isinstance(value[0], (tuple, list)):
+        if len(value) != ndim:
+            raise ValueError(
+                f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(value)},2) "
+                f" and requested shape ({ndim},2)"
+            )
+        return [(pair[0], pair[-1]) for pair in value]
+    if len(value) != 2:
+        raise ValueError(
+            f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(value)},)  "
+            f"and requested shape ({ndim},2)"
+        )
+    return [(value[0], value[1]) for _ in range(ndim)]
+
+
+def source_of(place: Any, length: int, mode: str) -> Any:
+    """The index of the element that stands at a place before, in or behind an axis."""
+    if mode == "edge":
+        return np.minimum(np.maximum(place, 0), length - 1)
+    if mode == "wrap":
+        return place % length
+    if mode == "symmetric":
+        turn = place % (2 * length)
+        return np.where(turn < length, turn, 2 * length - 1 - turn)
+    turn = place % max(2 * length - 2, 1)
+    return np.where(turn < length, turn, 2 * length - 2 - turn)
+
+
+@implements(np.pad)
+def pad(
+    array: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    *,
+    stat_length: Any = None,
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    reflect_type: str = "even",
+) -> Any:
+    a = np.asarray(array)
+    widths = pairs_of(pad_width, a.ndim)
+    for before, behind in widths:
+        if before < 0 or behind < 0:
+            raise ValueError("index can't contain negative values")
+    if mode in ("edge", "wrap", "symmetric", "reflect"):
+        if reflect_type != "even":
+            primitives.refuse("np.pad with another reflect_type than 'even'", "compute what is reflected")
+        for k in range(a.ndim):
+            before, behind = widths[k]
+            if a.shape[k] == 0 and before + behind > 0:
+                raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
+            places = np.arange(-before, a.shape[k] + behind)
+            a = a[(*[slice(None) for _ in range(k)], source_of(places, a.shape[k], mode))]
+        return a
+    if mode not in ("constant", "empty", "linear_ramp", "maximum", "mean", "median", "minimum"):
+        raise ValueError(f"mode '{mode}' is not supported")
+    shape = tuple([before + a.shape[k] + behind for k, (before, behind) in enumerate(widths)])
+    result = np.empty(shape, a.dtype)
+    inside = tuple([slice(widths[k][0], widths[k][0] + a.shape[k]) for k in range(a.ndim)])
+    result[inside] = a
+    constants = pairs_of(constant_values, a.ndim)
+    ends = pairs_of(end_values, a.ndim)
+    lengths = pairs_of(stat_length, a.ndim)
+    for k in range(a.ndim):
+        # The axes before k are whole by now, those behind it are not yet.
+        whole = result[(*[slice(None) for _ in range(k + 1)], *inside[k + 1 :])]
+        filled = whole[(*[slice(None) for _ in range(k)], inside[k])]
+        for side in range(2):
+            width = widths[k][side]
+            edge = part_of(whole, k, None, width) if side == 0 else part_of(whole, k, whole.shape[k] - width, None)
+            if mode == "constant":
+                edge[...] = np.asarray(constants[k][side]).astype(a.dtype)
+            elif mode == "linear_ramp":
+                inner = part_of(filled, k, None, 1) if side == 0 else part_of(filled, k, filled.shape[k] - 1, None)
+                ramp = np.linspace(ends[k][side], np.squeeze(inner, k), num=width, endpoint=False, dtype=a.dtype, axis=k)
+                edge[...] = ramp if side == 0 else np.flip(ramp, k)
+            elif mode != "empty" and width > 0:
+                edge[...] = stat_of(filled, k, mode, lengths[k][side], side == 1)
+    return result
+
+
+def array_of_arrays(parts: Any) -> Any:
+    """What np.array makes of nested lists of arrays and numbers."""
+    if not isinstance(parts, (list, tuple)):
+        return np.asarray(parts)
+    arrays = [array_of_arrays(part) for part in parts]
+    for part in arrays:
+        if part.shape != arrays[0].shape:
+            raise ValueError(
+                "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 "
+                f"dimensions. The detected shape was ({len(arrays)},) + inhomogeneous part."
+            )
+    return stack(arrays)

@@ -1,0 +1,287 @@
+"""Sorting, places of extremes, and sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .indexing import insertion_point, into
+from .joining import concatenate
+from .registry import implements
+from .shapes import normal_axis, ravel
+
+
+def is_stable(kind: Any, stable: Any) -> bool:
+    if kind is not None and stable is not None:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+    return kind == "stable" or kind == "mergesort" or bool(stable)
+
+
+def line_and_axis(a: Any, axis: Any) -> Any:
+    """An array and an axis of it: all elements as one axis, if none is named."""
+    if axis is None:
+        return ravel(a), 0
+    return a, normal_axis(axis, a.ndim)
+
+
+@implements(np.sort)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    is_stable(kind, stable)
+    x, along = line_and_axis(np.asarray(a), axis)
+    return primitives.sort(x, along)
+
+
+@implements(np.ndarray.sort)
+def sort_in_place(a: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    a[...] = sort(a, axis, kind, stable=stable)
+
+
+@implements(np.argsort, np.ndarray.argsort)
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    x, along = line_and_axis(np.asarray(a), axis)
+    return primitives.argsort(x, along, is_stable(kind, stable))
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    arrays = [keys[k, ...] for k in range(keys.shape[0])] if isinstance(keys, np.ndarray) else [np.asarray(k) for k in keys]
+    if len(arrays) == 0:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    for key in arrays:
+        if key.shape != arrays[0].shape:
+            raise ValueError("all keys need to be the same shape")
+    along = normal_axis(axis, arrays[0].ndim)
+    order = primitives.argsort(arrays[0], along, True)
+    for k in range(1, len(arrays)):
+        key = np.take_along_axis(arrays[k], order, along)
+        order = np.take_along_axis(order, primitives.argsort(key, along, True), along)
+    return order
+
+
+def check_kth(kth: Any, length: int) -> None:
+    for k in kth if isinstance(kth, (tuple, list)) else (kth,):
+        if k < -length or k >= length:
+            raise ValueError(f"kth(={k + length if k < 0 else k}) out of bounds ({length})")
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    x, along = line_and_axis(np.asarray(a), axis)
+    check_kth(kth, x.shape[along])
+    return primitives.sort(x, along)
+
+
+@implements(np.ndarray.partition)
+def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    a[...] = partition(a, kth, axis)
+
+
+@implements(np.argpartition, np.ndarray.argpartition)
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    x, along = line_and_axis(np.asarray(a), axis)
+    check_kth(kth, x.shape[along])
+    return primitives.argsort(x, along, False)
+
+
+def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
+    x = np.asarray(a)
+    if axis is None:
+        if x.size == 0:
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        place = find(x, None) if x.ndim > 0 else np.int64(0)
+        if not keepdims and out is None:
+            return place
+        result = np.full(tuple([1 for _ in range(x.ndim)]) if keepdims else (), place)
+        return into(out, result)
+    along = normal_axis(axis, max(x.ndim, 1))
+    if x.ndim == 0:
+        return np.int64(0)
+    if x.shape[along] == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    places = find(x, along)
+    if keepdims:
+        places = np.expand_dims(places, along)
+    return places if out is None else into(out, np.asarray(places))
+
+
+@implements(np.argmax)
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    return place_of_extreme(primitives.argmax, "argmax", a, axis, out, keepdims)
+
+
+@implements(np.argmin)
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    return place_of_extreme(primitives.argmin, "argmin", a, axis, out, keepdims)
+
+
+@implements(np.ndarray.argmax)
+def argmax_method(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    return argmax(a, axis, out, keepdims=keepdims)
+
+
+@implements(np.ndarray.argmin)
+def argmin_method(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    return argmin(a, axis, out, keepdims=keepdims)
+
+
+def without_nan(a: Any, axis: Any, least: float) -> Any:
+    """NaN as a number that is no extreme."""
+    x = np.asarray(a)
+    if x.dtype.kind not in "fc":
+        return x
+    unknown = np.isnan(x)
+    if np.any(np.all(unknown, axis=axis)):
+        raise ValueError("All-NaN slice encountered")
+    return np.where(unknown, x.dtype.type(least), x)
+
+
+@implements(np.nanargmax)
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    return argmax(without_nan(a, axis, -np.inf), axis, out, keepdims=keepdims)
+
+
+@implements(np.nanargmin)
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    return argmin(without_nan(a, axis, np.inf), axis, out, keepdims=keepdims)
+
+
+def starts_of_runs(x: Any, equal_nan: bool) -> Any:
+    """Where other elements than the one before begin, in a sorted line."""
+    differs = x[1:] != x[:-1]
+    if equal_nan and x.dtype.kind in "fc":
+        differs = differs & ~(np.isnan(x[1:]) & np.isnan(x[:-1]))
+    starts = np.ones(len(x), np.bool)
+    starts[1:] = differs
+    return starts
+
+
+def order_of_rows(rows: Any) -> Any:
+    """The stable order of the rows of a matrix by their elements from the left."""
+    order = np.arange(rows.shape[0])
+    for k in range(rows.shape[1]):
+        column = rows[:, rows.shape[1] - 1 - k]
+        order = order[primitives.argsort(column[order], 0, True)]
+    return order
+
+
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    ar = np.asarray(ar)
+    if axis is None:
+        x = ravel(ar)
+        if not return_index and not return_inverse:
+            in_order = primitives.sort(x, 0)
+        else:
+            order = primitives.argsort(x, 0, True)
+            in_order = x[order]
+        starts = starts_of_runs(in_order, equal_nan)
+        kept = in_order[starts]
+    else:
+        x = np.moveaxis(ar, normal_axis(axis, ar.ndim), 0)
+        rows = np.reshape(x, (x.shape[0], -1))
+        order = order_of_rows(rows)
+        in_order = rows[order]
+        starts = np.ones(len(in_order), np.bool)
+        starts[1:] = np.any(in_order[1:] != in_order[:-1], axis=1)
+        kept = np.moveaxis(np.reshape(in_order[starts], (-1, *x.shape[1:])), 0, normal_axis(axis, ar.ndim))
+    results = [kept]
+    if return_index:
+        results.append(order[starts])
+    if return_inverse:
+        inverse = np.empty(len(in_order), np.int64)
+        inverse[order] = np.cumsum(starts) - 1
+        results.append(np.reshape(inverse, ar.shape) if axis is None else inverse)
+    if return_counts:
+        places = np.append(np.flatnonzero(starts), len(in_order))
+        results.append(places[1:] - places[:-1])
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@implements(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return unique(concatenate((ar1, ar2), None))
+
+
+@implements(np.intersect1d)
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    first = ravel(ar1)
+    second = ravel(ar2)
+    if not assume_unique:
+        if return_indices:
+            first, first_places = unique(first, return_index=True)
+            second, second_places = unique(second, return_index=True)
+        else:
+            first = unique(first)
+            second = unique(second)
+    both = concatenate((first, second))
+    if not return_indices:
+        both = primitives.sort(both, 0)
+        return both[:-1][both[1:] == both[:-1]]
+    order = primitives.argsort(both, 0, True)
+    both = both[order]
+    is_common = both[1:] == both[:-1]
+    left = order[:-1][is_common]
+    right = order[1:][is_common] - len(first)
+    if not assume_unique:
+        left = first_places[left]
+        right = second_places[right]
+    return both[:-1][is_common], left, right
+
+
+@implements(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first = np.asarray(ar1) if assume_unique else unique(ar1)
+    second = np.asarray(ar2) if assume_unique else unique(ar2)
+    both = concatenate((first, second), None)
+    if len(both) == 0:
+        return both
+    both = primitives.sort(both, 0)
+    differs = np.ones(len(both) + 1, np.bool)
+    differs[1:-1] = both[1:] != both[:-1]
+    return both[differs[1:] & differs[:-1]]
+
+
+def is_in_table(x: Any, numbers: Any, low: Any, high: Any) -> Any:
+    table = np.zeros(int(high - low) + 1, np.bool)
+    table[numbers - low] = True
+    inside = (x >= low) & (x <= high)
+    return inside & table[np.where(inside, x - low, 0)]
+
+
+@implements(np.isin)
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+    x = np.asarray(element)
+    tested = ravel(test_elements)
+    dtype = np.result_type(x, tested)
+    if x.dtype.kind in "bi" and tested.dtype.kind in "bi" and tested.size > 0:
+        numbers = tested.astype(np.int64)
+        low = np.min(numbers)
+        high = np.max(numbers)
+        # A table, unless the numbers lie far apart; the difference may leave 64 bits.
+        if high / 2 - low / 2 <= 3 * (x.size + tested.size):
+            found = is_in_table(ravel(x).astype(np.int64), numbers, low, high) != invert
+            return primitives.reshape(found, x.shape)
+    known = primitives.sort(tested.astype(dtype), 0)
+    wanted = ravel(x).astype(dtype)
+    result = np.empty(len(wanted), np.bool)
+    for k in range(len(wanted)):
+        place = insertion_point(known, wanted[k], False)
+        result[k] = (place < len(known) and known[min(place, len(known) - 1)] == wanted[k]) != invert
+    return primitives.reshape(result, x.shape)
+
+
+@implements(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first = ravel(ar1) if assume_unique else unique(ar1)
+    return first[isin(first, ar2, invert=True)]

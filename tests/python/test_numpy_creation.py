@@ -1,0 +1,219 @@
+"""New arrays, as `ingot.library.creation` has them."""
+
+import numpy as np
+import pytest
+from support import check, with_each
+
+A = np.arange(12.0).reshape(3, 4)
+BACKWARDS = np.arange(12, dtype="i2").reshape(3, 4)[::-1]
+GRIDS = [(BACKWARDS, "interpreted"), (np.asfortranarray(A), "compiled")]
+IDS = ["backwards", "fortran"]
+
+
+def test_linspace():
+    with_each(
+        [
+            lambda: np.linspace(0,1),
+            lambda: np.linspace(0,10,5),
+            lambda: np.linspace(0,10,5,endpoint=False),
+            lambda: np.linspace(1,2,3,retstep=True),
+            lambda: np.linspace(0,10,4,dtype=int),
+            lambda: np.linspace([0,1],[2,3],3),
+            lambda: np.linspace([0,1],[2,3],3,axis=1),
+            lambda: np.linspace(5,5,3),
+            lambda: np.linspace(0,1,1),
+            lambda: np.linspace(0,1,0),
+            lambda: np.linspace(0,1,-1),
+            lambda: np.linspace(1j,2,3),
+            lambda: np.linspace(np.float32(0),np.float32(1),3),
+            lambda: np.linspace(0,10,4,dtype='f4'),
+            lambda: np.linspace(2,1,1,endpoint=False,retstep=True),
+        ],
+    )
+
+
+def test_matrices():
+    with_each(
+        [
+            lambda: np.eye(3),
+            lambda: np.eye(2,3,1),
+            lambda: np.eye(3,k=-1,dtype=int),
+            lambda: np.eye(3,order='F'),
+            lambda: np.identity(2),
+            lambda: np.tri(3),
+            lambda: np.tri(2,4,1,dtype=int),
+            lambda: np.vander([1,2,3]),
+            lambda: np.vander([1.5,2],4,increasing=True),
+        ],
+    )
+
+
+def test_filled():
+    with_each(
+        [
+            lambda: np.full((2,2),3),
+            lambda: np.full(3,[1,2,3]),
+            lambda: np.full((2,3),2.5,order='F'),
+            lambda: np.zeros((2,3),order='F'),
+            lambda: np.ones(3,dtype='i1'),
+            lambda: np.full(2,7,dtype=np.float32),
+            lambda: np.zeros((2,3),int,'F'),
+            lambda: np.empty((2,2),order='F').shape,
+        ],
+    )
+
+
+def test_arrays_of_sequences():
+    with_each(
+        [
+            lambda: np.array([1,2],dtype=float),
+            lambda: np.array([300],dtype=np.int8),
+            lambda: np.array([1.7],dtype=int),
+            lambda: np.array(3,dtype='f4'),
+            lambda: np.array([[1,2],[3,4]],ndmin=3),
+            lambda: np.array(5,ndmin=2),
+            lambda: np.asarray([1,2],dtype=np.float32),
+            lambda: np.asarray(2.5,int),
+            lambda: np.array([True,2]),
+            lambda: np.array([1,2j],dtype='c8'),
+            lambda: np.array(((1,2),(3,4.5))),
+            lambda: np.arange(3),
+            lambda: np.arange(1,7,2,dtype=float),
+        ],
+    )
+
+
+def test_grids():
+    with_each(
+        [
+            lambda: np.fromfunction(lambda i,j: i+j,(3,3)),
+            lambda: np.fromfunction(lambda i,j: i*j,(2,3),dtype=int),
+            lambda: np.indices((2,3)),
+            lambda: np.indices((2,3),dtype=float,sparse=True),
+            lambda: np.meshgrid([1,2,3],[4,5]),
+            lambda: np.meshgrid([1,2,3],[4,5],indexing='ij'),
+            lambda: np.meshgrid([1,2],[3,4,5],[6,7],sparse=True),
+            lambda: np.meshgrid([1,2],indexing='no'),
+            lambda: np.ix_([0,2],[1,3]),
+            lambda: np.ix_([True,False,True],[1,3]),
+            lambda: np.ix_([[1]]),
+            lambda: np.tril_indices(3),
+            lambda: np.triu_indices(3,1),
+            lambda: np.tril_indices(3,-1,4),
+            lambda: np.diag_indices(3),
+            lambda: np.diag_indices(2,3),
+        ],
+    )
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_arrays_of_arrays(a, mode):
+    with_each(
+        [
+            lambda a: np.array(a),
+            lambda a: np.asarray(a),
+            lambda a: np.asarray(a,dtype=float),
+            lambda a: np.array(a,copy=False),
+            lambda a: np.array(a,dtype='f4',copy=False),
+            lambda a: np.array(a,copy=None),
+            lambda a: np.array(a,order='F'),
+            lambda a: np.asarray(a,order='C'),
+            lambda a: np.asarray(a,order='F'),
+            lambda a: np.asanyarray(a),
+            lambda a: np.ascontiguousarray(a),
+            lambda a: np.asfortranarray(a),
+            lambda a: np.ascontiguousarray(a,dtype='f4'),
+            lambda a: np.array(a,ndmin=3),
+            lambda a: np.array([a[0],a[1]]),
+            lambda a: np.array([a,a],dtype='f4'),
+            lambda a: np.array([[a[0],a[1]],[a[2],a[0]]]),
+            lambda a: np.array([a[0],a[:,0]]),
+            lambda a: np.array([a[0,0],a[1,1],3]),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_likes(a, mode):
+    with_each(
+        [
+            lambda a: np.zeros_like(a),
+            lambda a: np.ones_like(a,dtype=int),
+            lambda a: np.full_like(a,7),
+            lambda a: np.full_like(a,7.5,dtype=float,order='F'),
+            lambda a: np.zeros_like(a,shape=(2,2)),
+            lambda a: np.empty_like(a,order='C').shape,
+            lambda a: np.full_like(a,3,shape=5),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_triangles(a, mode):
+    with_each(
+        [
+            lambda a: np.tril(a),
+            lambda a: np.triu(a,1),
+            lambda a: np.tril(a,-1),
+            lambda a: np.triu(a[0]),
+            lambda a: np.tril_indices_from(a),
+            lambda a: np.triu_indices_from(a,k=1),
+            lambda a: a[np.tril_indices(3)],
+            lambda a: np.diag_indices_from(a),
+            lambda a: a[np.ix_([0,2],[1,3])],
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_linspace_of_arrays(a, mode):
+    with_each(
+        [
+            lambda a: np.linspace(a,a+1,3).shape,
+            lambda a: np.linspace(a[0],2*a[1],4),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+def test_powers():
+    check(lambda: np.logspace(0, 2, 3), bound=1e-14)
+    check(lambda: np.logspace(0, 2, 3, base=2, dtype=int), bound=1e-14)
+    check(lambda a: np.logspace(a[0], 2, 3), BACKWARDS, bound=1e-14)
+    check(lambda: np.geomspace(1, 1000, 4), bound=1e-14)
+    check(lambda: np.geomspace(-2, -1000.0, 5, endpoint=False), bound=1e-14)
+    check(lambda: np.geomspace(0, 1, 4))
+
+
+def test_sizes_that_are_arguments():
+    check(lambda: np.zeros_like([1, 2]))
+    check(lambda: np.full_like(3, 2.5))
+    check(lambda n: np.eye(n), 3)
+    check(lambda n: np.linspace(0, 1, n), 1)
+    check(lambda n: np.linspace(0, 1, n), 4)
+
+
+def test_grids_of_slices():
+    with_each(
+        [
+            lambda: np.mgrid[0:3, 0:4],
+            lambda: np.mgrid[0:5],
+            lambda: np.mgrid[0:1:5j],
+            lambda: np.mgrid[0:1:5j, 0:3],
+            lambda: np.mgrid[-1:2:0.5, 1:3],
+            lambda: np.ogrid[0:3, 0:4],
+            lambda: np.ogrid[0:1:3j, 0:2],
+            lambda: np.mgrid[:3, :2],
+            lambda: np.ogrid[:4],
+            lambda: np.mgrid[3:0],
+            lambda: np.mgrid[3:0, 0:2],
+        ]
+    )
+    check(lambda n: np.mgrid[0:n, 0:n], 4)

@@ -1,0 +1,285 @@
+"""Views of arrays and their shapes, as `ingot.library.shapes` has them."""
+
+import numpy as np
+import pytest
+from support import ARRAYS, check, layouts, refused, with_each
+
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+CUBES = [(CUBE.transpose(1, 0, 2), "compiled"), (layouts(CUBE)[3], "interpreted"), (CUBE[:, :1], "interpreted")]
+LINES = [(np.arange(12)[::2], "compiled"), (np.array(3.0), "interpreted"), (np.zeros(0), "interpreted")]
+IDS = range(3)
+MATRICES = [
+    (np.asfortranarray(np.arange(12.0).reshape(4, 3)), "compiled"),
+    (np.zeros((0, 3)), "interpreted"),
+    (np.arange(25).reshape(5, 5)[::2, ::-2], "interpreted"),
+]
+
+
+@pytest.mark.parametrize("a, mode", CUBES, ids=IDS)
+def test_reshape(a, mode):
+    with_each(
+        [
+            lambda a: a.reshape(-1),
+            lambda a: a.reshape(2, -1),
+            lambda a: np.reshape(a, (-1, a.shape[2])),
+            lambda a: a.reshape((a.shape[0] * a.shape[1], a.shape[2]), order="F"),
+            lambda a: a.reshape(-1, 2, order="A"),
+            lambda a: (a + 1).reshape(4, -1),
+            lambda a: np.reshape(a, [4, -1], copy=True),
+            lambda a: a.ravel(),
+            lambda a: a.ravel("F"),
+            lambda a: a.ravel("A"),
+            lambda a: a.flatten(),
+            lambda a: a.flatten("F"),
+            lambda a: a.reshape(5, -1),
+            lambda a: a.reshape(-1, -1),
+            lambda a: a.reshape(7),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", LINES, ids=IDS)
+def test_reshape_of_lines(a, mode):
+    with_each(
+        [
+            lambda a: a.reshape(-1),
+            lambda a: a.reshape(2, -1),
+            lambda a: a.reshape(3, 2, order="F"),
+            lambda a: np.atleast_1d(a),
+            lambda a: np.atleast_2d(a),
+            lambda a: np.atleast_3d(a, 1, [2, 3]),
+            lambda a: a.ravel(),
+            lambda a: np.ravel(a, "K"),
+            lambda a: a.squeeze(),
+            lambda a: np.squeeze(a, 0),
+            lambda a: np.broadcast_arrays(a, a),
+            lambda a: np.broadcast_to(a, (2, 6)),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+def test_a_reshaped_view_is_written():
+    def write(a):
+        b = a.reshape(4, -1)
+        b[1] = 7
+        return b
+
+    for a in [CUBE.transpose(1, 0, 2), *layouts(CUBE)]:
+        check(write, a)
+
+
+def test_shapes_that_are_arguments():
+    check(lambda n: np.reshape(np.arange(6), (n, -1)), 3)
+    check(lambda n: np.reshape(np.arange(6), (n, 2)), 4)
+    check(lambda n: np.reshape(np.arange(6), n), np.int8(6))
+    check(lambda n: np.reshape(np.arange(6), n), 6.0)
+    check(lambda n: np.reshape(np.arange(6), (2, n)), -1)
+
+
+@pytest.mark.parametrize("a, mode", CUBES, ids=IDS)
+def test_axes(a, mode):
+    with_each(
+        [
+            lambda a: np.squeeze(a[:1], 0),
+            lambda a: a.squeeze(),
+            lambda a: a.squeeze((1,)),
+            lambda a: np.moveaxis(a, 0, -1),
+            lambda a: np.moveaxis(a, (0, 1), (-1, 0)),
+            lambda a: np.moveaxis(a, [2, 0], [0, 1]),
+            lambda a: np.rollaxis(a, 2),
+            lambda a: np.rollaxis(a, 0, 3),
+            lambda a: np.rollaxis(a, 0, 4),
+            lambda a: np.expand_dims(a, (0, -1)),
+            lambda a: np.expand_dims(a, 1),
+            lambda a: np.expand_dims(a, 5),
+            lambda a: a.transpose(2, 0, 1),
+            lambda a: a.transpose((2, 0, 1)),
+            lambda a: np.permute_dims(a, (2, -2, 0)),
+            lambda a: a.mT,
+            lambda a: np.matrix_transpose(a),
+            lambda a: np.swapaxes(a, 0, -1),
+            lambda a: np.swapaxes(a, 0, 5),
+            lambda a: np.moveaxis(a, 5, 0),
+            lambda a: np.moveaxis(a, (0, 0), (0, 1)),
+            lambda a: np.moveaxis(a, (0, 1), (0,)),
+            lambda a: np.transpose(a, (0, 1)),
+            lambda a: np.transpose(a, (0, 1, 1)),
+            lambda a: np.transpose(a, (0, 1, 3)),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", CUBES, ids=IDS)
+def test_broadcasting(a, mode):
+    with_each(
+        [
+            lambda a: np.broadcast_to(a, (2,) + a.shape),
+            lambda a: np.broadcast_to(a, (3, 4)),
+            lambda a: np.broadcast_to(a, (2, 3, -1)),
+            lambda a: np.atleast_3d(a),
+            lambda a: np.size(a, 0),
+            lambda a: np.size(a, (0, 1)),
+            lambda a: np.shape(a),
+            lambda a: np.broadcast_arrays(a, a[0], 3)[1].sum(),
+            lambda a: np.broadcast_shapes(a.shape, (3, 1), 1),
+            lambda a: np.broadcast_shapes((2, 1), a.shape, (2,)),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+def test_sequences_are_arrays():
+    check(lambda: np.reshape([[1, 2], [3, 4]], 4))
+    check(lambda: np.ravel([1, 2.5]))
+    check(lambda: np.ndim([[1]]))
+    check(lambda: np.shape(((1, 2), (3, 4), (5, 6))))
+    check(lambda: np.size(3))
+
+
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_diagonals(a, mode):
+    with_each(
+        [
+            lambda a: np.diagonal(a),
+            lambda a: a.diagonal(1),
+            lambda a: a.diagonal(-1),
+            lambda a: np.diag(a, 5),
+            lambda a: np.trace(a),
+            lambda a: a.trace(-1, dtype=np.float32),
+            lambda a: np.fill_diagonal(a, 7),
+            lambda a: np.fill_diagonal(a, [1, 2], wrap=True),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+def test_diagonals_of_more_axes():
+    for a in layouts(CUBE * (1 + 2j)):
+        check(lambda a: np.diagonal(a, 0, 1, 2), a)
+        check(lambda a: np.trace(a, axis1=0, axis2=2), a)
+        check(lambda a: np.linalg.diagonal(a, offset=1), a)
+        check(lambda a: a.diagonal(0, 1, 1), a)
+        check(lambda a: a.diagonal(0, 1, 5), a)
+    check(lambda a: np.fill_diagonal(a, 4), np.zeros((3, 3, 3)))
+    check(lambda a: np.fill_diagonal(a, 4), np.zeros((3, 3, 2)))
+    check(lambda a: np.fill_diagonal(a, 4), np.zeros(3))
+    check(lambda: np.diag([1, 2, 3]))
+    check(lambda a: np.diag(a, -2), np.arange(3))
+    check(lambda a: np.diag(a), CUBE)
+    check(lambda a: np.diagflat(a, 1), CUBE[0])
+
+
+@pytest.mark.parametrize("a", ARRAYS[::3] + ARRAYS[-2:], ids=lambda a: str(a.dtype))
+def test_parts_of_numbers(a):
+    def write(a):
+        a.real[...] = 1
+        return a
+
+    with_each(
+        [
+            lambda a: a.real,
+            lambda a: a.imag,
+            lambda a: np.real(a),
+            lambda a: np.imag(a[::2]),
+            lambda a: a.conj(),
+            lambda a: a.conjugate(),
+            lambda a: (np.real(a[1]), np.imag(a[1])),
+            write,
+            lambda a: a.nbytes,
+            lambda a: a.fill(1),
+            lambda a: a.item(1),
+            lambda a: a.reshape(5, 1).item((1, 0)),
+            lambda a: a.reshape(5, 1).item(7),
+            lambda a: a.item(),
+            lambda a: a[:1].item(),
+        ]
+        if a.dtype != np.uint64
+        else [write],
+        a,
+    )
+
+
+def test_parts_of_pythons_numbers():
+    check(lambda x: (np.real(x), np.imag(x)), 3)
+    check(lambda x: (np.real(x), np.imag(x)), 3j)
+    check(lambda: (np.real([1, 2j]), np.imag((1, 2))))
+
+
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_views_of_other_elements(a, mode):
+    with_each(
+        [
+            lambda a: a.view(np.uint64),
+            lambda a: a.view(np.int32),
+            lambda a: a.view("f4"),
+            lambda a: a.view(),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+def test_views_of_other_sizes():
+    check(lambda a: a.view(np.int32), np.arange(8, dtype="i1"))
+    check(lambda a: a.view(np.int32), np.arange(7, dtype="i1"))
+    check(lambda a: a[::2].view(np.int32), np.arange(8, dtype="i1"))
+    check(lambda a: a.view(np.float64), CUBE * 1j)
+    check(lambda a: a.view(np.int8), np.array(3.0))
+    refused(lambda a: a.view(np.bool), np.arange(3, dtype="i1"))
+
+
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_flat(a, mode):
+    def write(a):
+        a.flat[1] = 5
+        a.flat[2:6] = [8, 9]
+        a.flat[[0, 3]] = 1
+
+    check(lambda a: (a.flat[3], a.flat[-1], a.flat[1:5], len(a.flat)), a, modes=(mode,))
+    check(lambda a: a.flat[20], a, modes=(mode,))
+    check(write, a)
+
+
+def test_lists_of_known_length():
+    check(lambda a: a.tolist(), np.array([[5.0]]))
+    check(lambda a: a.tolist(), np.array(5))
+    check(lambda: (np.ones((2, 3)) * 2).tolist())
+
+
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_copyto(a, mode):
+    with_each(
+        [
+            lambda a: np.copyto(a, 3),
+            lambda a: np.copyto(a, 3, where=a > 4),
+            lambda a: np.copyto(a, a[0] * 1.5, where=a > 4),
+            lambda a: np.copyto(a, [1, 2]),
+            lambda a: np.copyto(a, np.float32(2.5), casting="unsafe"),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", MATRICES, ids=IDS)
+def test_sliding_windows(a, mode):
+    with_each(
+        [
+            lambda a: np.lib.stride_tricks.sliding_window_view(a, (2, 2)),
+            lambda a: np.lib.stride_tricks.sliding_window_view(a, 2, axis=0),
+            lambda a: np.lib.stride_tricks.sliding_window_view(a, (2, 2), axis=(0, -1), writeable=True),
+            lambda a: np.lib.stride_tricks.sliding_window_view(a, 2),
+            lambda a: np.lib.stride_tricks.sliding_window_view(a, (2,), axis=(0, 1)),
+            lambda a: np.lib.stride_tricks.sliding_window_view(a, (9, 1)),
+        ],
+        a,
+        modes=(mode,),
+    )

@@ -1,0 +1,133 @@
+"""Sorting, places of extremes, and sets, as `ingot.library.sorting` has them."""
+
+import numpy as np
+import pytest
+from support import DTYPES, check, with_each
+
+A = np.array([[3, 1.5, np.nan, -2], [0, -0.0, 7, 1], [2, 2, 3, np.inf]])
+INTEGERS = (np.arange(12, dtype="i2") * 7 % 5).reshape(3, 4)[::-1]
+GRIDS = [(A, "compiled"), (INTEGERS, "interpreted"), (np.asfortranarray(A * (1 + 1j)), "compiled")]
+IDS = ["float", "integer", "complex"]
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_sorting(a, mode):
+    with_each(
+        [
+            lambda a: np.sort(a),
+            lambda a: np.sort(a,axis=0),
+            lambda a: np.sort(a,None),
+            lambda a: np.sort(a,kind='stable'),
+            lambda a: np.sort(a,axis=2),
+            lambda a: a.sort(),
+            lambda a: a.sort(0),
+            lambda a: np.argsort(a,kind='stable'),
+            lambda a: np.argsort(a,axis=None,stable=True),
+            lambda a: a.argsort(0,kind='stable'),
+            lambda a: np.lexsort((a[0],a[1])),
+            lambda a: np.lexsort((a,a[::-1])),
+            lambda a: np.lexsort((a,a),axis=0),
+            lambda a: np.partition(a,2)[:,2],
+            lambda a: np.partition(a,9),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_places_of_extremes(a, mode):
+    with_each(
+        [
+            lambda a: np.argmax(a),
+            lambda a: np.argmax(a,axis=0),
+            lambda a: a.argmin(1),
+            lambda a: np.argmin(a,axis=1,keepdims=True),
+            lambda a: a.argmax(keepdims=True),
+            lambda a: np.argmax(a,axis=0,out=np.zeros(4,int)),
+            lambda a: np.argmax(a[:0]),
+            lambda a: np.argmax(a[:,:0],axis=1),
+            lambda a: np.argmax(a[:,:0],axis=0),
+            lambda a: np.argmax(a,3),
+            lambda a: np.nanargmax(a),
+            lambda a: np.nanargmin(a,axis=1),
+            lambda a: np.nanargmax(a[:, 2:3] * np.nan, axis=1),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_unique(a, mode):
+    with_each(
+        [
+            lambda a: np.unique(a),
+            lambda a: np.unique(a,return_index=True),
+            lambda a: np.unique(a,return_inverse=True),
+            lambda a: np.unique(a,return_counts=True),
+            lambda a: np.unique(a,True,True,True),
+            lambda a: np.unique(a,axis=0),
+            lambda a: np.unique(a,axis=1,return_inverse=True,return_index=True,return_counts=True),
+            lambda a: np.unique(a,equal_nan=False),
+            lambda a: np.unique(a[:0]),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_sets(a, mode):
+    with_each(
+        [
+            lambda a: np.intersect1d(a,[1,2,3]),
+            lambda a: np.intersect1d(a[0],a[1],return_indices=True),
+            lambda a: np.intersect1d(np.array([1,2]),np.array([2,3]),assume_unique=True,return_indices=True),
+            lambda a: np.union1d(a,[9,1]),
+            lambda a: np.setdiff1d(a,[1,2]),
+            lambda a: np.setxor1d(a,[1,2,100]),
+            lambda a: np.isin(a,[1,2,np.nan]),
+            lambda a: np.isin(a,[]),
+            lambda a: np.isin(a,[3],invert=True),
+            lambda a: np.isin(2,a),
+        ],
+        a,
+        modes=(mode,),
+    )
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d not in ("int64", "float64", "complex128")])
+def test_dtypes(dtype):
+    with_each(
+        [
+            lambda a: (np.sort(a), np.argsort(a, stable=True), np.argmax(a), a.argmin()),
+            lambda a: np.unique(a, return_counts=True),
+            lambda a: (np.isin(a, [1, 3]), np.searchsorted(np.sort(a), a)),
+            lambda a: a.sort(),
+        ],
+        np.array([3, 1, 0, 1, 2, 0, 3]).astype(dtype),
+    )
+
+
+def test_partition_puts_one_element_in_its_place():
+    check(lambda a: np.partition(a, 3)[3], INTEGERS.ravel())
+    check(lambda a: a[np.argpartition(a, 3)][3], INTEGERS.ravel())
+    check(lambda a: np.sort(np.partition(a, (1, 4))[:4]), INTEGERS.ravel())
+    check(lambda a: np.argpartition(a, 30), INTEGERS.ravel())
+
+
+def test_integers_in_tables():
+    with_each(
+        [
+            lambda a: np.isin(a, [3, 5]),
+            lambda a: np.isin(a, [3, 5], invert=True),
+            lambda a: np.isin(a, [True]),
+            lambda a: np.isin(a, [-(2**62), 2**62, 1]),
+            lambda a: np.isin(a, [2**63 - 1, -(2**63)]),
+            lambda a: np.isin(a, a[:0]),
+            lambda a: np.isin(a[0], [2, 1]),
+        ],
+        np.array([1, 5, -(2**63), 2**63 - 1, 2]),
+    )
+    check(lambda a, b: np.isin(a, b), np.arange(3, dtype="u8"), np.array([1, 2]))
