@@ -176,8 +176,9 @@ Value Evaluator::like(Call& call, const std::function<Array(std::span<const Node
   const bool reshaped = shape != nullptr && !is_none(*shape);
   const std::vector<NodeId> lengths = reshaped ? shape_argument(*shape) : lengths_of(a->node);
   const Value* device = argument(call, SIZE_MAX, "device");
-  if (device != nullptr && is_none(*device)) device = nullptr;
-  finish(call, device == nullptr ? 5 : 0);
+  if (device != nullptr && !is_none(*device))
+    unsupported(call.node, "the keyword `device` of `" + call.name + "`", "leave it out");
+  finish(call, 5);
   std::vector<int64_t> axes(lengths.size());
   std::iota(axes.begin(), axes.end(), 0);
   const bool alike = lengths.size() == static_cast<size_t>(a->type.rank());
