@@ -177,10 +177,14 @@ Value Evaluator::eval_list_comp(nb::handle e) {
   if (has_open_length(first)) {
     try {
       return growing_comprehension(e, first);
-    } catch (const base::Unsupported&) {
-      if (!is_range_to_demand(first)) throw;
+    } catch (const base::Unsupported& refusal) {
+      if (!first.is<Range>()) throw;
       go_back(before);
-      return new_list(comprehended(e, first_iterable(e)));
+      try {
+        return new_list(comprehended(e, first_iterable(e)));
+      } catch (const base::Unsupported&) {
+        throw refusal;
+      }
     }
   }
   try {

@@ -601,7 +601,7 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
   if ((builtin.name == "min" || builtin.name == "max") && call.positional.size() > 1)
     return {.instances = true};
   // What stands for functions of Python's own says itself what it takes.
-  if (builtin.library.is_valid() && !text_of(call.function.attr("__module__")).starts_with("numpy"))
+  if (builtin.library.is_valid() && !text_of(nb::getattr(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
     return {.instances = true, .members = true, .none = true};
   const auto known = kKnown.find(builtin.name);
   return known == kKnown.end() ? Takes{} : known->second;
