@@ -386,7 +386,7 @@ class Evaluator {
   /// What is made element by element of arrays of one rank, and scalars, in memory_order.
   NodeId by_element(std::vector<NodeId> operands, const Making& make);
   /// A combination of all elements, as they lie in memory.
-  NodeId reduce_all(NodeId array, ir::Op combiner);
+  NodeId reduce_all(std::vector<NodeId> operands, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
   NodeId negate(NodeId a);
 
@@ -441,7 +441,6 @@ class Evaluator {
   Array copy(Call& call, bool as_it_lies);
   /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.
   Value like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make);
-  Value reduction(Call& call, ir::Op combiner, const char* name);
   Value minmax(Call& call, bool is_max);
 
   // containers.cpp

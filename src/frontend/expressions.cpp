@@ -5,6 +5,17 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
+namespace {
+
+/// What says something of types, or computes: dtypes, their limits, ufuncs, the mark of what is not given.
+bool is_of_numpy(nb::handle object) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  return nb::isinstance(object, nb::make_tuple(numpy.attr("dtype"), numpy.attr("finfo"), numpy.attr("iinfo"),
+                                               numpy.attr("ufunc"), numpy.attr("_NoValue").type()));
+}
+
+}  // namespace
+
 Value Evaluator::eval_open(nb::handle e) {
   using Step = Value (Evaluator::*)(nb::handle);
   static const std::unordered_map<std::string, Step> kSteps = {
@@ -97,22 +108,11 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   if (const auto it = captured_.find({owner.ptr(), name}); it != captured_.end()) return it->second;
   const nb::module_ extension = nb::module_::import_("ingot._ingot");
   if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
-      nb::cast<bool>(extension.attr("is_instance")(object)))
+      (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)))
     throw Capture{owner, name};
   guards_.push_back({owner, name, object});
   return host_value(object, what, e);
 }
-
-namespace {
-
-/// What says something of types, or computes: dtypes, their limits, ufuncs.
-bool is_of_numpy(nb::handle object) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  return nb::isinstance(object, nb::make_tuple(numpy.attr("dtype"), numpy.attr("finfo"), numpy.attr("iinfo"),
-                                               numpy.attr("ufunc")));
-}
-
-}  // namespace
 
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
   // Besides numbers and texts: what calls and attributes know (methods of C types, such as object.__init__,
@@ -623,7 +623,8 @@ Value Evaluator::call(const Value& callee, Call& call) {
 
 Value Evaluator::call_method(const Value& self, const std::string& name, Call& call) {
   call.name = name;
-  if (self.is<Array>() || (self.is<Scalar>() && !self.as<Scalar>()->kind.is_python())) {
+  const std::optional<Kind> kind = kind_of(self);
+  if (kind && (self.is<Array>() || !kind->is_python())) {
     if (const int handler = registry_.method(name); handler >= 0) {
       refuse_foreign(call, name, nb::none());
       call.positional.insert(call.positional.begin(), self);
@@ -633,13 +634,12 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
       call.positional.insert(call.positional.begin(), self);
       return this->call(Static{member}, call);
     }
-    if (self.is<Scalar>()) return scalar_method(self, name, call);
+    if (!self.is<Array>()) return scalar_method(self, name, call);
     unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
   }
   const Reference* r = self.as<Reference>();
-  if (const Static* s = self.as<Static>(); s != nullptr && !kind_of(self))
-    return static_method(*s, name, call);
-  if (kind_of(self)) return scalar_method(self, name, call);
+  if (const Static* s = self.as<Static>(); s != nullptr && !kind) return static_method(*s, name, call);
+  if (kind) return scalar_method(self, name, call);
   const Tuple* tuple = self.as<Tuple>();
   if (r == nullptr && tuple == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
