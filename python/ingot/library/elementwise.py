@@ -27,27 +27,27 @@ def is_true(x: Any) -> Any:
 
 
 @implements(np.logical_not)
-def logical_not(x: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def logical_not(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
     return np.equal(x, 0, out=out, where=where)
 
 
 @implements(np.logical_and)
-def logical_and(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def logical_and(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     return np.bitwise_and(is_true(x1), is_true(x2), out=out, where=where)
 
 
 @implements(np.logical_or)
-def logical_or(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def logical_or(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     return np.bitwise_or(is_true(x1), is_true(x2), out=out, where=where)
 
 
 @implements(np.logical_xor)
-def logical_xor(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def logical_xor(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     return np.not_equal(is_true(x1), is_true(x2), out=out, where=where)
 
 
 @implements(np.positive)
-def positive(x: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def positive(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
     if isinstance(x, np.ndarray):
         result = x.copy()
     else:
@@ -56,7 +56,7 @@ def positive(x: Any, /, out: Any = None, *, where: Any = True, casting: str = "s
 
 
 @implements(np.float_power)
-def float_power(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def float_power(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     a = np.asarray(x1)
     b = np.asarray(x2)
     at = np.complex128 if a.dtype.kind == "c" or b.dtype.kind == "c" else np.float64
@@ -64,7 +64,7 @@ def float_power(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, cast
 
 
 @implements(np.heaviside)
-def heaviside(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def heaviside(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     # Where a number is no number, it is the result; copysign computes nothing, but gives the common dtype.
     like = np.copysign(x2, x1)
     zero = like.dtype.type(0)
@@ -104,7 +104,7 @@ def frexp(x: Any, /) -> Any:
 
 
 @implements(np.ldexp)
-def ldexp(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def ldexp(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     number = np.add(x1, inexact_zero(x1))
     # Beyond these every number is 0 or infinite.
     power = np.minimum(np.maximum(np.asarray(x2), -5000), 5000)
@@ -116,7 +116,7 @@ def ldexp(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, casting: s
 
 
 @implements(np.bitwise_count)
-def bitwise_count(x: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind", order: str = "K", dtype: Any = None, subok: bool = True) -> Any:
+def bitwise_count(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
     return finished(primitives.bitwise_count(np.asarray(x)).astype(np.uint8)[()], out, where, "bitwise_count")
 
 

@@ -439,7 +439,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     return scan_along(np.multiply, a, axis, dtype, out)
 
 
-def cumulative(ufunc: Any, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, name: str) -> Any:
+def cumulative(ufunc: Any, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> Any:
     x = np.asarray(x)
     x = x[None] if x.ndim == 0 else x
     if axis is None:
@@ -461,12 +461,12 @@ def cumulative(ufunc: Any, x: Any, axis: Any, dtype: Any, out: Any, include_init
 
 @implements(np.cumulative_sum)
 def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
-    return cumulative(np.add, x, axis, dtype, out, include_initial, "cumulative_sum")
+    return cumulative(np.add, x, axis, dtype, out, include_initial)
 
 
 @implements(np.cumulative_prod)
 def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
-    return cumulative(np.multiply, x, axis, dtype, out, include_initial, "cumulative_prod")
+    return cumulative(np.multiply, x, axis, dtype, out, include_initial)
 
 
 @implements(np.ufunc.outer)
