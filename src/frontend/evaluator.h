@@ -427,6 +427,8 @@ class Evaluator {
 
   // builtins.cpp: arguments of a call by position or name, each asked for once; `finish` refuses the rest
   const Value* argument(Call& call, size_t position, const char* name);
+  /// Refuses keywords of NumPy's that the library's stand-in for a function does not take.
+  void refuse_keywords(const nb::object& function, Call& call);
   const Value& need(Call& call, size_t position, const char* name);
   void finish(Call& call, size_t positional);
   DType dtype_argument(Call& call, size_t position, DType otherwise);

@@ -1,3 +1,5 @@
+#include <nanobind/stl/vector.h>
+
 #include "frontend/evaluator_parts.h"
 
 namespace ingot::frontend {
@@ -554,6 +556,21 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
 
 }  // namespace
 
+void Evaluator::refuse_keywords(const nb::object& function, Call& call) {
+  const nb::object code = function.attr("__code__");
+  if ((nb::cast<int>(code.attr("co_flags")) & CO_VARKEYWORDS) != 0) return;
+  const auto taken =
+      nb::cast<size_t>(code.attr("co_argcount")) + nb::cast<size_t>(code.attr("co_kwonlyargcount"));
+  const auto names = nb::cast<std::vector<std::string>>(code.attr("co_varnames"));
+  for (const auto& [name, value] : call.keywords) {
+    if (std::ranges::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(taken), name) !=
+        names.begin() + static_cast<ptrdiff_t>(taken))
+      continue;
+    raise_as_called(call);
+    unsupported(call.node, "the keyword `" + name + "` of `" + call.name + "`", "leave it out");
+  }
+}
+
 Value Evaluator::call(const Value& callee, Call& call) {
   if (const Method* m = callee.as<Method>(); m != nullptr && m->function.is_valid()) {
     call.positional.insert(call.positional.begin(), *m->self);
@@ -602,6 +619,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     if (!takes.foreign) refuse_foreign(call, builtin->name, function);
     if (!builtin->library.is_valid()) return handle(*builtin, call);
     function = builtin->library;
+    refuse_keywords(function, call);
   }
   if (PyExceptionClass_Check(function.ptr()) && call.keywords.empty())
     return make_error(function, call.positional);

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import DTYPES, MODES, check
+from support import DTYPES, MODES, check, refused
 
 QUICK = ("interpreted",)
 FLOATS = np.array([0.0, -0.0, 1.5, -2.5, 0.5, 1e-9, np.inf, -np.inf, np.nan, 3.0])
@@ -102,3 +102,8 @@ def test_special_functions(dtype):
     check(lambda x: (np.sinc(x), np.angle(x), np.angle(x, deg=True)), x, bound=2e-5 if dtype == "float32" else 1e-9)
     if dtype != "complex128":
         check(lambda x: np.i0(x), x, bound=1e-5 if dtype == "float32" else 1e-13)
+
+
+def test_keywords_that_are_not_taken_are_refused():
+    refused(lambda x: np.logical_and(x, 1, dtype=bool), FLOATS, words="the keyword `dtype`")
+    check(lambda x: np.clip(x, 0, 1, other=1), FLOATS)
