@@ -575,12 +575,38 @@ def _hashable(key: tuple) -> tuple:
 
 def _library(routine: str, operands: list) -> Any:
     """What a routine of the library table gives."""
-    name = {"randn": "random.randn", "solve": "linalg.solve", "matmul": "matmul"}[routine]
+    if "." in routine:
+        return _gufunc(routine, operands)
+    name = {"randn": "random.randn", "matmul": "matmul"}[routine]
     return operator.attrgetter(name)(np)(*operands)
+
+
+def _gufunc_of(routine: str) -> np.ufunc:
+    from numpy.fft import _pocketfft_umath
+    from numpy.linalg import _umath_linalg
+
+    module, name = routine.split(".")
+    return getattr({"fft": _pocketfft_umath, "linalg": _umath_linalg}[module], name)
+
+
+def _inputs(routine: str) -> int:
+    """How many of the operands of a gufunc it only reads."""
+    return _gufunc_of(routine).nin
+
+
+def _gufunc(routine: str, operands: list) -> None:
+    """Calls one of NumPy's gufuncs on inputs, outputs, and what tells whether it failed."""
+    function = _gufunc_of(routine)
+    *given, failed = operands
+    failed[...] = 0
+    with np.errstate(all="ignore", invalid="call", call=lambda *_: failed.fill(1)):
+        function(*given[: function.nin], out=tuple(given[function.nin :]))
 
 
 def _library_into(routine: str, operands: list) -> None:
     """The same, put into the last operand."""
+    if "." in routine:
+        return _gufunc(routine, operands)
     *given, result = operands
     result[...] = _library(routine, given)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._jit import Specialisation, _Boxing, _Objects, _bytes_at, _exception, _library, _library_into
+from ._jit import Specialisation, _Boxing, _Objects, _bytes_at, _exception, _inputs, _library, _library_into
 
 DTYPES: dict[str, str] = _core.DTYPES  # by the IR's names
 NAMES = {name: short for short, name in DTYPES.items()}
@@ -114,13 +114,15 @@ class Recorder:
         return recorded
 
     def library(self, call: Callable, fills: bool) -> Callable:
-        """A library routine that is taken down; `fills`: its last operand is what it fills."""
+        """A library routine that is taken down; `fills`: its last operand is what it fills, of a gufunc its outputs."""
 
         def recorded(routine: str, values: list) -> Any:
-            given = values[:-1] if fills else values
+            count = _inputs(routine) if "." in routine else len(values) - 1 if fills else len(values)
+            given = values[:count]
             operands = [_array(v) if isinstance(v, np.ndarray) else _number("i64", v) for v in given]
             result = self._take_down(f"library {_quoted(routine)}", operands, lambda: call(routine, values))
-            self.calls[-1] += f"\n  gives {_array(values[-1] if fills else result)}"
+            for array in values[count:] or [result]:
+                self.calls[-1] += f"\n  gives {_array(array)}"
             return result
 
         return recorded

@@ -4,6 +4,7 @@ import ast
 import inspect
 import linecache
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from ._errors import UnsupportedError
@@ -37,31 +38,45 @@ def _codes(code: types.CodeType):
             yield from _codes(constant)
 
 
-def _candidates(tree: ast.AST, line: int, name: str):
+_Key = tuple[str, int]  # the name of a function and the first line of it
+
+
+def _functions(tree: ast.AST) -> dict[_Key, list[ast.AST]]:
+    """The functions of a file; one with decorators starts at the first of these, or at its `def`."""
+    found: dict[_Key, list[ast.AST]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and name == "<lambda>" and node.lineno == line:
-            yield node
-        elif isinstance(node, ast.FunctionDef) and node.name == name:
-            first = min([node.lineno] + [d.lineno for d in node.decorator_list])
-            if line in (first, node.lineno):
-                yield node
+        if isinstance(node, ast.Lambda):
+            found.setdefault(("<lambda>", node.lineno), []).append(node)
+        elif isinstance(node, ast.FunctionDef):
+            for line in {node.lineno, min([node.lineno] + [d.lineno for d in node.decorator_list])}:
+                found.setdefault((node.name, line), []).append(node)
+    return found
 
 
-_trees: dict[str, tuple[str, ast.Module, list[types.CodeType]]] = {}
+def _codes_by_place(codes: Iterable[types.CodeType]) -> dict[_Key, list[types.CodeType]]:
+    found: dict[_Key, list[types.CodeType]] = {}
+    for code in codes:
+        found.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+    return found
 
 
-def _parsed(file: str, source: str) -> tuple[ast.Module, list[types.CodeType]]:
+_Parsed = tuple[dict[_Key, list[ast.AST]], dict[_Key, list[types.CodeType]]]
+_trees: dict[str, tuple[str, _Parsed]] = {}
+
+
+def _parsed(file: str, source: str) -> _Parsed:
     known = _trees.get(file)
     if known is None or known[0] != source:
         tree = ast.parse(source, file)
-        known = _trees[file] = (source, tree, list(_codes(compile(source, file, "exec", dont_inherit=True))))
-    return known[1], known[2]
+        codes = _codes_by_place(_codes(compile(source, file, "exec", dont_inherit=True)))
+        known = _trees[file] = (source, (_functions(tree), codes))
+    return known[1]
 
 
-def _rewritten(file: str, source: str, function: types.FunctionType) -> list[types.CodeType]:
+def _rewritten(file: str, source: str, function: types.FunctionType) -> dict[_Key, list[types.CodeType]]:
     """The code objects of a file whose asserts pytest has rewritten; none where it has not."""
     if "@pytest_ar" not in function.__globals__:
-        return []
+        return {}
     from _pytest.assertion.rewrite import rewrite_asserts
 
     key = f"{file}@pytest"
@@ -69,8 +84,9 @@ def _rewritten(file: str, source: str, function: types.FunctionType) -> list[typ
     if known is None or known[0] != source:
         tree = ast.parse(source, file)
         rewrite_asserts(tree, source.encode(), file)
-        known = _trees[key] = (source, tree, list(_codes(compile(tree, file, "exec", dont_inherit=True))))
-    return known[2]
+        codes = _codes_by_place(_codes(compile(tree, file, "exec", dont_inherit=True)))
+        known = _trees[key] = (source, ({}, codes))
+    return known[1][1]
 
 
 def find(function: types.FunctionType) -> tuple[Any, str, int]:
@@ -90,11 +106,12 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise UnsupportedError(f"the coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")
     try:
-        tree, codes = _parsed(file, source)
+        functions, codes = _parsed(file, source)
     except SyntaxError as error:
         raise UnsupportedError(f"{file} does not parse any more: {error}\n  instead: import it again") from None
-    nodes = list(_candidates(tree, code.co_firstlineno, code.co_name))
-    same = _matching(nodes, codes, code) or _matching(nodes, _rewritten(file, source, function), code)
+    key = (code.co_name, code.co_firstlineno)
+    nodes = functions.get(key, [])
+    same = _matching(nodes, codes.get(key, []), code) or _matching(nodes, _rewritten(file, source, function).get(key, []), code)
     if not same:
         raise UnsupportedError(
             f"the source of `{function.__qualname__}` has changed since it was defined\n"
@@ -103,9 +120,8 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
     return same[0], file, code.co_firstlineno
 
 
-def _matching(nodes: list, codes: list[types.CodeType], code: types.CodeType) -> list:
+def _matching(nodes: list[ast.AST], places: list[types.CodeType], code: types.CodeType) -> list[ast.AST]:
     """Those of the AST nodes of one line and name whose code is this one."""
-    places = [c for c in codes if c.co_firstlineno == code.co_firstlineno and c.co_name == code.co_name]
     if len(nodes) != len(places):
         return []
     # Code objects and AST nodes of one line come in the same order.

@@ -453,7 +453,7 @@ void bind_callable(nb::module_& m) {
       "What a dict holds under a name, a cell, or an object as an attribute, as a tuple; an empty one: "
       "nothing.");
   m.def(
-      "is_instance", [](nb::handle object) { return is_instance(object.ptr()); }, "object"_a,
+      "is_instance", [](nb::handle object) { return is_instance(object.ptr()); }, "object"_a.none(),
       "Whether an object is of a class that is made of `object` and classes of the user's alone.");
   m.def(
       "is_namedtuple", [](nb::handle object) { return is_namedtuple(object.ptr()); }, "object"_a,

@@ -78,6 +78,20 @@ nb::object array_of(const ir::ArrayValue& value) {
   return flat.attr("reshape")(nb::tuple(nb::cast(value.lengths)));
 }
 
+/// The memory of a view in C order as an array, for the time of a call.
+nb::object memory_of(const ir::ViewValue& view) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const std::string dtype(base::info(view.dtype).numpy);
+  const nb::tuple shape(nb::cast(view.lengths));
+  int64_t size = static_cast<int64_t>(base::size_of(view.dtype));
+  for (const int64_t length : view.lengths) size *= length;
+  if (size == 0) return numpy.attr("empty")(shape, dtype);
+  const nb::module_ ctypes = nb::module_::import_("ctypes");
+  const auto start = reinterpret_cast<uintptr_t>(view.block->data + view.offset);
+  const nb::object bytes = (ctypes.attr("c_char") * nb::int_(size)).attr("from_address")(start);
+  return numpy.attr("frombuffer")(bytes, "dtype"_a = dtype).attr("reshape")(shape);
+}
+
 std::shared_ptr<const ir::ArrayValue> array_value(nb::handle given) {
   const nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(given);
   auto value = std::make_shared<ir::ArrayValue>();
@@ -314,11 +328,16 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
         [&] {
           nb::list values;
           for (const ir::Value& value : operands) {
+            if (const auto* view = std::get_if<ir::ViewValue>(&value)) {
+              values.append(memory_of(*view));
+              continue;
+            }
             const auto* array = std::get_if<std::shared_ptr<const ir::ArrayValue>>(&value);
             values.append(array != nullptr ? array_of(**array)
                                            : numpy_scalar_bits(DType::Int64, std::get<base::Scalar>(value)));
           }
-          results.emplace_back(array_value(library(std::string(routine), values)));
+          const nb::object result = library(std::string(routine), values);
+          if (!result.is_none()) results.emplace_back(array_value(result));
         },
         pending, raised);
   };

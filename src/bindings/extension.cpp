@@ -6,7 +6,6 @@
 
 #include "bindings/callable.h"
 #include "bindings/interrupts.h"
-#include "bindings/products.h"
 #include "bindings/specialisation.h"
 #include "runtime/allocator.h"
 #include "runtime/pool.h"
@@ -49,7 +48,6 @@ void check_environment() {
 NB_MODULE(_ingot, m) {
   if (_import_array() < 0 || _import_umath() < 0) throw nb::python_error();
   check_environment();
-  find_matmul();
   watch_interrupts();
   Specialisation::bind(m);
   bind_callable(m);

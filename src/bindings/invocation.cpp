@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bindings/exceptions.h"
+#include "bindings/gufuncs.h"
 #include "bindings/numpy.h"
-#include "bindings/products.h"
 #include "bindings/results.h"
 
 namespace ingot::bindings {
@@ -206,9 +206,14 @@ nb::list Invocation::host_values(const char* layout, bool kept, void** slots) {
 runtime::Status Invocation::call_outside(runtime::Context* context, const char* what, const char* layout,
                                          int64_t number, void** slots) {
   Invocation& self = of(context);
-  if (std::strcmp(what, "matmul") == 0 && !self.outside_.library.is_valid()) {
-    matmul(layout, slots, self.gil_);
-    return 0;
+  if (std::strcmp(what, "host") != 0 && !self.outside_.library.is_valid()) {
+    const Gufunc* gufunc = nullptr;
+    const runtime::Status status = self.with_gil([&] { gufunc = find_gufunc(what, layout); });
+    if (status != 0) return status;
+    if (gufunc != nullptr) {
+      call_gufunc(*gufunc, slots, self.gil_);
+      return 0;
+    }
   }
   return self.with_gil([&] {
     const Outside& outside = self.outside_;

@@ -85,12 +85,13 @@ NodeId Evaluator::size_of(NodeId shaped) {
   return size;
 }
 
-NodeId Evaluator::reduce_all(NodeId array, Op combiner) {
-  std::vector<int64_t> attributes(1 + static_cast<size_t>(builder_->function().type(array).rank()));
+NodeId Evaluator::reduce_all(std::vector<NodeId> operands, Op combiner) {
+  std::vector<int64_t> attributes(1 + static_cast<size_t>(builder_->function().type(operands[0]).rank()));
   attributes[0] = static_cast<int64_t>(combiner);
   std::iota(attributes.begin() + 1, attributes.end(), 0);
-  const NodeId as_it_lies = transposed(array, memory_order(builder_->function(), {&array, 1}));
-  return builder_->make(Op::reduce, {&as_it_lies, 1}, attributes);
+  const std::vector<int64_t> order = memory_order(builder_->function(), {operands.data(), 1});
+  for (NodeId& operand : operands) operand = transposed(operand, order);
+  return builder_->make(Op::reduce, operands, attributes);
 }
 
 /// How many numbers a message shows: the lengths of two arrays of any rank.
@@ -374,12 +375,12 @@ std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& index
       const NodeId bad = builder_->make(Op::bitwise_or, {builder_->make(Op::less, {array, lowest}),
                                                          builder_->make(Op::greater_equal, {array, length})});
       fork(
-          reduce_all(bad, Op::bitwise_or),
+          reduce_all({bad}, Op::bitwise_or),
           [&]() -> Value {
             const NodeId at = builder_->make(Op::arg_reduce, {bad}, {static_cast<int64_t>(Op::maximum), -1});
             const NodeId flat = builder_->make(Op::reshape, {array, size_of(array)});
             const NodeId one = builder_->index(1);
-            const NodeId culprit = reduce_all(builder_->make(Op::slice, {flat, at, one, one}), Op::add);
+            const NodeId culprit = reduce_all({builder_->make(Op::slice, {flat, at, one, one})}, Op::add);
             raise(ExceptionKind::IndexError,
                   "index {} is out of bounds for axis " + std::to_string(item.axis) + " with size {}",
                   {culprit, length});
@@ -695,7 +696,7 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
         raise(ExceptionKind::ValueError, "setting an array element with a sequence.");
       check(builder_->make(Op::equal, {size_of(scalar), builder_->index(1)}), ExceptionKind::ValueError,
             "setting an array element with a sequence.");
-      scalar = reduce_all(scalar, Op::bitwise_or);
+      scalar = reduce_all({scalar}, Op::bitwise_or);
     }
     std::vector<NodeId> operands{array.node};
     for (const auto& item : indexing.items) operands.push_back(item.start);

@@ -455,7 +455,7 @@ class Evaluator {
   /// What is made element by element of arrays of one rank, and scalars, in memory_order.
   NodeId by_element(std::vector<NodeId> operands, const Making& make);
   /// A combination of all elements, as they lie in memory.
-  NodeId reduce_all(NodeId array, ir::Op combiner);
+  NodeId reduce_all(std::vector<NodeId> operands, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
   NodeId negate(NodeId a);
 
@@ -547,6 +547,8 @@ class Evaluator {
 
   // builtins.cpp: arguments of a call by position or name, each asked for once; `finish` refuses the rest
   const Value* argument(Call& call, size_t position, const char* name);
+  /// Refuses keywords of NumPy's that the library's stand-in for a function does not take.
+  void refuse_keywords(const nb::object& function, Call& call);
   const Value& need(Call& call, size_t position, const char* name);
   void finish(Call& call, size_t positional);
   NodeId real_number(const Value& value);  ///< as the functions of `math` take it: a float64
@@ -568,7 +570,6 @@ class Evaluator {
   Array copy(Call& call, bool as_it_lies);
   /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.
   Value like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make);
-  Value reduction(Call& call, ir::Op combiner, const char* name);
   Value minmax(Call& call, bool is_max);
 
   // containers.cpp
@@ -787,7 +788,6 @@ class Evaluator {
  public:
   // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.
   using Handler = Value (Evaluator::*)(Call&);
-  std::optional<int64_t> axis_of(Call& call, size_t place, int rank, std::optional<int64_t> otherwise);
 #define INGOT_BUILTIN(handler, ...) Value handler(Call& call);
 #include "frontend/builtins.def"
 };

@@ -166,7 +166,8 @@ void Evaluator::raise_uncaught(const Error& error) {
   const std::vector<Value>& arguments = *error.parts;
   const std::string name = text_of(error.type.attr("__name__"));
   const auto kind = base::exception_from_name(name);
-  const bool is_own = kind && text_of(error.type.attr("__module__")) == "builtins";
+  const std::string module = text_of(error.type.attr("__module__"));
+  const bool is_own = kind && (module == "builtins" || module == "numpy.linalg");
   const Static* text = arguments.size() == 1 ? arguments[0].as<Static>() : nullptr;
   if (is_own && (arguments.empty() || (text != nullptr && PyUnicode_CheckExact(text->object.ptr())))) {
     std::string message;
@@ -175,6 +176,20 @@ void Evaluator::raise_uncaught(const Error& error) {
     const int64_t attributes[] = {static_cast<int64_t>(*kind),
                                   module_.text(base::escape_message(message)).index};
     builder_->terminate(Op::raise, std::span<const NodeId>(), attributes);
+    throw Diverged{};
+  }
+  // A text of ints is a message with holes.
+  const Text* composed = arguments.size() == 1 ? arguments[0].as<Text>() : nullptr;
+  const auto is_int = [](const Value& part) {
+    return part.is<Scalar>() && part.as<Scalar>()->kind == Kind::py_int();
+  };
+  if (is_own && composed != nullptr && *kind != ExceptionKind::KeyError &&
+      std::ranges::all_of(*composed->parts, is_int) && composed->form.find("{!") == std::string::npos &&
+      composed->form.find("{:") == std::string::npos) {
+    std::vector<NodeId> values;
+    for (const Value& part : *composed->parts) values.push_back(part.as<Scalar>()->node);
+    const int64_t attributes[] = {static_cast<int64_t>(*kind), module_.text(composed->form).index};
+    builder_->terminate(Op::raise, values, attributes);
     throw Diverged{};
   }
   Outward outward;

@@ -1,9 +1,22 @@
+#include <nanobind/stl/vector.h>
+
 #include "frontend/evaluator_parts.h"
 
 namespace ingot::frontend {
 
 using base::ExceptionKind;
 using ir::Op;
+
+namespace {
+
+/// What says something of types, or computes: dtypes, their limits, ufuncs, the mark of what is not given.
+bool is_of_numpy(nb::handle object) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  return nb::isinstance(object, nb::make_tuple(numpy.attr("dtype"), numpy.attr("finfo"), numpy.attr("iinfo"),
+                                               numpy.attr("ufunc"), numpy.attr("_NoValue").type()));
+}
+
+}  // namespace
 
 Value Evaluator::eval_open(nb::handle e) {
   using Step = Value (Evaluator::*)(nb::handle);
@@ -102,22 +115,11 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   if (const auto it = captured_.find({owner.ptr(), name}); it != captured_.end()) return it->second;
   const nb::module_ extension = nb::module_::import_("ingot._ingot");
   if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
-      nb::cast<bool>(extension.attr("is_instance")(object)))
+      (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)))
     throw Capture{owner, name};
   guards_.push_back({owner, name, object});
   return host_value(object, what, e);
 }
-
-namespace {
-
-/// What says something of types, or computes: dtypes, their limits, ufuncs.
-bool is_of_numpy(nb::handle object) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  return nb::isinstance(object, nb::make_tuple(numpy.attr("dtype"), numpy.attr("finfo"), numpy.attr("iinfo"),
-                                               numpy.attr("ufunc")));
-}
-
-}  // namespace
 
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
   // Besides numbers and texts: what calls and attributes know (methods of C types, such as object.__init__,
@@ -601,13 +603,29 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
   if ((builtin.name == "min" || builtin.name == "max") && call.positional.size() > 1)
     return {.instances = true};
   // What stands for functions of Python's own says itself what it takes.
-  if (builtin.library.is_valid() && !text_of(nb::getattr(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
+  if (builtin.library.is_valid() &&
+      !text_of(nb::getattr(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
     return {.instances = true, .members = true, .none = true};
   const auto known = kKnown.find(builtin.name);
   return known == kKnown.end() ? Takes{} : known->second;
 }
 
 }  // namespace
+
+void Evaluator::refuse_keywords(const nb::object& function, Call& call) {
+  const nb::object code = function.attr("__code__");
+  if ((nb::cast<int>(code.attr("co_flags")) & CO_VARKEYWORDS) != 0) return;
+  const auto taken =
+      nb::cast<size_t>(code.attr("co_argcount")) + nb::cast<size_t>(code.attr("co_kwonlyargcount"));
+  const auto names = nb::cast<std::vector<std::string>>(code.attr("co_varnames"));
+  for (const auto& [name, value] : call.keywords) {
+    if (std::ranges::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(taken), name) !=
+        names.begin() + static_cast<ptrdiff_t>(taken))
+      continue;
+    raise_as_called(call);
+    unsupported(call.node, "the keyword `" + name + "` of `" + call.name + "`", "leave it out");
+  }
+}
 
 Value Evaluator::call(const Value& callee, Call& call) {
   if (const Method* m = callee.as<Method>(); m != nullptr && m->function.is_valid()) {
@@ -657,6 +675,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
       call.positional[0] = Value(*f->shape);
     if (!takes.foreign) refuse_foreign(call, builtin->name, function);
     if (!builtin->library.is_valid()) return handle(*builtin, call);
+    refuse_keywords(builtin->library, call);
     if (!binds(builtin->library, call)) raise_as_called(call);
     Value result = inline_function(builtin->library, call);
     // A class whose instances are iterators.
@@ -684,7 +703,8 @@ Value Evaluator::call(const Value& callee, Call& call) {
 
 Value Evaluator::call_method(const Value& self, const std::string& name, Call& call) {
   call.name = name;
-  if (self.is<Array>() || (self.is<Scalar>() && !self.as<Scalar>()->kind.is_python())) {
+  const std::optional<Kind> kind = kind_of(self);
+  if (kind && (self.is<Array>() || !kind->is_python())) {
     if (const int handler = registry_.method(name); handler >= 0) {
       refuse_foreign(call, name, nb::none());
       call.positional.insert(call.positional.begin(), self);
@@ -694,13 +714,12 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
       call.positional.insert(call.positional.begin(), self);
       return this->call(Static{member}, call);
     }
-    if (self.is<Scalar>()) return scalar_method(self, name, call);
+    if (!self.is<Array>()) return scalar_method(self, name, call);
     unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
   }
   const Reference* r = self.as<Reference>();
-  if (const Static* s = self.as<Static>(); s != nullptr && !kind_of(self))
-    return static_method(*s, name, call);
-  if (kind_of(self)) return scalar_method(self, name, call);
+  if (const Static* s = self.as<Static>(); s != nullptr && !kind) return static_method(*s, name, call);
+  if (kind) return scalar_method(self, name, call);
   const Tuple* tuple = self.as<Tuple>();
   if (r == nullptr && tuple == nullptr && !self.is<Set>())
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");

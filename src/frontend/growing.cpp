@@ -139,7 +139,7 @@ HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
     const NodeId converted = builder_->cast(old, to);
     if (from != to && !base::can_cast_safely(from, to)) {
       const NodeId kept = builder_->make(Op::equal, {builder_->cast(converted, from), old});
-      builder_->check(reduce_all(kept, Op::bitwise_and), ExceptionKind::TypeChangeError,
+      builder_->check(reduce_all({kept}, Op::bitwise_and), ExceptionKind::TypeChangeError,
                       "a number of a list is not kept by " + std::string(base::info(to).numpy));
     }
     set_column(i, builder_->make(Op::materialize, {converted}));

@@ -285,132 +285,6 @@ Value Evaluator::primitive_select(Call& call) {
   return filled({}, result);  // as NumPy does
 }
 
-Value Evaluator::reduction(Call& call, Op combiner, const char* name) {
-  Value value = need(call, 0, "a");
-  const std::optional<Kind> kind = kind_of(value);
-  if (!kind)
-    unsupported(call.node, std::string("np.") + name + " of a " + type_name(value), "give it an array");
-  DType dtype = kind->dtype();
-  const bool flags = combiner == Op::bitwise_or || combiner == Op::bitwise_and;
-  const bool accumulates = combiner == Op::add || combiner == Op::multiply;
-  if (flags) dtype = DType::Bool;
-  if (accumulates && (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype))))
-    dtype = DType::Int64;
-  if (accumulates && base::is_int(dtype) && !base::is_signed(dtype)) dtype = DType::UInt64;
-  if (!value.is<Array>()) {
-    finish(call, 1);
-    return Scalar{Kind(dtype), stage(value, Kind(dtype))};
-  }
-  const Value* axis = argument(call, 1, "axis");
-  std::vector<int64_t> axes(static_cast<size_t>(value.as<Array>()->type.rank()));
-  std::iota(axes.begin(), axes.end(), 0);
-  if (axis != nullptr && !is_none(*axis)) {
-    const nb::object given = require_static(*axis, "an axis", call.node);
-    std::vector<int64_t> chosen;
-    const auto add = [&](nb::handle one) {
-      const std::optional<int64_t> a = static_int(Static{nb::borrow<nb::object>(one)});
-      if (!a) {
-        raise(ExceptionKind::TypeError,
-              "'" + text_of(one.type().attr("__name__")) + "' object cannot be interpreted as an integer");
-      }
-      const int64_t rank = static_cast<int64_t>(axes.size());
-      if (*a < -rank || *a >= rank) {
-        raise(ExceptionKind::ValueError, "axis " + std::to_string(*a) +
-                                             " is out of bounds for array of dimension " +
-                                             std::to_string(rank));
-      }
-      chosen.push_back(*a < 0 ? *a + rank : *a);
-    };
-    if (PyTuple_Check(given.ptr())) {
-      for (const nb::handle one : given) add(one);
-    } else {
-      add(given);
-    }
-    std::ranges::sort(chosen);
-    if (std::ranges::adjacent_find(chosen) != chosen.end())
-      raise(ExceptionKind::ValueError, "duplicate value in 'axis'");
-    axes = chosen;
-  }
-  if (accumulates) dtype = dtype_argument(call, 2, dtype);
-  const Value* keep = argument(call, 99, "keepdims");
-  const bool keepdims = keep != nullptr && nb::cast<bool>(require_static(*keep, "keepdims", call.node));
-  finish(call, 3);
-  const NodeId array = builder_->cast(whole(value), dtype);
-  if (!builder_->function().type(array).is_array()) return from_node(array);
-  if (!flags && !accumulates) {
-    for (const int64_t a : axes) {
-      check(builder_->make(Op::greater, {builder_->length(array, static_cast<int>(a)), builder_->index(0)}),
-            ExceptionKind::ValueError,
-            "zero-size array to reduction operation " + std::string(ir::name_of(combiner)) +
-                " which has no identity");
-    }
-  }
-  std::vector<int64_t> attributes{static_cast<int64_t>(combiner)};
-  attributes.insert(attributes.end(), axes.begin(), axes.end());
-  const bool all = axes.size() == static_cast<size_t>(builder_->function().type(array).rank());
-  NodeId result = all ? reduce_all(array, combiner) : builder_->make(Op::reduce, {&array, 1}, attributes);
-  if (keepdims) {
-    if (builder_->function().type(result).is_scalar()) result = builder_->make(Op::broadcast, {result});
-    const NodeId narrow[] = {result};
-    result = builder_->make(Op::expand, narrow, axes);
-  }
-  return from_node(result);
-}
-
-Value Evaluator::np_sum(Call& call) { return reduction(call, Op::add, "sum"); }
-Value Evaluator::np_prod(Call& call) { return reduction(call, Op::multiply, "prod"); }
-Value Evaluator::np_min(Call& call) { return reduction(call, Op::minimum, "min"); }
-Value Evaluator::np_max(Call& call) { return reduction(call, Op::maximum, "max"); }
-Value Evaluator::np_any(Call& call) { return reduction(call, Op::bitwise_or, "any"); }
-Value Evaluator::np_all(Call& call) { return reduction(call, Op::bitwise_and, "all"); }
-
-Value Evaluator::np_mean(Call& call) {
-  const Value value = need(call, 0, "a");
-  const Array* a = value.as<Array>();
-  if (a == nullptr || call.positional.size() > 1 || !call.keywords.empty())
-    unsupported(call.node, "np.mean with these arguments", "divide np.sum by the count");
-  const DType own = a->type.dtype();
-  const bool inexact = base::is_float(own) || base::is_complex(own);
-  const DType at = own == DType::Float16 ? DType::Float32 : inexact ? own : DType::Float64;
-  const NodeId array = builder_->cast(whole(value), at);
-  if (!builder_->function().type(array).is_array()) return from_node(array);
-  const NodeId mean =
-      builder_->make(Op::divide, {reduce_all(array, Op::add), builder_->cast(size_of(array), at)});
-  return from_node(builder_->cast(mean, inexact ? own : DType::Float64));
-}
-
-/// The axis that an argument names, counted from the front; `otherwise` without one; none: `None`.
-std::optional<int64_t> Evaluator::axis_of(Call& call, size_t place, int rank,
-                                          std::optional<int64_t> otherwise) {
-  const Value* axis = argument(call, place, "axis");
-  if (axis == nullptr) return otherwise;
-  const Static known{require_static(*axis, "an axis", call.node)};
-  if (known.object.is_none()) return std::nullopt;
-  const std::optional<int64_t> given = static_int(known);
-  if (!given) unsupported(call.node, "an axis that is a " + type_name(known), "give an int");
-  if (*given < -rank || *given >= rank) {
-    raise(ExceptionKind::ValueError, "axis " + std::to_string(*given) +
-                                         " is out of bounds for array of dimension " + std::to_string(rank));
-  }
-  return *given < 0 ? *given + rank : *given;
-}
-
-Value Evaluator::np_cumsum(Call& call) {
-  const Value value = need(call, 0, "a");
-  const Array* a = value.as<Array>();
-  if (a == nullptr || a->type.rank() == 0)
-    unsupported(call.node, "np.cumsum of a " + type_name(value), "give it an array");
-  const std::optional<int64_t> axis = axis_of(call, 1, a->type.rank(), std::nullopt);
-  finish(call, 2);
-  DType dtype = a->type.dtype();
-  if (base::is_bool(dtype) || (base::is_int(dtype) && base::is_signed(dtype))) dtype = DType::Int64;
-  else if (base::is_int(dtype)) dtype = DType::UInt64;
-  NodeId all = whole(value);
-  if (!axis && a->type.rank() > 1) all = builder_->make(Op::reshape, {all, size_of(all)});
-  return from_node(builder_->make(Op::scan, {builder_->cast(all, dtype)},
-                                  {static_cast<int64_t>(Op::add), axis.value_or(0)}));
-}
-
 Value Evaluator::np_matmul(Call& call) {
   const Value a = need(call, 0, "x1");
   const Value b = need(call, 1, "x2");
@@ -450,38 +324,6 @@ Value Evaluator::np_astype(Call& call) {
   return owner(materialized(builder_->cast(array, dtype)));
 }
 
-Value Evaluator::np_solve(Call& call) {
-  const Value a = need(call, 0, "a");
-  const Value b = need(call, 1, "b");
-  finish(call, 2);
-  const Array* x = a.as<Array>();
-  const Array* y = b.as<Array>();
-  if (x == nullptr || y == nullptr || x->type.rank() != 2 || y->type.rank() < 1 || y->type.rank() > 2)
-    unsupported(call.node, "np.linalg.solve of these", "give it a matrix and a vector or matrix");
-  const Kind kinds[] = {Kind(x->type.dtype()), Kind(y->type.dtype())};
-  DType dtype = result_kind(kinds).dtype();
-  if (dtype == DType::Float16) raise(ExceptionKind::TypeError, "array type float16 is unsupported in linalg");
-  if (base::is_int(dtype) || base::is_bool(dtype)) dtype = DType::Float64;
-  const NodeId left = builder_->cast(whole(a), dtype);
-  NodeId right = builder_->cast(whole(b), dtype);
-  const NodeId rows = builder_->length(left, 0);
-  check(builder_->make(Op::equal, {rows, builder_->length(left, 1)}), ExceptionKind::LinAlgError,
-        "Last 2 dimensions of the array must be square");
-  check(builder_->make(Op::equal, {rows, builder_->length(right, 0)}), ExceptionKind::ValueError,
-        "solve: Input operand 1 has a mismatch in its core dimension 0 (size {} is different from {})",
-        {builder_->length(right, 0), rows});
-  if (may_be_caught(error_of(ExceptionKind::LinAlgError, "Singular matrix", {}))) {
-    unsupported(call.node, "np.linalg.solve inside a `try` that catches its error",
-                "look at the matrix before");
-  }
-  const bool vector = y->type.rank() == 1;
-  if (vector) right = builder_->make(Op::expand, {right}, {1});
-  NodeId solution =
-      builder_->make(Op::library, {left, right}, {module_.text("solve").index, 0}, ir::Type::array(dtype, 2));
-  if (vector) solution = builder_->make(Op::squeeze, {solution}, {1});
-  return from_node(solution);
-}
-
 Value Evaluator::np_randn(Call& call) {
   finish(call, call.positional.size());
   NodeId count = builder_->index(1);
@@ -492,7 +334,7 @@ Value Evaluator::np_randn(Call& call) {
   }
   const NodeId numbers = builder_->make(Op::library, {count}, {module_.text("randn").index, 0},
                                         ir::Type::array(DType::Float64, 1));
-  if (lengths.empty()) return Scalar{Kind::py_float(), reduce_all(numbers, Op::add)};
+  if (lengths.empty()) return Scalar{Kind::py_float(), reduce_all({numbers}, Op::add)};
   std::vector<NodeId> operands{numbers};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   return from_node(builder_->make(Op::reshape, operands));

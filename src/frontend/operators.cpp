@@ -10,8 +10,9 @@ using ir::Op;
 
 namespace {
 
-/// Whether two values are two objects, of types of which no two are one.
+/// Whether two values are two objects: of types of which no two are one, or an array and what is none.
 bool is_distinct(const Value& a, const Value& b) {
+  if ((a.is<Array>() && b.is<Static>()) || (a.is<Static>() && b.is<Array>())) return true;
   const auto is_own = [](const Value& v) {
     return v.is<Object>() || v.is<Array>() || (v.is<Static>() && is_member_of_enum(v.as<Static>()->object));
   };
@@ -228,6 +229,9 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     } else if (a.is<Iterator>() && b.is<Iterator>()) {
       identical = a.as<Iterator>()->cell == b.as<Iterator>()->cell;
     } else if (is_distinct(a, b)) {
+      identical = false;
+    } else if (const Static* s = a.is<Static>() ? a.as<Static>() : b.as<Static>();
+               s != nullptr && (a.is<Scalar>() || b.is<Scalar>()) && !kind_of(*s)) {
       identical = false;
     } else if (!is_none(a) && !is_none(b)) {
       unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
@@ -663,7 +667,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     const NodeId zero = builder_->cast(builder_->index(0), *loop);
     const NodeId negative = builder_->make(Op::less, {nodes[1], zero});
     NodeId any = negative;
-    if (builder_->function().type(negative).is_array()) any = reduce_all(negative, Op::bitwise_or);
+    if (builder_->function().type(negative).is_array()) any = reduce_all({negative}, Op::bitwise_or);
     else if (builder_->function().type(nodes[0]).is_array()) {
       any = builder_->make(Op::bitwise_and,
                            {any, builder_->make(Op::not_equal, {size_of(nodes[0]), builder_->index(0)})});
@@ -720,7 +724,7 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
             "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
     }
     const NodeId flags = builder_->cast(whole(value), DType::Bool);
-    return builder_->function().type(flags).is_scalar() ? flags : reduce_all(flags, Op::bitwise_or);
+    return builder_->function().type(flags).is_scalar() ? flags : reduce_all({flags}, Op::bitwise_or);
   }
   if (const Value walked = walked_of(value); !same(walked, value))
     return truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked, node);

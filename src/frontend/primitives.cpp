@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "ir/evaluate.h"
 
 // The operations that `ingot.library` is made of (its `primitives` say what each is in NumPy's terms), and
 // what depends on dtypes alone.
@@ -125,13 +126,27 @@ Value Evaluator::primitive_argsort(Call& call) {
 
 Value Evaluator::primitive_reduce(Call& call) {
   const Op combiner = combiner_argument(call);
-  const NodeId array = whole(array_argument(call, 1));
-  std::vector<int64_t> attributes = axes_argument(call, 2);
-  if (attributes.empty()) return from_node(array);
-  if (attributes.size() == static_cast<size_t>(builder_->function().type(array).rank()))
-    return from_node(reduce_all(array, combiner));
-  attributes.insert(attributes.begin(), static_cast<int64_t>(combiner));
-  return from_node(builder_->make(Op::reduce, {&array, 1}, attributes));
+  std::vector<NodeId> operands{whole(array_argument(call, 1))};
+  std::vector<int64_t> axes = axes_argument(call, 2);
+  std::ranges::sort(axes);
+  const Value* where = argument(call, 3, "where");
+  if (where != nullptr && !is_none(*where)) operands.push_back(whole(*where));
+  const ir::Function& f = builder_->function();
+  if (axes.empty() && operands.size() == 1) return from_node(operands[0]);
+  if (!f.type(operands[0]).is_array())
+    for (NodeId& operand : operands) operand = builder_->make(Op::broadcast, {operand, builder_->index(1)});
+  if (axes.empty()) {
+    const NodeId start =
+        builder_->constant(ir::Type::scalar(f.type(operands[0]).dtype()),
+                           base::known(ir::identity_of(combiner, f.type(operands[0]).dtype())));
+    operands.push_back(start);
+    std::swap(operands[0], operands[1]);
+    return from_node(builder_->make(Op::select, operands));
+  }
+  if (axes.size() == static_cast<size_t>(f.type(operands[0]).rank()))
+    return from_node(reduce_all(operands, combiner));
+  axes.insert(axes.begin(), static_cast<int64_t>(combiner));
+  return from_node(builder_->make(Op::reduce, operands, axes));
 }
 
 Value Evaluator::primitive_scan(Call& call) {
@@ -157,6 +172,42 @@ Value Evaluator::primitive_refuse(Call& call) {
     return text_of(require_static(call.positional.at(i), "a reason", call.node));
   };
   unsupported(call.node, text(0), text(1));
+}
+
+Value Evaluator::primitive_elementwise(Call& call) {
+  return elementwise(base::known(ir::op_from_name(call.name)), call.positional, call.name, call.node);
+}
+
+Value Evaluator::primitive_gufunc(Call& call) {
+  const std::string routine =
+      nb::cast<std::string>(require_static(call.positional.at(0), "a routine", call.node));
+  std::vector<NodeId> operands;
+  for (const Value& value : elements_of(call.positional.at(1), call.node)) {
+    const Array& input = *value.as<Array>();
+    const ir::Function& f = builder_->function();
+    const NodeId lies_right = input.type.is_view() ? is_contiguous(input.node) : NodeId();
+    const bool as_it_is = lies_right && f.is_constant(lies_right) && f.constant(lies_right).bits[0] != 0;
+    NodeId array = as_it_is ? input.node : whole(value);
+    if (f.type(array).is_scalar()) array = builder_->make(Op::broadcast, {array});
+    operands.push_back(as_it_is ? array : builder_->make(Op::materialize, {array}));
+  }
+  for (const Value& value : elements_of(call.positional.at(2), call.node))
+    operands.push_back(named(value).node);
+  const Array failed = empty(std::array{builder_->index(1)}, DType::Int64);
+  operands.push_back(failed.node);
+  builder_->make(Op::library, operands, std::array<int64_t, 2>{module_.text(routine).index, 0});
+  const NodeId status = builder_->make(Op::load, {failed.node, builder_->index(0)});
+  return as_bool(builder_->make(Op::not_equal, {status, builder_->index(0)}));
+}
+
+Value Evaluator::primitive_put(Call& call) {
+  const Array out = named(array_argument(call, 0));
+  const std::string ufunc = nb::cast<std::string>(require_static(call.positional.at(3), "a name", call.node));
+  const Value* where = &call.positional.at(2);
+  if (static_truth(*where) == true) where = nullptr;
+  need_writable(out, "output array is read-only", call.node);
+  put_out(out, ufunc, [&] { return call.positional.at(1); }, where);
+  return call.positional.at(0);
 }
 
 /// `np.result_type` of arrays, numbers and dtypes.

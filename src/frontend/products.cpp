@@ -59,7 +59,7 @@ Value Evaluator::sum_of_products(NodeId left, NodeId right) {
   const ir::Function& f = builder_->function();
   const int m = f.type(left).rank();
   const int n = f.type(right).rank();
-  if (m == 1 && n == 1) return from_node(reduce_all(builder_->make(Op::multiply, {left, right}), Op::add));
+  if (m == 1 && n == 1) return from_node(reduce_all({builder_->make(Op::multiply, {left, right})}, Op::add));
   NodeId& vector = m == 1 ? left : right;
   const NodeId matrix = m == 1 ? right : left;
   const int64_t axis = m == 1 ? n - 2 : m - 1;

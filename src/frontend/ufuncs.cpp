@@ -129,7 +129,6 @@ void Evaluator::put_out(const Array& out, const std::string& ufunc, const std::f
 }
 
 void Evaluator::in_place(const Array& array, const std::string& op, const Value& right, nb::handle s) {
-  if (op == "MatMult") unsupported(s, "`@=`", "write a[...] = a @ b");
   need_writable(array, "output array is read-only", s);  // NumPy looks at nothing before
   put_out(array, std::string(operator_name(op)), [&] { return binary(op, array, right, s); }, nullptr);
 }

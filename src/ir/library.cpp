@@ -1,15 +1,10 @@
 #include "ir/library.h"
 
+#include <algorithm>
+
 namespace ingot::ir {
 
 namespace {
-
-/// a[m, m], b[m, n] → x[m, n], of f32, f64, c64 or c128. Raises LinAlgError for a singular matrix. (An f16 or
-/// integer system is cast before.)
-bool fits_solve(std::span<const Type> operands, std::span<const Type> results) {
-  return operands.size() == 2 && results.size() == 1 && operands[0].is_array() && operands[0].rank() == 2 &&
-         operands[0].dtype() >= DType::Float32 && operands[1] == operands[0] && results[0] == operands[0];
-}
 
 /// n → x[n]: n numbers from NumPy's global legacy stream, distributed normally, in the order that n calls of
 /// `np.random.randn()` would give.
@@ -24,8 +19,17 @@ bool fits_matmul(std::span<const Type> operands, std::span<const Type> results) 
          operands[0].dtype() >= DType::Float32 && operands[1] == operands[0] && results[0] == operands[0];
 }
 
+/// One of NumPy's gufuncs by a name with a dot: inputs, outputs, and an i64 vector of one element, all of
+/// them views in C order, of which the last tells whether the routine failed.
+bool fits_gufunc(std::span<const Type> operands, std::span<const Type> results) {
+  const auto is_array = [](Type type) { return type.is_array(); };
+  return operands.size() >= 2 && std::ranges::all_of(operands, is_array) && results.size() == 1 &&
+         results[0] == Type::array(DType::Int64, 1);
+}
+
+constexpr LibraryInfo kGufunc = {"gufunc", effect::Read | effect::Write, fits_gufunc, 0, 0};
+
 constexpr LibraryInfo kLibraries[] = {
-    {"solve", effect::Raise, fits_solve, 1, 1},
     {"randn", effect::Random, fits_randn, 0, 0},
     {"matmul", effect::Raise, fits_matmul, 0, 1},
 };
@@ -33,6 +37,7 @@ constexpr LibraryInfo kLibraries[] = {
 }  // namespace
 
 const LibraryInfo* find_library(std::string_view name) {
+  if (name.starts_with("linalg.") || name.starts_with("fft.")) return &kGufunc;
   for (const LibraryInfo& entry : kLibraries)
     if (entry.name == name) return &entry;
   return nullptr;

@@ -105,8 +105,13 @@ bool same_elements(const Elements& a, const Elements& b) {
   return true;
 }
 
+size_t Player::outputs_of_upcoming(size_t most) const {
+  const OutsideCall* call = upcoming();
+  return call == nullptr ? 1 : std::clamp<size_t>(call->results.size(), 1, most);
+}
+
 const OutsideCall& Player::play(std::string_view routine, int64_t site, std::span<const Elements> operands,
-                                const Elements* result) {
+                                std::span<const Elements> wanted) {
   if (other_.raised) return other_;
   const OutsideCall* call = upcoming();
   const std::string number = "outside call " + std::to_string(next_ + 1);
@@ -119,9 +124,10 @@ const OutsideCall& Player::play(std::string_view routine, int64_t site, std::spa
     fault = number + " is " + asked + ", not what the record has there";
   } else if (!std::ranges::equal(call->operands, operands, same_elements)) {
     fault = number + ", " + asked + ", has other operands than in the record";
-  } else if (result != nullptr && !call->raised &&
-             (!call->result || call->result->dtype != result->dtype ||
-              call->result->lengths != result->lengths)) {
+  } else if (!wanted.empty() && !call->raised &&
+             !std::ranges::equal(call->results, wanted, [](const Elements& has, const Elements& wants) {
+               return has.dtype == wants.dtype && has.lengths == wants.lengths;
+             })) {
     fault = number + ", " + asked + ", wants a result of another type or shape than the record has";
   } else {
     ++next_;
@@ -134,11 +140,17 @@ const OutsideCall& Player::play(std::string_view routine, int64_t site, std::spa
 
 bool Player::interpret(std::string_view routine, int64_t site, std::span<const ir::Value> operands,
                        std::vector<ir::Value>& results, ir::Raised& raised) {
-  // At the loop stage a routine's last operand is a view that it fills.
-  const ir::ViewValue* filled = nullptr;
-  if (routine != "host" && !operands.empty()) {
-    filled = std::get_if<ir::ViewValue>(&operands.back());
-    if (filled != nullptr) operands = operands.first(operands.size() - 1);
+  // A gufunc's last operands, and at the loop stage those of other routines, are views that it fills.
+  std::vector<Window> filled;
+  std::vector<Elements> wanted;
+  if (routine != "host" && !operands.empty() && std::holds_alternative<ir::ViewValue>(operands.back())) {
+    const size_t given_count = operands.size() - outputs_of_upcoming(operands.size());
+    for (const ir::Value& operand : operands.subspan(given_count)) {
+      const auto& view = std::get<ir::ViewValue>(operand);
+      filled.push_back(window_of(view));
+      wanted.push_back({view.dtype, true, view.lengths, {}});
+    }
+    operands = operands.first(given_count);
   }
   std::vector<Elements> given;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -154,18 +166,18 @@ bool Player::interpret(std::string_view routine, int64_t site, std::span<const i
       given.push_back(number_of(dtype, std::get<base::Scalar>(operands[i]).bits.data()));
     }
   }
-  const Elements wanted = filled != nullptr ? Elements{filled->dtype, true, filled->lengths, {}} : Elements{};
-  const OutsideCall& call = play(routine, site, given, filled != nullptr ? &wanted : nullptr);
+  const OutsideCall& call = play(routine, site, given, wanted);
   if (call.raised) {
     raised.kind = call.raised->kind;
     raised.message = call.raised->message;
     return false;
   }
-  if (!call.result) return true;
-  const Elements& result = *call.result;
-  if (filled != nullptr) {
-    window_of(*filled).write(result);
-  } else {
+  for (size_t i = 0; i < call.results.size(); ++i) {
+    const Elements& result = call.results[i];
+    if (!filled.empty()) {
+      filled[i].write(result);
+      continue;
+    }
     results.emplace_back(
         std::make_shared<const ir::ArrayValue>(ir::ArrayValue{result.dtype, result.lengths, result.bytes}));
   }
@@ -185,25 +197,26 @@ runtime::Status Player::call_outside(runtime::Context* context, const char* what
   auto& self = *static_cast<Player*>(context->user);
   const std::string_view routine = what;
   const std::vector<Word> words = words_of(layout);
-  const size_t count = routine == "host" || words.empty() ? words.size() : words.size() - 1;
+  const bool fills = routine != "host" && !words.empty();
+  const size_t count = words.size() - (fills ? self.outputs_of_upcoming(words.size()) : 0);
   std::vector<Elements> given;
   for (size_t i = 0; i < count; ++i) {
     if (words[i].rank < 0) given.push_back(number_of(words[i].dtype, slots[i]));
     else given.push_back(window_of(words[i], slots[i]).read());
   }
-  std::optional<Window> filled;
-  Elements wanted;
-  if (count < words.size()) {
-    filled = window_of(words[count], slots[count]);
-    wanted = {filled->dtype, true, filled->lengths, {}};
+  std::vector<Window> filled;
+  std::vector<Elements> wanted;
+  for (size_t i = count; i < words.size(); ++i) {
+    filled.push_back(window_of(words[i], slots[i]));
+    wanted.push_back({filled.back().dtype, true, filled.back().lengths, {}});
   }
-  const OutsideCall& call = self.play(routine, number, given, filled ? &wanted : nullptr);
+  const OutsideCall& call = self.play(routine, number, given, wanted);
   if (call.raised) {
     context->error.site = runtime::Error::kNoSite;
     context->error.status = runtime::status_of(call.raised->kind);
     return context->error.status;
   }
-  if (filled && call.result) filled->write(*call.result);
+  for (size_t i = 0; i < call.results.size(); ++i) filled[i].write(call.results[i]);
   return 0;
 }
 

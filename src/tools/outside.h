@@ -35,10 +35,12 @@ class Player {
 
  private:
   const OutsideCall* upcoming() const { return next_ < calls_.size() ? &calls_[next_] : nullptr; }
-  /// The recorded call that this is, or one that raises since it is not. `result`: what the caller wants
-  /// filled, or null; a call that does not raise has a result of its type and lengths.
+  /// How many of its operands, at most `most`, the next call fills if it is the recorded one.
+  size_t outputs_of_upcoming(size_t most) const;
+  /// The recorded call that this is, or one that raises since it is not. `wanted`: what the caller
+  /// wants filled; a call that does not raise has results of these types and lengths.
   const OutsideCall& play(std::string_view routine, int64_t site, std::span<const Elements> operands,
-                          const Elements* result);
+                          std::span<const Elements> wanted);
   bool interpret(std::string_view routine, int64_t site, std::span<const ir::Value> operands,
                  std::vector<ir::Value>& results, ir::Raised& raised);
 

@@ -171,8 +171,8 @@ class Reader {
       call.operands.push_back(read_elements());
     }
     expect_mark(")");
-    if (skip_word("gives")) call.result = read_elements();
-    else if (skip_word("raises")) call.raised = read_exception();
+    while (skip_word("gives")) call.results.push_back(read_elements());
+    if (call.results.empty() && skip_word("raises")) call.raised = read_exception();
     return call;
   }
 

@@ -67,7 +67,7 @@ struct OutsideCall {
   std::string routine;  ///< of the library table; "host": the embedding program's own call
   int64_t site = 0;     ///< the host call's number
   std::vector<Elements> operands;
-  std::optional<Elements> result;
+  std::vector<Elements> results;  ///< of a routine; what it fills are its last operands
   std::optional<Exception> raised;
 };
 

@@ -330,7 +330,7 @@ def test_library_routines(mode, tmp_path):
     a = np.array([[2.0, 1.0], [1.0, 3.0]])
     got, text = recorded(f, a, np.array([[1.0], [2.0]]), path=tmp_path, mode=mode)
     assert np.array_equal(got[0], np.linalg.solve(a, [[1.0], [2.0]]))
-    assert text.count('library "solve" (') == 2 and text.count("gives array f64 (2, 1)") == 2
+    assert text.count('library "linalg.solve" (') == 2 and text.count("gives array f64 (2, 1)") == 2
     replays(tmp_path)
 
 
@@ -350,7 +350,7 @@ def test_a_library_routine_that_raises(tmp_path):
 
     error, text = recorded(f, np.zeros((2, 2)), np.ones((2, 1)), path=tmp_path)
     assert type(error) is np.linalg.LinAlgError
-    assert 'raises LinAlgError "Singular matrix"' in text and 'raised LinAlgError "Singular matrix"' in text
+    assert 'raised LinAlgError "Singular matrix"' in text
     replays(tmp_path)
 
 
@@ -396,7 +396,7 @@ def test_other_outside_calls_than_recorded(tmp_path):
     for wrong, said in [
         (text.replace(host, host.replace(two, two[::-1])), "outside call 1, host 0, has other operands than in the record"),
         (text.replace(host, ""), "outside call 1 is host 0, not what the record has there"),
-        (text.replace(library, ""), "outside call 2, library solve, is not in the record"),
+        (text.replace(library, ""), "outside call 2, library linalg.solve, is not in the record"),
         (text.replace(library, library * 2), "of 3 outside calls in the record 2 were made"),
         (text.replace("gives array f64 (2, 1)", "gives array f64 (1, 2)"), "wants a result of another type or shape"),
     ]:

@@ -10,15 +10,21 @@ __all__ = ["implementations", "implements"]
 
 SUBJECTS = (
     "creation",
+    "elementwise",
+    "fft",
     "indexing",
     "iterators",
     "joining",
     "linalg",
     "mathematics",
+    "numerical",
     "operators",
+    "products",
     "python",
+    "reductions",
     "shapes",
     "sorting",
+    "statistics",
 )
 
 

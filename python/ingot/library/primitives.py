@@ -73,9 +73,21 @@ def argsort(x: np.ndarray, axis: int, stable: bool) -> np.ndarray:
     return np.argsort(x, axis, kind="stable" if stable else None)
 
 
-def reduce(ufunc: Callable[..., Any], x: np.ndarray, axes: tuple[int, ...]) -> Any:
-    """The elements along some axes combined: a number if these are all. With minimum and maximum, there are some."""
-    return ufunc.reduce(x, axes, dtype=x.dtype)
+def reduce(ufunc: Callable[..., Any], x: np.ndarray, axes: tuple[int, ...], where: Any = None) -> Any:
+    """The elements along some axes, or those in a mask of their shape, combined: a number if these axes are all.
+
+    With minimum and maximum, there are some elements, and no mask.
+    """
+    return ufunc.reduce(x, axes, dtype=x.dtype, where=True if where is None else where)
+
+
+def gufunc(routine: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> bool:
+    """Calls an inner loop of NumPy's on arrays of its dtypes and shapes; outputs are in C order. Whether it failed."""
+    from .._jit import _gufunc
+
+    failed = np.zeros(1, np.int64)
+    _gufunc(routine, [*inputs, *outputs, failed])
+    return bool(failed[0])
 
 
 def scan(ufunc: Callable[..., Any], x: np.ndarray, axis: int) -> np.ndarray:
@@ -101,3 +113,43 @@ def python_number(x: np.generic) -> Any:
 def refuse(reason: str, advice: str) -> None:
     """Refuses to compile what is here."""
     raise NotImplementedError(f"{reason}; instead: {advice}")
+
+
+def put(out: np.ndarray, value: Any, where: Any, name: str) -> np.ndarray:
+    """The output that a ufunc of this name has put a value into, where a mask holds."""
+    return np.positive(value, out=out, where=where)
+
+
+def real(z: Any) -> Any:
+    """The real part of complex numbers."""
+    return np.real(z)
+
+
+def imaginary(z: Any) -> Any:
+    """The imaginary part of complex numbers."""
+    return np.imag(z)
+
+
+def make_complex(re: Any, im: Any) -> Any:
+    """Complex numbers of two parts, float32 or float64."""
+    return (np.asarray(re) + 1j * np.asarray(im)).astype(np.result_type(re, np.complex64))
+
+
+def mantissa(x: Any) -> Any:
+    """The first result of frexp."""
+    return np.frexp(x)[0]
+
+
+def exponent(x: Any) -> Any:
+    """The second result of frexp."""
+    return np.frexp(x)[1]
+
+
+def scale_by_power(x: Any, power: Any) -> Any:
+    """x * 2**power, rounded once; the power is integral and of the same dtype."""
+    return np.ldexp(x, np.asarray(power).astype(np.int64))
+
+
+def bitwise_count(x: Any) -> Any:
+    """How many bits are set, in the dtype of the integers."""
+    return np.bitwise_count(x).astype(np.asarray(x).dtype)

@@ -338,7 +338,7 @@ TEST(ToLoops, LibraryRoutinesFillViews) {
 func @f(%x: view<f64, 2>, %n: i64) -> (view<f64, 2>, view<f64, 1>, i32) {
   %a = read %x : array<f64, 2>
   %t = transpose %a {axes=[1, 0]} : array<f64, 2>
-  %s, %b = library %t, %a {routine="solve", catches=1} : (i32, array<f64, 2>)
+  %s, %b = library %t, %a {routine="matmul", catches=1} : (i32, array<f64, 2>)
   %r = library %n {routine="randn", catches=0} : array<f64, 1>
   %p = materialize %b : view<f64, 2>
   %q = materialize %r : view<f64, 1>
@@ -360,7 +360,7 @@ func @f(%x: view<f64, 2>, %n: i64) -> (view<f64, 2>, view<f64, 1>, i32) {
           8);
       return element;
     };
-    const bool solves = routine == "solve";
+    const bool solves = routine == "matmul";
     const size_t count = solves ? 9 : 4;
     for (size_t i = 0; i < count; ++i)
       elements.push_back(solves ? read(operands[0], i) + 2 * read(operands[1], i) : static_cast<double>(i));

@@ -1,0 +1,330 @@
+"""Elementwise functions that are made of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .registry import implements
+
+
+def finished(result: Any, out: Any, where: Any, name: str) -> Any:
+    """What an elementwise function returns: its result, or the output that it is put into, where a mask holds."""
+    if isinstance(out, tuple):
+        out = out[0]
+    if out is None:
+        return result
+    if not isinstance(out, np.ndarray):
+        raise TypeError("return arrays must be of ArrayType")
+    return primitives.put(out, result, where, name)
+
+
+def is_true(x: Any) -> Any:
+    """Whether numbers are not zero."""
+    return np.not_equal(x, 0)
+
+
+@implements(np.logical_not)
+def logical_not(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    return np.equal(x, 0, out=out, where=where)
+
+
+@implements(np.logical_and)
+def logical_and(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    return np.bitwise_and(is_true(x1), is_true(x2), out=out, where=where)
+
+
+@implements(np.logical_or)
+def logical_or(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    return np.bitwise_or(is_true(x1), is_true(x2), out=out, where=where)
+
+
+@implements(np.logical_xor)
+def logical_xor(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    return np.not_equal(is_true(x1), is_true(x2), out=out, where=where)
+
+
+@implements(np.positive)
+def positive(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    if isinstance(x, np.ndarray):
+        result = x.copy()
+    else:
+        result = np.asarray(x)[()]
+    return finished(result, out, where, "positive")
+
+
+@implements(np.float_power)
+def float_power(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    a = np.asarray(x1)
+    b = np.asarray(x2)
+    at = np.complex128 if a.dtype.kind == "c" or b.dtype.kind == "c" else np.float64
+    return finished(np.power(a.astype(at), b.astype(at)), out, where, "float_power")
+
+
+@implements(np.heaviside)
+def heaviside(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    # Where a number is no number, it is the result; copysign computes nothing, but gives the common dtype.
+    like = np.copysign(x2, x1)
+    zero = like.dtype.type(0)
+    one = like.dtype.type(1)
+    chosen = np.where(np.equal(x1, 0), np.asarray(x2).astype(like.dtype), np.where(np.less(x1, 0), zero, one))
+    result = np.where(np.isnan(x1), np.asarray(x1).astype(like.dtype), chosen)[()]
+    return finished(result, out, where, "heaviside")
+
+
+@implements(np.divmod)
+def divmod(x1: Any, x2: Any, /) -> Any:
+    return np.floor_divide(x1, x2), np.remainder(x1, x2)
+
+
+@implements(np.modf)
+def modf(x: Any, /) -> Any:
+    whole = np.trunc(np.add(x, inexact_zero(x)))
+    number = np.add(x, inexact_zero(x))
+    fraction = np.where(np.isinf(number), number.dtype.type(0), number - whole)
+    return np.copysign(fraction, number)[()], whole
+
+
+def inexact_zero(x: Any) -> Any:
+    """-0.0 of the dtype that ufuncs of floats compute numbers at."""
+    dtype = np.asarray(x).dtype
+    if dtype.kind == "f":
+        return dtype.type(-0.0)
+    if dtype.itemsize == 1:
+        return np.float16(-0.0)
+    return np.float32(-0.0) if dtype.itemsize == 2 else np.float64(-0.0)
+
+
+@implements(np.frexp)
+def frexp(x: Any, /) -> Any:
+    number = np.add(x, inexact_zero(x))
+    return primitives.mantissa(number), primitives.exponent(number)
+
+
+@implements(np.ldexp)
+def ldexp(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    number = np.add(x1, inexact_zero(x1))
+    # Beyond these every number is 0 or infinite.
+    power = np.minimum(np.maximum(np.asarray(x2), -5000), 5000)
+    if number.dtype == np.float16:
+        result = primitives.scale_by_power(number.astype(np.float32), power.astype(np.float32)).astype(np.float16)
+    else:
+        result = primitives.scale_by_power(number, power.astype(number.dtype))
+    return finished(result, out, where, "ldexp")
+
+
+@implements(np.bitwise_count)
+def bitwise_count(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    return finished(primitives.bitwise_count(np.asarray(x)).astype(np.uint8)[()], out, where, "bitwise_count")
+
+
+@implements(np.isposinf)
+def isposinf(x: Any, out: Any = None) -> Any:
+    return np.logical_and(np.isinf(x), np.logical_not(np.signbit(x)), out)
+
+
+@implements(np.isneginf)
+def isneginf(x: Any, out: Any = None) -> Any:
+    return np.logical_and(np.isinf(x), np.signbit(x), out)
+
+
+def imaginary_of(x: Any) -> Any:
+    """The imaginary parts of numbers, without memory of their own."""
+    return primitives.imaginary(x) if x.dtype.kind == "c" else np.zeros(x.shape, x.dtype)
+
+
+@implements(np.iscomplex)
+def iscomplex(x: Any) -> Any:
+    return np.not_equal(imaginary_of(np.asarray(x)), 0)[()]
+
+
+@implements(np.isreal)
+def isreal(x: Any) -> Any:
+    return np.equal(imaginary_of(np.asarray(x)), 0)[()]
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x: Any) -> bool:
+    return np.asarray(x).dtype.kind == "c"
+
+
+@implements(np.isrealobj)
+def isrealobj(x: Any) -> bool:
+    return np.asarray(x).dtype.kind != "c"
+
+
+@implements(np.isscalar)
+def isscalar(element: Any) -> bool:
+    return isinstance(element, (int, float, complex, str, bytes, np.generic)) and not isinstance(element, np.ndarray)
+
+
+@implements(np.clip)
+def clip(a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue, out: Any = None, *, min: Any = np._NoValue, max: Any = np._NoValue) -> Any:
+    if min is not np._NoValue or max is not np._NoValue:
+        if a_min is not np._NoValue or a_max is not np._NoValue:
+            raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+        return between(a, None if min is np._NoValue else min, None if max is np._NoValue else max, out)
+    if a_min is np._NoValue or a_max is np._NoValue:
+        if not (a_min is np._NoValue and a_max is np._NoValue):
+            missing = "a_min" if a_min is np._NoValue else "a_max"
+            raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
+        return between(a, None, None, out)
+    return between(a, a_min, a_max, out)
+
+
+@implements(np.ndarray.clip)
+def clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
+    return between(a, min, max, out)
+
+
+def between(a: Any, low: Any, high: Any, out: Any) -> Any:
+    x = np.asarray(a)
+    # Python's ints that no number of the dtype reaches bound nothing.
+    if x.dtype.kind in "iu":
+        limits = np.iinfo(x.dtype)
+        if isinstance(low, int) and not isinstance(low, bool) and low <= limits.min:
+            low = None
+        if isinstance(high, int) and not isinstance(high, bool) and high >= limits.max:
+            high = None
+    if low is None and high is None:
+        return positive(x, out)
+    if low is None:
+        return np.minimum(x, high, out=out)
+    if high is None:
+        return np.maximum(x, low, out=out)
+    return finished(np.minimum(np.maximum(x, low), high), out, True, "clip")
+
+
+@implements(np.round, np.around, np.ndarray.round)
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    x = np.asarray(a)
+    if x.dtype.kind in "iu" and decimals >= 0:
+        if out is None:
+            return x.copy()[()]
+        return primitives.put(out, x, True, "round")
+    if x.dtype.kind in "iu":
+        power = 10.0 ** -decimals
+        result = (np.rint(x / power) * power).astype(x.dtype)[()]
+    elif decimals == 0:
+        result = np.rint(x)
+    elif decimals > 0:
+        power = 10.0**decimals
+        result = np.rint(x * power) / power
+    else:
+        power = 10.0 ** -decimals
+        result = np.rint(x / power) * power
+    if out is None:
+        return result
+    return primitives.put(out, result, True, "round")
+
+
+@implements(np.fix)
+def fix(x: Any, out: Any = None) -> Any:
+    return np.trunc(x, out=out)
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    a = np.asarray(x)
+    if a.dtype.kind not in "fc":
+        return (a.copy() if copy else a)[()] if a.ndim == 0 else (a.copy() if copy else a)
+    if a.dtype.kind == "c":
+        re = numbered(primitives.real(a), nan, posinf, neginf)
+        im = numbered(primitives.imaginary(a), nan, posinf, neginf)
+        result = primitives.make_complex(re, im)
+    else:
+        result = numbered(a, nan, posinf, neginf)
+    if not copy:
+        a[...] = result
+        return a
+    return np.asarray(result)[()]
+
+
+def numbered(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    """Floats with numbers in place of NaN and infinities."""
+    limits = np.finfo(x.dtype)
+    most = x.dtype.type(limits.max if posinf is None else posinf)
+    least = x.dtype.type(limits.min if neginf is None else neginf)
+    finite = np.where(x == np.inf, most, np.where(x == -np.inf, least, x))
+    return np.where(np.isnan(x), x.dtype.type(nan), finite)
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    x = np.asarray(a)
+    y = np.asarray(b)
+    if y.dtype.kind not in "fc":
+        y = y.astype(np.result_type(y.dtype, np.float64 if y.dtype.kind != "b" else np.float64))
+    close = np.less_equal(np.absolute(x - y), atol + rtol * np.absolute(y)) & np.isfinite(y) | (x == y)
+    if equal_nan and x.dtype.kind in "fc":
+        close = close | (np.isnan(x) & np.isnan(y))
+    return close
+
+
+@implements(np.allclose)
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
+    return bool(np.all(isclose(a, b, rtol, atol, equal_nan)))
+
+
+@implements(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    x = np.asarray(a1)
+    y = np.asarray(a2)
+    if x.ndim != y.ndim:
+        return False
+    if x.shape != y.shape:
+        return False
+    same = x == y
+    if equal_nan and x.dtype.kind in "fc" and y.dtype.kind in "fc":
+        same = same | (np.isnan(x) & np.isnan(y))
+    return bool(np.all(same))
+
+
+@implements(np.sinc)
+def sinc(x: Any) -> Any:
+    y = np.asarray(x)
+    if y.dtype.kind not in "fc":
+        y = y.astype(np.float64)
+    angle = np.pi * np.where(y == 0, y.dtype.type(1.0e-20), y)
+    return np.sin(angle) / angle
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    x = np.asarray(z)
+    if x.dtype.kind == "c":
+        result = np.arctan2(primitives.imaginary(x), primitives.real(x))
+    else:
+        result = np.arctan2(0, x)
+    return result * (180 / np.pi) if deg else result
+
+
+def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
+    """A sum of Chebyshev polynomials by Clenshaw's recurrence."""
+    first = np.full(x.shape, coefficients[0])
+    second = np.zeros(x.shape)
+    third = np.zeros(x.shape)
+    for coefficient in coefficients[1:]:
+        third = second
+        second = first
+        first = x * second - third + coefficient
+    return 0.5 * (first - third)
+
+
+SMALL_BESSEL = tuple([float(c) for c in np.lib._function_base_impl._i0A])
+LARGE_BESSEL = tuple([float(c) for c in np.lib._function_base_impl._i0B])
+
+
+@implements(np.i0)
+def i0(x: Any) -> Any:
+    y = np.asarray(x)
+    if y.dtype.kind == "c":
+        raise TypeError("i0 not supported for complex values")
+    if y.dtype.kind != "f":
+        y = y.astype(np.float64)
+    y = np.absolute(y)
+    small = np.exp(y) * chebyshev(y / 2.0 - 2, SMALL_BESSEL)
+    large = np.exp(y) * chebyshev(32.0 / y - 2.0, LARGE_BESSEL) / np.sqrt(y)
+    return np.where(y <= 8.0, small, large).astype(y.dtype)

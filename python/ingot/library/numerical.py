@@ -1,0 +1,435 @@
+"""Differences, interpolation, integration, polynomials and windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .reductions import NoValue, known_axis
+from .registry import implements
+
+
+def along(x: Any, axis: int, part: slice) -> Any:
+    """A part of an array along one axis."""
+    return x[(slice(None),) * axis + (part,)]
+
+
+def edge(value: Any, x: Any, axis: int) -> Any:
+    """What stands before or behind an array: an array, or a number repeated across the other axes."""
+    y = np.asarray(value)
+    if y.ndim == 0:
+        return primitives.broadcast(y, tuple([1 if i == axis else x.shape[i] for i in range(x.ndim)]))
+    return y
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any = NoValue) -> Any:
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    x = np.asarray(a)
+    if x.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = known_axis(axis, x.ndim)
+    parts = [edge(prepend, x, axis)] if prepend is not NoValue else []
+    parts.append(x)
+    if append is not NoValue:
+        parts.append(edge(append, x, axis))
+    if len(parts) > 1:
+        dtype = np.result_type(*[part.dtype for part in parts])
+        x = primitives.concat([part.astype(dtype) for part in parts], axis)
+    for _ in range(n):
+        later = along(x, axis, slice(1, None))
+        earlier = along(x, axis, slice(None, -1))
+        x = np.not_equal(later, earlier) if x.dtype == np.bool_ else later - earlier
+    return x
+
+
+@implements(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    x = np.ravel(np.asarray(ary))
+    parts = [] if to_begin is None else [np.ravel(np.asarray(to_begin)).astype(x.dtype)]
+    parts.append(x[1:] - x[:-1])
+    if to_end is not None:
+        parts.append(np.ravel(np.asarray(to_end)).astype(x.dtype))
+    return primitives.concat(parts, 0) if len(parts) > 1 else parts[0]
+
+
+@implements(np.gradient)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    x = np.asarray(f)
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    elif isinstance(axis, tuple):
+        axes = tuple([known_axis(one, x.ndim) for one in axis])
+    else:
+        axes = (known_axis(axis, x.ndim),)
+    if len(varargs) == 0:
+        steps = (1.0,) * len(axes)
+    elif len(varargs) == 1 and np.asarray(varargs[0]).ndim == 0:
+        steps = (varargs[0],) * len(axes)
+    elif len(varargs) == len(axes):
+        steps = varargs
+    else:
+        raise TypeError("invalid number of arguments")
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if x.dtype.kind not in "fc":
+        x = x.astype(np.float64)
+    results = tuple([slope(x, axes[i], steps[i], edge_order) for i in range(len(axes))])
+    return results[0] if len(axes) == 1 else results
+
+
+def slope(x: Any, axis: int, step: Any, edge_order: int) -> Any:
+    """The derivative along one axis by central differences inside, one-sided ones at the edges."""
+    if x.shape[axis] < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+        )
+    result = np.empty(x.shape, x.dtype)
+    inner = along(result, axis, slice(1, -1))
+    before = along(x, axis, slice(None, -2))
+    middle = along(x, axis, slice(1, -1))
+    after = along(x, axis, slice(2, None))
+    spacing = np.asarray(step)
+    if spacing.ndim == 0:
+        inner[...] = (after - before) / (2.0 * step)
+        first = last = step
+        first_two = last_two = (step, step)
+    else:
+        if spacing.shape[0] != x.shape[axis]:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        widths = spacing[1:] - spacing[:-1]
+        shape = tuple([-1 if i == axis else 1 for i in range(x.ndim)])
+        expanded = tuple([slice(None) if i == axis else None for i in range(x.ndim)])
+        left = widths[:-1][expanded]
+        right = widths[1:][expanded]
+        inner[...] = -right / (left * (left + right)) * before + (right - left) / (left * right) * middle + left / (right * (left + right)) * after
+        first, last = widths[0], widths[-1]
+        first_two = (widths[0], widths[1] if widths.shape[0] > 1 else widths[0])
+        last_two = (widths[-2] if widths.shape[0] > 1 else widths[-1], widths[-1])
+    if edge_order == 1:
+        along(result, axis, slice(0, 1))[...] = (along(x, axis, slice(1, 2)) - along(x, axis, slice(0, 1))) / first
+        along(result, axis, slice(-1, None))[...] = (along(x, axis, slice(-1, None)) - along(x, axis, slice(-2, -1))) / last
+        return result
+    h, k = first_two
+    if spacing.ndim == 0:
+        a, b, c = -1.5 / h, 2.0 / h, -0.5 / h
+    else:
+        a, b, c = -(2.0 * h + k) / (h * (h + k)), (h + k) / (h * k), -h / (k * (h + k))
+    along(result, axis, slice(0, 1))[...] = a * along(x, axis, slice(0, 1)) + b * along(x, axis, slice(1, 2)) + c * along(x, axis, slice(2, 3))
+    h, k = last_two
+    if spacing.ndim == 0:
+        a, b, c = 0.5 / h, -2.0 / h, 1.5 / h
+    else:
+        a, b, c = k / (h * (h + k)), -(k + h) / (h * k), (2.0 * k + h) / (k * (h + k))
+    along(result, axis, slice(-1, None))[...] = (
+        a * along(x, axis, slice(-3, -2)) + b * along(x, axis, slice(-2, -1)) + c * along(x, axis, slice(-1, None))
+    )
+    return result
+
+
+@implements(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    values = np.asarray(y)
+    axis = known_axis(axis, values.ndim)
+    if x is None:
+        widths = dx
+    else:
+        places = np.asarray(x)
+        if places.ndim == 1:
+            widths = (places[1:] - places[:-1])[tuple([slice(None) if i == axis else None for i in range(values.ndim)])]
+        else:
+            widths = along(places, axis, slice(1, None)) - along(places, axis, slice(None, -1))
+    means = widths * (along(values, axis, slice(1, None)) + along(values, axis, slice(None, -1))) / 2.0
+    return np.sum(means, axis)
+
+
+@implements(np.interp)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    if period is not None:
+        primitives.refuse("`period` of np.interp", "reduce the places yourself")
+    places = np.asarray(xp).astype(np.float64)
+    given = np.asarray(fp)
+    values = given.astype(np.complex128 if given.dtype.kind == "c" else np.float64)
+    if places.ndim != 1 or values.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if places.shape[0] == 0:
+        raise ValueError("array of sample points is empty")
+    if places.shape[0] != values.shape[0]:
+        raise ValueError("fp and xp are not of the same length.")
+    wanted = np.asarray(x).astype(np.float64)
+    below = values[0] if left is None else values.dtype.type(left)
+    above = values[-1] if right is None else values.dtype.type(right)
+    flat = np.ravel(wanted)
+    result = np.empty(flat.shape, values.dtype)
+    last = places.shape[0] - 1
+    for i in range(flat.shape[0]):
+        at = flat[i]
+        if np.isnan(at):
+            result[i] = at
+        elif at > places[last]:
+            result[i] = above
+        elif at < places[0]:
+            result[i] = below
+        else:
+            low = 0
+            high = last + 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                if at >= places[middle]:
+                    low = middle
+                else:
+                    high = middle
+            if low == last or places[low] == at:
+                result[i] = values[low]
+            else:
+                rise = (values[low + 1] - values[low]) / (places[low + 1] - places[low])
+                result[i] = rise * (at - places[low]) + values[low]
+    return primitives.reshape(result, wanted.shape)[()]
+
+
+@implements(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    x = np.asarray(a)
+    y = np.asarray(v)
+    x = x[None] if x.ndim == 0 else x
+    y = y[None] if y.ndim == 0 else y
+    if x.shape[0] == 0:
+        raise ValueError("a cannot be empty")
+    if y.shape[0] == 0:
+        raise ValueError("v cannot be empty")
+    return slid(x, y[::-1], mode) if x.shape[0] >= y.shape[0] else slid(y, x[::-1], mode)
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    x = np.asarray(a)
+    y = np.asarray(v)
+    x = x[None] if x.ndim == 0 else x
+    y = y[None] if y.ndim == 0 else y
+    if x.shape[0] == 0:
+        raise ValueError("first array argument cannot be empty")
+    if y.shape[0] == 0:
+        raise ValueError("second array argument cannot be empty")
+    return slid(x, np.conjugate(y) if y.dtype.kind == "c" else y, mode)
+
+
+def slid(x: Any, y: Any, mode: str) -> Any:
+    """The sums of products of y with what stands under it while it slides along x."""
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got '{mode}')")
+    dtype = np.result_type(x.dtype, y.dtype)
+    m = x.shape[0]
+    n = y.shape[0]
+    longer = m if m > n else n
+    shorter = n if m > n else m
+    if mode == "full":
+        count = longer + shorter - 1
+        first = 1 - n
+    elif mode == "same":
+        count = longer
+        first = -(n // 2) if m >= n else m // 2 - (n - 1)
+    else:
+        count = longer - shorter + 1
+        first = 0 if m >= n else m - n
+    result = np.zeros((count,), dtype)
+    a = x.astype(dtype)
+    b = y.astype(dtype)
+    for k in range(count):
+        start = first + k
+        low = 0 if start > 0 else -start
+        high = n if start + n <= m else m - start
+        result[k] = np.dot(a[start + low : start + high], b[low:high])
+    return result
+
+
+@implements(np.cross)
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+    x = np.asarray(a)
+    y = np.asarray(b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    i = known_axis(axisa, x.ndim)
+    j = known_axis(axisb, y.ndim)
+    x = primitives.transpose(x, tuple([k for k in range(x.ndim) if k != i]) + (i,))
+    y = primitives.transpose(y, tuple([k for k in range(y.ndim) if k != j]) + (j,))
+    if x.shape[-1] != 3 or y.shape[-1] != 3:
+        raise ValueError(
+            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {x.shape[-1]} and {y.shape[-1]} dimensional instead."
+        )
+    first = x[..., 1] * y[..., 2] - x[..., 2] * y[..., 1]
+    second = x[..., 2] * y[..., 0] - x[..., 0] * y[..., 2]
+    third = x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    if x.ndim == 1 and y.ndim == 1:
+        result = np.empty((3,), first.dtype)
+    else:
+        result = np.empty(first.shape + (3,), first.dtype)
+    result[..., 0] = first
+    result[..., 1] = second
+    result[..., 2] = third
+    to = known_axis(axisc, result.ndim)
+    order = list(range(result.ndim - 1))
+    order.insert(to, result.ndim - 1)
+    return primitives.transpose(result, tuple(order))
+
+
+@implements(np.unwrap)
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.283185307179586) -> Any:
+    x = np.asarray(p)
+    axis = known_axis(axis, x.ndim)
+    steps = diff(x, 1, axis)
+    if discont is None:
+        discont = period / 2
+    dtype = np.result_type(steps.dtype, np.float64) if x.dtype.kind in "iub" else x.dtype
+    if x.dtype.kind in "iu" and isinstance(period, int):
+        primitives.refuse("np.unwrap of ints with an int period", "convert to floats")
+    high = period / 2
+    low = -high
+    wrapped = np.remainder(steps - low, period) + low
+    wrapped = np.where((wrapped == low) & (steps > 0), wrapped.dtype.type(high), wrapped)
+    correct = np.where(np.absolute(steps) < discont, wrapped.dtype.type(0), wrapped - steps)
+    result = x.astype(dtype)
+    along(result, axis, slice(1, None))[...] = along(x, axis, slice(1, None)) + np.cumsum(correct, axis)
+    return result
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    coefficients = np.asarray(p)
+    places = np.asarray(x)
+    result = np.zeros(places.shape, places.dtype)[()]
+    if coefficients.shape[0] == 0:
+        return result
+    value = result * places + coefficients[0]
+    for k in range(1, coefficients.shape[0]):
+        value = value * places + coefficients[k]
+    return value
+
+
+@implements(np.polyfit)
+def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    if full or (not isinstance(cov, bool)) or cov:
+        primitives.refuse("`full` or `cov` of np.polyfit", "use np.linalg.lstsq")
+    places = np.asarray(x).astype(np.float64)
+    values = np.asarray(y) + 0.0
+    if places.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if places.shape[0] == 0:
+        raise TypeError("expected non-empty vector for x")
+    if values.ndim < 1 or values.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    if places.shape[0] != values.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if rcond is None:
+        rcond = places.shape[0] * np.finfo(np.float64).eps
+    powers = places[:, None] ** np.arange(deg, -1, -1)
+    if w is not None:
+        weights = np.asarray(w) + 0.0
+        powers = powers * weights[:, None]
+        values = values * (weights[:, None] if values.ndim == 2 else weights)
+    scale = np.sqrt(np.sum(powers * powers, axis=0))
+    solution = np.linalg.lstsq(powers / scale, values, rcond)[0]
+    return solution / scale[:, None] if values.ndim == 2 else solution / scale
+
+
+def added(a1: Any, a2: Any, sign: int) -> Any:
+    a = np.asarray(a1)
+    b = np.asarray(a2)
+    m = a.shape[0]
+    n = b.shape[0]
+    result = np.zeros((m if m > n else n,), np.result_type(a.dtype, b.dtype))
+    result[result.shape[0] - m :] = a
+    tail = result[result.shape[0] - n :]
+    tail[...] = tail + b if sign > 0 else tail - b
+    return result
+
+
+@implements(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    return added(a1, a2, 1)
+
+
+@implements(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    return added(a1, a2, -1)
+
+
+@implements(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    return convolve(without_zeros(np.asarray(a1)), without_zeros(np.asarray(a2)))
+
+
+def without_zeros(x: Any) -> Any:
+    """Coefficients from the first that is not 0 on, or the last one."""
+    first = 0
+    while first < x.shape[0] - 1 and x[first] == 0:
+        first += 1
+    return x[first:]
+
+
+@implements(np.polyder)
+def polyder(p: Any, m: int = 1) -> Any:
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    x = np.asarray(p)
+    for _ in range(m):
+        n = x.shape[0] - 1
+        x = x[:-1] * np.arange(n, 0, -1)
+    return x
+
+
+
+
+@implements(np.hanning)
+def hanning(M: Any) -> Any:
+    if M < 1:
+        return np.zeros((0,), np.float64)
+    if M == 1:
+        return np.full((1,), 1.0)
+    n = np.arange(1 - M, M, 2)
+    return 0.5 + 0.5 * np.cos(np.pi * n / (M - 1))
+
+
+@implements(np.hamming)
+def hamming(M: Any) -> Any:
+    if M < 1:
+        return np.zeros((0,), np.float64)
+    if M == 1:
+        return np.full((1,), 1.0)
+    n = np.arange(1 - M, M, 2)
+    return 0.54 + 0.46 * np.cos(np.pi * n / (M - 1))
+
+
+@implements(np.blackman)
+def blackman(M: Any) -> Any:
+    if M < 1:
+        return np.zeros((0,), np.float64)
+    if M == 1:
+        return np.full((1,), 1.0)
+    n = np.arange(1 - M, M, 2)
+    return 0.42 + 0.5 * np.cos(np.pi * n / (M - 1)) + 0.08 * np.cos(2.0 * np.pi * n / (M - 1))
+
+
+@implements(np.bartlett)
+def bartlett(M: Any) -> Any:
+    if M < 1:
+        return np.zeros((0,), np.float64)
+    if M == 1:
+        return np.full((1,), 1.0)
+    n = np.arange(1 - M, M, 2)
+    return np.where(n <= 0, 1 + n / (M - 1), 1 - n / (M - 1))
+
+
+@implements(np.kaiser)
+def kaiser(M: Any, beta: Any) -> Any:
+    if M < 1:
+        return np.zeros((0,), np.float64)
+    if M == 1:
+        return np.full((1,), 1.0)
+    n = np.arange(0, M)
+    alpha = (M - 1) / 2.0
+    return np.i0(beta * np.sqrt(1 - ((n - alpha) / alpha) ** 2.0)) / np.i0(np.float64(beta))

@@ -1,0 +1,609 @@
+"""Reductions and scans, with all of NumPy's keywords."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .registry import implements
+from .shapes import normal_axis
+
+NoValue = np._NoValue
+COMBINERS = (
+    np.add,
+    np.multiply,
+    np.minimum,
+    np.maximum,
+    np.fmin,
+    np.fmax,
+    np.bitwise_and,
+    np.bitwise_or,
+    np.bitwise_xor,
+    np.gcd,
+    np.lcm,
+)
+
+
+def known_axis(axis: Any, ndim: int) -> int:
+    """An axis counted from the front, known when compiling."""
+    if not isinstance(axis, (int, np.integer)):
+        raise TypeError(f"'{type(axis).__name__}' object cannot be interpreted as an integer")
+    normal_axis(axis, ndim)
+    return tuple(range(ndim))[axis]
+
+
+def known_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that an argument names, counted from the front."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, tuple):
+        return (known_axis(axis, ndim),)
+    axes = tuple([known_axis(one, ndim) for one in axis])
+    for i in range(len(axes)):
+        if axes[i] in axes[:i]:
+            raise ValueError("duplicate value in 'axis'")
+    return axes
+
+
+def kept_axes(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    return tuple([axis for axis in range(ndim) if axis not in axes])
+
+
+def with_axes_kept(result: Any, axes: tuple[int, ...], ndim: int) -> Any:
+    """A reduction's result with axes of length 1 where it has been reduced."""
+    if ndim == 0 or len(axes) == 0:
+        return result
+    return result[tuple([None if axis in axes else slice(None) for axis in range(ndim)])]
+
+
+def sum_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype at which sums and products are taken: integers have at least 64 bits."""
+    if dtype.kind == "b" or dtype.kind == "i":
+        return np.dtype(np.int64)
+    if dtype.kind == "u":
+        return np.dtype(np.uint64)
+    return dtype
+
+
+def loop_dtype(ufunc: Any, dtype: np.dtype) -> np.dtype:
+    """The dtype of a ufunc's results for operands of one dtype."""
+    one = np.ones((), dtype)
+    return ufunc(one, one).dtype
+
+
+def delivered(result: Any, out: Any, name: str, keepdims: Any = False) -> Any:
+    """What a reduction returns: its result, or the output that it is put into."""
+    if isinstance(out, tuple):
+        out = out[0]
+    if out is None:
+        return result
+    if not isinstance(out, np.ndarray):
+        raise TypeError("return arrays must be of ArrayType")
+    rank = np.asarray(result).ndim
+    if out.ndim != rank:
+        hint = " (must match the operand's when keepdims=True)" if keepdims else ""
+        raise ValueError(
+            f"output parameter for reduction operation {name} has the wrong number of dimensions: "
+            f"Found {out.ndim} but expected {rank}{hint}"
+        )
+    out[...] = result
+    return out
+
+
+def is_absent(where: Any) -> bool:
+    """Whether a mask is none, or lets everything through."""
+    return where is NoValue or where is None or (isinstance(where, bool) and where)
+
+
+def is_given(value: Any) -> bool:
+    return value is not NoValue and value is not None
+
+
+def mask_of(where: Any, x: Any) -> Any:
+    """A mask of the elements of x that are taken; None: all of them."""
+    if is_absent(where):
+        return None
+    mask = np.asarray(where)
+    if mask.dtype.kind != "b":
+        raise TypeError(f"Cannot cast array data from dtype('{mask.dtype}') to dtype('bool') according to the rule 'safe'")
+    if mask.ndim > x.ndim:
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    return np.logical_and(mask, np.ones((), np.bool_)) if x.ndim == 0 else primitives.broadcast(mask, x.shape)
+
+
+def product(numbers: Any) -> int:
+    result = 1
+    for number in numbers:
+        result = result * number
+    return result
+
+
+def reduction(ufunc: Any, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    """`ufunc.reduce` with `axis=None` for all axes."""
+    x = np.asarray(a)
+    is_only = x.ndim == 0 and isinstance(axis, (int, np.integer)) and (axis == 0 or axis == -1)
+    axes = () if is_only else known_axes(axis, x.ndim)
+    x = x.astype(reduction_dtype(ufunc, x.dtype, dtype, out))
+    mask = mask_of(where, x)
+    combiner = ufunc
+    if ufunc is np.logical_and:
+        combiner = np.bitwise_and
+    elif ufunc is np.logical_or:
+        combiner = np.bitwise_or
+    elif ufunc is np.logical_xor:
+        combiner = np.bitwise_xor
+    if len(axes) > 1 and ufunc.identity is None and ufunc not in (np.minimum, np.maximum, np.fmin, np.fmax):
+        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
+    if combiner in COMBINERS:
+        result = combined(combiner, x, axes, initial, mask)
+    else:
+        result = folded(ufunc, x, axes, initial, mask)
+    if keepdims is not NoValue and keepdims:
+        return delivered(with_axes_kept(result, axes, x.ndim), out, ufunc.__name__, True)
+    return delivered(result, out, ufunc.__name__)
+
+
+def reduction_dtype(ufunc: Any, own: np.dtype, dtype: Any, out: Any) -> np.dtype:
+    """What operands are cast to before they are combined."""
+    if isinstance(out, tuple):
+        out = out[0]
+    if ufunc is np.logical_and or ufunc is np.logical_or or ufunc is np.logical_xor:
+        return np.dtype(np.bool_)
+    if dtype is not None:
+        return np.dtype(dtype)
+    if out is not None and isinstance(out, np.ndarray):
+        return np.result_type(out.dtype, own)
+    if ufunc is np.add or ufunc is np.multiply:
+        return sum_dtype(own)
+    return own if ufunc in COMBINERS else loop_dtype(ufunc, own)
+
+
+def combined(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, mask: Any) -> Any:
+    """A reduction in any order."""
+    has_identity = ufunc.identity is not None
+    if not has_identity and mask is not None and not is_given(initial):
+        raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'")
+    if is_given(initial):
+        start = x.dtype.type(initial)
+        if has_identity:
+            return ufunc(start, primitives.reduce(ufunc, x, axes, mask))
+        if mask is not None:
+            x = np.where(mask, x, start)
+        # What has no identity cannot be reduced where there is nothing.
+        if x.size == 0:
+            result = np.full(tuple([x.shape[i] for i in kept_axes(axes, x.ndim)]), start)[()]
+        else:
+            result = ufunc(start, primitives.reduce(ufunc, x, axes))
+        return result
+    if not has_identity:
+        need_elements(ufunc, x, axes)
+    return primitives.reduce(ufunc, x, axes, mask)
+
+
+def need_elements(ufunc: Any, x: Any, axes: tuple[int, ...]) -> None:
+    kept = product([x.shape[i] for i in kept_axes(axes, x.ndim)])
+    if x.size == 0 and kept != 0:
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+
+
+def folded(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, mask: Any) -> Any:
+    """A reduction from the first element to the last."""
+    if mask is not None:
+        primitives.refuse("a mask of a reduction in order", "select the elements before")
+    if len(axes) == 0:
+        return x[()]
+    rows = primitives.transpose(x, axes + kept_axes(axes, x.ndim))
+    if len(axes) > 1:
+        kept = rows.shape[len(axes) :]
+        rows = primitives.reshape(rows.copy(), (product(rows.shape[: len(axes)]),) + kept)
+    if not is_given(initial):
+        initial = ufunc.identity
+    if is_given(initial):
+        result = np.full(rows.shape[1:], x.dtype.type(initial))[()]
+    else:
+        need_elements(ufunc, x, axes)
+        result = rows[0].copy() if rows.ndim > 1 else rows[0]
+    for k in range(0 if is_given(initial) else 1, rows.shape[0]):
+        result = ufunc(result, rows[k])
+    return result
+
+
+@implements(np.ufunc.reduce)
+def reduce(ufunc: Any, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = NoValue, where: Any = True) -> Any:
+    if ufunc.nin != 2:
+        raise ValueError("reduce only supported for binary functions")
+    return reduction(ufunc, array, axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.sum, np.ndarray.sum)
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue) -> Any:
+    return reduction(np.add, a, axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.prod, np.ndarray.prod)
+def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue) -> Any:
+    return reduction(np.multiply, a, axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.min, np.amin, np.ndarray.min)
+def min(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue) -> Any:
+    return reduction(np.minimum, a, axis, None, out, keepdims, initial, where)
+
+
+@implements(np.max, np.amax, np.ndarray.max)
+def max(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue) -> Any:
+    return reduction(np.maximum, a, axis, None, out, keepdims, initial, where)
+
+
+@implements(np.any, np.ndarray.any)
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
+    return reduction(np.logical_or, a, axis, None, out, keepdims, NoValue, where)
+
+
+@implements(np.all, np.ndarray.all)
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
+    return reduction(np.logical_and, a, axis, None, out, keepdims, NoValue, where)
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue) -> Any:
+    largest = reduction(np.maximum, a, axis, None, None, keepdims, NoValue, NoValue)
+    smallest = reduction(np.minimum, a, axis, None, None, keepdims, NoValue, NoValue)
+    return delivered(largest - smallest, out, "maximum", keepdims is not NoValue and keepdims)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    return reduction(np.add, np.asarray(a) != 0, axis, np.int64, None, keepdims, NoValue, NoValue)
+
+
+def count_of(x: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
+    """How many elements a reduction takes in, as NumPy's integers."""
+    mask = mask_of(where, x)
+    if mask is None:
+        return np.int64(product([x.shape[i] for i in axes]))
+    counts = primitives.reduce(np.add, mask.astype(np.int64), axes)
+    return with_axes_kept(counts, axes, x.ndim) if keepdims else counts
+
+
+def float_dtype(dtype: np.dtype) -> np.dtype:
+    """At what means are taken: integers and bools as float64."""
+    return dtype if dtype.kind == "f" or dtype.kind == "c" else np.dtype(np.float64)
+
+
+def divided(total: Any, count: Any) -> Any:
+    """A sum by a count, in the sum's dtype."""
+    return np.divide(total, count).astype(total.dtype)
+
+
+@implements(np.mean, np.ndarray.mean)
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
+    x = np.asarray(a)
+    keeps = keepdims is not NoValue and keepdims
+    axes = known_axes(axis, x.ndim)
+    at = float_dtype(x.dtype) if dtype is None else np.dtype(dtype)
+    is_half = dtype is None and x.dtype == np.float16
+    total = reduction(np.add, x, axis, np.float32 if is_half else at, None, keepdims, NoValue, where)
+    result = divided(total, count_of(x, axes, where, keeps))
+    if is_half:
+        result = result.astype(np.float16)
+    return delivered(result, out, "add", keeps)
+
+
+def centred_squares(x: Any, axes: tuple[int, ...], at: np.dtype, where: Any, mean: Any) -> Any:
+    """The squared distances of the elements from their mean."""
+    if mean is NoValue:
+        total = with_axes_kept(primitives.reduce(np.add, x.astype(at), axes, mask_of(where, x)), axes, x.ndim)
+        mean = divided(total, count_of(x, axes, where, True))
+    distances = np.asarray(x - mean)
+    if distances.dtype.kind == "c":
+        return np.square(primitives.real(distances)) + np.square(primitives.imaginary(distances))
+    return distances * distances
+
+
+def variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any) -> Any:
+    x = np.asarray(a)
+    keeps = keepdims is not NoValue and keepdims
+    axes = known_axes(axis, x.ndim)
+    if correction is not NoValue:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    at = float_dtype(x.dtype) if dtype is None else np.dtype(dtype)
+    squares = centred_squares(x, axes, at, where, mean)
+    real = np.finfo(at).dtype if at.kind == "c" else at
+    total = reduction(np.add, squares, axis, real, None, keepdims, NoValue, where)
+    count = np.maximum(count_of(x, axes, where, keeps) - ddof, 0)
+    return divided(total, count)
+
+
+@implements(np.var, np.ndarray.var)
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NoValue,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Any:
+    result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return delivered(result, out, "add", keepdims is not NoValue and keepdims)
+
+
+@implements(np.std, np.ndarray.std)
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NoValue,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Any:
+    result = np.sqrt(variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
+    return delivered(result, out, "add", keepdims is not NoValue and keepdims)
+
+
+@implements(np.average)
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NoValue) -> Any:
+    x = np.asarray(a)
+    axes = known_axes(axis, x.ndim)
+    if weights is None:
+        result = mean(x, axis, keepdims=keepdims)
+        scale = result.dtype.type(count_of(x, axes, NoValue, False))
+    else:
+        w = np.asarray(weights)
+        at = np.result_type(x.dtype, w.dtype, np.float64) if x.dtype.kind in "biu" else np.result_type(x.dtype, w.dtype)
+        if w.ndim != x.ndim:
+            if axis is None:
+                raise TypeError("Axis must be specified when shapes of a and weights differ.")
+            if w.shape != tuple([x.shape[i] for i in axes]):
+                raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+            w = with_axes_kept(w, kept_axes(axes, x.ndim), x.ndim)
+        elif w.shape != x.shape:
+            if axis is None:
+                raise TypeError("Axis must be specified when shapes of a and weights differ.")
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        scale = reduction(np.add, w, axis, at, None, keepdims, NoValue, NoValue)
+        if np.any(scale == 0.0):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        result = reduction(np.add, np.multiply(x, w, dtype=at), axis, at, None, keepdims, NoValue, NoValue) / scale
+    if returned:
+        return result, np.zeros(np.asarray(result).shape, scale.dtype)[()] + scale
+    return result
+
+
+# Scans
+
+
+def scanned(ufunc: Any, x: Any, axis: int) -> Any:
+    if ufunc in COMBINERS:
+        return primitives.scan(ufunc, x, axis)
+    result = x.copy()
+    rows = primitives.transpose(result, (axis,) + kept_axes((axis,), x.ndim))
+    for k in range(1, rows.shape[0]):
+        rows[k] = ufunc(rows[k - 1], rows[k])
+    return result
+
+
+@implements(np.ufunc.accumulate)
+def accumulate(ufunc: Any, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    if ufunc.nin != 2:
+        raise ValueError("accumulate only supported for binary functions")
+    x = np.asarray(array)
+    if x.ndim == 0:
+        raise TypeError("cannot accumulate on a scalar")
+    along = known_axis(axis, x.ndim)
+    if ufunc is np.logical_and or ufunc is np.logical_or or ufunc is np.logical_xor:
+        primitives.refuse("a scan of a logical function", "scan bools with a bitwise one")
+    return put_scan(scanned(ufunc, x.astype(reduction_dtype(ufunc, x.dtype, dtype, out)), along), out)
+
+
+def put_scan(result: Any, out: Any) -> Any:
+    if isinstance(out, tuple):
+        out = out[0]
+    if out is None:
+        return result
+    if not isinstance(out, np.ndarray):
+        raise TypeError("return arrays must be of ArrayType")
+    out[...] = result
+    return out
+
+
+def scan_along(ufunc: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    """A scan of an array, flat without an axis."""
+    x = np.asarray(a)
+    if axis is None or x.ndim == 0:
+        if axis is not None and axis != 0 and axis != -1:
+            raise np.exceptions.AxisError(f"axis {axis} is out of bounds for array of dimension 1")
+        return accumulate(ufunc, np.ravel(x), 0, dtype, out)
+    return accumulate(ufunc, x, axis, dtype, out)
+
+
+@implements(np.cumsum, np.ndarray.cumsum)
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return scan_along(np.add, a, axis, dtype, out)
+
+
+@implements(np.cumprod, np.ndarray.cumprod)
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return scan_along(np.multiply, a, axis, dtype, out)
+
+
+def cumulative(ufunc: Any, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> Any:
+    x = np.asarray(x)
+    x = x[None] if x.ndim == 0 else x
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    if out is not None and include_initial:
+        along = known_axis(axis, x.ndim)
+        out[(slice(None),) * along + (0,)] = ufunc.identity
+        accumulate(ufunc, x, axis, dtype, out[(slice(None),) * along + (slice(1, None),)])
+        return out
+    result = accumulate(ufunc, x, axis, dtype, out)
+    if not include_initial:
+        return result
+    along = known_axis(axis, x.ndim)
+    lengths = tuple([1 if i == along else x.shape[i] for i in range(x.ndim)])
+    return primitives.concat((np.full(lengths, ufunc.identity, result.dtype), result), along)
+
+
+@implements(np.cumulative_sum)
+def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+    return cumulative(np.add, x, axis, dtype, out, include_initial)
+
+
+@implements(np.cumulative_prod)
+def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+    return cumulative(np.multiply, x, axis, dtype, out, include_initial)
+
+
+@implements(np.ufunc.outer)
+def outer(ufunc: Any, A: Any, B: Any, /, **keywords: Any) -> Any:
+    a = np.asarray(A)
+    b = np.asarray(B)
+    return ufunc(a[(Ellipsis,) + (None,) * b.ndim], b, **keywords)
+
+
+@implements(np.ufunc.reduceat)
+def reduceat(ufunc: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    x = np.asarray(array)
+    along = known_axis(axis, x.ndim)
+    starts = np.asarray(indices).astype(np.int64)
+    x = x.astype(reduction_dtype(ufunc, x.dtype, dtype, out))
+    length = x.shape[along]
+    for start in starts:
+        if start < 0 or start >= length:
+            raise IndexError(f"index {start} out-of-bounds in {ufunc.__name__}.reduceat [0, {length})")
+    others = kept_axes((along,), x.ndim)
+    result = np.empty(tuple([starts.shape[0] if i == along else x.shape[i] for i in range(x.ndim)]), x.dtype)
+    rows = primitives.transpose(x, (along,) + others)
+    to = primitives.transpose(result, (along,) + others)
+    for k in range(len(starts)):
+        to[k] = rows[starts[k]]
+        end = starts[k + 1] if k + 1 < len(starts) else length
+        for i in range(starts[k] + 1, end):
+            to[k] = ufunc(to[k], rows[i])
+    return put_scan(result, out)
+
+
+# What leaves NaN out
+
+
+def without_nan(a: Any, value: Any) -> Any:
+    """The array with another value in place of NaN."""
+    x = np.asarray(a)
+    return np.where(np.isnan(x), x.dtype.type(value), x) if x.dtype.kind in "fc" else x
+
+
+def numbers_of(a: Any, where: Any) -> Any:
+    """A mask of what is no NaN, and in a mask."""
+    x = np.asarray(a)
+    if x.dtype.kind not in "fc":
+        return where
+    return ~np.isnan(x) if is_absent(where) else np.logical_and(~np.isnan(x), where)
+
+
+@implements(np.nansum)
+def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue) -> Any:
+    return sum(without_nan(a, 0), axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nanprod)
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue) -> Any:
+    return prod(without_nan(a, 1), axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nanmin)
+def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue) -> Any:
+    return reduction(np.fmin, a, axis, None, out, keepdims, initial, where)
+
+
+@implements(np.nanmax)
+def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue) -> Any:
+    return reduction(np.fmax, a, axis, None, out, keepdims, initial, where)
+
+
+@implements(np.nancumsum)
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return cumsum(without_nan(a, 0), axis, dtype, out)
+
+
+@implements(np.nancumprod)
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return cumprod(without_nan(a, 1), axis, dtype, out)
+
+
+@implements(np.nanmean)
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
+    x = np.asarray(a)
+    if x.dtype.kind not in "fc":
+        return mean(x, axis, dtype, out, keepdims, where=where)
+    keeps = keepdims is not NoValue and keepdims
+    total = sum(without_nan(x, 0), axis, dtype, None, keepdims, NoValue, where)
+    count = count_of(x, known_axes(axis, x.ndim), numbers_of(x, where), keeps)
+    return delivered(divided(total, count), out, "add", keeps)
+
+
+def nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any) -> Any:
+    x = np.asarray(a)
+    if x.dtype.kind not in "fc":
+        return variance(x, axis, dtype, ddof, keepdims, where, mean, correction)
+    if correction is not NoValue:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    axes = known_axes(axis, x.ndim)
+    mask = numbers_of(x, where)
+    at = x.dtype if dtype is None else np.dtype(dtype)
+    squares = centred_squares(x, axes, at, mask, mean)
+    real = np.finfo(at).dtype
+    total = reduction(np.add, squares, axis, real, None, keepdims, NoValue, mask)
+    count = count_of(x, axes, mask, keepdims is not NoValue and keepdims)
+    freedom = count - ddof
+    return np.where(freedom <= 0, real.type(np.nan), divided(total, freedom))[()]
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NoValue,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Any:
+    result = nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return delivered(result, out, "add", keepdims is not NoValue and keepdims)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NoValue,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Any:
+    result = np.sqrt(nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
+    return delivered(result, out, "add", keepdims is not NoValue and keepdims)

@@ -1,0 +1,408 @@
+"""Order statistics, histograms and correlations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._errors import TypeChangeError
+from . import primitives
+from .reductions import NoValue, divided, known_axes, product, with_axes_kept
+from .registry import implements
+
+
+def lines_of(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """An array with the axes to be reduced as its last one, and these axes."""
+    axes = known_axes(axis, x.ndim)
+    others = tuple([i for i in range(x.ndim) if i not in axes])
+    lines = primitives.transpose(x, others + axes)
+    if len(axes) == 1:
+        return lines, axes
+    kept = lines.shape[: len(others)]
+    return primitives.reshape(lines.copy(), kept + (product(lines.shape[len(others) :]),)), axes
+
+
+def delivered(result: Any, out: Any) -> Any:
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+@implements(np.median)
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    x = np.asarray(a)
+    lines, axes = lines_of(x, axis)
+    n = lines.shape[-1]
+    at = x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64)
+    if n == 0:
+        result = np.full(lines.shape[:-1], at.type(np.nan))[()]
+    else:
+        ordered = primitives.sort(lines, lines.ndim - 1)
+        low = ordered[..., (n - 1) // 2]
+        high = ordered[..., n // 2]
+        total = np.where(n % 2 == 0, np.add(low, high, dtype=at), low.astype(at))
+        result = np.asarray(divided(total, np.int64(2 - n % 2)))[()]
+        if x.dtype.kind in "fc":
+            last = ordered[..., n - 1]
+            result = np.where(np.isnan(last), last, result)[()]
+    return delivered(with_axes_kept(result, axes, x.ndim) if keepdims else result, out)
+
+
+@implements(np.nanmedian)
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NoValue) -> Any:
+    x = np.asarray(a)
+    keeps = keepdims is not NoValue and keepdims
+    if x.dtype.kind not in "fc":
+        return median(x, axis, out, keepdims=keeps)
+    lines, axes = lines_of(x, axis)
+    ordered = primitives.sort(lines.copy(), lines.ndim - 1)
+    counts = np.sum(~np.isnan(ordered), axis=-1)
+    result = np.empty(ordered.shape[:-1], x.dtype)
+    rows = primitives.reshape(ordered, (product(ordered.shape[:-1]), ordered.shape[-1]))
+    flat = primitives.reshape(result, (rows.shape[0],))
+    numbers = np.ravel(np.asarray(counts))
+    for i in range(rows.shape[0]):
+        n = numbers[i]
+        if n == 0:
+            flat[i] = np.nan
+        elif n % 2 == 1:
+            flat[i] = rows[i, n // 2]
+        else:
+            flat[i] = np.mean(rows[i, n // 2 - 1 : n // 2 + 1])
+    return delivered(with_axes_kept(result[()], axes, x.ndim) if keeps else result[()], out)
+
+
+METHODS = (
+    "inverted_cdf",
+    "averaged_inverted_cdf",
+    "closest_observation",
+    "interpolated_inverted_cdf",
+    "hazen",
+    "weibull",
+    "linear",
+    "median_unbiased",
+    "normal_unbiased",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+)
+
+
+def place_of(n: Any, q: Any, method: str) -> Any:
+    """Between which of n sorted numbers the quantile q stands, from 0 on."""
+    if method == "linear" or method == "lower" or method == "higher" or method == "nearest":
+        return (n - 1) * q
+    if method == "midpoint":
+        return 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q))
+    if method == "inverted_cdf" or method == "averaged_inverted_cdf":
+        return n * q - 1
+    if method == "closest_observation":
+        return n * q - 1 - 0.5
+    if method == "interpolated_inverted_cdf":
+        return n * q + (0 + q * (1 - 0 - 1)) - 1
+    if method == "hazen":
+        return n * q + (0.5 + q * (1 - 0.5 - 0.5)) - 1
+    if method == "weibull":
+        return n * q + (0 + q * (1 - 0 - 0)) - 1
+    if method == "median_unbiased":
+        return n * q + (1 / 3.0 + q * (1 - 1 / 3.0 - 1 / 3.0)) - 1
+    return n * q + (3.0 / 8.0 + q * (1 - 3.0 / 8.0 - 3.0 / 8.0)) - 1
+
+
+def weight_of(place: Any, method: str) -> Any:
+    """How much of the upper neighbour is in the quantile."""
+    floor = np.floor(place)
+    fraction = place - floor
+    one = fraction.dtype.type(1)
+    zero = fraction.dtype.type(0)
+    half = fraction.dtype.type(0.5)
+    if method == "lower":
+        return fraction * 0
+    if method == "higher" or method == "inverted_cdf":
+        return np.where(fraction > 0, one, zero)
+    if method == "averaged_inverted_cdf":
+        return np.where(fraction == 0, half, one)
+    if method == "closest_observation":
+        return np.where((fraction == 0) & (floor % 2 == 1), zero, one)
+    if method == "midpoint":
+        return np.where(fraction != 0, half, zero)
+    if method == "nearest":
+        return np.where((fraction > 0.5) | ((fraction == 0.5) & (floor % 2 == 1)), one, zero)
+    return fraction
+
+
+def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, percent: bool) -> Any:
+    if weights is not None:
+        primitives.refuse("`weights` of quantiles", "repeat the elements")
+    if method not in METHODS:
+        primitives.refuse("this method of quantiles", "use 'linear'")
+    x = np.asarray(a)
+    if x.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    is_weak = isinstance(q, (int, float)) and not isinstance(q, np.generic)
+    if x.dtype.kind == "f" and is_weak:
+        wanted = np.asarray(q).astype(x.dtype)
+    else:
+        wanted = np.asarray(q)
+    wanted = wanted / (x.dtype.type(100) if percent and x.dtype.kind == "f" else 100) if percent else wanted + 0.0
+    if not np.all((wanted >= 0) & (wanted <= 1)):
+        raise ValueError("Percentiles must be in the range [0, 100]" if percent else "Quantiles must be in the range [0, 1]")
+    lines, axes = lines_of(x, axis)
+    n = lines.shape[-1]
+    if n == 0:
+        raise IndexError(f"index -1 is out of bounds for axis 0 with size {n}")
+    ordered = primitives.sort(lines, lines.ndim - 1)
+    rows = primitives.transpose(ordered, (ordered.ndim - 1,) + tuple(range(ordered.ndim - 1)))
+    place = np.asarray(place_of(n, wanted, method))
+    floor = np.floor(place)
+    low = np.where(place >= n - 1, n - 1, np.where(place < 0, 0, floor)).astype(np.int64)
+    high = np.where(place >= n - 1, n - 1, np.where(place < 0, 0, floor + 1)).astype(np.int64)
+    weight = np.asarray(weight_of(place, method))
+    if place.ndim == 0:
+        below = rows[low[()]]
+        above = rows[high[()]]
+        share = float(weight[()]) if is_weak else weight[()]
+    else:
+        below = rows[low]
+        above = rows[high]
+        share = weight[(Ellipsis,) + (None,) * (rows.ndim - 1)]
+    if method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation"):
+        result = np.where(np.asarray(share) > 0, above, below)[()]
+    else:
+        gap = above - below
+        result = np.where(np.asarray(share) >= 0.5, above - gap * (1 - share), below + gap * share)[()]
+    if x.dtype.kind == "f":
+        last = rows[-1]
+        result = np.where(np.isnan(last), last, result)[()]
+    if keepdims:
+        kept = tuple([None if i in axes else slice(None) for i in range(x.ndim)])
+        result = np.asarray(result)[(slice(None),) * place.ndim + kept]
+    return delivered(result, out)
+
+
+@implements(np.quantile)
+def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
+    return quantile_of(a, q, axis, out, method, keepdims, weights, False)
+
+
+@implements(np.percentile)
+def percentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
+    return quantile_of(a, q, axis, out, method, keepdims, weights, True)
+
+
+# Histograms
+
+
+@implements(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    places = np.asarray(x)
+    if places.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if places.dtype.kind not in "biu":
+        raise TypeError(f"Cannot cast array data from dtype('{places.dtype}') to dtype('int64') according to the rule 'safe'")
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    largest = -1
+    for place in places:
+        if place < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        if place > largest:
+            largest = int(place)
+    length = largest + 1 if largest + 1 > minlength else minlength
+    if weights is None:
+        counts = np.zeros((length,), np.int64)
+        for place in places:
+            counts[place] += 1
+        return counts
+    added = np.asarray(weights).astype(np.float64)
+    if added.shape[0] != places.shape[0]:
+        raise ValueError("The weights and list don't have the same length.")
+    sums = np.zeros((length,), np.float64)
+    for i in range(places.shape[0]):
+        sums[places[i]] += added[i]
+    return sums
+
+
+def edges_of(x: Any, bins: Any, range: Any) -> Any:
+    """The edges of bins: those given, or so many that lie evenly over a range or all that there is."""
+    if isinstance(bins, str):
+        primitives.refuse("a rule for the number of bins", "give the number")
+    given = np.asarray(bins)
+    if given.ndim == 1:
+        if np.any(given[:-1] > given[1:]):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return given
+    if given.ndim > 1:
+        raise ValueError("`bins` must be 1d, when an array")
+    if bins < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    if range is not None:
+        low = range[0] + 0.0
+        high = range[1] + 0.0
+        if low > high:
+            raise ValueError("max must be larger than min in range parameter.")
+    elif x.size == 0:
+        low = 0.0
+        high = 1.0
+    else:
+        low = np.min(x) + 0.0
+        high = np.max(x) + 0.0
+    if not (np.isfinite(low) and np.isfinite(high)):
+        if range is not None:
+            raise ValueError(f"supplied range of [{low}, {high}] is not finite")
+        raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
+    if low == high:
+        low = low - 0.5
+        high = high + 0.5
+    at = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
+    start = at.type(low)
+    step = (at.type(high) - start) / at.type(bins)
+    edges = np.arange(0, bins + 1).astype(at) * step + start
+    edges[-1] = high
+    return edges
+
+
+def bin_of(at: Any, edges: Any) -> Any:
+    """The bin in which a number stands, of which the last takes its upper edge as well; -1: none."""
+    last = edges.shape[0] - 1
+    if not (at >= edges[0] and at <= edges[last]):
+        return -1
+    low = 0
+    high = last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if at >= edges[middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def even_bin_of(at: Any, edges: Any, scale: Any) -> Any:
+    """The same where edges lie evenly: the place is computed, and moved where it was rounded."""
+    last = edges.shape[0] - 1
+    if not (at >= edges[0] and at <= edges[last]):
+        return -1
+    place = int((at - edges[0]) * scale)
+    if place >= last:
+        place = last - 1
+    if at < edges[place]:
+        place -= 1
+    elif at >= edges[place + 1] and place != last - 1:
+        place += 1
+    return place
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    return edges_of(np.ravel(np.asarray(a)), bins, range)
+
+
+@implements(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    x = np.ravel(np.asarray(a))
+    if x.dtype == np.bool_:
+        x = x.astype(np.uint8)
+    edges = edges_of(x, bins, range)
+    count = edges.shape[0] - 1
+    if weights is None:
+        result = np.zeros((count,), np.int64)
+        if np.asarray(bins).ndim == 0:
+            scale = count / (np.float64(edges[-1]) - np.float64(edges[0]))
+            for at in x:
+                place = even_bin_of(at, edges, scale)
+                if place >= 0:
+                    result[place] += 1
+        else:
+            for at in x:
+                place = bin_of(at, edges)
+                if place >= 0:
+                    result[place] += 1
+    else:
+        given = np.asarray(weights)
+        if given.shape != np.asarray(a).shape:
+            raise ValueError("weights should have the same shape as a.")
+        flat = np.ravel(given)
+        result = np.zeros((count,), flat.dtype)
+        for i in np.arange(x.shape[0]):
+            place = bin_of(x[i], edges)
+            if place >= 0:
+                result[place] += flat[i]
+    if density:
+        widths = (edges[1:] - edges[:-1]).astype(np.float64)
+        return result / widths / np.sum(result), edges
+    return result, edges
+
+
+@implements(np.histogram2d)
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    a = np.asarray(x).astype(np.float64)
+    b = np.asarray(y).astype(np.float64)
+    if a.shape[0] != b.shape[0]:
+        raise ValueError("x and y must have the same length.")
+    if isinstance(bins, (tuple, list)) and len(bins) == 2:
+        first, second = bins[0], bins[1]
+    else:
+        first, second = bins, bins
+    rows = edges_of(a, first, None if range is None else range[0])
+    columns = edges_of(b, second, None if range is None else range[1])
+    result = np.zeros((rows.shape[0] - 1, columns.shape[0] - 1), np.float64)
+    for i in np.arange(a.shape[0]):
+        row = bin_of(a[i], rows)
+        column = bin_of(b[i], columns)
+        if row >= 0 and column >= 0:
+            result[row, column] += 1.0 if weights is None else weights[i]
+    if density:
+        areas = (rows[1:] - rows[:-1])[:, None] * (columns[1:] - columns[:-1])
+        result = result / np.sum(result) / areas
+    return result, rows, columns
+
+
+# Correlations
+
+
+@implements(np.cov)
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None, aweights: Any = None, *, dtype: Any = None) -> Any:
+    if fweights is not None or aweights is not None:
+        primitives.refuse("weights of np.cov", "repeat the observations")
+    x = np.asarray(m)
+    if x.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    at = np.result_type(x.dtype, np.float64) if dtype is None else np.dtype(dtype)
+    rows = x[None] if x.ndim < 2 else x if rowvar else x.T
+    rows = rows[None] if rows.ndim < 2 else rows
+    values = rows.astype(at)
+    if y is not None:
+        other = np.asarray(y)
+        if other.ndim > 2:
+            raise ValueError("y has more than 2 dimensions")
+        more = other[None] if other.ndim < 2 else other if rowvar else other.T
+        values = primitives.concat((values, more.astype(at)), 0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    centred = values - np.mean(values, axis=1, keepdims=True)
+    freedom = values.shape[1] - ddof
+    products = np.dot(centred, np.conjugate(centred.T) if at.kind == "c" else centred.T)
+    result = products * np.true_divide(1, freedom)
+    if x.ndim < 2 and y is None:
+        return np.asarray(result[0, 0])
+    if result.shape[0] == 1:
+        raise TypeChangeError("the covariance of one variable is a number")
+    return result
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    c = cov(x, y, rowvar, dtype=dtype)
+    if np.asarray(c).ndim == 0:
+        return c / c
+    index = np.arange(c.shape[0])
+    diagonal = c[index, index]
+    spread = np.sqrt(primitives.real(diagonal) if c.dtype.kind == "c" else diagonal)
+    result = c / spread[:, None] / spread[None, :]
+    if c.dtype.kind == "c":
+        return primitives.make_complex(np.clip(primitives.real(result), -1, 1), np.clip(primitives.imaginary(result), -1, 1))
+    return np.clip(result, -1, 1)

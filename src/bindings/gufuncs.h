@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+
+#include "bindings/interrupts.h"
+#include "runtime/abi.h"
+
+/// NumPy's generalised ufuncs - matrix products, linear algebra, Fourier transforms - called by their inner
+/// loops, without Python objects.
+namespace ingot::bindings {
+
+struct Gufunc;
+
+/// The gufunc that a routine of the library table names, `matmul`, `linalg.inv` or `fft.fft`, as it is for
+/// slots of this layout; null: another routine. With the GIL. Throws python_error.
+const Gufunc* find_gufunc(std::string_view routine, std::string_view layout);
+
+/// Calls it on views in C order: inputs, outputs, and for other routines than `matmul` an i64 vector of one
+/// element that tells whether it failed. What has fewer axes than the others is the same for all of them.
+/// Needs no GIL; lets go of it, if it is held, where the call takes long.
+void call_gufunc(const Gufunc& gufunc, void** slots, Gil& gil);
+
+}  // namespace ingot::bindings

@@ -1,0 +1,109 @@
+"""NumPy's elementwise functions that are made of others."""
+
+import numpy as np
+import pytest
+from support import DTYPES, MODES, check, refused
+
+QUICK = ("interpreted",)
+FLOATS = np.array([0.0, -0.0, 1.5, -2.5, 0.5, 1e-9, np.inf, -np.inf, np.nan, 3.0])
+
+
+def sample(dtype):
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return FLOATS.astype(dtype)
+    if dtype.kind == "c":
+        return (FLOATS + 1j * FLOATS[::-1]).astype(dtype)
+    return (np.arange(10) % 7 - (3 if dtype.kind == "i" else 0)).astype(dtype)
+
+
+def modes(dtype):
+    return MODES if dtype in ("bool", "int16", "float32", "float64") else QUICK
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_logic(dtype):
+    x = sample(dtype)
+    check(lambda x: (np.logical_and(x, 1), np.logical_or(x, x[::-1]), np.logical_xor(x, True), np.logical_not(x)), x, modes=modes(dtype))
+    check(lambda x: (np.logical_and(x[0], x[1]), np.logical_not(x[2]), np.isreal(x), np.iscomplex(x)), x, modes=modes(dtype))
+    check(lambda x: (np.iscomplexobj(x), np.isrealobj(x), np.isscalar(x), np.isscalar(x[0]), np.isscalar(3)), x, modes=modes(dtype))
+
+
+def test_logic_with_outputs():
+    check(lambda x, out: np.logical_and(x, 1, out=out), FLOATS, np.zeros(10, bool))
+    check(lambda x, out: np.logical_or(x, 1, out, where=x > 0), FLOATS, np.zeros(10))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_clip(dtype):
+    x = sample(dtype)
+    low, high = x.dtype.type(1), x.dtype.type(2)
+    check(lambda x, a, b: (np.clip(x, a, b), np.clip(x, None, b), x.clip(a), np.clip(x, min=a), np.clip(x, a, None)), x, low, high, modes=modes(dtype))
+    check(lambda x: (np.clip(x, 0, 1), x.clip(max=1), np.clip(x, 0, x[::-1])), x, modes=modes(dtype))
+
+
+def test_clip_otherwise():
+    check(lambda x, out: np.clip(x, 0, 1, out=out), FLOATS, np.zeros(10))
+    check(lambda x: (np.clip(x, -500, 500), np.clip(x, None, None), x.clip(-1000)), np.arange(5, dtype=np.int8))
+    check(lambda x: np.clip(x, 0, 500), np.arange(5, dtype=np.uint8))
+    check(lambda x: (np.clip(x, 0, 1), np.clip(2.5, 0, 1), np.clip([1, 2, 3], 2, 2)), 0.5)
+    check(lambda x: np.clip(x, 0), FLOATS)
+    check(lambda x: np.clip(x, 0, 1, min=1), FLOATS)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64"])
+def test_round(dtype):
+    x = (sample(dtype) * 3).astype(dtype)
+    check(lambda x: (np.round(x), np.round(x, 1), np.around(x, -1), x.round(2), np.round(x[3], 1), np.fix(x)), x)
+    check(lambda x, out: np.round(x, 1, out=out), x, np.zeros(10))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex64", "complex128"])
+def test_numbers_in_place_of_nan(dtype):
+    x = sample(dtype)
+    check(lambda x: (np.nan_to_num(x), np.nan_to_num(x, nan=2, posinf=3, neginf=-3)), x)
+    check(lambda x: np.nan_to_num(x, copy=False), x)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "float64", "complex128"])
+def test_closeness(dtype):
+    x = sample(dtype)
+    y = x.copy()
+    y[2] = y[3]
+    check(lambda x, y: (np.isclose(x, y), np.allclose(x, x), np.array_equal(x, y), np.array_equal(x, x)), x, y)
+    check(lambda x, y: (np.isclose(x, y, equal_nan=True), np.allclose(x, y, equal_nan=True), np.array_equal(x, x, equal_nan=True)), x, y)
+    check(lambda x, y: (np.array_equal(x, y[1:]), np.array_equal(x, y[None]), np.isclose(x[0], y[1]), np.isclose(x, 1, rtol=0.5)), x, y)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int64", "float16", "float32", "float64"])
+def test_parts_of_floats(dtype):
+    x = sample(dtype)
+    check(lambda x: (np.modf(x), np.isposinf(x), np.isneginf(x)), x)
+    check(lambda x: (np.frexp(x)[0][:6], np.frexp(x)[1][:6], np.ldexp(x, 3), np.ldexp(x, -2)), x)
+    check(lambda x: (np.heaviside(x, 0.5), np.heaviside(x, x)), x)
+    check(lambda x: np.float_power(x, 2), x, bound=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float32", "float64"])
+def test_division(dtype):
+    x = sample(dtype)
+    check(lambda x: (np.divmod(x, x.dtype.type(2)), np.positive(x)), x)
+    check(lambda x, y: np.divmod(x, y), x[2], x[3])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "uint64"])
+def test_bits(dtype):
+    check(lambda x: (np.bitwise_count(x), np.bitwise_count(x[1])), sample(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
+def test_special_functions(dtype):
+    x = np.linspace(-9, 9, 13).astype(dtype)
+    check(lambda x: (np.sinc(x), np.angle(x), np.angle(x, deg=True)), x, bound=2e-5 if dtype == "float32" else 1e-9)
+    if dtype != "complex128":
+        check(lambda x: np.i0(x), x, bound=1e-5 if dtype == "float32" else 1e-13)
+
+
+def test_keywords_that_are_not_taken_are_refused():
+    refused(lambda x: np.logical_and(x, 1, dtype=bool), FLOATS, words="the keyword `dtype`")
+    check(lambda x: np.clip(x, 0, 1, other=1), FLOATS)

@@ -1,0 +1,106 @@
+"""numpy.linalg: values, dtypes, batches, errors."""
+
+import numpy as np
+import pytest
+from support import check
+
+GENERATOR = np.random.default_rng(0)
+SQUARE = GENERATOR.normal(size=(4, 4))
+TALL = GENERATOR.normal(size=(5, 3))
+VECTOR = GENERATOR.normal(size=4)
+DEFINITE = SQUARE @ SQUARE.T + np.eye(4)
+MATRICES = {
+    "float64": SQUARE,
+    "batch": GENERATOR.normal(size=(3, 4, 4)),
+    "complex128": SQUARE + 1j * GENERATOR.normal(size=(4, 4)),
+    "float32": SQUARE.astype(np.float32),
+    "int64": GENERATOR.integers(-3, 4, (4, 4)),
+    "fortran": SQUARE.T,
+    "none": np.zeros((0, 4, 4)),
+}
+BOUND = 1e-12
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_square_matrices(name):
+    x = MATRICES[name]
+    bound = 1e-4 if name == "float32" else BOUND
+    check(lambda x: (np.linalg.inv(x), np.linalg.det(x), np.linalg.slogdet(x)), x, bound=bound)
+    check(lambda x: (np.linalg.eigh(x), np.linalg.eigvalsh(x, "U")), x, bound=bound)
+    check(lambda x, b: np.linalg.solve(x, b), x, VECTOR, bound=bound)
+    check(lambda x, b: np.linalg.solve(x, b), x, SQUARE, bound=bound)
+
+
+@pytest.mark.parametrize("name", [*MATRICES, "tall", "wide"])
+def test_decompositions(name):
+    x = TALL if name == "tall" else TALL.T if name == "wide" else MATRICES[name]
+    bound = 1e-4 if name == "float32" else BOUND
+    check(lambda x: (np.linalg.svd(x), np.linalg.svd(x, False), np.linalg.svd(x, compute_uv=False)), x, bound=bound)
+    check(lambda x: (np.linalg.qr(x), np.linalg.qr(x, "complete"), np.linalg.qr(x, "r"), np.linalg.qr(x, "raw")), x, bound=bound)
+
+
+@pytest.mark.parametrize("name", ["float64", "batch", "complex128", "float32", "int64"])
+def test_numbers_of_matrices(name):
+    x = MATRICES[name]
+    check(lambda x: (np.linalg.matrix_rank(x), np.linalg.cond(x), np.linalg.pinv(x)), x, bound=1e-3 if name == "float32" else 1e-11)
+    check(lambda x: (np.linalg.matrix_power(x, 5), np.linalg.matrix_power(x, 0), np.linalg.matrix_power(x, 1)), x, bound=1e-4)
+
+
+def test_cholesky():
+    check(lambda x: (np.linalg.cholesky(x), np.linalg.cholesky(x, upper=True)), DEFINITE, bound=BOUND)
+    check(lambda x: np.linalg.cholesky(x), DEFINITE.astype(np.complex64), bound=1e-5)
+
+
+def test_least_squares():
+    def solved(x, b):
+        return np.linalg.lstsq(x, b)
+
+    check(solved, TALL, GENERATOR.normal(size=5), bound=BOUND)
+    check(solved, TALL, GENERATOR.normal(size=(5, 2)), bound=BOUND)
+    check(solved, TALL.T, GENERATOR.normal(size=(3, 2)), bound=BOUND)
+    check(solved, TALL[:2], GENERATOR.normal(size=3))
+    check(lambda x, b: np.linalg.lstsq(x, b, rcond=0.5)[2], TALL, GENERATOR.normal(size=5))
+
+
+@pytest.mark.parametrize("name", ["float64", "batch", "complex128", "float32", "int64"])
+def test_norms(name):
+    x = MATRICES[name]
+    bound = 1e-5 if name == "float32" else BOUND
+    check(lambda x: (np.linalg.norm(x), np.linalg.norm(x, axis=0), np.linalg.norm(x, axis=-1, keepdims=True)), x, bound=bound)
+    check(lambda x: (np.linalg.norm(x, 1, (-2, -1)), np.linalg.norm(x, -1, (-2, -1)), np.linalg.norm(x, 2, (-2, -1))), x, bound=bound)
+    check(lambda x: (np.linalg.norm(x, np.inf, (0, 1)), np.linalg.norm(x, "fro", (0, 1)), np.linalg.norm(x, "nuc", (0, 1))), x, bound=bound)
+    check(lambda x: (np.linalg.norm(x, 3, 0), np.linalg.norm(x, 0, 0), np.linalg.norm(x, -np.inf, 0), np.linalg.norm(x, 1, 0)), x, bound=bound)
+
+
+def test_singular_matrices_raise():
+    def caught(x):
+        try:
+            return np.linalg.inv(x)
+        except np.linalg.LinAlgError:
+            return x + 1
+
+    check(caught, SQUARE, bound=BOUND)
+    check(caught, SQUARE * 0)
+    check(lambda x: np.linalg.inv(x), SQUARE * 0)
+    check(lambda x, b: np.linalg.solve(x, b), SQUARE * 0, VECTOR)
+    check(lambda x: np.linalg.cholesky(x), SQUARE)
+    check(lambda x: np.linalg.inv(x), TALL)
+    check(lambda x: np.linalg.inv(x), VECTOR)
+    check(lambda x: np.linalg.det(x), TALL)
+    check(lambda x, b: np.linalg.solve(x, b), SQUARE, VECTOR[:3])
+    check(lambda x: np.linalg.inv(x), SQUARE.astype(np.float16))
+
+
+def test_products_of_several():
+    check(lambda a, b, c: np.linalg.multi_dot([a, b, c]), SQUARE, SQUARE, VECTOR, bound=BOUND)
+    check(lambda a: np.linalg.matrix_power(a, -2), SQUARE, bound=1e-10)
+
+
+def test_in_a_loop():
+    def solved(a, b, unit):
+        total = 0.0
+        for i in range(3):
+            total += np.linalg.solve(a + i * unit, b)[i]
+        return total
+
+    check(solved, SQUARE, VECTOR, np.eye(4), bound=BOUND)

@@ -1,0 +1,100 @@
+"""Order statistics, histograms, correlations; products of arrays."""
+
+import numpy as np
+import pytest
+from support import MODES, check
+
+QUICK = ("interpreted",)
+GENERATOR = np.random.default_rng(0)
+GRID = GENERATOR.normal(size=(3, 5))
+HOLES = np.where(np.arange(15).reshape(3, 5) == 7, np.nan, GRID)
+INPUTS = {
+    "float64": GRID,
+    "nan": HOLES,
+    "int64": GENERATOR.integers(0, 9, (4, 6)),
+    "float32": GRID.astype(np.float32),
+    "odd": GRID[0],
+    "even": GRID[0, :4],
+    "reversed": GRID[::-1, ::-1],
+}
+METHODS = (
+    "inverted_cdf averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull "
+    "median_unbiased normal_unbiased lower higher midpoint nearest"
+).split()
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_medians_and_quantiles(name):
+    x = INPUTS[name]
+    bound = 1e-6 if name == "float32" else 1e-12
+    modes = MODES if name in ("float64", "nan") else QUICK
+    check(lambda x: (np.median(x), np.median(x, axis=0), np.median(x, axis=-1, keepdims=True)), x, bound=bound, modes=modes)
+    check(lambda x: (np.nanmedian(x), np.nanmedian(x, axis=-1)), x, bound=bound, modes=modes)
+    check(lambda x: (np.percentile(x, 30), np.quantile(x, 0.7, axis=0), np.percentile(x, [30, 50])), x, bound=bound, modes=modes)
+    check(lambda x: np.quantile(x, [0.1, 0.2], axis=0, keepdims=True), x, bound=bound, modes=QUICK)
+    for method in METHODS:
+        check(lambda x: np.quantile(x, [0.0, 0.1, 0.25, 0.5, 0.7, 1.0], method=method), x, bound=1e-5, modes=QUICK)
+
+
+def test_quantiles_that_raise():
+    check(lambda x: np.quantile(x, 1.5), GRID)
+    check(lambda x: np.percentile(x, -1), GRID)
+
+
+def test_counts():
+    x = INPUTS["int64"][0]
+    check(lambda x: (np.bincount(x), np.bincount(x, minlength=20), np.bincount(x, weights=x * 0.5), np.bincount(x[:0])), x)
+    check(lambda x: np.bincount(x - 5), x)
+
+
+def test_histograms():
+    check(lambda x: np.histogram(x), GRID)
+    check(lambda x: np.histogram(x, 5, (0, 1)), GRID)
+    check(lambda x: np.histogram(x, [-1, 0, 0.5, 2.0]), GRID)
+    check(lambda x: np.histogram(x, 5, density=True), GRID, bound=1e-13)
+    check(lambda x: np.histogram(x, 5, weights=x), GRID, bound=1e-13)
+    check(lambda x: np.histogram(x), INPUTS["int64"])
+    check(lambda x: np.histogram(x, 0), GRID)
+    check(lambda x: np.histogram_bin_edges(x, 7), GRID)
+    check(lambda x: np.histogram2d(x[0], x[1]), GRID, bound=1e-13)
+    check(lambda x: np.histogram2d(x[0], x[1], [3, 4], [[0, 1], [-1, 1]], density=True), GRID, bound=1e-13)
+
+
+def test_correlations():
+    check(lambda x: (np.cov(x), np.corrcoef(x), np.cov(x, ddof=0)), GRID, bound=1e-12)
+    check(lambda x: (np.cov(x[0]), np.cov(x[0], x[1]), np.cov(x, rowvar=False), np.corrcoef(x[0], x[1])), GRID, bound=1e-12)
+
+
+LEFT, RIGHT, STACK, LINE = (GENERATOR.normal(size=s) for s in ((3, 4), (4, 5), (2, 3, 4), (4,)))
+
+
+def test_products():
+    check(lambda a, v: (np.outer(a, v), np.inner(a, v), np.inner(a, a), np.inner(v, v), np.vdot(v, v)), LEFT, LINE, bound=1e-12)
+    check(lambda a, v: (np.vecdot(a, v), np.matvec(a, v)), LEFT, LINE, bound=1e-12)
+    check(lambda a, v: np.vecmat(v, a), RIGHT, LINE, bound=1e-12)
+    check(lambda c, b: (np.tensordot(c, b, 1), np.tensordot(b, b, 0)), STACK, RIGHT, bound=1e-12)
+    check(lambda c, a: np.tensordot(c, a, ([1, 2], [0, 1])), STACK, LEFT, bound=1e-12)
+    check(lambda a, b: (np.kron(a, b), np.kron(a[0], b), np.kron(a, b[0, 0])), LEFT, RIGHT)
+    check(lambda a, b: np.inner(a, b[1:]), LEFT, LINE)
+
+
+def test_product_in_place():
+    def multiplied(a, b):
+        a @= b
+        return a
+
+    check(multiplied, LEFT.copy(), GENERATOR.normal(size=(4, 4)), bound=1e-12)
+
+
+@pytest.mark.parametrize("subscripts", ["ij,jk", "ij,jk->ik", "ij,jk->ki", "ij,jk->", "ij,jk->j"])
+def test_sums_of_products_of_two(subscripts):
+    check(lambda a, b: np.einsum(subscripts, a, b), LEFT, RIGHT, bound=1e-12)
+    check(lambda a, b: np.einsum(subscripts, a, b), (LEFT * 9).astype(np.int32), (RIGHT * 9).astype(np.int32))
+
+
+def test_sums_of_products():
+    check(lambda a: (np.einsum("ij->ji", a), np.einsum("ij->", a), np.einsum("ij->i", a)), LEFT, bound=1e-12)
+    check(lambda a: (np.einsum("ii", a[:, :3]), np.einsum("ii->i", a[:, :3])), LEFT, bound=1e-12)
+    check(lambda c, a: (np.einsum("bij,ij->b", c, a), np.einsum("...ij,kj->...ik", c, a)), STACK, LEFT, bound=1e-12)
+    check(lambda a, b, v: np.einsum("ij,jk,j->ik", a, b, v), LEFT, RIGHT, LINE, bound=1e-12)
+    check(lambda v: (np.einsum("i,i", v, v), np.einsum("i,j->ij", v, v)), LINE, bound=1e-12)
