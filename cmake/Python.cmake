@@ -25,6 +25,16 @@ endforeach()
 # All binaries of the package; what `pip install` builds.
 add_custom_target(ingot_python)
 
+# Which module of the library has a function for what.
+set(index ${INGOT_PYTHON_DIR}/ingot/library/_index.py)
+file(GLOB library CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/ingot/library/*.py)
+add_custom_command(OUTPUT ${index}
+  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/library_index.py ${index}
+  DEPENDS ${PROJECT_SOURCE_DIR}/tools/library_index.py ${library})
+add_custom_target(ingot_library_index ALL DEPENDS ${index})
+add_dependencies(ingot_python ingot_library_index)
+install(FILES ${index} DESTINATION ingot/library COMPONENT python)
+
 # ingot_python_module(TARGET [EXPORTS ...]): makes a module a binary of the package. All symbols in it, those of
 # static libraries (LLVM's, the rooms') too, are hidden, but for the module's own and those given.
 function(ingot_python_module target)

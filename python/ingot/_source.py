@@ -1,5 +1,6 @@
 """The AST of a function: found in its file, and accepted only if compiling it gives the function's own code."""
 
+import __future__
 import ast
 import inspect
 import linecache
@@ -60,6 +61,33 @@ def _codes_by_place(codes: Iterable[types.CodeType]) -> dict[_Key, list[types.Co
     return found
 
 
+_blocks: dict[tuple[str, _Key], tuple[str, Any]] = {}
+
+
+def _alone(file: str, source: str, function: types.FunctionType) -> Any:
+    """The AST of a function that stands at the level of its module, parsed without the rest; None: not for certain."""
+    code, first = function.__code__, function.__code__.co_firstlineno
+    if code.co_qualname != code.co_name or code.co_name == "<lambda>" or first == 1:
+        return None
+    try:
+        block = "".join(inspect.getblock(source.splitlines(keepends=True)[first - 1 :]))
+        key = (file, (code.co_name, first))
+        if key not in _blocks or _blocks[key][0] != block:
+            # Calls of what a module imports have code of their own.
+            modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), types.ModuleType)]
+            text = (f"import {', '.join(modules)}" if modules else "") + "\n" * (first - 1) + block
+            tree = ast.parse(text, file)
+            future = code.co_flags & __future__.annotations.compiler_flag
+            compiled = compile(text, file, "exec", flags=future, dont_inherit=True)
+            own = [c for c in compiled.co_consts if isinstance(c, types.CodeType) and c.co_name == code.co_name]
+            node = tree.body[-1]
+            is_right = len(own) == 1 and isinstance(node, ast.FunctionDef) and _same_code(own[0], code)
+            _blocks[key] = (block, node if is_right else None)
+    except (SyntaxError, IndexError):
+        return None
+    return _blocks[key][1]
+
+
 _Parsed = tuple[dict[_Key, list[ast.AST]], dict[_Key, list[types.CodeType]]]
 _trees: dict[str, tuple[str, _Parsed]] = {}
 
@@ -105,6 +133,9 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
         )
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise UnsupportedError(f"the coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")
+    alone = _alone(file, source, function)
+    if alone is not None:
+        return alone, file, code.co_firstlineno
     try:
         functions, codes = _parsed(file, source)
     except SyntaxError as error:

@@ -174,7 +174,9 @@ std::vector<Value> Evaluator::comprehended(nb::handle e, const Value& first) {
 Value Evaluator::eval_list_comp(nb::handle e) {
   const Checkpoint before = checkpoint();
   const Value first = first_iterable(e);
-  if (has_open_length(first)) {
+  const std::string known = key_of(e) + "#known";
+  if (has_open_length(first) && !unrolled_.contains(known)) {
+    if (is_range_to_demand(first)) grown_.insert(known);
     try {
       return growing_comprehension(e, first);
     } catch (const base::Unsupported& refusal) {

@@ -749,6 +749,7 @@ class Evaluator {
   std::set<std::string> unrolled_;
   std::set<std::string> counted_;  ///< loops that cannot be unrolled: their indices are never known
   std::set<std::string> peeled_;
+  std::set<std::string> grown_;  ///< comprehensions that are growing lists, though their lengths can be known
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   std::map<std::pair<PyObject*, std::string>, Value> captured_;
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments

@@ -448,9 +448,17 @@ Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments,
                          const nb::dict& attributes, ir::Relaxations relaxations) {
   relaxations_ = relaxations;
   attributes_ = attributes;
+  std::optional<base::Unsupported> refusal;
   for (;;) {
     try {
       return lower_once(function, arguments, captures);
+    } catch (const base::Unsupported& error) {
+      // Lists of a structure known when compiling can do what growing ones cannot.
+      if (refusal) throw *refusal;
+      if (grown_.empty()) throw;
+      refusal = error;
+      unrolled_.merge(grown_);
+      grown_.clear();
     } catch (const NeedsCells&) {
       writes_ = true;
     } catch (const Demand& demand) {

@@ -1,5 +1,10 @@
 #include "frontend/registry.h"
 
+#include <nanobind/stl/tuple.h>
+
+#include <sstream>
+#include <tuple>
+
 namespace ingot::frontend {
 
 namespace {
@@ -27,13 +32,11 @@ Registry::Registry() {
     }
     ++number;
   }
-  const nb::object implementations = nb::module_::import_("ingot.library").attr("implementations");
-  for (auto [function, stand_in] : nb::cast<nb::dict>(implementations)) {
-    const std::string name =
-        nb::cast<std::string>(nb::getattr(function, "__name__", function.type().attr("__name__")));
-    kept_.push_back(nb::borrow(function));
-    builtins_[function.ptr()] = {
-        .name = name, .module = "ingot.library", .op = {}, .library = nb::borrow(stand_in)};
+  for (const nb::handle entry : nb::module_::import_("ingot.library._index").attr("INDEX")) {
+    const auto [module, path, subject] = nb::cast<std::tuple<std::string, std::string, std::string>>(entry);
+    Builtin builtin{
+        .name = path.substr(path.rfind('.') + 1), .module = module, .path = path, .subject = subject};
+    if (!enter(builtin)) unloaded_.push_back(std::move(builtin));
   }
 }
 
@@ -51,22 +54,34 @@ bool Registry::enter(const Builtin& builtin) const {
     PyErr_Clear();
     return false;
   }
-  const nb::object function = nb::getattr(module, builtin.name.c_str(), nb::object());
+  nb::object function = module;
+  std::istringstream path(builtin.path.empty() ? builtin.name : builtin.path);
+  for (std::string part; function.is_valid() && std::getline(path, part, '.');)
+    function = nb::getattr(function, part.c_str(), nb::object());
   if (function.is_valid()) {
     kept_.push_back(function);
-    builtins_.emplace(function.ptr(), builtin);
+    builtins_[function.ptr()] = builtin;
   }
   return true;
 }
 
+const Builtin* Registry::loaded(PyObject* function, Builtin& builtin) {
+  if (builtin.subject.empty() || builtin.library.is_valid()) return &builtin;
+  nb::module_::import_(("ingot.library." + builtin.subject).c_str());
+  builtin.library =
+      nb::module_::import_("ingot.library.registry").attr("implementations")[nb::handle(function)];
+  return &builtin;
+}
+
 const Builtin* Registry::find(nb::handle function) const {
-  if (const auto it = builtins_.find(function.ptr()); it != builtins_.end()) return &it->second;
+  if (const auto it = builtins_.find(function.ptr()); it != builtins_.end())
+    return loaded(it->first, it->second);
   // A method of a class is another object each time.
   if (PyCFunction_Check(function.ptr()) && PyCFunction_GET_SELF(function.ptr()) != nullptr &&
       PyType_Check(PyCFunction_GET_SELF(function.ptr()))) {
-    for (const auto& [own, builtin] : builtins_)
+    for (auto& [own, builtin] : builtins_)
       if (Py_IS_TYPE(own, &PyCFunction_Type) && PyObject_RichCompareBool(own, function.ptr(), Py_EQ) == 1)
-        return &builtin;
+        return loaded(own, builtin);
   }
   if (std::erase_if(unloaded_, [&](const Builtin& builtin) { return enter(builtin); }) == 0) return nullptr;
   return find(function);

@@ -20,11 +20,14 @@ struct Builtin {
   std::string module{};        ///< "numpy"
   std::optional<ir::Op> op{};  ///< an elementwise function of NumPy
   int handler = -1;            ///< a handler of the evaluator: its number in builtins.def
-  nb::object library{};        ///< a Python function that stands for it
+  std::string path{};          ///< in the module, where it is not the name: "ndarray.clip"
+  std::string subject{};       ///< the module of the library that has a function for it
+  nb::object library{};        ///< ... that function, when it has been asked for
 };
 
-/// The table of builtins, made once a process from the op table, builtins.def and `ingot.library`. It imports
-/// nothing for that: functions of modules that nobody has loaded enter it when they are looked for.
+/// The table of builtins, made once a process from the op table, builtins.def and the index of
+/// `ingot.library`. It imports nothing for that: functions of modules that nobody has loaded enter it when
+/// they are looked for, and a module of the library is loaded when one of its functions is.
 class Registry {
  public:
   Registry();
@@ -38,6 +41,7 @@ class Registry {
 
  private:
   void add(const std::string& path, Builtin builtin);
+  static const Builtin* loaded(PyObject* function, Builtin& builtin);
   /// False: its module is not loaded.
   bool enter(const Builtin& builtin) const;
 

@@ -74,7 +74,7 @@ bool Rewriter::visit_body(RegionId region) {
   const RegionId here = b_.current();
   bool ended = false;
   for (NodeId id : source_.region_body(region)) {
-    if (ended || source_.op(id) == Op::yield) break;
+    if (ended || falls_through(id)) break;
     if (source_.op(id) == Op::result) continue;
     set_place(id);
     if (ir::info(source_.op(id)).terminator) {

@@ -41,6 +41,9 @@ class Rewriter {
   virtual void bind(NodeId old, NodeId made) { made_[old.index] = made; }
   /// What a type becomes.
   virtual Type convert(Type type) { return type; }
+  /// Whether a terminator gives its region's values to what stands behind it, where the region is put in
+  /// place of its owner.
+  virtual bool falls_through(NodeId terminator) const { return source_.op(terminator) == Op::yield; }
   /// Whether slot `i` of a node with regions stays.
   virtual bool keeps(NodeId, Slot, size_t) { return true; }
   /// May change the attributes with which a node with regions is made.
@@ -52,7 +55,8 @@ class Rewriter {
   void clone(NodeId id);
   /// Visits a region's nodes and terminator in the current region of the builder.
   void clone_body(RegionId region);
-  /// Visits a region's nodes up to its `yield`; false: the current region has ended otherwise.
+  /// Visits a region's nodes up to a terminator that falls through; false: the current region has ended
+  /// otherwise.
   bool visit_body(RegionId region);
   /// Ends the current region as this terminator does.
   void terminate(NodeId terminator);

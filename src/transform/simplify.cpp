@@ -67,13 +67,34 @@ class Simplifier : public Rewriter {
   /// Puts a region's nodes here; what it yields are the owner's results.
   void open(NodeId owner, RegionId region) {
     if (!visit_body(region)) return;
-    const Nodes values = use_all(source_.operands(source_.terminator(region)));
+    const NodeId last = source_.terminator(region);
+    const Nodes values = use_all(source_.operands(last).subspan(source_.op(last) == Op::exit_ ? 1 : 0));
     for (size_t i = 0; i < values.size(); ++i) bind(source_.result(owner, i), values[i]);
   }
   void visit_if(NodeId id) {
     const NodeId condition = use(source_.operand(id, 0));
-    if (!is_constant(condition)) return chooses(id) ? choose(id, condition) : clone(id);
+    if (!is_constant(condition)) {
+      for (size_t arm = 0; arm < 2; ++arm)
+        if (only_raises(id, arm)) return raise_if(id, arm, condition);
+      return chooses(id) ? choose(id, condition) : clone(id);
+    }
     open(id, source_.region(id, is_true(condition) ? 0 : 1));
+  }
+  /// Whether an arm of an `if` is a `raise`, and the other one is nothing.
+  bool only_raises(NodeId id, size_t arm) const {
+    const auto body_of = [&](size_t i) { return source_.region_body(source_.region(id, i)); };
+    const auto ends = [&](size_t i) { return source_.op(source_.terminator(source_.region(id, i))); };
+    return body_of(arm).size() == 1 && ends(arm) == Op::raise && body_of(1 - arm).size() == 1 &&
+           ends(1 - arm) == Op::yield && source_.result_count(id) == 0;
+  }
+  void raise_if(NodeId id, size_t arm, NodeId condition) {
+    const NodeId raise = source_.terminator(source_.region(id, arm));
+    Nodes operands{arm == 0 ? b_.make(Op::invert, {condition}) : condition};
+    for (NodeId shown : use_all(source_.operands(raise))) operands.push_back(shown);
+    set_place(raise);
+    if (std::ranges::find(checked_, operands[0]) != checked_.end()) return;
+    b_.make(Op::check, operands, source_.attributes(raise));
+    checked_.push_back(operands[0]);
   }
   /// Whether both arms of an `if` give scalars, and compute little else.
   bool chooses(NodeId id) const {
@@ -124,8 +145,15 @@ class Simplifier : public Rewriter {
   }
   void visit_block(NodeId id) {
     const RegionId body = source_.region(id);
-    if (exits_[source_.region_parameters(body)[0].index] > 0) return clone(id);
+    const uint32_t exits = exits_[source_.region_parameters(body)[0].index];
+    if (exits > 0 && !(exits == 1 && falls_through(source_.terminator(body)))) return clone(id);
     open(id, body);
+  }
+  /// As does the only exit of a block that stands at its end.
+  bool falls_through(NodeId terminator) const override {
+    if (source_.op(terminator) != Op::exit_) return Rewriter::falls_through(terminator);
+    const NodeId label = source_.operand(terminator, 0);
+    return source_[label].parent == source_[terminator].parent && exits_[label.index] == 1;
   }
   void visit_comparison(NodeId id) {
     const NodeId a = use(source_.operand(id, 0));

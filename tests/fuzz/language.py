@@ -656,7 +656,7 @@ class Language:
         self.env = before
         pair = r.random() < 0.25
         item = f"({one}, {other})" if pair else one
-        step = r.choice((f"{name}.append({item})", f"{name}.append({item})", f"{name} += [{item}]", f"{name}.insert({r.choice(('0', '1', '-1'))}, {item})"))
+        step = r.choice((f"{name}.append({item})", f"{name}.append({item})", f"{name} += [{item}]", f"{name}.extend([{item}])", f"{name}.insert({r.choice(('0', '1', '-1'))}, {item})"))
         body = r.choice(
             (
                 (f"    {step}",),

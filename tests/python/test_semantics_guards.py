@@ -164,7 +164,7 @@ def test_refusals_show_the_place():
         "async def g(): pass",
         "with open(x) as f:\n  return f",
         "yield x",
-        "return {v for v in x}",
+        "return {v for v in (x, x + 1)}",
         "return f(x - 1)",
         "import os",
         "global x_\n x_ = x",
@@ -227,8 +227,8 @@ def test_bad_arguments_that_are_not_used_do_no_harm():
 
 
 def test_lists_are_no_arrays():
-    for function in (lambda a: np.sqrt(a), lambda a: np.sum(a)):
-        refused(function, [1.0, 2.0])
+    refused(lambda a: np.sqrt(a), [1.0, 2.0])
+    check(lambda a: np.sum(a), [1.0, 2.0])
 
 
 def test_wrong_arguments_raise_as_python():

@@ -203,14 +203,6 @@ def flatnonzero(a: Any) -> Any:
     return nonzero(ravel(a))[0]
 
 
-@implements(np.count_nonzero)
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    a = np.asarray(a)
-    if a.ndim == 0:
-        return np.int64(a[()] != 0)
-    return np.sum(a != 0, axis=axis, keepdims=keepdims)
-
-
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     index = np.asarray(a).astype(np.int64)

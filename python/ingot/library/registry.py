@@ -13,9 +13,9 @@ F = TypeVar("F", bound=Callable)
 def implements(*functions: Any) -> Callable[[F], F]:
     """Makes the decorated Python function what compiled code runs where it calls one of `functions`.
 
-    These are functions, methods (`np.ndarray.clip`, given the array first), attributes of arrays
-    (`np.ndarray.real`), and objects that are subscripted (`np.mgrid`, given the index). They and the stand-in must agree on values, dtypes, shapes and exceptions; keywords that the
-    stand-in does not name are refused.
+    These are functions, methods (`np.ndarray.clip`, given the array first), attributes of arrays (`np.ndarray.real`),
+    and objects that are subscripted (`np.mgrid`, given the index). They and the stand-in must agree on values, dtypes,
+    shapes and exceptions; keywords that the stand-in does not name are refused.
     """
 
     def register(stand_in: F) -> F:

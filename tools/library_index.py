@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Writes which module of ingot.library has a function for what: (module, name in it, module of the library) each.
+
+    tools/library_index.py FILE
+
+The build makes it of the decorators `@implements(...)`, so that a process loads of the library what it compiles.
+"""
+
+import ast
+import builtins
+import importlib
+import sys
+from pathlib import Path
+
+LIBRARY = Path(__file__).resolve().parent.parent / "python" / "ingot" / "library"
+
+
+def imported(tree: ast.Module) -> dict[str, str]:
+    """The modules that a file imports, by the names it gives them."""
+    imports = [node for node in tree.body if isinstance(node, ast.Import)]
+    return {name.asname or name.name: name.name for node in imports for name in node.names}
+
+
+def named(expression: ast.expr, modules: dict[str, str]) -> tuple[str, str]:
+    """The module of an expression like `np.ndarray.clip`, and the name in it."""
+    path = ast.unparse(expression).split(".")
+    if path[0] not in modules:
+        assert hasattr(builtins, path[0]), f"{path[0]} is no builtin"
+        return "builtins", ".".join(path)
+    module, names = modules[path[0]], path[1:]
+    while len(names) > 1:
+        try:
+            importlib.import_module(f"{module}.{names[0]}")
+        except ModuleNotFoundError:
+            break
+        module, names = f"{module}.{names[0]}", names[1:]
+    return module, ".".join(names)
+
+
+def entries() -> list[tuple[str, str, str]]:
+    found: dict[tuple[str, str], str] = {}
+    for file in sorted(LIBRARY.glob("*.py")):
+        tree = ast.parse(file.read_text())
+        modules = imported(tree)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            for decorator in node.decorator_list:
+                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "implements":
+                    for argument in decorator.args:
+                        key = named(argument, modules)
+                        assert key not in found, f"{key} stands in {found[key]} and in {file.stem}"
+                        found[key] = file.stem
+    return [(module, name, subject) for (module, name), subject in sorted(found.items())]
+
+
+def main() -> None:
+    lines = [f"    {entry!r},\n" for entry in entries()]
+    Path(sys.argv[1]).write_text(f'"""Made by tools/library_index.py."""\n\nINDEX = (\n{"".join(lines)})\n')
+
+
+main()
