@@ -131,6 +131,7 @@ class Evaluator {
   /// `before op= right`: the new value; none: the object itself has changed.
   std::optional<Value> changed(const Value& before, const std::string& op, const Value& right, nb::handle s);
   static std::string_view operator_name(const std::string& ast);  ///< NumPy's: "add" of Add
+  static std::string symbol_of(const std::string& ast);           ///< "+" of Add
   void run_expr(nb::handle s);
   void run_if(nb::handle s);
   void run_for(nb::handle s);
@@ -256,6 +257,8 @@ class Evaluator {
   std::optional<Value> rest_of(const Value& iterable, const Value& taken, nb::handle node);
   /// Refuses to walk what Python walks, and compiled code does not.
   void refuse_walk(const Value& iterable, nb::handle node);
+  /// The elements of what was known when walking began; refuses what is no longer.
+  std::vector<Value> still_known(const Value& iterable, nb::handle node);
   /// Takes the elements of something known one by one; what a turn changes in it is seen by the next.
   void each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
                     const std::function<void(const Value&)>& turn);
@@ -521,6 +524,7 @@ class Evaluator {
   Value by_dicts(const char* name, const HeapObject& dict, std::vector<Value> more, nb::handle node,
                  bool with_values = true);
   void put_in_mapping(const Reference& dict, const Value& key, const Value& value, nb::handle node);
+  void refuse_while_walked(const HeapObject& dict, nb::handle node);
   Value mapping_method(const Reference& dict, const std::string& name, Call& call);
   void by_update(const Reference& dict, const Value& other, nb::handle node);
   Value walked_of(const Value& iterable) const;  ///< the lists that stand for what is walked of such a dict

@@ -263,11 +263,18 @@ Evaluator::Beside Evaluator::beside(const Value& iterable, nb::handle node) {
             },
             [this, trips](const Value& place) { return known_number(trips.element(stage_index(place))); }};
   }
-  const auto elements = [this, iterable, node] {
-    auto known = static_elements(iterable, node, true);
-    if (!known) trips_of(iterable, node);  // raises, or refuses
-    return std::move(*known);
-  };
+  if (growing(iterable) != nullptr) {
+    const uint32_t list = iterable.as<Reference>()->object;
+    return {[this, list](const Value& place) {
+              const NodeId length = length_of(state_.heap.at(list));
+              return as_bool(builder_->make(Op::less, {stage_index(place), length}));
+            },
+            [this, list](const Value& place) {
+              const NodeId at = stage_index(place);
+              return load_element(state_.heap.at(list), at);
+            }};
+  }
+  const auto elements = [this, iterable, node] { return still_known(iterable, node); };
   return {[this, elements, node](const Value& place) {
             return compare("Lt", place, Static{nb::int_(elements().size())}, node);
           },

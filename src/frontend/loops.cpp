@@ -153,6 +153,16 @@ void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
     unsupported(node, "walking a text that is not known when compiling", "print or return the text");
 }
 
+std::vector<Value> Evaluator::still_known(const Value& iterable, nb::handle node) {
+  std::optional<std::vector<Value>> elements = static_elements(iterable, node, true);
+  if (!elements && walks_container(iterable)) {
+    unsupported(node, "a list that grows or shrinks while it is walked",
+                "walk a copy of it, or count its places");
+  }
+  if (!elements) trips_of(iterable, node);  // raises, or refuses
+  return base::known(std::move(elements));
+}
+
 void Evaluator::each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
                              const std::function<void(const Value&)>& turn) {
   const bool may_change = walks_container(iterable);
@@ -170,7 +180,7 @@ void Evaluator::each_element(const Value& iterable, std::vector<Value> elements,
     if (const Set* s = iterable.as<Set>(); s != nullptr && nb::len(host_set(*s, node)) != elements.size())
       raise(ExceptionKind::RuntimeError, "Set changed size during iteration");
     if (!may_change) continue;
-    elements = base::known(static_elements(iterable, node, true));
+    elements = still_known(iterable, node);
     if (dict && contents(*dict, node).values.size() != size)
       raise(ExceptionKind::RuntimeError, "dictionary changed size during iteration");
   }

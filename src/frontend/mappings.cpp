@@ -90,10 +90,19 @@ void Evaluator::put_in_mapping(const Reference& dict, const Value& key, const Va
   state_.heap.at(dict.object).values[2] = named(table);
 }
 
+void Evaluator::refuse_while_walked(const HeapObject& dict, nb::handle node) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (std::ranges::count(pinned_, dict.values[i].as<Reference>()->object) > 0) {
+      unsupported(node, "taking a key out of a dict while it is walked", "walk a list of its keys");
+    }
+  }
+}
+
 Value Evaluator::mapping_method(const Reference& dict, const std::string& name, Call& call) {
   const nb::handle node = call.node;
   const std::vector<Value> given = call.positional;
   const HeapObject object = state_.heap.at(dict.object);
+  if (name == "pop" || name == "popitem" || name == "clear") refuse_while_walked(object, node);
   if (name == "keys" || name == "values" || name == "items") return View{dict.object, "dict_" + name};
   if (name == "get") return by_dicts("get", object, given, node);
   if (name == "pop") return by_dicts(given.size() > 1 ? "pop_or" : "pop", object, given, node);

@@ -148,7 +148,7 @@ std::vector<Value> Evaluator::elements_of(const Value& walked, nb::handle node) 
       if (const auto* s = bound.as<Scalar>()) demand(s->node, node);
   }
   if (auto elements = static_elements(iterable, node, true)) return *elements;
-  if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Zip>()) {
+  if (has_open_length(iterable) || iterable.is<Range>() || iterable.is<Zip>()) {
     unsupported(node, "making a container of what has a length that is not known when compiling",
                 "use an array");
   }
@@ -210,7 +210,8 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
   if (name == "pop" || name == "clear" || name == "reverse")
     return change_list(list, name.c_str(), given, {}, node);
   if (name == "insert") return change_list(list, "insert", {given[0]}, {given[1]}, node);
-  if (name == "extend" && state_.heap.at(list.object).argument < 0 && has_open_length(given[0]))
+  if (name == "extend" && state_.heap.at(list.object).argument < 0 &&
+      (has_open_length(given[0]) || walks_generator(given[0])))
     return by_library("extend", {list, given[0]}, node);
   if (name == "extend") return change_list(list, "extend", {}, elements_of(given[0], node), node);
   const std::vector<Value> values = contents(list, node).values;

@@ -159,6 +159,10 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   return elementwise(base::known(entry->op), {a, b}, entry->numpy_name, node);
 }
 
+std::string Evaluator::symbol_of(const std::string& ast) {
+  return ast == "Pow" ? "**" : find_operator(ast)->symbol;
+}
+
 std::string_view Evaluator::operator_name(const std::string& ast) { return find_operator(ast)->numpy_name; }
 
 bool Evaluator::is_pythons_own(const Value& a, const Value& b) const {

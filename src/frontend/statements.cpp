@@ -65,6 +65,19 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
     for (size_t i = 0; i < count; ++i) elements.push_back(index_array(*a, Static{nb::int_(i)}, node));
     return elements;
   }
+  if (growing(value) != nullptr) {
+    const uint32_t list = value.as<Reference>()->object;
+    const NodeId length = length_of(state_.heap.at(list));
+    const NodeId wanted = builder_->index(static_cast<int64_t>(count));
+    check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
+          "not enough values to unpack (expected " + std::to_string(count) + ", got {})", {length});
+    check(builder_->make(ir::Op::greater_equal, {wanted, length}), ExceptionKind::ValueError,
+          "too many values to unpack (expected " + std::to_string(count) + ")");
+    std::vector<Value> elements;
+    for (size_t i = 0; i < count; ++i)
+      elements.push_back(load_element(state_.heap.at(list), builder_->index(static_cast<int64_t>(i))));
+    return elements;
+  }
   const auto elements = static_elements(value, node);
   if (!elements)
     raise(ExceptionKind::TypeError, "cannot unpack non-iterable " + type_name(value) + " object");
@@ -81,8 +94,9 @@ std::vector<Value> Evaluator::unpack_starred(const Value& given, size_t before, 
                                              nb::handle node) {
   Value value = begin_walk(given, node);
   if (walks_generator(value)) value = list_of(value, node);
-  if (value.is<Array>()) {
-    unsupported(node, "a starred target for an array, whose length is not known when compiling",
+  if (value.is<Array>() || growing(value) != nullptr) {
+    unsupported(node,
+                "a starred target for a " + type_name(value) + " whose length is not known when compiling",
                 "take slices");
   }
   const auto known = static_elements(value, node, true);
@@ -160,12 +174,23 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
   if (const Reference* r = before.as<Reference>(); r != nullptr && (op == "Add" || op == "BitOr")) {
     const bool is_list = this->is_list(before);
     if (is_list != (op == "Add")) raise_by_type("binary", is_list ? "|" : "+", {before, right});
+    if (right.is<Array>()) {
+      unsupported(s, "'+=' of a list and an array, which makes an array",
+                  "make an array of the list, or use extend");
+    }
     Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
     if (is_list) list_method(*r, "extend", call);
     else dict_method(*r, "update", call);
     return std::nullopt;
   }
-  if (before.is<Reference>()) raise_by_type("binary", op, {before, right});
+  if (before.is<Reference>()) {
+    if (op == "Mult" || right.is<Array>() || right.is<Object>() || is_foreign(right)) {
+      unsupported(s, "'" + symbol_of(op) + "=' of a " + type_name(before),
+                  "assign the result of the operator");
+    }
+    raise(ExceptionKind::TypeError, "unsupported operand type(s) for " + symbol_of(op) + "=: '" +
+                                        type_name(before) + "' and '" + type_name(right) + "'");
+  }
   if (const Set* set = before.as<Set>(); set != nullptr && change_set(*set, op, right, s))
     return std::nullopt;
   if (before.is<Object>())
@@ -252,6 +277,7 @@ void Evaluator::delete_item(nb::handle target) {
     unsupported(target, "`del` of an item of a " + type_name(container), "use lists and dicts");
   }
   if (const HeapObject* dict = mapping(container)) {
+    refuse_while_walked(*dict, target);
     by_dicts("pop", HeapObject(*dict), {index}, target);
     return;
   }

@@ -41,7 +41,16 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
     const Value* value = argument(call, call.positional.size(), name);
     return value != nullptr && is_none(*value) ? nullptr : value;
   };
+  const bool is_given_twice =
+      operands.size() > wanted &&
+      std::ranges::count(call.keywords, "out", &std::pair<std::string, Value>::first) > 0;
+  if (is_given_twice) {
+    raise(ExceptionKind::TypeError, "cannot specify 'out' as both a positional and keyword argument");
+  }
   const Value* out = argument(call, wanted, "out");
+  if (out != nullptr && out->is<Tuple>() && out->as<Tuple>()->members.size() != 1) {
+    raise(ExceptionKind::ValueError, "The 'out' tuple must have exactly one entry per ufunc output");
+  }
   if (out != nullptr && out->is<Tuple>() && out->as<Tuple>()->members.size() == 1)
     out = out->as<Tuple>()->members.data();
   if (out != nullptr && is_none(*out)) out = nullptr;
@@ -59,7 +68,7 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
   if (const Value* dtype = keyword("dtype"); dtype != nullptr) {
     const DType at = dtype_of(*dtype, call.node);
     const std::vector<Kind> kinds(wanted, Kind(at));
-    if (loop_dtype(op, kinds) != at || base::is_bool(at))
+    if (loop_dtype(op, kinds) != at || base::is_bool(at) || ir::result_dtype(op, at) != at)
       unsupported(call.node, "the keyword `dtype` of `np." + call.name + "` with this dtype",
                   "convert with astype");
     for (size_t i = 0; i < wanted; ++i) {
@@ -89,16 +98,20 @@ Value Evaluator::operand_as(const Value& operand, DType dtype, const std::string
                             const std::string& which) {
   const std::optional<Kind> kind = kind_of(operand);
   if (!kind) return operand;  // which the function refuses
-  if (kind->is_python() && !operand.is<Array>()) return from_node(stage_for_loop(operand, dtype));
+  const bool is_weak = kind->is_python() && !operand.is<Array>();
+  const bool is_whole = base::is_int(kind->dtype()) || base::is_bool(kind->dtype());
+  if (is_weak && is_whole) return from_node(stage_for_loop(operand, dtype));
   if (!casts_same_kind(kind->dtype(), dtype))
     raise(ExceptionKind::TypeError, complaint(ufunc, which, kind->dtype(), dtype));
+  if (is_weak) return from_node(stage_for_loop(operand, dtype));
   return from_node(operand.is<Array>() ? builder_->cast(whole(operand), dtype) : stage(operand, dtype));
 }
 
 NodeId Evaluator::masked(const Value& where, NodeId result, NodeId otherwise) {
   const std::optional<Kind> kind = kind_of(where);
   if (!kind) unsupported(here_, "a mask that is a " + type_name(where), "give it an array of bools");
-  if (!base::is_bool(kind->dtype())) {
+  const bool is_number = kind->is_python() && !where.is<Array>();
+  if (!base::is_bool(kind->dtype()) && !is_number) {
     raise(ExceptionKind::TypeError, "Cannot cast array data from " + quoted(kind->dtype()) +
                                         " to dtype('bool') according to the rule 'safe'");
   }

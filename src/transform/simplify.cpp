@@ -145,8 +145,9 @@ class Simplifier : public Rewriter {
   }
   void visit_block(NodeId id) {
     const RegionId body = source_.region(id);
-    const uint32_t exits = exits_[source_.region_parameters(body)[0].index];
-    if (exits > 0 && !(exits == 1 && falls_through(source_.terminator(body)))) return clone(id);
+    const NodeId last = source_.terminator(body);
+    const bool ends_by_exit = source_.op(last) == Op::exit_ && falls_through(last);
+    if (exits_[source_.region_parameters(body)[0].index] > (ends_by_exit ? 1U : 0U)) return clone(id);
     open(id, body);
   }
   /// As does the only exit of a block that stands at its end.

@@ -308,8 +308,8 @@ def test_growing_lists_are_walked():
             total += x * y
         return a, total, sum(a), min(b + [9.0]), max(a + [0]), list(reversed(a)), [v for v in reversed(b)]
 
-    def while_it_grows(n):
-        a = [k for k in range(n)]
+    def while_it_grows(x):
+        a = [v for v in x]
         for v in a:
             if v < 3:
                 a.append(v + 5)
@@ -327,7 +327,7 @@ def test_growing_lists_are_walked():
     for n in COUNTS:
         check(walked, n)
         check(with_break, n)
-    refused(while_it_grows, 4, words="while it is walked")
+    refused(while_it_grows, X, words="while it is walked")
 
 
 def test_comprehensions_of_unknown_lengths():
@@ -455,11 +455,100 @@ def test_growing_lists_that_are_refused():
             a.append("x")
         return a
 
-    def slice_assigned(n):
-        a = [k for k in range(n)]
-        a[1:] = [1]
+    def slice_assigned(x):
+        a = [v for v in x]
+        a[1:] = [1.0]
         return a
 
-    for function in (of_arrays, of_lists, of_two_kinds, slice_assigned):
+    for function in (of_arrays, of_lists, of_two_kinds):
         refused(function, 3)
+    refused(slice_assigned, X)
     assert jitted(lambda n: [k for k in range(n)])(3) == [0, 1, 2]
+
+
+def test_numbers_that_lengths_hang_on_become_known_where_that_helps():
+    def arrays(n):
+        return [np.zeros(k + 1) for k in range(n)]
+
+    def assigned(n):
+        a = [k for k in range(n)]
+        a[1:] = [7, 8]
+        return a, tuple(a)
+
+    for n in COUNTS[:4]:
+        check(arrays, n)
+        check(assigned, n)
+
+
+def test_lists_that_change_while_something_known_is_walked():
+    def popped(n):
+        a = [5, 6]
+        for _ in a:
+            if n > 3:
+                a.pop()
+        return a
+
+    def emptied(n):
+        a = [1, 2, 3]
+        while a:
+            if n > len(a):
+                a.pop()
+            else:
+                break
+        return a
+
+    refused(popped, 4, words="while it is walked")
+    for n in COUNTS:
+        check(emptied, n)
+
+
+def test_growing_lists_are_unpacked():
+    def pair(n):
+        x, y = [k for k in range(n)]
+        return x, y
+
+    def part(n):
+        a = [k for k in range(n)]
+        (x, y), z = a[1:3], a[0]
+        return x + y + z
+
+    def first(n):
+        a = [k for k in range(n)]
+        return next(iter(a), -1), next(reversed(a), -2)
+
+    for n in COUNTS:
+        check(pair, n)
+        check(part, n)
+        check(first, n)
+    for function in (lambda x: tuple([v for v in x]), lambda x: max(*[v for v in x])):
+        refused(function, X, words="length")
+
+    def starred(x):
+        a, *b = [v for v in x]
+        return a, b
+
+    refused(starred, X, words="starred")
+
+
+def test_augmented_assignments_to_lists():
+    def subtracted(n):
+        a = [1, 2]
+        a -= n
+        return a
+
+    def of_an_array(x):
+        a = [1.0, 2.0]
+        a += x
+        return a
+
+    def while_made(n):
+        a = [k for k in range(n)]
+        a.extend(len(a) for _ in range(3))
+        a += [7]
+        return a
+
+    check(subtracted, 3)
+    refused(of_an_array, X[:2], words="makes an array")
+    refused(lambda l: l.__imul__(2), [1, 2])
+    for n in COUNTS:
+        check(while_made, n)

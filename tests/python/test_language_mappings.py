@@ -227,3 +227,37 @@ def test_mappings_that_are_refused():
 
     refused(of_arrays, X)
     refused(of_lists, X)
+
+
+def test_keys_that_are_taken_out_while_a_mapping_is_walked():
+    def replaced(x):
+        found = {}
+        for v in x:
+            found[v] = 1
+        for k in found:
+            if k == 2:
+                del found[k]
+        return found
+
+    def of_a_copy(x):
+        found = {}
+        for v in x:
+            found[v] = 1
+        for k in list(found):
+            if k > 1:
+                del found[k]
+        return found
+
+    refused(replaced, X, words="while it is walked")
+    for x in LINES:
+        check(of_a_copy, x)
+
+
+def test_large_unsigned_keys():
+    def counted(x):
+        found = {}
+        for v in x:
+            found[v] = found.get(v, 0) + 1
+        return found, x[0] in found
+
+    check(counted, np.array([2**63, 5, 2**64 - 1, 5, 2**63], np.uint64))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import lists
+from . import lists, primitives
 
 
 def hashed(key: Any) -> Any:
@@ -29,7 +29,12 @@ def hashed(key: Any) -> Any:
         if rest != 0.0:
             mixed = mixed ^ (np.int64(rest * 4503599627370496.0) * np.int64(-4417276706812531889))
         return mixed ^ (mixed >> np.int64(29))
-    mixed = np.int64(key) * np.int64(-7046029254386353131)
+    if not isinstance(key, (int, np.integer, np.bool)):
+        primitives.refuse("a key that is no number, in a dict whose keys are not known when compiling,", "use numbers as keys")
+    if isinstance(key, np.uint64):
+        mixed = np.int64(key & np.uint64(2**63 - 1)) * np.int64(-7046029254386353131) ^ np.int64(key >> np.uint64(63))
+    else:
+        mixed = np.int64(key) * np.int64(-7046029254386353131)
     return mixed ^ (mixed >> np.int64(29))
 
 

@@ -39,7 +39,7 @@ def repeated(self: list[Any], times: int) -> list[Any]:
 
 
 def extend(self: list[Any], iterable: Any, /) -> None:
-    for element in listed(iterable):
+    for element in listed(iterable) if isinstance(iterable, list) else iterable:
         self.append(element)
 
 
