@@ -267,9 +267,16 @@ Value Evaluator::growing_item(const Reference& list, const Value& index, nb::han
 
 void Evaluator::set_growing_item(const Reference& list, const Value& index, const Value& value,
                                  nb::handle node) {
-  if (index.is<Slice>()) {
-    unsupported(node, "assigning to a slice of a list whose length is not known when compiling",
-                "assign element by element");
+  if (const Slice* slice = index.as<Slice>()) {
+    const auto [start, count, step] = slice_of(*slice, length_of(state_.heap.at(list.object)));
+    if (!builder_->function().is_constant(step, 1)) {
+      unsupported(node,
+                  "assigning to a slice with a step, of a list whose length is not known when compiling",
+                  "assign element by element");
+    }
+    const auto number = [](NodeId n) { return Value(Scalar{Kind::py_int(), n}); };
+    by_library("put_slice", {list, number(start), number(count), value}, node);
+    return;
   }
   const NodeId place = place_of_staged(checked_index(index), length_of(state_.heap.at(list.object)),
                                        "list assignment index out of range");

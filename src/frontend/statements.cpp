@@ -281,6 +281,11 @@ void Evaluator::delete_item(nb::handle target) {
     by_dicts("pop", HeapObject(*dict), {index}, target);
     return;
   }
+  if (growing(container) != nullptr) {
+    if (index.is<Slice>()) set_growing_item(*r, index, Tuple{}, target);
+    else by_library("drop", {container, checked_index(index)}, target);
+    return;
+  }
   if (contents(*r, target).type == HeapObject::Type::List) {
     change_list(*r, "__delitem__", {index}, {}, target);
     return;

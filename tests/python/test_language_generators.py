@@ -179,9 +179,9 @@ def test_generators_are_consumed():
         e, *f = three(-x)
         kept = list(three(x)), tuple(three(x)), [v * 2 for v in three(x)], np.array(list(three(x)))
         pairs = {i: v for i, v in enumerate(three(x))}, dict(zip("abcd", three(x)))
-        out = [0]
+        out = [x]
         out.extend(three(x))
-        out[1:2] = three(2)
+        out[1:2] = three(-x)
         return kept, pairs, out, (a, b, c, d, e, f), (*three(x), 3), min(9.0, *three(x)), sorted(three(3))
 
     def reduced(x):

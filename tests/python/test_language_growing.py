@@ -205,6 +205,24 @@ def test_indices_into_growing_lists():
         result = [k for k in range(n)]
         return result[1:], result[::-1], result[:-2], result[i:n:2], result[i:], result[:]
 
+    def parts_assigned(x, i, j):
+        a = [v for v in x]
+        a[i:j] = [a[-1], a[0]]
+        b = a.copy()
+        b[j:i] = x
+        del b[i:j]
+        del b[:1]
+        return a, b
+
+    def deleted(x, i):
+        a = [v for v in x]
+        del a[i], a[-1]
+        return a
+
+    for i, j in ((0, 3), (2, 2), (5, 1), (-3, 100), (0, 100), (-100, 0)):
+        check(parts_assigned, X, i, j)
+        check(deleted, X, i)
+    check(deleted, X, 7)
     for n in COUNTS:
         check(squares, n)
         check(slices, n, 1)
@@ -457,7 +475,7 @@ def test_growing_lists_that_are_refused():
 
     def slice_assigned(x):
         a = [v for v in x]
-        a[1:] = [1.0]
+        a[::2] = [1.0]
         return a
 
     for function in (of_arrays, of_lists, of_two_kinds):

@@ -66,6 +66,29 @@ def pop(self: list[Any], index: int, /) -> Any:
     return element
 
 
+def drop(self: list[Any], index: int, /) -> None:
+    """As `del self[index]`."""
+    size = len(self)
+    place = index + size if index < 0 else index
+    if place < 0 or place >= size:
+        raise IndexError("list assignment index out of range")
+    for k in range(place, size - 1):
+        self[k] = self[k + 1]
+    self.pop()
+
+
+def put_slice(self: list[Any], start: int, count: int, elements: Any) -> None:
+    """As `self[start:start + count] = elements`."""
+    new = listed(elements)
+    rest = sliced(self, start + count, len(self) - start - count, 1)
+    while len(self) > start:
+        self.pop()
+    for element in new:
+        self.append(element)
+    for element in rest:
+        self.append(element)
+
+
 def contains(self: list[Any], element: Any) -> bool:
     for one in self:
         if one == element:

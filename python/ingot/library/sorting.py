@@ -85,12 +85,29 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
     return primitives.argsort(x, along, False)
 
 
+def first_place(x: Any, extreme: Any) -> Any:
+    """Where an element that is equal to the extreme of all, or NaN as it is, stands first."""
+    if extreme != extreme:
+        for k in range(len(x)):
+            if x[k] != x[k]:
+                return np.int64(k)
+    for k in range(len(x)):
+        if x[k] == extreme:
+            return np.int64(k)
+    return np.int64(0)
+
+
 def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
     x = np.asarray(a)
     if axis is None:
         if x.size == 0:
             raise ValueError(f"attempt to get {name} of an empty sequence")
-        place = find(x, None) if x.ndim > 0 else np.int64(0)
+        if x.ndim > 0 and x.dtype.kind in "iuf":
+            line = np.ravel(x)
+            ufunc = np.maximum if name == "argmax" else np.minimum
+            place = first_place(line, primitives.reduce(ufunc, line, (0,)))
+        else:
+            place = find(x, None) if x.ndim > 0 else np.int64(0)
         if not keepdims and out is None:
             return place
         result = np.full(tuple([1 for _ in range(x.ndim)]) if keepdims else (), place)
