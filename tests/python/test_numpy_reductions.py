@@ -87,6 +87,16 @@ def test_shapes(shape):
             check(lambda x: np.cumsum(x, axis=axis), x, bound=1e-14, modes=QUICK)
 
 
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 0), (0, 1, 0), (1, 0, 2)])
+def test_extremes_of_nothing(shape):
+    def extremes(x):
+        return x.max(axis=1), np.min(x, axis=-1)
+
+    check(extremes, np.ones(shape))
+    check(lambda x: np.max(x, axis=0, keepdims=True), np.ones(shape))
+    check(lambda x: np.max(x, axis=(0, 1)), np.ones(shape))
+
+
 def test_three_axes():
     x = numbers((3, 4, 5), np.float32)
     for axis in (0, 1, 2, (0, 2), (2, 1), None):

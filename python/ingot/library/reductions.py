@@ -183,8 +183,7 @@ def combined(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, mask: Any)
 
 
 def need_elements(ufunc: Any, x: Any, axes: tuple[int, ...]) -> None:
-    kept = product([x.shape[i] for i in kept_axes(axes, x.ndim)])
-    if x.size == 0 and kept != 0:
+    if product([x.shape[i] for i in axes]) == 0:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
 
 
