@@ -150,8 +150,9 @@ HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
 void Evaluator::store_element(const HeapObject& list, NodeId place, const Value& element) {
   std::vector<Value> given;
   collect_numbers(*list.element, element, given);
+  const std::vector<Value> numbers = numbers_of(*list.element);
   for (size_t i = 0; i < given.size(); ++i) {
-    const Kind kind = numbers_of(*list.element)[i].as<Scalar>()->kind;
+    const Kind kind = numbers[i].as<Scalar>()->kind;
     builder_->make(Op::store, {list.values[1 + i].as<Array>()->node, place, convert(given[i], kind)});
   }
 }

@@ -562,11 +562,6 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     }
     return tuples;
   }
-  if (const Static* s = iterable.as<Static>(); s != nullptr && PyUnicode_Check(s->object.ptr())) {
-    std::vector<Value> letters;
-    for (const nb::handle letter : s->object) letters.emplace_back(Static{nb::borrow<nb::object>(letter)});
-    return letters;
-  }
   return std::nullopt;
 }
 

@@ -76,10 +76,4 @@ Value Evaluator::builtin_getattr(Call& call) {
   return attribute_of(call.positional[0], text_of(name), call.node);
 }
 
-Value Evaluator::library_unsupported(Call& call) {
-  const nb::object reason = require_static(need(call, 0, "reason"), "a reason", call.node);
-  const nb::object advice = require_static(need(call, 1, "advice"), "an advice", call.node);
-  unsupported(call.node, text_of(reason), text_of(advice));
-}
-
 }  // namespace ingot::frontend

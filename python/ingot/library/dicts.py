@@ -59,10 +59,15 @@ def enter(table: np.ndarray, key: Any, number: int) -> None:
     table[slot] = number
 
 
-def table_of(keys: list[Any], size: int) -> np.ndarray:
-    table = np.full(size, -1)
+def fill(table: np.ndarray, keys: list[Any]) -> None:
+    """Enters all keys into a table of free slots."""
     for number in range(len(keys)):
         enter(table, keys[number], number)
+
+
+def table_of(keys: list[Any], size: int) -> np.ndarray:
+    table = np.full(size, -1)
+    fill(table, keys)
     return table
 
 
@@ -103,10 +108,8 @@ def take_out(keys: list[Any], values: list[Any], table: np.ndarray, found: int) 
     value = values[found]
     lists.pop(keys, found)
     lists.pop(values, found)
-    for slot in range(len(table)):
-        table[slot] = -1
-    for number in range(len(keys)):
-        enter(table, keys[number], number)
+    table[:] = -1
+    fill(table, keys)
     return value
 
 

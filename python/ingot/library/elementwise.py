@@ -8,16 +8,14 @@ import numpy as np
 
 from . import primitives
 from .registry import implements
+from .shapes import output
 
 
 def finished(result: Any, out: Any, where: Any, name: str) -> Any:
     """What an elementwise function returns: its result, or the output that it is put into, where a mask holds."""
-    if isinstance(out, tuple):
-        out = out[0]
+    out = output(out)
     if out is None:
         return result
-    if not isinstance(out, np.ndarray):
-        raise TypeError("return arrays must be of ArrayType")
     return primitives.put(out, result, where, name)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .registry import implements, unsupported
+from . import primitives
+from .registry import implements
 
 
 @implements(map)
@@ -65,7 +66,7 @@ def _sequence(iterable: Any) -> Any:
         return iterable
     if isinstance(iterable, dict):
         return tuple(iterable)
-    unsupported("comparing the length of an iterator with others", "walk sequences")
+    primitives.refuse("comparing the length of an iterator with others", "walk sequences")
 
 
 def _pool(iterable: Any) -> Any:

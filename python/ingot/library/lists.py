@@ -60,9 +60,7 @@ def pop(self: list[Any], index: int, /) -> Any:
     if place < 0 or place >= size:
         raise IndexError("pop index out of range")
     element = self[place]
-    for k in range(place, size - 1):
-        self[k] = self[k + 1]
-    self.pop()
+    drop(self, place)
     return element
 
 
@@ -89,19 +87,16 @@ def put_slice(self: list[Any], start: int, count: int, elements: Any) -> None:
         self.append(element)
 
 
-def contains(self: list[Any], element: Any) -> bool:
-    for one in self:
-        if one == element:
-            return True
-    return False
-
-
 def place_of(self: list[Any], element: Any) -> int:
     """The first place of an element; -1: none."""
     for k in range(len(self)):
         if self[k] == element:
             return k
     return -1
+
+
+def contains(self: list[Any], element: Any) -> bool:
+    return place_of(self, element) >= 0
 
 
 def index(self: list[Any], element: Any, start: int = 0, stop: int = 9223372036854775807, /) -> int:

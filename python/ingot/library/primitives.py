@@ -7,9 +7,11 @@ do not check: shapes, axes (from 0 on) and dtypes must be right.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+
+from .._errors import UnsupportedError
 
 
 def transpose(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -110,9 +112,9 @@ def python_number(x: np.generic) -> Any:
     return x.item()
 
 
-def refuse(reason: str, advice: str) -> None:
+def refuse(reason: str, advice: str) -> NoReturn:
     """Refuses to compile what is here."""
-    raise NotImplementedError(f"{reason}; instead: {advice}")
+    raise UnsupportedError(f"{reason} is not supported\n  instead: {advice}")
 
 
 def put(out: np.ndarray, value: Any, where: Any, name: str) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import primitives
 from .registry import implements
-from .shapes import normal_axis
+from .shapes import normal_axis, output
 
 NoValue = np._NoValue
 COMBINERS = (
@@ -75,12 +75,9 @@ def loop_dtype(ufunc: Any, dtype: np.dtype) -> np.dtype:
 
 def delivered(result: Any, out: Any, name: str, keepdims: Any = False) -> Any:
     """What a reduction returns: its result, or the output that it is put into."""
-    if isinstance(out, tuple):
-        out = out[0]
+    out = output(out)
     if out is None:
         return result
-    if not isinstance(out, np.ndarray):
-        raise TypeError("return arrays must be of ArrayType")
     rank = np.asarray(result).ndim
     if out.ndim != rank:
         hint = " (must match the operand's when keepdims=True)" if keepdims else ""

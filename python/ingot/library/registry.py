@@ -1,9 +1,7 @@
 """Which Python function stands for which host function in compiled code."""
 
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
-
-from ingot._errors import UnsupportedError
+from typing import Any, TypeVar
 
 implementations: dict[Any, Callable] = {}
 
@@ -24,8 +22,3 @@ def implements(*functions: Any) -> Callable[[F], F]:
         return stand_in
 
     return register
-
-
-def unsupported(reason: str, advice: str) -> NoReturn:
-    """Where a stand-in is compiled: refuses the call."""
-    raise UnsupportedError(f"{reason} is not supported\n  instead: {advice}")

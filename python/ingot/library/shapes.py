@@ -10,6 +10,13 @@ import numpy as np
 from . import primitives
 from .registry import implements
 
+def output(out: Any) -> np.ndarray | None:
+    """The array that a ufunc's `out` names, alone or in a tuple; None: it has none."""
+    given = out[0] if isinstance(out, tuple) else out
+    if given is not None and not isinstance(given, np.ndarray):
+        raise TypeError("return arrays must be of ArrayType")
+    return given
+
 
 def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     """An axis counted from the front."""

@@ -24,6 +24,7 @@ def lines_of(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def delivered(result: Any, out: Any) -> Any:
+    """What a statistic returns: its result, or the output that it is put into."""
     if out is None:
         return result
     out[...] = result
