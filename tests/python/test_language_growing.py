@@ -176,6 +176,22 @@ def test_ints_and_floats_in_one_list_are_floats():
     for got, error in in_both_modes(mixed, 3):
         assert error is None and got == [0.0, 0.0, 0.5, 1.0] and all(type(v) is float for v in got)
 
+    def with_bools(n):
+        result = [True]
+        for i in range(n):
+            result.append(i)
+        return result
+
+    for got, error in in_both_modes(with_bools, 2):
+        assert error is None and got == [1, 0, 1] and all(type(v) is int for v in got)
+
+    def with_nan(x):
+        result = [v for v in x]
+        return x[0] in result, result.count(x[0]), x[1] in result
+
+    for got, error in in_both_modes(with_nan, np.array([np.nan, 1.0])):
+        assert error is None and got == (False, 0, True)
+
     def large(n):
         result = [2**53 + n]
         for i in range(n):
