@@ -390,6 +390,7 @@ class Evaluator {
   // operators.cpp
   Value binary(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value compare(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  Value of_no_number(const Value& a, const Value& other, bool answer);
   Value compare_maybe(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value unary(const std::string& op, const Value& a, nb::handle node);
   Value python_arithmetic(const std::string& op, const Value& a, const Value& b, nb::handle node);

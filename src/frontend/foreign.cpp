@@ -108,6 +108,7 @@ void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
     named[name.c_str()] = one;
   }
   for (const Value& operand : operands) {
+    if (operand.is<Conflict>()) present(operand, "the value", here_);  // it has no type to raise by
     const nb::object one = stand_in(operand);
     if (!one.is_valid()) return;
     given.append(one);

@@ -204,6 +204,18 @@ Value Evaluator::compare_maybe(const std::string& ast, const Value& a, const Val
       [&] { return with(Static{nb::none()}); });
 }
 
+/// A comparison of `a` with what no number is equal to: of an array for each element; the answer of a number
+/// of NumPy's is NumPy's, but beside None.
+Value Evaluator::of_no_number(const Value& a, const Value& other, bool answer) {
+  const std::optional<Kind> kind = kind_of(a);
+  if (!kind || kind->is_python() || (!a.is<Array>() && is_none(other))) return Static{nb::bool_(answer)};
+  const NodeId flag = builder_->constant(answer);
+  std::vector<NodeId> operands{flag};
+  if (a.is<Array>())
+    for (const NodeId length : lengths_of(whole(a))) operands.push_back(length);
+  return from_node(operands.size() == 1 ? flag : builder_->make(Op::broadcast, operands));
+}
+
 Value Evaluator::compare(const std::string& ast, const Value& first, const Value& second, nb::handle node) {
   const bool by_value = ast != "Is" && ast != "IsNot" && ast != "In" && ast != "NotIn";
   if (by_value)
@@ -338,9 +350,12 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
-    if (is_none(a) || is_none(b)) {
-      if (ast == "Eq" || ast == "NotEq") return Static{nb::bool_(ast == "NotEq")};
-    }
+    const Value& other = j ? b : a;
+    const bool is_sequence = other.is<Tuple>() || is_list(other);
+    const bool pythons = j ? j->is_python() : k && k->is_python();
+    if ((ast == "Eq" || ast == "NotEq") &&
+        (is_none(a) || is_none(b) || ((j || k) && is_text(other)) || (is_sequence && pythons)))
+      return of_no_number(j ? a : b, other, ast == "NotEq");
     raise_by_type("compare", find_operator(ast)->symbol, {a, b});
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }

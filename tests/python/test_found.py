@@ -615,3 +615,24 @@ def test_a_view_on_one_path_shares_memory():
         for c in (True, False):
             r, v = jitted(f, mode)(np.arange(3.0), c)
             assert np.shares_memory(r, v) and r[0] == v[0] == 7.0 and len(r) == (1 if c else 3)
+
+
+def test_numbers_and_arrays_beside_what_no_number_is_equal_to():
+    def compared(x):
+        return x == None, x != None, None == x, x == "text", x != "text"  # noqa: E711
+
+    def with_sequences(n):
+        return n == (1, 2), n != [1, 2], (1,) == n
+
+    def perhaps(x, n):
+        o = None
+        if n:
+            o = n
+        return x != o, 3 == o, (1, 2) == o, (x == o) + x
+
+    for x in (np.arange(3), np.zeros((0, 2)), np.array(2.0), np.float64(2), np.int8(1), np.bool(True), 1j, 3, True):
+        check(compared, x)
+    for n in (3, 2.5, True):
+        check(with_sequences, n)
+    for n in (2, 0):
+        check(perhaps, np.arange(3), n)
