@@ -178,9 +178,10 @@ class Divider : public Rewriter {
     if (runs_in_lanes_around(loop)) return std::nullopt;
     return Strips{std::move(early), std::move(values)};
   }
-  /// Whether a loop writes nothing and carries reductions for lanes, once checks of overflows are gone.
+  /// Whether a loop writes nothing and carries what are reductions for lanes once the checks of their
+  /// overflows are gone, but not before.
   bool counts(NodeId loop) const {
-    return combiners_of(source_, loop, true) && source_.result_count(loop) > 0 &&
+    return combiners_of(source_, loop, true) && !combiners_of(source_, loop) &&
            !ir::effects_of(source_, loop).any(ir::effect::Write);
   }
   /// Whether a loop around has the better lanes.
