@@ -54,8 +54,7 @@ NodeId Lowering::element_of_broadcast(NodeId old, Indices indices) {
       at.push_back(indices[added + i]);
       continue;
     }
-    const NodeId same =
-        is_one(own[i]) ? b_.constant(false) : loops_.equal(own[i], whole(old).lengths[added + i]);
+    const NodeId same = repeats_not(own[i], whole(old).lengths[added + i]);
     at.push_back(loops_.select(same, indices[added + i], b_.index(0)));
   }
   return element(x, at);
@@ -109,7 +108,7 @@ NodeId Lowering::is_identity(NodeId broadcast) {
   NodeId all = b_.constant(true);
   const Nodes& own = whole(source_.operand(broadcast, 0)).lengths;
   for (size_t i = 0; i < own.size(); ++i)
-    all = loops_.both(all, loops_.equal(own[i], whole(broadcast).lengths[i]));
+    all = loops_.both(all, are_equal(own[i], whole(broadcast).lengths[i]));
   return all;
 }
 
@@ -153,7 +152,18 @@ Nodes Lowering::in_versions(std::span<const NodeId> roots, const std::vector<Typ
 /// An element is evaluated from those of the operands at the same indices.
 bool Lowering::is_pointwise(NodeId old) const {
   const Op op = source_.op(old);
-  return ir::info(op).elementwise || op == Op::cast || op == Op::select;
+  return ir::info(op).elementwise || op == Op::cast || op == Op::select || repeats_nothing(old);
+}
+
+/// Whether a node broadcasts what has no memory of its own to the lengths that it has.
+bool Lowering::repeats_nothing(NodeId old) const {
+  if (source_.op(old) != Op::broadcast || !source_.type(source_.operand(old, 0)).is_array()) return false;
+  const Whole& x = whole(source_.operand(old, 0));
+  const auto wanted = source_.operands(old).subspan(1);
+  if (x.view || x.lengths.size() != wanted.size()) return false;
+  return std::ranges::equal(x.lengths, wanted, [&](NodeId own, NodeId length) {
+    return made(length) && canonical(own) == canonical(made(length));
+  });
 }
 
 /// Whether evaluating elements of `old` reads memory of this root only at the element of `view` of the same

@@ -132,6 +132,8 @@ class Lowering : public Rewriter {
   void become_buffer(NodeId buffer, NodeId array, const Whole& made);
   void add_root(NodeId array, const Root& root);
   NodeId canonical(NodeId length) const;
+  NodeId are_equal(NodeId a, NodeId b);
+  NodeId repeats_not(NodeId own, NodeId length);
   void learn(NodeId condition);
 
   /// @name Elements (elements.cpp)
@@ -150,6 +152,7 @@ class Lowering : public Rewriter {
   NodeId element_of_broadcast(NodeId old, Indices indices);
   NodeId element_of_rearrangement(NodeId old, Indices indices);
   bool is_pointwise(NodeId old) const;
+  bool repeats_nothing(NodeId old) const;
   Work work_of(NodeId old) const;
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 

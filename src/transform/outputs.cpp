@@ -33,6 +33,16 @@ NodeId Lowering::canonical(NodeId length) const {
   return length;
 }
 
+/// Whether two lengths are equal, as checks may have shown.
+NodeId Lowering::are_equal(NodeId a, NodeId b) {
+  return canonical(a) == canonical(b) ? b_.constant(true) : loops_.equal(a, b);
+}
+
+/// Whether an axis of `own` length is not repeated where it is broadcast to a length; one of length 1 is.
+NodeId Lowering::repeats_not(NodeId own, NodeId length) {
+  return is_one(own) ? b_.constant(false) : are_equal(own, length);
+}
+
 /// From here on the operands of a comparison that has been checked are equal.
 void Lowering::learn(NodeId condition) {
   if (source_.op(condition) == Op::bitwise_and) {
@@ -91,7 +101,10 @@ std::set<std::pair<uint32_t, uint32_t>> Lowering::compared_lengths(NodeId old) c
   std::set<std::pair<uint32_t, uint32_t>> compared;
   for (NodeId id : broadcasts) {
     const Nodes& own = whole(source_.operand(id, 0)).lengths;
-    for (size_t i = 0; i < own.size(); ++i) compared.emplace(own[i].index, whole(id).lengths[i].index);
+    for (size_t i = 0; i < own.size(); ++i) {
+      const NodeId length = whole(id).lengths[i];
+      if (canonical(own[i]) != canonical(length)) compared.emplace(own[i].index, length.index);
+    }
   }
   return compared;
 }

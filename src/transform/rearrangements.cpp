@@ -78,8 +78,7 @@ Nodes Lowering::rearranged_strides(NodeId id, const Nodes& lengths, const Nodes&
       Nodes all(added, b_.index(0));
       for (size_t i = 0; i < strides.size(); ++i) {
         // One element is at the same place whatever the stride.
-        const NodeId same =
-            is_one(lengths[i]) ? b_.constant(false) : loops_.equal(lengths[i], use(wanted[added + i]));
+        const NodeId same = repeats_not(lengths[i], use(wanted[added + i]));
         all.push_back(loops_.select(same, strides[i], b_.index(0)));
       }
       return all;
@@ -127,7 +126,7 @@ void Lowering::lower_rearrangement(NodeId id) {
   }
   if (w.view && whole(x).view == w.view) wholes_[x.index].fresh = false;
   made.reads = w.reads;
-  made.cost = w.cost;
+  made.cost = is_output(x) ? 0 : w.cost;
   made.work = work_of(x);
   made.repeats = w.repeats || (op == Op::broadcast && repeats_for_certain(id, w));
   if (w.view) {

@@ -37,6 +37,8 @@ class Rewriter {
   virtual void visit(NodeId id) { clone(id); }
   /// The new node for an old one, as an operand of the node that is made next.
   virtual NodeId use(NodeId old) { return made_[old.index]; }
+  /// The new node that an old one has become, none yet: invalid.
+  NodeId made(NodeId old) const { return made_[old.index]; }
   /// An old value - a parameter, a node or a result - has become this one.
   virtual void bind(NodeId old, NodeId made) { made_[old.index] = made; }
   /// What a type becomes.

@@ -167,6 +167,12 @@ def polar(x, y):
     return x / r, y / r, r
 
 
+def chosen_twice(x, y):
+    d = np.log(x / y)
+    below = np.where(d > 0.0, 2.0 + np.exp(d), np.exp(-d))
+    return x * below + y, y * (5.0 + below) + x
+
+
 def turned_and_straight(x):
     y = np.exp(x)
     return y.T * 2, y + x, y - x[::-1], y
@@ -222,6 +228,8 @@ def test_what_is_written_by_one_nest_has_numpys_values(n):
     check(moments, (x * 100).astype(np.int32), bound=bound)
     check(polar, x, y[::-1], bound=bound)
     check(normalised, x, bound=bound)
+    check(chosen_twice, x, y, bound=bound)
+    check(chosen_twice, x, y[:1], bound=bound)
     for function in (changed_after, changed_between):
         check(function, x, bound=bound)
     for flag in (False, True):
@@ -250,6 +258,7 @@ def test_arrays_of_the_same_lengths_are_written_by_one_nest():
     assert nests_of(leapfrog, x[0], x[1], 0.1) == 1
     assert nests_of(polar, x, x) <= 2
     assert nests_of(moments, x[0]) == 1
+    assert nests_of(chosen_twice, x[0] + 0.5, x[1] + 0.5) == 1
     assert nests_of(normalised, x[0]) <= 5
 
 
