@@ -3,12 +3,14 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "bindings/callable.h"
 #include "bindings/interrupts.h"
 #include "bindings/specialisation.h"
 #include "runtime/allocator.h"
 #include "runtime/pool.h"
+#include "runtime/sorts.h"
 
 #define INGOT_IMPORTS_NUMPY
 #include "bindings/numpy.h"
@@ -43,11 +45,29 @@ void check_environment() {
     throw nb::value_error(("INGOT_NUM_THREADS is no number of threads: " + std::string(threads)).c_str());
 }
 
+/// Lets compiled code sort as NumPy does: equal elements stand in its order.
+void use_numpys_sorts() {
+  for (size_t i = 0; i < base::kDTypeCount; ++i) {
+    const auto dtype = static_cast<base::DType>(i);
+    const nb::object descr =
+        nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(dtype))));
+    const PyArray_ArrFuncs& functions =
+        *PyDataType_GetArrFuncs(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
+    runtime::Sorts sorts;
+    for (const auto& [place, kind] : {std::pair(0, NPY_QUICKSORT), std::pair(1, NPY_STABLESORT)}) {
+      sorts.sort[place] = functions.sort[kind];
+      sorts.argsort[place] = functions.argsort[kind];
+    }
+    runtime::use_sorts(dtype, sorts);
+  }
+}
+
 }  // namespace
 
 NB_MODULE(_ingot, m) {
   if (_import_array() < 0 || _import_umath() < 0) throw nb::python_error();
   check_environment();
+  use_numpys_sorts();
   watch_interrupts();
   Specialisation::bind(m);
   bind_callable(m);

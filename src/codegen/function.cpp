@@ -150,8 +150,12 @@ void FunctionEmitter::release_buffers(RegionId region) {
 
 #define STRUCT_Both(name) emit_##name(id);
 #define STRUCT_Array(name) fail_not_lowered("the array op " #name);
-#define STRUCT_Loop(name) fail_not_lowered(#name);
+#define STRUCT_Loop(name) emit_##name(id);
 
+// Devices, which come later.
+#define emit_launch(id) fail_not_lowered("launch")
+#define emit_barrier(id) fail_not_lowered("barrier")
+#define emit_atomic(id) fail_not_lowered("atomic")
 // What needs the call's heap, which comes later.
 #define emit_list_new(id) fail_not_lowered("list_new")
 #define emit_list_length(id) fail_not_lowered("list_length")

@@ -179,6 +179,8 @@ class FunctionEmitter {
   void emit_load(NodeId id);
   void emit_store(NodeId id);
   void emit_copy(NodeId id);
+  void emit_sort_line(NodeId id);
+  void emit_argsort_line(NodeId id);
   llvm::Value* field(llvm::Value* base, uint64_t offset);
   llvm::Value* buffer_data(llvm::Value* buffer);
   llvm::Value* element_address(NodeId view, std::span<const NodeId> indices);
@@ -192,6 +194,7 @@ class FunctionEmitter {
   std::optional<NodeId> view_of_new(NodeId alloc) const;
   llvm::Value* may_overlap(const Parts& a, const Parts& b);
   Parts temporary_like(ir::Type type, const Parts& view);
+  void sort_line(ir::NodeId id, const char* function, ir::NodeId view, std::optional<ir::NodeId> places);
   void copy_view(ir::Type type, const Parts& to, const Parts& from);
   void copy_axis(DType dtype, int axis, std::span<llvm::Value* const> lengths, const Parts& to,
                  const Parts& from, llvm::Value* to_address, llvm::Value* from_address);

@@ -204,6 +204,31 @@ void FunctionEmitter::copy_view(ir::Type type, const Parts& to, const Parts& fro
   copy_axis(type.dtype(), 0, lengths, to, from, to[0], from[0]);
 }
 
+/// Calls what sorts a line: with `places`, the function that puts places there.
+void FunctionEmitter::sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> places) {
+  const ir::Type type = source_.type(view);
+  llvm::Type* const pointer = b_.getPtrTy();
+  llvm::SmallVector<llvm::Type*> types{pointer, b_.getInt32Ty(), b_.getInt32Ty(), pointer};
+  llvm::SmallVector<Value*> operands{context_, b_.getInt32(static_cast<uint32_t>(type.dtype())),
+                                     b_.getInt32(static_cast<uint32_t>(source_.attribute(id, 0))),
+                                     parts(view)[0]};
+  if (places) {
+    types.push_back(pointer);
+    operands.push_back(parts(*places)[0]);
+  }
+  types.push_back(b_.getInt64Ty());
+  operands.push_back(parts(view)[2]);
+  auto* const signature = llvm::FunctionType::get(b_.getInt32Ty(), types, false);
+  leave_with(b_.CreateCall(unit_.outside(function, signature, false), operands), false);
+}
+
+void FunctionEmitter::emit_sort_line(NodeId id) {
+  sort_line(id, "ingot_v1_sort", source_.operand(id, 0), std::nullopt);
+}
+void FunctionEmitter::emit_argsort_line(NodeId id) {
+  sort_line(id, "ingot_v1_argsort", source_.operand(id, 1), source_.operand(id, 0));
+}
+
 void FunctionEmitter::emit_copy(NodeId id) {
   const ir::Type type = source_.type(source_.operand(id, 0));
   const Parts& to = parts(source_.operand(id, 0));

@@ -401,6 +401,18 @@ Type infer_copy(const Query& q) {
          "wants views of one dtype and rank");
   return {};
 }
+Type infer_sort_line(const Query& q) {
+  q.need_count(1);
+  q.need(q.type(0).is_view() && q.type(0).rank() == 1, "wants a view of one axis");
+  return {};
+}
+Type infer_argsort_line(const Query& q) {
+  q.need_count(2);
+  q.need(q.type(0).is_view() && q.type(0).rank() == 1 && q.type(0).dtype() == DType::Int64 &&
+             q.type(1).is_view() && q.type(1).rank() == 1,
+         "wants a view of i64 and another, of one axis each");
+  return {};
+}
 
 Type infer_some(const Query& q) {
   q.need_count(1);

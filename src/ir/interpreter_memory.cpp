@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
+#include "base/sort.h"
 #include "ir/interpreter_machine.h"
 
 namespace ingot::ir {
@@ -172,6 +174,35 @@ void interp_scatter(Step& step) {
       from += base::size_of(view.dtype);
     });
   }
+}
+
+namespace {
+
+/// The elements of a view in C order.
+std::byte* line_of(const Step& step, const ViewValue& view, Access access) {
+  const auto size = static_cast<int64_t>(base::size_of(view.dtype));
+  step.need(view.lengths[0] < 2 || view.strides[0] == size, "sorts what is not in C order");
+  if (view.lengths[0] == 0) return nullptr;
+  std::byte* const first = address(step, view, view.offset);
+  step.touch(first, static_cast<size_t>(view.lengths[0] * size), access);
+  return first;
+}
+
+}  // namespace
+
+void interp_sort_line(Step& step) {
+  const ViewValue& view = step.view(0);
+  line_of(step, view, Access::Read);
+  base::sort_line(view.dtype, line_of(step, view, Access::Write), view.lengths[0]);
+}
+
+void interp_argsort_line(Step& step) {
+  const ViewValue& places = step.view(0);
+  const ViewValue& view = step.view(1);
+  step.need(places.lengths == view.lengths, "has another number of places");
+  auto* const first = reinterpret_cast<int64_t*>(line_of(step, places, Access::Write));
+  std::iota(first, first + view.lengths[0], int64_t{0});
+  base::argsort_line(view.dtype, line_of(step, view, Access::Read), first, view.lengths[0]);
 }
 
 void interp_copy(Step& step) {

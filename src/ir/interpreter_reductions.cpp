@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "base/reduction.h"
+#include "base/sort.h"
 #include "ir/builder.h"
 #include "ir/interpreter_machine.h"
 
@@ -49,23 +50,6 @@ void give_array_or_scalar(const Step& step, ArrayValue result) {
   step.give(std::move(result));
 }
 
-/// What sorts before what: NaN last; complex numbers by real, then imaginary part, as NumPy does, with those
-/// that have a NaN in the real part after those that have one in the imaginary part only.
-template <class T>
-bool sorts_before(T a, T b) {
-  using base::math::has_nan;
-  if constexpr (base::is_complex_v<T>) {
-    const auto x = a.real();
-    const auto y = b.real();
-    if (x < y) return !has_nan(a.imag()) || has_nan(b.imag());
-    if (x > y) return has_nan(b.imag()) && !has_nan(a.imag());
-    if (x == y || (has_nan(x) && has_nan(y))) return sorts_before(a.imag(), b.imag());
-    return has_nan(y);
-  } else {
-    return base::math::less(a, b) || (has_nan(b) && !has_nan(a));
-  }
-}
-
 template <class T>
 T element(const std::byte* at) {
   T value;
@@ -89,16 +73,12 @@ Lines lines(const ArrayValue& x, int64_t axis) {
   return found;
 }
 
-/// The positions of a line's elements in ascending order.
-std::vector<int64_t> sorted_positions(const std::byte* line, DType dtype, const Lines& l) {
-  std::vector<int64_t> order(static_cast<size_t>(l.length));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  base::visit_dtype(dtype, [&]<class T>() {
-    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-      return sorts_before(element<T>(line + i * l.stride), element<T>(line + j * l.stride));
-    });
-  });
-  return order;
+/// The elements of a line, one behind the other.
+std::vector<std::byte> elements_of(const std::byte* line, const Lines& l, size_t size) {
+  std::vector<std::byte> elements(static_cast<size_t>(l.length) * size);
+  for (int64_t k = 0; k < l.length; ++k)
+    std::memcpy(elements.data() + static_cast<size_t>(k) * size, line + k * l.stride, size);
+  return elements;
 }
 
 }  // namespace
@@ -186,17 +166,15 @@ void interp_arg_reduce(Step& step) {
 }
 
 void interp_sort(Step& step) {
-  const ArrayValue& x = step.array(0);
-  ArrayValue result = x;
-  const Lines l = lines(x, step.attribute(0));
-  const size_t size = base::size_of(x.dtype);
+  ArrayValue result = step.array(0);
+  const Lines l = lines(result, step.attribute(0));
+  const size_t size = base::size_of(result.dtype);
   for (int64_t first : l.first) {
-    const std::byte* line = x.data.data() + first;
-    std::byte* to = result.data.data() + first;
-    for (int64_t position : sorted_positions(line, x.dtype, l)) {
-      std::memcpy(to, line + position * l.stride, size);
-      to += l.stride;
-    }
+    std::byte* const line = result.data.data() + first;
+    std::vector<std::byte> elements = elements_of(line, l, size);
+    base::sort_line(result.dtype, elements.data(), l.length);
+    for (int64_t k = 0; k < l.length; ++k)
+      std::memcpy(line + k * l.stride, elements.data() + static_cast<size_t>(k) * size, size);
   }
   step.give(std::move(result));
 }
@@ -206,10 +184,15 @@ void interp_argsort(Step& step) {
   ArrayValue result = make_array(DType::Int64, x.lengths);
   const Lines from = lines(x, step.attribute(0));
   const Lines to = lines(result, step.attribute(0));
+  std::vector<int64_t> places(static_cast<size_t>(from.length));
   for (size_t i = 0; i < from.first.size(); ++i) {
+    const std::vector<std::byte> elements =
+        elements_of(x.data.data() + from.first[i], from, base::size_of(x.dtype));
+    std::iota(places.begin(), places.end(), int64_t{0});
+    base::argsort_line(x.dtype, elements.data(), places.data(), from.length);
     std::byte* at = result.data.data() + to.first[i];
-    for (int64_t position : sorted_positions(x.data.data() + from.first[i], x.dtype, from)) {
-      std::memcpy(at, &position, sizeof position);
+    for (int64_t place : places) {
+      std::memcpy(at, &place, sizeof place);
       at += to.stride;
     }
   }

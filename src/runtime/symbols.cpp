@@ -7,6 +7,7 @@
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
 #include "runtime/math_symbols.h"
+#include "runtime/sorts.h"
 
 namespace ingot::runtime {
 
@@ -75,6 +76,8 @@ void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns
   X("ingot_v1_outside", ingot_v1_outside)                                                              \
   X("ingot_v1_poll", ingot_v1_poll)                                                                    \
   X("ingot_v1_parallel", ingot_v1_parallel)                                                            \
+  X("ingot_v1_sort", ingot_v1_sort)                                                                    \
+  X("ingot_v1_argsort", ingot_v1_argsort)                                                              \
   X("ingot_v1_reduce_angles_f64", ingot_v1_reduce_angles_f64)                                          \
   X("ingot_v1_reduce_angles_f32", ingot_v1_reduce_angles_f32)                                          \
   X("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))                            \

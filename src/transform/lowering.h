@@ -245,7 +245,8 @@ class Lowering : public Rewriter {
   NodeId count_of(NodeId mask);
   Whole in_c_order(NodeId old);
   void lower_library(NodeId id);
-  void sort_lines(NodeId id, bool gives_positions);
+  void sort_lines(NodeId id, bool gives_places);
+  NodeId line_of(NodeId view, Indices indices);
 
 #define OP(...)
 #define LOWER_Array(name) void lower_##name(NodeId id);

@@ -229,7 +229,7 @@ class Generator(Language):
         if choice < 0.86:
             return r.choice((f"np.{r.choice(REDUCTIONS)}({self.array(depth - 1)}, axis={r.choice(('0', '1', '-1'))})",
                              f"np.cumsum({self.array(depth - 1)})", f"({self.array(depth - 1)}).cumsum()",
-                             f"np.argsort({self.array(depth - 1)})"))
+                             f"np.argsort({self.array(depth - 1)}, kind='stable')"))
         if choice < 0.9 and name is not None:
             return f"({self.array(depth - 1)}).astype(np.{r.choice(arguments.DTYPES)})"
         if choice < 0.94 and name is not None:

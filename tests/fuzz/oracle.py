@@ -197,10 +197,6 @@ class _Linalg:
 class _Numpy:
     linalg = _Linalg()
 
-    @staticmethod
-    def argsort(*operands, **options):
-        return np.argsort(*operands, **{"kind": "stable"} | options)  # the default leaves the order of equals open
-
     def __getattr__(self, name):
         own = getattr(np, name)
         value = _numpy("absolute" if name == "fabs" else name, own) if name in WATCHED else own

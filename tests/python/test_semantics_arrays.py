@@ -351,14 +351,15 @@ def test_the_larger_of_two_zeros():
         assert not result.any() and len(set(np.signbit(result))) == 1
 
 
-def test_argsort_is_stable():
-    def f(x):
-        return np.argsort(x)
-
-    for dtype in (np.float32, np.float64, np.int8):
-        x = np.random.default_rng(1).integers(0, 4, 1000).astype(dtype)
-        for mode in MODES:
-            assert difference(jitted(f, mode)(x), np.argsort(x, kind="stable")) is None
+def test_order_of_equal_elements():
+    x = np.random.default_rng(1).integers(0, 4, 1000)
+    for dtype in (np.bool, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64, np.complex64, np.complex128):
+        for keys in (x.astype(dtype), x.astype(dtype).reshape(20, 50).T):
+            for mode, kind in (("compiled", None), ("interpreted", "stable")):
+                got = jitted(lambda x: np.argsort(x), mode)(keys)
+                assert difference(got, np.argsort(keys, kind=kind)) is None
+                got = jitted(lambda x: np.argsort(x, 0, "stable"), mode)(keys)
+                assert difference(got, np.argsort(keys, 0, "stable")) is None
 
 
 def test_partition_sorts():

@@ -1,0 +1,42 @@
+#include "base/sort.h"
+
+#include <algorithm>
+
+#include "base/math.h"
+
+namespace ingot::base {
+
+namespace {
+
+template <class T>
+bool sorts_before(T a, T b) {
+  using math::has_nan;
+  if constexpr (is_complex_v<T>) {
+    const auto x = a.real();
+    const auto y = b.real();
+    if (x < y) return !has_nan(a.imag()) || has_nan(b.imag());
+    if (x > y) return has_nan(b.imag()) && !has_nan(a.imag());
+    if (x == y || (has_nan(x) && has_nan(y))) return sorts_before(a.imag(), b.imag());
+    return has_nan(y);
+  } else {
+    return math::less(a, b) || (has_nan(b) && !has_nan(a));
+  }
+}
+
+}  // namespace
+
+void sort_line(DType dtype, void* elements, int64_t count) {
+  visit_dtype(dtype, [&]<class T>() {
+    T* const first = static_cast<T*>(elements);
+    std::stable_sort(first, first + count, sorts_before<T>);
+  });
+}
+
+void argsort_line(DType dtype, const void* elements, int64_t* places, int64_t count) {
+  visit_dtype(dtype, [&]<class T>() {
+    const T* const keys = static_cast<const T*>(elements);
+    std::stable_sort(places, places + count, [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
+  });
+}
+
+}  // namespace ingot::base
