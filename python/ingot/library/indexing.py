@@ -149,7 +149,15 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
-    return take(ravel(arr), flatnonzero(condition))
+    return chosen_of(ravel(arr), 0, ravel(condition) != 0)
+
+
+def chosen_of(a: Any, axis: int, flags: Any) -> Any:
+    """The parts of an array along an axis whose flags, of which there may be fewer or more, are set."""
+    before = (*[slice(None) for _ in range(axis)],)
+    if len(flags) == a.shape[axis]:
+        return a[(*before, flags)]
+    return a[(*before, np.flatnonzero(flags))]
 
 
 @implements(np.compress)
@@ -157,7 +165,10 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     flags = np.asarray(condition)
     if flags.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return take(a, flatnonzero(flags), axis, out)
+    if out is not None:
+        return take(a, flatnonzero(flags), axis, out)
+    array = np.asarray(a)
+    return chosen_of(ravel(array), 0, flags != 0) if axis is None else chosen_of(array, normal_axis(axis, array.ndim), flags != 0)
 
 
 @implements(np.ndarray.compress)
@@ -172,12 +183,15 @@ def nonzero(a: Any) -> tuple[Any, ...]:
         raise ValueError(
             "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."
         )
-    chosen = a != 0
-    places = [
-        np.reshape(np.arange(a.shape[k]), tuple([-1 if other == k else 1 for other in range(a.ndim)]))
-        for k in range(a.ndim)
-    ]
-    return tuple([primitives.broadcast(place, a.shape)[chosen] for place in places])
+    places = np.arange(a.size)[ravel(a) != 0]
+    if a.ndim == 1:
+        return (places,)
+    found = []
+    for k in range(a.ndim - 1, 0, -1):
+        length = max(a.shape[k], 1)
+        found.append(places % length)
+        places = places // length
+    return (places, *found[::-1])
 
 
 @implements(np.where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -239,7 +240,20 @@ def slid(x: Any, y: Any, mode: str) -> Any:
     result = np.zeros((count,), dtype)
     a = x.astype(dtype)
     b = y.astype(dtype)
-    for k in range(count):
+    # All of y stands over x from one of these on, and before the other.
+    whole = min(max(-first, 0), count)
+    behind = max(min(m - n + 1 - first, count), whole)
+    if dtype.kind == "b" or dtype == np.float16 or m < n:
+        behind = whole
+    else:
+        under = a[first + whole : first + behind + n - 1]
+        inside = result[whole:behind]
+        for k in range(len(inside)):
+            total = dtype.type(0)
+            for j in range(n):
+                total += under[k + j] * b[j]
+            inside[k] = total
+    for k in itertools.chain(range(whole), range(behind, count)):
         start = first + k
         low = 0 if start > 0 else -start
         high = n if start + n <= m else m - start

@@ -85,27 +85,43 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
     return primitives.argsort(x, along, False)
 
 
-def first_place(x: Any, extreme: Any) -> Any:
-    """Where an element that is equal to the extreme of all, or NaN as it is, stands first."""
-    if extreme != extreme:
-        for k in range(len(x)):
-            if x[k] != x[k]:
-                return np.int64(k)
-    for k in range(len(x)):
-        if x[k] == extreme:
-            return np.int64(k)
-    return np.int64(0)
+def first_place(ufunc: Any, x: Any) -> Any:
+    """Where the extreme of a line, or NaN, stands first."""
+    some = 1024
+    extreme = x[0]
+    begin = 0
+    for start in range(0, len(x), some):
+        of_part = primitives.reduce(ufunc, x[start : start + some], (0,))
+        # Nothing is greater or less than NaN.
+        if (of_part > extreme) if ufunc is np.maximum else (of_part < extreme):
+            extreme = of_part
+            begin = start
+        if of_part != of_part:
+            extreme = of_part
+            begin = start
+            break
+    part = x[begin : begin + some]
+    is_it = part != part if extreme != extreme else part == extreme
+    return np.int64(begin) + np.min(np.where(is_it, np.arange(len(part)), some))
+
+
+def places_in_rows(ufunc: Any, x: Any) -> Any:
+    """The first places of the extremes of a matrix's rows."""
+    places = np.empty(x.shape[0], np.int64)
+    for i in range(x.shape[0]):
+        places[i] = first_place(ufunc, x[i])
+    return places
 
 
 def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
     x = np.asarray(a)
+    ufunc = np.maximum if name == "argmax" else np.minimum
     if axis is None:
         if x.size == 0:
             raise ValueError(f"attempt to get {name} of an empty sequence")
         if x.ndim > 0 and x.dtype.kind in "iuf":
             line = np.ravel(x)
-            ufunc = np.maximum if name == "argmax" else np.minimum
-            place = first_place(line, primitives.reduce(ufunc, line, (0,)))
+            place = first_place(ufunc, line)
         else:
             place = find(x, None) if x.ndim > 0 else np.int64(0)
         if not keepdims and out is None:
@@ -117,7 +133,11 @@ def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims
         return np.int64(0)
     if x.shape[along] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
-    places = find(x, along)
+    if along == x.ndim - 1 and x.ndim > 1 and x.dtype.kind in "iuf":
+        rows = np.reshape(x, (int(np.prod(x.shape[:-1])), x.shape[-1]))
+        places = primitives.reshape(places_in_rows(ufunc, rows), x.shape[:-1])
+    else:
+        places = find(x, along)
     if keepdims:
         places = np.expand_dims(places, along)
     return places if out is None else into(out, np.asarray(places))

@@ -206,13 +206,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         raise TypeError(f"Cannot cast array data from dtype('{places.dtype}') to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
-    largest = -1
-    for place in places:
-        if place < 0:
+    length = minlength
+    if len(places) > 0:
+        if np.min(places) < 0:
             raise ValueError("'list' argument must have no negative elements")
-        if place > largest:
-            largest = int(place)
-    length = largest + 1 if largest + 1 > minlength else minlength
+        length = max(int(np.max(places)) + 1, minlength)
     if weights is None:
         counts = np.zeros((length,), np.int64)
         for place in places:
