@@ -114,14 +114,13 @@ void call_gufunc(const Gufunc& gufunc, void** slots, Gil& gil) {
     int64_t repeats = 1;
     for (size_t axis = 0; axis < outer; ++axis) repeats *= own[axis];
     if (outer > 0) batch = repeats;
+    const int64_t* const strides = view->strides(operand.rank);
     int64_t block = static_cast<int64_t>(base::size_of(operand.dtype));
-    std::vector<npy_intp> strides(operand.core.size());
-    for (size_t k = operand.core.size(); k-- > 0;) {
-      strides[k] = block;
+    for (size_t k = 0; k < operand.core.size(); ++k) {
       lengths[1 + operand.core[k]] = own[outer + k];
+      core_steps.push_back(strides[outer + k]);
       block *= own[outer + k];
     }
-    core_steps.insert(core_steps.end(), strides.begin(), strides.end());
     steps.push_back(outer > 0 ? block : 0);
     size += repeats * block;
   }

@@ -1,14 +1,28 @@
+#include <algorithm>
+
 #include "ir/library.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
 
-/// The array in a view in C order, to be read now.
-Whole Lowering::in_c_order(NodeId old) {
-  return whole(old).view && whole(old).contiguous ? whole(old) : evaluated(old);
+/// The array in a view in C order, or of a matrix of which rows or columns are, to be read now.
+Whole Lowering::for_library(NodeId old) {
+  const Whole& x = whole(old);
+  if (x.view && (x.contiguous || is_matrix_in_memory(x))) return x;
+  return evaluated(old);
 }
 
-/// The routine takes views in C order, the last of which it fills.
+/// Whether neighbours along one of the two axes of a view are known to be neighbours in memory.
+bool Lowering::is_matrix_in_memory(const Whole& x) {
+  if (x.lengths.size() != 2) return false;
+  const auto size = static_cast<int64_t>(base::size_of(x.dtype));
+  const ir::Function& f = b_.function();
+  return std::ranges::any_of(strides_of_view(x.view), [&](NodeId stride) {
+    return f.is_constant(stride) && f.constant(stride).as<int64_t>() == size;
+  });
+}
+
+/// The routine takes views in memory, the last of which, in C order, it fills.
 void Lowering::lower_library(NodeId id) {
   const bool catches = source_.attribute(id, 1) != 0;
   const size_t first = catches ? 1 : 0;
@@ -20,7 +34,7 @@ void Lowering::lower_library(NodeId id) {
   const ir::LibraryInfo& routine = *ir::find_library(source_.module().text(ir::TextId(text)));
   Nodes operands;
   for (NodeId operand : source_.operands(id))
-    operands.push_back(source_.type(operand).is_array() ? in_c_order(operand).view : use(operand));
+    operands.push_back(source_.type(operand).is_array() ? for_library(operand).view : use(operand));
   const NodeId shape = source_.operand(id, routine.shape_operand);
   Nodes lengths = source_.type(shape).is_array() ? whole(shape).lengths : Nodes{use(shape)};
   const NodeId last = source_.operand(id, routine.last_operand);

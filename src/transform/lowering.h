@@ -243,7 +243,8 @@ class Lowering : public Rewriter {
   /// @name Others
   Nodes gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest);
   NodeId count_of(NodeId mask);
-  Whole in_c_order(NodeId old);
+  Whole for_library(NodeId old);
+  bool is_matrix_in_memory(const Whole& x);
   void lower_library(NodeId id);
   void sort_lines(NodeId id, bool gives_places);
   NodeId line_of(NodeId view, Indices indices);
