@@ -18,8 +18,8 @@ namespace {
 const uint32_t kNoAttention = 0;
 constexpr Hooks kNoHooks = {[](Context*) {}, nullptr, nullptr};
 
-/// What is left of the stack for the functions that compiled code calls.
-constexpr size_t kStackReserve = size_t{128} << 10;
+/// What is left of the stack for the functions that compiled code calls, Python's among them.
+constexpr size_t kStackReserve = size_t{512} << 10;
 
 std::byte* find_stack_limit() {
   pthread_attr_t attributes;
