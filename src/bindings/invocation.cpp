@@ -70,7 +70,8 @@ nb::object Invocation::failure() const {
                           error.status == runtime::status_of(kind_of(pending_));
   const nb::object pending = is_pending ? pending_ : nb::none();
   if (error.site == runtime::Error::kNoSite)
-    return nb::make_tuple(std::string(base::name_of(kind)), "", "", 0, pending);
+    return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error), "", 0,
+                          pending);
   const base::Place& place = code_.info().sites[error.site].place;
   return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error),
                         place.file, place.line, pending);

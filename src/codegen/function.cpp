@@ -1,14 +1,19 @@
 #include "codegen/function.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "codegen/abi_layout.h"
 
 namespace ingot::codegen {
 
 namespace {
 
-/// Arrays of at most so many bytes may stand on the stack, and so many of all of a function's.
+/// Arrays of at most so many bytes may stand on the stack, and so many of all of a function's; fewer where it
+/// has many activations.
 constexpr int64_t kMostOnStack = 8 << 10;
 constexpr int64_t kMostOfAllOnStack = 64 << 10;
+constexpr int64_t kMostOfRecursive = 1 << 10;
 
 }  // namespace
 
@@ -63,7 +68,7 @@ Parts FunctionEmitter::take_parameters() {
   const auto nodes = source_.region_parameters(source_.body());
   if (form_ == Form::Internal) {
     for (unsigned i = 1; i < target_->arg_size(); ++i) all.push_back(target_->getArg(i));
-    if (!source_.results().empty()) results_ = all.pop_back_val();
+    if (unit_.returns_in_memory(source_.results())) results_ = all.pop_back_val();
     return all;
   }
   results_ = target_->getArg(1);
@@ -102,6 +107,12 @@ std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& 
 }
 
 void FunctionEmitter::find_escapes() {
+  const std::function<bool(ir::Type)> is_memory = [&](ir::Type type) {
+    return type.is_view() || type.is_buffer() || type.is_object() ||
+           ((type.is(ir::TypeKind::Results) || type.is(ir::TypeKind::Optional) ||
+             type.is(ir::TypeKind::Tuple)) &&
+            std::ranges::any_of(source_.module().types.members(type), is_memory));
+  };
   // What each node is a view of, or the buffer itself; none: of nothing allocated in this function.
   std::vector<NodeId> root(source_.node_count());
   escapes_.assign(source_.node_count(), false);
@@ -121,8 +132,7 @@ void FunctionEmitter::find_escapes() {
                            (source_.type(operands[0]).is_view() || source_.type(operands[0]).is_buffer());
     if (is_window) root[i] = root[operands[0].index];
     const bool into_object = !operands.empty() && source_.type(operands[0]).is_object();
-    const bool keeps =
-        card.terminator || into_object || card.regions > 0 || !(type.is_void() || type.is_scalar());
+    const bool keeps = card.terminator || into_object || card.regions > 0 || is_memory(type);
     for (size_t k = 0; k < operands.size(); ++k) {
       const NodeId from = root[operands[k].index];
       if (!from) continue;
@@ -136,7 +146,7 @@ void FunctionEmitter::find_escapes() {
   for (uint32_t i = 0; i < source_.node_count(); ++i) {
     if (!on_stack_[i]) continue;
     const auto size = source_.constant(source_.operand(NodeId(i), 0)).as<int64_t>();
-    on_stack_[i] = all + size <= kMostOfAllOnStack;
+    on_stack_[i] = all + size <= (recursive_ ? kMostOfRecursive : kMostOfAllOnStack);
     if (on_stack_[i]) all += size;
   }
 }

@@ -164,9 +164,9 @@ class FunctionEmitter {
   /// The block that leaves the function with an exception no place of the source raises.
   Block* leaving_block(base::ExceptionKind kind);
   void leave_if(llvm::Value* condition, Block* leaving);
-  /// Leaves with what another function or the outside gave: with any status but 0, or, where the node
-  /// catches, with those that nothing catches.
-  void leave_with(llvm::Value* status, bool catches);
+  /// Leaves with what another function or the outside gave: with any status but 0 and those that the node
+  /// catches (base::catches).
+  void leave_with(llvm::Value* status, int64_t catches);
   void return_status(llvm::Value* status);
 
   // memory.cpp

@@ -7,7 +7,12 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
-void FunctionEmitter::return_status(Value* status) { b_.CreateRet(status); }
+void FunctionEmitter::return_status(Value* status) {
+  llvm::Type* const type = target_->getReturnType();
+  if (!type->isStructTy()) b_.CreateRet(status);
+  // An exception that is caught leaves results of 0.
+  else b_.CreateRet(b_.CreateInsertValue(llvm::Constant::getNullValue(type), status, 0));
+}
 
 void FunctionEmitter::leave_if(Value* condition, Block* leaving) {
   Block* const on = new_block("on");
@@ -33,11 +38,15 @@ void FunctionEmitter::emit_return_(NodeId id) {
   if (form_ == Form::Internal) {
     const Parts all = gather(operands);
     llvm::StructType* const type = unit_.result_struct(source_.results());
+    Value* returned = llvm::Constant::getNullValue(target_->getReturnType());
     for (unsigned i = 0; i < all.size(); ++i) {
       llvm::Type* const memory = type->getElementType(i);
       Value* const part = memory == all[i]->getType() ? all[i] : b_.CreateZExt(all[i], memory);
-      b_.CreateStore(part, b_.CreateStructGEP(type, results_, i));
+      if (results_ != nullptr) b_.CreateStore(part, b_.CreateStructGEP(type, results_, i));
+      else returned = b_.CreateInsertValue(returned, part, i + 1);
     }
+    b_.CreateRet(returned);
+    return;
   } else {
     const size_t first = source_.parameters().size();
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -107,19 +116,19 @@ void FunctionEmitter::check_stack() {
   emit_poll();
 }
 
-void FunctionEmitter::leave_with(Value* status, bool catches) {
+void FunctionEmitter::leave_with(Value* status, int64_t catches) {
   Value* leaves = b_.CreateIsNotNull(status);
-  if (catches) {
-    leaves = b_.getFalse();
-    for (const base::ExceptionKind kind : {
+  const auto is = [&](base::ExceptionKind kind) {
+    return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+  };
+  if (catches == 1) leaves = b_.getFalse();
+  for (const base::ExceptionKind kind : {
 #define X(name) base::ExceptionKind::name,
-             INGOT_EXCEPTIONS(X)
+           INGOT_EXCEPTIONS(X)
 #undef X
-         }) {
-      if (!base::leaves_at_once(kind)) continue;
-      Value* const is_it = b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
-      leaves = b_.CreateOr(leaves, is_it);
-    }
+       }) {
+    if (catches == 1 && !base::catches(catches, kind)) leaves = b_.CreateOr(leaves, is(kind));
+    if (catches > 1 && base::catches(catches, kind)) leaves = b_.CreateAnd(leaves, b_.CreateNot(is(kind)));
   }
   Block* const failed = new_block("failed");
   leave_if(leaves, failed);
@@ -131,30 +140,34 @@ void FunctionEmitter::leave_with(Value* status, bool catches) {
 
 void FunctionEmitter::emit_call(NodeId id) {
   const ir::FunctionId callee_id(static_cast<uint32_t>(source_.attribute(id, 0)));
-  const bool catches = source_.attribute(id, 1) != 0;
+  const int64_t catches = source_.attribute(id, 1);
   const ir::Module::Signature& signature = unit_.source.signature(callee_id);
   llvm::Function* const callee = unit_.internal(callee_id);
   llvm::StructType* const type = unit_.result_struct(signature.results);
+  const bool in_memory = unit_.returns_in_memory(signature.results);
   Parts arguments{context_};
   arguments.append(gather(source_.operands(id)));
   Value* home = nullptr;
-  if (!signature.results.empty()) {
+  if (in_memory) {
     Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
     home = at_entry.CreateAlloca(type);
     arguments.push_back(home);
     // An exception that is caught leaves the results as they were.
-    if (catches) b_.CreateStore(llvm::Constant::getNullValue(type), home);
+    if (catches != 0) b_.CreateStore(llvm::Constant::getNullValue(type), home);
   }
-  llvm::CallInst* const status = b_.CreateCall(callee, arguments);
-  status->setCallingConv(callee->getCallingConv());
+  llvm::CallInst* const call = b_.CreateCall(callee, arguments);
+  call->setCallingConv(callee->getCallingConv());
+  const bool in_registers = !in_memory && !signature.results.empty();
+  Value* const status = in_registers ? b_.CreateExtractValue(call, 0) : call;
   leave_with(status, catches);
 
   Parts results;
-  if (catches) results.push_back(status);
+  if (catches != 0) results.push_back(status);
   Types types;
   for (ir::Type result : signature.results) unit_.append_types(result, types);
   for (unsigned i = 0; i < types.size(); ++i) {
-    Value* part = b_.CreateLoad(type->getElementType(i), b_.CreateStructGEP(type, home, i));
+    Value* part = in_registers ? b_.CreateExtractValue(call, i + 1)
+                               : b_.CreateLoad(type->getElementType(i), b_.CreateStructGEP(type, home, i));
     if (types[i]->isIntegerTy(1)) part = b_.CreateTrunc(part, types[i]);
     results.push_back(part);
   }

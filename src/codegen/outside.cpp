@@ -36,12 +36,12 @@ void FunctionEmitter::emit_library(NodeId id) {
     fail_not_lowered("a library routine that gives new arrays");
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
   Value* const status = call_outside(routine, 0, source_.operands(id));
-  leave_with(status, catches);
+  leave_with(status, source_.attribute(id, 1));
   if (catches) set(id, {status});
 }
 
 void FunctionEmitter::emit_host(NodeId id) {
-  leave_with(call_outside("host", source_.attribute(id, 0), source_.operands(id)), false);
+  leave_with(call_outside("host", source_.attribute(id, 0), source_.operands(id)), 0);
 }
 
 }  // namespace ingot::codegen

@@ -86,6 +86,13 @@ llvm::StructType* Unit::result_struct(std::span<const ir::Type> results) const {
   return llvm::StructType::get(context, types);
 }
 
+bool Unit::returns_in_memory(std::span<const ir::Type> results) const {
+  // Of each kind of register, the ABI has two to return in besides that of the status.
+  size_t counts[] = {0, 0};
+  for (llvm::Type* part : result_struct(results)->elements()) ++counts[part->isFloatingPointTy() ? 1 : 0];
+  return counts[0] > 2 || counts[1] > 2;
+}
+
 const ir::Function& Unit::body(ir::FunctionId id) const {
   const ir::Function* function = source.function(id);
   INGOT_ASSERT(function != nullptr, "codegen: no body of " + source.signature(id).name);
@@ -98,8 +105,16 @@ llvm::Function* Unit::internal(ir::FunctionId id) {
   const ir::Module::Signature& signature = source.signature(id);
   Types parameters{pointer};
   for (ir::Type type : signature.parameters) append_types(type, parameters);
-  if (!signature.results.empty()) parameters.push_back(pointer);
-  auto* const type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), parameters, false);
+  llvm::Type* returned = llvm::Type::getInt32Ty(context);
+  if (returns_in_memory(signature.results)) {
+    parameters.push_back(pointer);
+  } else if (!signature.results.empty()) {
+    Types members{returned};
+    members.append(result_struct(signature.results)->elements().begin(),
+                   result_struct(signature.results)->elements().end());
+    returned = llvm::StructType::get(context, members);
+  }
+  auto* const type = llvm::FunctionType::get(returned, parameters, false);
   auto* const function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
                                                 "ingot_function_" + signature.name, module);
   function->setDoesNotThrow();

@@ -47,9 +47,12 @@ class Unit {
   llvm::Type* memory_type(llvm::Type* part) const;
   /// The struct through which an IR function hands out its results.
   llvm::StructType* result_struct(std::span<const ir::Type> results) const;
+  /// Whether that stands in memory of the caller's. Few parts are returned behind the status, in registers.
+  bool returns_in_memory(std::span<const ir::Type> results) const;
 
   /// @name Functions
-  /// `Status (Context*, parts..., result_struct*)`; asks for its body.
+  /// `Status (Context*, parts..., result_struct*)`, or without the last parameter where results are not in
+  /// memory: `{Status, results...} (Context*, parts...)`. Asks for its body.
   llvm::Function* internal(ir::FunctionId id);
   /// Emits entries and all they reach.
   void emit(std::span<const ir::FunctionId> entries);

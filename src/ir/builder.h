@@ -130,7 +130,8 @@ NodeId fold(Builder& builder, Op op, std::span<const NodeId> operands, std::span
 base::Scalar evaluate(Op op, DType dtype, std::span<const base::Scalar> operands);
 base::Scalar evaluate_cast(DType from, DType to, base::Scalar value);
 
-/// What a node does, with what its regions do; an exit to a label inside does not count.
+/// What a node does, with what its regions, and the functions that it calls, do; an exit to a label inside
+/// does not count.
 Effects effects_of(const Function& function, NodeId node);
 
 }  // namespace ingot::ir

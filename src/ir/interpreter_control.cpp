@@ -170,8 +170,8 @@ void unwind(Machine& machine, Strand& strand) {
     pop_frame(strand);
     if (!is_call || strand.frames.empty()) continue;
     Activation& caller = *strand.frames.back().activation;
-    if (caller.function->op(owner) != Op::call || caller.function->attribute(owner, 1) == 0) continue;
-    if (base::leaves_at_once(strand.raised->kind)) continue;
+    if (caller.function->op(owner) != Op::call) continue;
+    if (!base::catches(caller.function->attribute(owner, 1), strand.raised->kind)) continue;
     give_results(caller, owner, failed_results(*caller.function, owner, strand.raised->kind));
     strand.raised.reset();
     return;

@@ -18,8 +18,11 @@ namespace {
 const uint32_t kNoAttention = 0;
 constexpr Hooks kNoHooks = {[](Context*) {}, nullptr, nullptr};
 
-/// What is left of the stack for the functions that compiled code calls.
-constexpr size_t kStackReserve = size_t{128} << 10;
+/// What is left of the stack for the functions that compiled code calls, Python's among them.
+constexpr size_t kStackReserve = size_t{512} << 10;
+
+/// How much of a stack is used at most: one without a limit would take all memory.
+constexpr size_t kMostStack = size_t{256} << 20;
 
 std::byte* find_stack_limit() {
   pthread_attr_t attributes;
@@ -28,7 +31,8 @@ std::byte* find_stack_limit() {
   size_t size = 0;
   pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
-  return static_cast<std::byte*>(lowest) + std::min(kStackReserve, size / 2);
+  const size_t used = std::min(size, kMostStack);
+  return static_cast<std::byte*>(lowest) + (size - used) + std::min(kStackReserve, used / 2);
 }
 
 /// Of the calling thread. Kept, because finding it reads a file of the system.

@@ -87,8 +87,9 @@ class RaceFinder {
     return std::nullopt;
   }
   std::optional<Conflict> collect(NodeId node) {
-    const ir::Effects effects = ir::info(f_.op(node)).effects;
-    if (effects.any(ir::effect::Control)) return std::nullopt;
+    const ir::Effects card = ir::info(f_.op(node)).effects;
+    if (card.any(ir::effect::Control)) return std::nullopt;
+    const ir::Effects effects = ir::effects_of(f_, node);
     if (effects.any(ir::effect::Host | ir::effect::Random | ir::effect::Sync))
       return Conflict{node, node, "its effects are seen outside in the order of the turns"};
     if (effects.any(ir::effect::Exit) && leaves(node)) return Conflict{node, node, "a turn leaves the loop"};
@@ -103,6 +104,17 @@ class RaceFinder {
 
   void add_accesses(NodeId node, bool writes) {
     const auto operands = f_.operands(node);
+    const auto is_scalar = [&](NodeId operand) { return f_.type(operand).is_scalar(); };
+    const bool is_call = f_.op(node) == Op::call;
+    // A function that is given no memory works on its own.
+    if (is_call && std::ranges::all_of(operands, is_scalar)) return;
+    if (is_call) {
+      for (NodeId operand : operands) {
+        if (f_.type(operand).is_view()) accesses_.push_back({node, operand, {}, true, writes});
+        else if (!is_scalar(operand)) accesses_.push_back({node, {}, {}, true, writes});
+      }
+      return;
+    }
     if (operands.empty() || !f_.type(operands[0]).is_view()) {
       accesses_.push_back({node, {}, {}, true, writes});
       return;
