@@ -115,7 +115,8 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   if (const auto it = captured_.find({owner.ptr(), name}); it != captured_.end()) return it->second;
   const nb::module_ extension = nb::module_::import_("ingot._ingot");
   if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
-      (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)))
+      (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)) ||
+      nb::cast<bool>(extension.attr("is_stream")(object)))
     throw Capture{owner, name};
   guards_.push_back({owner, name, object});
   return host_value(object, what, e);
@@ -606,6 +607,9 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
   if (builtin.library.is_valid() &&
       !text_of(nb::getattr(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
     return {.instances = true, .members = true, .none = true};
+  // Methods of Generator and RandomState, and the primitives that they are made of.
+  if (builtin.module == "numpy.random" || builtin.module == "ingot.library.primitives")
+    return {.instances = true, .members = false, .none = true};
   const auto known = kKnown.find(builtin.name);
   return known == kKnown.end() ? Takes{} : known->second;
 }
