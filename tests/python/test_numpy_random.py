@@ -166,6 +166,7 @@ PARAMETERS = {
     "zipf": [(2,), (1,), ("np.nan",)],
     "logseries": [(0.4,), (1,), (-1,)],
     "binomial": [(10, 0.4), (100, 0.5), (5, 0), (-1, 0.5), (5, 1.5), (5, "np.nan")],
+    "hypergeometric": [(5, 3, 4), (100, 50, 30), (5, 3, 9), (-1, 3, 1), (3, -1, 1), (3, 1, -1), (10**9, 1, 1)],
     "negative_binomial": [(5, 0.3), (0, 0.5), (1, 0), ("np.nan", 0.5), (1e19, 0.5)],
 }
 """Parameters of the distributions of a Generator, wrong ones among them."""
@@ -187,6 +188,16 @@ def test_distributions(name):
         compare(source(call([f"np.array([{parameters[0]}, {parameters[0]}])", *parameters[1:]])), generator())
     if first:
         compare(source(call([f"np.array([{first[0]}, {first[0]}])", *first[1:]], size=3)), generator())
+
+
+def test_distributions_of_vectors():
+    for p in ([0.2, 0.3, 0.5], [1.0], [0.0, 1.0]):
+        compare(source(f"g.multinomial(20, {p}), g.multinomial(20, np.array({p}), 3), g.multinomial(9, {p}, (2, 0)), g.random()"), generator())
+    for wrong in ("5, [0.9, 0.3, 0.1]", "-1, [0.5, 0.5]", "3, [1.5, 0]", "3, []", "3, np.array([0.7, 0.7, 0.1], np.float32)"):
+        compare(source(f"g.multinomial({wrong})"), generator())
+    for alpha in ([1.0, 2.0, 0.5], [0.01, 0.05, 0.0], [0.0, 0.0], [3.0]):
+        compare(source(f"g.dirichlet({alpha}), g.dirichlet(np.array({alpha}), 3), g.dirichlet({alpha}, (2, 2)), g.random()"), generator())
+    compare(source("g.dirichlet([-1.0, 1.0])"), generator())
 
 
 def test_parameters_are_broadcast():
@@ -522,10 +533,10 @@ def test_what_is_refused():
     def drawn(g):
         return g.random()
 
-    def dirichlet(g):
-        return g.dirichlet([1.0, 2.0])
+    def several(g):
+        return g.multivariate_normal([1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]])
 
-    for function, arguments in ((leaves, ()), (bits, (generator(),)), (spawned, (generator(),)), (dirichlet, (generator(),))):
+    for function, arguments in ((leaves, ()), (bits, (generator(),)), (spawned, (generator(),)), (several, (generator(),))):
         with pytest.raises(ingot.UnsupportedError):
             ingot.jit(function)(*arguments)
     with pytest.raises(ingot.UnsupportedError):

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import primitives
-from .reductions import known_axis
 from .registry import implements
-
-_global = np.random.mtrand._rand
 
 POISSON_LIMIT = float(np.iinfo(np.int64).max - np.sqrt(np.iinfo(np.int64).max) * 10)
 
@@ -101,6 +98,32 @@ def rate(x: Any, name: str) -> Any:
     return x
 
 
+def whole(x: Any, name: str) -> Any:
+    """A parameter that is a count, as a number or an array of int64."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "bi":
+        primitives.refuse(f"a parameter `{name}` that is no signed integer", "convert it to int64")
+    return int(x[()]) if x.ndim == 0 else x.astype(np.int64)
+
+
+def count_not_negative(x: Any, name: str) -> None:
+    if np.any(x < 0):
+        raise ValueError(f"{name} < 0")
+
+
+def kahan_sum(x: Any, count: Any) -> Any:
+    """The sum of the first elements, with what rounding takes away."""
+    if count == 0:
+        return 0.0
+    total, rest = float(x[0]), 0.0
+    for i in range(1, count):
+        y = float(x[i]) - rest
+        t = total + y
+        rest = (t - total) - y
+        total = t
+    return total
+
+
 def filled(routine: str, stream: Any, size: Any, dtype: Any, *parameters: Any) -> Any:
     """A new array that one call of a routine fills."""
     result = np.empty(size, dtype)
@@ -110,6 +133,15 @@ def filled(routine: str, stream: Any, size: Any, dtype: Any, *parameters: Any) -
 
 def lengths_of(size: Any) -> Any:
     return tuple(size) if isinstance(size, (tuple, list)) else (size,)
+
+
+def count_of(size: Any) -> Any:
+    """The number of elements of a result."""
+    count = 1
+    if size is not None:
+        for length in lengths_of(size):
+            count = count * length
+    return count
 
 
 def common_shape(size: Any, *parameters: Any) -> Any:
@@ -467,17 +499,94 @@ def logseries(self: Any, p: Any, size: Any = None) -> Any:
 
 @implements(np.random.Generator.binomial)
 def binomial(self: Any, n: Any, p: Any, size: Any = None) -> Any:
-    trials = np.asarray(n)
-    if trials.dtype.kind not in "bi":
-        primitives.refuse("binomial of a number of trials that is no signed integer", "convert it to int64")
-    p = probability(p, "p", trials.ndim == 0)
-    if np.any(trials < 0):
-        raise ValueError("n < 0")
-    if trials.ndim == 0 and is_number(p):
-        if size is None:
-            return primitives.draw("binomial", self, p, int(trials[()]))
-        return filled("fill_binomial", self, size, np.int64, p, int(trials[()]))
-    return integers_of("binomial", self, size, p, trials.astype(np.int64) if trials.ndim > 0 else int(trials[()]))
+    trials = whole(n, "n")
+    p = probability(p, "p", is_number(trials))
+    count_not_negative(trials, "n")
+    if is_number(trials) and is_number(p) and size is not None:
+        return filled("fill_binomial", self, size, np.int64, p, trials)
+    return integers_of("binomial", self, size, p, trials)
+
+
+@implements(np.random.Generator.hypergeometric)
+def hypergeometric(self: Any, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Any:
+    good, bad, sample = whole(ngood, "ngood"), whole(nbad, "nbad"), whole(nsample, "nsample")
+    if np.any(good >= 10**9) or np.any(bad >= 10**9):
+        raise ValueError("both ngood and nbad must be less than 1000000000")
+    if np.any(good + bad < sample):
+        raise ValueError("ngood + nbad < nsample")
+    count_not_negative(good, "ngood")
+    count_not_negative(bad, "nbad")
+    count_not_negative(sample, "nsample")
+    return integers_of("hypergeometric", self, size, good, bad, sample)
+
+
+@implements(np.random.Generator.multinomial)
+def multinomial(self: Any, n: Any, pvals: Any, size: Any = None) -> Any:
+    p = np.array(pvals)
+    if p.ndim > 1 or np.ndim(n) > 0:
+        primitives.refuse("multinomial of several numbers or lists of probabilities", "draw them in a loop")
+    if p.ndim == 0 or p.size == 0:
+        raise ValueError("pvals must have at least 1 dimension and the last dimension of pvals must be greater than 0.")
+    trials = whole(n, "n")
+    given, p = p, probability(p.astype(np.float64), "pvals", False)
+    if kahan_sum(p, len(p) - 1) > 1.0 + 1e-12:
+        if isinstance(pvals, np.ndarray) and given.dtype.kind == "f" and given.dtype != np.float64 and given.sum() < 1.0001:
+            raise ValueError(
+                "sum(pvals[:-1].astype(np.float64)) > 1.0. The pvals array is cast to 64-bit floating point prior to "
+                "checking the sum. Precision changes when casting may cause problems even if the sum of the original "
+                "pvals is valid."
+            )
+        raise ValueError("sum(pvals[:-1]) > 1.0")
+    count_not_negative(trials, "n")
+    result = np.zeros((() if size is None else lengths_of(size)) + (len(p),), np.int64)
+    rows = primitives.reshape(result, (count_of(size), len(p)))
+    for i in range(len(rows)):
+        primitives.draw("multinomial", self, trials, p, rows[i])
+    return result
+
+
+@implements(np.random.Generator.dirichlet)
+def dirichlet(self: Any, alpha: Any, size: Any = None) -> Any:
+    alpha = np.asarray(alpha).astype(np.float64)
+    if alpha.ndim != 1:
+        primitives.refuse("dirichlet of what is no vector", "give a vector")
+    if np.any(alpha < 0):
+        raise ValueError("alpha < 0")
+    k = len(alpha)
+    result = np.zeros((() if size is None else lengths_of(size)) + (k,))
+    rows = primitives.reshape(result, (count_of(size), k))
+    if k > 0 and np.all(alpha < 0.1):
+        break_sticks(self, alpha, rows)
+        return result
+    for i in range(len(rows)):
+        total = np.float64(0.0)
+        for j in range(k):
+            rows[i, j] = primitives.draw("standard_gamma", self, alpha[j])
+            total = total + rows[i, j]
+        inverse = np.float64(1.0) / total
+        for j in range(k):
+            rows[i, j] = rows[i, j] * inverse
+    return result
+
+
+def break_sticks(stream: Any, alpha: Any, rows: Any) -> None:
+    """Dirichlet's distribution of small parameters, by that of beta: of what is left, each takes its part."""
+    k = len(alpha)
+    rest = np.empty(k)
+    total = 0.0
+    for j in range(k - 1, -1, -1):
+        total += float(alpha[j])
+        rest[j] = total
+    if total > 0:
+        for i in range(len(rows)):
+            left = 1.0
+            for j in range(k - 1):
+                part = primitives.draw("beta", stream, alpha[j], rest[j + 1])
+                rows[i, j] = left * part
+                left = left * (1.0 - part)
+                if rest[j + 1] == 0:
+                    break
+            rows[i, k - 1] = left
 
 
 @implements(np.random.Generator.negative_binomial)
@@ -489,366 +598,6 @@ def negative_binomial(self: Any, n: Any, p: Any, size: Any = None) -> Any:
     if np.any((1 - p) / p * (n + 10 * np.sqrt(n)) > POISSON_LIMIT):
         raise ValueError("n too large or p too small, see Generator.negative_binomial Notes")
     return integers_of("negative_binomial", self, size, n, p)
-
-
-# The legacy streams.
-
-
-@implements(np.random.RandomState.seed)
-def seed(self: Any, seed: Any = None) -> None:
-    primitives.reseed(self, seed)
-
-
-@implements(np.random.seed)
-def seed_global(seed: Any = None) -> None:
-    primitives.reseed(_global, seed)
-
-
-@implements(np.random.RandomState.random_sample, np.random.RandomState.random)
-def random_sample(self: Any, size: Any = None) -> Any:
-    if size is None:
-        return primitives.draw("standard_uniform", self)
-    return filled("fill_standard_uniform", self, size, np.float64)
-
-
-@implements(np.random.RandomState.rand)
-def rand(self: Any, *args: Any) -> Any:
-    return random_sample(self, args if len(args) > 0 else None)
-
-
-@implements(np.random.RandomState.standard_normal)
-def legacy_standard_normal(self: Any, size: Any = None) -> Any:
-    return reals("legacy_standard_normal", self, size)
-
-
-@implements(np.random.RandomState.randn)
-def randn(self: Any, *args: Any) -> Any:
-    return legacy_standard_normal(self, args if len(args) > 0 else None)
-
-
-@implements(np.random.RandomState.normal)
-def legacy_normal(self: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    return reals("legacy_normal", self, size, real(loc), non_negative(scale, "scale"))
-
-
-@implements(np.random.RandomState.uniform)
-def legacy_uniform(self: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-    low, span = span_of(low, high, "Range exceeds valid bounds")
-    return reals("uniform", self, size, low, span)
-
-
-@implements(np.random.RandomState.standard_exponential)
-def legacy_standard_exponential(self: Any, size: Any = None) -> Any:
-    return reals("legacy_standard_exponential", self, size)
-
-
-@implements(np.random.RandomState.exponential)
-def legacy_exponential(self: Any, scale: Any = 1.0, size: Any = None) -> Any:
-    return reals("legacy_exponential", self, size, non_negative(scale, "scale"))
-
-
-@implements(np.random.RandomState.randint)
-def randint(self: Any, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
-    return any_integers(self, low, high, size, dtype, False, 1, "randint")
-
-
-# Orders.
-
-
-def shuffle_rows(stream: Any, x: Any) -> None:
-    """Exchanges the rows of an array with more than one axis."""
-    kept = np.empty_like(x[0])
-    for i in range(len(x) - 1, 0, -1):
-        j = int(primitives.draw("interval", stream, np.uint64(i)))
-        if i != j:
-            kept[...] = x[j]
-            x[j] = x[i]
-            x[i] = kept
-
-
-def shuffle_elements(stream: Any, x: Any) -> None:
-    for i in range(len(x) - 1, 0, -1):
-        j = int(primitives.draw("interval", stream, np.uint64(i)))
-        x[i], x[j] = x[j], x[i]
-
-
-def shuffle_indices(stream: Any, x: Any, first: Any) -> None:
-    """Of new indices, those from `first` on are exchanged with any before."""
-    for i in range(len(x) - 1, first - 1, -1):
-        j = int(primitives.draw("bounded", stream, np.uint64(0), np.uint64(i), 0))
-        x[i], x[j] = x[j], x[i]
-
-
-@implements(np.random.Generator.shuffle)
-def shuffle(self: Any, x: Any, axis: Any = 0) -> None:
-    if not isinstance(x, np.ndarray):
-        primitives.refuse("shuffling what is no array", "make an array of it")
-    if x.ndim == 0:
-        raise TypeError("len() of unsized object")
-    primitives.need_writable(x, "array is read-only")
-    along = known_axis(axis, x.ndim)
-    if x.ndim == 1:
-        shuffle_elements(self, x)
-    elif x.size > 0:
-        shuffle_rows(self, np.swapaxes(x, 0, along))
-
-
-@implements(np.random.RandomState.shuffle)
-def legacy_shuffle(self: Any, x: Any) -> None:
-    shuffle(self, x)
-
-
-@implements(np.random.Generator.permutation)
-def permutation(self: Any, x: Any, axis: Any = 0) -> Any:
-    if isinstance(x, (int, np.integer)):
-        numbers = np.arange(x)
-        shuffle_elements(self, numbers)
-        return numbers
-    x = np.asarray(x)
-    along = known_axis(axis, x.ndim)
-    if x.ndim == 1:
-        result = x.copy()
-        shuffle_elements(self, result)
-        return result
-    places = np.arange(x.shape[along])
-    shuffle_elements(self, places)
-    return np.take(x, places, along)
-
-
-@implements(np.random.RandomState.permutation)
-def legacy_permutation(self: Any, x: Any) -> Any:
-    if isinstance(x, (int, np.integer)):
-        numbers = np.arange(x, dtype=np.result_type(np.asarray(x).dtype, np.int64))
-        shuffle_elements(self, numbers)
-        return numbers
-    x = np.asarray(x)
-    if x.ndim < 1:
-        raise IndexError("x must be an integer or at least 1-dimensional")
-    return permutation(self, x)
-
-
-@implements(np.random.Generator.permuted)
-def permuted(self: Any, x: Any, *, axis: Any = None) -> Any:
-    x = np.asarray(x)
-    if x.ndim == 0:
-        raise TypeError("len() of unsized object")
-    if axis is None:
-        lies_backwards = False  # the elements are shuffled as they lie in a copy, which is one of order `K`
-        for i in range(x.ndim - 1):
-            lies_backwards = lies_backwards or abs(x.strides[i]) < abs(x.strides[i + 1])
-        if lies_backwards:
-            turned = x.T.copy()
-            shuffle_elements(self, flat(turned))
-            return turned.T
-        result = x.copy()
-        shuffle_elements(self, flat(result))
-        return result
-    along = known_axis(axis, x.ndim)
-    result = x.copy()
-    inner = count_of(x.shape[along + 1 :])
-    blocks = primitives.reshape(result, (count_of(x.shape[:along]), x.shape[along], inner))
-    for before in range(len(blocks)):
-        for after in range(inner):
-            line = blocks[before, :, after]
-            for i in range(len(line) - 1, -1, -1):
-                j = int(primitives.draw("interval", self, np.uint64(i)))
-                line[i], line[j] = line[j], line[i]
-    return result
-
-
-# Choices.
-
-
-def population_of(a: Any, axis: Any, no_sequence: str, no_number: str, empty: str, size: Any) -> Any:
-    """How many there are to choose from."""
-    if a.ndim == 0:
-        if a.dtype.kind not in "iu":
-            raise ValueError(no_sequence)
-        count = int(a[()])
-        if count <= 0 and count_of(size) != 0:
-            raise ValueError(no_number)
-        return count
-    count = a.shape[axis]
-    if count == 0 and count_of(size) != 0:
-        raise ValueError(empty)
-    return count
-
-
-def count_of(size: Any) -> Any:
-    """The number of elements of a result."""
-    count = 1
-    if size is not None:
-        for length in lengths_of(size):
-            count = count * length
-    return count
-
-
-def checked_probabilities(p: Any, population: Any, messages: Any) -> Any:
-    p = np.asarray(p)
-    precision = np.finfo(p.dtype).eps if p.dtype.kind == "f" else np.finfo(np.float64).eps
-    tolerance = max(float(np.sqrt(precision)), float(np.sqrt(np.finfo(np.float64).eps)))
-    if p.ndim != 1:
-        raise ValueError(messages[0])
-    p = p.astype(np.float64)
-    if p.size != population:
-        raise ValueError(messages[1])
-    total, rest = 0.0, 0.0  # Kahan's sum
-    if p.size > 0:
-        total = float(p[0])
-    for i in range(1, len(p)):
-        y = float(p[i]) - rest
-        t = total + y
-        rest = (t - total) - y
-        total = t
-    if total != total:
-        raise ValueError(messages[2])
-    if np.any(p < 0):
-        raise ValueError(messages[3])
-    if abs(total - 1.0) > tolerance:
-        raise ValueError(messages[4])
-    return p
-
-
-def by_probabilities(stream: Any, p: Any, count: Any) -> Any:
-    """Places drawn with probabilities, the same ones again and again."""
-    sums = np.empty_like(p)
-    total = 0.0
-    for i in range(len(p)):
-        total = total + float(p[i])
-        sums[i] = total
-    sums /= sums[-1]
-    return np.searchsorted(sums, filled("fill_standard_uniform", stream, count, np.float64), side="right")
-
-
-def different_by_probabilities(stream: Any, p: Any, count: Any, message: str) -> Any:
-    """Different places drawn with probabilities."""
-    if np.count_nonzero(p > 0) < count:
-        raise ValueError(message)
-    left = p.copy()
-    found = np.zeros(count, np.int64)
-    known = 0
-    while known < count:
-        for place in by_probabilities(stream, left, count - known):
-            is_new = left[place] >= 0
-            if is_new:
-                found[known] = place
-                known += 1
-                left[place] = -1.0
-        left[found[:known]] = 0
-    return found
-
-
-def different(stream: Any, population: Any, count: Any, is_shuffled: Any) -> Any:
-    """Different places: the end of a shuffled range, or by Floyd's algorithm, which remembers those it has in a table."""
-    if population > 10000 and count > population // (50 if is_shuffled else 20):
-        places = np.arange(population)
-        shuffle_indices(stream, places, max(population - count, 1))
-        return places[population - count :].copy()
-    places = np.empty(count, np.int64)
-    mask = 1
-    while mask < int(1.2 * count):
-        mask = 2 * mask + 1
-    table = np.full(mask + 1, -1)
-    for j in range(population - count, population):
-        drawn = int(primitives.draw("bounded", stream, np.uint64(0), np.uint64(j), 0))
-        at = drawn & mask
-        while table[at] != -1 and table[at] != drawn:
-            at = (at + 1) & mask
-        if table[at] == drawn:
-            drawn = j
-            at = j & mask
-            while table[at] != -1:
-                at = (at + 1) & mask
-        table[at] = drawn
-        places[j - population + count] = drawn
-    if is_shuffled:
-        shuffle_indices(stream, places, 1)
-    return places
-
-
-def chosen(a: Any, places: Any, size: Any, axis: Any) -> Any:
-    """What stands at the places that were drawn."""
-    if size is None:
-        place = int(places[0])
-        return place if a.ndim == 0 else np.take(a, place, axis)
-    shaped = places.reshape(size)
-    if a.ndim == 0:
-        return shaped
-    if a.ndim == 1 and shaped.ndim == 0:
-        result = np.empty((), a.dtype)
-        result[()] = a[places[0]]
-        return result
-    return np.take(a, shaped, axis)
-
-
-@implements(np.random.Generator.choice)
-def choice(
-    self: Any, a: Any, size: Any = None, replace: Any = True, p: Any = None, axis: Any = 0, shuffle: Any = True
-) -> Any:
-    a = np.asarray(a)
-    population = population_of(
-        a,
-        axis,
-        "a must be a sequence or an integer",
-        "a must be a positive integer unless no samples are taken",
-        "a cannot be empty unless no samples are taken",
-        size,
-    )
-    if p is not None:
-        messages = (
-            "p must be 1-dimensional",
-            "a and p must have same size",
-            "Probabilities contain NaN",
-            "Probabilities are not non-negative",
-            "Probabilities do not sum to 1. See Notes section of docstring for more information.",
-        )
-        p = checked_probabilities(p, population, messages)
-    count = count_of(size)
-    if replace:
-        places = bounded(self, 0, population, (count,), np.dtype(np.int64), False, 0) if p is None else by_probabilities(self, p, count)
-        return chosen(a, places, size, axis)
-    if count > population:
-        raise ValueError("Cannot take a larger sample than population when replace is False")
-    if count < 0:
-        raise ValueError("negative dimensions are not allowed")
-    if p is not None:
-        return chosen(a, different_by_probabilities(self, p, count, "Fewer non-zero entries in p than size"), size, axis)
-    return chosen(a, different(self, population, count, shuffle), size, axis)
-
-
-@implements(np.random.RandomState.choice)
-def legacy_choice(self: Any, a: Any, size: Any = None, replace: Any = True, p: Any = None) -> Any:
-    a = np.asarray(a)
-    if a.ndim > 1:
-        raise ValueError("a must be 1-dimensional")
-    population = population_of(
-        a,
-        0,
-        "a must be 1-dimensional or an integer",
-        "a must be greater than 0 unless no samples are taken",
-        "'a' cannot be empty unless no samples are taken",
-        size,
-    )
-    if p is not None:
-        messages = (
-            "'p' must be 1-dimensional",
-            "'a' and 'p' must have same size",
-            "probabilities contain NaN",
-            "probabilities are not non-negative",
-            "probabilities do not sum to 1",
-        )
-        p = checked_probabilities(p, population, messages)
-    count = count_of(size)
-    if replace:
-        places = bounded(self, 0, population, (count,), np.dtype(np.int64), False, 1) if p is None else by_probabilities(self, p, count)
-        return chosen(a, places, size, 0)
-    if count > population:
-        raise ValueError("Cannot take a larger sample than population when 'replace=False'")
-    if count < 0:
-        raise ValueError("Negative dimensions are not allowed")
-    if p is not None:
-        return chosen(a, different_by_probabilities(self, p, count, "Fewer non-zero entries in p than size"), size, 0)
-    return chosen(a, legacy_permutation(self, population)[:count], size, 0)
 
 
 # New streams.
@@ -865,91 +614,3 @@ def default_rng(seed: Any = None) -> Any:
         primitives.refuse("a seed that is no integer and no sequence of integers", "make the Generator outside")
     numbers = numbers.astype(np.uint64 if numbers.dtype == np.uint64 else np.int64)
     return primitives.new_stream(np.atleast_1d(numbers), 1 if numbers.ndim == 0 else 2)
-
-
-# The functions of the global stream.
-
-
-@implements(np.random.random_sample, np.random.random, np.random.ranf, np.random.sample)
-def global_random(size: Any = None) -> Any:
-    return random_sample(_global, size)
-
-
-@implements(np.random.rand)
-def global_rand(*args: Any) -> Any:
-    return rand(_global, *args)
-
-
-@implements(np.random.randn)
-def global_randn(*args: Any) -> Any:
-    return randn(_global, *args)
-
-
-@implements(np.random.standard_normal)
-def global_standard_normal(size: Any = None) -> Any:
-    return legacy_standard_normal(_global, size)
-
-
-@implements(np.random.normal)
-def global_normal(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    return legacy_normal(_global, loc, scale, size)
-
-
-@implements(np.random.uniform)
-def global_uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-    return legacy_uniform(_global, low, high, size)
-
-
-@implements(np.random.standard_exponential)
-def global_standard_exponential(size: Any = None) -> Any:
-    return legacy_standard_exponential(_global, size)
-
-
-@implements(np.random.exponential)
-def global_exponential(scale: Any = 1.0, size: Any = None) -> Any:
-    return legacy_exponential(_global, scale, size)
-
-
-@implements(np.random.randint)
-def global_randint(low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
-    return randint(_global, low, high, size, dtype)
-
-
-@implements(np.random.laplace)
-def global_laplace(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    return laplace(_global, loc, scale, size)
-
-
-@implements(np.random.gumbel)
-def global_gumbel(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    return gumbel(_global, loc, scale, size)
-
-
-@implements(np.random.logistic)
-def global_logistic(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    return logistic(_global, loc, scale, size)
-
-
-@implements(np.random.triangular)
-def global_triangular(left: Any, mode: Any, right: Any, size: Any = None) -> Any:
-    return triangular(_global, left, mode, right, size)
-
-
-@implements(np.random.poisson)
-def global_poisson(lam: Any = 1.0, size: Any = None) -> Any:
-    return poisson(_global, lam, size)
-
-
-@implements(np.random.choice)
-def global_choice(a: Any, size: Any = None, replace: Any = True, p: Any = None) -> Any:
-    return legacy_choice(_global, a, size, replace, p)
-
-
-@implements(np.random.shuffle)
-def global_shuffle(x: Any) -> None:
-    legacy_shuffle(_global, x)
-
-
-@implements(np.random.permutation)
-def global_permutation(x: Any) -> Any:
-    return legacy_permutation(_global, x)
