@@ -536,6 +536,15 @@ def test_what_is_refused():
     def several(g):
         return g.multivariate_normal([1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]])
 
+    def unbound(g):
+        return np.random.Generator.random(3)
+
+    def of_another(g):
+        return np.random.RandomState.randn(g)
+
+    for function in (unbound, of_another):
+        with pytest.raises(ingot.UnsupportedError, match="of what is no"):
+            ingot.jit(function)(generator())
     for function, arguments in ((leaves, ()), (bits, (generator(),)), (spawned, (generator(),)), (several, (generator(),))):
         with pytest.raises(ingot.UnsupportedError):
             ingot.jit(function)(*arguments)
@@ -548,3 +557,9 @@ def test_what_is_refused():
 def test_a_stream_is_not_recorded(tmp_path):
     with pytest.raises(ingot.UnsupportedError, match="draws from a stream"):
         ingot.jit(source("g.random()")).record(generator(), path=tmp_path)
+
+
+def test_another_numpy_is_refused(monkeypatch):
+    monkeypatch.setattr(np, "__version__", "2.0.0")
+    with pytest.raises(ingot.UnsupportedError, match="np.random of another NumPy"):
+        ingot.jit(source("g.random()"))(generator())
