@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
+import ctypes
 import enum
 import functools
 import inspect
@@ -478,13 +480,14 @@ class Function(_ingot.Callable):
             boxing = _Boxing(values, objects if keeps else _Objects(leaves, containers))
             function(*[boxing.make(d) for d in positional], **keywords)
 
-        try:
-            if self._mode == "interpreted":
-                outcome = specialisation.program.interpret(given, host, _library, specialisation.keeps)
-            else:
-                outcome = specialisation.code.run(given, host, None, specialisation.keeps)
-        finally:
-            cells.flush()
+        with _holding(arguments.locks):
+            try:
+                if self._mode == "interpreted":
+                    outcome = specialisation.program.interpret(given, host, _library, specialisation.keeps)
+                else:
+                    outcome = specialisation.code.run(given, host, None, specialisation.keeps)
+            finally:
+                cells.flush()
         if type(outcome) is tuple:
             raise _exception(*outcome, specialisation.errors)
         return _Boxing(outcome, objects).make(specialisation.result)
@@ -500,6 +503,11 @@ class Function(_ingot.Callable):
         from ._record import record
 
         specialisation, arguments = self._prepare(args, kwargs)
+        if arguments.locks:
+            node, file, _ = _source.find(self.__ingot_function__)
+            what = f"recording `{self.__name__}`, which draws from a stream of NumPy's,"
+            advice = "record a function that is given the numbers"
+            raise _errors.unsupported(file, node.lineno, node.col_offset, node.col_offset + 1, what, advice)
         if specialisation.writes or specialisation.keeps:
             node, file, _ = _source.find(self.__ingot_function__)
             what = f"recording `{self.__name__}`, which changes the caller's containers,"
@@ -527,6 +535,14 @@ class Function(_ingot.Callable):
         sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
         times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
         return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])
+
+
+def _holding(locks: list) -> contextlib.AbstractContextManager:
+    """What holds locks, in the order in which the base takes them."""
+    held = contextlib.ExitStack()
+    for lock in sorted(locks, key=id):
+        held.enter_context(lock)
+    return held
 
 
 def _has_own_parameters(function: Any, kinds: list[Any]) -> bool:
@@ -577,8 +593,30 @@ def _library(routine: str, operands: list) -> Any:
     """What a routine of the library table gives."""
     if "." in routine:
         return _gufunc(routine, operands)
-    name = {"randn": "random.randn", "matmul": "matmul"}[routine]
-    return operator.attrgetter(name)(np)(*operands)
+    if routine == "default_rng":
+        return default_stream(*operands)
+    return operator.attrgetter(routine)(np)(*operands)
+
+
+def reseed(stream: np.random.RandomState, seed: Any) -> None:
+    """`stream.seed(seed)`, for compiled code."""
+    stream.seed(seed)
+
+
+def default_stream(seed: np.ndarray, kind: np.int64, length: np.int64) -> np.ndarray:
+    """The words of the stream of `np.random.default_rng`, as the routine `settle_pcg64` takes them.
+
+    `kind` says what the seed is: nothing, a number, or numbers.
+    """
+    bits = np.random.default_rng((None, int(seed[0]) if len(seed) else None, seed)[int(kind)]).bit_generator
+    state = bits.state["state"]
+    interface = bits.ctypes
+    words = np.zeros(length, np.uint64)
+    functions = (interface.next_uint64, interface.next_uint32, interface.next_double, interface.next_uint64)
+    words[1:5] = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
+    low = 2**64 - 1
+    words[8:] = [state["state"] & low, state["state"] >> 64, state["inc"] & low, state["inc"] >> 64]
+    return words
 
 
 def _gufunc_of(routine: str) -> np.ufunc:

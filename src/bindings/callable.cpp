@@ -13,6 +13,7 @@
 #include "bindings/numpy.h"
 #include "bindings/signature.h"
 #include "bindings/specialisation.h"
+#include "bindings/streams.h"
 
 namespace ingot::bindings {
 
@@ -456,6 +457,9 @@ void bind_callable(nb::module_& m) {
       "is_instance", [](nb::handle object) { return is_instance(object.ptr()); }, "object"_a.none(),
       "Whether an object is of a class that is made of `object` and classes of the user's alone.");
   m.def(
+      "is_stream", [](nb::handle object) { return is_stream(object.ptr()); }, "object"_a.none(),
+      "Whether an object is a Generator or RandomState of NumPy's whose stream compiled code can draw from.");
+  m.def(
       "is_namedtuple", [](nb::handle object) { return is_namedtuple(object.ptr()); }, "object"_a,
       "Whether an object is a namedtuple that is read as a tuple is.");
   const nb::object type = nb::steal(PyType_FromSpec(&spec));
@@ -465,6 +469,7 @@ void bind_callable(nb::module_& m) {
   nb::class_<Arguments>(m, "Arguments")
       .def_prop_ro("key", [](const Arguments& it) { return it.signature->text(); })
       .def_prop_ro("leaves", [](const Arguments& it) { return Arguments::list_of(it.signature->leaves()); })
+      .def_prop_ro("locks", [](const Arguments& it) { return Arguments::list_of(it.signature->locks()); })
       .def_prop_ro("containers",
                    [](const Arguments& it) { return Arguments::list_of(it.signature->containers()); });
 

@@ -9,6 +9,7 @@
 #include "bindings/callable.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
+#include "bindings/streams.h"
 
 #define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
 #define NO_IMPORT_UFUNC
@@ -30,6 +31,7 @@ using base::DType;
 ///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
 ///   Named     8: length; an object, the class of the namedtuple
 ///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
+///   Stream    8: number of arrays, which follow; an object, the class
 ///   Same      8: the number of a container
 ///   Foreign   32: alias set; an object, the description
 enum class Tag : uint64_t {
@@ -43,6 +45,7 @@ enum class Tag : uint64_t {
   Named,
   Object,
   Absent,
+  Stream,
   Same,
   Foreign,
   Guarded
@@ -55,6 +58,7 @@ constexpr size_t kMaxContainers = 256;  ///< of which instances can be some
 constexpr int kMaxDepth = 64;           ///< of containers; deeper ones are walked with an eye on the stack
 
 enum class Layout : uint8_t { Any, C, F };
+constexpr const char* kStreamParts[] = {"words", "legacy_words"};
 constexpr const char* kLayouts[] = {"A", "C", "F"};  ///< by Layout
 constexpr const char* kPythonKinds[] = {"bool", "int", "float", "complex"};
 enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
@@ -322,7 +326,36 @@ bool Signature::other(PyObject* value, const Path& path) {
     hold(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value))));
     return sequence(value, path);
   }
-  return is_instance(value) ? instance(value, path) : foreign(value);
+  if (is_instance(value)) return instance(value, path);
+  return bindings::is_stream(value) ? stream(value, path) : foreign(value);
+}
+
+/// As an instance whose attributes are arrays on its words.
+bool Signature::stream(PyObject* value, const Path& path) {
+  for (size_t i = 0; i < containers_.size(); ++i) {
+    if (containers_[i] != value) continue;
+    words_.push_back(word_of(Tag::Same, i));
+    return true;
+  }
+  if (containers_.size() >= kMaxContainers) return foreign(value);
+  keep(value, path);
+  containers_.push_back(value);
+  const bindings::Stream parts = stream_of(value);
+  hold(Py_NewRef(parts.lock));
+  locks_.push_back(parts.lock);
+  words_.push_back(word_of(Tag::Stream, parts.legacy_words == nullptr ? 1 : 2));
+  objects_.push_back(reinterpret_cast<PyObject*>(Py_TYPE(value)));
+  if (!words_of_stream(parts.words, bindings::Stream::kWords, path)) return false;
+  return parts.legacy_words == nullptr ||
+         words_of_stream(parts.legacy_words, bindings::Stream::kLegacyWords, path);
+}
+
+bool Signature::words_of_stream(uint64_t* words, size_t count, const Path& path) {
+  const auto length = static_cast<npy_intp>(count);
+  PyObject* const array = PyArray_SimpleNewFromData(1, &length, NPY_UINT64, words);
+  if (array == nullptr) return false;
+  hold(array);
+  return this->array(array, path);
 }
 
 bool Signature::sequence(PyObject* value, const Path& path) {
@@ -475,7 +508,8 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
     return true;
   }
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
-  if (value != nullptr && (PyArray_CheckExact(value) || (is_number(value) && is_small) || is_instance(value)))
+  if (value != nullptr && (PyArray_CheckExact(value) || (is_number(value) && is_small) ||
+                           is_instance(value) || bindings::is_stream(value)))
     return describe_value(value, path);
   words_.push_back(word_of(Tag::Guarded));
   return true;
@@ -547,6 +581,12 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
           for (PyObject* name : each.names) names.append(nb::handle(name));
       }
       return nb::make_tuple("object", nb::handle(type), nb::tuple(names), texts_of(rest, word, object));
+    }
+    case Tag::Stream: {
+      const nb::handle type = objects_[object++];
+      nb::list names;
+      for (uint64_t i = 0; i < rest; ++i) names.append(kStreamParts[i]);
+      return nb::make_tuple("object", type, nb::tuple(names), texts_of(rest, word, object));
     }
     case Tag::Absent: return nb::make_tuple("absent");
     case Tag::Same: return nb::make_tuple("same", rest);

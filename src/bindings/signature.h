@@ -72,6 +72,8 @@ class Signature {
   std::span<PyObject* const> leaves() const { return leaves_.span(); }
   /// Lists, dicts and instances, each once, in order.
   std::span<PyObject* const> containers() const { return containers_.span(); }
+  /// The locks of the streams of random numbers among the arguments.
+  std::span<PyObject* const> locks() const { return locks_.span(); }
   /// Whether equal words and objects are equal descriptions: there is nothing foreign.
   bool is_closed() const { return is_closed_; }
   /// Takes care of an object until the end.
@@ -96,6 +98,8 @@ class Signature {
   bool items(PyObject* value, const Path& path);
   bool sequence(PyObject* tuple, const Path& path);
   bool instance(PyObject* value, const Path& path);
+  bool stream(PyObject* value, const Path& path);
+  bool words_of_stream(uint64_t* words, size_t count, const Path& path);
   bool attributes(PyObject* value, const Attributes* wanted, const Path& path);
   bool foreign(PyObject* value);
   void constant(PyObject* value, const Path& path);
@@ -113,6 +117,7 @@ class Signature {
   InlineVector<PyObject*, 8> containers_;
   InlineVector<PyObject*, 8> open_;  ///< containers that are being described
   InlineVector<PyObject*, 24> held_;
+  InlineVector<PyObject*, 2> locks_;
   InlineVector<Memory, 24> memories_;
   const Parameters* parameters_ = nullptr;
   PyObject* refusal_ = nullptr;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/invocation.h"
+#include "bindings/streams.h"
 
 namespace ingot::bindings {
 
@@ -38,6 +39,7 @@ void Specialisation::load(nb::object code) {
 
 nb::object Specialisation::call(const Signature& arguments) const {
   static constinit const Outside nothing{};
+  const Locked locked(arguments.locks());
   Invocation invocation(*code_, arguments.leaves(), nothing);
   if (invocation.run()) return result_.make(invocation, arguments);
   const nb::object failure = invocation.failure();

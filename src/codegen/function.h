@@ -152,6 +152,7 @@ class FunctionEmitter {
   void emit_call(NodeId id);
   // outside.cpp
   void emit_library(NodeId id);
+  void emit_draw(NodeId id);
   void emit_host(NodeId id);
   llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
 

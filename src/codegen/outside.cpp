@@ -1,3 +1,4 @@
+#include "base/random.h"
 #include "codegen/function.h"
 
 namespace ingot::codegen {
@@ -38,6 +39,24 @@ void FunctionEmitter::emit_library(NodeId id) {
   Value* const status = call_outside(routine, 0, source_.operands(id));
   leave_with(status, source_.attribute(id, 1));
   if (catches) set(id, {status});
+}
+
+/// The routine gets the address of the stream; of arrays, address and length.
+void FunctionEmitter::emit_draw(NodeId id) {
+  const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
+  const std::optional<base::DrawType> result = base::find_draw(routine)->result;
+  std::vector<Value*> arguments;
+  for (const NodeId operand : source_.operands(id)) {
+    arguments.push_back(parts(operand)[0]);
+    if (source_.type(operand).is_view() && arguments.size() > 1) arguments.push_back(parts(operand)[2]);
+  }
+  std::vector<llvm::Type*> types;
+  for (Value* const argument : arguments) types.push_back(argument->getType());
+  llvm::Type* const gives = result ? unit_.part_type(result->dtype) : b_.getVoidTy();
+  Value* const drawn = b_.CreateCall(
+      unit_.outside("ingot_v1_draw_" + routine, llvm::FunctionType::get(gives, types, false), false),
+      arguments);
+  if (result) set(id, {drawn});
 }
 
 void FunctionEmitter::emit_host(NodeId id) {

@@ -837,6 +837,9 @@ class Evaluator {
   base::Place result_place_;         ///< of the statement that returns the result
 
  public:
+  void need_stream(const Builtin& method, Call& call);
+  NodeId words_of_stream(const Value& stream, bool legacy);  ///< primitives.cpp
+
   // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.
   using Handler = Value (Evaluator::*)(Call&);
 #define INGOT_BUILTIN(handler, ...) Value handler(Call& call);

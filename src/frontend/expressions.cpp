@@ -115,7 +115,8 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   if (const Value* known = captured(owner.ptr(), name)) return *known;
   const nb::module_ extension = nb::module_::import_("ingot._ingot");
   if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
-      (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)))
+      (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)) ||
+      nb::cast<bool>(extension.attr("is_stream")(object)))
     throw Capture{owner, name};
   guards_.push_back({owner, name, object});
   return host_value(object, what, e);
@@ -606,11 +607,27 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
   if (builtin.library.is_valid() &&
       !text_of(nb::getattr(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
     return {.instances = true, .members = true, .none = true};
+  // Methods of Generator and RandomState, and the primitives that they are made of.
+  const bool draws = builtin.name == "draw" || builtin.name == "reseed" || builtin.name == "new_stream";
+  if (builtin.module == "numpy.random" || (builtin.module == "ingot.library.primitives" && draws))
+    return {.instances = true, .members = false, .none = true};
   const auto known = kKnown.find(builtin.name);
   return known == kKnown.end() ? Takes{} : known->second;
 }
 
 }  // namespace
+
+/// A method of Generator or RandomState is called with one.
+void Evaluator::need_stream(const Builtin& method, Call& call) {
+  const size_t dot = method.path.find('.');
+  if (dot == std::string::npos) return;
+  const std::string wanted = method.path.substr(0, dot);
+  if (!call.positional.empty()) call.positional[0] = present(call.positional[0], "the stream", call.node);
+  const Object* self = call.positional.empty() ? nullptr : call.positional[0].as<Object>();
+  const nb::object type = nb::module_::import_("numpy.random").attr(wanted.c_str());
+  if (self == nullptr || !state_.heap.at(self->object).type_of.is(type))
+    unsupported(call.node, "`" + method.path + "` of what is no " + wanted, "call it as a method of one");
+}
 
 void Evaluator::refuse_keywords(const nb::object& function, Call& call) {
   const nb::object code = function.attr("__code__");
@@ -659,6 +676,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     call.name = builtin->name;
     call.function = function;
     if (std::optional<Value> result = builtin_of_object(*builtin, call)) return *result;
+    if (builtin->module == "numpy.random") need_stream(*builtin, call);
     const Takes takes = takes_of(*builtin, call);
     if (!takes.instances) {
       for (const Value& value : call.positional) {

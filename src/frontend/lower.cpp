@@ -208,6 +208,10 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     const HeapObject object = state_.heap.at(o->object);
     if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
     need_own(object, {});
+    if (text_of(object.type_of.attr("__module__")) == "numpy.random._generator") {
+      unsupported({}, "a Generator that is made in the function and leaves it",
+                  "make it outside, or return what it draws");
+    }
     if (nb::object again = outward.again(o->object); again.is_valid()) return again;
     nb::list names;
     nb::list parts;

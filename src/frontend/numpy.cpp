@@ -324,22 +324,6 @@ Value Evaluator::np_astype(Call& call) {
   return owner(materialized(builder_->cast(array, dtype)));
 }
 
-Value Evaluator::np_randn(Call& call) {
-  finish(call, call.positional.size());
-  NodeId count = builder_->index(1);
-  std::vector<NodeId> lengths;
-  for (const Value& part : call.positional) {
-    lengths.push_back(shape_argument(part)[0]);
-    count = builder_->make(Op::multiply, {count, lengths.back()});
-  }
-  const NodeId numbers = builder_->make(Op::library, {count}, {module_.text("randn").index, 0},
-                                        ir::Type::array(DType::Float64, 1));
-  if (lengths.empty()) return Scalar{Kind::py_float(), reduce_all({numbers}, Op::add)};
-  std::vector<NodeId> operands{numbers};
-  operands.insert(operands.end(), lengths.begin(), lengths.end());
-  return from_node(builder_->make(Op::reshape, operands));
-}
-
 Value Evaluator::np_scalar_type(Call& call) {
   const Value value = call.positional.empty() ? Value(Static{nb::int_(0)}) : call.positional[0];
   finish(call, 1);

@@ -124,6 +124,7 @@ Value Evaluator::bind_attribute(const Value& self, const nb::object& type, const
   }
   if (Py_IS_TYPE(o, &PyWrapperDescr_Type)) return Method{share(self), name, raw};
   if (Py_TYPE(o)->tp_descr_get == nullptr) return outside(type, name, raw, name, node);
+  if (registry_.find(raw) != nullptr) return Method{share(self), name, raw};
   unsupported(node, "the attribute `" + name + "`, a " + text_of(raw.type().attr("__name__")) + ",",
               "use a method, a property or a plain attribute");
 }

@@ -1,3 +1,4 @@
+#include "base/random.h"
 #include "frontend/evaluator_parts.h"
 #include "ir/evaluate.h"
 
@@ -198,6 +199,80 @@ Value Evaluator::primitive_gufunc(Call& call) {
   builder_->make(Op::library, operands, std::array<int64_t, 2>{module_.text(routine).index, 0});
   const NodeId status = builder_->make(Op::load, {failed.node, builder_->index(0)});
   return as_bool(builder_->make(Op::not_equal, {status, builder_->index(0)}));
+}
+
+namespace {
+
+nb::object generator_class() { return nb::module_::import_("numpy.random").attr("Generator"); }
+
+}  // namespace
+
+/// The words of a stream: of a Generator or RandomState, those that a legacy routine wants or the others.
+NodeId Evaluator::words_of_stream(const Value& stream, bool legacy) {
+  return named(state_.heap.at(stream.as<Object>()->object).values.at(legacy ? 1 : 0)).node;
+}
+
+Value Evaluator::primitive_draw(Call& call) {
+  const std::string name = text_of(require_static(call.positional.at(0), "a routine", call.node));
+  if (text_of(nb::module_::import_("numpy").attr("__version__")) != base::version_of_draws()) {
+    unsupported(call.node,
+                "np.random of another NumPy than " + std::string(base::version_of_draws()) +
+                    ", with which Ingot was built,",
+                "build Ingot with the NumPy that it is to run with");
+  }
+  const base::DrawInfo& info = *base::find_draw(name);
+  std::vector<NodeId> operands{words_of_stream(call.positional.at(1), info.is_legacy)};
+  for (size_t i = 0; i < info.parameter_count; ++i) {
+    const Value& value = call.positional.at(2 + i);
+    operands.push_back(info.parameter_types[i].is_array ? named(value).node
+                                                        : stage(value, Kind(info.parameter_types[i].dtype)));
+  }
+  const int64_t attributes[] = {module_.text(name).index};
+  const ir::Type type = info.result ? ir::Type::scalar(info.result->dtype) : ir::Type();
+  const NodeId drawn = builder_->make(Op::draw, operands, attributes, type);
+  if (!info.result) return Static{nb::none()};
+  const Kind kind = info.result->dtype == DType::Float64 ? Kind::py_float()
+                    : info.result->dtype == DType::Int64 ? Kind::py_int()
+                                                         : Kind(info.result->dtype);
+  return Scalar{kind, drawn};
+}
+
+Value Evaluator::primitive_need_writable(Call& call) {
+  const std::string message = text_of(require_static(call.positional.at(1), "a message", call.node));
+  need_writable(named(array_argument(call, 0)), message.c_str(), call.node);
+  return Static{nb::none()};
+}
+
+Value Evaluator::primitive_new_stream(Call& call) {
+  constexpr int64_t kWords = 12;
+  const int64_t kind = static_int(call.positional.at(1)).value();
+  const std::vector<NodeId> operands{whole(call.positional.at(0)), builder_->index(kind),
+                                     builder_->index(kWords)};
+  const NodeId words =
+      builder_->make(Op::library, operands, std::array<int64_t, 2>{module_.text("default_rng").index, 0},
+                     ir::Type::array(DType::UInt64, 1));
+  HeapObject stream{.type = HeapObject::Type::Object, .values = {}, .keys = {}};
+  stream.type_of = generator_class();
+  stream.values.emplace_back(named(from_node(words)));
+  stream.keys.emplace_back(nb::str("words"));
+  const uint32_t id = next_object_++;
+  state_.heap.emplace(id, std::move(stream));
+  call.positional = {Static{nb::str("settle_pcg64")}, Object{id}};
+  primitive_draw(call);
+  return Object{id};
+}
+
+Value Evaluator::primitive_reseed(Call& call) {
+  const HeapObject& stream = state_.heap.at(call.positional.at(0).as<Object>()->object);
+  Outward outward;
+  nb::list given;
+  given.append(nb::make_tuple("argument", stream.argument));
+  given.append(describe_result(call.positional.at(1), outward));
+  hosts_.push_back(
+      {nb::module_::import_("ingot._jit").attr("reseed"), nb::make_tuple(nb::tuple(given), nb::dict())});
+  const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("seed").index};
+  builder_->make(Op::host, outward.leaves, attributes);
+  return Static{nb::none()};
 }
 
 Value Evaluator::primitive_put(Call& call) {

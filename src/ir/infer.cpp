@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/random.h"
 #include "ir/builder.h"
 #include "ir/library.h"
 
@@ -180,6 +181,20 @@ Type infer_library(const Query& q) {
     types.pop_back();
   }
   if (!entry->fits(types, values)) q.fail("wrong types for " + routine);
+  return q.asked;
+}
+Type infer_draw(const Query& q) {
+  const std::string& routine = q.function.module().text(TextId(static_cast<uint32_t>(q.attributes[0])));
+  const base::DrawInfo* info = base::find_draw(routine);
+  if (info == nullptr) q.fail("no routine " + routine);
+  q.need_count(1 + info->parameter_count);
+  q.need(q.type(0) == Type::view(DType::UInt64, 1), "wants a stream");
+  for (size_t i = 0; i < info->parameter_count; ++i) {
+    const auto [dtype, is_array] = info->parameter_types[i];
+    q.need(q.type(i + 1) == (is_array ? Type::view(dtype, 1) : Type::scalar(dtype)),
+           "wants other parameters");
+  }
+  q.need(q.asked == (info->result ? Type::scalar(info->result->dtype) : Type()), "gives another type");
   return q.asked;
 }
 Type infer_host(const Query& q) { return q.asked; }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/message.h"
+#include "base/random.h"
 #include "base/reduction.h"
 #include "base/text.h"
 #include "ir/builder.h"
@@ -327,6 +328,27 @@ void interp_library(Step& step) {
   if (catches && !base::leaves_at_once(raised.kind))
     return give_results(step.activation, step.node, failed_results(step.function, step.node, raised.kind));
   step.strand.raised = std::move(raised);
+}
+
+void interp_draw(Step& step) {
+  const auto start = [](const ViewValue& view) { return view.block->data + view.offset; };
+  const std::string& routine = step.function.module().text(TextId(static_cast<uint32_t>(step.attribute(0))));
+  const base::DrawInfo& info = *base::find_draw(routine);
+  std::vector<uint64_t> words;
+  for (size_t i = 1; i < step.count(); ++i) {
+    if (!step.type(i).is_view()) {
+      words.push_back(step.scalar(i).bits[0]);
+      continue;
+    }
+    const ViewValue& view = step.view(i);
+    words.push_back(reinterpret_cast<uint64_t>(start(view)));
+    words.push_back(static_cast<uint64_t>(view.lengths[0]));
+  }
+  const uint64_t bits = info.invoke(start(step.view(0)), words.data());
+  if (!info.result) return;
+  Scalar result;
+  result.bits[0] = bits;
+  step.give(result);
 }
 
 void interp_host(Step& step) {

@@ -6,13 +6,6 @@ namespace ingot::ir {
 
 namespace {
 
-/// n → x[n]: n numbers from NumPy's global legacy stream, distributed normally, in the order that n calls of
-/// `np.random.randn()` would give.
-bool fits_randn(std::span<const Type> operands, std::span<const Type> results) {
-  return operands.size() == 1 && results.size() == 1 && operands[0] == kInt64 &&
-         results[0] == Type::array(DType::Float64, 1);
-}
-
 /// a[..., m, k], b[..., k, n] → x[..., m, n]: NumPy's matmul, of f32, f64, c64 or c128; batch lengths equal.
 bool fits_matmul(std::span<const Type> operands, std::span<const Type> results) {
   return operands.size() == 2 && results.size() == 1 && operands[0].is_array() && operands[0].rank() >= 2 &&
@@ -29,8 +22,16 @@ bool fits_gufunc(std::span<const Type> operands, std::span<const Type> results) 
 
 constexpr LibraryInfo kGufunc = {"gufunc", effect::Read | effect::Write, fits_gufunc, 0, 0};
 
+/// seed[n], what it is, length → x[length]: the words of a new stream as NumPy's `default_rng` makes it,
+/// before `settle_pcg64`.
+bool fits_default_rng(std::span<const Type> operands, std::span<const Type> results) {
+  return operands.size() == 3 && results.size() == 1 && operands[1] == kInt64 && operands[2] == kInt64 &&
+         (operands[0] == Type::array(DType::Int64, 1) || operands[0] == Type::array(DType::UInt64, 1)) &&
+         results[0] == Type::array(DType::UInt64, 1);
+}
+
 constexpr LibraryInfo kLibraries[] = {
-    {"randn", effect::Random, fits_randn, 0, 0},
+    {"default_rng", effect::Raise | effect::Random, fits_default_rng, 2, 2},
     {"matmul", effect::Raise, fits_matmul, 0, 1},
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/math/kernels/plain.h"
+#include "base/random.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
 #include "runtime/math_symbols.h"
@@ -109,6 +110,11 @@ void* find_symbol(std::string_view name) {
   if (name == (candidate)) return reinterpret_cast<void*>(address);
   INGOT_SYMBOLS
 #undef X
+  constexpr std::string_view kDraw = "ingot_v1_draw_";
+  if (name.starts_with(kDraw)) {
+    const base::DrawInfo* const routine = base::find_draw(name.substr(kDraw.size()));
+    return routine == nullptr ? nullptr : routine->address;
+  }
   return find_math_function(name);
 }
 

@@ -92,6 +92,21 @@ def gufunc(routine: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndar
     return bool(failed[0])
 
 
+def draw(routine: str, stream: Any, *parameters: Any) -> Any:
+    """What a routine of the compiler's draws from a Generator or RandomState, or None where it fills an array."""
+    raise NotImplementedError(routine)
+
+
+def new_stream(seed: np.ndarray, kind: int) -> np.random.Generator:
+    """A Generator as `np.random.default_rng` makes it: of no seed (0), the one that is given (1), or all (2)."""
+    return np.random.default_rng((None, int(seed[0]) if len(seed) else None, seed)[kind])
+
+
+def reseed(stream: np.random.RandomState, seed: Any) -> None:
+    """Seeds a RandomState."""
+    stream.seed(seed)
+
+
 def scan(ufunc: Callable[..., Any], x: np.ndarray, axis: int) -> np.ndarray:
     """Running combinations along an axis."""
     return ufunc.accumulate(x, axis, dtype=x.dtype)
@@ -115,6 +130,12 @@ def python_number(x: np.generic) -> Any:
 def refuse(reason: str, advice: str) -> NoReturn:
     """Refuses to compile what is here."""
     raise UnsupportedError(f"{reason} is not supported\n  instead: {advice}")
+
+
+def need_writable(x: np.ndarray, message: str) -> None:
+    """Raises ValueError where x is read-only."""
+    if not x.flags.writeable:
+        raise ValueError(message)
 
 
 def put(out: np.ndarray, value: Any, where: Any, name: str) -> np.ndarray:

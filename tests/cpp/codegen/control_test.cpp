@@ -357,28 +357,28 @@ TEST(Control, EveryLoopSeesTheInterruptFlag) {
 }
 
 TEST(Control, SomeErrorsOfTheLibraryCannotBeCaught) {
-  Program p(R"(func @f(%n: i64, %v: view<f64, 1>) -> (i32) {
-  %s = library %n, %v {routine="randn", catches=1} : i32
+  Program p(R"(func @f(%n: i64, %e: view<i64, 1>, %v: view<u64, 1>) -> (i32) {
+  %s = library %e, %n, %n, %v {routine="default_rng", catches=1} : i32
   return %s
 })");
   static constexpr runtime::Hooks hooks = {
       [](runtime::Context*) {}, nullptr,
       [](runtime::Context*, const char*, const char*, int64_t, void** slots) {
-        return runtime::Status(*static_cast<int64_t*>(slots[0]));
+        return runtime::Status(*static_cast<int64_t*>(slots[1]));
       }};
   p.context = runtime::make_context(nullptr, &hooks);
-  double element = 0;
+  int64_t element = 0;
   ViewArgument view(&element, {1}, 8);
   const auto status = [&](base::ExceptionKind kind) { return int64_t{runtime::status_of(kind)}; };
   for (int64_t n : {int64_t{0}, status(base::ExceptionKind::ValueError)}) {
     int32_t caught = -1;
-    EXPECT_EQ(p.call({&n, &view.slot, &caught}), 0);
+    EXPECT_EQ(p.call({&n, &view.slot, &view.slot, &caught}), 0);
     EXPECT_EQ(caught, n);
   }
   for (int64_t n :
        {status(base::ExceptionKind::MemoryError), status(base::ExceptionKind::KeyboardInterrupt)}) {
     int32_t caught = -1;
-    EXPECT_EQ(p.call({&n, &view.slot, &caught}), n);
+    EXPECT_EQ(p.call({&n, &view.slot, &view.slot, &caught}), n);
     EXPECT_EQ(caught, -1);
   }
 }

@@ -130,8 +130,8 @@ TEST(InterpreterControl, RunawayRecursionRaises) {
 }
 
 TEST(InterpreterControl, SomeErrorsOfTheLibraryCannotBeCaught) {
-  const auto module = parse(R"(func @f(%n: i64) -> (i32) {
-  %s, %r = library %n {routine="randn", catches=1} : (i32, array<f64, 1>)
+  const auto module = parse(R"(func @f(%e: array<i64, 1>, %n: i64) -> (i32) {
+  %s, %r = library %e, %n, %n {routine="default_rng", catches=1} : (i32, array<u64, 1>)
   return %s
 })",
                             "test.ir");
@@ -142,7 +142,7 @@ TEST(InterpreterControl, SomeErrorsOfTheLibraryCannotBeCaught) {
       raised.kind = kind;
       return false;
     };
-    const Value arguments[] = {number<int64_t>(1)};
+    const Value arguments[] = {array_of<int64_t>({1}, {7}), number<int64_t>(1)};
     const Outcome outcome = interpret(*module, *module->find("f"), arguments, {.externals = &externals});
     EXPECT_EQ(outcome.raised, kind != Kind::ValueError);
     if (outcome.raised) EXPECT_EQ(outcome.exception.kind, kind);
@@ -181,16 +181,16 @@ func @f() -> () {
 
 TEST(InterpreterControl, ReachesTheOutsideThroughExternals) {
   const Program program(R"(
-func @f(%n: i64, %x: f64) -> (array<f64, 1>, f64) {
-  %a = library %n {routine="randn", catches=0} : array<f64, 1>
+func @f(%e: array<i64, 1>, %n: i64, %x: f64) -> (array<u64, 1>, f64) {
+  %a = library %e, %n, %n {routine="default_rng", catches=0} : array<u64, 1>
   %y = host %x {site=3, what="twice"} : f64
   return %a, %y
 })");
   Externals externals;
   externals.library = [](std::string_view routine, std::span<const Value> operands,
                          std::vector<Value>& results, Raised&) {
-    EXPECT_EQ(routine, "randn");
-    results.push_back(array_of<double>({as_number<int64_t>(operands[0])}, {0.5, 1.5}));
+    EXPECT_EQ(routine, "default_rng");
+    results.push_back(array_of<uint64_t>({as_number<int64_t>(operands[1])}, {5, 15}));
     return true;
   };
   externals.host = [](int64_t site, std::span<const Value> operands, std::vector<Value>& results,
@@ -205,12 +205,14 @@ func @f(%n: i64, %x: f64) -> (array<f64, 1>, f64) {
   };
   InterpretOptions options;
   options.externals = &externals;
-  const auto results = program.results({number<int64_t>(2), number(4.0)}, options);
-  EXPECT_EQ(elements_of<double>(results[0]), (std::vector<double>{0.5, 1.5}));
+  const Value seed = array_of<int64_t>({1}, {7});
+  const auto results = program.results({seed, number<int64_t>(2), number(4.0)}, options);
+  EXPECT_EQ(elements_of<uint64_t>(results[0]), (std::vector<uint64_t>{5, 15}));
   EXPECT_EQ(as_number<double>(results[1]), 8.0);
-  EXPECT_EQ(program.run({number<int64_t>(2), number(-4.0)}, options).exception.kind,
+  EXPECT_EQ(program.run({seed, number<int64_t>(2), number(-4.0)}, options).exception.kind,
             base::ExceptionKind::TypeError);
-  EXPECT_NE(program.fault({number<int64_t>(2), number(4.0)}).find("wants a library"), std::string::npos);
+  EXPECT_NE(program.fault({seed, number<int64_t>(2), number(4.0)}).find("wants a library"),
+            std::string::npos);
 }
 
 TEST(InterpreterControl, HoldsArgumentsToTheirTypes) {

@@ -335,13 +335,14 @@ TEST(ToLoops, WritesToWhatIsRead) {
 
 TEST(ToLoops, LibraryRoutinesFillViews) {
   const std::string text = R"(
-func @f(%x: view<f64, 2>, %n: i64) -> (view<f64, 2>, view<f64, 1>, i32) {
+func @f(%x: view<f64, 2>, %e: view<i64, 1>, %n: i64) -> (view<f64, 2>, view<u64, 1>, i32) {
   %a = read %x : array<f64, 2>
   %t = transpose %a {axes=[1, 0]} : array<f64, 2>
   %s, %b = library %t, %a {routine="matmul", catches=1} : (i32, array<f64, 2>)
-  %r = library %n {routine="randn", catches=0} : array<f64, 1>
+  %c = read %e : array<i64, 1>
+  %r = library %c, %n, %n {routine="default_rng", catches=0} : array<u64, 1>
   %p = materialize %b : view<f64, 2>
-  %q = materialize %r : view<f64, 1>
+  %q = materialize %r : view<u64, 1>
   return %p, %q, %s
 }
 )";
@@ -369,12 +370,15 @@ func @f(%x: view<f64, 2>, %n: i64) -> (view<f64, 2>, view<f64, 1>, i32) {
       std::memcpy(view->block->data + view->offset, bytes, 8 * count);
       return true;
     }
-    ir::ArrayValue made{DType::Float64, solves ? Lengths{3, 3} : Lengths{4}, {bytes, bytes + 8 * count}};
+    ir::ArrayValue made{solves ? DType::Float64 : DType::UInt64,
+                        solves ? Lengths{3, 3} : Lengths{4},
+                        {bytes, bytes + 8 * count}};
     results.push_back(std::make_shared<const ir::ArrayValue>(std::move(made)));
     return true;
   };
   const Comparison comparison(text);
-  comparison.check({make_view(DType::Float64, {3, 3}, Layout::Reversed, 1), base::Scalar::of<int64_t>(4)},
+  comparison.check({make_view(DType::Float64, {3, 3}, Layout::Reversed, 1),
+                    make_view(DType::Int64, {2}, Layout::Reversed, 2), base::Scalar::of<int64_t>(4)},
                    comparison.text(), {.externals = &externals});
 }
 

@@ -1,0 +1,242 @@
+"""Shuffles, permutations and choices of numpy.random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .random import bounded, count_of, filled, flat, kahan_sum
+from .reductions import known_axis
+from .registry import implements
+
+
+def shuffle_rows(stream: Any, x: Any) -> None:
+    """Exchanges the rows of an array with more than one axis."""
+    kept = np.empty_like(x[0])
+    for i in range(len(x) - 1, 0, -1):
+        j = int(primitives.draw("interval", stream, np.uint64(i)))
+        if i != j:
+            kept[...] = x[j]
+            x[j] = x[i]
+            x[i] = kept
+
+
+def shuffle_elements(stream: Any, x: Any) -> None:
+    for i in range(len(x) - 1, 0, -1):
+        j = int(primitives.draw("interval", stream, np.uint64(i)))
+        x[i], x[j] = x[j], x[i]
+
+
+def shuffle_indices(stream: Any, x: Any, first: Any) -> None:
+    """Of new indices, those from `first` on are exchanged with any before."""
+    for i in range(len(x) - 1, first - 1, -1):
+        j = int(primitives.draw("bounded", stream, np.uint64(0), np.uint64(i), 0))
+        x[i], x[j] = x[j], x[i]
+
+
+@implements(np.random.Generator.shuffle)
+def shuffle(self: Any, x: Any, axis: Any = 0) -> None:
+    if not isinstance(x, np.ndarray):
+        primitives.refuse("shuffling what is no array", "make an array of it")
+    if x.ndim == 0:
+        raise TypeError("len() of unsized object")
+    primitives.need_writable(x, "array is read-only")
+    along = known_axis(axis, x.ndim)
+    if x.ndim == 1:
+        shuffle_elements(self, x)
+    elif x.size > 0:
+        shuffle_rows(self, np.swapaxes(x, 0, along))
+
+
+@implements(np.random.Generator.permutation)
+def permutation(self: Any, x: Any, axis: Any = 0) -> Any:
+    if isinstance(x, (int, np.integer)):
+        numbers = np.arange(x)
+        shuffle_elements(self, numbers)
+        return numbers
+    x = np.asarray(x)
+    along = known_axis(axis, x.ndim)
+    if x.ndim == 1:
+        result = x.copy()
+        shuffle_elements(self, result)
+        return result
+    places = np.arange(x.shape[along])
+    shuffle_elements(self, places)
+    return np.take(x, places, along)
+
+
+@implements(np.random.Generator.permuted)
+def permuted(self: Any, x: Any, *, axis: Any = None) -> Any:
+    x = np.asarray(x)
+    if x.ndim == 0:
+        raise TypeError("len() of unsized object")
+    if axis is None:
+        lies_backwards = False  # the elements are shuffled as they lie in a copy, which is one of order `K`
+        for i in range(x.ndim - 1):
+            lies_backwards = lies_backwards or abs(x.strides[i]) < abs(x.strides[i + 1])
+        if lies_backwards:
+            turned = x.T.copy()
+            shuffle_elements(self, flat(turned))
+            return turned.T
+        result = x.copy()
+        shuffle_elements(self, flat(result))
+        return result
+    along = known_axis(axis, x.ndim)
+    result = x.copy()
+    inner = count_of(x.shape[along + 1 :])
+    blocks = primitives.reshape(result, (count_of(x.shape[:along]), x.shape[along], inner))
+    for before in range(len(blocks)):
+        for after in range(inner):
+            line = blocks[before, :, after]
+            for i in range(len(line) - 1, -1, -1):
+                j = int(primitives.draw("interval", self, np.uint64(i)))
+                line[i], line[j] = line[j], line[i]
+    return result
+
+
+# Choices.
+
+
+def population_of(a: Any, axis: Any, no_sequence: str, no_number: str, empty: str, size: Any) -> Any:
+    """How many there are to choose from."""
+    if a.ndim == 0:
+        if a.dtype.kind not in "iu":
+            raise ValueError(no_sequence)
+        count = int(a[()])
+        if count <= 0 and count_of(size) != 0:
+            raise ValueError(no_number)
+        return count
+    count = a.shape[axis]
+    if count == 0 and count_of(size) != 0:
+        raise ValueError(empty)
+    return count
+
+
+def checked_probabilities(p: Any, population: Any, messages: Any) -> Any:
+    p = np.asarray(p)
+    precision = np.finfo(p.dtype).eps if p.dtype.kind == "f" else np.finfo(np.float64).eps
+    tolerance = max(float(np.sqrt(precision)), float(np.sqrt(np.finfo(np.float64).eps)))
+    if p.ndim != 1:
+        raise ValueError(messages[0])
+    p = p.astype(np.float64)
+    if p.size != population:
+        raise ValueError(messages[1])
+    total = kahan_sum(p, len(p))
+    if total != total:
+        raise ValueError(messages[2])
+    if np.any(p < 0):
+        raise ValueError(messages[3])
+    if abs(total - 1.0) > tolerance:
+        raise ValueError(messages[4])
+    return p
+
+
+def by_probabilities(stream: Any, p: Any, count: Any) -> Any:
+    """Places drawn with probabilities, the same ones again and again."""
+    sums = np.empty_like(p)
+    total = 0.0
+    for i in range(len(p)):
+        total = total + float(p[i])
+        sums[i] = total
+    sums /= sums[-1]
+    return np.searchsorted(sums, filled("fill_standard_uniform", stream, count, np.float64), side="right")
+
+
+def different_by_probabilities(stream: Any, p: Any, count: Any, message: str) -> Any:
+    """Different places drawn with probabilities."""
+    if np.count_nonzero(p > 0) < count:
+        raise ValueError(message)
+    left = p.copy()
+    found = np.zeros(count, np.int64)
+    known = 0
+    while known < count:
+        for place in by_probabilities(stream, left, count - known):
+            is_new = left[place] >= 0
+            if is_new:
+                found[known] = place
+                known += 1
+                left[place] = -1.0
+        left[found[:known]] = 0
+    return found
+
+
+def different(stream: Any, population: Any, count: Any, is_shuffled: Any) -> Any:
+    """Different places: the end of a shuffled range, or by Floyd's algorithm, which remembers those it has in a table."""
+    if population > 10000 and count > population // (50 if is_shuffled else 20):
+        places = np.arange(population)
+        shuffle_indices(stream, places, max(population - count, 1))
+        return places[population - count :].copy()
+    places = np.empty(count, np.int64)
+    mask = 1
+    while mask < int(1.2 * count):
+        mask = 2 * mask + 1
+    table = np.full(mask + 1, -1)
+    for j in range(population - count, population):
+        drawn = int(primitives.draw("bounded", stream, np.uint64(0), np.uint64(j), 0))
+        at = drawn & mask
+        while table[at] != -1 and table[at] != drawn:
+            at = (at + 1) & mask
+        if table[at] == drawn:
+            drawn = j
+            at = j & mask
+            while table[at] != -1:
+                at = (at + 1) & mask
+        table[at] = drawn
+        places[j - population + count] = drawn
+    if is_shuffled:
+        shuffle_indices(stream, places, 1)
+    return places
+
+
+def chosen(a: Any, places: Any, size: Any, axis: Any) -> Any:
+    """What stands at the places that were drawn."""
+    if size is None:
+        place = int(places[0])
+        return place if a.ndim == 0 else np.take(a, place, axis)
+    shaped = places.reshape(size)
+    if a.ndim == 0:
+        return shaped
+    if a.ndim == 1 and shaped.ndim == 0:
+        result = np.empty((), a.dtype)
+        result[()] = a[places[0]]
+        return result
+    return np.take(a, shaped, axis)
+
+
+@implements(np.random.Generator.choice)
+def choice(
+    self: Any, a: Any, size: Any = None, replace: Any = True, p: Any = None, axis: Any = 0, shuffle: Any = True
+) -> Any:
+    a = np.asarray(a)
+    population = population_of(
+        a,
+        axis,
+        "a must be a sequence or an integer",
+        "a must be a positive integer unless no samples are taken",
+        "a cannot be empty unless no samples are taken",
+        size,
+    )
+    if p is not None:
+        messages = (
+            "p must be 1-dimensional",
+            "a and p must have same size",
+            "Probabilities contain NaN",
+            "Probabilities are not non-negative",
+            "Probabilities do not sum to 1. See Notes section of docstring for more information.",
+        )
+        p = checked_probabilities(p, population, messages)
+    count = count_of(size)
+    if replace:
+        places = bounded(self, 0, population, (count,), np.dtype(np.int64), False, 0) if p is None else by_probabilities(self, p, count)
+        return chosen(a, places, size, axis)
+    if count > population:
+        raise ValueError("Cannot take a larger sample than population when replace is False")
+    if count < 0:
+        raise ValueError("negative dimensions are not allowed")
+    if p is not None:
+        return chosen(a, different_by_probabilities(self, p, count, "Fewer non-zero entries in p than size"), size, axis)
+    return chosen(a, different(self, population, count, shuffle), size, axis)
+
+
