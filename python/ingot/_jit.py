@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -98,11 +98,107 @@ class _Objects:
         self.own: dict[Any, np.ndarray] = {}  # by the key of their memory: the arrays that it was made with
 
 
-def elements(form: tuple, length: int, columns: list[np.ndarray]) -> list[Any]:
+class Pools:
+    """Instances that compiled code knows by their places in pools; made when something refers to them."""
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[int, int], Any] = {}
+        self.waiting: list[tuple[int, int, Any]] = []
+
+    def instance(self, pool: int, kind: type, place: int) -> Any:
+        if place < 0:
+            return None if place == -1 else _ABSENT
+        made = self.made.get((pool, place))
+        if made is None:
+            made = self.made[pool, place] = object.__new__(kind)
+            self.waiting.append((pool, place, made))
+        return made
+
+    def fill(self, forms: tuple, columns: list[list[np.ndarray]]) -> None:
+        """Sets the attributes of all that has been referred to, and of what these refer to; `forms` are the names of
+        the attributes of each pool, and what they are like."""
+        pools = [_Pool(self, *form, own) for form, own in zip(forms, columns)]
+        while self.waiting:
+            number, place, instance = self.waiting.pop()
+            pools[number].fill(place, instance)
+
+
+class _Pool:
+    """The columns of one pool. Where many of its instances are asked for, they become lists, which is faster."""
+
+    def __init__(self, pools: Pools, names: tuple, form: tuple, columns: list) -> None:
+        self.pools = pools
+        self.names = names
+        self.form = form
+        self.columns = columns
+        self.left = len(columns[0]) // 8 if columns else 0  # instances to be asked for before that
+        self.plain: bool | None = None
+        self._prepare()
+
+    def _prepare(self) -> None:
+        rest = iter(self.columns)
+        self.readers = [(name, self._reader(part, rest)) for name, part in zip(self.names, self.form[-1])]
+
+    def fill(self, place: int, instance: Any) -> None:
+        if self.left == 0:
+            self._prepare_many(type(instance))
+        self.left -= 1
+        if self.plain:
+            values = vars(instance)
+            for name, read in self.readers:
+                if (value := read(place)) is not _ABSENT:
+                    values[name] = value
+            return
+        for name, read in self.readers:
+            if (value := read(place)) is not _ABSENT:
+                assign(instance, name, value)
+
+    def _prepare_many(self, kind: type) -> None:
+        self.columns = [column.tolist() if column.dtype.char in "?bhilqd" else list(column) for column in self.columns]
+        found = [inspect.getattr_static(kind, name, None) for name in self.names]
+        self.plain = hasattr(kind, "__dict__") and kind.__dictoffset__ != 0 and not any(hasattr(type(f), "__set__") for f in found)
+        self._prepare()
+
+    def _reader(self, form: tuple, rest: Iterator[Any]) -> Callable[[int], Any]:
+        """What gives the part of an element at a place."""
+        if form[0] == "static":
+            return lambda place: form[1]
+        if form[0] == "absent":
+            return lambda place: _ABSENT
+        if form[0] == "maybe":
+            tags = next(rest)
+            inside = self._reader(form[1], rest)
+            return lambda place: (inside(place), None, _ABSENT)[tags[place]]
+        if form[0] == "record":
+            places = next(rest)
+            instance = self.pools.instance
+            return lambda place: instance(form[1], form[2], int(places[place]))
+        if form[0] == "scalar":
+            column = next(rest)
+            if form[1].startswith("numpy."):
+                kind = getattr(np, form[1][6:])
+                return column.__getitem__ if isinstance(column, np.ndarray) else lambda place: kind(column[place])
+            return column.item if isinstance(column, np.ndarray) else column.__getitem__
+        parts = [self._reader(part, rest) for part in form[-1]]
+        if form[0] == "named":
+            return lambda place: tuple.__new__(form[1], [read(place) for read in parts])
+        return lambda place: tuple([read(place) for read in parts])
+
+
+_ABSENT = object()
+
+
+def elements(form: tuple, length: int, columns: list[np.ndarray], pools: Pools | None = None) -> list[Any]:
     """The list whose elements are like `form`, their numbers from the columns."""
     rest = iter(columns)
 
     def of(form: tuple) -> list[Any]:
+        if form[0] == "maybe":
+            tags = next(rest)
+            return [None if tag else value for tag, value in zip(tags, of(form[1]))]
+        if form[0] == "record":
+            assert pools is not None
+            return [pools.instance(form[1], form[2], place) for place in next(rest).tolist()]
         if form[0] == "static":
             return [form[1]] * length
         if form[0] == "scalar":
@@ -122,6 +218,7 @@ class _Boxing:
         self.objects = objects
         self.values = iter(values)
         self.made: list[Any] = []  # arrays, containers and instances, in order
+        self.pools = Pools()
         self.uses: dict[Any, int] = {}
         for value in values:
             if type(value) is tuple:
@@ -149,6 +246,16 @@ class _Boxing:
             return inside if there else None
         if tag == "text":
             return description[1].format(*[self.make(d) for d in description[2]])
+        if tag == "record":
+            return self.pools.instance(description[1], description[2], next(self.values))
+        if tag == "pooled":
+            result = self.make(description[1])
+            columns = []
+            for _, _, growing in description[2]:
+                next(self.values)
+                columns.append([self._array(d) for d in growing[2]])
+            self.pools.fill(tuple((names, growing[1]) for _, names, growing in description[2]), columns)
+            return result
         if tag == "mapping":
             mapping: dict[Any, Any] = {}
             self.made.append(mapping)
@@ -159,7 +266,7 @@ class _Boxing:
             place = len(self.made)
             self.made.append(None)
             length = next(self.values)
-            self.made[place] = elements(description[1], length, [self._array(d) for d in description[2]])
+            self.made[place] = elements(description[1], length, [self._array(d) for d in description[2]], self.pools)
             return self.made[place]
         if tag == "dict":
             made = {}

@@ -1,6 +1,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 namespace ingot::frontend {
 
@@ -86,6 +87,7 @@ Value Evaluator::eval_name_open(nb::handle e) {
     check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), kind, message);
     m->may_be_unbound = false;
   }
+  if (const Record* r = found.as<Record>()) return Records(*this).bound(*r, kind, message);
   return found;
 }
 
@@ -266,7 +268,7 @@ Value Evaluator::eval_slice(nb::handle e) {
   for (size_t i = 0; i < 3; ++i) {
     const nb::object part = attribute(e, names[i]);
     parts[i] = part.is_none() ? Value(Static{part}) : eval_index(part);
-    if (parts[i].is<Object>()) unsupported(part, "a bound that is a " + type_name(parts[i]), "use a number");
+    if (is_instance(parts[i])) unsupported(part, "a bound that is a " + type_name(parts[i]), "use a number");
   }
   return Slice{share(std::move(parts))};
 }
@@ -297,7 +299,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     use_foreign("attribute", name, {value}, e);
   }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
-  if (class_of_value(value).is_valid()) return present(object_attribute(value, name, e), name, e);
+  if (class_of_value(value).is_valid()) return open(object_attribute(value, name, e), name, e);
   if (const Slice* slice = value.as<Slice>()) {
     static constexpr std::array kParts = {"start", "stop", "step"};
     const auto part = std::ranges::find(kParts, name);
@@ -407,12 +409,12 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
       return inline_function(builtin->library, call);
     }
   }
-  if (const Array* a = value.as<Array>(); a != nullptr && !index.is<Object>())
+  if (const Array* a = value.as<Array>(); a != nullptr && !is_instance(index))
     return index_array(*a, index, e);
   if (const std::optional<Value> item = call_special(value, "__getitem__", {index}, e)) return *item;
-  if (index.is<Object>() && !value.is<Object>())
+  if (is_instance(index) && !is_instance(value))
     unsupported(e, "an index that is a " + type_name(index), "use a number");
-  if (value.is<Object>())
+  if (is_instance(value))
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not subscriptable");
   if (const Static* s = value.as<Static>(); s != nullptr && is_enum(s->object)) {
     const nb::object members = class_attribute(s->object, "_member_map_");
@@ -632,7 +634,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     call.positional.insert(call.positional.begin(), *m->self);
     return this->call(Static{m->function}, call);
   }
-  if (callee.is<Object>()) {
+  if (is_instance(callee)) {
     if (std::optional<Value> result = call_object(callee, call)) return *result;
     raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   }
@@ -662,7 +664,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     const Takes takes = takes_of(*builtin, call);
     if (!takes.instances) {
       for (const Value& value : call.positional) {
-        if (value.is<Object>()) {
+        if (is_instance(value)) {
           unsupported(call.node, "`" + call.name + "` of a " + type_name(value),
                       "give it the parts of the instance");
         }

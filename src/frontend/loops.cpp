@@ -144,7 +144,7 @@ Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
 }
 
 void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
-  if (iterable.is<Object>()) {
+  if (is_instance(iterable)) {
     const nb::object type = class_of_value(iterable);
     if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
       unsupported(node, "walking a " + type_name(iterable), "walk its parts");

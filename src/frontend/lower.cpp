@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 namespace ingot::frontend {
 
@@ -144,6 +145,12 @@ nb::object Evaluator::Outward::again(uint32_t object) {
   return {};
 }
 
+nb::object Evaluator::Outward::record(const Record& record, const nb::object& type) {
+  auto pool = std::ranges::find(pools, record.pool);
+  if (pool == pools.end()) pool = pools.insert(pool, record.pool);
+  return nb::make_tuple("record", pool - pools.begin(), type);
+}
+
 nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
   const auto parts_of = [&](const std::vector<Value>& values) {
     nb::list parts;
@@ -197,6 +204,10 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     nb::list keys;
     for (const nb::object& key : object.keys) keys.append(key);
     return nb::make_tuple("dict", nb::tuple(keys), parts_of(object.values));
+  }
+  if (const std::optional<Record> record = Records(*this).of(value)) {
+    outward.leaves.push_back(record->place);
+    return Records(*this).describe(*record, outward);
   }
   if (const Object* o = value.as<Object>()) {
     const HeapObject object = state_.heap.at(o->object);
@@ -463,6 +474,10 @@ Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments,
       writes_ = true;
     } catch (const Demand& demand) {
       if (demand.loop.empty()) throw;
+      if (demand.pool.is_valid()) {
+        pooled_.push_back(demand.pool);
+        continue;
+      }
       // A loop that has ended is to be unrolled: from the start again, with that fact.
       if (!unrolled_.insert(demand.loop).second) {
         throw base::Unsupported(demand.place, "a value that must be known when compiling",
@@ -489,6 +504,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   containers_.clear();
   pinned_.clear();
   cells_.clear();
+  Records(*this).make_pools();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   builder_->relax(relaxations_);
   const nb::object code = attribute(function, "__code__");
@@ -525,7 +541,12 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   try {
     const Value value = run_function(function, std::move(locals), {});
     Outward outward;
+    outward.takes_records = true;
     lowered.result = describe_result(value, outward);
+    nb::list pools;
+    for (size_t i = 0; i < outward.pools.size(); ++i)
+      pools.append(Records(*this).describe_pool(outward.pools[i], outward));
+    if (!outward.pools.empty()) lowered.result = nb::make_tuple("pooled", lowered.result, nb::tuple(pools));
     for (const NodeId leaf : outward.leaves) results.push_back(builder_->function().type(leaf));
     builder_->terminate(Op::return_, outward.leaves);
   } catch (const Diverged&) {

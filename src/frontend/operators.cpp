@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 namespace ingot::frontend {
 
@@ -213,6 +214,10 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   const Value a = are_known || !by_value ? first : plain_number(first);
   const Value b = are_known || !by_value ? second : plain_number(second);
   if (ast == "Is" || ast == "IsNot") {
+    if (Records(*this).of(a) || Records(*this).of(b)) {
+      const NodeId is = Records(*this).is_same(a, b);
+      return as_bool(ast == "Is" ? is : negate(is));
+    }
     const Value* other = is_none(a) ? &b : &a;
     if (const Maybe* m = other->as<Maybe>(); m != nullptr && (is_none(a) || is_none(b))) {
       const NodeId tag = builder_->make(Op::tag, {m->node});
@@ -696,6 +701,7 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
   if (const Value walked = walked_of(value); !same(walked, value))
     return static_truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked);
   if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
+  if (const Record* r = value.as<Record>()) return r->may_be_none ? std::nullopt : std::optional(true);
   if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>() ||
       value.is<Iterator>())
     return true;
@@ -708,6 +714,15 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
 NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (value.is<Foreign>()) use_foreign("", "", {value}, node);
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
+  if (const Record* r = value.as<Record>(); r != nullptr && r->may_be_none) {
+    const Record there{r->pool, r->place};
+    const NodeId is_there = Records(*this).is_there(*r);
+    if (static_truth(there)) return is_there;
+    const Value both = fork(
+        is_there, [&] { return Value(Scalar{Kind::py_bool(), truth(there, node)}); },
+        [] { return Value(Static{nb::bool_(false)}); });
+    return truth(both, node);
+  }
   if (class_of_value(value).is_valid()) return truth(truth_of_object(value, node), node);
   if (const Maybe* m = value.as<Maybe>()) {
     return truth(

@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 // Functions of Python's own on containers, types and texts.
 
@@ -135,8 +136,14 @@ Value Evaluator::builtin_isinstance(Call& call) {
         builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}),
         [&] { return one(present(value, "the value", call.node)); }, [&] { return one(Static{nb::none()}); });
   }
+  if (const Record* r = value.as<Record>(); r != nullptr && r->may_be_none) {
+    return Records(*this).on_both(*r, [&](const Value& v) {
+      Call again{.positional = {v, call.positional[1]}, .keywords = {}, .name = call.name, .node = call.node};
+      return builtin_isinstance(again);
+    });
+  }
   const nb::object type = type_of(present(value, "the value", call.node), call.node);
-  if (value.is<Object>()) {
+  if (is_instance(value)) {
     guards_.push_back({type, "__mro__", attribute(type, "__mro__"), true});
     for (const nb::handle one : PyTuple_Check(classes.ptr()) ? nb::tuple(classes) : nb::make_tuple(classes)) {
       const bool is_class = PyType_Check(one.ptr()) != 0;
@@ -218,7 +225,7 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
   if (const Text* t = value.as<Text>(); t != nullptr && (form == "{}" || form == "{!s}")) return *t;
   Value kept = value;
   if (const nb::object type = class_of_value(value); type.is_valid()) {
-    const bool is_plain = !value.is<Object>() && !has_text(type);
+    const bool is_plain = !is_instance(value) && !has_text(type);
     if (!is_plain) return text_of_object(value, form, node);
   }
   if (value.is<Static>()) {

@@ -136,7 +136,7 @@ void Evaluator::assign(nb::handle target, Value value) {
   if (kind == "Subscript") {
     const Value container = eval(target.attr("value"));
     const Value index = eval_index(target.attr("slice"));
-    if (container.is<Array>() && (index.is<Object>() || value.is<Object>()))
+    if (container.is<Array>() && (is_instance(index) || is_instance(value)))
       unsupported(target, "an instance as an index or an element of an array", "use its parts");
     if (const Array* a = container.as<Array>()) return assign_index(*a, plain_number(index), value, target);
     if (container.is<Foreign>() || is_foreign(index))
@@ -184,7 +184,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     return std::nullopt;
   }
   if (before.is<Reference>()) {
-    if (op == "Mult" || right.is<Array>() || right.is<Object>() || is_foreign(right)) {
+    if (op == "Mult" || right.is<Array>() || is_instance(right) || is_foreign(right)) {
       unsupported(s, "'" + symbol_of(op) + "=' of a " + type_name(before),
                   "assign the result of the operator");
     }
@@ -193,7 +193,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
   }
   if (const Set* set = before.as<Set>(); set != nullptr && change_set(*set, op, right, s))
     return std::nullopt;
-  if (before.is<Object>())
+  if (is_instance(before))
     if (std::optional<Value> result = in_place_of_object(op, before, right, s)) return result;
   return binary(op, before, right, s);
 }
@@ -210,7 +210,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
   if (class_of(target) == "Attribute") {
     const Value owner = eval(target.attr("value"));
     const std::string name = mangled(text_of(target.attr("attr")));
-    const Value before = attribute_of(owner, name, target);
+    const Value before = present(attribute_of(owner, name, target), name, target);
     const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
     return set_attribute(owner, name, after, target);
   }
@@ -221,7 +221,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
   const Reference* r = container.as<Reference>();
   if (r == nullptr && (is_foreign(container) || is_foreign(index)))
     use_foreign("subscript", "", {container, index}, s);
-  if (r != nullptr || container.is<Object>()) {
+  if (r != nullptr || is_instance(container)) {
     const Value before = present(eval_item(container, index, target), "the element", target);
     const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
     if (r != nullptr) return put(*r, index, after, target);
