@@ -110,54 +110,88 @@ class Pools:
             return None if place == -1 else _ABSENT
         made = self.made.get((pool, place))
         if made is None:
-            made = self.made[pool, place] = object.__new__(kind)
+            made = self.made[pool, place] = [] if kind is list else object.__new__(kind)
             self.waiting.append((pool, place, made))
         return made
 
-    def fill(self, forms: tuple, columns: list[list[np.ndarray]]) -> None:
-        """Sets the attributes of all that has been referred to, and of what these refer to; `forms` are the names of
-        the attributes of each pool, and what they are like."""
-        pools = [_Pool(self, *form, own) for form, own in zip(forms, columns)]
+    def fill(self, forms: tuple, contents: list[tuple[int, list[np.ndarray]]]) -> None:
+        """Fills all that has been referred to, and what this refers to. `forms` are, by pool, the names of attributes
+        and what its list, or its headers and its store, are like; `contents` the columns of all these lists."""
+        rest = iter(contents)
+        pools: list[_Instances | _Rows] = []
+        for names, own in forms:
+            first = _Columns(self, own[0][-1], next(rest)[1])
+            if names is None:
+                pools.append(_Rows(first, _Columns(self, (own[1],), next(rest)[1])))
+            else:
+                pools.append(_Instances(names, first))
         while self.waiting:
-            number, place, instance = self.waiting.pop()
-            pools[number].fill(place, instance)
+            number, place, made = self.waiting.pop()
+            pools[number].fill(place, made)
 
 
-class _Pool:
-    """The columns of one pool. Where many of its instances are asked for, they become lists, which is faster."""
+class _Instances:
+    """A pool of instances."""
 
-    def __init__(self, pools: Pools, names: tuple, form: tuple, columns: list) -> None:
-        self.pools = pools
+    def __init__(self, names: tuple, columns: _Columns) -> None:
         self.names = names
-        self.form = form
         self.columns = columns
-        self.left = len(columns[0]) // 8 if columns else 0  # instances to be asked for before that
         self.plain: bool | None = None
+
+    def fill(self, place: int, instance: Any) -> None:
+        if self.plain is None:
+            kind = type(instance)
+            found = [inspect.getattr_static(kind, name, None) for name in self.names]
+            self.plain = kind.__dictoffset__ != 0 and not any(hasattr(type(f), "__set__") for f in found)
+        readers = self.columns.readers()
+        if self.plain:
+            values = vars(instance)
+            for name, read in zip(self.names, readers):
+                if (value := read(place)) is not _ABSENT:
+                    values[name] = value
+            return
+        for name, read in zip(self.names, readers):
+            if (value := read(place)) is not _ABSENT:
+                assign(instance, name, value)
+
+
+class _Rows:
+    """A pool of lists."""
+
+    def __init__(self, headers: _Columns, store: _Columns) -> None:
+        self.headers = headers
+        self.store = store
+
+    def fill(self, place: int, made: list) -> None:
+        start, size, _ = (read(place) for read in self.headers.readers())
+        if size > 0:
+            read = self.store.readers(size)[0]
+            made.extend([read(k) for k in range(start, start + size)])
+
+
+class _Columns:
+    """The columns of one list of a pool. Where many of its elements are asked for, they become lists: that is faster."""
+
+    def __init__(self, pools: Pools, parts: tuple, columns: list) -> None:
+        self.pools = pools
+        self.parts = parts
+        self.columns = columns
+        self.left = len(columns[0]) // 8 if columns else 0  # elements to be asked for before that
         self._prepare()
 
     def _prepare(self) -> None:
         rest = iter(self.columns)
-        self.readers = [(name, self._reader(part, rest)) for name, part in zip(self.names, self.form[-1])]
+        self._readers = [self._reader(part, rest) for part in self.parts]
 
-    def fill(self, place: int, instance: Any) -> None:
-        if self.left == 0:
-            self._prepare_many(type(instance))
-        self.left -= 1
-        if self.plain:
-            values = vars(instance)
-            for name, read in self.readers:
-                if (value := read(place)) is not _ABSENT:
-                    values[name] = value
-            return
-        for name, read in self.readers:
-            if (value := read(place)) is not _ABSENT:
-                assign(instance, name, value)
-
-    def _prepare_many(self, kind: type) -> None:
-        self.columns = [column.tolist() if column.dtype.char in "?bhilqd" else list(column) for column in self.columns]
-        found = [inspect.getattr_static(kind, name, None) for name in self.names]
-        self.plain = hasattr(kind, "__dict__") and kind.__dictoffset__ != 0 and not any(hasattr(type(f), "__set__") for f in found)
-        self._prepare()
+    def readers(self, count: int = 1) -> list[Callable[[int], Any]]:
+        """What gives each part of the element at a place, for so many elements."""
+        if 0 <= self.left < count:
+            self.columns = [
+                column.tolist() if column.dtype.char in "?bhilqd" else list(column) for column in self.columns
+            ]
+            self._prepare()
+        self.left = max(self.left - count, -1)
+        return self._readers
 
     def _reader(self, form: tuple, rest: Iterator[Any]) -> Callable[[int], Any]:
         """What gives the part of an element at a place."""
@@ -250,11 +284,9 @@ class _Boxing:
             return self.pools.instance(description[1], description[2], next(self.values))
         if tag == "pooled":
             result = self.make(description[1])
-            columns = []
-            for _, _, growing in description[2]:
-                next(self.values)
-                columns.append([self._array(d) for d in growing[2]])
-            self.pools.fill(tuple((names, growing[1]) for _, names, growing in description[2]), columns)
+            lists = [growing for _, *lists in description[2] for growing in lists]
+            contents = [(next(self.values), [self._array(d) for d in growing[2]]) for growing in lists]
+            self.pools.fill(tuple((names, [form for _, form, _ in lists]) for names, *lists in description[2]), contents)
             return result
         if tag == "mapping":
             mapping: dict[Any, Any] = {}

@@ -227,8 +227,8 @@ struct ResultPlan::Maker {
     const nb::object inner = make(plan.parts_[0]);
     nb::list contents;
     for (size_t i = 1; i < plan.parts_.size(); ++i) {
-      integer();
-      contents.append(columns(plan.parts_[i]));
+      const int64_t length = integer();
+      contents.append(nb::make_tuple(length, columns(plan.parts_[i])));
     }
     pools.attr("fill")(plan.object_, contents);
     return inner;
@@ -341,9 +341,12 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
     nb::list forms;
     for (const nb::handle pool : nb::cast<nb::tuple>(description[2])) {
-      const nb::tuple growing(pool[2]);
-      forms.append(nb::make_tuple(pool[1], growing[1]));
-      parts_.emplace_back(growing);
+      nb::list lists;
+      for (size_t i = 1; i < nb::len(pool); ++i) {
+        parts_.emplace_back(nb::tuple(pool[i]));
+        lists.append(nb::object(pool[i][1]));
+      }
+      forms.append(nb::make_tuple(pool[0], nb::tuple(lists)));
     }
     object_ = nb::tuple(forms);
   } else if (tag == "again") {

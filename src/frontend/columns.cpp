@@ -71,7 +71,8 @@ Value Evaluator::Columns::take(const Value& form, std::span<const NodeId>& numbe
     return number;
   };
   if (const Scalar* s = form.as<Scalar>()) return Scalar{s->kind, next()};
-  if (const Record* r = form.as<Record>()) return Record{r->pool, next(), r->may_be_none, r->may_be_unbound};
+  if (const Record* r = form.as<Record>())
+    return Record{r->pool, next(), r->may_be_none, r->may_be_unbound, r->is_list};
   if (const Maybe* m = form.as<Maybe>()) {
     ir::Builder& builder = *e_.builder_;
     const NodeId tag = next();

@@ -7,7 +7,8 @@ namespace ingot::frontend {
 /// Elements of growing lists as numbers, one for each column of the list. A *form* is an element without
 /// nodes; of its parts
 ///   - a number has a column of its kind,
-///   - a number that is None or missing in some elements has two: a tag (0: it is there, 1: None, 2: missing),
+///   - a number that is None or missing in some elements has two: a tag (0: it is there, 1: None, 2:
+///   missing),
 ///     and the number,
 ///   - an instance of a pool has one, of its place there,
 ///   - what is the same in all elements, or missing in all of them, has none.

@@ -56,7 +56,6 @@ struct Demand {
   std::string loop;   ///< the key of a loop to unroll; empty: none
   int argument = -1;  ///< a scalar argument to be known statically
   base::Place place;
-  nb::object pool{};  ///< a class whose instances are to stand in a pool
 };
 
 /// An array (or a number that keeps changing) outside the function, which is to be a hidden argument: what
@@ -116,6 +115,7 @@ class Evaluator {
   class Pins;
   class Records;
   class Renamed;
+  class Rows;
   class AtHandler;
   using Turn = std::function<void(const Value&)>;  ///< what is done with one element of what is walked
   struct Clause;
@@ -331,6 +331,7 @@ class Evaluator {
   Value eval_walrus(nb::handle e);
   Value eval_lambda(nb::handle e);
   Value eval_list_comp(nb::handle e);
+  Value list_comp(nb::handle e);
   Value growing_comprehension(nb::handle e, const Value& first);
   bool is_range_to_demand(const Value& iterable) const;  ///< whose bounds can be known when compiling
   Value eval_dict_comp(nb::handle e);
@@ -715,7 +716,6 @@ class Evaluator {
 
     /// The description of an object that is described already; none: the next one to be.
     nb::object again(uint32_t object);
-    nb::object record(const Record& record, const nb::object& type);
   };
   nb::object describe_result(const Value& value, Outward& outward);
   /// What `owner` (a dict, a cell without a name, an object with attributes) holds: a guarded value, or a
@@ -750,9 +750,7 @@ class Evaluator {
   std::set<std::string> counted_;  ///< loops that cannot be unrolled: their indices are never known
   std::set<std::string> peeled_;
   std::set<std::string> grown_;  ///< comprehensions that are growing lists, though their lengths can be known
-  std::vector<nb::object> pooled_;       ///< classes that have pools
-  std::map<PyObject*, uint32_t> pools_;  ///< these, by class
-  std::map<uint32_t, nb::object> made_;  ///< classes of instances without pools that the function has made
+  Pools pools_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   std::map<std::pair<PyObject*, std::string>, Value> captured_;
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments

@@ -1,5 +1,5 @@
 #include "frontend/columns.h"
-#include "frontend/records.h"
+#include "frontend/rows.h"
 
 // Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or
 // the turns of a loop bring different numbers of elements (`join`), or where it is made of what has such a
@@ -21,9 +21,12 @@ constexpr int64_t kFewest = 8;
 
 std::optional<Value> Evaluator::form_of(const Value& element) {
   if (const std::optional<Record> record = Records(*this).of(element))
-    return Record{record->pool, {}, record->may_be_none, record->may_be_unbound};
-  if (const Object* o = element.as<Object>(); o != nullptr && made_.contains(o->object))
-    Records(*this).ask_for(made_.at(o->object), {});
+    return Record{record->pool, {}, record->may_be_none, record->may_be_unbound, record->is_list};
+  if (const Object* o = element.as<Object>(); o != nullptr && pools_.made.contains(o->object))
+    Records(*this).ask_for(pools_.made.at(o->object), {});
+  if (element.is<Reference>())
+    if (const std::vector<std::string> sites = Rows(*this).sites_of(element); !sites.empty())
+      Rows(*this).ask_for(sites, {});
   if (const Maybe* m = element.as<Maybe>(); m != nullptr && m->present->is<Scalar>())
     return Maybe{
         {}, share(Value(Scalar{m->present->as<Scalar>()->kind, {}})), m->may_be_unbound, m->may_be_none};
@@ -43,6 +46,8 @@ std::optional<Value> Evaluator::form_of(const Value& element) {
 std::optional<Value> Evaluator::joined_form(const Value& a, const Value& b) {
   const Value joined = join(a, b, "an element of a list");
   const std::function<bool(const Value&)> is_form = [&](const Value& part) {
+    if (const Conflict* c = part.as<Conflict>(); c != nullptr && c->can_be_settled())
+      present(part, "an element of a list", {});
     return !part.is<Conflict>() && std::ranges::all_of(parts_of(part), is_form);
   };
   return is_form(joined) ? std::optional(joined) : std::nullopt;
@@ -83,6 +88,7 @@ HeapObject Evaluator::growing_shape(const Value& form, const HeapObject& list) c
   shape.element = share(form);
   shape.keys = list.keys;
   shape.type_of = list.type_of;
+  shape.store = list.store;
   return shape;
 }
 
@@ -328,7 +334,7 @@ Value Evaluator::listed(const Value& iterable, nb::handle node) {
   try {
     return new_list(elements_of(iterable, node));
   } catch (const base::Unsupported& refusal) {
-    if (!iterable.is<Generator>() && !iterable.is<Iterator>()) throw;
+    if (!iterable.is<Generator>() && !iterable.is<Iterator>() && row_of(iterable) == nullptr) throw;
     go_back(before);
     const Value list = by_library("listed", {iterable}, node);
     if (!state_.heap.at(list.as<Reference>()->object).conflict.empty()) throw refusal;

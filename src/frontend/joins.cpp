@@ -133,7 +133,8 @@ Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
     return shape;
   }
   if (const Record* r = value.as<Record>())
-    return Record{r->pool, reaches(r->place) ? r->place : NodeId(), r->may_be_none, r->may_be_unbound};
+    return Record{r->pool, reaches(r->place) ? r->place : NodeId(), r->may_be_none, r->may_be_unbound,
+                  r->is_list};
   if (const Maybe* m = value.as<Maybe>())
     return Maybe{reaches(m->node) ? m->node : NodeId(), m->present, m->may_be_unbound, m->may_be_none};
   std::vector<Value> parts = parts_of(value);
@@ -362,7 +363,7 @@ Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
     return array;
   }
   if (const Record* r = shape.as<Record>())
-    return Record{r->pool, r->place ? r->place : next(), r->may_be_none, r->may_be_unbound};
+    return Record{r->pool, r->place ? r->place : next(), r->may_be_none, r->may_be_unbound, r->is_list};
   if (const Maybe* m = shape.as<Maybe>())
     return Maybe{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
   std::vector<Value> parts = parts_of(shape);

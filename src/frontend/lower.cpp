@@ -1,5 +1,5 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/records.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -143,12 +143,6 @@ nb::object Evaluator::Outward::again(uint32_t object) {
   }
   ++count;
   return {};
-}
-
-nb::object Evaluator::Outward::record(const Record& record, const nb::object& type) {
-  auto pool = std::ranges::find(pools, record.pool);
-  if (pool == pools.end()) pool = pools.insert(pool, record.pool);
-  return nb::make_tuple("record", pool - pools.begin(), type);
 }
 
 nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
@@ -474,10 +468,6 @@ Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments,
       writes_ = true;
     } catch (const Demand& demand) {
       if (demand.loop.empty()) throw;
-      if (demand.pool.is_valid()) {
-        pooled_.push_back(demand.pool);
-        continue;
-      }
       // A loop that has ended is to be unrolled: from the start again, with that fact.
       if (!unrolled_.insert(demand.loop).second) {
         throw base::Unsupported(demand.place, "a value that must be known when compiling",
@@ -504,7 +494,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   containers_.clear();
   pinned_.clear();
   cells_.clear();
-  Records(*this).make_pools();
+  pools_.begin();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   builder_->relax(relaxations_);
   const nb::object code = attribute(function, "__code__");
@@ -538,6 +528,8 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     else layouts.append(attributes_.contains(object.type_of) ? attributes_[object.type_of] : nb::tuple());
   }
   lowered.layouts = nb::tuple(layouts);
+  Records(*this).make_pools();
+  Rows(*this).make_pools();
   try {
     const Value value = run_function(function, std::move(locals), {});
     Outward outward;

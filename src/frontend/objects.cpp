@@ -58,7 +58,8 @@ bool is_enum(nb::handle type) {
 
 nb::object Evaluator::class_of_value(const Value& value) const {
   if (const Object* o = value.as<Object>()) return state_.heap.at(o->object).type_of;
-  if (const Record* r = value.as<Record>()) return state_.heap.at(r->pool).type_of;
+  if (const Record* r = value.as<Record>(); r != nullptr && !r->is_list)
+    return state_.heap.at(r->pool).type_of;
   if (const Tuple* t = value.as<Tuple>()) return t->type;
   if (const Static* s = value.as<Static>(); s != nullptr && is_member_of_enum(s->object))
     return nb::borrow<nb::object>(s->object.type());
@@ -405,7 +406,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
   instance.values.resize(instance.keys.size());
   const uint32_t id = next_object_++;
   state_.heap.emplace(id, std::move(instance));
-  if (!pools_.contains(type.ptr())) made_.emplace(id, type);
+  if (!pools_.by_class.contains(type.ptr())) pools_.made.emplace(id, type);
   const Object made{id};
   Records(*this).begun(made, call.node);
   const nb::object init = class_attribute(type, "__init__");

@@ -1,5 +1,5 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/records.h"
+#include "frontend/rows.h"
 
 // Functions of Python's own on containers, types and texts.
 
@@ -76,7 +76,7 @@ Value Evaluator::builtin_reversed(Call& call) {
         share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
     return iterator("reversed", index_array(*a, all, call.node));
   }
-  if (growing(sequence) != nullptr)
+  if (growing(sequence) != nullptr || row_of(sequence) != nullptr)
     return iterator("list_reverseiterator", by_library("turned", {sequence}, call.node));
   const Reference* r = sequence.as<Reference>();
   const View* v = sequence.as<View>();
@@ -106,8 +106,8 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
                      std::string(s->kind.name()).c_str());
   }
   if (value.is<Array>()) return attribute(nb::module_::import_("numpy"), "ndarray");
-  if (value.is<Tuple>() || value.is<Reference>() || value.is<Range>() || value.is<Slice>() ||
-      value.is<Text>() || value.is<Set>())
+  if (value.is<Tuple>() || value.is<Record>() || value.is<Reference>() || value.is<Range>() ||
+      value.is<Slice>() || value.is<Text>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
   if (value.is<Iterator>())
@@ -297,6 +297,8 @@ Value Evaluator::builtin_str(Call& call) {
 }
 
 Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DType> wanted) {
+  if (row_of(value) != nullptr) return array_of(by_library("listed", {value}, node), node, wanted);
+  if (const std::optional<Value> array = Rows(*this).array_of(value, wanted, node)) return *array;
   if (const HeapObject* list = growing(value))
     return owner(array_of_growing(HeapObject(*list), node, wanted));
   std::vector<Value> leaves;

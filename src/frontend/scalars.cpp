@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "frontend/evaluator_parts.h"
-#include "frontend/records.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -173,8 +173,10 @@ Value Evaluator::present(const Value& given, const std::string& name, nb::handle
   const Value value = given;  // which may stand in the state that a check replaces
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
     throw Demand{c->loop, c->argument, place_of(node)};
-  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled())
-    Records(*this).ask_for(c->pool, node);
+  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {
+    if (c->pool.is_valid()) Records(*this).ask_for(c->pool, node);
+    Rows(*this).ask_for(c->rows, node);
+  }
   if (const Conflict* c = value.as<Conflict>())
     unsupported(node, c->reason, "use another name, or make the paths agree");
   if (value.is<Unbound>())
@@ -219,6 +221,7 @@ std::string Evaluator::type_name(const Value& value) const {
   if (const View* v = value.as<View>()) return v->name;
   if (const Iterator* i = value.as<Iterator>()) return i->name;
   if (const Set* s = value.as<Set>()) return s->is_frozen ? "frozenset" : "set";
+  if (row_of(value) != nullptr) return "list";
   if (const Reference* r = value.as<Reference>())
     return state_.heap.at(r->object).type == HeapObject::Type::List ? "list" : "dict";
   return "object";
