@@ -14,7 +14,7 @@ import os
 import re
 import threading
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -100,11 +100,141 @@ class _Objects:
         self.own: dict[Any, np.ndarray] = {}  # by the key of their memory: the arrays that it was made with
 
 
-def elements(form: tuple, length: int, columns: list[np.ndarray]) -> list[Any]:
+class Pools:
+    """Instances that compiled code knows by their places in pools; made when something refers to them."""
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[int, int], Any] = {}
+        self.waiting: list[tuple[int, int, Any]] = []
+
+    def instance(self, pool: int, kind: type, place: int) -> Any:
+        if place < 0:
+            return None if place == -1 else _ABSENT
+        made = self.made.get((pool, place))
+        if made is None:
+            made = self.made[pool, place] = [] if kind is list else object.__new__(kind)
+            self.waiting.append((pool, place, made))
+        return made
+
+    def fill(self, forms: tuple, contents: list[tuple[int, list[np.ndarray]]]) -> None:
+        """Fills all that has been referred to, and what this refers to. `forms` are, by pool, the names of attributes
+        and what its list, or its headers and its store, are like; `contents` the columns of all these lists."""
+        rest = iter(contents)
+        pools: list[_Instances | _Rows] = []
+        for names, own in forms:
+            first = _Columns(self, own[0][-1], next(rest)[1])
+            if names is None:
+                pools.append(_Rows(first, _Columns(self, (own[1],), next(rest)[1])))
+            else:
+                pools.append(_Instances(names, first))
+        while self.waiting:
+            number, place, made = self.waiting.pop()
+            pools[number].fill(place, made)
+
+
+class _Instances:
+    """A pool of instances."""
+
+    def __init__(self, names: tuple, columns: _Columns) -> None:
+        self.names = names
+        self.columns = columns
+        self.plain: bool | None = None
+
+    def fill(self, place: int, instance: Any) -> None:
+        if self.plain is None:
+            kind = type(instance)
+            found = [inspect.getattr_static(kind, name, None) for name in self.names]
+            self.plain = kind.__dictoffset__ != 0 and not any(hasattr(type(f), "__set__") for f in found)
+        readers = self.columns.readers()
+        if self.plain:
+            values = vars(instance)
+            for name, read in zip(self.names, readers):
+                if (value := read(place)) is not _ABSENT:
+                    values[name] = value
+            return
+        for name, read in zip(self.names, readers):
+            if (value := read(place)) is not _ABSENT:
+                assign(instance, name, value)
+
+
+class _Rows:
+    """A pool of lists."""
+
+    def __init__(self, headers: _Columns, store: _Columns) -> None:
+        self.headers = headers
+        self.store = store
+
+    def fill(self, place: int, made: list) -> None:
+        start, size, _ = (read(place) for read in self.headers.readers())
+        if size > 0:
+            read = self.store.readers(size)[0]
+            made.extend([read(k) for k in range(start, start + size)])
+
+
+class _Columns:
+    """The columns of one list of a pool. Where many of its elements are asked for, they become lists: that is faster."""
+
+    def __init__(self, pools: Pools, parts: tuple, columns: list) -> None:
+        self.pools = pools
+        self.parts = parts
+        self.columns = columns
+        self.left = len(columns[0]) // 8 if columns else 0  # elements to be asked for before that
+        self._prepare()
+
+    def _prepare(self) -> None:
+        rest = iter(self.columns)
+        self._readers = [self._reader(part, rest) for part in self.parts]
+
+    def readers(self, count: int = 1) -> list[Callable[[int], Any]]:
+        """What gives each part of the element at a place, for so many elements."""
+        if 0 <= self.left < count:
+            self.columns = [
+                column.tolist() if column.dtype.char in "?bhilqd" else list(column) for column in self.columns
+            ]
+            self._prepare()
+        self.left = max(self.left - count, -1)
+        return self._readers
+
+    def _reader(self, form: tuple, rest: Iterator[Any]) -> Callable[[int], Any]:
+        """What gives the part of an element at a place."""
+        if form[0] == "static":
+            return lambda place: form[1]
+        if form[0] == "absent":
+            return lambda place: _ABSENT
+        if form[0] == "maybe":
+            tags = next(rest)
+            inside = self._reader(form[1], rest)
+            return lambda place: (inside(place), None, _ABSENT)[tags[place]]
+        if form[0] == "record":
+            places = next(rest)
+            instance = self.pools.instance
+            return lambda place: instance(form[1], form[2], int(places[place]))
+        if form[0] == "scalar":
+            column = next(rest)
+            if form[1].startswith("numpy."):
+                kind = getattr(np, form[1][6:])
+                return column.__getitem__ if isinstance(column, np.ndarray) else lambda place: kind(column[place])
+            return column.item if isinstance(column, np.ndarray) else column.__getitem__
+        parts = [self._reader(part, rest) for part in form[-1]]
+        if form[0] == "named":
+            return lambda place: tuple.__new__(form[1], [read(place) for read in parts])
+        return lambda place: tuple([read(place) for read in parts])
+
+
+_ABSENT = object()
+
+
+def elements(form: tuple, length: int, columns: list[np.ndarray], pools: Pools | None = None) -> list[Any]:
     """The list whose elements are like `form`, their numbers from the columns."""
     rest = iter(columns)
 
     def of(form: tuple) -> list[Any]:
+        if form[0] == "maybe":
+            tags = next(rest)
+            return [None if tag else value for tag, value in zip(tags, of(form[1]))]
+        if form[0] == "record":
+            assert pools is not None
+            return [pools.instance(form[1], form[2], place) for place in next(rest).tolist()]
         if form[0] == "static":
             return [form[1]] * length
         if form[0] == "scalar":
@@ -124,6 +254,7 @@ class _Boxing:
         self.objects = objects
         self.values = iter(values)
         self.made: list[Any] = []  # arrays, containers and instances, in order
+        self.pools = Pools()
         self.uses: dict[Any, int] = {}
         for value in values:
             if type(value) is tuple:
@@ -151,6 +282,14 @@ class _Boxing:
             return inside if there else None
         if tag == "text":
             return description[1].format(*[self.make(d) for d in description[2]])
+        if tag == "record":
+            return self.pools.instance(description[1], description[2], next(self.values))
+        if tag == "pooled":
+            result = self.make(description[1])
+            lists = [growing for _, *lists in description[2] for growing in lists]
+            contents = [(next(self.values), [self._array(d) for d in growing[2]]) for growing in lists]
+            self.pools.fill(tuple((names, [form for _, form, _ in lists]) for names, *lists in description[2]), contents)
+            return result
         if tag == "mapping":
             mapping: dict[Any, Any] = {}
             self.made.append(mapping)
@@ -161,7 +300,7 @@ class _Boxing:
             place = len(self.made)
             self.made.append(None)
             length = next(self.values)
-            self.made[place] = elements(description[1], length, [self._array(d) for d in description[2]])
+            self.made[place] = elements(description[1], length, [self._array(d) for d in description[2]], self.pools)
             return self.made[place]
         if tag == "dict":
             made = {}

@@ -115,6 +115,7 @@ struct ResultPlan::Maker {
   const Signature& arguments;
   size_t next = 0;                            ///< result of the code
   std::vector<nb::object> made{};             ///< arrays, containers and instances, in order
+  nb::object pools{};                         ///< what makes instances of their places
   std::map<const Buffer*, nb::object> own{};  ///< the arrays that own the memory that they were made with
 
   base::DType dtype(size_t result) const { return call.code().results()[result].dtype; }
@@ -214,6 +215,25 @@ struct ResultPlan::Maker {
     return it;
   }
 
+  nb::list columns(const ResultPlan& plan) {
+    nb::list all;
+    for (const ResultPlan& part : plan.parts_) all.append(array(part));
+    return all;
+  }
+
+  /// What is made of instances that stand in pools, whose columns come last.
+  nb::object pooled(const ResultPlan& plan) {
+    pools = nb::module_::import_("ingot._jit").attr("Pools")();
+    const nb::object inner = make(plan.parts_[0]);
+    nb::list contents;
+    for (size_t i = 1; i < plan.parts_.size(); ++i) {
+      const int64_t length = integer();
+      contents.append(nb::make_tuple(length, columns(plan.parts_[i])));
+    }
+    pools.attr("fill")(plan.object_, contents);
+    return inner;
+  }
+
   nb::object make(const ResultPlan& plan) {
     switch (plan.kind_) {
       case Kind::Static: return plan.object_;
@@ -233,6 +253,8 @@ struct ResultPlan::Maker {
             .attr("__new__")(plan.object_, sequence(plan.parts_, true));
       case Kind::Again: return made[static_cast<size_t>(plan.argument_)];
       case Kind::Object: return instance(plan);
+      case Kind::Record: return pools.attr("instance")(plan.argument_, plan.object_, integer());
+      case Kind::Pooled: return pooled(plan);
       case Kind::List: return sequence(plan.parts_, false);
       case Kind::Mapping: {
         nb::dict all;
@@ -250,10 +272,8 @@ struct ResultPlan::Maker {
         const size_t place = made.size();
         made.emplace_back();
         const int64_t length = integer();
-        nb::list columns;
-        for (const ResultPlan& part : plan.parts_) columns.append(array(part));
-        return made[place] =
-                   nb::module_::import_("ingot._jit").attr("elements")(plan.object_, length, columns);
+        const nb::object elements = nb::module_::import_("ingot._jit").attr("elements");
+        return made[place] = elements(plan.object_, length, columns(plan), pools);
       }
       case Kind::Dict: {
         nb::dict all;
@@ -312,6 +332,23 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     kind_ = Kind::Growing;
     object_ = description[1];
     parts(description[2]);
+  } else if (tag == "record") {
+    kind_ = Kind::Record;
+    argument_ = nb::cast<int64_t>(description[1]);
+    object_ = description[2];
+  } else if (tag == "pooled") {
+    kind_ = Kind::Pooled;
+    parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
+    nb::list forms;
+    for (const nb::handle pool : nb::cast<nb::tuple>(description[2])) {
+      nb::list lists;
+      for (size_t i = 1; i < nb::len(pool); ++i) {
+        parts_.emplace_back(nb::tuple(pool[i]));
+        lists.append(nb::object(pool[i][1]));
+      }
+      forms.append(nb::make_tuple(pool[0], nb::tuple(lists)));
+    }
+    object_ = nb::tuple(forms);
   } else if (tag == "again") {
     kind_ = Kind::Again;
     argument_ = nb::cast<int64_t>(description[1]);

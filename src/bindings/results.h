@@ -50,6 +50,8 @@ class ResultPlan {
     Mapping,
     Dict,
     Object,
+    Record,
+    Pooled,
     Again
   };
   struct Maker;
@@ -58,7 +60,8 @@ class ResultPlan {
   bool is_writable_ = false;      ///< of an array
   bool may_be_argument_ = false;  ///< of an array: a number after it says which one, -1 none
   bool owns_ = false;             ///< of an array: others that own the same memory are the same object
-  int64_t argument_ = -1;         ///< of an array: the leaf that it is; of the caller's container: which;
+  int64_t argument_ = -1;  ///< of an array: the leaf that it is; of the caller's container, of a record's
+                           ///< pool: which;
                            ///< of what has been made before: its place among arrays, containers and instances
   nb::object object_;  ///< what is static; what an element is like; keys, names of attributes; a text with
                        ///< holes; a namedtuple's class

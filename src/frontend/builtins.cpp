@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -48,6 +48,7 @@ Value Evaluator::builtin_len(Call& call) {
     return Scalar{Kind::py_int(), builder_->length(a->node, 0)};
   }
   if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
+  if (const Record* row = row_of(value)) return Scalar{Kind::py_int(), Rows(*this).length(*row)};
   if (const HeapObject* list = growing(value)) return list->values[0];
   if (const Value walked = walked_of(value); !same(walked, value)) {
     Call keys{.positional = {walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked},

@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 // Functions made in the function, and comprehensions. A variable that an inner function uses stands in a cell
 // of the shadow heap, so that all paths and loops carry it whoever changes it. A comprehension is evaluated
@@ -171,7 +171,9 @@ std::vector<Value> Evaluator::comprehended(nb::handle e, const Value& first) {
   return contents(list, e).values;
 }
 
-Value Evaluator::eval_list_comp(nb::handle e) {
+Value Evaluator::eval_list_comp(nb::handle e) { return Rows(*this).made(list_comp(e), e); }
+
+Value Evaluator::list_comp(nb::handle e) {
   const Checkpoint before = checkpoint();
   const Value first = first_iterable(e);
   const std::string known = key_of(e) + "#known";

@@ -15,16 +15,15 @@ namespace ingot::frontend {
 
 /// What an argument is, as the caller's signature says: nested tuples
 /// `("scalar", kind)`, `("array", dtype, rank, writable, alias set, layout ("C", "F", or "A" for any), axes
-/// of length 1 as bits)`, `("static", object)`, `("tuple", parts)`, `("list", parts)`, `("dict", keys,
-/// parts)`,
-/// `("slice", start, stop, step)`, `("same", number of a container)`, `("named", class, parts)` for
-/// namedtuples, `("object", class, names, parts)` for instances with the attributes `names`, each described
-/// or `("absent",)`, `("foreign", type, dtype, rank, alias set)` for what compiled code does not have (arrays
-/// of an alias set other than 0 have a leaf of their shape).
+/// of length 1 as bits)`, `("static", object)`, `("tuple", parts)`, `("list", parts)`,
+/// `("dict", keys, parts)`, `("slice", start, stop, step)`, `("same", number of a container)`,
+/// `("named", class, parts)` for namedtuples, `("object", class, names, parts)` for instances with the
+/// attributes `names`, each described or `("absent",)`, `("foreign", type, dtype, rank, alias set)` for what
+/// compiled code does not have (arrays of an alias set other than 0 have a leaf of their shape).
 using Description = nb::tuple;
 
-/// One thing that came from outside and must still be so at each call: `owner` (a module's dict, a cell)
-/// gives `expected` under `name`. `in_class`: the owner is a class, and it or its bases hold that itself.
+/// What came from outside and must still be so at each call: `owner` (a module's dict, a cell) gives
+/// `expected` under `name`. `in_class`: the owner is a class, and it or its bases hold that itself.
 struct Guard {
   nb::object owner;
   std::string name;
@@ -32,8 +31,7 @@ struct Guard {
   bool in_class = false;
 };
 
-/// A call out of compiled code: the host function and the description of its arguments, whose leaves are the
-/// operands of the `host` node with the site's number.
+/// A call out of compiled code, and the description of its arguments, whose leaves are the `host` node's.
 struct HostSite {
   nb::object function;
   nb::object arguments;
@@ -53,7 +51,7 @@ struct Lowered {
 /// Control does not go on from here: the current region has ended, or was suspended.
 struct Diverged {};
 
-/// A fact was found that an earlier part of the evaluation contradicts: evaluate that part again.
+/// A fact that contradicts an earlier part of the evaluation, which is done again.
 struct Demand {
   std::string loop;   ///< the key of a loop to unroll; empty: none
   int argument = -1;  ///< a scalar argument to be known statically
@@ -113,8 +111,11 @@ class Evaluator {
   struct Target;
   struct Edge;
   class Here;
+  class Columns;
   class Pins;
+  class Records;
   class Renamed;
+  class Rows;
   class AtHandler;
   using Turn = std::function<void(const Value&)>;  ///< what is done with one element of what is walked
   struct Clause;
@@ -166,8 +167,7 @@ class Evaluator {
   Value* local(const std::string& name);
   void set_local(const std::string& name, Value value);
   uint32_t new_cell(Value value);
-  /// Puts the variables that inner functions use into cells.
-  void share_locals();
+  void share_locals();  ///< puts the variables that inner functions use into cells
   Value make_closure(nb::handle node, const std::string& name);
   Value stored(Value value);  ///< what has a name can be seen through it: an array becomes memory
   Value call_closure(const Closure& closure, Call& call);
@@ -254,11 +254,9 @@ class Evaluator {
   void see_creator(const Definition& definition, Frame& frame);
   /// Whether all iterators in a value were made since `next_object_` had the given value.
   bool is_new(const Value& iterable, uint32_t since) const;
-  /// Whether something else may hold what the expression gave, a value made since.
-  bool is_held(const Value& given, uint32_t since, nb::handle expression) const;
+  bool is_held(const Value& given, uint32_t since, nb::handle expression) const;  ///< by something else
   /// The handlers of a generator as its consumer sees them.
   std::vector<Catcher*> handlers_outside(const Frame& generator, std::deque<Catcher>& made) const;
-  /// All elements that a generator yields, in a new list.
   Reference list_of(const Value& iterable, nb::handle node, std::optional<size_t> most = std::nullopt);
   /// What the k-th element of something is, and whether it has one; for what is walked beside a generator.
   struct Beside {
@@ -373,6 +371,7 @@ class Evaluator {
   Value eval_walrus(nb::handle e);
   Value eval_lambda(nb::handle e);
   Value eval_list_comp(nb::handle e);
+  Value list_comp(nb::handle e);
   Value growing_comprehension(nb::handle e, const Value& first);
   bool is_range_to_demand(const Value& iterable) const;  ///< whose bounds can be known when compiling
   Value eval_dict_comp(nb::handle e);
@@ -520,28 +519,25 @@ class Evaluator {
   std::string type_name(const Value& value) const;  ///< as Python's messages name it
 
   // growing.cpp
-  std::optional<Value> form_of(
-      const Value& element) const;  ///< an element without nodes; none: no list holds it
+  std::optional<Value> form_of(const Value& element);  ///< without nodes; none: no list holds it
   std::optional<Value> joined_form(const Value& a, const Value& b);
   std::optional<Value> form_of_list(const HeapObject& list);  ///< unbound: of an empty one
   /// The growing list that two lists can be, its values slots.
   std::optional<HeapObject> join_lists(const HeapObject& a, const HeapObject& b);
-  HeapObject growing_shape(const Value& form) const;
+  HeapObject growing_shape(const Value& form, const HeapObject& list) const;
   HeapObject as_growing(const HeapObject& list, const Value& form);
-  NodeId column(NodeId length, DType dtype);
   NodeId leading(NodeId view, NodeId count);
   void store_element(const HeapObject& list, NodeId place, const Value& element);
   Value load_element(const HeapObject& list, NodeId place);
   const HeapObject* growing(const Value& value) const;  ///< null: not a list of unknown length
   NodeId length_of(const HeapObject& list) const;
   bool is_list(const Value& value) const;
-  bool may_grow(
-      const Value& list);  ///< its elements, of which there are some, can be those of a growing list
+  bool may_grow(const Value& list);  ///< there are elements, which a growing list can have
   std::vector<NodeId> growing_lengths(const Value& iterable) const;  ///< of the lists that are walked
   /// Refuses that a turn has changed the length of a list that is walked; of a dict, Python raises.
   void check_lengths(const Value& iterable, std::span<const NodeId> before, nb::handle node);
-  void widen(const Reference& list, const Value& element, nb::handle node);
-  void grow(const Reference& list, const Value& element, nb::handle node);
+  Value widen(const Reference& list, const Value& given, nb::handle node);  ///< the element as it is held
+  void grow(const Reference& list, const Value& given, nb::handle node);
   Value growing_item(const Reference& list, const Value& index, nb::handle node);
   void set_growing_item(const Reference& list, const Value& index, const Value& value, nb::handle node);
   Value checked_index(const Value& index);
@@ -561,7 +557,7 @@ class Evaluator {
   void become_mapping(const Reference& dict);
   void clear_mapping(const Reference& dict);
   /// Where a key is not known and the dict can be one of unknown keys, asks for that.
-  void ask_for_mapping(const Reference& dict, const Value& key, nb::handle node) const;
+  void ask_for_mapping(const Reference& dict, const Value& key, nb::handle node);
   Value by_dicts(const char* name, const HeapObject& dict, std::vector<Value> more, nb::handle node,
                  bool with_values = true);
   void put_in_mapping(const Reference& dict, const Value& key, const Value& value, nb::handle node);
@@ -604,8 +600,7 @@ class Evaluator {
   void check_size(std::span<const NodeId> lengths, DType dtype);
   /// New arrays: of elements that mean nothing, and all of one value.
   Array empty(std::span<const NodeId> lengths, DType dtype);
-  Array new_memory(std::span<const NodeId> lengths,
-                   DType dtype);  ///< as `empty`, where the size is known to be right
+  Array new_memory(std::span<const NodeId> lengths, DType dtype);  ///< as `empty`, of a size that is right
   Array filled(std::span<const NodeId> lengths, NodeId value);
   using NewArray = std::function<Array(std::span<const NodeId> lengths)>;
   /// The same with its axes in Fortran's order in memory.
@@ -653,7 +648,7 @@ class Evaluator {
   nb::object class_attribute(const nb::object& type, const std::string& name);  ///< guarded; see `lookup`
   /// Whether a class has under a name just what `from` has.
   bool inherits(const nb::object& type, const std::string& name, nb::handle from);
-  size_t place_of_attribute(const Object& object, const std::string& name, nb::handle node);
+  size_t place_of_attribute(const HeapObject& instance, const std::string& name, nb::handle node);
   std::string mangled(const std::string& name) const;  ///< `__x` in a class
   [[noreturn]] void raise_no_attribute(const nb::object& type, const std::string& name);
   /// What a class's attribute is for an instance (or, of class methods, the class).
@@ -667,7 +662,7 @@ class Evaluator {
   std::optional<Value> super_attribute(nb::handle e);
   void set_attribute(const Value& target, const std::string& name, Value value, nb::handle node);
   /// As `object.__setattr__` does it.
-  void set_plain_attribute(const Object& object, const std::string& name, Value value, nb::handle node);
+  void set_plain_attribute(const Value& object, const std::string& name, Value value, nb::handle node);
   /// Whether a frozen dataclass refuses to set or delete an attribute.
   bool refuses_assignment(const nb::object& type, const char* method, const std::string& name);
   void delete_attribute(const Value& target, const std::string& name, nb::handle node);
@@ -698,12 +693,11 @@ class Evaluator {
   /// None: neither an instance nor a tuple, nor of a class with such a method.
   std::optional<Value> unary_of_object(const std::string& op, const Value& a, nb::handle node);
   Value truth_of_object(const Value& value, nb::handle node);
-  bool has_truth(const nb::object& type);  ///< whether it has a `__bool__` or `__len__` of the user's
+  bool has_truth(const nb::object& type);  ///< a `__bool__` or `__len__` of the user's
   /// `len`, `abs` and the like; none: not for such arguments.
   std::optional<Value> builtin_of_object(const Builtin& builtin, Call& call);
   bool has_own_equality(const nb::object& type);  ///< an `__eq__` or `__hash__` of the user's
-  bool has_text(
-      const nb::object& type);  ///< whether it has a `__str__`, `__repr__` or `__format__` of the user's
+  bool has_text(const nb::object& type);          ///< a `__str__`, `__repr__` or `__format__` of the user's
   Value text_of_object(const Value& value, const std::string& form, nb::handle node);
 
   // foreign.cpp
@@ -761,6 +755,8 @@ class Evaluator {
     std::vector<NodeId> leaves;
     std::map<uint32_t, size_t> made;
     size_t count = 0;
+    bool takes_records = false;
+    std::vector<uint32_t> pools;  ///< of the records among them
 
     /// The description of an object that is described already; none: the next one to be.
     nb::object again(uint32_t object);
@@ -800,6 +796,7 @@ class Evaluator {
   std::set<std::string> counted_;  ///< loops that cannot be unrolled: their indices are never known
   std::set<std::string> peeled_;
   std::set<std::string> grown_;  ///< comprehensions that are growing lists, though their lengths can be known
+  Pools pools_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   using Captures = std::map<std::pair<PyObject*, std::string>, Value>;
   Captures captured_;                                   ///< that this function has

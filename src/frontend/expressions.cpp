@@ -1,6 +1,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -86,6 +87,7 @@ Value Evaluator::eval_name_open(nb::handle e) {
     check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), kind, message);
     m->may_be_unbound = false;
   }
+  if (const Record* r = found.as<Record>()) return Records(*this).bound(*r, kind, message);
   return found;
 }
 
@@ -153,7 +155,7 @@ Value Evaluator::eval_constant(nb::handle e) { return Static{attribute(e, "value
 Value Evaluator::eval_binary(nb::handle e) {
   const Value left = eval(e.attr("left"));
   const Value right = eval(e.attr("right"));
-  return binary(class_of(e.attr("op")), left, right, e);
+  return Rows(*this).made(binary(class_of(e.attr("op")), left, right, e), e);
 }
 
 Value Evaluator::eval_unary(nb::handle e) {
@@ -234,7 +236,9 @@ std::vector<Value> Evaluator::eval_elements(nb::handle elements) {
 }
 
 Value Evaluator::eval_tuple(nb::handle e) { return Tuple{eval_elements(e.attr("elts"))}; }
-Value Evaluator::eval_list(nb::handle e) { return new_list(eval_elements(e.attr("elts"))); }
+Value Evaluator::eval_list(nb::handle e) {
+  return Rows(*this).made(new_list(eval_elements(e.attr("elts"))), e);
+}
 
 Value Evaluator::eval_dict(nb::handle e) {
   const Value dict = make_dict(e);
@@ -267,7 +271,7 @@ Value Evaluator::eval_slice(nb::handle e) {
   for (size_t i = 0; i < 3; ++i) {
     const nb::object part = attribute(e, names[i]);
     parts[i] = part.is_none() ? Value(Static{part}) : eval_index(part);
-    if (parts[i].is<Object>()) unsupported(part, "a bound that is a " + type_name(parts[i]), "use a number");
+    if (is_instance(parts[i])) unsupported(part, "a bound that is a " + type_name(parts[i]), "use a number");
   }
   return Slice{share(std::move(parts))};
 }
@@ -298,7 +302,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     use_foreign("attribute", name, {value}, e);
   }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
-  if (class_of_value(value).is_valid()) return present(object_attribute(value, name, e), name, e);
+  if (class_of_value(value).is_valid()) return open(object_attribute(value, name, e), name, e);
   if (const Slice* slice = value.as<Slice>()) {
     static constexpr std::array kParts = {"start", "stop", "step"};
     const auto part = std::ranges::find(kParts, name);
@@ -369,8 +373,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     return Scalar{zero, builder_->cast(builder_->index(0), zero.dtype())};
   }
   raise_by_type("attribute", name, {value});
-  const bool has_methods = value.is<Reference>() || value.is<Set>() || value.is<Scalar>() ||
-                           value.is<Static>() || value.is<Text>() || value.is<Tuple>();
+  const bool has_methods = value.is<Reference>() || row_of(value) != nullptr || value.is<Set>() ||
+                           value.is<Scalar>() || value.is<Static>() || value.is<Text>() || value.is<Tuple>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
@@ -408,12 +412,12 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
       return inline_function(builtin->library, call);
     }
   }
-  if (const Array* a = value.as<Array>(); a != nullptr && !index.is<Object>())
+  if (const Array* a = value.as<Array>(); a != nullptr && !is_instance(index))
     return index_array(*a, index, e);
   if (const std::optional<Value> item = call_special(value, "__getitem__", {index}, e)) return *item;
-  if (index.is<Object>() && !value.is<Object>())
+  if (is_instance(index) && !is_instance(value))
     unsupported(e, "an index that is a " + type_name(index), "use a number");
-  if (value.is<Object>())
+  if (is_instance(value))
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not subscriptable");
   if (const Static* s = value.as<Static>(); s != nullptr && is_enum(s->object)) {
     const nb::object members = class_attribute(s->object, "_member_map_");
@@ -434,6 +438,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     }
     return index_array(filled({}, stage(value, *kind)), index, e);
   }
+  if (const Record* row = row_of(value)) return Rows(*this).item(*row, index, e);
   if (growing(value) != nullptr) return growing_item(*value.as<Reference>(), index, e);
   if (const HeapObject* dict = mapping(value)) return by_dicts("item", HeapObject(*dict), {index}, e);
   const auto sliced = [&](const std::vector<Value>& members) {
@@ -649,7 +654,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     call.positional.insert(call.positional.begin(), *m->self);
     return this->call(Static{m->function}, call);
   }
-  if (callee.is<Object>()) {
+  if (is_instance(callee)) {
     if (std::optional<Value> result = call_object(callee, call)) return *result;
     raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   }
@@ -658,8 +663,9 @@ Value Evaluator::call(const Value& callee, Call& call) {
     static const std::map<std::string, size_t> kOfContainers = {
         {"append", 1}, {"insert", 2}, {"count", 1}, {"setdefault", 2}};
     const auto known = kOfContainers.find(m->name);
-    const bool keeps = m->self->is<Reference>() && known != kOfContainers.end() &&
-                       call.positional.size() == known->second && call.keywords.empty();
+    const bool keeps = (m->self->is<Reference>() || row_of(*m->self) != nullptr) &&
+                       known != kOfContainers.end() && call.positional.size() == known->second &&
+                       call.keywords.empty();
     const Value last = keeps ? call.positional.back() : Value(Unbound{});
     if (keeps) call.positional.pop_back();
     need_present(call);
@@ -680,7 +686,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     const Takes takes = takes_of(*builtin, call);
     if (!takes.instances) {
       for (const Value& value : call.positional) {
-        if (value.is<Object>()) {
+        if (is_instance(value)) {
           unsupported(call.node, "`" + call.name + "` of a " + type_name(value),
                       "give it the parts of the instance");
         }
@@ -739,12 +745,13 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   if (const Static* s = self.as<Static>(); s != nullptr && !kind) return static_method(*s, name, call);
   if (kind) return scalar_method(self, name, call);
   const Tuple* tuple = self.as<Tuple>();
-  if (r == nullptr && tuple == nullptr && !self.is<Set>())
+  if (r == nullptr && tuple == nullptr && !self.is<Set>() && row_of(self) == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
   const nb::object model = stand_in(self);
   if (const Set* set = self.as<Set>()) return set_method(*set, name, call);
   if (model.is_valid())
     raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
+  if (const Record* row = row_of(self)) return Rows(*this).method(*row, name, call);
   if (tuple != nullptr) return tuple_method(*tuple, name, call);
   if (state_.heap.at(r->object).type == HeapObject::Type::List) return list_method(*r, name, call);
   return dict_method(*r, name, call);

@@ -53,7 +53,8 @@ nb::object Evaluator::stand_in(const Value& value) const {
     return nb::module_::import_("builtins").attr("slice")(parts[0], parts[1], parts[2]);
   }
   if (const Maybe* m = value.as<Maybe>()) return stand_in(*m->present);
-  if (value.is<Object>()) return nb::module_::import_("ingot._foreign").attr("Kind")(class_of_value(value));
+  if (row_of(value) != nullptr) return nb::list();
+  if (is_instance(value)) return nb::module_::import_("ingot._foreign").attr("Kind")(class_of_value(value));
   if (value.is<Text>()) return nb::str("text");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
   if (value.is<Range>()) return nb::module_::import_("builtins").attr("range")(1);

@@ -457,10 +457,10 @@ Value Evaluator::builtin_iter(Call& call) {
 }
 
 std::optional<Value> Evaluator::iterator_of_object(const Value& value, nb::handle node) {
-  if (!value.is<Object>()) return std::nullopt;
+  if (!is_instance(value)) return std::nullopt;
   const std::optional<Value> made = call_special(value, "__iter__", {}, node);
   if (!made || made->is<Iterator>()) return made;
-  if (made->is<Object>())
+  if (is_instance(*made))
     unsupported(node, "an iterator that is a " + type_name(*made), "let `__iter__` be a generator");
   raise(ExceptionKind::TypeError, "iter() returned non-iterator of type '" + type_name(*made) + "'");
 }
@@ -476,7 +476,7 @@ Value Evaluator::builtin_next(Call& call) {
   const nb::handle node = call.node;
   const Iterator* i = given.as<Iterator>();
   if (i == nullptr) {
-    if (given.is<Object>()) unsupported(node, "`next` of a " + type_name(given), "call its method");
+    if (is_instance(given)) unsupported(node, "`next` of a " + type_name(given), "call its method");
     raise(ExceptionKind::TypeError, "'" + type_name(given) + "' object is not an iterator");
   }
   const auto stop = [&]() -> Value {

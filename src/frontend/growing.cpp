@@ -1,4 +1,5 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/columns.h"
+#include "frontend/rows.h"
 
 // Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or
 // the turns of a loop bring different numbers of elements (`join`), or where it is made of what has such a
@@ -16,42 +17,22 @@ namespace {
 /// Room for so many elements is made at first.
 constexpr int64_t kFewest = 8;
 
-void collect_numbers(const Value& form, std::vector<Value>& numbers) {
-  if (form.is<Scalar>()) numbers.push_back(form);
-  for (const Value& part : parts_of(form)) collect_numbers(part, numbers);
-}
-
-/// The parts of an element, or of its form, that are numbers in the form.
-void collect_numbers(const Value& form, const Value& element, std::vector<Value>& numbers) {
-  if (form.is<Scalar>()) numbers.push_back(element);
-  const std::vector<Value> forms = parts_of(form);
-  const std::vector<Value> parts = parts_of(element);
-  for (size_t i = 0; i < forms.size(); ++i) collect_numbers(forms[i], parts[i], numbers);
-}
-
-Value with_numbers(const Value& form, std::span<const Value>& numbers) {
-  if (form.is<Scalar>()) {
-    const Value number = numbers.front();
-    numbers = numbers.subspan(1);
-    return number;
-  }
-  std::vector<Value> parts = parts_of(form);
-  for (Value& part : parts) part = with_numbers(part, numbers);
-  return with_parts(form, std::move(parts));
-}
-
-std::vector<Value> numbers_of(const Value& form) {
-  std::vector<Value> numbers;
-  collect_numbers(form, numbers);
-  return numbers;
-}
-
 }  // namespace
 
-std::optional<Value> Evaluator::form_of(const Value& element) const {
+std::optional<Value> Evaluator::form_of(const Value& element) {
+  if (const std::optional<Record> record = Records(*this).of(element))
+    return Record{record->pool, {}, record->may_be_none, record->may_be_unbound, record->is_list};
+  if (const Object* o = element.as<Object>(); o != nullptr && pools_.made.contains(o->object))
+    Records(*this).ask_for(pools_.made.at(o->object), {});
+  if (element.is<Reference>())
+    if (const std::vector<std::string> sites = Rows(*this).sites_of(element); !sites.empty())
+      Rows(*this).ask_for(sites, {});
+  if (const Maybe* m = element.as<Maybe>(); m != nullptr && m->present->is<Scalar>())
+    return Maybe{
+        {}, share(Value(Scalar{m->present->as<Scalar>()->kind, {}})), m->may_be_unbound, m->may_be_none};
   if (element.is<Array>()) return std::nullopt;
   if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}};
-  if (element.is<Static>()) return element;
+  if (element.is<Static>() || element.is<Unbound>()) return element;
   if (!element.is<Tuple>()) return std::nullopt;
   std::vector<Value> parts = parts_of(element);
   for (Value& part : parts) {
@@ -65,7 +46,9 @@ std::optional<Value> Evaluator::form_of(const Value& element) const {
 std::optional<Value> Evaluator::joined_form(const Value& a, const Value& b) {
   const Value joined = join(a, b, "an element of a list");
   const std::function<bool(const Value&)> is_form = [&](const Value& part) {
-    return !part.is<Maybe>() && !part.is<Conflict>() && std::ranges::all_of(parts_of(part), is_form);
+    if (const Conflict* c = part.as<Conflict>(); c != nullptr && c->can_be_settled())
+      present(part, "an element of a list", {});
+    return !part.is<Conflict>() && std::ranges::all_of(parts_of(part), is_form);
   };
   return is_form(joined) ? std::optional(joined) : std::nullopt;
 }
@@ -95,18 +78,19 @@ std::optional<HeapObject> Evaluator::join_lists(const HeapObject& a, const HeapO
   const std::optional<Value> form =
       is_left_empty || right->is<Unbound>() ? (is_left_empty ? right : left) : joined_form(*left, *right);
   if (!form || form->is<Unbound>()) return std::nullopt;
-  return growing_shape(*form);
+  return growing_shape(*form, a);
 }
 
-HeapObject Evaluator::growing_shape(const Value& form) const {
+HeapObject Evaluator::growing_shape(const Value& form, const HeapObject& list) const {
   HeapObject shape{.type = HeapObject::Type::List, .values = {Scalar{Kind::py_int(), {}}}, .keys = {}};
-  for (const Value& number : numbers_of(form))
-    shape.values.emplace_back(Array{.type = ir::Type::view(number.as<Scalar>()->kind.dtype(), 1)});
+  for (const Kind kind : Columns::kinds_of(form))
+    shape.values.emplace_back(Array{.type = ir::Type::view(kind.dtype(), 1)});
   shape.element = share(form);
+  shape.keys = list.keys;
+  shape.type_of = list.type_of;
+  shape.store = list.store;
   return shape;
 }
-
-NodeId Evaluator::column(NodeId length, DType dtype) { return new_memory({&length, 1}, dtype).node; }
 
 NodeId Evaluator::leading(NodeId view, NodeId count) {
   return builder_->make(Op::slice, {view, builder_->index(0), count, builder_->index(1)});
@@ -114,55 +98,37 @@ NodeId Evaluator::leading(NodeId view, NodeId count) {
 
 HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
   if (list.element != nullptr && same(*list.element, form)) return list;
-  HeapObject made = growing_shape(form);
-  const std::vector<Value> numbers = numbers_of(form);
-  const auto set_column = [&](size_t i, NodeId view) { made.values[1 + i].as<Array>()->node = view; };
+  HeapObject made = growing_shape(form, list);
+  const std::vector<Kind> kinds = Columns::kinds_of(form);
   if (list.element == nullptr) {
     const size_t size = list.values.size();
     made.values[0].as<Scalar>()->node = builder_->index(static_cast<int64_t>(size));
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      const NodeId room = builder_->index(std::max(static_cast<int64_t>(size), kFewest));
-      set_column(i, column(room, numbers[i].as<Scalar>()->kind.dtype()));
-    }
+    const NodeId room = builder_->index(std::max(static_cast<int64_t>(size), kFewest));
+    for (size_t i = 0; i < kinds.size(); ++i)
+      made.values[1 + i].as<Array>()->node = new_memory({&room, 1}, kinds[i].dtype()).node;
     for (size_t k = 0; k < size; ++k)
       store_element(made, builder_->index(static_cast<int64_t>(k)), list.values[k]);
     return made;
   }
-  // The same numbers of other kinds.
-  const NodeId length = list.values[0].as<Scalar>()->node;
   made.values[0] = list.values[0];
-  const std::vector<Value> before = numbers_of(*list.element);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const DType from = before[i].as<Scalar>()->kind.dtype();
-    const DType to = numbers[i].as<Scalar>()->kind.dtype();
-    const NodeId old = builder_->make(Op::read, {leading(list.values[1 + i].as<Array>()->node, length)});
-    const NodeId converted = builder_->cast(old, to);
-    if (from != to && !base::can_cast_safely(from, to)) {
-      const NodeId kept = builder_->make(Op::equal, {builder_->cast(converted, from), old});
-      builder_->check(reduce_all({kept}, Op::bitwise_and), ExceptionKind::TypeChangeError,
-                      "a number of a list is not kept by " + std::string(base::info(to).numpy));
-    }
-    set_column(i, builder_->make(Op::materialize, {converted}));
-  }
+  std::vector<NodeId> before;
+  for (size_t i = 1; i < list.values.size(); ++i) before.push_back(list.values[i].as<Array>()->node);
+  const std::vector<NodeId> columns = Columns(*this).converted(*list.element, form, before, length_of(list));
+  for (size_t i = 0; i < columns.size(); ++i) made.values[1 + i].as<Array>()->node = columns[i];
   return made;
 }
 
 void Evaluator::store_element(const HeapObject& list, NodeId place, const Value& element) {
-  std::vector<Value> given;
-  collect_numbers(*list.element, element, given);
-  const std::vector<Value> numbers = numbers_of(*list.element);
-  for (size_t i = 0; i < given.size(); ++i) {
-    const Kind kind = numbers[i].as<Scalar>()->kind;
-    builder_->make(Op::store, {list.values[1 + i].as<Array>()->node, place, convert(given[i], kind)});
-  }
+  size_t column = 1;
+  for (const NodeId number : Columns(*this).numbers_of(*list.element, element))
+    builder_->make(Op::store, {list.values[column++].as<Array>()->node, place, number});
 }
 
 Value Evaluator::load_element(const HeapObject& list, NodeId place) {
-  std::vector<Value> numbers = numbers_of(*list.element);
-  for (size_t i = 0; i < numbers.size(); ++i)
-    numbers[i].as<Scalar>()->node = builder_->make(Op::load, {list.values[1 + i].as<Array>()->node, place});
-  std::span<const Value> rest(numbers);
-  return with_numbers(*list.element, rest);
+  std::vector<NodeId> numbers;
+  for (size_t i = 1; i < list.values.size(); ++i)
+    numbers.push_back(builder_->make(Op::load, {list.values[i].as<Array>()->node, place}));
+  return Columns(*this).element_of(*list.element, numbers);
 }
 
 const HeapObject* Evaluator::growing(const Value& value) const {
@@ -214,19 +180,21 @@ void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> bef
   }
 }
 
-void Evaluator::widen(const Reference& list, const Value& element, nb::handle node) {
+Value Evaluator::widen(const Reference& list, const Value& given, nb::handle node) {
+  const Value element = Records(*this).held(given, node);
   HeapObject& object = state_.heap.at(list.object);
   const std::optional<Value> own = form_of(element);
   const std::optional<Value> form = own ? joined_form(*object.element, *own) : std::nullopt;
   if (!form) {
     unsupported(node, "a " + type_name(element) + " in a list whose length is not known when compiling",
-                "put numbers of one kind there, or tuples of them");
+                "put numbers of one kind there, tuples of them, or instances of one class");
   }
   object = as_growing(object, *form);
+  return element;
 }
 
-void Evaluator::grow(const Reference& list, const Value& element, nb::handle node) {
-  widen(list, element, node);
+void Evaluator::grow(const Reference& list, const Value& given, nb::handle node) {
+  const Value element = widen(list, given, node);
   HeapObject object = state_.heap.at(list.object);
   const NodeId length = length_of(object);
   const std::span columns(object.values.begin() + 1, object.values.end());
@@ -239,7 +207,7 @@ void Evaluator::grow(const Reference& list, const Value& element, nb::handle nod
       Tuple larger = as_they_are;
       for (Value& value : larger.members) {
         Array& old = *value.as<Array>();
-        const NodeId view = column(twice, old.type.dtype());
+        const NodeId view = new_memory({&twice, 1}, old.type.dtype()).node;
         builder_->make(Op::write,
                        {leading(view, length), builder_->make(Op::read, {leading(old.node, length)})});
         old.node = view;
@@ -281,8 +249,8 @@ void Evaluator::set_growing_item(const Reference& list, const Value& index, cons
   }
   const NodeId place = place_of_staged(checked_index(index), length_of(state_.heap.at(list.object)),
                                        "list assignment index out of range");
-  widen(list, value, node);
-  store_element(state_.heap.at(list.object), place, value);
+  const Value element = widen(list, value, node);
+  store_element(state_.heap.at(list.object), place, element);
 }
 
 Value Evaluator::checked_index(const Value& index) {
@@ -366,7 +334,7 @@ Value Evaluator::listed(const Value& iterable, nb::handle node) {
   try {
     return new_list(elements_of(iterable, node));
   } catch (const base::Unsupported& refusal) {
-    if (!iterable.is<Generator>() && !iterable.is<Iterator>()) throw;
+    if (!iterable.is<Generator>() && !iterable.is<Iterator>() && row_of(iterable) == nullptr) throw;
     go_back(before);
     const Value list = by_library("listed", {iterable}, node);
     if (!state_.heap.at(list.as<Reference>()->object).conflict.empty()) throw refusal;
@@ -383,13 +351,12 @@ bool Evaluator::is_range_to_demand(const Value& iterable) const {
 }
 
 NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node, std::optional<DType> wanted) {
-  const std::vector<Value> numbers = numbers_of(*list.element);
+  const std::vector<Kind> kinds = Columns::kinds_of(*list.element);
   const NodeId length = length_of(list);
-  std::vector<Kind> kinds;
-  for (const Value& number : numbers) kinds.push_back(number.as<Scalar>()->kind);
   const bool is_flat = list.element->is<Scalar>();
   const Tuple* row = list.element->as<Tuple>();
-  if (!is_flat && (row == nullptr || row->members.empty() || row->members.size() != numbers.size()))
+  const auto is_number = [](const Value& member) { return member.is<Scalar>(); };
+  if (!is_flat && (row == nullptr || row->members.empty() || !std::ranges::all_of(row->members, is_number)))
     unsupported(node, "an array of a list of such elements", "fill an array in a loop");
   const DType dtype = wanted.value_or(result_kind(kinds).dtype());
   const auto may_raise = [&](Kind kind) {
@@ -409,9 +376,9 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node, std:
                           dtype);
   };
   if (is_flat) return builder_->make(Op::materialize, {numbers_in(0)});
-  const NodeId lengths[] = {length, builder_->index(static_cast<int64_t>(numbers.size()))};
+  const NodeId lengths[] = {length, builder_->index(static_cast<int64_t>(kinds.size()))};
   const NodeId rows = empty(lengths, dtype).node;
-  for (size_t i = 0; i < numbers.size(); ++i) {
+  for (size_t i = 0; i < kinds.size(); ++i) {
     const NodeId zero = builder_->index(0);
     const NodeId one = builder_->index(1);
     const NodeId part = builder_->make(
@@ -426,6 +393,9 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
     if (const Scalar* s = form.as<Scalar>()) {
       return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
     }
+    if (form.is<Unbound>()) return nb::make_tuple("absent");
+    if (const Maybe* m = form.as<Maybe>()) return nb::make_tuple("maybe", words(*m->present));
+    if (const Record* r = form.as<Record>()) return Records(*this).describe(*r, outward);
     if (const Static* s = form.as<Static>()) return nb::make_tuple("static", s->object);
     const Tuple& tuple = *form.as<Tuple>();
     nb::list parts;

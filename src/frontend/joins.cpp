@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 // Where paths meet. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
 // state; `join` finds the shape that holds all of them, and each path then carries its own values into the
@@ -135,6 +136,9 @@ Value Evaluator::shape_of(const Value& value, const Stays& stays) {
     }
     return shape;
   }
+  if (const Record* r = value.as<Record>())
+    return Record{r->pool, reaches(r->place) ? r->place : NodeId(), r->may_be_none, r->may_be_unbound,
+                  r->is_list};
   if (const Maybe* m = value.as<Maybe>())
     return Maybe{reaches(m->node) ? m->node : NodeId(), m->present, m->may_be_unbound, m->may_be_none};
   std::vector<Value> parts = parts_of(value);
@@ -154,6 +158,11 @@ bool Evaluator::same(const Value& a, const Value& b) const {
   }
   if (const Reference* r = a.as<Reference>()) return r->object == b.as<Reference>()->object;
   if (const Object* o = a.as<Object>()) return o->object == b.as<Object>()->object;
+  if (const Record* r = a.as<Record>()) {
+    const Record* s = b.as<Record>();
+    return r->pool == s->pool && r->place == s->place && r->may_be_none == s->may_be_none &&
+           r->may_be_unbound == s->may_be_unbound;
+  }
   if (const Maybe* m = a.as<Maybe>()) {
     const Maybe* n = b.as<Maybe>();
     return m->node == n->node && m->may_be_unbound == n->may_be_unbound && m->may_be_none == n->may_be_none &&
@@ -195,7 +204,7 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
     array->object = 0;  // another than that of the same number in a turn before
     return Maybe{{}, share(joined), unbound, none};
   }
-  return Conflict{what + " is bound on some paths only"};
+  return Records(*this).conflict(a, b, what + " is bound on some paths only");
 }
 
 uint32_t Evaluator::merged(uint32_t a, uint32_t b) {
@@ -209,6 +218,7 @@ uint32_t Evaluator::merged(uint32_t a, uint32_t b) {
 Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
   if (same(a, b)) return a;
   if (a.is<Conflict>() || b.is<Conflict>()) return a.is<Conflict>() ? a : b;
+  if (const std::optional<Record> record = Records::join(a, b)) return *record;
   if (a.is<Unbound>() || b.is<Unbound>() || is_none(a) || is_none(b) || a.is<Maybe>() || b.is<Maybe>())
     return join_maybe(a, b, what);
   const Array* x = a.as<Array>();
@@ -252,7 +262,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     // Only a tuple can hold what is not the same thing everywhere.
     if (whole || a.is<Tuple>()) return with_parts(a, std::move(parts));
   }
-  return Conflict{what + " is a different thing on different paths"};
+  return Records(*this).conflict(a, b, what + " is a different thing on different paths");
 }
 
 void Evaluator::slot_types(const Value& shape, std::vector<ir::Type>& out) {
@@ -262,6 +272,8 @@ void Evaluator::slot_types(const Value& shape, std::vector<ir::Type>& out) {
   } else if (const Array* a = shape.as<Array>()) {
     if (!a->node) out.push_back(a->type);
     if (a->argument == -2) out.push_back(ir::kInt64);
+  } else if (const Record* r = shape.as<Record>()) {
+    if (!r->place) out.push_back(ir::kInt64);
   } else if (const Maybe* m = shape.as<Maybe>()) {
     if (m->node) return;
     const Scalar* inside = m->present->as<Scalar>();
@@ -304,6 +316,8 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
     const Array& from = *actual.as<Array>();
     if (!a->node) out.push_back(named(actual).node);
     if (a->argument == -2) out.push_back(from.origin ? from.origin : builder_->index(from.argument));
+  } else if (const Record* r = shape.as<Record>()) {
+    if (!r->place) out.push_back(Records(*this).place_of(actual));
   } else if (const Maybe* m = shape.as<Maybe>()) {
     if (m->node) return;
     const ir::Type type = [&] {
@@ -352,6 +366,8 @@ Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
     }
     return array;
   }
+  if (const Record* r = shape.as<Record>())
+    return Record{r->pool, r->place ? r->place : next(), r->may_be_none, r->may_be_unbound, r->is_list};
   if (const Maybe* m = shape.as<Maybe>())
     return Maybe{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
   std::vector<Value> parts = parts_of(shape);
@@ -538,9 +554,10 @@ State Evaluator::join(const State& a, const State& b) {
     HeapObject both = object;
     const bool other_keys = !std::ranges::equal(
         object.keys, it->second.keys, [](const auto& x, const auto& y) { return same_static(x, y); });
-    const bool alike = !other_keys && object.values.size() == it->second.values.size() &&
-                       object.conflict.empty() && it->second.conflict.empty() &&
-                       same_element(object, it->second) && object.is_mapping == it->second.is_mapping;
+    const bool alike = !other_keys && object.type == it->second.type &&
+                       object.values.size() == it->second.values.size() && object.conflict.empty() &&
+                       it->second.conflict.empty() && same_element(object, it->second) &&
+                       object.is_mapping == it->second.is_mapping;
     if (std::optional<HeapObject> list = alike ? std::nullopt : join_lists(object, it->second)) {
       both = std::move(*list);
     } else if (!alike) {

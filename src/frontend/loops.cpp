@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 // Loops. What the turns of a staged loop carry is found by a fixpoint: first the body is evaluated as if it
 // changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated
@@ -134,6 +134,7 @@ Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
     return Zip{share(std::move(members))};
   }
   if (const std::optional<Value> made = iterator_of_object(iterable, node)) return begin_walk(*made, node);
+  if (const Record* row = row_of(iterable)) return begin_walk(Rows(*this).walked(*row, node), node);
   const Iterator* i = iterable.as<Iterator>();
   if (i == nullptr) return iterable;
   const Value taken = std::exchange(state_.heap.at(i->cell).values[0], Static{nb::none()});
@@ -144,7 +145,7 @@ Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
 }
 
 void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
-  if (iterable.is<Object>()) {
+  if (is_instance(iterable)) {
     const nb::object type = class_of_value(iterable);
     if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
       unsupported(node, "walking a " + type_name(iterable), "walk its parts");

@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -203,6 +204,10 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     nb::list keys;
     for (const nb::object& key : object.keys) keys.append(key);
     return nb::make_tuple("dict", nb::tuple(keys), parts_of(object.values));
+  }
+  if (const std::optional<Record> record = Records(*this).of(value)) {
+    outward.leaves.push_back(record->place);
+    return Records(*this).describe(*record, outward);
   }
   if (const Object* o = value.as<Object>()) {
     const HeapObject object = state_.heap.at(o->object);
@@ -512,6 +517,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   loops_.clear();
   containers_.clear();
   pinned_.clear();
+  pools_.begin();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   builder_->relax(relaxations_);
   const nb::object code = attribute(function, "__code__");
@@ -547,10 +553,17 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     else layouts.append(attributes_.contains(object.type_of) ? attributes_[object.type_of] : nb::tuple());
   }
   lowered.layouts = nb::tuple(layouts);
+  Records(*this).make_pools();
+  Rows(*this).make_pools();
   try {
     const Value value = run_function(function, std::move(locals), {});
     Outward outward;
+    outward.takes_records = true;
     lowered.result = describe_result(value, outward);
+    nb::list pools;
+    for (size_t i = 0; i < outward.pools.size(); ++i)
+      pools.append(Records(*this).describe_pool(outward.pools[i], outward));
+    if (!outward.pools.empty()) lowered.result = nb::make_tuple("pooled", lowered.result, nb::tuple(pools));
     for (const NodeId leaf : outward.leaves) results.push_back(builder_->function().type(leaf));
     builder_->terminate(Op::return_, outward.leaves);
   } catch (const Diverged&) {

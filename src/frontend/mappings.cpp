@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 // Dicts whose keys are known only when the call runs. That a dict is one is a fact of the place where it is
 // made: a key that is not known, of what can stand in a growing list, asks for it. Its values are then a list
@@ -55,7 +56,7 @@ void Evaluator::clear_mapping(const Reference& dict) {
   state_.heap.at(dict.object).values[2] = table;
 }
 
-void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::handle node) const {
+void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::handle node) {
   const HeapObject& object = state_.heap.at(dict.object);
   if (key.is<Static>() || object.made_at.empty() || object.argument >= 0) return;
   const std::optional<Value> form = form_of(key);
@@ -77,8 +78,9 @@ Value Evaluator::by_dicts(const char* name, const HeapObject& dict, std::vector<
   return inline_function(nb::module_::import_("ingot.library.dicts").attr(name), call);
 }
 
-void Evaluator::put_in_mapping(const Reference& dict, const Value& key, const Value& value, nb::handle node) {
+void Evaluator::put_in_mapping(const Reference& dict, const Value& key, const Value& given, nb::handle node) {
   need_own(state_.heap.at(dict.object), node);
+  const Value value = Records(*this).held(given, node);
   if (!form_of(key) || !form_of(value)) {
     unsupported(
         node,

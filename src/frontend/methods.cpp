@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 // The methods of lists, dicts and texts. What a change of structure does, and what it raises, is found by
 // doing it on a host container of the same structure that holds the numbers of the elements.
@@ -24,6 +24,7 @@ Value Evaluator::new_list(std::vector<Value> values) {
   const uint32_t id = next_object_++;
   state_.heap.emplace(id,
                       HeapObject{.type = HeapObject::Type::List, .values = std::move(values), .keys = {}});
+  Rows(*this).made_at(id, here_);
   return Reference{id};
 }
 

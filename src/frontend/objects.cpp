@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 // Instances of the user's classes, namedtuples and members of an Enum. What a class says of a name is looked
 // up as Python does it, without running its code: what stands in the classes is guarded, functions among it
@@ -57,6 +58,8 @@ bool is_enum(nb::handle type) {
 
 nb::object Evaluator::class_of_value(const Value& value) const {
   if (const Object* o = value.as<Object>()) return state_.heap.at(o->object).type_of;
+  if (const Record* r = value.as<Record>(); r != nullptr && !r->is_list)
+    return state_.heap.at(r->pool).type_of;
   if (const Tuple* t = value.as<Tuple>()) return t->type;
   if (const Static* s = value.as<Static>(); s != nullptr && is_member_of_enum(s->object))
     return nb::borrow<nb::object>(s->object.type());
@@ -73,8 +76,8 @@ bool Evaluator::inherits(const nb::object& type, const std::string& name, nb::ha
   return class_attribute(type, name).is(lookup(from, name));
 }
 
-size_t Evaluator::place_of_attribute(const Object& object, const std::string& name, nb::handle node) {
-  const HeapObject& instance = state_.heap.at(object.object);
+size_t Evaluator::place_of_attribute(const HeapObject& instance, const std::string& name, nb::handle node) {
+  if (!instance.conflict.empty()) Records(*this).ask_for_early(instance.type_of, node);
   for (size_t i = 0; i < instance.keys.size(); ++i)
     if (text_of(instance.keys[i]) == name) return i;
   // What else is asked of the same variable is likely to be of the same class.
@@ -149,7 +152,14 @@ Value Evaluator::member_attribute(const Static& member, const nb::object& type, 
   raise_no_attribute(type, name);
 }
 
-Value Evaluator::object_attribute(const Value& value, const std::string& name, nb::handle node) {
+Value Evaluator::object_attribute(const Value& given, const std::string& name, nb::handle node) {
+  Value value = given;
+  std::optional<Record> record = Records(*this).of(given);
+  if (record) {
+    record = Records(*this).present(*record, ExceptionKind::AttributeError,
+                                    "'NoneType' object has no attribute '" + name + "'");
+    value = *record;
+  }
   const nb::object type = class_of_value(value);
   if (name == "__class__") return Static{type};
   if (!inherits(type, "__getattribute__", object_class()) && !value.is<Static>() && !value.is<Tuple>()) {
@@ -168,13 +178,18 @@ Value Evaluator::object_attribute(const Value& value, const std::string& name, n
     if (raw.is_valid()) return bind_attribute(value, type, raw, name, node);
     raise_no_attribute(type, name);
   }
-  const Object object = *value.as<Object>();
   if (raw.is_valid() && is_data_descriptor(raw) && !is_slot(raw))
     return bind_attribute(value, type, raw, name, node);
   const bool is_own_slot = raw.is_valid() && is_slot(raw);
   if (is_own_slot || as_type(type)->tp_dictoffset != 0) {
-    const size_t place = place_of_attribute(object, name, node);
-    Value found = state_.heap.at(object.object).values[place];
+    const HeapObject& holder = state_.heap.at(record ? record->pool : value.as<Object>()->object);
+    const size_t place = place_of_attribute(holder, name, node);
+    Value found = record ? Records(*this).attribute(*record, place) : holder.values[place];
+    const std::string missing = "'" + name_of(type) + "' object has no attribute '" + name + "'";
+    if (const Record* r = found.as<Record>()) {
+      const Record there = Records(*this).bound(*r, ExceptionKind::AttributeError, missing);
+      return there.pool == Record::kNoPool ? Value(Static{nb::none()}) : Value(there);
+    }
     if (Maybe* m = found.as<Maybe>(); m != nullptr && m->may_be_unbound) {
       if (raw.is_valid() && !is_own_slot) {
         unsupported(node, "the attribute `" + name + "`, which the instance has on some paths only",
@@ -182,7 +197,7 @@ Value Evaluator::object_attribute(const Value& value, const std::string& name, n
       }
       const NodeId tag = builder_->make(ir::Op::tag, {m->node});
       check(builder_->make(ir::Op::not_equal, {tag, builder_->constant<int8_t>(2)}),
-            ExceptionKind::AttributeError, "'" + name_of(type) + "' object has no attribute '" + name + "'");
+            ExceptionKind::AttributeError, missing);
       m->may_be_unbound = false;
       if (!m->may_be_none) return present(found, name, node);
     }
@@ -253,9 +268,9 @@ std::optional<Value> Evaluator::super_attribute(nb::handle e) {
   raise(ExceptionKind::AttributeError, "'super' object has no attribute '" + name + "'");
 }
 
-void Evaluator::set_plain_attribute(const Object& object, const std::string& name, Value value,
+void Evaluator::set_plain_attribute(const Value& target, const std::string& name, Value value,
                                     nb::handle node) {
-  const nb::object type = state_.heap.at(object.object).type_of;
+  const nb::object type = class_of_value(target);
   const nb::object raw = class_attribute(type, name);
   if (name == "__class__" || name == "__dict__")
     unsupported(node, "an assignment to `" + name + "`", "make an instance of the other class");
@@ -265,7 +280,7 @@ void Evaluator::set_plain_attribute(const Object& object, const std::string& nam
       raise(ExceptionKind::AttributeError,
             "property '" + name + "' of '" + name_of(type) + "' object has no setter");
     }
-    Call call{.positional = {object, std::move(value)}, .keywords = {}, .name = name, .node = node};
+    Call call{.positional = {target, std::move(value)}, .keywords = {}, .name = name, .node = node};
     this->call(Static{setter}, call);
     return;
   }
@@ -283,7 +298,14 @@ void Evaluator::set_plain_attribute(const Object& object, const std::string& nam
     }
     raise_no_attribute(type, name);
   }
-  const size_t place = place_of_attribute(object, name, node);
+  if (const std::optional<Record> record = Records(*this).of(target)) {
+    const Record there = Records(*this).present(*record, ExceptionKind::AttributeError,
+                                                "'NoneType' object has no attribute '" + name + "'");
+    const size_t place = place_of_attribute(state_.heap.at(there.pool), name, node);
+    return Records(*this).set_attribute(there, place, stored(std::move(value)), node);
+  }
+  const Object object = *target.as<Object>();
+  const size_t place = place_of_attribute(state_.heap.at(object.object), name, node);
   value = stored(std::move(value));
   if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none) {
     unsupported(node, "an attribute that is None on some paths",
@@ -299,8 +321,7 @@ void Evaluator::set_plain_attribute(const Object& object, const std::string& nam
 
 void Evaluator::set_attribute(const Value& target, const std::string& name, Value value, nb::handle node) {
   const nb::object type = class_of_value(target);
-  const Object* object = target.as<Object>();
-  if (object == nullptr) {
+  if (!is_instance(target)) {
     if (const Tuple* t = target.as<Tuple>(); t != nullptr && t->type.is_valid()) {
       const nb::object raw = class_attribute(type, name);
       if (raw.is_valid() && text_of(raw.type().attr("__name__")) == "_tuplegetter")
@@ -311,13 +332,13 @@ void Evaluator::set_attribute(const Value& target, const std::string& name, Valu
                 "assign to a name or an element");
   }
   if (inherits(type, "__setattr__", object_class()))
-    return set_plain_attribute(*object, name, std::move(value), node);
+    return set_plain_attribute(target, name, std::move(value), node);
   if (refuses_assignment(type, "__setattr__", name)) {
     raise_error(make_error(nb::module_::import_("dataclasses").attr("FrozenInstanceError"),
                            {Static{nb::str(("cannot assign to field '" + name + "'").c_str())}}));
   }
   if (is_generated(class_attribute(type, "__setattr__")))
-    return set_plain_attribute(*object, name, std::move(value), node);
+    return set_plain_attribute(target, name, std::move(value), node);
   unsupported(
       node,
       "an assignment to an attribute of a " + name_of(type) + ", whose class has a `__setattr__` of its own",
@@ -336,11 +357,13 @@ void Evaluator::delete_attribute(const Value& target, const std::string& name, n
   if (given == nullptr || !inherits(class_of_value(target), "__delattr__", object_class()))
     unsupported(node, "`del` of an attribute of a " + type_name(target), "assign to it");
   const Object object = *given;
+  if (Records(*this).of(target))
+    unsupported(node, "`del` of an attribute of a " + type_name(target), "assign to it");
   const nb::object type = class_of_value(target);
   const nb::object raw = class_attribute(type, name);
   if (raw.is_valid() && is_data_descriptor(raw) && !is_slot(raw))
     unsupported(node, "`del` of the attribute `" + name + "`", "assign to it");
-  const size_t place = place_of_attribute(object, name, node);
+  const size_t place = place_of_attribute(state_.heap.at(object.object), name, node);
   const Value before = state_.heap.at(object.object).values[place];
   if (before.is<Maybe>())
     unsupported(node, "`del` of an attribute that is there on some paths", "assign to it");
@@ -384,12 +407,14 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
   instance.values.resize(instance.keys.size());
   const uint32_t id = next_object_++;
   state_.heap.emplace(id, std::move(instance));
+  if (!pools_.by_class.contains(type.ptr())) pools_.made.emplace(id, type);
   const Object made{id};
+  Records(*this).begun(made, call.node);
   const nb::object init = class_attribute(type, "__init__");
   if (init.is(lookup(object_class(), "__init__"))) {
     if (!call.positional.empty() || !call.keywords.empty())
       raise(ExceptionKind::TypeError, name_of(type) + "() takes no arguments");
-    return made;
+    return Records(*this).made(made, call.node);
   }
   if (!PyFunction_Check(init.ptr()) && !nb::hasattr(init, "__ingot_function__"))
     unsupported(call.node, "the `__init__` of `" + name_of(type) + "`", "write it in Python");
@@ -398,7 +423,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
       is_generated(init) ? run_generated_init(made, init, call) : this->call(Static{init}, call);
   if (!is_none(none))
     raise(ExceptionKind::TypeError, "__init__() should return None, not '" + type_name(none) + "'");
-  return made;
+  return Records(*this).made(made, call.node);
 }
 
 std::optional<Value> Evaluator::call_object(const Value& callee, Call& call) {
@@ -411,14 +436,13 @@ std::optional<Value> Evaluator::call_object(const Value& callee, Call& call) {
 }
 
 Value Evaluator::call_wrapper(const nb::object& wrapper, Call& call) {
-  const Object* self = call.positional.empty() ? nullptr : call.positional[0].as<Object>();
-  const bool plain = self != nullptr && call.keywords.empty();
+  const bool plain = !call.positional.empty() && is_instance(call.positional[0]) && call.keywords.empty();
   if (plain && wrapper.is(lookup(object_class(), "__init__")) && call.positional.size() == 1)
     return Static{nb::none()};
   if (plain && wrapper.is(lookup(object_class(), "__setattr__")) && call.positional.size() == 3) {
     const nb::object name = require_static(call.positional[1], "the name of an attribute", call.node);
     if (PyUnicode_CheckExact(name.ptr())) {
-      set_plain_attribute(*self, text_of(name), call.positional[2], call.node);
+      set_plain_attribute(call.positional[0], text_of(name), call.positional[2], call.node);
       return Static{nb::none()};
     }
   }
@@ -427,7 +451,7 @@ Value Evaluator::call_wrapper(const nb::object& wrapper, Call& call) {
 }
 
 Value Evaluator::run_generated_init(const Object& made, const nb::object& init, Call& call) {
-  const nb::object type = state_.heap.at(made.object).type_of;
+  const nb::object type = class_of_value(made);
   const nb::object definer = definer_of(type, "__init__");
   const nb::object fields = class_attribute(definer, "__dataclass_fields__");
   const nb::module_ dataclasses = nb::module_::import_("dataclasses");

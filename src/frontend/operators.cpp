@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -109,6 +110,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
       raise_host_error(error);
     }
   }
+  if (const std::optional<Value> made = Rows(*this).binary(ast, a, b, node)) return *made;
   if (a.is<Tuple>() && b.is<Tuple>() && ast == "Add") {
     Tuple joined{a.as<Tuple>()->members};
     for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
@@ -220,11 +222,17 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   const bool by_value = ast != "Is" && ast != "IsNot" && ast != "In" && ast != "NotIn";
   if (by_value)
     if (const std::optional<Value> result = compare_objects(ast, first, second, node)) return *result;
+  if (ast != "Is" && ast != "IsNot")
+    if (const std::optional<Value> result = Rows(*this).compare(ast, first, second, node)) return *result;
   if (by_value && (first.is<Maybe>() || second.is<Maybe>())) return compare_maybe(ast, first, second, node);
   const bool are_known = first.is<Static>() && second.is<Static>();
   const Value a = are_known || !by_value ? first : plain_number(first);
   const Value b = are_known || !by_value ? second : plain_number(second);
   if (ast == "Is" || ast == "IsNot") {
+    if (Records(*this).of(a) || Records(*this).of(b)) {
+      const NodeId is = Records(*this).is_same(a, b);
+      return as_bool(ast == "Is" ? is : negate(is));
+    }
     const Value* other = is_none(a) ? &b : &a;
     if (const Maybe* m = other->as<Maybe>(); m != nullptr && (is_none(a) || is_none(b))) {
       const NodeId tag = builder_->make(Op::tag, {m->node});
@@ -711,6 +719,8 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
   if (const Value walked = walked_of(value); !same(walked, value))
     return static_truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked);
   if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
+  if (row_of(value) != nullptr) return std::nullopt;
+  if (const Record* r = value.as<Record>()) return r->may_be_none ? std::nullopt : std::optional(true);
   if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>() ||
       value.is<Iterator>())
     return true;
@@ -723,6 +733,17 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
 NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (value.is<Foreign>()) use_foreign("", "", {value}, node);
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
+  if (const Record* r = value.as<Record>(); r != nullptr && r->may_be_none) {
+    const Record there{r->pool, r->place, false, false, r->is_list};
+    const NodeId is_there = Records(*this).is_there(*r);
+    if (static_truth(there)) return is_there;
+    const Value both = fork(
+        is_there, [&] { return Value(Scalar{Kind::py_bool(), truth(there, node)}); },
+        [] { return Value(Static{nb::bool_(false)}); });
+    return truth(both, node);
+  }
+  if (const Record* row = row_of(value))
+    return builder_->make(Op::not_equal, {Rows(*this).length(*row), builder_->index(0)});
   if (class_of_value(value).is_valid()) return truth(truth_of_object(value, node), node);
   if (const Maybe* m = value.as<Maybe>()) {
     return truth(

@@ -157,6 +157,17 @@ Value Evaluator::primitive_scan(Call& call) {
       builder_->make(Op::scan, {array}, {static_cast<int64_t>(combiner), axis_argument(call, 2).value()}));
 }
 
+Value Evaluator::primitive_open_list(Call& call) {
+  const Value list = call.positional.at(0);
+  if (is_list(list)) {
+    HeapObject& object = state_.heap.at(list.as<Reference>()->object);
+    const bool is_own = object.argument < 0 && !object.given_away && object.conflict.empty();
+    const std::optional<Value> form = is_own ? form_of_list(object) : std::nullopt;
+    if (form && !form->is<Unbound>()) object = as_growing(object, *form);
+  }
+  return Static{nb::none()};
+}
+
 Value Evaluator::primitive_is_known(Call& call) {
   const Value& value = call.positional.at(0);
   return Static{nb::bool_(known_number(value).is<Static>())};

@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 // Functions of Python's own on containers, types and texts.
 
@@ -75,7 +76,7 @@ Value Evaluator::builtin_reversed(Call& call) {
         share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
     return iterator("reversed", index_array(*a, all, call.node));
   }
-  if (growing(sequence) != nullptr)
+  if (growing(sequence) != nullptr || row_of(sequence) != nullptr)
     return iterator("list_reverseiterator", by_library("turned", {sequence}, call.node));
   const Reference* r = sequence.as<Reference>();
   const View* v = sequence.as<View>();
@@ -105,8 +106,8 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
                      std::string(s->kind.name()).c_str());
   }
   if (value.is<Array>()) return attribute(nb::module_::import_("numpy"), "ndarray");
-  if (value.is<Tuple>() || value.is<Reference>() || value.is<Range>() || value.is<Slice>() ||
-      value.is<Text>() || value.is<Set>())
+  if (value.is<Tuple>() || value.is<Record>() || value.is<Reference>() || value.is<Range>() ||
+      value.is<Slice>() || value.is<Text>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
   if (value.is<Iterator>())
@@ -135,8 +136,14 @@ Value Evaluator::builtin_isinstance(Call& call) {
         builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}),
         [&] { return one(present(value, "the value", call.node)); }, [&] { return one(Static{nb::none()}); });
   }
+  if (const Record* r = value.as<Record>(); r != nullptr && r->may_be_none) {
+    return Records(*this).on_both(*r, [&](const Value& v) {
+      Call again{.positional = {v, call.positional[1]}, .keywords = {}, .name = call.name, .node = call.node};
+      return builtin_isinstance(again);
+    });
+  }
   const nb::object type = type_of(present(value, "the value", call.node), call.node);
-  if (value.is<Object>()) {
+  if (is_instance(value)) {
     guards_.push_back({type, "__mro__", attribute(type, "__mro__"), true});
     for (const nb::handle one : PyTuple_Check(classes.ptr()) ? nb::tuple(classes) : nb::make_tuple(classes)) {
       const bool is_class = PyType_Check(one.ptr()) != 0;
@@ -218,7 +225,7 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
   if (const Text* t = value.as<Text>(); t != nullptr && (form == "{}" || form == "{!s}")) return *t;
   Value kept = value;
   if (const nb::object type = class_of_value(value); type.is_valid()) {
-    const bool is_plain = !value.is<Object>() && !has_text(type);
+    const bool is_plain = !is_instance(value) && !has_text(type);
     if (!is_plain) return text_of_object(value, form, node);
   }
   if (value.is<Static>()) {
@@ -290,6 +297,8 @@ Value Evaluator::builtin_str(Call& call) {
 }
 
 Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DType> wanted) {
+  if (row_of(value) != nullptr) return array_of(by_library("listed", {value}, node), node, wanted);
+  if (const std::optional<Value> array = Rows(*this).array_of(value, wanted, node)) return *array;
   if (const HeapObject* list = growing(value))
     return owner(array_of_growing(HeapObject(*list), node, wanted));
   std::vector<Value> leaves;

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -142,7 +143,7 @@ void Evaluator::demand(NodeId number, nb::handle node) {
 }
 
 void Evaluator::settle(Conflict& conflict, NodeId condition) const {
-  if (!condition || conflict.can_be_settled()) return;
+  if (!condition || conflict.has_source()) return;
   if (const std::optional<Demand> source = source_of(condition, here_)) {
     conflict.loop = source->loop;
     conflict.argument = source->argument;
@@ -170,13 +171,22 @@ NodeId Evaluator::is_there(const Maybe& maybe) {
 
 Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
   const Value value = given;  // which may stand in the state that a check replaces
-  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled())
+  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
     throw Demand{c->loop, c->argument, place_of(node)};
+  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {
+    if (c->pool.is_valid()) Records(*this).ask_for(c->pool, node);
+    Rows(*this).ask_for(c->rows, node);
+  }
   if (const Conflict* c = value.as<Conflict>())
     unsupported(node, c->reason, "use another name, or make the paths agree");
   if (value.is<Unbound>())
     raise(ExceptionKind::UnboundLocalError,
           "cannot access local variable '" + name + "' where it is not associated with a value");
+  if (const Record* r = value.as<Record>()) {
+    return Records(*this).bound(
+        *r, ExceptionKind::UnboundLocalError,
+        "cannot access local variable '" + name + "' where it is not associated with a value");
+  }
   const Maybe* m = value.as<Maybe>();
   if (m == nullptr) return value;
   const NodeId tag = builder_->make(Op::tag, {m->node});
@@ -211,6 +221,7 @@ std::string Evaluator::type_name(const Value& value) const {
   if (const View* v = value.as<View>()) return v->name;
   if (const Iterator* i = value.as<Iterator>()) return i->name;
   if (const Set* s = value.as<Set>()) return s->is_frozen ? "frozenset" : "set";
+  if (row_of(value) != nullptr) return "list";
   if (const Reference* r = value.as<Reference>())
     return state_.heap.at(r->object).type == HeapObject::Type::List ? "list" : "dict";
   return "object";

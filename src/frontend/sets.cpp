@@ -51,7 +51,7 @@ void Evaluator::need_hashable(const Value& value, nb::handle node) {
   const Static* s = value.as<Static>();
   const bool is_own = s != nullptr && is_member_of_enum(s->object) &&
                       has_own_equality(nb::borrow<nb::object>(s->object.type()));
-  if (value.is<Object>() || is_own)
+  if (is_instance(value) || is_own)
     unsupported(node, "an element of a set that is a " + type_name(value), "use numbers and texts");
 }
 

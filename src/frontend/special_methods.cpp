@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 // Operators and builtin functions of instances: the methods with two underscores of their classes, in the
 // order in which Python asks for them.
@@ -78,12 +79,15 @@ Tuple Evaluator::fields_of(const Value& object, const nb::object& type, const ch
   return members;
 }
 
-std::optional<Value> Evaluator::call_special(const Value& self, const std::string& method,
+std::optional<Value> Evaluator::call_special(const Value& given, const std::string& method,
                                              std::vector<Value> arguments, nb::handle node) {
-  const nb::object type = class_of_value(self);
+  const nb::object type = class_of_value(given);
   if (!type.is_valid()) return std::nullopt;
   const nb::object raw = class_attribute(type, method);
   if (!is_function(raw)) return std::nullopt;
+  Value self = given;
+  if (const Record* r = given.as<Record>())
+    self = Records(*this).present(*r, ExceptionKind::TypeError, "unsupported operand type: 'NoneType'");
   if (is_generated(raw)) {
     const bool is_order =
         method == "__lt__" || method == "__le__" || method == "__gt__" || method == "__ge__";
@@ -139,18 +143,22 @@ bool is_numpys(const Value& value, const std::optional<Kind>& kind) {
 std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const Value& a, const Value& b,
                                                   nb::handle node) {
   if (!class_of_value(a).is_valid() && !class_of_value(b).is_valid()) return std::nullopt;
+  if (const Record* r = a.as<Record>(); r != nullptr && r->may_be_none)
+    return Records(*this).on_both(*r, [&](const Value& one) { return binary(ast, one, b, node); });
+  if (const Record* r = b.as<Record>(); r != nullptr && r->may_be_none)
+    return Records(*this).on_both(*r, [&](const Value& one) { return binary(ast, a, one, node); });
   const Special& special = special_of(ast);
   if (!class_of_value(a).is_valid() && is_numpys(a, kind_of(a)) && !class_of_value(b).is_valid())
     return std::nullopt;
-  if (is_numpys(a, kind_of(a)) && b.is<Object>()) {
+  if (is_numpys(a, kind_of(a)) && is_instance(b)) {
     unsupported(node, std::string("'") + special.symbol + "' of " + type_name(a) + " and " + type_name(b),
                 "put the instance first, or use its parts");
   }
   if (std::optional<Value> result = ask_both(ast, a, b, node)) return result;
-  if (!a.is<Object>() && !b.is<Object>()) return std::nullopt;  // tuples and members of an Enum
+  if (!is_instance(a) && !is_instance(b)) return std::nullopt;  // tuples and members of an Enum
   const auto is_simple = [this](const Value& v) {
     const std::optional<Kind> kind = kind_of(v);
-    return v.is<Object>() || is_none(v) || (kind && kind->is_python() && !v.is<Array>());
+    return is_instance(v) || is_none(v) || (kind && kind->is_python() && !v.is<Array>());
   };
   if (!is_simple(a) || !is_simple(b)) {
     unsupported(node, std::string("'") + special.symbol + "' of " + type_name(a) + " and " + type_name(b),
@@ -170,8 +178,12 @@ std::optional<Value> Evaluator::in_place_of_object(const std::string& ast, const
 std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Value& a, const Value& b,
                                                 nb::handle node) {
   if (!class_of_value(a).is_valid() && !class_of_value(b).is_valid()) return std::nullopt;
+  if (const Record* r = a.as<Record>(); r != nullptr && r->may_be_none)
+    return Records(*this).on_both(*r, [&](const Value& one) { return compare(ast, one, b, node); });
+  if (const Record* r = b.as<Record>(); r != nullptr && r->may_be_none)
+    return Records(*this).on_both(*r, [&](const Value& one) { return compare(ast, a, one, node); });
   const Special& special = special_of(ast);
-  if (a.is<Object>() != b.is<Object>() && (is_numpys(a, kind_of(a)) || is_numpys(b, kind_of(b))))
+  if (is_instance(a) != is_instance(b) && (is_numpys(a, kind_of(a)) || is_numpys(b, kind_of(b))))
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   if (std::optional<Value> result = ask_both(ast, a, b, node)) return result;
   if (ast == "NotEq") {
@@ -185,10 +197,14 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
     return v.is<Static>() && class_of_value(v).is_valid() &&
            plain_number(v).as<Static>()->object.is(v.as<Static>()->object);
   };
-  const bool by_identity = a.is<Object>() || b.is<Object>() || is_plain_member(a) || is_plain_member(b);
+  const bool by_identity = is_instance(a) || is_instance(b) || is_plain_member(a) || is_plain_member(b);
   if (!by_identity) return std::nullopt;
   if (ast == "Eq" || ast == "NotEq") {
     if (a.is<Maybe>() || b.is<Maybe>() || a.is<Conflict>() || b.is<Conflict>()) return std::nullopt;
+    if (Records(*this).of(a) || Records(*this).of(b)) {
+      const NodeId is = Records(*this).is_same(a, b);
+      return as_bool(ast == "Eq" ? is : negate(is));
+    }
     return Static{nb::bool_(same(a, b) == (ast == "Eq"))};
   }
   raise(ExceptionKind::TypeError, std::string("'") + special.symbol +
@@ -199,7 +215,7 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
 std::optional<Value> Evaluator::unary_of_object(const std::string& ast, const Value& a, nb::handle node) {
   const char* method = ast == "USub" ? "__neg__" : ast == "UAdd" ? "__pos__" : "__invert__";
   if (std::optional<Value> result = call_special(a, method, {}, node)) return result;
-  if (!a.is<Object>() && !a.is<Tuple>()) return std::nullopt;
+  if (!is_instance(a) && !a.is<Tuple>()) return std::nullopt;
   const char* symbol = ast == "USub" ? "-" : ast == "UAdd" ? "+" : "~";
   raise(ExceptionKind::TypeError,
         std::string("bad operand type for unary ") + symbol + ": '" + type_name(a) + "'");
@@ -250,7 +266,7 @@ std::optional<Value> Evaluator::builtin_of_object(const Builtin& builtin, Call& 
     }
     return result;
   }
-  if (!self.is<Object>()) return std::nullopt;
+  if (!is_instance(self)) return std::nullopt;
   if (builtin.name == "len")
     raise(ExceptionKind::TypeError, "object of type '" + type_name(self) + "' has no len()");
   if (builtin.name == "abs")

@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -136,12 +136,13 @@ void Evaluator::assign(nb::handle target, Value value) {
   if (kind == "Subscript") {
     const Value container = eval(target.attr("value"));
     const Value index = eval_index(target.attr("slice"));
-    if (container.is<Array>() && (index.is<Object>() || value.is<Object>()))
+    if (container.is<Array>() && (is_instance(index) || is_instance(value)))
       unsupported(target, "an instance as an index or an element of an array", "use its parts");
     if (const Array* a = container.as<Array>()) return assign_index(*a, plain_number(index), value, target);
     if (container.is<Foreign>() || is_foreign(index))
       use_foreign("store", "", {container, index, value}, target);
     if (const Reference* r = container.as<Reference>()) return put(*r, index, std::move(value), target);
+    if (const Record* row = row_of(container)) return Rows(*this).set_item(*row, index, value, target);
     if (call_special(container, "__setitem__", {index, value}, target)) return;
     raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
   }
@@ -183,8 +184,13 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     else dict_method(*r, "update", call);
     return std::nullopt;
   }
+  if (const Record* row = row_of(before); row != nullptr && op == "Add") {
+    Call call{.positional = {right}, .keywords = {}, .name = "extend", .node = s};
+    Rows(*this).method(*row, "extend", call);
+    return std::nullopt;
+  }
   if (before.is<Reference>()) {
-    if (op == "Mult" || right.is<Array>() || right.is<Object>() || is_foreign(right)) {
+    if (op == "Mult" || right.is<Array>() || is_instance(right) || is_foreign(right)) {
       unsupported(s, "'" + symbol_of(op) + "=' of a " + type_name(before),
                   "assign the result of the operator");
     }
@@ -193,7 +199,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
   }
   if (const Set* set = before.as<Set>(); set != nullptr && change_set(*set, op, right, s))
     return std::nullopt;
-  if (before.is<Object>())
+  if (is_instance(before))
     if (std::optional<Value> result = in_place_of_object(op, before, right, s)) return result;
   return binary(op, before, right, s);
 }
@@ -210,7 +216,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
   if (class_of(target) == "Attribute") {
     const Value owner = eval(target.attr("value"));
     const std::string name = mangled(text_of(target.attr("attr")));
-    const Value before = attribute_of(owner, name, target);
+    const Value before = present(attribute_of(owner, name, target), name, target);
     const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
     return set_attribute(owner, name, after, target);
   }
@@ -221,10 +227,11 @@ void Evaluator::run_aug_assign(nb::handle s) {
   const Reference* r = container.as<Reference>();
   if (r == nullptr && (is_foreign(container) || is_foreign(index)))
     use_foreign("subscript", "", {container, index}, s);
-  if (r != nullptr || container.is<Object>()) {
+  if (r != nullptr || container.is<Record>() || is_instance(container)) {
     const Value before = present(eval_item(container, index, target), "the element", target);
     const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
     if (r != nullptr) return put(*r, index, after, target);
+    if (const Record* row = row_of(container)) return Rows(*this).set_item(*row, index, after, target);
     if (!call_special(container, "__setitem__", {index, after}, target)) {
       raise(ExceptionKind::TypeError,
             "'" + type_name(container) + "' object does not support item assignment");
@@ -271,6 +278,7 @@ void Evaluator::delete_item(nb::handle target) {
   const Value container = eval(target.attr("value"));
   const Value index = eval_index(target.attr("slice"));
   const Reference* r = container.as<Reference>();
+  if (const Record* row = row_of(container)) return Rows(*this).delete_item(*row, index, target);
   if (r == nullptr) {
     if (is_foreign(container) || is_foreign(index)) use_foreign("", "", {container, index}, target);
     raise_by_type("delete", "", {container, index});

@@ -57,6 +57,7 @@ bool same_form(const Value& a, const Value& b) {
     if (!e->type.is(b.as<Error>()->type) || e->kind != b.as<Error>()->kind ||
         e->message != b.as<Error>()->message)
       return false;
+  if (const Record* r = a.as<Record>()) return r->pool == b.as<Record>()->pool;
   if (const View* v = a.as<View>()) {
     const View& w = *b.as<View>();
     return v->object == w.object && v->name == w.name && v->from_back == w.from_back && v->skip == w.skip;

@@ -71,6 +71,20 @@ struct Object {
   uint32_t object;
 };
 
+/// /// An instance of a class that has a pool, or a list that stands in one: its place there, known at run
+/// time. `pool` is a number of the shadow heap.
+struct Record {
+  static constexpr int64_t kNone = -1;     ///< the place of None
+  static constexpr int64_t kUnbound = -2;  ///< of what is not bound, or an attribute that is not there
+  static constexpr uint32_t kNoPool = 0;   ///< of an attribute that is None or not there in all instances
+
+  uint32_t pool;
+  NodeId place{};
+  bool may_be_none = false;
+  bool may_be_unbound = false;
+  bool is_list = false;
+};
+
 /// `range(start, stop, step)` and `prange`, of integers known now or at run time.
 struct Range {
   std::shared_ptr<const std::array<Value, 3>> bounds;
@@ -171,13 +185,16 @@ struct Conflict {
   /// a roll-back takes away.
   std::string loop{};
   int argument = -1;
+  nb::object pool{};                ///< the class whose instances would have to stand in a pool
+  std::vector<std::string> rows{};  ///< where the lists are made that would
 
-  bool can_be_settled() const { return !loop.empty() || argument >= 0; }
+  bool has_source() const { return !loop.empty() || argument >= 0; }
+  bool can_be_settled() const { return has_source() || pool.is_valid() || !rows.empty(); }
 };
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Text, View, Closure, Error, Object, Iterator, Generator, Set>
+               Foreign, Text, View, Closure, Error, Object, Iterator, Generator, Set, Record>
       v;
 
   Value() = default;
@@ -199,6 +216,16 @@ struct Value {
   }
 };
 
+/// Of a class of the user's.
+inline bool is_instance(const Value& value) {
+  return value.is<Object>() || (value.is<Record>() && !value.as<Record>()->is_list);
+}
+/// A list that stands in a pool; null: it is something else.
+inline const Record* row_of(const Value& value) {
+  const Record* record = value.as<Record>();
+  return record != nullptr && record->is_list ? record : nullptr;
+}
+
 /// The values that a value is made of, in order: members, bounds, what a method is bound to.
 std::vector<Value> parts_of(const Value& value);
 /// The same with other parts, as many of them.
@@ -211,10 +238,11 @@ bool same_form(const Value& a, const Value& b);
 struct HeapObject {
   enum class Type { List, Dict, Cell, Object } type = Type::List;
   std::vector<Value> values;     ///< elements, values of a dict in order, or attributes (not there: unbound)
-  std::vector<nb::object> keys;  ///< of dicts; the names of attributes, the same for all of a class
+  std::vector<nb::object> keys;  ///< of dicts; the names of attributes, the same for all of a class, of
+                                 ///< instances and pools
   int argument = -1;             ///< the number of the argument's container that this is
   size_t leaves = 0;             ///< how many elements it had when the function was called
-  nb::object type_of{};          ///< the class of an instance
+  nb::object type_of{};          ///< the class of an instance, or of those in a pool
   std::vector<bool> absent{};    ///< by attribute: whether the caller's instance did not have it
   bool given_away = false;       ///< made in the function, and put into a container of the caller
   std::string conflict{};        ///< why its structure is not known here
@@ -225,6 +253,25 @@ struct HeapObject {
   /// of the values and a table of places by hash.
   bool is_mapping = false;
   std::string made_at{};  ///< of a dict: the fact that makes it one
+  uint32_t store = 0;     ///< of a pool of lists: the list of the elements of them all
+};
+
+/// What has a pool in the shadow heap, which is found while evaluating, and the numbers of these pools.
+struct Pools {
+  std::vector<nb::object> classes{};
+  std::map<std::string, std::string> families{};  ///< where lists are made, and another such place or itself
+  std::map<PyObject*, uint32_t> by_class{};
+  std::map<std::string, uint32_t> by_family{};
+  std::map<uint32_t, nb::object> made{};    ///< classes of instances without pools that the function has made
+  std::map<uint32_t, std::string> sites{};  ///< of lists that the function has made
+
+  /// Forgets all but what has a pool.
+  void begin() {
+    by_class.clear();
+    by_family.clear();
+    made.clear();
+    sites.clear();
+  }
 };
 
 /// What an inner function is, apart from its defaults.

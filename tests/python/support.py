@@ -108,19 +108,22 @@ def outcome(function, arguments):
     return result, error, printed.getvalue()
 
 
-def difference(got, expected, bound=0.0, where="result"):
-    """None, or in words how two values differ: type, dtype, shape, bits (or a relative bound)."""
+def difference(got, expected, bound=0.0, where="result", seen=()):
+    """None, or in words how two values differ: type, dtype, shape, bits (or a relative bound).
+
+    Instances are compared by their attributes, unless their class says how; `seen` are those around.
+    """
     if type(got) is not type(expected):
         return f"{where}: {type(got).__name__} {got!r} for {type(expected).__name__} {expected!r}"
     if isinstance(expected, (tuple, list)):
         if len(got) != len(expected):
             return f"{where}: {len(got)} elements for {len(expected)}"
-        parts = (difference(g, e, bound, f"{where}[{i}]") for i, (g, e) in enumerate(zip(got, expected)))
+        parts = (difference(g, e, bound, f"{where}[{i}]", seen) for i, (g, e) in enumerate(zip(got, expected)))
         return next((p for p in parts if p), None)
     if isinstance(expected, dict):
         if list(got) != list(expected):
             return f"{where}: keys {list(got)} for {list(expected)}"
-        parts = (difference(got[k], expected[k], bound, f"{where}[{k!r}]") for k in expected)
+        parts = (difference(got[k], expected[k], bound, f"{where}[{k!r}]", seen) for k in expected)
         return next((p for p in parts if p), None)
     if isinstance(expected, (np.ndarray, np.generic, float, complex)):
         g, e = np.asarray(got), np.asarray(expected)
@@ -137,6 +140,10 @@ def difference(got, expected, bound=0.0, where="result"):
         else:
             right = np.array_equal(g, e)
         return None if right else f"{where}: {got!r} for {expected!r}"
+    if type(expected).__eq__ is object.__eq__ and hasattr(expected, "__dict__") and type(expected).__module__ != "builtins":
+        if id(expected) in seen:
+            return None
+        return difference(vars(got), vars(expected), bound, f"vars({where})", (*seen, id(expected)))
     return None if got is expected or got == expected else f"{where}: {got!r} for {expected!r}"
 
 

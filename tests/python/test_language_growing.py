@@ -99,12 +99,6 @@ def test_lists_that_replace_each_other():
             a.append(k)
         return a, b
 
-    def kept(n):
-        first = a = [0]
-        for k in range(n):
-            a = a + [k]
-        return first, a, first is a
-
     def while_it_is_walked(x):
         a = [1, 2, 3]
         total = 0
@@ -123,7 +117,6 @@ def test_lists_that_replace_each_other():
     for n in COUNTS:
         check(levels, n)
         check(swapped, n)
-    refused(kept, 3)
     check(in_a_branch, 0.5)
     check(in_a_branch, -0.5)
     check(while_it_is_walked, 2)
@@ -476,12 +469,6 @@ def test_growing_lists_that_are_refused():
             a.append(np.zeros(n))
         return a
 
-    def of_lists(n):
-        a = []
-        for _ in range(n):
-            a.append([0] * n)
-        return a
-
     def of_two_kinds(n):
         a = []
         for k in range(n):
@@ -494,7 +481,7 @@ def test_growing_lists_that_are_refused():
         a[::2] = [1.0]
         return a
 
-    for function in (of_arrays, of_lists, of_two_kinds):
+    for function in (of_arrays, of_two_kinds):
         refused(function, 3)
     refused(slice_assigned, X)
     assert jitted(lambda n: [k for k in range(n)])(3) == [0, 1, 2]

@@ -219,14 +219,7 @@ def test_mappings_that_are_refused():
             found[v] = np.zeros(3)
         return found
 
-    def of_lists(x):
-        found = {}
-        for v in x:
-            found.setdefault(v, []).append(1)
-        return found
-
     refused(of_arrays, X)
-    refused(of_lists, X)
 
 
 def test_keys_that_are_taken_out_while_a_mapping_is_walked():

@@ -870,14 +870,6 @@ def test_classes_that_are_refused():
 
     refused(other, X)
 
-    def seen_twice(x):
-        v = w = Vec(1.0, 2.0)
-        if x[0] > 0:
-            v = Vec(x[0], x[1])
-        return v.x + w.x
-
-    refused(seen_twice, X)
-
     def on_one_path(c):
         p = Particle(1, 2)
         if c[0] > 0:

@@ -498,6 +498,39 @@ def test_arguments_in_containers_are_written():
     check(f, {"x": a}, [a])
 
 
+def test_instances_are_kept_until_the_call_ends():
+    class Link:
+        def __init__(self, value, next):
+            self.value = value
+            self.next = next
+
+    class Weight:
+        def __init__(self, value):
+            self.value = value
+
+    def churn(n):
+        total = 0
+        head = None
+        for i in range(n):
+            head = Link(i, head if i % 4 else None)
+            total += head.value
+        return total
+
+    def joined(n):
+        weights = []
+        for i in range(n):
+            weights.append(Weight(i))
+            if i == 2:
+                weights.append(Weight(0.5))
+        return [w.value for w in weights]
+
+    before = ingot.memory()["in_use"]
+    assert jitted(churn)(100_000) == churn(100_000)
+    assert ingot.memory()["in_use"] <= before
+    for values, error in in_both_modes(joined, 4):
+        assert error is None and repr(values) == "[0.0, 1.0, 2.0, 0.5, 3.0]"
+
+
 # ---- Exits
 
 

@@ -117,6 +117,10 @@ def select(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)
 
 
+def open_list(x: list[Any]) -> None:
+    """Lets the length of a list of the function's, if it has elements that allow it, be known only when the call runs."""
+
+
 def is_known(value: Any) -> bool:
     """Whether a number is known when compiling."""
     return True

@@ -1,0 +1,68 @@
+"""Lists that stand in other containers: `headers` has the start, length and room of each in `store`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def enter(headers: list[Any], store: list[Any], elements: list[Any]) -> int:
+    """The number of a new list of these elements."""
+    start = len(store)
+    for element in elements:
+        store.append(element)
+    size = len(store) - start
+    headers.append((start, size, size))
+    return len(headers) - 1
+
+
+def append(headers: list[Any], store: list[Any], number: int, element: Any, /) -> None:
+    start, size, room = headers[number]
+    if size == room:
+        if start + room != len(store):
+            end = len(store)
+            for k in range(start, start + size):
+                store.append(store[k])
+            start = end
+        for _ in range(max(size, 4)):
+            store.append(element)
+        room = len(store) - start
+    store[start + size] = element
+    headers[number] = (start, size + 1, room)
+
+
+def pop(headers: list[Any], store: list[Any], number: int, /) -> Any:
+    start, size, room = headers[number]
+    if size == 0:
+        raise IndexError("pop from empty list")
+    headers[number] = (start, size - 1, room)
+    return store[start + size - 1]
+
+
+def clear(headers: list[Any], store: list[Any], number: int, /) -> None:
+    start, size, room = headers[number]
+    headers[number] = (start, 0, room)
+
+
+def walked(self: list[Any]) -> Any:
+    place = 0
+    while place < len(self):
+        yield self[place]
+        place += 1
+
+
+def array(rows: list[Any], dtype: Any) -> np.ndarray:
+    """As `np.array(rows)`, of at least one row."""
+    columns = len(rows[0])
+    for row in rows:
+        if len(row) != columns:
+            raise ValueError(
+                "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions. "
+                f"The detected shape was ({len(rows)},) + inhomogeneous part."
+            )
+    result = np.empty((len(rows), columns), dtype)
+    for i in range(len(rows)):
+        for k in range(columns):
+            result[i, k] = rows[i][k]
+    return result

@@ -1,0 +1,269 @@
+#include "frontend/records.h"
+
+#include "frontend/columns.h"
+#include "frontend/rows.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+void Evaluator::Records::make_pools() {
+  for (const nb::object& type : e_.pools_.classes) {
+    const uint32_t id = e_.next_object_++;
+    HeapObject pool{.type = HeapObject::Type::List, .values = {}, .keys = {}};
+    pool.type_of = type;
+    if (e_.attributes_.contains(type))
+      for (const nb::handle name : e_.attributes_[type]) pool.keys.push_back(nb::borrow<nb::object>(name));
+    e_.state_.heap.emplace(id, std::move(pool));
+    e_.pools_.by_class.emplace(type.ptr(), id);
+  }
+}
+
+void Evaluator::Records::ask_for(const nb::object& type, nb::handle node) {
+  e_.pools_.classes.push_back(type);
+  throw Demand{"pool " + std::to_string(e_.pools_.classes.size()), -1, e_.Evaluator::place_of(node)};
+}
+
+void Evaluator::Records::replace(const std::function<bool(const Value&)>& is_it, const Record& record) {
+  const std::function<Value(const Value&)> replaced = [&](const Value& value) -> Value {
+    if (is_it(value)) return record;
+    std::vector<Value> parts = parts_of(value);
+    if (parts.empty()) return value;
+    for (Value& part : parts) part = replaced(part);
+    return with_parts(value, std::move(parts));
+  };
+  for (auto& [name, local] : e_.state_.locals) local = replaced(local);
+  for (Frame* at = e_.frame_; at != nullptr; at = at->caller)
+    for (auto& [name, local] : at->callers_locals) local = replaced(local);
+  for (auto& [id, object] : e_.state_.heap)
+    for (Value& value : object.values) value = replaced(value);
+}
+
+std::string Evaluator::Records::early_fact(const nb::object& type) const {
+  const auto place =
+      std::ranges::find_if(e_.pools_.classes, [&](const nb::object& one) { return one.is(type); });
+  return "early pool " + std::to_string(place - e_.pools_.classes.begin());
+}
+
+void Evaluator::Records::ask_for_early(const nb::object& type, nb::handle node) {
+  if (has_pool(type)) throw Demand{early_fact(type), -1, e_.Evaluator::place_of(node)};
+  e_.unsupported(node, "an instance that paths disagree about", "make it before the branch");
+}
+
+void Evaluator::Records::begun(const Object& instance, nb::handle node) {
+  const nb::object type = e_.state_.heap.at(instance.object).type_of;
+  if (has_pool(type) && e_.unrolled_.contains(early_fact(type))) moved(instance, node);
+}
+
+std::optional<Record> Evaluator::Records::of(const Value& value) const {
+  if (const Record* r = value.as<Record>()) return *r;
+  const Object* o = value.as<Object>();
+  if (o == nullptr) return std::nullopt;
+  const auto object = e_.state_.heap.find(o->object);
+  const bool has_become = object != e_.state_.heap.end() && object->second.conflict.empty() &&
+                          object->second.type == HeapObject::Type::Cell;
+  const Record* record = has_become ? object->second.values[0].as<Record>() : nullptr;
+  return record == nullptr ? std::nullopt : std::optional(*record);
+}
+
+Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
+  if (const std::optional<Record> known = of(instance)) return *known;
+  const HeapObject object = e_.state_.heap.at(instance.object);
+  if (!object.conflict.empty()) ask_for_early(object.type_of, node);
+  const Reference pool{e_.pools_.by_class.at(object.type_of.ptr())};
+  Tuple attributes{object.values};
+  for (Value& value : attributes.members) value = held(value, node);
+  HeapObject& list = e_.state_.heap.at(pool.object);
+  if (list.element == nullptr) {
+    const std::optional<Value> form = e_.form_of(attributes);
+    if (form) list = e_.as_growing(list, *form);
+  }
+  for (size_t i = 0; i < attributes.members.size(); ++i) {
+    if (e_.form_of(attributes.members[i])) continue;
+    e_.unsupported(node,
+                   "the attribute `" + text_of(object.keys[i]) + "`, a " +
+                       e_.type_name(attributes.members[i]) + ", of instances of " +
+                       text_of(object.type_of.attr("__name__")) +
+                       " of which the number is not known when compiling,",
+                   "let it be a number, None, a tuple, or another such instance");
+  }
+  const NodeId place = e_.state_.heap.at(pool.object).values[0].as<Scalar>()->node;
+  e_.grow(pool, attributes, node);
+  const Record record{pool.object, place};
+  HeapObject& moved = e_.state_.heap.at(instance.object);
+  moved.type = HeapObject::Type::Cell;
+  moved.values = {record};
+  moved.keys.clear();
+  replace([&](const Value& v) { return v.is<Object>() && v.as<Object>()->object == instance.object; },
+          record);
+  return record;
+}
+
+Value Evaluator::Records::made(const Object& instance, nb::handle node) {
+  const nb::object type = e_.state_.heap.at(instance.object).type_of;
+  return has_pool(type) ? Value(moved(instance, node)) : Value(instance);
+}
+
+Value Evaluator::Records::held(const Value& value, nb::handle node) {
+  if (const Tuple* t = value.as<Tuple>()) {
+    Tuple tuple = *t;
+    for (Value& member : tuple.members) member = held(member, node);
+    return tuple;
+  }
+  if (value.is<Conflict>()) return e_.present(value, "the value", node);
+  if (const Reference* r = value.as<Reference>()) return Rows(e_).held(*r, node);
+  const Object* o = value.as<Object>();
+  if (o == nullptr) return value;
+  if (const std::optional<Record> record = of(value)) return *record;
+  const HeapObject& object = e_.state_.heap.at(o->object);
+  if (object.argument >= 0 || object.given_away) return value;
+  if (!has_pool(object.type_of)) ask_for(object.type_of, node);
+  return moved(*o, node);
+}
+
+std::optional<Record> Evaluator::Records::join(const Value& a, const Value& b) {
+  const Record* x = a.as<Record>();
+  const Record* y = b.as<Record>();
+  if (x == nullptr && y == nullptr) return std::nullopt;
+  const uint32_t pool = std::max(x != nullptr ? x->pool : 0, y != nullptr ? y->pool : 0);
+  const auto fits = [&](const Value& v) {
+    const Record* r = v.as<Record>();
+    if (r == nullptr) return is_none(v) || v.is<Unbound>();
+    return r->pool == Record::kNoPool || pool == Record::kNoPool || r->pool == pool;
+  };
+  if (!fits(a) || !fits(b)) return std::nullopt;
+  const auto any = [&](bool Record::* flag) {
+    return (x != nullptr && x->*flag) || (y != nullptr && y->*flag);
+  };
+  return Record{pool,
+                {},
+                any(&Record::may_be_none) || is_none(a) || is_none(b),
+                any(&Record::may_be_unbound) || a.is<Unbound>() || b.is<Unbound>(),
+                any(&Record::is_list)};
+}
+
+Conflict Evaluator::Records::conflict(const Value& a, const Value& b, std::string reason) const {
+  const auto class_of = [&](const Value& v) {
+    const Object* o = v.as<Object>();
+    const auto known = o == nullptr ? e_.pools_.made.end() : e_.pools_.made.find(o->object);
+    return known == e_.pools_.made.end() ? nb::object() : known->second;
+  };
+  const auto is_empty = [](const Value& v) { return v.is<Unbound>() || is_none(v); };
+  const nb::object left = class_of(a);
+  const nb::object right = class_of(b);
+  Conflict conflict{std::move(reason)};
+  if (left.is_valid() && (is_empty(b) || (right.is_valid() && left.is(right)))) conflict.pool = left;
+  if (right.is_valid() && is_empty(a)) conflict.pool = right;
+  const std::vector<std::string> first = Rows(e_).sites_of(a);
+  const std::vector<std::string> second = Rows(e_).sites_of(b);
+  if ((!first.empty() || is_empty(a)) && (!second.empty() || is_empty(b))) {
+    conflict.rows = first;
+    conflict.rows.insert(conflict.rows.end(), second.begin(), second.end());
+  }
+  return conflict;
+}
+
+NodeId Evaluator::Records::place_of(const Value& value) {
+  if (const std::optional<Record> record = of(value)) return record->place;
+  return e_.builder_->index(value.is<Unbound>() ? Record::kUnbound : Record::kNone);
+}
+
+NodeId Evaluator::Records::is_there(const Record& record) {
+  return e_.builder_->make(Op::not_equal, {record.place, e_.builder_->index(Record::kNone)});
+}
+
+Record Evaluator::Records::present(const Record& record, ExceptionKind kind, const std::string& message) {
+  if (!record.may_be_none) return record;
+  e_.check(is_there(record), kind, message);
+  return {record.pool, record.place, false, record.may_be_unbound, record.is_list};
+}
+
+Record Evaluator::Records::bound(const Record& record, ExceptionKind kind, const std::string& message) {
+  if (!record.may_be_unbound) return record;
+  e_.check(e_.builder_->make(Op::not_equal, {record.place, e_.builder_->index(Record::kUnbound)}), kind,
+           message);
+  return {record.pool, record.place, record.may_be_none, false, record.is_list};
+}
+
+Value Evaluator::Records::on_both(const Record& record, const std::function<Value(const Value&)>& make) {
+  return e_.fork(
+      is_there(record), [&] { return make(Record{record.pool, record.place, false, false, record.is_list}); },
+      [&] { return make(Static{nb::none()}); });
+}
+
+NodeId Evaluator::Records::is_same(const Value& a, const Value& b) {
+  const std::optional<Record> x = of(a);
+  const std::optional<Record> y = of(b);
+  const bool is_none_beside = is_none(a) || is_none(b);
+  if (!is_none_beside && (!x || !y || x->pool != y->pool)) return e_.builder_->constant(false);
+  return e_.builder_->make(Op::equal, {place_of(a), place_of(b)});
+}
+
+Value Evaluator::Records::attribute(const Record& record, size_t number) {
+  const HeapObject& pool = pool_of(record);
+  if (pool.element == nullptr) return Unbound{};
+  const std::vector<Value> forms = parts_of(*pool.element);
+  size_t column = 1;
+  for (size_t i = 0; i < number; ++i) column += Columns::kinds_of(forms[i]).size();
+  std::vector<NodeId> numbers;
+  for (size_t i = 0; i < Columns::kinds_of(forms[number]).size(); ++i)
+    numbers.push_back(e_.builder_->make(Op::load, {pool.values[column + i].as<Array>()->node, record.place}));
+  return Columns(e_).element_of(forms[number], numbers);
+}
+
+void Evaluator::Records::set_attribute(const Record& record, size_t number, const Value& given,
+                                       nb::handle node) {
+  const Value value = held(given, node);
+  const std::optional<Value> own = e_.form_of(value);
+  HeapObject& pool = pool_of(record);
+  std::vector<Value> forms =
+      pool.element == nullptr ? std::vector<Value>(pool.keys.size(), Unbound{}) : parts_of(*pool.element);
+  std::optional<Value> form = own ? e_.joined_form(forms[number], *own) : std::nullopt;
+  if (forms[number].is<Unbound>() && is_none(value)) form = Record{Record::kNoPool, {}, true, true};
+  if (!form) {
+    e_.unsupported(node,
+                   "the attribute `" + text_of(pool.keys[number]) + "` of instances of " +
+                       text_of(pool.type_of.attr("__name__")) +
+                       " of which the number is not known when compiling, as a " + e_.type_name(value),
+                   "let it be a number, None, a tuple, or another such instance, the same in all of them");
+  }
+  forms[number] = *form;
+  pool = e_.as_growing(pool, Tuple{forms});
+  size_t column = 1;
+  for (size_t i = 0; i < number; ++i) column += Columns::kinds_of(forms[i]).size();
+  for (const NodeId number_in : Columns(e_).numbers_of(*form, value))
+    e_.builder_->make(Op::store, {pool.values[column++].as<Array>()->node, record.place, number_in});
+}
+
+nb::object Evaluator::Records::describe(const Record& record, Outward& outward) {
+  if (record.pool == Record::kNoPool) return nb::make_tuple("record", 0, nb::none());
+  if (!outward.takes_records) {
+    e_.unsupported(
+        {}, "what stands in a list of a length that is not known when compiling, outside of the result",
+        "return it");
+  }
+  auto pool = std::ranges::find(outward.pools, record.pool);
+  if (pool == outward.pools.end()) pool = outward.pools.insert(pool, record.pool);
+  const nb::object list = nb::borrow<nb::object>(reinterpret_cast<PyObject*>(&PyList_Type));
+  const nb::object type = record.is_list ? list : pool_of(record).type_of;
+  return nb::make_tuple("record", pool - outward.pools.begin(), type);
+}
+
+nb::object Evaluator::Records::describe_pool(uint32_t pool, Outward& outward) {
+  const auto described = [&](HeapObject object, const Tuple& nothing) {
+    if (object.element == nullptr) object = e_.as_growing(object, nothing);
+    return e_.describe_growing(object, outward);
+  };
+  const HeapObject object = e_.state_.heap.at(pool);
+  if (object.store != 0) {
+    const nb::object headers = described(object, {});
+    return nb::make_tuple(nb::none(), headers, described(e_.state_.heap.at(object.store), {}));
+  }
+  nb::list names;
+  for (const nb::object& name : object.keys) names.append(name);
+  const Tuple nothing{std::vector<Value>(object.keys.size(), Unbound{})};
+  return nb::make_tuple(nb::tuple(names), described(object, nothing));
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "frontend/evaluator_parts.h"
+
+namespace ingot::frontend {
+
+/// Instances that are known by their places in a pool. That a class has a pool is a fact of the function: it
+/// is asked for where an instance that the function made is put into a growing list or an attribute of such
+/// an instance, or is used where paths bring different ones. From then on all that the function makes of the
+/// class stand there once their `__init__` has ended, or earlier where something is to hold them: a pool is a
+/// growing list of tuples of their attributes. Nothing leaves a pool before the call ends.
+class Evaluator::Records {
+ public:
+  explicit Records(Evaluator& evaluator) : e_(evaluator) {}
+
+  /// Makes the pools, empty, before anything is evaluated.
+  void make_pools();
+  /// Asks for a pool of a class.
+  [[noreturn]] void ask_for(const nb::object& type, nb::handle node);
+  /// Asks for instances to stand in the pool of their class before `__init__`: it puts them somewhere on some
+  /// of its paths.
+  [[noreturn]] void ask_for_early(const nb::object& type, nb::handle node);
+  /// An instance is about to be filled.
+  void begun(const Object& instance, nb::handle node);
+  /// An instance, which `__init__` has filled, as code goes on with it: a record where its class has a pool.
+  Value made(const Object& instance, nb::handle node);
+
+  /// The record that a value is, or that an instance has become; none: it is something else.
+  std::optional<Record> of(const Value& value) const;
+  /// A value as something holds it whose place is not known when compiling: instances in it are records, or
+  /// ask for a pool; the caller's own are left as they are.
+  Value held(const Value& value, nb::handle node);
+  /// What a record is on one path, and None, nothing or another record of its pool on another; none: neither
+  /// is.
+  static std::optional<Record> join(const Value& a, const Value& b);
+  /// The conflict of two values, which a pool may settle.
+  Conflict conflict(const Value& a, const Value& b, std::string reason) const;
+
+  /// The place of a record, None, or what is not bound.
+  NodeId place_of(const Value& value);
+  NodeId is_there(const Record& record);  ///< it is not None
+  /// The record, where it is not None; raises.
+  Record present(const Record& record, base::ExceptionKind kind, const std::string& message);
+  /// The record, where it is bound; raises.
+  Record bound(const Record& record, base::ExceptionKind kind, const std::string& message);
+  /// What is made of a record where it is there, and of None.
+  Value on_both(const Record& record, const std::function<Value(const Value&)>& make);
+  /// Whether two values, one of them a record, are the same.
+  NodeId is_same(const Value& a, const Value& b);
+
+  /// Attributes by their numbers: `Unbound`, where an instance does not have it.
+  Value attribute(const Record& record, size_t number);
+  void set_attribute(const Record& record, size_t number, const Value& value, nb::handle node);
+
+  /// How a result shows a record, whose pool it then needs.
+  nb::object describe(const Record& record, Outward& outward);
+  /// The pool of a number: the names of attributes (None: it is one of lists), and the list that it is; of
+  /// lists, the store too. The columns join the leaves.
+  nb::object describe_pool(uint32_t pool, Outward& outward);
+
+  /// Puts a record in the place of what it has been made of, in all variables and containers.
+  void replace(const std::function<bool(const Value&)>& is_it, const Record& record);
+
+ private:
+  std::string early_fact(const nb::object& type) const;
+  HeapObject& pool_of(const Record& record) const { return e_.state_.heap.at(record.pool); }
+  bool has_pool(const nb::object& type) const { return e_.pools_.by_class.contains(type.ptr()); }
+  Record moved(const Object& instance, nb::handle node);
+
+  Evaluator& e_;
+};
+
+}  // namespace ingot::frontend

@@ -1,0 +1,250 @@
+#include "frontend/rows.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+Value number(NodeId node) { return Scalar{Kind::py_int(), node}; }
+
+}  // namespace
+
+std::string Evaluator::Rows::family(std::string site) const {
+  for (;;) {
+    const auto up = e_.pools_.families.find(site);
+    if (up == e_.pools_.families.end() || up->second == site) return site;
+    site = up->second;
+  }
+}
+
+void Evaluator::Rows::make_pools() {
+  for (const auto& [site, up] : e_.pools_.families) {
+    if (site != up) continue;
+    const Value store = e_.new_list({});
+    const Value headers = e_.new_list({});
+    const uint32_t pool = headers.as<Reference>()->object;
+    const Value part = Scalar{Kind::py_int(), {}};
+    HeapObject& object = e_.state_.heap.at(pool);
+    object = e_.as_growing(object, Tuple{{part, part, part}});
+    object.store = store.as<Reference>()->object;
+    e_.pools_.by_family[site] = pool;
+  }
+}
+
+void Evaluator::Rows::made_at(uint32_t list, nb::handle node) {
+  if (e_.frame_ != nullptr && node.is_valid()) e_.pools_.sites[list] = e_.key_of(node);
+}
+
+std::vector<std::string> Evaluator::Rows::sites_of(const Value& value) const {
+  if (const Record* r = row_of(value); r != nullptr) {
+    for (const auto& [site, pool] : e_.pools_.by_family)
+      if (pool == r->pool) return {site};
+  }
+  const Reference* list = value.as<Reference>();
+  const auto site = list == nullptr ? e_.pools_.sites.end() : e_.pools_.sites.find(list->object);
+  if (site == e_.pools_.sites.end()) return {};
+  return {site->second};
+}
+
+void Evaluator::Rows::ask_for(const std::vector<std::string>& sites, nb::handle node) {
+  const std::string first = family(sites.at(0));
+  e_.pools_.families[first] = first;
+  std::string fact = "lists made at " + first;
+  for (const std::string& site : sites) {
+    fact += ", " + site;
+    e_.pools_.families[family(site)] = first;
+  }
+  throw Demand{fact, -1, e_.Evaluator::place_of(node)};
+}
+
+Value Evaluator::Rows::made(const Value& list, nb::handle node) {
+  const Reference* r = list.as<Reference>();
+  const std::vector<std::string> sites = sites_of(list);
+  if (r == nullptr || sites.empty()) return list;
+  const auto pool = e_.pools_.by_family.find(family(sites[0]));
+  return pool == e_.pools_.by_family.end() ? list : moved(*r, pool->second, node);
+}
+
+Value Evaluator::Rows::held(const Reference& list, nb::handle node) {
+  const HeapObject& object = e_.state_.heap.at(list.object);
+  const std::vector<std::string> sites = sites_of(list);
+  if (sites.empty() || object.type != HeapObject::Type::List || object.argument >= 0 || object.given_away ||
+      !object.conflict.empty())
+    return list;
+  const auto pool = e_.pools_.by_family.find(family(sites[0]));
+  if (pool == e_.pools_.by_family.end()) ask_for(sites, node);
+  return moved(list, pool->second, node);
+}
+
+Value Evaluator::Rows::moved(const Reference& list, uint32_t pool, nb::handle node) {
+  Record record{.pool = pool, .is_list = true};
+  const size_t known = e_.growing(list) != nullptr ? 0 : e_.state_.heap.at(list.object).values.size();
+  for (size_t i = 0; i < known; ++i) {
+    const Value element = Records(e_).held(Value(e_.state_.heap.at(list.object).values[i]), node);
+    e_.state_.heap.at(list.object).values[i] = element;
+  }
+  open_store(record, e_.form_of_list(e_.state_.heap.at(list.object)));
+  const Value place = by_library("enter", record, {list}, node);
+  record.place = e_.stage_index(place);
+  Records(e_).replace(
+      [&](const Value& v) { return v.is<Reference>() && v.as<Reference>()->object == list.object; }, record);
+  HeapObject& left = e_.state_.heap.at(list.object);
+  left = {.type = HeapObject::Type::List, .values = {}, .keys = {}};
+  left.conflict = "a list after it was put into another container";
+  return record;
+}
+
+Value Evaluator::Rows::by_library(const char* name, const Record& list, std::vector<Value> more,
+                                  nb::handle node) {
+  std::vector<Value> arguments{Reference{list.pool}, store_of(list)};
+  if (list.place) arguments.push_back(number(list.place));
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
+  return e_.inline_function(nb::module_::import_("ingot.library.rows").attr(name), call);
+}
+
+void Evaluator::Rows::open_store(const Record& list, const std::optional<Value>& form) {
+  HeapObject& store = e_.state_.heap.at(store_of(list).object);
+  if (store.element == nullptr && form && !form->is<Unbound>()) store = e_.as_growing(store, *form);
+}
+
+NodeId Evaluator::Rows::header(const Record& list, size_t part) {
+  const HeapObject& pool = e_.state_.heap.at(list.pool);
+  return e_.builder_->make(Op::load, {pool.values[1 + part].as<Array>()->node, list.place});
+}
+
+NodeId Evaluator::Rows::length(const Record& list) {
+  const Record there =
+      Records(e_).present(list, ExceptionKind::TypeError, "object of type 'NoneType' has no len()");
+  return header(there, 1);
+}
+
+NodeId Evaluator::Rows::place_of(const Record& list, const Value& index, const char* missing) {
+  const Value checked = e_.checked_index(index);
+  const NodeId place = e_.place_of_staged(checked, header(list, 1), missing);
+  if (e_.state_.heap.at(store_of(list).object).element == nullptr) {  // all lists are empty yet
+    e_.builder_->terminate(Op::unreachable, {});
+    throw Diverged{};
+  }
+  return e_.builder_->make(Op::add, {header(list, 0), place});
+}
+
+Value Evaluator::Rows::item(const Record& given, const Value& index, nb::handle node) {
+  const Record list =
+      Records(e_).present(given, ExceptionKind::TypeError, "'NoneType' object is not subscriptable");
+  if (const Slice* slice = index.as<Slice>()) {
+    const auto [start, count, step] = e_.slice_of(*slice, header(list, 1));
+    return e_.by_library("sliced", {list, number(start), number(count), number(step)}, node);
+  }
+  const NodeId place = place_of(list, index, "list index out of range");
+  return e_.load_element(e_.state_.heap.at(store_of(list).object), place);
+}
+
+void Evaluator::Rows::set_item(const Record& given, const Value& index, const Value& value, nb::handle node) {
+  const Record list = Records(e_).present(given, ExceptionKind::TypeError,
+                                          "'NoneType' object does not support item assignment");
+  if (index.is<Slice>()) {
+    e_.unsupported(node, "an assignment to a slice of a list that stands in another container",
+                   "assign element by element");
+  }
+  const NodeId place = place_of(list, index, "list assignment index out of range");
+  const Value element = e_.widen(store_of(list), value, node);
+  e_.store_element(e_.state_.heap.at(store_of(list).object), place, element);
+}
+
+Value Evaluator::Rows::method(const Record& given, const std::string& name, Call& call) {
+  const Record list = Records(e_).present(given, ExceptionKind::AttributeError,
+                                          "'NoneType' object has no attribute '" + name + "'");
+  const bool is_pop = name == "pop" && call.positional.empty();
+  if (name == "append") {
+    for (Value& element : call.positional) {
+      element = Records(e_).held(Value(element), call.node);
+      open_store(list, e_.form_of(element));
+    }
+  }
+  if (name == "append" || name == "clear" || is_pop)
+    return by_library(name.c_str(), list, call.positional, call.node);
+  static const std::set<std::string> kInPython = {"pop",   "insert",  "extend", "remove", "index",
+                                                  "count", "reverse", "sort",   "copy"};
+  if (!kInPython.contains(name))
+    e_.unsupported(call.node, "the method `" + name + "` of such a list", "use indexing and loops");
+  std::vector<Value> arguments{list};
+  arguments.insert(arguments.end(), call.positional.begin(), call.positional.end());
+  return e_.by_library(name.c_str(), std::move(arguments), call.node, call.keywords);
+}
+
+void Evaluator::Rows::delete_item(const Record& list, const Value& index, nb::handle node) {
+  if (index.is<Slice>()) {
+    e_.unsupported(node, "`del` of a slice of a list that stands in another container",
+                   "take its elements one by one");
+  }
+  e_.by_library("drop", {list, e_.checked_index(index)}, node);
+}
+
+Value Evaluator::Rows::walked(const Record& given, nb::handle node) {
+  const Record list =
+      Records(e_).present(given, ExceptionKind::TypeError, "'NoneType' object is not iterable");
+  Call call{.positional = {list}, .keywords = {}, .name = "walked", .node = node};
+  return e_.inline_function(nb::module_::import_("ingot.library.rows").attr("walked"), call);
+}
+
+bool Evaluator::Rows::is_list(const Value& value) const {
+  const Record* r = row_of(value);
+  return (r != nullptr && !r->may_be_none) || e_.is_list(value);
+}
+
+std::optional<Value> Evaluator::Rows::binary(const std::string& ast, const Value& a, const Value& b,
+                                             nb::handle node) {
+  if (row_of(a) == nullptr && row_of(b) == nullptr) return std::nullopt;
+  if (ast == "Add" && is_list(a) && is_list(b)) return e_.by_library("joined", {a, b}, node);
+  if (ast == "Mult" && is_list(a) && e_.kind_of(b) && !b.is<Array>())
+    return e_.by_library("repeated", {a, b}, node);
+  if (ast == "Mult" && is_list(b) && e_.kind_of(a) && !a.is<Array>())
+    return e_.by_library("repeated", {b, a}, node);
+  e_.unsupported(node, "this operator of a list that stands in another container", "use loops");
+}
+
+std::optional<Value> Evaluator::Rows::compare(const std::string& ast, const Value& a, const Value& b,
+                                              nb::handle node) {
+  const bool seeks = ast == "In" || ast == "NotIn";
+  if (row_of(b) == nullptr && (seeks || row_of(a) == nullptr)) return std::nullopt;
+  for (const Value* side : {&a, &b}) {
+    const Record* r = row_of(*side);
+    if (r == nullptr || !r->may_be_none) continue;
+    return Records(e_).on_both(
+        *r, [&](const Value& v) { return e_.compare(ast, side == &a ? v : a, side == &b ? v : b, node); });
+  }
+  if (seeks) {
+    const Value found = e_.by_library("contains", {b, a}, node);
+    return ast == "In" ? found : e_.unary("Not", found, node);
+  }
+  if (ast != "Eq" && ast != "NotEq")
+    e_.unsupported(node, "the order of lists whose lengths are not known when compiling", "compare in a loop");
+  if (!is_list(a) || !is_list(b)) return Value(Static{nb::bool_(ast == "NotEq")});
+  const Value equal = e_.by_library("equal", {a, b}, node);
+  return ast == "Eq" ? equal : e_.unary("Not", equal, node);
+}
+
+std::optional<Value> Evaluator::Rows::array_of(const Value& rows, std::optional<DType> wanted,
+                                               nb::handle node) {
+  const HeapObject* list = e_.growing(rows);
+  const Record* row = list == nullptr ? nullptr : row_of(*list->element);
+  if (row == nullptr || row->may_be_none) return std::nullopt;
+  const HeapObject& store = e_.state_.heap.at(store_of(*row).object);
+  const Scalar* element = store.element == nullptr ? nullptr : store.element->as<Scalar>();
+  if (element == nullptr) return std::nullopt;
+  const DType own = element->kind.dtype();
+  const DType dtype = wanted.value_or(own);
+  e_.builder_->check(e_.builder_->make(Op::greater, {e_.length_of(*list), e_.builder_->index(0)}),
+                     ExceptionKind::TypeChangeError, "an empty list makes an array of one axis here");
+  const nb::object made =
+      nb::module_::import_("numpy").attr("dtype")(std::string(base::info(own).numpy));
+  Call call{.positional = {rows, Static{made}}, .keywords = {}, .name = "array", .node = node};
+  const Value array = e_.inline_function(nb::module_::import_("ingot.library.rows").attr("array"), call);
+  if (dtype == own) return array;
+  return e_.owner(e_.materialized(e_.builder_->cast(e_.whole(array), dtype)));
+}
+
+}  // namespace ingot::frontend
