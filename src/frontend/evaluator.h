@@ -56,7 +56,7 @@ struct Diverged {};
 /// A fact was found that an earlier part of the evaluation contradicts: evaluate that part again.
 struct Demand {
   std::string loop;   ///< the key of a loop to unroll; empty: none
-  int argument = -1;  ///< a scalar argument to be known statically
+  int argument = -1;  ///< an argument whose numbers are to be known statically
   base::Place place;
 };
 
@@ -107,7 +107,7 @@ class Evaluator {
 
  private:
   Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
-  Value container_parameter(const nb::tuple& description, const std::string& name);
+  Value container_parameter(const nb::tuple& description, const std::string& name, int argument);
   friend class Registry;
   struct Frame;
   struct Target;
@@ -756,7 +756,7 @@ class Evaluator {
   std::set<std::string> grown_;  ///< comprehensions that are growing lists, though their lengths can be known
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   std::map<std::pair<PyObject*, std::string>, Value> captured_;
-  std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments
+  std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they stand in
   std::vector<NodeId> conditions_;                      ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated
