@@ -341,6 +341,15 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     if (is_none(a) || is_none(b)) {
       if (ast == "Eq" || ast == "NotEq") return Static{nb::bool_(ast == "NotEq")};
     }
+    const auto is_text = [](const Value& v) {
+      return v.is<Static>() && nb::isinstance<nb::str>(v.as<Static>()->object);
+    };
+    const bool is_number_with_text = (a.is<Scalar>() && is_text(b)) || (is_text(a) && b.is<Scalar>());
+    if (is_number_with_text && (ast == "Eq" || ast == "NotEq")) {
+      const nb::bool_ differs(ast == "NotEq");
+      if (base::known(j ? j : k).is_python()) return Static{differs};
+      return Static{nb::module_::import_("numpy").attr("bool")(differs)};
+    }
     raise_by_type("compare", find_operator(ast)->symbol, {a, b});
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }
