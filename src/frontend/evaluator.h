@@ -537,6 +537,9 @@ class Evaluator {
   /// Puts what a ufunc makes into an array, where its mask holds (null: everywhere).
   void put_out(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
                const Value* where);
+  /// The same for the output that a call names; that is its value.
+  Value into_output(const Value& out, const Call& call, const std::function<Value()>& make,
+                    const Value* where);
   NodeId masked(const Value& where, NodeId result, NodeId otherwise);
   Value operand_as(const Value& operand, DType dtype, const std::string& ufunc, const std::string& which);
 
@@ -570,8 +573,9 @@ class Evaluator {
   /// The same with its axes in Fortran's order in memory.
   Array new_array(std::vector<NodeId> lengths, bool fortran, const NewArray& make);
   bool wants_fortran_order(Call& call, size_t position);
-  /// Of NumPy's function, the axes in memory_order, and of the method, in C order.
-  Array copy(Call& call, bool as_it_lies);
+  void need_no_device(Call& call);  ///< NumPy's keywords `device` and `like`
+  /// What `copy` gives as function and method, whose default orders are NumPy's K and C.
+  Array copy(Call& call, std::string lie);
   /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.
   Value like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make);
   Value minmax(Call& call, bool is_max);

@@ -356,10 +356,23 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return result
     axes = known_axes(axis, x.ndim)
     if len(axes) == 1:
-        return vector_norm(x, ord, axes, keepdims)
+        return norm_of_vectors(x, ord, axes, keepdims)
     if len(axes) == 2:
-        return matrix_norm(x, ord, axes, keepdims)
+        return norm_of_matrices(x, ord, axes, keepdims)
     raise ValueError("Improper number of dimensions to norm.")
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    x = np.asarray(x)
+    if x.dtype.kind not in "fc":
+        x = x.astype(np.float64)
+    return norm_of_vectors(x, ord, known_axes(axis, x.ndim), keepdims)
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return norm(x, ord, (-2, -1), keepdims)
 
 
 def sum_of_squares(x: Any) -> Any:
@@ -371,7 +384,7 @@ def sum_of_squares(x: Any) -> Any:
     return np.dot(flat, flat)
 
 
-def vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def norm_of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord is None or ord == 2:
         squares = np.square(primitives.real(x)) + np.square(primitives.imaginary(x)) if x.dtype.kind == "c" else np.square(x)
         return np.sqrt(reduction(np.add, squares, axes, None, None, keepdims, NoValue, NoValue))
@@ -390,10 +403,10 @@ def vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return total ** total.dtype.type(1 / ord)
 
 
-def matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def norm_of_matrices(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     row, column = axes
     if ord is None or ord == "fro" or ord == "f":
-        return vector_norm(x, None, axes, keepdims)
+        return norm_of_vectors(x, None, axes, keepdims)
     others = tuple([axis for axis in range(x.ndim) if axis not in axes])
     y = primitives.transpose(x, others + axes)
     if ord == 2 or ord == -2 or ord == "nuc":
