@@ -134,5 +134,16 @@ def test_functions_of_the_standard():
     check(lambda a: np.linalg.cross(a, a), a)
 
 
+def test_limits_of_several_matrices():
+    a = np.array([[[2.0, 0.0], [0.0, 0.1]], [[1.0, 1.0], [1.0, 1.0]], [[3.0, 0.0], [0.0, 1.0]]])
+    for limit in (0.4, np.float32(0.01), np.array([0.01, 0.5, 0.4]), np.array([0.5])):
+        check(lambda a, limit: np.linalg.pinv(a, limit), a, limit, bound=1e-13)
+        check(lambda a, limit: np.linalg.pinv(a, rtol=limit), a, limit, bound=1e-13)
+        check(lambda a, limit: (np.linalg.matrix_rank(a, limit), np.linalg.matrix_rank(a, rtol=limit)), a, limit)
+    check(lambda a, limit: np.linalg.pinv(a, limit), a[0], np.array([0.1, 0.2]))
+    for shape in ((4, 0), (0, 4, 0), (3, 0, 2), (0, 2, 3)):
+        check(lambda a: (np.linalg.pinv(a), np.linalg.pinv(a, rtol=None)), np.ones(shape))
+
+
 def test_an_order_that_is_an_argument():
     check(lambda a, order: np.linalg.norm(a, order), np.array([[1.0, 2.0], [3.0, -4.0]]), 1, bound=1e-13)

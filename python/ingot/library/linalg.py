@@ -282,11 +282,14 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NoVa
     need_stacked(a)
     if rcond is None:
         rcond = 1e-15 if rtol is NoValue else (np.finfo(result_dtype(a)).eps * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2]) if rtol is None else rtol)
+    if a.shape[-2] == 0 or a.shape[-1] == 0:
+        return np.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), result_dtype(a))
     u, s, vh = svd(np.conjugate(a) if a.dtype.kind == "c" else a, False)
-    cutoff = rcond * np.max(s, axis=-1, keepdims=True)
-    inverse = np.where(s > cutoff, 1 / s, 0 * s)
+    is_large = s > np.asarray(rcond)[..., None] * np.max(s, axis=-1, keepdims=True, initial=0)
+    np.divide(1, s, out=s, where=is_large)
+    s[...] = np.where(is_large, s, s.dtype.type(0))
     axes = tuple(range(a.ndim - 2)) + (a.ndim - 1, a.ndim - 2)
-    return np.matmul(primitives.transpose(vh, axes), inverse[..., None] * primitives.transpose(u, axes))
+    return np.matmul(primitives.transpose(vh, axes), s[..., None] * primitives.transpose(u, axes))
 
 
 @implements(np.linalg.matrix_rank)
@@ -299,9 +302,13 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     s = svd(a, compute_uv=False)
     if tol is None:
         if rtol is None:
-            rtol = np.finfo(s.dtype).eps * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2])
-        tol = np.max(s, axis=-1, keepdims=True, initial=0) * rtol
-    return np.count_nonzero(s > tol, axis=-1)
+            share = np.asarray(np.finfo(s.dtype).eps * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2]))
+        else:
+            share = np.asarray(rtol)[..., None]
+        limit = np.max(s, axis=-1, keepdims=True, initial=0) * share
+    else:
+        limit = np.asarray(tol)[..., None]
+    return np.count_nonzero(s > limit, axis=-1)
 
 
 @implements(np.linalg.cond)
