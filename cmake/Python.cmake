@@ -30,7 +30,8 @@ set(index ${INGOT_PYTHON_DIR}/ingot/library/_index.py)
 file(GLOB library CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/ingot/library/*.py)
 add_custom_command(OUTPUT ${index}
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/library_index.py ${index}
-  DEPENDS ${PROJECT_SOURCE_DIR}/tools/library_index.py ${library})
+  DEPENDS ${PROJECT_SOURCE_DIR}/tools/library_index.py ${library} ${PROJECT_SOURCE_DIR}/src/ir/ops.def
+    ${PROJECT_SOURCE_DIR}/src/frontend/builtins.def)
 add_custom_target(ingot_library_index ALL DEPENDS ${index})
 add_dependencies(ingot_python ingot_library_index)
 install(FILES ${index} DESTINATION ingot/library COMPONENT python)

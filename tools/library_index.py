@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes which module of ingot.library has a function for what: (module, name in it, module of the library) each.
+"""Writes which module of ingot.library has a function for what: (module, name in it, module of the library) each;
+and which functions of NumPy's the compiler itself has.
 
     tools/library_index.py FILE
 
@@ -9,10 +10,12 @@ The build makes it of the decorators `@implements(...)`, so that a process loads
 import ast
 import builtins
 import importlib
+import re
 import sys
 from pathlib import Path
 
-LIBRARY = Path(__file__).resolve().parent.parent / "python" / "ingot" / "library"
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = ROOT / "python" / "ingot" / "library"
 
 
 def imported(tree: ast.Module) -> dict[str, str]:
@@ -54,9 +57,18 @@ def entries() -> list[tuple[str, str, str]]:
     return [(module, name, subject) for (module, name), subject in sorted(found.items())]
 
 
+def core() -> list[str]:
+    """The functions that stand on cards of elementwise ops, and those that the evaluator handles itself."""
+    cards = re.findall(r"^OP\(.*NUMPY\(([^)]*)\)", (ROOT / "src/ir/ops.def").read_text(), flags=re.M)
+    handled = re.findall(r'"numpy\.(\w+)"', (ROOT / "src/frontend/builtins.def").read_text())
+    return sorted({name for card in cards for name in re.findall(r'"(\w+)"', card)} | set(handled))
+
+
 def main() -> None:
     lines = [f"    {entry!r},\n" for entry in entries()]
-    Path(sys.argv[1]).write_text(f'"""Made by tools/library_index.py."""\n\nINDEX = (\n{"".join(lines)})\n')
+    names = [f"    {name!r},\n" for name in core()]
+    text = f'"""Made by tools/library_index.py."""\n\nINDEX = (\n{"".join(lines)})\n\nCORE = (\n{"".join(names)})\n'
+    Path(sys.argv[1]).write_text(text)
 
 
 main()

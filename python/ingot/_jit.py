@@ -450,6 +450,8 @@ class Function(_ingot.Callable):
     The base makes the calls whose arguments are of a description that it remembers; all others come here.
     """
 
+    most_values: int | None = 16  # of one argument whose value decides what is compiled
+
     def __init__(
         self,
         function: Callable,
@@ -574,11 +576,11 @@ class Function(_ingot.Callable):
         for i in self._demanded():
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
-            if len(seen) > 16:
+            if self.most_values is not None and len(seen) > self.most_values:
                 name = [*self._names, *(n or "a captured variable" for _, n in self._captures())][i]
                 raise self._refusal(
                     name,
-                    f"more than 16 values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
+                    f"more than {self.most_values} values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
                     "make its type or shape decide, or call one function for each value",
                 )
         while True:

@@ -77,12 +77,20 @@ bool fits(PyObject* number) {
   return overflow == 0;
 }
 
+/// NumPy's `_NoValue`, the default of keywords that may be None.
+bool is_no_value(PyObject* value) {
+  static PyObject* const no_value =
+      nb::object(nb::module_::import_("numpy").attr("_NoValue")).release().ptr();
+  return value == no_value;
+}
+
 /// What stands for itself: its value is what it is.
 bool is_constant(PyObject* value) {
   PyTypeObject* const type = Py_TYPE(value);
   return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type || PyType_Check(value) ||
          PyFunction_Check(value) || PyCFunction_Check(value) || PyModule_Check(value) ||
-         PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_callable(value);
+         PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_no_value(value) ||
+         is_callable(value);
 }
 
 /// Whether an object is a member of an Enum, which stands for itself.
@@ -271,7 +279,8 @@ void Signature::constant(PyObject* value, const Path& path) {
 }
 
 bool Signature::number(PyObject* value, const Path& path) {
-  if (PyFloat_CheckExact(value)) scalar(value, kFloat, path);
+  if (is_known_ && is_number(value)) constant(value, path);
+  else if (PyFloat_CheckExact(value)) scalar(value, kFloat, path);
   else if (PyBool_Check(value)) scalar(value, kBool, path);
   else if (PyComplex_CheckExact(value)) scalar(value, kComplex, path);
   else if (PyLong_CheckExact(value)) {
@@ -519,9 +528,10 @@ bool Signature::describe_all(const Parameters& parameters, PyObject* const* valu
   parameters_ = &parameters;
   for (size_t i = 0; i < count; ++i) {
     const Path path{nullptr, PyTuple_GET_ITEM(parameters.names, static_cast<Py_ssize_t>(i)), 0, 0};
-    if (parameters.demanded[i] && is_number(values[i])) constant(values[i], path);
-    else if (!describe_value(values[i], path)) return false;
+    is_known_ = parameters.demanded[i] != 0;
+    if (!describe_value(values[i], path)) return false;
   }
+  is_known_ = false;
   for (size_t i = 0; i < parameters.captures.size(); ++i)
     if (!capture(parameters, i)) return false;
   for (const Memory& memory : memories_)

@@ -54,7 +54,7 @@ struct Diverged {};
 /// A fact that contradicts an earlier part of the evaluation, which is done again.
 struct Demand {
   std::string loop;   ///< the key of a loop to unroll; empty: none
-  int argument = -1;  ///< a scalar argument to be known statically
+  int argument = -1;  ///< an argument whose numbers are to be known statically
   base::Place place;
 };
 
@@ -105,7 +105,7 @@ class Evaluator {
 
  private:
   Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
-  Value container_parameter(const nb::tuple& description, const std::string& name);
+  Value container_parameter(const nb::tuple& description, const std::string& name, int argument);
   friend class Registry;
   struct Frame;
   struct Target;
@@ -574,6 +574,9 @@ class Evaluator {
   /// Puts what a ufunc makes into an array, where its mask holds (null: everywhere).
   void put_out(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
                const Value* where);
+  /// The same for the output that a call names; that is its value.
+  Value into_output(const Value& out, const Call& call, const std::function<Value()>& make,
+                    const Value* where);
   NodeId masked(const Value& where, NodeId result, NodeId otherwise);
   Value operand_as(const Value& operand, DType dtype, const std::string& ufunc, const std::string& which);
 
@@ -606,8 +609,9 @@ class Evaluator {
   /// The same with its axes in Fortran's order in memory.
   Array new_array(std::vector<NodeId> lengths, bool fortran, const NewArray& make);
   bool wants_fortran_order(Call& call, size_t position);
-  /// Of NumPy's function, the axes in memory_order, and of the method, in C order.
-  Array copy(Call& call, bool as_it_lies);
+  void need_no_device(Call& call);  ///< NumPy's keywords `device` and `like`
+  /// What `copy` gives as function and method, whose default orders are NumPy's K and C.
+  Array copy(Call& call, std::string lie);
   /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.
   Value like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make);
   Value minmax(Call& call, bool is_max);
@@ -801,7 +805,7 @@ class Evaluator {
   using Captures = std::map<std::pair<PyObject*, std::string>, Value>;
   Captures captured_;                                   ///< that this function has
   Captures given_captures_;                             ///< that the entry has
-  std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments
+  std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they stand in
   std::vector<NodeId> conditions_;                      ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated

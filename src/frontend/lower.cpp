@@ -49,7 +49,8 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
   if (tag == "static") return Static{nb::borrow<nb::object>(description[1])};
   if (tag == "slice") {
     std::array<Value, 3> ends;
-    for (size_t i = 0; i < 3; ++i) ends[i] = parameter(nb::cast<nb::tuple>(description[i + 1]), name, -1);
+    for (size_t i = 0; i < 3; ++i)
+      ends[i] = parameter(nb::cast<nb::tuple>(description[i + 1]), name, argument);
     return Slice{share(std::move(ends))};
   }
   if (tag == "foreign") {
@@ -104,12 +105,13 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     if (known == state_.heap.end() || known->second.type == HeapObject::Type::Object) return Object{id};
     return Reference{id};
   }
-  return container_parameter(description, name);
+  return container_parameter(description, name, argument);
 }
 
-Value Evaluator::container_parameter(const nb::tuple& description, const std::string& name) {
+Value Evaluator::container_parameter(const nb::tuple& description, const std::string& name, int argument) {
   const std::string tag = text_of(description[0]);
   const bool is_tuple = tag == "tuple" || tag == "named";
+  if (!is_tuple && tag != "list") argument = -1;
   HeapObject object{.type = HeapObject::Type::List, .values = {}, .keys = {}};
   uint32_t id = 0;
   if (!is_tuple) {
@@ -123,7 +125,7 @@ Value Evaluator::container_parameter(const nb::tuple& description, const std::st
     object.absent.push_back(is_absent);
     object.values.push_back(
         is_absent ? Value(Unbound{})
-                  : parameter(described, name + "." + std::to_string(object.values.size()), -1));
+                  : parameter(described, name + "." + std::to_string(object.values.size()), argument));
   }
   if (tag == "tuple") return Tuple{std::move(object.values)};
   if (tag == "named") return Tuple{std::move(object.values), nb::borrow<nb::object>(description[1])};

@@ -93,13 +93,19 @@ Array Evaluator::new_memory(std::span<const NodeId> lengths, DType dtype) {
   return owner(builder_->make(Op::view, operands, {}, type));
 }
 
+void Evaluator::need_no_device(Call& call) {
+  if (const Value* like = argument(call, SIZE_MAX, "like"); like != nullptr && !is_none(*like))
+    unsupported(call.node, "the keyword `like` of `" + call.name + "`", "leave it out");
+  const Value* device = argument(call, SIZE_MAX, "device");
+  if (device == nullptr || is_none(*device)) return;
+  const nb::object name = require_static(*device, "a device", call.node);
+  if (name.equal(nb::str("cpu"))) return;
+  raise(ExceptionKind::ValueError, "Device not understood. Only \"cpu\" is allowed, but received: " +
+                                       nb::cast<std::string>(nb::str(name)));
+}
+
 bool Evaluator::wants_fortran_order(Call& call, size_t position) {
-  for (const char* name : {"device", "like"}) {
-    const Value* value = argument(call, SIZE_MAX, name);
-    if (value != nullptr && !is_none(*value))
-      unsupported(call.node, std::string("the keyword `") + name + "` of `" + call.name + "`",
-                  "leave it out");
-  }
+  need_no_device(call);
   const Value* order = argument(call, position, "order");
   if (order == nullptr || is_none(*order)) return false;
   const std::string name = text_of(require_static(*order, "an order", call.node));
@@ -175,9 +181,7 @@ Value Evaluator::like(Call& call, const std::function<Array(std::span<const Node
   const Value* shape = argument(call, 4, "shape");
   const bool reshaped = shape != nullptr && !is_none(*shape);
   const std::vector<NodeId> lengths = reshaped ? shape_argument(*shape) : lengths_of(a->node);
-  const Value* device = argument(call, SIZE_MAX, "device");
-  if (device != nullptr && !is_none(*device))
-    unsupported(call.node, "the keyword `device` of `" + call.name + "`", "leave it out");
+  need_no_device(call);
   finish(call, 5);
   std::vector<int64_t> axes(lengths.size());
   std::iota(axes.begin(), axes.end(), 0);
@@ -220,11 +224,12 @@ Value Evaluator::np_arange(Call& call) {
   Value start = Static{nb::int_(0)};
   Value stop = need(call, 0, "start");
   Value step = Static{nb::int_(1)};
-  if (call.positional.size() > 1) {
+  if (const Value* end = argument(call, 1, "stop"); end != nullptr && !is_none(*end)) {
     start = stop;
-    stop = call.positional[1];
+    stop = *end;
   }
-  if (call.positional.size() > 2) step = call.positional[2];
+  if (const Value* by = argument(call, 2, "step"); by != nullptr && !is_none(*by)) step = *by;
+  need_no_device(call);
   std::vector<Kind> kinds;
   for (const Value& v : {start, stop, step}) {
     const std::optional<Kind> kind = kind_of(v);
@@ -288,8 +293,13 @@ Value Evaluator::primitive_select(Call& call) {
 Value Evaluator::np_matmul(Call& call) {
   const Value a = need(call, 0, "x1");
   const Value b = need(call, 1, "x2");
-  finish(call, 2);
-  return matmul(a, b, call.node);
+  const Value* out = argument(call, 2, "out");
+  const bool is_named = call.positional.size() < 3;
+  if (out != nullptr && is_named && out->is<Tuple>() && out->as<Tuple>()->members.size() == 1)
+    out = out->as<Tuple>()->members.data();
+  finish(call, 3);
+  const auto make = [&] { return matmul(a, b, call.node); };
+  return out == nullptr || is_none(*out) ? make() : into_output(*out, call, make, nullptr);
 }
 
 Value Evaluator::np_dot(Call& call) {
@@ -302,17 +312,27 @@ Value Evaluator::np_dot(Call& call) {
   return matmul(a, b, call.node, true);
 }
 
-Array Evaluator::copy(Call& call, bool as_it_lies) {
+Array Evaluator::copy(Call& call, std::string lie) {
   const Value value = need(call, 0, "a");
-  finish(call, 1);
+  if (const Value* order = argument(call, 1, "order"); order != nullptr)
+    lie = text_of(require_static(*order, "an order", call.node));
+  argument(call, 2, "subok");
+  finish(call, 3);
+  if (lie == "A") unsupported(call.node, "the order 'A'", "use 'C', 'F' or 'K'");
+  if (lie != "C" && lie != "F" && lie != "K")
+    raise(ExceptionKind::ValueError, "order must be one of 'C', 'F', 'A', or 'K' (got '" + lie + "')");
   if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
   const NodeId array = whole(value);
   if (builder_->function().type(array).is_scalar()) return filled({}, array);
-  return owner(as_it_lies ? materialized(array) : builder_->make(Op::materialize, {array}));
+  if (lie == "K") return owner(materialized(array));
+  if (lie == "C") return owner(builder_->make(Op::materialize, {array}));
+  std::vector<int64_t> axes(static_cast<size_t>(builder_->function().type(array).rank()));
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return owner(transposed(builder_->make(Op::materialize, {transposed(array, axes)}), axes));
 }
 
-Value Evaluator::np_copy(Call& call) { return copy(call, true); }
-Value Evaluator::array_copy(Call& call) { return copy(call, false); }
+Value Evaluator::np_copy(Call& call) { return copy(call, "K"); }
+Value Evaluator::array_copy(Call& call) { return copy(call, "C"); }
 
 Value Evaluator::np_astype(Call& call) {
   const Value value = need(call, 0, "a");

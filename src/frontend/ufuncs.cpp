@@ -78,19 +78,22 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
   }
   finish(call, wanted + 1);
   const auto make = [&] { return elementwise(op, operands, call.name, call.node); };
-  if (out != nullptr) {
-    const Array* array = out->as<Array>();
-    if (array == nullptr) raise(ExceptionKind::TypeError, "return arrays must be of ArrayType");
-    const Array taken = named(*array);
-    need_writable(taken, "output array is read-only", call.node);
-    put_out(taken, call.name, make, where);
-    return taken;
-  }
+  if (out != nullptr) return into_output(*out, call, make, where);
   const Value result = make();
   if (where == nullptr) return result;
   const std::optional<Kind> kind = kind_of(result);
   const NodeId node = result.is<Array>() ? whole(result) : stage(result, *kind);
   return from_node(masked(*where, node, builder_->constant(ir::Type::scalar(kind->dtype()), {})));
+}
+
+Value Evaluator::into_output(const Value& out, const Call& call, const std::function<Value()>& make,
+                             const Value* where) {
+  const Array* array = out.as<Array>();
+  if (array == nullptr) raise(ExceptionKind::TypeError, "return arrays must be of ArrayType");
+  const Array taken = named(*array);
+  need_writable(taken, "output array is read-only", call.node);
+  put_out(taken, call.name, make, where);
+  return taken;
 }
 
 /// An operand at the dtype that a call asks for.

@@ -770,3 +770,8 @@ def test_every_row_of_the_table_has_its_test():
     tests = {name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), flags=re.M)}
     rows = re.findall(r"\| `(test_\w+)` \|$", (ROOT / "docs" / "language.md").read_text(), flags=re.M)
     assert sorted(rows) == sorted(tests - {"test_every_row_of_the_table_has_its_test"})
+
+
+def test_numbers_are_no_texts():
+    check(lambda n, x: (n == "a", "a" != x, n != "", x == "1", n in ("a", "b")), 1, np.float32(2))
+    check(lambda n: n < "a", 1)

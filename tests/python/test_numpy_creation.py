@@ -217,3 +217,38 @@ def test_grids_of_slices():
         ]
     )
     check(lambda n: np.mgrid[0:n, 0:n], 4)
+
+
+def test_keywords_of_arange():
+    with_each(
+        [
+            lambda: np.arange(2, stop=7),
+            lambda: np.arange(2, 9, step=3),
+            lambda: np.arange(7, step=2, dtype=np.float32),
+            lambda: np.arange(5, None, 2),
+            lambda: np.arange(3, device="cpu"),
+            lambda: np.arange(3, device="gpu"),
+        ],
+    )
+
+
+def test_devices():
+    with_each([lambda: np.zeros(3, device="cpu"), lambda: np.full(2, 1.5, device="gpu"), lambda: np.eye(2, device="gpu")])
+    with_each([lambda: np.linspace(0, 1, 3, device="gpu"), lambda: np.fft.fftfreq(3, device="gpu")])
+    check(lambda a: (np.zeros_like(a, device="cpu"), np.ones_like(a, device="gpu")), A)
+
+
+@pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
+def test_copies(a, mode):
+    with_each(
+        [
+            lambda a: [c.strides for c in (np.copy(a), np.copy(a, "C"), np.copy(a, order="F"), a.copy(), a.copy("F"), a.copy("K"))],
+            lambda a: (np.copy(a, order="F"), a.copy("K"), a.copy(order="X")),
+            lambda a: (np.astype(a, np.float32), np.astype(a, a.dtype, copy=False), np.astype(a, np.complex64, device="cpu")),
+            lambda a: np.astype(a, a.dtype),
+            lambda a: np.astype([1, 2], np.int8),
+            lambda a: np.astype(a, np.int8, device="gpu"),
+        ],
+        a,
+        modes=(mode,),
+    )

@@ -107,3 +107,8 @@ def test_special_functions(dtype):
 def test_keywords_that_are_not_taken_are_refused():
     refused(lambda x: np.logical_and(x, 1, dtype=bool), FLOATS, words="the keyword `dtype`")
     check(lambda x: np.clip(x, 0, 1, other=1), FLOATS)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int64", "uint64", "float64", "bool"])
+def test_exponents_of_all_dtypes(dtype):
+    check(lambda x, n: np.ldexp(x, n), np.array([1.5, -3.0, np.inf]), np.array([1, 0, 3]).astype(dtype))

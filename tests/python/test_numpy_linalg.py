@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import check
+from support import check, with_each
 
 GENERATOR = np.random.default_rng(0)
 SQUARE = GENERATOR.normal(size=(4, 4))
@@ -104,3 +104,46 @@ def test_in_a_loop():
         return total
 
     check(solved, SQUARE, VECTOR, np.eye(4), bound=BOUND)
+
+
+def test_functions_of_the_standard():
+    a = np.arange(24.0).reshape(2, 3, 4) - 7
+    vectors = a[..., :3]
+    with_each(
+        [
+            lambda a: np.linalg.vector_norm(a),
+            lambda a: np.linalg.vector_norm(a, axis=1, keepdims=True),
+            lambda a: np.linalg.vector_norm(a, axis=(2, 0), ord=1),
+            lambda a: np.linalg.vector_norm(a, axis=(0, 1, 2), ord=np.inf, keepdims=True),
+            lambda a: np.linalg.vector_norm(a, axis=-1, ord=3),
+            lambda a: np.linalg.vector_norm(a, axis=5),
+            lambda a: np.linalg.matrix_norm(a),
+            lambda a: np.linalg.matrix_norm(a, ord=-2, keepdims=True),
+            lambda a: np.linalg.matrix_norm(a[0, 0]),
+            lambda a: np.linalg.vecdot(a, a),
+            lambda a: np.linalg.vecdot(a, a, axis=0),
+            lambda a: np.linalg.tensordot(a, a, axes=((0, 2), (0, 2))),
+            lambda a: np.linalg.outer(a[0, 0], a[1, :, 1]),
+            lambda a: np.linalg.outer(a, a[0, 0]),
+            lambda a: np.linalg.matmul(a, a[0].T),
+        ],
+        a,
+        bound=1e-13,
+    )
+    check(lambda a: (np.linalg.cross(a, a[::-1]), np.linalg.cross(a, a[:1], axis=1)), vectors, bound=1e-13)
+    check(lambda a: np.linalg.cross(a, a), a)
+
+
+def test_limits_of_several_matrices():
+    a = np.array([[[2.0, 0.0], [0.0, 0.1]], [[1.0, 1.0], [1.0, 1.0]], [[3.0, 0.0], [0.0, 1.0]]])
+    for limit in (0.4, np.float32(0.01), np.array([0.01, 0.5, 0.4]), np.array([0.5])):
+        check(lambda a, limit: np.linalg.pinv(a, limit), a, limit, bound=1e-13)
+        check(lambda a, limit: np.linalg.pinv(a, rtol=limit), a, limit, bound=1e-13)
+        check(lambda a, limit: (np.linalg.matrix_rank(a, limit), np.linalg.matrix_rank(a, rtol=limit)), a, limit)
+    check(lambda a, limit: np.linalg.pinv(a, limit), a[0], np.array([0.1, 0.2]))
+    for shape in ((4, 0), (0, 4, 0), (3, 0, 2), (0, 2, 3)):
+        check(lambda a: (np.linalg.pinv(a), np.linalg.pinv(a, rtol=None)), np.ones(shape))
+
+
+def test_an_order_that_is_an_argument():
+    check(lambda a, order: np.linalg.norm(a, order), np.array([[1.0, 2.0], [3.0, -4.0]]), 1, bound=1e-13)

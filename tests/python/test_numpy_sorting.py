@@ -131,3 +131,18 @@ def test_integers_in_tables():
         np.array([1, 5, -(2**63), 2**63 - 1, 2]),
     )
     check(lambda a, b: np.isin(a, b), np.arange(3, dtype="u8"), np.array([1, 2]))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
+def test_unique_as_the_standard_has_it(dtype):
+    a = np.array([[3, 0, 3], [1, 0, 1]]).astype(dtype)
+    for x in (a, a.T, a[:, ::-1], a[:0]):
+        check(lambda x: np.unique_all(x), x)
+        check(lambda x: np.unique_counts(x).counts, x)
+        check(lambda x: np.unique_inverse(x), x)
+        check(lambda x: np.sort(np.unique_values(x)), x)
+
+
+def test_unique_keeps_each_nan():
+    x = np.array([np.nan, 1.0, np.nan])
+    check(lambda x: (np.unique_counts(x), np.sort(np.unique_values(x))), x)

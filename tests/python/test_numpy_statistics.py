@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import MODES, check
+from support import MODES, check, with_each
 
 QUICK = ("interpreted",)
 GENERATOR = np.random.default_rng(0)
@@ -98,3 +98,26 @@ def test_sums_of_products():
     check(lambda c, a: (np.einsum("bij,ij->b", c, a), np.einsum("...ij,kj->...ik", c, a)), STACK, LEFT, bound=1e-12)
     check(lambda a, b, v: np.einsum("ij,jk,j->ik", a, b, v), LEFT, RIGHT, LINE, bound=1e-12)
     check(lambda v: (np.einsum("i,i", v, v), np.einsum("i,j->ij", v, v)), LINE, bound=1e-12)
+
+
+def test_vecdot_along_an_axis():
+    a = np.arange(12.0).reshape(3, 4)
+    with_each(
+        [
+            lambda a: np.vecdot(a, a, axis=0),
+            lambda a: np.vecdot(a, a[:, :1]),
+            lambda a: np.vecdot(a, a[0, 0]),
+            lambda a: np.vecdot(a, a, axis=2),
+            lambda a: np.vecdot(a * 1j, a),
+            lambda a: np.vecdot(a > 2, a > 5),
+        ],
+        a,
+        bound=1e-13,
+    )
+
+
+def test_a_product_is_put_into_an_output():
+    a = np.arange(6.0).reshape(2, 3)
+    for out in (np.zeros((2, 2)), np.zeros((2, 2), order="F"), np.zeros((2, 2), np.complex64), np.zeros((2, 2), int)):
+        check(lambda a, out: np.matmul(a, a.T, out=out), a, out)
+    check(lambda a, out: np.matmul(a, a.T, (out,)), a, np.zeros((2, 2)))

@@ -393,6 +393,10 @@ def test_arguments_are_static_on_demand():
     compiled = jitted(f)
     compiled(GRID, 0), compiled(GRID, 1), compiled(GRID, 0)
     assert len(compiled.specialisations) == 2
+    for axes in ((0,), (1, 0), (0, 2), ()):
+        check(f, GRID, axes)
+    check(lambda a, axes: np.moveaxis(a, *axes), GRID, ([0, 1], [1, 0]))
+    check(lambda a, axes: (np.flip(a, axes[0]), axes), GRID, [(1,), [2]])
 
 
 def test_loop_control():

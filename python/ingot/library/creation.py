@@ -72,7 +72,7 @@ def linspace(
     common = np.result_type(first, last, float(0))
     distance = np.asarray(last - first).astype(common)
     steps = num - 1 if endpoint else num
-    count = np.reshape(np.arange(num), (-1, *[1 for _ in range(distance.ndim)])).astype(common)
+    count = np.reshape(np.arange(num, device=device), (-1, *[1 for _ in range(distance.ndim)])).astype(common)
     step = distance / steps if steps > 0 else distance * np.nan
     if steps <= 0:
         places = count * distance
@@ -124,7 +124,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 @implements(np.eye)
 def eye(N: int, M: Any = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None) -> Any:
     columns = N if M is None else M
-    result = np.zeros((N, columns), dtype, order)
+    result = np.zeros((N, columns), dtype, order, device=device)
     along_diagonal(result, operator.index(k))[...] = 1
     return result
 
@@ -296,3 +296,18 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
         if length != arr.shape[0]:
             raise ValueError("All dimensions of input must be of equal length")
     return diag_indices(arr.shape[0], arr.ndim)
+
+
+@implements(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    if not isinstance(x, (np.ndarray, np.generic, int, float, complex)):
+        raise TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
+    need_cpu(device)
+    if isinstance(x, np.ndarray) and not copy and x.dtype == np.dtype(dtype):
+        return x
+    return x.astype(dtype)
+
+
+def need_cpu(device: Any) -> None:
+    if device is not None and device != "cpu":
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')

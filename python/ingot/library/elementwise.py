@@ -104,8 +104,14 @@ def frexp(x: Any, /) -> Any:
 @implements(np.ldexp)
 def ldexp(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     number = np.add(x1, inexact_zero(x1))
+    given = np.asarray(x2).dtype
+    if given.kind not in "biu" or given == np.uint64 or number.dtype.kind == "c":
+        raise TypeError(
+            "ufunc 'ldexp' not supported for the input types, and the inputs could not be safely coerced to any "
+            "supported types according to the casting rule ''safe''"
+        )
     # Beyond these every number is 0 or infinite.
-    power = np.minimum(np.maximum(np.asarray(x2), -5000), 5000)
+    power = np.minimum(np.maximum(np.asarray(x2).astype(np.int64), -5000), 5000)
     if number.dtype == np.float16:
         result = primitives.scale_by_power(number.astype(np.float32), power.astype(np.float32)).astype(np.float16)
     else:

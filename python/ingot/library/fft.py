@@ -211,19 +211,19 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: A
 
 @implements(np.fft.fftfreq)
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
-    places = np.arange(n)
+    places = np.arange(n, device=device)
     return np.where(places < (n - 1) // 2 + 1, places, places - n) * (1.0 / (n * d))
 
 
 @implements(np.fft.rfftfreq)
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
-    return np.arange(0, n // 2 + 1) * (1.0 / (n * d))
+    return np.arange(0, n // 2 + 1, device=device) * (1.0 / (n * d))
 
 
 def rolled(x: Any, axes: Any, is_back: bool) -> Any:
     """Half of the points along axes moved from one end to the other."""
     result = np.asarray(x)
-    chosen = known_axes(axes, result.ndim)
+    chosen = known_axes(tuple(axes) if isinstance(axes, list) else axes, result.ndim)
     for axis in chosen:
         n = result.shape[axis]
         half = n - n // 2 if is_back else n // 2

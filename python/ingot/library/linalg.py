@@ -282,11 +282,14 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NoVa
     need_stacked(a)
     if rcond is None:
         rcond = 1e-15 if rtol is NoValue else (np.finfo(result_dtype(a)).eps * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2]) if rtol is None else rtol)
+    if a.shape[-2] == 0 or a.shape[-1] == 0:
+        return np.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), result_dtype(a))
     u, s, vh = svd(np.conjugate(a) if a.dtype.kind == "c" else a, False)
-    cutoff = rcond * np.max(s, axis=-1, keepdims=True)
-    inverse = np.where(s > cutoff, 1 / s, 0 * s)
+    is_large = s > np.asarray(rcond)[..., None] * np.max(s, axis=-1, keepdims=True, initial=0)
+    np.divide(1, s, out=s, where=is_large)
+    s[...] = np.where(is_large, s, s.dtype.type(0))
     axes = tuple(range(a.ndim - 2)) + (a.ndim - 1, a.ndim - 2)
-    return np.matmul(primitives.transpose(vh, axes), inverse[..., None] * primitives.transpose(u, axes))
+    return np.matmul(primitives.transpose(vh, axes), s[..., None] * primitives.transpose(u, axes))
 
 
 @implements(np.linalg.matrix_rank)
@@ -299,9 +302,13 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     s = svd(a, compute_uv=False)
     if tol is None:
         if rtol is None:
-            rtol = np.finfo(s.dtype).eps * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2])
-        tol = np.max(s, axis=-1, keepdims=True, initial=0) * rtol
-    return np.count_nonzero(s > tol, axis=-1)
+            share = np.asarray(np.finfo(s.dtype).eps * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2]))
+        else:
+            share = np.asarray(rtol)[..., None]
+        limit = np.max(s, axis=-1, keepdims=True, initial=0) * share
+    else:
+        limit = np.asarray(tol)[..., None]
+    return np.count_nonzero(s > limit, axis=-1)
 
 
 @implements(np.linalg.cond)
@@ -356,10 +363,23 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return result
     axes = known_axes(axis, x.ndim)
     if len(axes) == 1:
-        return vector_norm(x, ord, axes, keepdims)
+        return norm_of_vectors(x, ord, axes, keepdims)
     if len(axes) == 2:
-        return matrix_norm(x, ord, axes, keepdims)
+        return norm_of_matrices(x, ord, axes, keepdims)
     raise ValueError("Improper number of dimensions to norm.")
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    x = np.asarray(x)
+    if x.dtype.kind not in "fc":
+        x = x.astype(np.float64)
+    return norm_of_vectors(x, ord, known_axes(axis, x.ndim), keepdims)
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return norm(x, ord, (-2, -1), keepdims)
 
 
 def sum_of_squares(x: Any) -> Any:
@@ -371,7 +391,7 @@ def sum_of_squares(x: Any) -> Any:
     return np.dot(flat, flat)
 
 
-def vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def norm_of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord is None or ord == 2:
         squares = np.square(primitives.real(x)) + np.square(primitives.imaginary(x)) if x.dtype.kind == "c" else np.square(x)
         return np.sqrt(reduction(np.add, squares, axes, None, None, keepdims, NoValue, NoValue))
@@ -390,10 +410,10 @@ def vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return total ** total.dtype.type(1 / ord)
 
 
-def matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def norm_of_matrices(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     row, column = axes
     if ord is None or ord == "fro" or ord == "f":
-        return vector_norm(x, None, axes, keepdims)
+        return norm_of_vectors(x, None, axes, keepdims)
     others = tuple([axis for axis in range(x.ndim) if axis not in axes])
     y = primitives.transpose(x, others + axes)
     if ord == 2 or ord == -2 or ord == "nuc":

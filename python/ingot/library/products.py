@@ -16,6 +16,20 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     return np.multiply(np.ravel(np.asarray(a))[:, None], np.ravel(np.asarray(b)), out=out)
 
 
+@implements(np.linalg.outer)
+def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
+    x = np.asarray(x1)
+    y = np.asarray(x2)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are x1.ndim={x.ndim} and x2.ndim={y.ndim}.")
+    return outer(x, y)
+
+
+@implements(np.linalg.matmul)
+def matmul(x1: Any, x2: Any, /) -> Any:
+    return np.matmul(x1, x2)
+
+
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
     x = np.asarray(a)
@@ -43,10 +57,24 @@ def vdot(a: Any, b: Any, /) -> Any:
     return np.dot(x, np.ravel(np.asarray(b)))
 
 
-@implements(np.vecdot)
-def vecdot(x1: Any, x2: Any, /) -> Any:
+@implements(np.vecdot, np.linalg.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x = np.asarray(x1)
-    return np.sum((np.conjugate(x) if x.dtype.kind == "c" else x) * np.asarray(x2), axis=-1, dtype=np.result_type(x.dtype, np.asarray(x2).dtype))
+    y = np.asarray(x2)
+    for i, operand in enumerate((x, y)):
+        if operand.ndim == 0:
+            raise ValueError(
+                f"vecdot: Input operand {i} does not have enough dimensions "
+                "(has 0, gufunc core with signature (n),(n)->() requires 1)"
+            )
+    x = np.moveaxis(x, known_axis(axis, x.ndim), -1)
+    y = np.moveaxis(y, known_axis(axis, y.ndim), -1)
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(
+            "vecdot: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n),(n)->() "
+            f"(size {y.shape[-1]} is different from {x.shape[-1]})"
+        )
+    return np.sum((np.conjugate(x) if x.dtype.kind == "c" else x) * y, axis=-1, dtype=np.result_type(x.dtype, y.dtype))
 
 
 @implements(np.matvec)
@@ -86,6 +114,11 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     p = primitives.reshape(primitives.transpose(x, kept_left + left).copy(), (product(rows), terms))
     q = primitives.reshape(primitives.transpose(y, right + kept_right).copy(), (terms, product(columns)))
     return primitives.reshape(np.dot(p, q), rows + columns)
+
+
+@implements(np.linalg.tensordot)
+def tensordot_of_arrays(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return tensordot(x1, x2, axes)
 
 
 @implements(np.kron)

@@ -19,12 +19,12 @@ def output(out: Any) -> np.ndarray | None:
 
 
 def normal_axis(axis: int, ndim: int, name: str = "") -> int:
-    """An axis counted from the front."""
+    """An axis counted from the front, known when compiling."""
     axis = operator.index(axis)
     if axis < -ndim or axis >= ndim:
         prefix = f"{name}: " if name else ""
         raise np.exceptions.AxisError(f"{prefix}axis {axis} is out of bounds for array of dimension {ndim}")
-    return axis + ndim if axis < 0 else axis
+    return tuple(range(ndim))[axis]
 
 
 def normal_axes(axis: Any, ndim: int, name: str = "") -> tuple[int, ...]:
@@ -225,12 +225,11 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     a = np.asarray(a)
     n = a.ndim
     axis = normal_axis(axis, n)
-    if start < 0:
-        start = start + n
-    if start < 0 or start > n:
+    if start < -n or start > n:
         raise np.exceptions.AxisError(
-            f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in"
+            f"'start' arg requires {-n} <= start < {n + 1}, but {start + n if start < 0 else start} was passed in"
         )
+    start = (tuple(range(n + 1)) + tuple(range(n)))[start]  # known when compiling, counted from the front
     if axis < start:
         start = start - 1
     if axis == start:

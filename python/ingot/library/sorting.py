@@ -12,6 +12,9 @@ from .joining import concatenate
 from .registry import implements
 from .shapes import normal_axis, ravel
 
+UniqueAllResult = np.lib._arraysetops_impl.UniqueAllResult
+UniqueCountsResult = np.lib._arraysetops_impl.UniqueCountsResult
+UniqueInverseResult = np.lib._arraysetops_impl.UniqueInverseResult
 
 def is_stable(kind: Any, stable: Any) -> bool:
     if kind is not None and stable is not None:
@@ -243,6 +246,26 @@ def unique(
         places = np.append(np.flatnonzero(starts), len(in_order))
         results.append(places[1:] - places[:-1])
     return results[0] if len(results) == 1 else tuple(results)
+
+
+@implements(np.unique_all)
+def unique_all(x: Any) -> Any:
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+
+@implements(np.unique_counts)
+def unique_counts(x: Any) -> Any:
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+@implements(np.unique_inverse)
+def unique_inverse(x: Any) -> Any:
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+@implements(np.unique_values)
+def unique_values(x: Any) -> Any:
+    return unique(x, equal_nan=False)
 
 
 @implements(np.union1d)

@@ -1,0 +1,168 @@
+"""NumPy's functions as compiled ones, each made when it is first asked for.
+
+A function of NumPy's is the library's function for it (`ingot.library`), or one that calls it, where the compiler has
+it itself; its name, parameters and meaning are NumPy's.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import linecache
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._errors import UnsupportedError
+from .._jit import DTYPES, Function
+from ..library._index import CORE, INDEX
+from ..library.registry import implementations
+from . import _standard
+
+# What computes nothing over arrays: it takes arrays in, makes views, or tells types and shapes. It is NumPy's own.
+HOST = frozenset(
+    "array asarray asanyarray from_dlpack result_type promote_types can_cast isdtype issubdtype min_scalar_type "
+    "broadcast_shapes shape ndim size isscalar iscomplexobj isrealobj may_share_memory shares_memory errstate "
+    "unstack s_ index_exp LinAlgError __array_namespace_info__".split()
+)
+OWN_TYPES = frozenset(
+    {np.ndarray, np.dtype, np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger}
+    | {np.inexact, np.floating, np.complexfloating, *(dtype.type for dtype in DTYPES)}
+)
+# Parameters whose numbers are always known when compiling, as flags are.
+KNOWN = {"axis", "axes", "ord"}
+# Keywords of NumPy's that compiled code has one value of.
+FIXED = {"casting", "subok", "signature", "like"}
+FIXED_OF = {"dot": {"out"}, "matmul": {"axes", "axis", "keepdims", "dtype"}}
+
+
+class EagerFunction(Function):
+    """A compiled function of the namespace, of any number of values that decide what is compiled."""
+
+    most_values = None
+
+    def __init__(self, function: FunctionType, original: Any, module: str, name: str) -> None:
+        super().__init__(function)
+        for number, parameter in enumerate(self._parameters.parameters.values()):
+            if isinstance(parameter.default, bool) or parameter.name in KNOWN:
+                self._demand(number)
+        self.__module__, self.__name__, self.__qualname__ = module, name, name
+        self.__doc__ = original.__doc__
+        self._original = original
+
+    def __repr__(self) -> str:
+        return f"<compiled function {self.__module__}.{self.__name__}>"
+
+    def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
+        try:
+            return super()._bind(args, kwargs)
+        except TypeError:
+            self._refuse(args, kwargs)
+            raise
+
+    def _refuse(self, args: tuple, kwargs: dict) -> None:
+        """Refuses what NumPy's function takes and this one does not; what neither takes is an error of the caller's."""
+        try:
+            given = inspect.signature(self._original).bind(*args, **kwargs).arguments
+        except (TypeError, ValueError):
+            return
+        missing = [name for name in given if name not in self._names]
+        if missing:
+            raise UnsupportedError(
+                f"the keyword `{missing[0]}` of `{self.__module__}.{self.__name__}` is not supported\n"
+                f"  instead: leave it out, or call NumPy's function"
+            )
+
+
+class Subscripted:
+    """An object whose subscripts are compiled, such as `mgrid`."""
+
+    def __init__(self, function: EagerFunction) -> None:
+        self._function = function
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._function(index)
+
+
+def forwarding(path: str, original: Any) -> FunctionType:
+    """A function of NumPy's parameters, but for those that compiled code has one value of, that calls NumPy's."""
+    fixed = FIXED | FIXED_OF.get(path, set()) | ({"order"} if isinstance(original, np.ufunc) else set())
+    parameters = [p for p in inspect.signature(original).parameters.values() if p.name not in fixed]
+    passed = [
+        p.name if p.kind is p.POSITIONAL_ONLY else f"*{p.name}" if p.kind is p.VAR_POSITIONAL else f"{p.name}={p.name}"
+        for p in parameters
+    ]
+    name = path.rpartition(".")[2]
+    text = f"def {name}{inspect.Signature(parameters)}:\n    return np.{path}({', '.join(passed)})\n"
+    file = f"<ingot.numpy.{path}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"np": np}
+    exec(compile(text, file, "exec"), names)
+    return names[name]
+
+
+@functools.cache
+def registered() -> dict[int, tuple[str, str]]:
+    """By the identity of NumPy's functions: where the library has it, as module and path, or the compiler (no module)."""
+    found = {id(getattr(np, name)): ("", name) for name in CORE}
+    for module, path, subject in INDEX:
+        if module.partition(".")[0] == "numpy":
+            original = functools.reduce(getattr, path.split("."), importlib.import_module(module))
+            found[id(original)] = (subject, path)
+    return found
+
+
+def is_own(name: str, original: Any) -> bool:
+    """Whether an object of NumPy's stands in the namespace as it is."""
+    if isinstance(original, type) and name not in HOST:
+        return original in OWN_TYPES
+    return name in HOST or original is None or isinstance(original, (int, float, str, np.generic))
+
+
+class Namespace:
+    """The names of a module of NumPy's that Ingot has, with what the standard adds to them."""
+
+    def __init__(self, name: str, original: ModuleType, parts: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.original = original
+        self.parts = parts
+        self.standard = _standard.COMPILED.get(original.__name__, {})
+        self.own = _standard.OWN.get(original.__name__, {})
+
+    def names(self) -> list[str]:
+        of_numpy = {name for name in (*self.original.__all__, *HOST) if hasattr(self.original, name)} - {"__version__"}
+        return sorted({*filter(self._has, of_numpy), *self.own, *self.parts})
+
+    def _has(self, name: str) -> bool:
+        original = getattr(self.original, name)
+        return is_own(name, original) or id(original) in registered()
+
+    def make(self, name: str) -> Any:
+        """What stands under a name; raises AttributeError where there is nothing."""
+        if name == "__all__":
+            return self.names()
+        if name in self.parts:
+            return importlib.import_module(f"{self.name}.{name}")
+        if name in self.own:
+            return self.own[name]
+        if name in self.names():
+            original = getattr(self.original, name)
+            return original if is_own(name, original) else self._compiled(name, original)
+        missing = f"module {self.name!r} has no attribute {name!r}"
+        if name in self.original.__all__:
+            missing += f": Ingot does not compile {self.original.__name__}.{name}"
+        raise AttributeError(missing)
+
+    def _compiled(self, name: str, original: Any) -> Any:
+        subject, path = registered()[id(original)]
+        if name in self.standard:
+            function = self.standard[name]
+        elif subject:
+            importlib.import_module(f"ingot.library.{subject}")
+            function = implementations[original]
+        else:
+            function = forwarding(path, original)
+        made = EagerFunction(function, original, self.name, name)
+        return made if callable(original) else Subscripted(made)
