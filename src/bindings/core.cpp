@@ -183,7 +183,12 @@ struct Program {
   /// The types of what each host call is given, by site.
   std::map<int64_t, std::vector<ir::Type>> host_types() const {
     std::map<int64_t, std::vector<ir::Type>> types;
-    const ir::Function& function = *module->function(lowered.function);
+    for (uint32_t i = 0; i < module->function_count(); ++i)
+      if (const ir::Function* function = module->function(ir::FunctionId(i)))
+        add_host_types(*function, types);
+    return types;
+  }
+  static void add_host_types(const ir::Function& function, std::map<int64_t, std::vector<ir::Type>>& types) {
     for (uint32_t i = 0; i < function.node_count(); ++i) {
       const ir::NodeId id(i);
       if (function.op(id) != ir::Op::host) continue;
@@ -191,7 +196,6 @@ struct Program {
       of_site.clear();
       for (const ir::NodeId operand : function.operands(id)) of_site.push_back(function.type(operand));
     }
-    return types;
   }
   /// The function's name, and the dtypes of its parameters, its results and, by site, its host calls'
   /// operands.
@@ -356,8 +360,8 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
 
 /// Refuses loops over `prange` whose turns are not shown to be independent, and makes parallel loops of those
 /// that carry values.
-void prepare_parallel_loops(ir::Module& module, ir::FunctionId entry) {
-  const ir::Function& built = *module.function(entry);
+void prepare_parallel_loops(ir::Module& module, ir::FunctionId function) {
+  const ir::Function& built = *module.function(function);
   const auto is_parallel = [](const ir::Function& f, ir::NodeId node) {
     return f.op(node) == ir::Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(node, 0)));
   };
@@ -378,7 +382,7 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId entry) {
                                 std::to_string(second.line) + ")",
                             "use range, or let each turn write to places of its own");
   }
-  module.define(entry, transform::parallel(*simple));
+  module.define(function, transform::parallel(*simple));
 }
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
@@ -389,8 +393,11 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::obj
   auto program = std::make_unique<Program>();
   frontend::Evaluator evaluator(registry, *program->module);
   program->lowered = evaluator.lower(function, arguments, captures, attributes, relaxations);
-  ir::verify_or_throw(*program->module->function(program->lowered.function), ir::Stage::Array, "frontend");
-  prepare_parallel_loops(*program->module, program->lowered.function);
+  for (uint32_t i = 0; i < program->module->function_count(); ++i) {
+    if (program->module->function(ir::FunctionId(i)) == nullptr) continue;
+    ir::verify_or_throw(*program->module->function(ir::FunctionId(i)), ir::Stage::Array, "frontend");
+    prepare_parallel_loops(*program->module, ir::FunctionId(i));
+  }
   return program;
 }
 

@@ -209,6 +209,18 @@ void Evaluator::give_away(const Value& value, nb::handle node) {
   for (const Value& member : members) give_away(member, node);
 }
 
+namespace {
+
+std::string cell_name(size_t container, const char* what) {
+  return "cells." + std::to_string(container) + "." + what;
+}
+
+}  // namespace
+
+NodeId Evaluator::cell_of(int container, const char* what) {
+  return captured(nullptr, cell_name(static_cast<size_t>(container), what))->as<Array>()->node;
+}
+
 void Evaluator::write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
                            const Value& value, nb::handle node) {
   HeapObject& object = state_.heap.at(container.object);
@@ -219,22 +231,19 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
       place && *place < object.leaves && !(*place < object.absent.size() && object.absent[*place]);
   if (kind && !value.is<Array>() && has_cell) {
     const DType dtype = kind->dtype();
-    const Cells& cells = cells_[static_cast<size_t>(object.argument)];
+    const auto cell = [&](const char* what) { return cell_of(object.argument, what); };
     const bool is_complex = base::is_complex(dtype);
     const bool is_float = base::is_float(dtype);
     const NodeId at = builder_->index(static_cast<int64_t>(*place));
     const DType wide = is_complex ? DType::Complex128 : is_float ? DType::Float64 : DType::Int64;
     const NodeId number = builder_->cast(stage(value, *kind), wide);
-    builder_->make(Op::store, {is_complex ? cells.complexes
-                               : is_float ? cells.floats
-                                          : cells.ints,
-                               at, number});
+    builder_->make(Op::store, {cell(is_complex ? "complexes" : is_float ? "floats" : "ints"), at, number});
     int64_t tag = static_cast<int64_t>(dtype) + 1;
     if (kind->is_python()) {
       const std::array python = {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()};
       tag = base::kDTypeCount + 1 + (std::ranges::find(python, *kind) - python.begin());
     }
-    builder_->make(Op::store, {cells.tags, at, builder_->index(tag)});
+    builder_->make(Op::store, {cell("tags"), at, builder_->index(tag)});
     return;
   }
   const Here here(*this, node);
@@ -257,13 +266,18 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
 
 void Evaluator::add_cells() {
   const auto add = [this](DType dtype, size_t container, const char* what, uint32_t number) {
-    const std::string name = "cells." + std::to_string(container) + "." + what;
+    const std::string name = cell_name(container, what);
     const uint32_t alias_set = 1'000'000 + static_cast<uint32_t>(container) * 4 + number;
-    return builder_->add_parameter(ir::Type::view(dtype, 1), {.name = name, .alias_set = alias_set});
+    const ir::Type type = ir::Type::view(dtype, 1);
+    const NodeId node = builder_->add_parameter(type, {.name = name, .alias_set = alias_set});
+    captured_[{nullptr, name}] = Array{.type = type, .node = node};
   };
-  for (size_t i = 0; i < containers_.size(); ++i)
-    cells_.push_back({add(DType::Int64, i, "tags", 0), add(DType::Int64, i, "ints", 1),
-                      add(DType::Float64, i, "floats", 2), add(DType::Complex128, i, "complexes", 3)});
+  for (size_t i = 0; i < containers_.size(); ++i) {
+    add(DType::Int64, i, "tags", 0);
+    add(DType::Int64, i, "ints", 1);
+    add(DType::Float64, i, "floats", 2);
+    add(DType::Complex128, i, "complexes", 3);
+  }
 }
 
 }  // namespace ingot::frontend

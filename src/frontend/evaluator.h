@@ -200,6 +200,43 @@ class Evaluator {
   std::vector<Value> elements_of_set(const Set& set, nb::handle node);
   Value is_element(const Value& wanted, const Value& set, nb::handle node);
 
+  // recursion.cpp
+  struct Routine;
+  struct Passed;
+  class InRoutine;
+  struct Again {};  ///< a fact about a routine was found that what has been built contradicts
+  /// A call of a function that is a routine, or becomes one by this call; none: it is to be inlined.
+  std::optional<Value> call_recursive(Frame& frame, const std::map<std::string, Value>& locals,
+                                      nb::handle node);
+  Passed passed(const std::map<std::string, Value>& arguments) const;
+  State key_of(const State& passed) const;
+  bool is_same_call(const State& a, const State& b) const;
+  bool ends_when_compiling(const Frame& outer, const std::map<std::string, Value>& arguments) const;
+  Routine& new_routine(const Frame& frame, State key, bool reports);
+  Value call_routine(Routine& routine, const std::map<std::string, Value>& arguments, nb::handle node);
+  /// A hidden argument, which a routine is passed once it has been asked for; null: there is none.
+  const Value* captured(PyObject* owner, const std::string& name);
+  Value returned(const Routine& routine, const Passed& passed, std::span<const NodeId> operands,
+                 std::span<const NodeId> results);
+  /// A routine is passed more than was known; no entry: nothing is known of it any more.
+  [[noreturn]] void widen(Routine& routine, std::optional<State> entry);
+  void refuse_to_pass(const Value& value, nb::handle node);
+  void solve(Routine& routine);
+  /// Evaluates the body of a routine that reports, and what leaves it.
+  Value reported(Frame& frame, std::map<std::string, Value> locals);
+  [[noreturn]] void report(const Catcher& routine, const Error& error);
+  void unify(std::vector<Edge>& edges, ir::RegionId here);
+  size_t number_of_error(const Error& error);
+  /// A value of a shape that means nothing, and what it leads to of `home`.
+  Value blank(const Value& shape, const State& home);
+  /// The result of a routine that reports; raises what it has raised.
+  Value raised_or_result(const Routine& routine, const Value& reported);
+  bool evaluate_routine(Routine& routine);
+  State state_at_end(const Routine& routine, Value value) const;
+  std::string root_path() const;  ///< where the paths of calls begin
+  void begin_routines();
+  void finish_routines();
+
   // generators.cpp
   Frame frame_of(const Definition& definition) const;
   /// What a call of a generator's function gives: an iterator over it, which has not begun.
@@ -283,6 +320,8 @@ class Evaluator {
   [[noreturn]] void leave_to(Target& target, Value value);
   Value close(NodeId node, std::vector<Edge>& edges);
   Value shape_of(const Value& value, ir::RegionId seen_from);
+  using Stays = std::function<bool(NodeId)>;  ///< whether a leaf keeps its node
+  Value shape_of(const Value& value, const Stays& stays);
   Value join(const Value& a, const Value& b, const std::string& what);
   Value join_maybe(const Value& a, const Value& b, const std::string& what);
   bool same(const Value& a, const Value& b) const;
@@ -298,6 +337,7 @@ class Evaluator {
   /// can see the difference, so that both are joined as one instance.
   void align(const State& to, const Value& to_value, State& state, Value& value);
   State shape_of(const State& state, ir::RegionId seen_from);
+  State shape_of(const State& state, const Stays& stays);
   State join(const State& a, const State& b);
   bool same(const State& a, const State& b) const;
   bool same_element(const HeapObject& a, const HeapObject& b) const;
@@ -601,7 +641,10 @@ class Evaluator {
   /// Refuses a use of what the caller has already.
   void need_own(const HeapObject& object, nb::handle node);
   bool holds(const Value& value, uint32_t object) const;
+  /// Cells say what numbers were put where in a container of the caller: an element of `tags` tells which
+  /// kind, that of `ints`, `floats` or `complexes` which value. They are hidden arguments.
   void add_cells();
+  NodeId cell_of(int container, const char* what);
 
   // objects.cpp
   /// The class of an instance, a namedtuple or a member of an Enum; invalid for all other values.
@@ -733,6 +776,8 @@ class Evaluator {
   /// Makes a frame the next activation, called at a node, without entering it.
   void prepare(Frame& frame, nb::handle node);
   Value run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node);
+  /// Evaluates the body of a function in an activation.
+  Value activate(Frame& frame, std::map<std::string, Value> locals, nb::handle node);
   /// Whether a function takes so many arguments of these names.
   bool binds(const nb::object& function, const Call& call) const;
   Value run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node);
@@ -755,7 +800,9 @@ class Evaluator {
   std::set<std::string> peeled_;
   std::set<std::string> grown_;  ///< comprehensions that are growing lists, though their lengths can be known
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
-  std::map<std::pair<PyObject*, std::string>, Value> captured_;
+  using Captures = std::map<std::pair<PyObject*, std::string>, Value>;
+  Captures captured_;                                   ///< that this function has
+  Captures given_captures_;                             ///< that the entry has
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments
   std::vector<NodeId> conditions_;                      ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
@@ -767,17 +814,15 @@ class Evaluator {
   std::vector<Target*> targets_;                      ///< the labels that exits may lead to now
   /// Instances and containers that an expression or a loop being evaluated still needs.
   std::vector<uint32_t> pinned_;
-  std::vector<NodeId> outputs_;  ///< arrays that the ufunc being called must broadcast to or with
+  std::deque<Routine> routines_;
+  Routine* routine_ = nullptr;    ///< the one being evaluated; null: the entry
+  std::vector<Routine*> solved_;  ///< in the order in which their bodies were found
+  size_t kept_hosts_ = 0;         ///< sites that bodies of routines name
+  std::vector<NodeId> outputs_;   ///< arrays that the ufunc being called must broadcast to or with
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
-  /// What numbers were put where in one container of the caller: an element of `tags` tells which kind, that
-  /// of its class which value.
-  struct Cells {
-    NodeId tags, ints, floats, complexes;
-  };
   struct NeedsCells {};
   bool writes_ = false;
-  std::vector<Cells> cells_;          ///< of the caller's containers by number
   std::vector<uint32_t> containers_;  ///< the caller's, by number
   nb::dict errors_;
   nb::dict attributes_;  ///< names of attributes by class

@@ -50,9 +50,14 @@ struct Evaluator::Catcher {
   size_t* sites = nullptr;
   bool barrier = false;
   bool of_generator = false;
-  bool closes = false;    ///< it is passed where a consumer leaves the generator whose `finally` it is
-  std::string refusal{};  ///< why no way out may pass here; empty: it may
+  bool of_routine = false;  ///< what comes here is handed to the routine's caller
+  bool closes = false;      ///< it is passed where a consumer leaves the generator whose `finally` it is
+  std::string refusal{};    ///< why no way out may pass here; empty: it may
 
+  /// Whether it catches anything.
+  bool catches_some() const {
+    return !barrier && (!clauses.empty() || is_final() || of_generator || of_routine || !refusal.empty());
+  }
   bool is_final() const { return nb::len(finalbody) > 0; }
 };
 
@@ -76,6 +81,8 @@ struct Evaluator::Frame {
   std::map<std::string, std::string> renamed;  ///< targets of the comprehensions that are being evaluated
   std::string qualname;
   std::map<std::string, Value> callers_locals;  ///< while this activation is the current one
+  std::map<std::string, Value> arguments;       ///< its variables when it began, see recursion.cpp
+  size_t repeats = 0;                           ///< how many activations of the same function it has inlined
   ir::TextId file;
   ir::TextId name;
   ir::SpanId called_at;
@@ -101,6 +108,28 @@ struct Evaluator::Frame {
   }
   /// The activation among whose variables its own stand.
   const Frame* home() const { return consumer == nullptr ? this : caller->home(); }
+};
+
+/// A function of the IR that one of Python's has become, see recursion.cpp.
+struct Evaluator::Routine {
+  Frame frame;
+  State key;
+  std::string name;
+  std::optional<State> entry{};  ///< the shape of what is passed; none: not called yet
+  std::optional<State> exit{};   ///< the shape of what is returned, or a parameter's node; none: nothing
+  std::vector<std::pair<PyObject*, std::string>> captures{};  ///< what of `captured_` it is passed
+  std::map<uint32_t, int> scalar_arguments{};                 ///< of the entry's, by parameter
+  /// Whether it is called where something may catch what it raises: it returns (0 or the number of an error
+  /// from 1, its result, what each error holds).
+  bool reports = false;
+  std::vector<Error> errors{};  ///< with what is known of their parts
+  std::set<size_t> outcomes{};  ///< which there are: 0 its result, or the numbers of errors
+  size_t objects = 0;           ///< how many it is passed
+  size_t arrays = 0;
+  ir::FunctionId function{};
+  std::unique_ptr<ir::Function> body{};
+  bool is_open = false;
+  bool is_solved = false;
 };
 
 inline Evaluator::Catcher::Catcher(Frame* activation)
@@ -141,7 +170,7 @@ template <class T>
 class Restored {
  public:
   Restored(T& variable, T value) : variable_(variable), before_(std::exchange(variable, std::move(value))) {}
-  ~Restored() { variable_ = before_; }
+  ~Restored() { variable_ = std::move(before_); }
   Restored(const Restored&) = delete;
   Restored& operator=(const Restored&) = delete;
 

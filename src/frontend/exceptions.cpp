@@ -64,6 +64,7 @@ class Evaluator::Handling {
 bool Evaluator::catches(const Catcher& handler, const Error& error) const {
   if (handler.barrier || handler.is_final() || !handler.refusal.empty()) return true;
   if (error.own) return false;
+  if (handler.of_routine) return true;
   if (handler.of_generator)
     return is_subclass(error.type, nb::module_::import_("builtins").attr("StopIteration"));
   return std::ranges::any_of(handler.clauses, [&](const Clause& clause) {
@@ -131,6 +132,7 @@ void Evaluator::raise_error(const Error& error) {
       break;
     }
     if (!handler.refusal.empty()) unsupported(here_, handler.refusal, "walk it to its end");
+    if (handler.of_routine) report(handler, error);
     const Handling handling(*this, i);
     if (handler.of_generator) raise(ExceptionKind::RuntimeError, "generator raised StopIteration");
     if (handler.is_final()) {
@@ -246,6 +248,8 @@ void Evaluator::run_finals(size_t outside) {
 
 void Evaluator::run_raise(nb::handle s) {
   if (s.attr("exc").is_none()) {
+    if (handled_.empty() && routine_ != nullptr)
+      unsupported(s, "`raise` without an exception in a recursive function, outside a clause", "name one");
     if (handled_.empty()) raise(ExceptionKind::RuntimeError, "No active exception to reraise");
     raise_error(Error(*handled_.back()));
   }

@@ -112,7 +112,7 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
 
 Value Evaluator::outside(const nb::object& owner, const std::string& name, const nb::object& object,
                          const std::string& what, nb::handle e) {
-  if (const auto it = captured_.find({owner.ptr(), name}); it != captured_.end()) return it->second;
+  if (const Value* known = captured(owner.ptr(), name)) return *known;
   const nb::module_ extension = nb::module_::import_("ingot._ingot");
   if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
       (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)))

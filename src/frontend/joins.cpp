@@ -115,7 +115,11 @@ Value Evaluator::close(NodeId node, std::vector<Edge>& edges) {
 }
 
 Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
-  const auto reaches = [&](NodeId node) { return node && builder_->function().reaches(node, seen_from); };
+  return shape_of(value, [&](NodeId node) { return builder_->function().reaches(node, seen_from); });
+}
+
+Value Evaluator::shape_of(const Value& value, const Stays& stays) {
+  const auto reaches = [&](NodeId node) { return node && stays(node); };
   if (const Scalar* s = value.as<Scalar>()) return Scalar{s->kind, reaches(s->node) ? s->node : NodeId()};
   if (const Array* a = value.as<Array>()) {
     Array shape = *a;
@@ -134,7 +138,7 @@ Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
   if (const Maybe* m = value.as<Maybe>())
     return Maybe{reaches(m->node) ? m->node : NodeId(), m->present, m->may_be_unbound, m->may_be_none};
   std::vector<Value> parts = parts_of(value);
-  for (Value& part : parts) part = shape_of(part, seen_from);
+  for (Value& part : parts) part = shape_of(part, stays);
   return with_parts(value, std::move(parts));
 }
 
@@ -497,11 +501,15 @@ void Evaluator::align(const State& to, const Value& to_value, State& state, Valu
 }
 
 State Evaluator::shape_of(const State& state, ir::RegionId seen_from) {
+  return shape_of(state, [&](NodeId node) { return builder_->function().reaches(node, seen_from); });
+}
+
+State Evaluator::shape_of(const State& state, const Stays& stays) {
   State shape;
-  for (const auto& [name, value] : state.locals) shape.locals.emplace(name, shape_of(value, seen_from));
+  for (const auto& [name, value] : state.locals) shape.locals.emplace(name, shape_of(value, stays));
   for (const auto& [id, object] : state.heap) {
     HeapObject copy = object;
-    for (Value& value : copy.values) value = shape_of(value, seen_from);
+    for (Value& value : copy.values) value = shape_of(value, stays);
     shape.heap.emplace(id, std::move(copy));
   }
   return shape;

@@ -30,7 +30,7 @@ void Evaluator::go_back(const Checkpoint& point) {
     targets_[i]->edges.erase(targets_[i]->edges.begin() + static_cast<ptrdiff_t>(point.edges[i]),
                              targets_[i]->edges.end());
   }
-  hosts_.resize(point.hosts);
+  hosts_.resize(std::max(point.hosts, kept_hosts_));
   std::erase_if(loop_indices_, [&](const auto& entry) { return entry.first >= point.mark.nodes; });
 }
 

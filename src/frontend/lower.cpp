@@ -5,6 +5,12 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
+namespace {
+
+constexpr int kMostEvaluations = 256;  ///< of a function whose recursion has more and more facts
+
+}  // namespace
+
 Evaluator::Evaluator(const Registry& registry, ir::Module& module) : registry_(registry), module_(module) {}
 Evaluator::~Evaluator() = default;
 
@@ -377,15 +383,22 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
   if (frame_ != nullptr) frame.called_at = builder_->span();
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
   if (frame.depth > 64) {
-    unsupported(node, "recursion of `" + text_of(frame.function.attr("__name__")) + "`",
+    unsupported(node,
+                "recursion of `" + text_of(frame.function.attr("__name__")) +
+                    "` with arguments of other types from call to call",
                 "write it as a loop");
   }
-  frame.path = (frame_ == nullptr ? "" : key_of(node) + ">") + frame.qualname;
+  frame.path = (frame_ == nullptr ? root_path() : key_of(node) + ">") + frame.qualname;
 }
 
 Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
   if (nb::cast<bool>(nb::module_::import_("ingot._scope").attr("yields")(frame.node)))
     return suspended(frame, locals);
+  if (std::optional<Value> result = call_recursive(frame, locals, node)) return std::move(*result);
+  return activate(frame, std::move(locals), node);
+}
+
+Value Evaluator::activate(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
   prepare(frame, node);
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   share_locals();
@@ -449,9 +462,15 @@ Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments,
   relaxations_ = relaxations;
   attributes_ = attributes;
   std::optional<base::Unsupported> refusal;
+  int evaluations = 0;
   for (;;) {
     try {
       return lower_once(function, arguments, captures);
+    } catch (const Again&) {
+      if (++evaluations == kMostEvaluations) {
+        throw base::Unsupported(result_place_, "recursion whose arguments do not settle on their types",
+                                "give them their types before");
+      }
     } catch (const base::Unsupported& error) {
       // Lists of a structure known when compiling can do what growing ones cannot.
       if (refusal) throw *refusal;
@@ -474,6 +493,7 @@ Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments,
 
 Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments,
                               const nb::tuple& captures) {
+  begin_routines();
   state_ = {};
   solutions_.clear();
   loop_indices_.clear();
@@ -488,7 +508,6 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   loops_.clear();
   containers_.clear();
   pinned_.clear();
-  cells_.clear();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
   builder_->relax(relaxations_);
   const nb::object code = attribute(function, "__code__");
@@ -497,6 +516,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
                                    .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
                                    .function = module_.text(text_of(function.attr("__name__"))),
                                    .inlined_at = {}}));
+  result_place_ = module_.place(builder_->span());
   std::vector<ir::Type> results;
   Lowered lowered;
   std::vector<Value> values;
@@ -514,6 +534,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     captured_.emplace(std::pair(nb::handle(capture[0]).ptr(), text_of(capture[1])), value);
   }
   if (writes_) add_cells();
+  given_captures_ = captured_;
   lowered.writes = writes_;
   nb::list layouts;
   for (const uint32_t id : containers_) {
@@ -536,6 +557,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     parameters.push_back(builder_->function().type(p));
   lowered.function = module_.declare(builder_->function().name(), parameters, results);
   module_.define(lowered.function, builder_->finish(results));
+  finish_routines();
   lowered.guards = std::move(guards_);
   lowered.hosts = std::move(hosts_);
   lowered.errors = errors_;

@@ -86,6 +86,12 @@ FunctionId Module::declare(std::string name, std::vector<Type> parameters, std::
   return FunctionId(static_cast<uint32_t>(functions_.size() - 1));
 }
 
+void Module::redeclare(FunctionId id, std::vector<Type> parameters, std::vector<Type> results) {
+  INGOT_ASSERT(function(id) == nullptr, "redeclared without a body: " + signature(id).name);
+  signatures_[id.index].parameters = std::move(parameters);
+  signatures_[id.index].results = std::move(results);
+}
+
 void Module::define(FunctionId id, std::unique_ptr<Function> function) {
   const Signature& s = signatures_[id.index];
   INGOT_ASSERT(s.name == function->name(), "defined under its name: " + s.name);

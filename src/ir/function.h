@@ -205,6 +205,8 @@ class Module {
 
   /// Reserves a function's number before it is built, so that calls can name it (recursion).
   FunctionId declare(std::string name, std::vector<Type> parameters, std::vector<Type> results);
+  /// Gives a declared function without a body other types: calls made before are void.
+  void redeclare(FunctionId id, std::vector<Type> parameters, std::vector<Type> results);
   /// Gives the declared function its body; replaces an earlier one.
   void define(FunctionId id, std::unique_ptr<Function> function);
   std::optional<FunctionId> find(std::string_view name) const;

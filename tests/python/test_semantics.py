@@ -2,6 +2,8 @@
 
 import ast
 import re
+import sys
+import threading
 from pathlib import Path
 
 import ingot
@@ -541,6 +543,68 @@ def test_writes_before_an_exception_stay():
 
     check(f, LINE, 2)
     check(f, LINE, 77)
+
+
+def endless(n):
+    return endless(n + 1)
+
+
+def endless_in_turn(x, n):
+    y = x + n
+    return other_turn(y, n) + y[0]
+
+
+def other_turn(x, n):
+    return endless_in_turn(x * 2, n + 1)
+
+
+def deep(n):
+    return 0 if n == 0 else deep(n - 1) + 1
+
+
+def stopped(n):
+    try:
+        return endless(n)
+    except RecursionError as error:
+        return str(error)
+
+
+def how_deep(a):
+    a[0] += 1
+    try:
+        how_deep(a)
+    except RecursionError:
+        a[1] += 1
+
+
+def test_recursion_error():
+    """Raised where the thread's stack, but for a reserve, is used up: later than Python raises it."""
+    for f in (endless, lambda n: endless_in_turn(np.ones(2), n)):
+        assert raises(f, 0) == (RecursionError, "maximum recursion depth exceeded")
+    assert in_both_modes(stopped, 0) == [("maximum recursion depth exceeded", None)] * 2
+    for mode in MODES:
+        a = np.zeros(2, np.int64)
+        jitted(how_deep, mode)(a)
+        assert a[0] > 900 and a[1] == 1
+    assert jitted(deep)(sys.getrecursionlimit() * 5) == sys.getrecursionlimit() * 5
+
+
+def test_recursion_error_on_small_stacks():
+    function = jitted(endless_in_turn)
+    seen = []
+
+    def call():
+        seen.append(outcome(function, (np.ones(2), 0))[1])
+
+    for size in (1 << 16, 1 << 18, 1 << 20):
+        before = threading.stack_size(size)
+        try:
+            thread = threading.Thread(target=call)
+            thread.start()
+            thread.join()
+        finally:
+            threading.stack_size(before)
+    assert [type(error) for error in seen] == [RecursionError] * 3
 
 
 # ---- Optional and unbound

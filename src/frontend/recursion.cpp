@@ -1,0 +1,629 @@
+#include "frontend/evaluator_parts.h"
+
+// Recursion. A function that is called while it is being inlined becomes a *routine*, a function of the IR:
+// one for each function, static arguments and types. Its parameters are the leaves of what is passed -
+// arguments, the variables and containers that they lead to, captured arrays - and its results those of what
+// it returns and of what it has changed. Both are shapes (joins.cpp) over formal numbers of objects, found by
+// a fixpoint: what is passed is the join over all calls; what is returned starts as nothing, so that the
+// first evaluation sees the paths that return without recursion, and grows until an evaluation brings nothing
+// new. A call whose arguments widen what is passed has everything evaluated again.
+
+namespace ingot::frontend {
+
+using ir::Op;
+
+namespace {
+
+constexpr uint32_t kFormalObject = 0x8000'0000;
+constexpr uint32_t kFormalArray = 0xc000'0000;
+
+/// How many activations of a function that may end when compiling stand in each other, and in one.
+constexpr size_t kMostNested = 16;
+constexpr size_t kMostRepeats = 64;
+constexpr int kMostEvaluations = 64;
+
+using Renumber = std::function<uint32_t(uint32_t)>;
+
+std::shared_ptr<const Definition> renumbered(const Definition& definition, const Renumber& object) {
+  Definition copy = definition;
+  for (auto& [name, cell] : copy.shared) cell = object(cell);
+  return share(std::move(copy));
+}
+
+/// A value whose objects, and whose arrays, have other numbers.
+Value renumbered(const Value& value, const Renumber& object, const Renumber& array) {
+  if (const Array* a = value.as<Array>()) {
+    Array copy = *a;
+    if (copy.object != 0) copy.object = array(copy.object);
+    return copy;
+  }
+  std::vector<Value> parts = parts_of(value);
+  for (Value& part : parts) part = renumbered(part, object, array);
+  Value copy = with_parts(value, std::move(parts));
+  if (Reference* r = copy.as<Reference>()) r->object = object(r->object);
+  if (Object* o = copy.as<Object>()) o->object = object(o->object);
+  if (View* v = copy.as<View>()) v->object = object(v->object);
+  if (Set* s = copy.as<Set>()) s->cell = object(s->cell);
+  if (Iterator* i = copy.as<Iterator>()) i->cell = object(i->cell);
+  if (Closure* c = copy.as<Closure>()) c->definition = renumbered(*c->definition, object);
+  return copy;
+}
+
+/// Formal numbers by the order in which things are met.
+class Numbering {
+ public:
+  explicit Numbering(uint32_t first) : first_(first) {}
+
+  uint32_t operator()(uint32_t actual) {
+    const auto [known, is_new] = formal_.emplace(actual, first_ + static_cast<uint32_t>(actual_.size()));
+    if (is_new) actual_.push_back(actual);
+    return known->second;
+  }
+  const std::vector<uint32_t>& actual() const { return actual_; }
+
+ private:
+  uint32_t first_;
+  std::map<uint32_t, uint32_t> formal_;
+  std::vector<uint32_t> actual_;
+};
+
+/// Variables, and what they lead to, under formal numbers.
+State numbered(const std::map<std::string, Value>& variables, const std::map<uint32_t, HeapObject>& heap,
+               Numbering& objects, Numbering& arrays) {
+  State state;
+  const Renumber object = [&](uint32_t id) { return objects(id); };
+  const Renumber array = [&](uint32_t id) { return arrays(id); };
+  for (const auto& [name, value] : variables) state.locals.emplace(name, renumbered(value, object, array));
+  for (size_t i = 0; i < objects.actual().size(); ++i) {
+    const auto it = heap.find(objects.actual()[i]);
+    if (it == heap.end()) continue;
+    HeapObject copy = it->second;
+    for (Value& value : copy.values) value = renumbered(value, object, array);
+    state.heap.emplace(kFormalObject + static_cast<uint32_t>(i), std::move(copy));
+  }
+  return state;
+}
+
+/// A value whose leaves have other nodes.
+Value with_nodes(const Value& value, const std::function<NodeId(NodeId)>& other) {
+  const auto moved = [&](NodeId node) { return node ? other(node) : node; };
+  if (const Scalar* s = value.as<Scalar>()) return Scalar{s->kind, moved(s->node)};
+  if (const Array* a = value.as<Array>()) {
+    Array copy = *a;
+    copy.node = moved(a->node);
+    copy.origin = moved(a->origin);
+    return copy;
+  }
+  if (const Maybe* m = value.as<Maybe>())
+    return Maybe{moved(m->node), m->present, m->may_be_unbound, m->may_be_none};
+  std::vector<Value> parts = parts_of(value);
+  for (Value& part : parts) part = with_nodes(part, other);
+  return with_parts(value, std::move(parts));
+}
+
+/// Under what name a routine is passed the cell of a variable of the functions around it.
+std::string cell_name(const std::string& variable) { return "@cell." + variable; }
+
+constexpr const char* kResult = "@result";
+
+}  // namespace
+
+/// What a call passes: arguments and what they lead to, under formal numbers.
+struct Evaluator::Passed {
+  State state;
+  std::vector<uint32_t> objects;  ///< the caller's, by formal number
+  std::vector<uint32_t> arrays;
+};
+
+/// The evaluator as it is at the beginning of another function, while it lives.
+class Evaluator::InRoutine {
+ public:
+  InRoutine(Evaluator& e, Routine& routine)
+      : builder_(e.builder_, std::make_unique<ir::Builder>(e.module_, routine.name)),
+        state_(e.state_, {}),
+        frame_(e.frame_, nullptr),
+        routine_(e.routine_, &routine),
+        merges_(e.merges_, nullptr),
+        indices_(e.loop_indices_, {}),
+        captured_(e.captured_, {}),
+        arguments_(e.scalar_arguments_, {}),
+        conditions_(e.conditions_, {}),
+        handlers_(e.handlers_, {}),
+        handled_(e.handled_, {}),
+        walks_(e.walks_, {}),
+        loops_(e.loops_, {}),
+        targets_(e.targets_, {}),
+        pinned_(e.pinned_, {}),
+        outputs_(e.outputs_, {}),
+        here_(e.here_, {}),
+        place_(e.result_place_, {}) {}
+
+ private:
+  Restored<std::unique_ptr<ir::Builder>> builder_;
+  Restored<State> state_;
+  Restored<Frame*> frame_;
+  Restored<Routine*> routine_;
+  Restored<Merges*> merges_;
+  Restored<std::unordered_map<uint32_t, std::string>> indices_;
+  Restored<Captures> captured_;
+  Restored<std::unordered_map<uint32_t, int>> arguments_;
+  Restored<std::vector<NodeId>> conditions_;
+  Restored<std::vector<Catcher*>> handlers_;
+  Restored<std::vector<const Error*>> handled_;
+  Restored<std::vector<std::string>> walks_;
+  Restored<std::vector<std::pair<std::string, Value>>> loops_;
+  Restored<std::vector<Target*>> targets_;
+  Restored<std::vector<uint32_t>> pinned_;
+  Restored<std::vector<NodeId>> outputs_;
+  Restored<nb::handle> here_;
+  Restored<base::Place> place_;
+};
+
+std::string Evaluator::root_path() const { return routine_ == nullptr ? "" : routine_->name + ":"; }
+
+void Evaluator::begin_routines() {
+  for (Routine& routine : routines_) routine.is_solved = false;
+  solved_.clear();
+  kept_hosts_ = 0;
+}
+
+void Evaluator::finish_routines() {
+  for (Routine& routine : routines_)
+    if (routine.is_solved) module_.define(routine.function, std::move(routine.body));
+}
+
+Evaluator::Passed Evaluator::passed(const std::map<std::string, Value>& arguments) const {
+  Numbering objects(kFormalObject);
+  Numbering arrays(kFormalArray);
+  State state = numbered(arguments, state_.heap, objects, arrays);
+  return {std::move(state), objects.actual(), arrays.actual()};
+}
+
+/// Static parts and types: numbers and arrays by their types, containers by their kinds.
+State Evaluator::key_of(const State& passed) const {
+  const std::function<Value(const Value&)> typed = [&](const Value& value) -> Value {
+    if (const Array* a = value.as<Array>())
+      return Array{.type = ir::Type::view(a->type.dtype(), a->type.rank()), .access = a->access};
+    if (const std::optional<Kind> kind = kind_of(value)) return Scalar{*kind};
+    if (const Maybe* m = value.as<Maybe>())
+      return Maybe{{}, share(typed(*m->present)), m->may_be_unbound, m->may_be_none};
+    std::vector<Value> parts = parts_of(value);
+    for (Value& part : parts) part = typed(part);
+    return with_parts(value, std::move(parts));
+  };
+  State key;
+  for (const auto& [name, value] : passed.locals) {
+    key.locals.emplace(name, typed(value));
+    const Reference* r = value.as<Reference>();
+    const Object* o = value.as<Object>();
+    const auto it = r == nullptr && o == nullptr ? passed.heap.end()
+                                                 : passed.heap.find(r != nullptr ? r->object : o->object);
+    if (it == passed.heap.end()) continue;
+    HeapObject& object = key.heap[it->first];
+    object.type = it->second.type;
+    object.type_of = it->second.type_of;
+    object.is_mapping = it->second.is_mapping;
+  }
+  return key;
+}
+
+bool Evaluator::is_same_call(const State& a, const State& b) const {
+  return same(a, b) && std::ranges::equal(a.heap, b.heap, [](const auto& x, const auto& y) {
+           return x.second.type == y.second.type && x.second.type_of.is(y.second.type_of) &&
+                  x.second.is_mapping == y.second.is_mapping;
+         });
+}
+
+/// Whether numbers that are known change from call to call, and none that is not: such a recursion may end
+/// when compiling.
+bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::string, Value>& arguments) const {
+  bool known_changes = false;
+  bool other_changes = false;
+  const std::function<void(const Value&, const Value&)> compare = [&](const Value& a, const Value& b) {
+    const std::vector<Value> x = parts_of(a);
+    const std::vector<Value> y = parts_of(b);
+    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
+    if (!x.empty() || a.is<Array>() || !kind_of(a) || same(a, b)) return;
+    (a.is<Static>() && b.is<Static>() ? known_changes : other_changes) = true;
+  };
+  for (const auto& [name, value] : outer.arguments)
+    if (const auto it = arguments.find(name); it != arguments.end()) compare(value, it->second);
+  return known_changes && !other_changes;
+}
+
+std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std::string, Value>& locals,
+                                               nb::handle node) {
+  std::map<std::string, Value>& arguments = frame.arguments;
+  arguments = locals;
+  for (const auto& [name, cell] : frame.shared) arguments.emplace(cell_name(name), Reference{cell});
+  const auto is_it = [&](const Frame& other) {
+    return other.node.is(frame.node) && other.globals.is(frame.globals) &&
+           std::ranges::equal(other.cells, frame.cells, [](const auto& x, const auto& y) {
+             return x.first == y.first && x.second.is(y.second);
+           });
+  };
+  std::vector<Frame*> active;
+  for (Frame* at = frame_; at != nullptr; at = at->caller)
+    if (at->consumer == nullptr && is_it(*at)) active.push_back(at);
+  const bool is_known = std::ranges::any_of(routines_, [&](const Routine& r) { return is_it(r.frame); });
+  if (active.empty() && !is_known) return std::nullopt;
+  State key = key_of(passed(arguments).state);
+  const bool reports =
+      std::ranges::any_of(handlers_, [](const Catcher* handler) { return handler->catches_some(); });
+  bool is_routine = false;
+  for (Routine& routine : routines_) {
+    if (!is_it(routine.frame) || !is_same_call(routine.key, key)) continue;
+    if (routine.reports == reports) return call_routine(routine, arguments, node);
+    is_routine = true;
+  }
+  if (is_routine) return call_routine(new_routine(frame, std::move(key), reports), arguments, node);
+  std::erase_if(active,
+                [&](const Frame* at) { return !is_same_call(key_of(passed(at->arguments).state), key); });
+  if (active.empty()) return std::nullopt;
+  if (ends_when_compiling(*active.front(), arguments) && active.size() < kMostNested &&
+      ++active.back()->repeats < kMostRepeats)
+    return std::nullopt;
+  for (const auto& [name, value] : arguments) refuse_to_pass(value, node);
+  new_routine(frame, std::move(key), reports);
+  throw Again{};
+}
+
+Evaluator::Routine& Evaluator::new_routine(const Frame& frame, State key, bool reports) {
+  const std::string number = std::to_string(routines_.size() + 1);
+  Routine& made = routines_.emplace_back(
+      Routine{frame, std::move(key), text_of(frame.function.attr("__name__")) + "." + number});
+  made.reports = reports;
+  made.function = module_.declare(made.name, {}, {});
+  return made;
+}
+
+void Evaluator::refuse_to_pass(const Value& value, nb::handle node) {
+  const Foreign* f = value.as<Foreign>();
+  if (value.is<Generator>() || (f != nullptr && f->shape != nullptr)) {
+    unsupported(node, "a " + type_name(value) + " that is passed to or from a recursive function",
+                value.is<Generator>() ? "pass a list of its elements" : "pass a part that compiled code has");
+  }
+  for (const Value& part : parts_of(value)) refuse_to_pass(part, node);
+}
+
+void Evaluator::widen(Routine& routine, std::optional<State> entry) {
+  routine.entry = std::move(entry);
+  routine.exit.reset();
+  routine.outcomes.clear();
+  throw Again{};
+}
+
+const Value* Evaluator::captured(PyObject* owner, const std::string& name) {
+  const auto known = captured_.find({owner, name});
+  if (known != captured_.end()) return &known->second;
+  if (routine_ == nullptr || !given_captures_.contains({owner, name})) return nullptr;
+  routine_->captures.emplace_back(owner, name);
+  widen(*routine_, std::nullopt);
+}
+
+Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Value>& arguments,
+                              nb::handle node) {
+  std::map<std::string, Value> all = arguments;
+  for (size_t i = 0; i < routine.captures.size(); ++i) {
+    const auto& [owner, name] = routine.captures[i];
+    all["@outside." + std::to_string(i)] = *captured(owner, name);
+  }
+  const Passed given = passed(all);
+  for (const auto& [name, value] : given.state.locals) refuse_to_pass(value, node);
+  for (const auto& [id, object] : given.state.heap)
+    for (const Value& value : object.values) refuse_to_pass(value, node);
+  State shape = shape_of(given.state, [](NodeId) { return false; });
+  if (!routine.entry) {
+    routine.entry = std::move(shape);
+    routine.objects = given.objects.size();
+    routine.arrays = given.arrays.size();
+  } else {
+    if (!std::ranges::equal(
+            shape.heap, routine.entry->heap, {}, [](const auto& entry) { return entry.first; },
+            [](const auto& entry) { return entry.first; })) {
+      unsupported(node, "a recursive function whose arguments hold other containers from call to call",
+                  "pass arrays, or lists of numbers");
+    }
+    shape = join(*routine.entry, shape);
+    if (!same(shape, *routine.entry)) {
+      widen(routine, std::move(shape));
+    }
+  }
+  std::vector<NodeId> operands;
+  carry(*routine.entry, given.state, operands);
+  if (!routine.is_solved && !routine.is_open) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const auto known = scalar_arguments_.find(operands[i].index);
+      if (known != scalar_arguments_.end())
+        routine.scalar_arguments[static_cast<uint32_t>(i)] = known->second;
+    }
+    solve(routine);
+  }
+  std::vector<ir::Type> types;
+  if (routine.reports) types.push_back(ir::kInt32);
+  if (routine.exit) slot_types(*routine.exit, types);
+  const int64_t attributes[] = {routine.function.index, routine.reports ? 2 : 0};
+  const NodeId call = builder_->make(Op::call, operands, attributes, module_.types.results(types));
+  const std::vector<NodeId> results = builder_->function().results_of(call);
+  const auto taken = [&]() -> Value {
+    if (!routine.exit) {
+      builder_->terminate(Op::unreachable, {});
+      throw Diverged{};
+    }
+    const auto values = std::span(results).subspan(routine.reports ? 1 : 0);
+    const Value value = returned(routine, given, operands, values);
+    return routine.reports ? raised_or_result(routine, value) : value;
+  };
+  if (!routine.reports) return taken();
+  const NodeId has_begun = builder_->make(Op::equal, {results[0], builder_->constant<int32_t>(0)});
+  return fork(has_begun, taken, [&]() -> Value {
+    raise(base::ExceptionKind::RecursionError, "maximum recursion depth exceeded");
+  });
+}
+
+/// Takes what a routine gives back into the state: what it has changed, and what it has made.
+Value Evaluator::returned(const Routine& routine, const Passed& passed, std::span<const NodeId> operands,
+                          std::span<const NodeId> results) {
+  State exit = *routine.exit;
+  const auto outer = [&](NodeId parameter) { return operands[parameter.index]; };
+  for (auto& [name, value] : exit.locals) value = with_nodes(value, outer);
+  for (auto& [id, object] : exit.heap)
+    for (Value& value : object.values) value = with_nodes(value, outer);
+  exit = fill(exit, results);
+  std::map<uint32_t, uint32_t> made;
+  const auto actual = [&](uint32_t formal, uint32_t first, const std::vector<uint32_t>& known, size_t count) {
+    if (const size_t at = formal - first; at < std::min(count, known.size())) return known[at];
+    const auto [it, is_new] = made.emplace(formal, next_object_);
+    if (is_new) ++next_object_;
+    return it->second;
+  };
+  const Renumber object = [&](uint32_t id) {
+    return actual(id, kFormalObject, passed.objects, routine.objects);
+  };
+  const Renumber array = [&](uint32_t id) { return actual(id, kFormalArray, passed.arrays, routine.arrays); };
+  for (auto& [id, changed] : exit.heap) {
+    for (Value& value : changed.values) value = renumbered(value, object, array);
+    state_.heap[object(id)] = std::move(changed);
+  }
+  return renumbered(exit.locals.at(kResult), object, array);
+}
+
+Value Evaluator::raised_or_result(const Routine& routine, const Value& reported) {
+  const std::vector<Value>& all = reported.as<Tuple>()->members;
+  const auto raise_number = [&](size_t number) -> Value {
+    Error error = routine.errors[number - 1];
+    const Tuple* parts = all[number + 1].as<Tuple>();
+    if (parts == nullptr)
+      unsupported(here_, "an exception of a recursive function whose arguments differ", "give it a text");
+    error.parts = share(parts->members);
+    raise_error(error);
+  };
+  if (const std::optional<int64_t> known = static_int(all[0])) {
+    return *known > 0 ? raise_number(static_cast<size_t>(*known)) : all[1];
+  }
+  const NodeId number = stage(all[0], Kind::py_int());
+  const auto is = [&](size_t wanted) {
+    return builder_->make(Op::equal, {number, builder_->index(static_cast<int64_t>(wanted))});
+  };
+  const auto nothing = [] { return Value(Static{nb::none()}); };
+  const auto raise_it = [&]() -> Value {
+    for (size_t i = 1; i < routine.errors.size(); ++i)
+      if (routine.outcomes.contains(i)) fork(is(i), [&] { return raise_number(i); }, nothing);
+    return raise_number(routine.errors.size());
+  };
+  if (!routine.outcomes.contains(0)) return raise_it();
+  fork(is(0), nothing, raise_it);
+  return all[1];
+}
+
+void Evaluator::report(const Catcher& routine, const Error& error) {
+  const Restored<std::vector<Catcher*>> none(handlers_, {});
+  const Restored<Frame*> outermost(frame_, routine.frame);
+  state_.locals.clear();
+  leave_to(*routine.after, error);
+}
+
+size_t Evaluator::number_of_error(const Error& error) {
+  std::vector<Error>& errors = routine_->errors;
+  const auto is_it = [&](const Error& other) {
+    return error.type.is(other.type) && error.kind == other.kind && error.message == other.message &&
+           std::ranges::equal(*error.parts, *other.parts, [&](const Value& a, const Value& b) {
+             return a.is<Static>() == b.is<Static>() && (!a.is<Static>() || same(a, b));
+           });
+  };
+  const auto known = std::ranges::find_if(errors, is_it);
+  if (known != errors.end()) return static_cast<size_t>(known - errors.begin()) + 1;
+  Error shape = error;
+  std::vector<Value> parts = *error.parts;
+  for (Value& part : parts) part = shape_of(part, [](NodeId) { return false; });
+  shape.parts = share(std::move(parts));
+  errors.push_back(std::move(shape));
+  return errors.size();
+}
+
+Value Evaluator::reported(Frame& frame, std::map<std::string, Value> locals) {
+  const NodeId node = builder_->begin(Op::block, {});
+  const ir::Type label_type[] = {ir::Type::label()};
+  Target target{builder_->enter(node, 0, label_type)[0], {}};
+  Catcher bottom(&frame);
+  bottom.of_routine = true;
+  bottom.after = &target;
+  {
+    const Pushed<Target*> open(targets_, &target);
+    const Pushed<Catcher*> catching(handlers_, &bottom);
+    try {
+      Value value = stored(activate(frame, std::move(locals), {}));
+      refuse_to_pass(value, {});
+      target.edges.push_back({builder_->suspend(), std::move(state_), Tuple{{std::move(value)}}, {}, {}});
+    } catch (const Diverged&) {
+    }
+  }
+  unify(target.edges, builder_->function()[node].parent);
+  return close(node, target.edges);
+}
+
+/// Gives the paths to the end of a routine values of one form: its result and what its errors hold mean
+/// something on their own paths.
+void Evaluator::unify(std::vector<Edge>& edges, ir::RegionId here) {
+  struct Outcome {
+    Edge* first = nullptr;
+    Value first_value{};
+    State state{};
+    Value shape{};
+  };
+  std::map<size_t, Outcome> outcomes;
+  std::vector<size_t> numbers;
+  std::vector<Value> values;
+  for (Edge& edge : edges) {
+    const Error* error = edge.value.as<Error>();
+    numbers.push_back(error == nullptr ? 0 : number_of_error(*error));
+    values.push_back(error == nullptr ? edge.value.as<Tuple>()->members[0] : Value(Tuple{*error->parts}));
+    Outcome& outcome = outcomes[numbers.back()];
+    if (outcome.first == nullptr) {
+      outcome = {&edge, values.back(), shape_of(edge.state, here), shape_of(values.back(), here)};
+    } else {
+      align(outcome.first->state, outcome.first_value, edge.state, values.back());
+      outcome.state = join(outcome.state, edge.state);
+      outcome.shape = join(outcome.shape, values.back(), "the result");
+    }
+    routine_->outcomes.insert(numbers.back());
+  }
+  for (size_t i = 0; i < edges.size(); ++i) {
+    builder_->resume(edges[i].region);
+    state_ = std::move(edges[i].state);
+    Tuple all{{Static{nb::int_(numbers[i])}}};
+    for (size_t k = 0; k <= routine_->errors.size(); ++k) {
+      const auto outcome = outcomes.find(k);
+      if (k == numbers[i]) all.members.push_back(values[i]);
+      else if (outcome != outcomes.end())
+        all.members.push_back(blank(outcome->second.shape, outcome->second.state));
+      else all.members.emplace_back(Tuple{});
+    }
+    edges[i].value = std::move(all);
+    edges[i].state = std::move(state_);
+    builder_->suspend();
+  }
+}
+
+Value Evaluator::blank(const Value& shape, const State& home) {
+  const auto fill_in = [&](uint32_t object) {
+    const auto made = home.heap.find(object);
+    if (made == home.heap.end() || state_.heap.contains(object)) return;
+    state_.heap[object] = made->second;
+    std::vector<Value> values = made->second.values;
+    for (Value& value : values) value = blank(value, home);
+    state_.heap[object].values = std::move(values);
+  };
+  if (const Scalar* s = shape.as<Scalar>())
+    return s->node ? *s : Scalar{s->kind, builder_->constant(ir::Type::scalar(s->kind.dtype()), {})};
+  if (const Array* a = shape.as<Array>()) {
+    Array array = *a;
+    const std::vector<NodeId> lengths(static_cast<size_t>(a->type.rank()), builder_->index(0));
+    if (!a->node) array.node = new_memory(lengths, a->type.dtype()).node;
+    if (a->argument == -2) array.argument = -1;
+    return array;
+  }
+  if (const Maybe* m = shape.as<Maybe>(); m != nullptr && !m->node)
+    return m->may_be_none ? Value(Static{nb::none()}) : Value(Unbound{});
+  if (const Reference* r = shape.as<Reference>()) fill_in(r->object);
+  if (const Object* o = shape.as<Object>()) fill_in(o->object);
+  if (const Closure* c = shape.as<Closure>())
+    for (const auto& [name, cell] : c->definition->shared) fill_in(cell);
+  std::vector<Value> parts = parts_of(shape);
+  for (Value& part : parts) part = blank(part, home);
+  return with_parts(shape, std::move(parts));
+}
+
+void Evaluator::solve(Routine& routine) {
+  routine.is_open = true;
+  const size_t before = solved_.size();
+  try {
+    for (int i = 0; !evaluate_routine(routine); ++i) {
+      // What was found with the old results is found again.
+      for (size_t k = before; k < solved_.size(); ++k) solved_[k]->is_solved = false;
+      solved_.resize(before);
+      if (i == kMostEvaluations) {
+        throw base::Unsupported(place_of({}),
+                                "a recursive function whose results do not settle on their types",
+                                "give them their types before");
+      }
+    }
+  } catch (...) {
+    routine.is_open = false;
+    throw;
+  }
+  routine.is_open = false;
+  routine.is_solved = true;
+  solved_.push_back(&routine);
+  kept_hosts_ = hosts_.size();
+}
+
+/// The state at a routine's end: what it returns, what it was passed, and what these lead to.
+State Evaluator::state_at_end(const Routine& routine, Value value) const {
+  Numbering objects(kFormalObject);
+  Numbering arrays(kFormalArray);
+  for (uint32_t i = 0; i < routine.objects; ++i) objects(kFormalObject + i);
+  for (uint32_t i = 0; i < routine.arrays; ++i) arrays(kFormalArray + i);
+  return numbered({{kResult, std::move(value)}}, state_.heap, objects, arrays);
+}
+
+/// Evaluates the body; false: it gives back more than was known before.
+bool Evaluator::evaluate_routine(Routine& routine) {
+  std::vector<ir::Type> types;
+  std::vector<ir::Type> results;
+  slot_types(*routine.entry, types);
+  if (routine.exit) slot_types(*routine.exit, results);
+  module_.redeclare(routine.function, types, results);
+
+  const InRoutine inside(*this, routine);
+  builder_->relax(relaxations_);
+  builder_->set_span(module_.span({.file = routine.frame.file,
+                                   .line = nb::cast<uint32_t>(routine.frame.node.attr("lineno")),
+                                   .function = module_.text(text_of(routine.frame.function.attr("__name__"))),
+                                   .inlined_at = {}}));
+  result_place_ = module_.place(builder_->span());
+  std::vector<NodeId> parameters;
+  for (const ir::Type type : types)
+    parameters.push_back(builder_->add_parameter(type, {.name = "p" + std::to_string(parameters.size())}));
+  std::span<const NodeId> rest(parameters);
+  state_ = fill(*routine.entry, rest);
+  for (const auto& [parameter, argument] : routine.scalar_arguments) scalar_arguments_[parameter] = argument;
+  for (const auto& [id, object] : state_.heap) pinned_.push_back(id);
+
+  Frame frame = routine.frame;
+  frame.arguments = state_.locals;
+  std::map<std::string, Value> locals = std::exchange(state_.locals, {});
+  for (auto& [name, cell] : frame.shared) {
+    const auto given = locals.extract(cell_name(name));
+    cell = given.mapped().as<Reference>()->object;
+  }
+  for (size_t i = 0; i < routine.captures.size(); ++i)
+    captured_[routine.captures[i]] = locals.extract("@outside." + std::to_string(i)).mapped();
+
+  std::optional<State> end;
+  const size_t errors = routine.errors.size();
+  const size_t outcomes = routine.outcomes.size();
+  try {
+    const Value value =
+        routine.reports ? reported(frame, std::move(locals)) : stored(activate(frame, std::move(locals), {}));
+    refuse_to_pass(value, {});
+    end = state_at_end(routine, value);
+  } catch (const Diverged&) {
+  }
+  if (routine.errors.size() != errors || routine.outcomes.size() != outcomes) routine.exit.reset();
+  if (end) {
+    const State shape = shape_of(*end, [&](NodeId node) { return node.index < parameters.size(); });
+    State joined = routine.exit ? join(*routine.exit, shape) : shape;
+    if (!routine.exit || !same(joined, *routine.exit)) {
+      routine.exit = std::move(joined);
+      return false;
+    }
+    std::vector<NodeId> values;
+    carry(*routine.exit, *end, values);
+    builder_->terminate(Op::return_, values);
+  }
+  routine.body = builder_->finish(results);
+  return true;
+}
+
+}  // namespace ingot::frontend
