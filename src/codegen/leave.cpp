@@ -110,7 +110,8 @@ void FunctionEmitter::emit_check(NodeId id) {
 }
 
 void FunctionEmitter::check_stack() {
-  llvm::AllocaInst* const here_on_stack = b_.CreateAlloca(b_.getInt8Ty());
+  Value* const here_on_stack =
+      b_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
   Value* const limit = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextStackLimit));
   leave_if(b_.CreateICmpULT(here_on_stack, limit), leaving_block(base::ExceptionKind::RecursionError));
   emit_poll();
