@@ -104,7 +104,8 @@ std::string Evaluator::mangled(const std::string& name) const {
 }
 
 void Evaluator::raise_no_attribute(const nb::object& type, const std::string& name) {
-  raise(ExceptionKind::AttributeError, "'" + name_of(type) + "' object has no attribute '" + name + "'");
+  const std::string shown = as_type(type)->tp_name;  // of a class of an extension, with its module
+  raise(ExceptionKind::AttributeError, "'" + shown + "' object has no attribute '" + name + "'");
 }
 
 Value Evaluator::bind_attribute(const Value& self, const nb::object& type, const nb::object& raw,

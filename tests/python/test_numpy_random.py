@@ -516,6 +516,18 @@ def test_the_lock_is_let_go_when_a_call_raises():
     assert done
 
 
+def test_attributes_that_are_not_there():
+    def get(g):
+        return g.nothing
+
+    def put(g):
+        g.x = 3
+
+    for stream in (generator(), np.random.RandomState(1)):
+        compare(get, stream)
+        compare(put, stream)
+
+
 class Own(np.random.Generator):
     pass
 
@@ -535,6 +547,12 @@ def test_what_is_refused():
 
     def several(g):
         return g.multivariate_normal([1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]])
+
+    def chosen_by_paths(g, h, n):
+        return (g if n > 0 else h).random()
+
+    with pytest.raises(ingot.UnsupportedError):
+        ingot.jit(chosen_by_paths)(generator(1), generator(2), 3)
 
     def unbound(g):
         return np.random.Generator.random(3)
