@@ -57,7 +57,9 @@ Value Evaluator::eval_open(nb::handle e) {
 
 Value Evaluator::eval(nb::handle e) {
   Value value = eval_open(e);
-  if (!value.is<Maybe>()) return value;
+  const Conflict* conflict = value.as<Conflict>();
+  const bool is_to_be_settled = conflict != nullptr && conflict->can_be_settled();
+  if (!value.is<Maybe>() && !is_to_be_settled) return value;
   const Here here(*this, e);
   return present(value, class_of(e) == "Name" ? text_of(e.attr("id")) : "the value", e);
 }

@@ -221,7 +221,8 @@ std::optional<Value> Evaluator::Rows::compare(const std::string& ast, const Valu
     return ast == "In" ? found : e_.unary("Not", found, node);
   }
   if (ast != "Eq" && ast != "NotEq")
-    e_.unsupported(node, "the order of lists whose lengths are not known when compiling", "compare in a loop");
+    e_.unsupported(node, "the order of lists whose lengths are not known when compiling",
+                   "compare in a loop");
   if (!is_list(a) || !is_list(b)) return Value(Static{nb::bool_(ast == "NotEq")});
   const Value equal = e_.by_library("equal", {a, b}, node);
   return ast == "Eq" ? equal : e_.unary("Not", equal, node);
@@ -239,8 +240,7 @@ std::optional<Value> Evaluator::Rows::array_of(const Value& rows, std::optional<
   const DType dtype = wanted.value_or(own);
   e_.builder_->check(e_.builder_->make(Op::greater, {e_.length_of(*list), e_.builder_->index(0)}),
                      ExceptionKind::TypeChangeError, "an empty list makes an array of one axis here");
-  const nb::object made =
-      nb::module_::import_("numpy").attr("dtype")(std::string(base::info(own).numpy));
+  const nb::object made = nb::module_::import_("numpy").attr("dtype")(std::string(base::info(own).numpy));
   Call call{.positional = {rows, Static{made}}, .keywords = {}, .name = "array", .node = node};
   const Value array = e_.inline_function(nb::module_::import_("ingot.library.rows").attr("array"), call);
   if (dtype == own) return array;

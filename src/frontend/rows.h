@@ -4,12 +4,12 @@
 
 namespace ingot::frontend {
 
-/// Lists that stand where their place is not known when compiling: in growing lists, in attributes of records, in
-/// dicts of unknown keys. They are records of a pool of lists: a growing list of tuples (start, length, room), each
-/// a stretch of the pool's store, which is a growing list of the elements of them all. A list that outgrows its
-/// stretch moves to the end of the store. Lists have one pool together where they may stand in one place: this is
-/// found by the places in the program where they are made, and asked for like a pool of instances. All else is
-/// Python, in `ingot.library.rows` and `ingot.library.lists`.
+/// Lists that stand where their place is not known when compiling: in growing lists, in attributes of
+/// records, in dicts of unknown keys. They are records of a pool of lists: a growing list of tuples (start,
+/// length, room), each a stretch of the pool's store, which is a growing list of the elements of them all. A
+/// list that outgrows its stretch moves to the end of the store. Lists have one pool together where they may
+/// stand in one place: this is found by the places in the program where they are made, and asked for like a
+/// pool of instances. All else is Python, in `ingot.library.rows` and `ingot.library.lists`.
 class Evaluator::Rows {
  public:
   explicit Rows(Evaluator& evaluator) : e_(evaluator) {}
@@ -19,7 +19,8 @@ class Evaluator::Rows {
   void made_at(uint32_t list, nb::handle node);
   /// A list that has just been made, as code goes on with it.
   Value made(const Value& list, nb::handle node);
-  /// A list as something holds it whose place is not known when compiling; the caller's own are left as they are.
+  /// A list as something holds it whose place is not known when compiling; the caller's own are left as they
+  /// are.
   Value held(const Reference& list, nb::handle node);
   /// Asks for a pool of lists that are made at these places, one for all.
   [[noreturn]] void ask_for(const std::vector<std::string>& sites, nb::handle node);

@@ -18,6 +18,21 @@ class Node:
         return child
 
 
+class Interval:
+    def __init__(self, middle, half):
+        self.middle = middle
+        self.half = half
+        self.parts = None
+        self.count = 0
+
+    def split(self):
+        half = self.half / 2
+        self.parts = [Interval(self.middle - half, half), Interval(self.middle + half, half)]
+
+    def part(self, x):
+        return self.parts[0] if x < self.middle else self.parts[1]
+
+
 class Box:
     def __init__(self, items=None):
         self.items = items
@@ -267,6 +282,20 @@ def test_lists_in_instances_and_dicts():
         result[0].items = [1]
         return len(result[1].items)
 
+    def divided(xs):
+        root = Interval(0.0, 1.0)
+        for x in xs:
+            interval = root
+            while interval.count > 1 and interval.half > 0.01:
+                if interval.parts is None:
+                    interval.split()
+                    interval.part(x).count += 1
+                    interval.part(-x).half *= 1.0
+                interval = interval.part(x)
+            interval.count += 1
+        return root
+
+    check(divided, np.array([0.1, 0.15, -0.3, 0.12, 0.11, -0.9, 0.1]))
     for n in (1, 2, 14):
         check(tree, n)
         check(boxes, n)
