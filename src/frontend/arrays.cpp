@@ -359,6 +359,7 @@ NodeId Evaluator::take_part(NodeId shaped, const Indexing& indexing) {
     if (!axes.empty()) part = builder_->make(op, operand, axes);
   };
   with_axes(Op::squeeze, squeezed);
+  need_rank(static_cast<size_t>(place));
   with_axes(Op::expand, inserted);
   return part;
 }

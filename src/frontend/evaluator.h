@@ -609,6 +609,7 @@ class Evaluator {
   /// The same with its axes in Fortran's order in memory.
   Array new_array(std::vector<NodeId> lengths, bool fortran, const NewArray& make);
   bool wants_fortran_order(Call& call, size_t position);
+  void need_rank(size_t rank);      ///< refuses arrays of more axes than there can be
   void need_no_device(Call& call);  ///< NumPy's keywords `device` and `like`
   /// What `copy` gives as function and method, whose default orders are NumPy's K and C.
   Array copy(Call& call, std::string lie);

@@ -28,6 +28,11 @@ DType Evaluator::dtype_of(const Value& value, nb::handle node) {
   unsupported(node, "the dtype " + name, "use a bool, integer, floating or complex dtype");
 }
 
+void Evaluator::need_rank(size_t rank) {
+  if (rank > static_cast<size_t>(ir::kMaxRank))
+    unsupported(here_, "an array of more than 16 axes", "use fewer axes");
+}
+
 std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   std::vector<Value> parts{shape};
   if (const Static* s = shape.as<Static>(); s != nullptr && PyBytes_Check(s->object.ptr()))
@@ -38,6 +43,7 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   }
   if (const Tuple* t = shape.as<Tuple>()) parts = t->members;
   if (const Reference* r = shape.as<Reference>()) parts = contents(*r, here_).values;
+  need_rank(parts.size());
   std::vector<NodeId> lengths;
   for (const Value& part : parts) {
     if (const std::optional<Kind> kind = kind_of(part); kind && base::is_bool(kind->dtype()))

@@ -25,6 +25,7 @@ const Array& Evaluator::array_argument(Call& call, size_t position) {
 
 std::vector<NodeId> Evaluator::numbers_argument(Call& call, size_t position) {
   std::vector<NodeId> numbers;
+  need_rank(call.positional.at(position).as<Tuple>()->members.size());
   for (const Value& part : call.positional.at(position).as<Tuple>()->members)
     numbers.push_back(stage_index(part));
   return numbers;

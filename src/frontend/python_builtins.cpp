@@ -340,6 +340,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
     shape.push_back(nb::cast<int64_t>(length));
     lengths.push_back(builder_->index(shape.back()));
   }
+  need_rank(lengths.size());
   const Value result = filled(lengths, builder_->constant(ir::Type::scalar(*dtype), {}));
   std::vector<int64_t> at(shape.size(), 0);
   for (const Value& leaf : leaves) {

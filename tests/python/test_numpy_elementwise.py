@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import DTYPES, MODES, check, refused
+from support import DTYPES, MODES, check, refused, with_each
 
 QUICK = ("interpreted",)
 FLOATS = np.array([0.0, -0.0, 1.5, -2.5, 0.5, 1e-9, np.inf, -np.inf, np.nan, 3.0])
@@ -112,3 +112,8 @@ def test_keywords_that_are_not_taken_are_refused():
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int64", "uint64", "float64", "bool"])
 def test_exponents_of_all_dtypes(dtype):
     check(lambda x, n: np.ldexp(x, n), np.array([1.5, -3.0, np.inf]), np.array([1, 0, 3]).astype(dtype))
+
+
+def test_arrays_without_axes_give_numbers():
+    with_each([lambda x: np.positive(x), lambda x: np.clip(x, 0, None), lambda x: np.clip(x, None, 7)], np.array(3, np.uint8))
+    check(lambda x, high: np.clip(x, None, high), np.array(3, np.uint8), 300)

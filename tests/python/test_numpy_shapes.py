@@ -283,3 +283,19 @@ def test_sliding_windows(a, mode):
         a,
         modes=(mode,),
     )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.zeros((1,) * 17),
+        lambda x: np.empty_like(x, shape=(1,) * 17),
+        lambda x: x[(None,) * 17],
+        lambda x: np.expand_dims(x, tuple(range(17))),
+        lambda x: np.broadcast_to(x, (1,) * 17),
+        lambda x: np.reshape(x, (1,) * 17),
+        lambda x: np.array([[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]),
+    ],
+)
+def test_arrays_of_too_many_axes_are_refused(make):
+    refused(make, np.ones(1), words="more than 16 axes")
