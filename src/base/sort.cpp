@@ -35,7 +35,8 @@ void sort_line(DType dtype, void* elements, int64_t count) {
 void argsort_line(DType dtype, const void* elements, int64_t* places, int64_t count) {
   visit_dtype(dtype, [&]<class T>() {
     const T* const keys = static_cast<const T*>(elements);
-    std::stable_sort(places, places + count, [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
+    std::stable_sort(places, places + count,
+                     [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
   });
 }
 

@@ -15,9 +15,10 @@ struct Gufunc;
 /// slots of this layout; null: another routine. With the GIL. Throws python_error.
 const Gufunc* find_gufunc(std::string_view routine, std::string_view layout);
 
-/// Calls it on views: inputs, of which all axes but those of one matrix are in C order, outputs, and for other routines than `matmul` an i64 vector of one
-/// element that tells whether it failed. What has fewer axes than the others is the same for all of them.
-/// Needs no GIL; lets go of it, if it is held, where the call takes long.
+/// Calls it on views: inputs, of which all axes but those of one matrix are in C order, outputs, and for
+/// other routines than `matmul` an i64 vector of one element that tells whether it failed. What has fewer
+/// axes than the others is the same for all of them. Needs no GIL; lets go of it, if it is held, where the
+/// call takes long.
 void call_gufunc(const Gufunc& gufunc, void** slots, Gil& gil);
 
 }  // namespace ingot::bindings

@@ -221,6 +221,8 @@ class Evaluator {
   /// A routine is passed more than was known; no entry: nothing is known of it any more.
   [[noreturn]] void widen(Routine& routine, std::optional<State> entry);
   void refuse_to_pass(const Value& value, nb::handle node);
+  HeapObject& pool_at(uint32_t pool);  ///< which routines do not have
+  [[noreturn]] void refuse_pools();
   void solve(Routine& routine);
   /// Evaluates the body of a routine that reports, and what leaves it.
   Value reported(Frame& frame, std::map<std::string, Value> locals);

@@ -74,7 +74,7 @@ Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
   const Reference pool{e_.pools_.by_class.at(object.type_of.ptr())};
   Tuple attributes{object.values};
   for (Value& value : attributes.members) value = held(value, node);
-  HeapObject& list = e_.state_.heap.at(pool.object);
+  HeapObject& list = e_.pool_at(pool.object);
   if (list.element == nullptr) {
     const std::optional<Value> form = e_.form_of(attributes);
     if (form) list = e_.as_growing(list, *form);

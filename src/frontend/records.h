@@ -63,7 +63,7 @@ class Evaluator::Records {
 
  private:
   std::string early_fact(const nb::object& type) const;
-  HeapObject& pool_of(const Record& record) const { return e_.state_.heap.at(record.pool); }
+  HeapObject& pool_of(const Record& record) const { return e_.pool_at(record.pool); }
   bool has_pool(const nb::object& type) const { return e_.pools_.by_class.contains(type.ptr()); }
   Record moved(const Object& instance, nb::handle node);
 

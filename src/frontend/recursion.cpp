@@ -106,6 +106,15 @@ std::string cell_name(const std::string& variable) { return "@cell." + variable;
 
 constexpr const char* kResult = "@result";
 
+/// Whether containers are as many, and of the same lengths as far as these are known: a recursion over known
+/// lists in lists ends when compiling.
+bool hold_alike(const std::map<uint32_t, HeapObject>& a, const std::map<uint32_t, HeapObject>& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.type == y.second.type &&
+           x.second.values.size() == y.second.values.size();
+  });
+}
+
 }  // namespace
 
 /// What a call passes: arguments and what they lead to, under formal numbers.
@@ -260,7 +269,9 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
   std::erase_if(active,
                 [&](const Frame* at) { return !is_same_call(key_of(passed(at->arguments).state), key); });
   if (active.empty()) return std::nullopt;
-  if (ends_when_compiling(*active.front(), arguments) && active.size() < kMostNested &&
+  const bool holds_others =
+      !hold_alike(passed(active.front()->arguments).state.heap, passed(arguments).state.heap);
+  if ((holds_others || ends_when_compiling(*active.front(), arguments)) && active.size() < kMostNested &&
       ++active.back()->repeats < kMostRepeats)
     return std::nullopt;
   for (const auto& [name, value] : arguments) refuse_to_pass(value, node);
@@ -277,8 +288,20 @@ Evaluator::Routine& Evaluator::new_routine(const Frame& frame, State key, bool r
   return made;
 }
 
+HeapObject& Evaluator::pool_at(uint32_t pool) {
+  const auto found = state_.heap.find(pool);
+  if (found == state_.heap.end()) refuse_pools();
+  return found->second;
+}
+
+void Evaluator::refuse_pools() {
+  unsupported(here_, "recursion with instances or lists that other lists and instances hold",
+              "write it as a loop");
+}
+
 void Evaluator::refuse_to_pass(const Value& value, nb::handle node) {
   const Foreign* f = value.as<Foreign>();
+  if (value.is<Record>()) refuse_pools();
   if (value.is<Generator>() || (f != nullptr && f->shape != nullptr)) {
     unsupported(node, "a " + type_name(value) + " that is passed to or from a recursive function",
                 value.is<Generator>() ? "pass a list of its elements" : "pass a part that compiled code has");
@@ -310,8 +333,10 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
   }
   const Passed given = passed(all);
   for (const auto& [name, value] : given.state.locals) refuse_to_pass(value, node);
-  for (const auto& [id, object] : given.state.heap)
+  for (const auto& [id, object] : given.state.heap) {
     for (const Value& value : object.values) refuse_to_pass(value, node);
+    if (object.element != nullptr) refuse_to_pass(*object.element, node);
+  }
   State shape = shape_of(given.state, [](NodeId) { return false; });
   if (!routine.entry) {
     routine.entry = std::move(shape);

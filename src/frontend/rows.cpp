@@ -111,7 +111,7 @@ void Evaluator::Rows::open_store(const Record& list, const std::optional<Value>&
 }
 
 NodeId Evaluator::Rows::header(const Record& list, size_t part) {
-  const HeapObject& pool = e_.state_.heap.at(list.pool);
+  const HeapObject& pool = e_.pool_at(list.pool);
   return e_.builder_->make(Op::load, {pool.values[1 + part].as<Array>()->node, list.place});
 }
 

@@ -42,7 +42,7 @@ class Evaluator::Rows {
  private:
   bool is_list(const Value& value) const;
   std::string family(std::string site) const;
-  Reference store_of(const Record& list) const { return {e_.state_.heap.at(list.pool).store}; }
+  Reference store_of(const Record& list) const { return {e_.pool_at(list.pool).store}; }
   /// Lets the store of a list grow, of which elements have this form.
   void open_store(const Record& list, const std::optional<Value>& form);
   NodeId header(const Record& list, size_t part);

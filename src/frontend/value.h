@@ -71,7 +71,7 @@ struct Object {
   uint32_t object;
 };
 
-/// /// An instance of a class that has a pool, or a list that stands in one: its place there, known at run
+/// An instance of a class that has a pool, or a list that stands in one: its place there, known at run
 /// time. `pool` is a number of the shadow heap.
 struct Record {
   static constexpr int64_t kNone = -1;     ///< the place of None

@@ -31,7 +31,8 @@ Status in_memory(Context& context, Fn&& fn) noexcept {
 
 void use_sorts(DType dtype, const Sorts& sorts) { own[static_cast<size_t>(dtype)] = sorts; }
 
-Status ingot_v1_sort(Context* context, int32_t dtype, int32_t stable, void* elements, int64_t count) noexcept {
+Status ingot_v1_sort(Context* context, int32_t dtype, int32_t stable, void* elements,
+                     int64_t count) noexcept {
   return in_memory(*context, [&] {
     if (const SortLine sort = sorts_of(dtype).sort[stable != 0 ? 1 : 0]; sort != nullptr)
       return sort(elements, count, nullptr);

@@ -13,9 +13,10 @@ namespace ingot::runtime {
 /// symbols carry the version of the ABI in their names; a changed meaning is a new name, and the old one
 /// stays as long as objects that use it may be loaded.
 ///
-/// They are the `ingot_v1_*` functions below and of sorts.h, those of base/random.h as `ingot_v1_draw_NAME`, the
-/// functions of math_symbols.h, and of the C library memcpy, memmove, memset and the mathematical functions, for
-/// double and float, that the code generator asks for or that LLVM makes of others (`sincos`, `exp10`).
+/// They are the `ingot_v1_*` functions below and of sorts.h, those of base/random.h as `ingot_v1_draw_NAME`,
+/// the functions of math_symbols.h, and of the C library memcpy, memmove, memset and the mathematical
+/// functions, for double and float, that the code generator asks for or that LLVM makes of others (`sincos`,
+/// `exp10`).
 
 /// Their names, but for those that math_symbols.h and base/random.h list.
 std::span<const std::string_view> symbol_names();
