@@ -1,6 +1,9 @@
 #include "base/sort.h"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
+#include <vector>
 
 #include "base/math.h"
 
@@ -26,17 +29,25 @@ bool sorts_before(T a, T b) {
 }  // namespace
 
 void sort_line(DType dtype, void* elements, int64_t count) {
+  const auto size = static_cast<size_t>(count);
+  std::vector<int64_t> places(size);
+  std::iota(places.begin(), places.end(), int64_t{0});
+  argsort_line(dtype, elements, places.data(), count);
   visit_dtype(dtype, [&]<class T>() {
-    T* const first = static_cast<T*>(elements);
-    std::stable_sort(first, first + count, sorts_before<T>);
+    T* const to = static_cast<T*>(elements);
+    const auto from = std::make_unique_for_overwrite<T[]>(size);
+    std::copy_n(to, size, from.get());
+    for (size_t i = 0; i < size; ++i) to[i] = from[static_cast<size_t>(places[i])];
   });
 }
 
 void argsort_line(DType dtype, const void* elements, int64_t* places, int64_t count) {
   visit_dtype(dtype, [&]<class T>() {
     const T* const keys = static_cast<const T*>(elements);
-    std::stable_sort(places, places + count,
-                     [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
+    std::sort(places, places + count, [&](int64_t i, int64_t j) {
+      if (sorts_before(keys[i], keys[j])) return true;
+      return !sorts_before(keys[j], keys[i]) && i < j;
+    });
   });
 }
 

@@ -12,7 +12,7 @@ namespace ingot::base {
 
 /// Sorts elements that stand one behind the other.
 void sort_line(DType dtype, void* elements, int64_t count);
-/// Sorts places, which are indices of elements, by the elements there.
+/// Sorts places, the indices of all elements, by the elements there.
 void argsort_line(DType dtype, const void* elements, int64_t* places, int64_t count);
 
 }  // namespace ingot::base

@@ -228,9 +228,11 @@ Value Evaluator::np_full_like(Call& call) {
 
 Value Evaluator::np_arange(Call& call) {
   Value start = Static{nb::int_(0)};
-  Value stop = need(call, 0, "start");
+  const Value* const first_given = argument(call, 0, "start");
+  Value stop = first_given != nullptr ? *first_given : need(call, 1, "stop");
   Value step = Static{nb::int_(1)};
-  if (const Value* end = argument(call, 1, "stop"); end != nullptr && !is_none(*end)) {
+  if (const Value* end = argument(call, 1, "stop");
+      first_given != nullptr && end != nullptr && !is_none(*end)) {
     start = stop;
     stop = *end;
   }
@@ -255,6 +257,8 @@ Value Evaluator::np_arange(Call& call) {
     return builder_->make(Op::iota, {length}, {0});
   };
   if (base::is_int(kind.dtype())) {
+    check(builder_->make(Op::not_equal, {stage_index(step), builder_->index(0)}),
+          ExceptionKind::ZeroDivisionError, "division by zero");
     const Range range{share(std::array<Value, 3>{start, stop, step})};
     const NodeId count = trips_of_range(range).count;
     const NodeId scaled = builder_->make(Op::multiply, {vector(count), stage_index(step)});

@@ -658,6 +658,8 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   std::vector<Kind> kinds;
   for (const Value& value : operands) {
     const std::optional<Kind> kind = kind_of(value);
+    if (is_none(value))
+      unsupported(here_, "np." + std::string(numpy_name) + " of None", "pass numbers or arrays");
     if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
     if (value.is<Reference>() || value.is<Tuple>() || is_text(value))
       unsupported({}, "a " + type_name(value) + " where an array is meant", "pass np.array(...)");
@@ -675,7 +677,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = *loop_dtype(Op::sqrt, kinds);
   const std::optional<DType> loop = loop_dtype(op, kinds);
   const bool flags = std::ranges::all_of(kinds, [](Kind k) { return base::is_bool(k.dtype()); });
-  if (!loop || (op == Op::subtract && flags))
+  if (!loop || ((op == Op::subtract || op == Op::negative) && flags))
     raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
   if (!loop) {
     raise(ExceptionKind::TypeError,

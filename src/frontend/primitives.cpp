@@ -117,7 +117,8 @@ Value Evaluator::primitive_place(Call& call) {
 
 Value Evaluator::primitive_sort(Call& call) {
   const NodeId array = whole(array_argument(call, 0));
-  return from_node(builder_->make(Op::sort, {array}, {axis_argument(call, 1).value(), 0}));
+  const bool stable = nb::cast<bool>(require_static(call.positional.at(2), "a kind of sort", call.node));
+  return from_node(builder_->make(Op::sort, {array}, {axis_argument(call, 1).value(), stable ? 1 : 0}));
 }
 
 Value Evaluator::primitive_argsort(Call& call) {

@@ -519,10 +519,13 @@ void Evaluator::unify(std::vector<Edge>& edges, ir::RegionId here) {
     Tuple all{{Static{nb::int_(numbers[i])}}};
     for (size_t k = 0; k <= routine_->errors.size(); ++k) {
       const auto outcome = outcomes.find(k);
-      if (k == numbers[i]) all.members.push_back(values[i]);
-      else if (outcome != outcomes.end())
+      if (k == numbers[i]) {
+        all.members.push_back(values[i]);
+      } else if (outcome != outcomes.end()) {
         all.members.push_back(blank(outcome->second.shape, outcome->second.state));
-      else all.members.emplace_back(Tuple{});
+      } else {
+        all.members.emplace_back(Tuple{});
+      }
     }
     edges[i].value = std::move(all);
     edges[i].state = std::move(state_);

@@ -242,7 +242,7 @@ std::optional<Value> Evaluator::Rows::array_of(const Value& rows, std::optional<
                      ExceptionKind::TypeChangeError, "an empty list makes an array of one axis here");
   const nb::object made = nb::module_::import_("numpy").attr("dtype")(std::string(base::info(own).numpy));
   Call call{.positional = {rows, Static{made}}, .keywords = {}, .name = "array", .node = node};
-  const Value array = e_.inline_function(nb::module_::import_("ingot.library.rows").attr("array"), call);
+  Value array = e_.inline_function(nb::module_::import_("ingot.library.rows").attr("array"), call);
   if (dtype == own) return array;
   return e_.owner(e_.materialized(e_.builder_->cast(e_.whole(array), dtype)));
 }

@@ -19,10 +19,13 @@ const Sorts& sorts_of(int32_t dtype) { return own[static_cast<size_t>(dtype)]; }
 /// What a function that tells whether memory has run out tells, as a status.
 template <class Fn>
 Status in_memory(Context& context, Fn&& fn) noexcept {
+  bool has_memory = false;
   try {
-    if (fn() == 0) return 0;
-  } catch (const std::bad_alloc&) {  // as the other way to say it
+    has_memory = fn() == 0;
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
   }
+  if (has_memory) return 0;
   context.error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}};
   return context.error.status;
 }

@@ -5,7 +5,7 @@ import math
 import ingot
 import numpy as np
 import pytest
-from support import ARRAYS, MODES, check, jitted, refused
+from support import ARRAYS, MODES, check, difference, jitted, refused
 
 COMPLEX_NAN = complex(float("inf"), float("nan"))
 
@@ -636,3 +636,45 @@ def test_numbers_and_arrays_beside_what_no_number_is_equal_to():
         check(with_sequences, n)
     for n in (2, 0):
         check(perhaps, np.arange(3), n)
+
+
+def test_functions_of_numpy_at_their_edges():
+    f = np.asfortranarray([[0.0, 1.0], [2.0, 3.0]])
+    g = np.arange(24.0).reshape(2, 3, 4)
+    check(lambda a, b: (np.kron(a, b), np.kron(b, a)), f, np.array([[1.0, 10.0]]))
+    check(lambda a, b: np.kron(a, b), g.T, np.ones((2, 1, 2)))
+    for flags in (np.array([True, False, True]), np.zeros(0, bool), [True, True, False]):
+        check(lambda x: np.bincount(x), flags)
+        check(lambda x: np.bincount(x, minlength=5), flags)
+    check(lambda x, w: np.bincount(x, w), np.array([True, False, True]), np.array([1.0, 2.0, 4.0]))
+    check(lambda x, w: np.bincount(x, weights=w), np.array([1, 2]), np.array([1, 2j]))
+    check(lambda: (np.bincount([]), np.bincount([3, 1])))
+    for flag in (True, np.True_, np.array([True])):
+        check(lambda x: np.negative(x), flag)
+    for shape in (0, (3, 0)):
+        check(lambda x: (np.partition(x, 0), np.argpartition(x, 2)), np.zeros(shape))
+    check(lambda: (np.arange(stop=5), np.arange(3), np.arange(1, 2, 0.5)))
+    for step in (0, 2, -1):
+        check(lambda s: np.arange(1, 5, s), step)
+    for dtype in (np.float64, np.int32, np.int64):
+        check(lambda a, o: np.argmax(a, 0, o), np.arange(4.0).reshape(2, 2), np.zeros(2, dtype))
+    for dtype in (np.float16, np.float32, np.float64):
+        zeros = np.tile(np.array([0.0, -0.0, 1.0, 0.0], dtype), 10)
+        check(lambda x: np.sort(x, kind="stable"), zeros)
+        check(lambda x: np.sort(x[::-1], stable=True), zeros)
+    for function in (lambda a: np.where(a > 0, a, None), lambda a: np.equal(a, None)):
+        with pytest.raises(ingot.UnsupportedError):
+            ingot.jit(function)(np.arange(3.0))
+
+
+def test_bounds_of_random_integers_are_lengths():
+    def drawn(r):
+        a = np.zeros(5)
+        return r.integers(0, len(a)), r.integers(0, a.shape[0], 2), r.integers(a.shape[0]), r.choice(np.arange(5), 2), r.choice(a, 2)
+
+    def large(r):
+        return r.integers(0, 2**64 - 1, dtype=np.uint64), r.integers(2**63, 2**64, dtype=np.uint64), r.integers(-3, 3)
+
+    for function in (drawn, large):
+        for mode in MODES:
+            assert difference(jitted(function, mode)(np.random.default_rng(3)), function(np.random.default_rng(3))) is None

@@ -195,12 +195,14 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 
 @implements(np.where)
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    if x is None and y is None:
+def where(condition: Any, /, *choices: Any) -> Any:
+    if len(choices) == 0:
         return nonzero(condition)
-    if x is None or y is None:
+    if len(choices) == 1:
         raise ValueError("either both or neither of x and y should be given")
-    given = [np.asarray(part) if isinstance(part, (list, tuple)) else part for part in (condition, x, y)]
+    if choices[0] is None or choices[1] is None:
+        primitives.refuse("np.where of None", "give numbers or arrays")
+    given = [np.asarray(part) if isinstance(part, (list, tuple)) else part for part in (condition, *choices)]
     return primitives.select(given[0], given[1], given[2])
 
 

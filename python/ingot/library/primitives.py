@@ -65,9 +65,9 @@ def argmin(x: np.ndarray, axis: int | None) -> Any:
     return np.argmin(x, axis)
 
 
-def sort(x: np.ndarray, axis: int) -> np.ndarray:
+def sort(x: np.ndarray, axis: int, stable: bool) -> np.ndarray:
     """A sorted copy, NaN last."""
-    return np.sort(x, axis)
+    return np.sort(x, axis, stable=stable)
 
 
 def argsort(x: np.ndarray, axis: int, stable: bool) -> np.ndarray:

@@ -130,7 +130,7 @@ def kron(a: Any, b: Any) -> Any:
     y = y[(None,) * (rank - y.ndim)]
     apart = x[interleaved(rank, True)] * y[interleaved(rank, False)]
     lengths = tuple([x.shape[i] * y.shape[i] for i in range(rank)])
-    return primitives.reshape(np.asarray(apart), lengths)[()] if rank > 0 else apart
+    return primitives.reshape(np.asarray(apart).copy(), lengths)[()] if rank > 0 else apart
 
 
 def interleaved(rank: int, is_first: bool) -> tuple[Any, ...]:

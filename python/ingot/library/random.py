@@ -284,8 +284,8 @@ def is_integer(x: Any) -> bool:
 
 def word(x: Any) -> Any:
     """An integer modulo 2**64."""
-    if isinstance(x, int) and primitives.is_known(x):
-        return np.uint64(x & (2**64 - 1))
+    if isinstance(x, int) and x > 2**63 - 1:
+        return np.uint64(x)
     return np.uint64(x) if isinstance(x, np.uint64) else np.int64(x).astype(np.uint64)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import primitives
 from .indexing import insertion_point, into
-from .joining import concatenate
+from .joining import concatenate, need_castable
 from .registry import implements
 from .shapes import normal_axis, ravel
 
@@ -31,9 +31,8 @@ def line_and_axis(a: Any, axis: Any) -> Any:
 
 @implements(np.sort)
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    is_stable(kind, stable)
     x, along = line_and_axis(np.asarray(a), axis)
-    return primitives.sort(x, along)
+    return primitives.sort(x, along, is_stable(kind, stable))
 
 
 @implements(np.ndarray.sort)
@@ -64,6 +63,8 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def check_kth(kth: Any, length: int) -> None:
+    if length == 0:
+        return
     for k in kth if isinstance(kth, (tuple, list)) else (kth,):
         if k < -length or k >= length:
             raise ValueError(f"kth(={k + length if k < 0 else k}) out of bounds ({length})")
@@ -73,7 +74,7 @@ def check_kth(kth: Any, length: int) -> None:
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     x, along = line_and_axis(np.asarray(a), axis)
     check_kth(kth, x.shape[along])
-    return primitives.sort(x, along)
+    return primitives.sort(x, along, False)
 
 
 @implements(np.ndarray.partition)
@@ -119,6 +120,8 @@ def places_in_rows(ufunc: Any, x: Any) -> Any:
 def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
     x = np.asarray(a)
     ufunc = np.maximum if name == "argmax" else np.minimum
+    if out is not None:
+        need_castable(out.dtype, np.dtype(np.int64), "safe")
     if axis is None:
         if x.size == 0:
             raise ValueError(f"attempt to get {name} of an empty sequence")
@@ -221,7 +224,7 @@ def unique(
     if axis is None:
         x = ravel(ar)
         if not return_index and not return_inverse:
-            in_order = primitives.sort(x, 0)
+            in_order = primitives.sort(x, 0, False)
         else:
             order = primitives.argsort(x, 0, True)
             in_order = x[order]
@@ -286,7 +289,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
             second = unique(second)
     both = concatenate((first, second))
     if not return_indices:
-        both = primitives.sort(both, 0)
+        both = primitives.sort(both, 0, False)
         return both[:-1][both[1:] == both[:-1]]
     order = primitives.argsort(both, 0, True)
     both = both[order]
@@ -306,7 +309,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     both = concatenate((first, second), None)
     if len(both) == 0:
         return both
-    both = primitives.sort(both, 0)
+    both = primitives.sort(both, 0, False)
     differs = np.ones(len(both) + 1, np.bool)
     differs[1:-1] = both[1:] != both[:-1]
     return both[differs[1:] & differs[:-1]]
@@ -332,7 +335,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
         if high / 2 - low / 2 <= 3 * (x.size + tested.size):
             found = is_in_table(ravel(x).astype(np.int64), numbers, low, high) != invert
             return primitives.reshape(found, x.shape)
-    known = primitives.sort(tested.astype(dtype), 0)
+    known = primitives.sort(tested.astype(dtype), 0, False)
     wanted = ravel(x).astype(dtype)
     result = np.empty(len(wanted), np.bool)
     for k in range(len(wanted)):

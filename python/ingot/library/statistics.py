@@ -8,6 +8,7 @@ import numpy as np
 
 from .._errors import TypeChangeError
 from . import primitives
+from .joining import need_castable
 from .reductions import NoValue, divided, known_axes, product, with_axes_kept
 from .registry import implements
 
@@ -40,7 +41,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     if n == 0:
         result = np.full(lines.shape[:-1], at.type(np.nan))[()]
     else:
-        ordered = primitives.sort(lines, lines.ndim - 1)
+        ordered = primitives.sort(lines, lines.ndim - 1, False)
         low = ordered[..., (n - 1) // 2]
         high = ordered[..., n // 2]
         total = np.where(n % 2 == 0, np.add(low, high, dtype=at), low.astype(at))
@@ -58,7 +59,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     if x.dtype.kind not in "fc":
         return median(x, axis, out, keepdims=keeps)
     lines, axes = lines_of(x, axis)
-    ordered = primitives.sort(lines.copy(), lines.ndim - 1)
+    ordered = primitives.sort(lines.copy(), lines.ndim - 1, False)
     counts = np.sum(~np.isnan(ordered), axis=-1)
     result = np.empty(ordered.shape[:-1], x.dtype)
     rows = primitives.reshape(ordered, (product(ordered.shape[:-1]), ordered.shape[-1]))
@@ -155,7 +156,7 @@ def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool
     n = lines.shape[-1]
     if n == 0:
         raise IndexError(f"index -1 is out of bounds for axis 0 with size {n}")
-    ordered = primitives.sort(lines, lines.ndim - 1)
+    ordered = primitives.sort(lines, lines.ndim - 1, False)
     rows = primitives.transpose(ordered, (ordered.ndim - 1,) + tuple(range(ordered.ndim - 1)))
     place = np.asarray(place_of(n, wanted, method))
     floor = np.floor(place)
@@ -199,10 +200,13 @@ def percentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_inpu
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    places = np.asarray(x)
+    # Lists of any numbers are taken, of arrays those that lose nothing.
+    places = np.asarray(x).astype(np.int64) if isinstance(x, (list, tuple)) else np.asarray(x)
     if places.ndim != 1:
         raise ValueError("object too deep for desired array")
-    if places.dtype.kind not in "biu":
+    if places.dtype.kind == "b":
+        places = places.astype(np.int64)
+    if places.dtype.kind not in "iu":
         raise TypeError(f"Cannot cast array data from dtype('{places.dtype}') to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
@@ -216,7 +220,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         for place in places:
             counts[place] += 1
         return counts
-    added = np.asarray(weights).astype(np.float64)
+    given = np.asarray(weights)
+    need_castable(given.dtype, np.dtype(np.float64), "safe")
+    if len(places) == 0:
+        raise TypeChangeError("the weights of no numbers make integers")
+    added = given.astype(np.float64)
     if added.shape[0] != places.shape[0]:
         raise ValueError("The weights and list don't have the same length.")
     sums = np.zeros((length,), np.float64)
