@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench import measure, report  # noqa: E402
+from bench import functions, measure, report  # noqa: E402
 from bench.contestants import Machine  # noqa: E402
 from bench.workload import Workload  # noqa: E402
 from bench.workloads import WORKLOADS  # noqa: E402
@@ -95,3 +95,12 @@ def test_the_roof_is_the_lower_of_two():
     peaks = {"bytes_per_s": 10.0, "flops_per_s": 100.0}
     assert report.roof(measure.Outcome("one", [], 20, 100), peaks) == (2.0, "memory")
     assert report.roof(measure.Outcome("one", [], 20, 1000), peaks) == (10.0, "arithmetic")
+
+
+@pytest.mark.parametrize("name", functions.FUNCTIONS)
+def test_functions_are_numpys(name, monkeypatch):
+    monkeypatch.setattr(functions, "SECONDS", 0.0)
+    monkeypatch.setattr(functions, "ROUNDS", 1)
+    found = functions.measure(name, 10)
+    assert functions.WRONG not in found, found
+    assert found["ingot"] > 0 and functions.row(name, [found]).startswith(name)
