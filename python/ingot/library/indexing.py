@@ -8,6 +8,7 @@ import numpy as np
 
 from . import primitives
 from .joining import need_castable
+from .reductions import NoValue
 from .registry import implements
 from .shapes import flat_index, normal_axis, product, put_in_turn, ravel, write_flat
 
@@ -195,14 +196,14 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 
 @implements(np.where)
-def where(condition: Any, /, *choices: Any) -> Any:
-    if len(choices) == 0:
+def where(condition: Any, x: Any = NoValue, y: Any = NoValue, /) -> Any:
+    if x is NoValue and y is NoValue:
         return nonzero(condition)
-    if len(choices) == 1:
+    if x is NoValue or y is NoValue:
         raise ValueError("either both or neither of x and y should be given")
-    if choices[0] is None or choices[1] is None:
+    if x is None or y is None:
         primitives.refuse("np.where of None", "give numbers or arrays")
-    given = [np.asarray(part) if isinstance(part, (list, tuple)) else part for part in (condition, *choices)]
+    given = [np.asarray(part) if isinstance(part, (list, tuple)) else part for part in (condition, x, y)]
     return primitives.select(given[0], given[1], given[2])
 
 
