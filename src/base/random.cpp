@@ -38,8 +38,6 @@ struct Binomial {
 
 }  // namespace
 
-#ifdef INGOT_NUMPY_VERSION
-
 extern "C" {
 double random_standard_uniform(Stream*);
 float random_standard_uniform_f(Stream*);
@@ -348,13 +346,6 @@ std::span<const DrawInfo> draws() {
 }
 
 std::string_view version_of_draws() { return INGOT_NUMPY_VERSION; }
-
-#else
-
-std::span<const DrawInfo> draws() { return {}; }
-std::string_view version_of_draws() { return ""; }
-
-#endif
 
 const DrawInfo* find_draw(std::string_view name) {
   for (const DrawInfo& draw : draws())

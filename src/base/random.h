@@ -41,7 +41,7 @@ struct DrawInfo {
 const DrawInfo* find_draw(std::string_view name);
 std::span<const DrawInfo> draws();
 
-/// The version of the NumPy whose distributions these are; empty: built without NumPy, there are none.
+/// The version of the NumPy whose distributions these are.
 std::string_view version_of_draws();
 
 }  // namespace ingot::base

@@ -63,10 +63,7 @@ def heappop(heap: list[Any], /) -> Any:
     last = heap.pop()
     if len(heap) == 0:
         return last
-    smallest = heap[0]
-    heap[0] = last
-    _sink(heap, 0, len(heap))
-    return smallest
+    return heapreplace(heap, last)
 
 
 @implements(heapq.heapreplace)
@@ -87,10 +84,7 @@ def heappushpop(heap: list[Any], item: Any, /) -> Any:
         return item
     if not heap[0] < item:
         return item
-    smallest = heap[0]
-    heap[0] = item
-    _sink(heap, 0, len(heap))
-    return smallest
+    return heapreplace(heap, item)
 
 
 @implements(heapq.heapify)

@@ -94,7 +94,7 @@ def gufunc(routine: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndar
 
 def draw(routine: str, stream: Any, *parameters: Any) -> Any:
     """What a routine of the compiler's draws from a Generator or RandomState, or None where it fills an array."""
-    raise NotImplementedError(routine)
+    refuse(f"the routine `{routine}` outside of compiled code", "call a compiled function")
 
 
 def new_stream(seed: np.ndarray, kind: int) -> np.random.Generator:

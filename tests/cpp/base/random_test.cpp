@@ -36,7 +36,6 @@ TEST(Random, NamesAreNotUsedTwice) {
 }
 
 TEST(Random, RoutinesTakeWords) {
-  if (version_of_draws().empty()) GTEST_SKIP() << "built without NumPy";
   uint64_t count = 0;
   Counting stream = counting(count);
   const DrawInfo& uniform = *find_draw("uniform");
@@ -47,7 +46,6 @@ TEST(Random, RoutinesTakeWords) {
 }
 
 TEST(Random, ArraysAreOneParameter) {
-  if (version_of_draws().empty()) GTEST_SKIP() << "built without NumPy";
   uint64_t count = 0;
   Counting stream = counting(count);
   const DrawInfo& fill = *find_draw("fill_standard_uniform");
