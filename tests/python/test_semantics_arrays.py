@@ -324,6 +324,13 @@ def test_new_arrays_lie_as_numpys(mode):
     for number in (3, -3):
         assert strides(jitted(lambda a, n: a > n, mode)(numbers, number)) == [1, 2]
 
+    def in_c_order(a):
+        return np.sort(a), np.sort(a, 0), np.insert(a, 1, 0.0, axis=0), np.pad(a, 1)
+
+    f = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    for got, expected in zip(jitted(in_c_order, mode)(f), in_c_order(f), strict=True):
+        assert got.flags.c_contiguous and np.array_equal(got, expected)
+
 
 # ---- What NumPy leaves open
 
