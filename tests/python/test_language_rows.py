@@ -4,7 +4,7 @@ import heapq
 
 import numpy as np
 import pytest
-from support import MODES, check, jitted, refused
+from support import check, refused
 
 EDGES = np.array([[0, 1], [1, 2], [0, 3], [3, 2], [2, 4], [5, 6], [1, 4]])
 
@@ -314,29 +314,6 @@ def test_deeper_lists():
 
     for n in (1, 4):
         check(nested, n)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_elements_of_lists_in_lists_have_one_type(mode):
-    def mixed(n):
-        rows = []
-        for _ in range(n):
-            rows.append([True])
-        rows[0].append(1)
-        rows[1].append(2)
-        return rows
-
-    def with_floats(n):
-        rows = []
-        for _ in range(n):
-            rows.append([])
-        rows[0].append(1)
-        rows[1].append(2.5)
-        return rows
-
-    for function, wanted in ((mixed, [[1, 1], [1, 2], [1]]), (with_floats, [[1.0], [2.5], []])):
-        got = jitted(function, mode)(3)
-        assert repr(got) == repr(wanted)
 
 
 def test_lists_in_lists_that_are_refused():

@@ -538,6 +538,29 @@ def test_instances_are_kept_until_the_call_ends():
 # ---- Exits
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_elements_of_lists_in_lists_have_one_type(mode):
+    def mixed(n):
+        rows = []
+        for _ in range(n):
+            rows.append([True])
+        rows[0].append(1)
+        rows[1].append(2)
+        return rows
+
+    def with_floats(n):
+        rows = []
+        for _ in range(n):
+            rows.append([])
+        rows[0].append(1)
+        rows[1].append(2.5)
+        return rows
+
+    for function, wanted in ((mixed, [[1, 1], [1, 2], [1]]), (with_floats, [[1.0], [2.5], []])):
+        got = jitted(function, mode)(3)
+        assert repr(got) == repr(wanted)
+
+
 def test_returns_from_loops():
     def f(a):
         for i in range(len(a)):
