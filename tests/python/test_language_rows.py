@@ -3,7 +3,6 @@
 import heapq
 
 import numpy as np
-import pytest
 from support import check, refused
 
 EDGES = np.array([[0, 1], [1, 2], [0, 3], [3, 2], [2, 4], [5, 6], [1, 4]])
