@@ -229,6 +229,7 @@ codegen::Target asked_for() {
   target.sharing = sharing == "always"  ? Sharing::Always
                    : sharing == "never" ? Sharing::Never
                                         : Sharing::Large;
+  if (const std::string_view bytes = variable("INGOT_STREAMS"); bytes == "always") target.streamed_bytes = 1;
   return target;
 }
 

@@ -47,6 +47,7 @@ void FunctionEmitter::emit() {
   scalars_.set_short(form_ == Form::Entry);  // but for what is in loops
   const Parts parameters = take_parameters();
   emit_region(source_.body(), parameters);
+  fence_streams();
 }
 
 void FunctionEmitter::emit_prologue() {

@@ -294,12 +294,22 @@ class FunctionEmitter {
   bool is_contiguous(LaneAddress& address, uint64_t size);
   llvm::Value* lane_pointers(const LaneAddress& address, uint64_t offset);
   Parts load_contiguous(DType dtype, llvm::Value* address);
-  void store_contiguous(DType dtype, const Parts& value, llvm::Value* address);
+  void store_contiguous(NodeId id, DType dtype, const Parts& value, llvm::Value* address);
   bool masks_memory(llvm::Type* number, int level, unsigned least) const;
   llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
   void masked_store(llvm::Value* value, llvm::Value* address);
   llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);
   void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
+
+  // streaming.cpp
+  bool reads_buffer(RegionId region, llvm::Value* buffer) const;
+  std::optional<NodeId> loop_of_index(NodeId index) const;
+  llvm::Value* written_bytes(NodeId store);
+  /// Finds the stores of a vector loop that may go past the caches, and when they do.
+  void find_streams(NodeId loop);
+  /// All lanes, to one address after the other: past the caches where that is wanted of the store.
+  void store_lanes(NodeId id, llvm::Value* stored, llvm::Value* address);
+  void fence_streams();
 
   // values.cpp
   void emit_param(NodeId) {}
@@ -335,9 +345,11 @@ class FunctionEmitter {
   Lanes lanes_;
   std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
   llvm::SmallVector<UnitStride, 4> unit_strides_;
-  std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
-  std::vector<LaneLabel> lane_labels_;            ///< of those that are open in lanes
-  std::vector<LaneCursor> lane_cursors_;          ///< of the loop whose turns are in lanes
+  llvm::SmallVector<std::pair<NodeId, llvm::Value*>, 2> streams_;  ///< stores, and whether past the caches
+  llvm::AllocaInst* streamed_ = nullptr;                           ///< whether any has gone there
+  std::vector<std::pair<NodeId, Join*>> labels_;                   ///< of the blocks that are open
+  std::vector<LaneLabel> lane_labels_;                             ///< of those that are open in lanes
+  std::vector<LaneCursor> lane_cursors_;                           ///< of the loop whose turns are in lanes
   std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;
 };
 

@@ -112,10 +112,6 @@ Value* FunctionEmitter::masked_load(llvm::Type* type, Value* address) {
 }
 
 void FunctionEmitter::masked_store(Value* stored, Value* address) {
-  if (lanes_.mask == nullptr) {
-    b_.CreateAlignedStore(stored, address, llvm::Align(1));
-    return;
-  }
   const uint64_t bits = stored->getType()->getScalarSizeInBits();
   if (masks_memory(stored->getType()->getScalarType(), 3, 8)) {
     b_.CreateMaskedStore(stored, address, llvm::Align(1), lanes_.mask);
@@ -177,10 +173,10 @@ Parts FunctionEmitter::load_contiguous(DType dtype, Value* address) {
           b_.CreateShuffleVector(pairs, every_second(lanes_.width, 1))};
 }
 
-void FunctionEmitter::store_contiguous(DType dtype, const Parts& stored, Value* address) {
-  if (!base::is_complex(dtype)) return masked_store(stored[0], address);
-  b_.CreateAlignedStore(b_.CreateShuffleVector(stored[0], stored[1], interleaving(lanes_.width)), address,
-                        llvm::Align(1));
+void FunctionEmitter::store_contiguous(NodeId id, DType dtype, const Parts& stored, Value* address) {
+  if (lanes_.mask != nullptr) return masked_store(stored[0], address);
+  if (!base::is_complex(dtype)) return store_lanes(id, stored[0], address);
+  store_lanes(id, b_.CreateShuffleVector(stored[0], stored[1], interleaving(lanes_.width)), address);
 }
 
 void FunctionEmitter::emit_load_in_lanes(NodeId id) {
@@ -214,7 +210,7 @@ void FunctionEmitter::emit_store_in_lanes(NodeId id) {
   if (base::is_bool(type)) stored[0] = b_.CreateZExt(stored[0], like(stored[0]->getType(), b_.getInt8Ty()));
   const uint64_t size = base::size_of(type);
   const bool pairs_masked = base::is_complex(type) && lanes_.mask != nullptr;
-  if (is_contiguous(address, size) && !pairs_masked) return store_contiguous(type, stored, address.base);
+  if (is_contiguous(address, size) && !pairs_masked) return store_contiguous(id, type, stored, address.base);
   scatter_lanes(stored[0], lane_pointers(address, 0));
   if (base::is_complex(type)) scatter_lanes(stored[1], lane_pointers(address, size / 2));
 }

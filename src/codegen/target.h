@@ -23,6 +23,9 @@ struct Target {
   };
   Sharing sharing = Sharing::Large;
 
+  /// Arrays of so many bytes are written past the caches; 0: none.
+  uint64_t streamed_bytes = 8 << 20;
+
   /// The CPU this runs on.
   static Target host();
   /// Any x86-64 CPU of a psABI level.

@@ -225,6 +225,7 @@ void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const 
   for (size_t i = 0; i < more.size(); ++i) given.push_back(take());
   emit(inner, function->getArg(2), function->getArg(3), given);
   inner.return_status(inner.b_.getInt32(0));
+  inner.fence_streams();
   call_turns(loop, function, data, count, cost);
 }
 

@@ -52,7 +52,7 @@ def _compilers() -> dict[str, Compiler]:
     if os.environ.get(EVERY_KIND):
         compilers["scalar"] = _as({"INGOT_VECTORS": "scalar"})
         compilers["avx2"] = _as({"INGOT_VECTORS": "avx2"})
-        compilers["threads"] = _as({"INGOT_THREADS": "always"})
+        compilers["threads"] = _as({"INGOT_THREADS": "always", "INGOT_STREAMS": "always"})
     return compilers
 
 
