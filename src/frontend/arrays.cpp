@@ -85,13 +85,29 @@ NodeId Evaluator::size_of(NodeId shaped) {
   return size;
 }
 
-NodeId Evaluator::reduce_all(std::vector<NodeId> operands, Op combiner) {
-  std::vector<int64_t> attributes(1 + static_cast<size_t>(builder_->function().type(operands[0]).rank()));
-  attributes[0] = static_cast<int64_t>(combiner);
-  std::iota(attributes.begin() + 1, attributes.end(), 0);
-  const std::vector<int64_t> order = memory_order(builder_->function(), {operands.data(), 1});
+NodeId Evaluator::reduce(std::vector<NodeId> operands, Op combiner, std::span<const int64_t> axes) {
+  std::vector<int64_t> order = memory_order(builder_->function(), {operands.data(), 1});
+  // Axes of one index lie nowhere: they are not to be the last.
+  std::ranges::stable_partition(order, [&](int64_t axis) {
+    return builder_->function().is_constant(builder_->length(operands[0], static_cast<int>(axis)), 1);
+  });
   for (NodeId& operand : operands) operand = transposed(operand, order);
-  return builder_->make(Op::reduce, operands, attributes);
+  std::vector<int64_t> attributes{static_cast<int64_t>(combiner)};
+  std::vector<int64_t> kept;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (std::ranges::find(axes, order[i]) != axes.end()) attributes.push_back(static_cast<int64_t>(i));
+    else kept.push_back(order[i]);
+  }
+  const NodeId reduced = builder_->make(Op::reduce, operands, attributes);
+  // The axes that are kept, in the order in which they stand in the result.
+  for (int64_t& axis : kept) axis -= std::ranges::count_if(axes, [&](int64_t gone) { return gone < axis; });
+  return kept.empty() ? reduced : transposed(reduced, inverse_of(kept));
+}
+
+NodeId Evaluator::reduce_all(const std::vector<NodeId>& operands, Op combiner) {
+  std::vector<int64_t> axes(static_cast<size_t>(builder_->function().type(operands[0]).rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return reduce(operands, combiner, axes);
 }
 
 /// How many numbers a message shows: the lengths of two arrays of any rank.

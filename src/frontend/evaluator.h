@@ -499,8 +499,9 @@ class Evaluator {
   using Making = std::function<NodeId(const std::vector<NodeId>& operands)>;
   /// What is made element by element of arrays of one rank, and scalars, in memory_order.
   NodeId by_element(std::vector<NodeId> operands, const Making& make);
-  /// A combination of all elements, as they lie in memory.
-  NodeId reduce_all(std::vector<NodeId> operands, ir::Op combiner);
+  /// A combination of the elements along axes (ascending), in memory_order; over all axes.
+  NodeId reduce(std::vector<NodeId> operands, ir::Op combiner, std::span<const int64_t> axes);
+  NodeId reduce_all(const std::vector<NodeId>& operands, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
   NodeId negate(NodeId a);
 

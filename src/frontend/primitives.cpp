@@ -146,10 +146,7 @@ Value Evaluator::primitive_reduce(Call& call) {
     std::swap(operands[0], operands[1]);
     return from_node(builder_->make(Op::select, operands));
   }
-  if (axes.size() == static_cast<size_t>(f.type(operands[0]).rank()))
-    return from_node(reduce_all(operands, combiner));
-  axes.insert(axes.begin(), static_cast<int64_t>(combiner));
-  return from_node(builder_->make(Op::reduce, operands, axes));
+  return from_node(reduce(operands, combiner, axes));
 }
 
 Value Evaluator::primitive_scan(Call& call) {

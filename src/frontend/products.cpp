@@ -67,8 +67,9 @@ Value Evaluator::sum_of_products(NodeId left, NodeId right) {
   std::vector<NodeId> repeated{vector};
   for (const NodeId length : lengths_of(matrix)) repeated.push_back(length);
   vector = builder_->make(Op::broadcast, repeated);
-  const NodeId products = builder_->make(Op::multiply, {left, right});
-  return from_node(builder_->make(Op::reduce, {products}, {static_cast<int64_t>(Op::add), axis}));
+  const NodeId products =
+      by_element({left, right}, [&](const auto& factors) { return builder_->make(Op::multiply, factors); });
+  return from_node(reduce({products}, Op::add, {&axis, 1}));
 }
 
 Value Evaluator::product_of_matrices(NodeId left, NodeId right) {

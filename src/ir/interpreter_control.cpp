@@ -63,8 +63,8 @@ Scalar combine_contributions(Op op, DType dtype, const Scalar& init, std::span<c
     sum = combine(sum, widened(contributions[static_cast<size_t>(k)]));
   };
   const Scalar start = combine.start(widened(contributions[0]));
-  const Scalar all =
-      base::reduce_in_order(static_cast<int64_t>(contributions.size()), start, accumulate, combine);
+  const Scalar all = base::reduce_in_order(base::kOrderOfElements, static_cast<int64_t>(contributions.size()),
+                                           start, accumulate, combine);
   return evaluate_cast(lane, dtype, combine(widened(init), all));
 }
 

@@ -94,6 +94,9 @@ void interp_reduce(Step& step) {
   ArrayValue result = make_array(x.dtype, r.kept_lengths);
   step.need(count > 0 || combine.has_identity() || result.data.empty(),
             "reduces an empty range with a combiner that has no identity");
+  const auto last = static_cast<int64_t>(x.lengths.size()) - 1;
+  const auto axes = step.function.ints(step.node);
+  const base::ReductionOrder order = base::reduction_order(std::ranges::find(axes, last) != axes.end());
   const size_t size = base::size_of(x.dtype);
   for_each_range(r, [&](int64_t offset, size_t number) {
     const auto place = [&](int64_t k) {
@@ -106,7 +109,7 @@ void interp_reduce(Step& step) {
     const auto accumulate = [&](Scalar& sum, int64_t k) {
       if (where == nullptr || where->data[place(k) / size] != std::byte{0}) sum = combine(sum, load(k));
     };
-    const Scalar value = base::reduce_in_order(count, start, accumulate, combine);
+    const Scalar value = base::reduce_in_order(order, count, start, accumulate, combine);
     evaluate_cast(lane, x.dtype, value).store(x.dtype, result.data.data() + number * size);
   });
   give_array_or_scalar(step, std::move(result));

@@ -1,7 +1,5 @@
 #include "transform/block_tree.h"
 
-#include "base/reduction.h"
-
 namespace ingot::transform {
 
 BlockTree::BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, std::span<const NodeId> at)
@@ -58,10 +56,9 @@ NodeId count_digits(LoopWriter& loops, NodeId number) {
   return b.cast(b.make(Op::exponent, {b.cast(number, DType::Float64)}), DType::Int64);
 }
 
-NodeId count_blocks(LoopWriter& loops, NodeId count) {
+NodeId count_blocks(LoopWriter& loops, NodeId count, int64_t block) {
   ir::Builder& b = loops.builder();
-  const NodeId up = loops.add(count, b.index(base::kReductionBlock - 1));
-  return b.make(Op::floor_divide, {up, b.index(base::kReductionBlock)});
+  return b.make(Op::floor_divide, {loops.add(count, b.index(block - 1)), b.index(block)});
 }
 
 }  // namespace ingot::transform

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/reduction.h"
 #include "transform/loop_writer.h"
 
 namespace ingot::transform {
@@ -31,6 +32,6 @@ class BlockTree {
 /// The binary digits of a number of at least 0 and below 2**53.
 NodeId count_digits(LoopWriter& loops, NodeId number);
 /// How many blocks a range has.
-NodeId count_blocks(LoopWriter& loops, NodeId count);
+NodeId count_blocks(LoopWriter& loops, NodeId count, int64_t block = base::kReductionBlock);
 
 }  // namespace ingot::transform

@@ -51,9 +51,9 @@ Lowering::Axes Lowering::split_axes(NodeId old, std::span<const int64_t> axes) c
 }
 
 /// Gives nodes of the same axes their values for each index of the kept ones; they are scalars when none is
-/// left. Those in `by_columns` may be taken column by column instead.
+/// left. Those in `of_rows` combine rows with rows instead.
 void Lowering::define_reduced(std::span<const NodeId> ids, const Axes& axes,
-                              const std::function<Nodes(Indices)>& values, const Reductions& by_columns) {
+                              const std::function<Nodes(Indices)>& values, const Reductions& of_rows) {
   Nodes operands;
   for (NodeId id : ids)
     operands.insert(operands.end(), source_.operands(id).begin(), source_.operands(id).end());
@@ -66,18 +66,13 @@ void Lowering::define_reduced(std::span<const NodeId> ids, const Axes& axes,
   }
   Nodes views;
   for (NodeId id : ids) views.push_back(loops_.new_view(axes.kept, dtype_of(id)));
-  const auto by_ranges = [&] {
+  in_versions(operands, {}, [&] {
+    if (!of_rows.empty()) return reduce_columns(of_rows, axes, views), Nodes();
     loops_.nest(axes.kept, [&](Indices kept) {
       const Nodes given = values(kept);
       for (size_t i = 0; i < ids.size(); ++i) loops_.store(views[i], kept, given[i]);
     });
     return Nodes();
-  };
-  in_versions(operands, {}, [&] {
-    if (by_columns.empty() || loops_.one_by_one()) return by_ranges();
-    return loops_.branch(
-        runs_along_columns(operands[0], axes), {},
-        [&] { return reduce_columns(by_columns, axes, views), Nodes(); }, by_ranges);
   });
   for (size_t i = 0; i < ids.size(); ++i) define(ids[i], fresh(views[i], axes.kept, dtype_of(ids[i])));
 }
@@ -154,7 +149,8 @@ void Lowering::reduce_together(std::span<const NodeId> ids) {
   Reductions all;
   for (NodeId id : ids) all.push_back(describe_reduction(id));
   const bool ordered = std::ranges::any_of(all, &Reduction::ordered);
-  const bool in_blocks = axes.reduced.size() > 1 && ordered;
+  const bool of_rows = !axes.reduced.empty() && !axes.is_reduced.back();
+  const bool in_blocks = axes.reduced.size() > 1 && ordered && !of_rows;
   std::optional<Blocks> blocks;
   if (in_blocks) blocks = make_blocks(all, axes);
   const auto ranges = [&](Indices kept) {
@@ -164,8 +160,7 @@ void Lowering::reduce_together(std::span<const NodeId> ids) {
       return contributions(all, axes.join(kept, loops_.unflatten(k, axes.reduced)));
     });
   };
-  const bool has_both = !axes.kept.empty() && !axes.reduced.empty();
-  define_reduced(ids, axes, ranges, has_both ? all : Reductions());
+  define_reduced(ids, axes, ranges, of_rows ? all : Reductions());
 }
 
 /// The index of the first extreme or NaN of a range, as it stands in C order.

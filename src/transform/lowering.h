@@ -214,7 +214,7 @@ class Lowering : public Rewriter {
   void scan_columns(NodeId id, const Axes& axes, NodeId view);
   NodeId arg_reduce_range(NodeId id, const Axes& axes, Indices kept);
   void define_reduced(std::span<const NodeId> ids, const Axes& axes,
-                      const std::function<Nodes(Indices)>& values, const Reductions& by_columns = {});
+                      const std::function<Nodes(Indices)>& values, const Reductions& of_rows = {});
 
   void reduce_together(std::span<const NodeId> ids);
 
@@ -236,9 +236,8 @@ class Lowering : public Rewriter {
   void reduce_block(const Reductions& all, Blocks& blocks, NodeId number, NodeId first, NodeId end);
   void fill_blocks(const Reductions& all, const Axes& axes, Indices kept, const Blocks& blocks, NodeId first,
                    NodeId end);
-  class ColumnWriter;
+  class RowWriter;
   void reduce_columns(const Reductions& all, const Axes& axes, const Nodes& to);
-  NodeId runs_along_columns(NodeId x, const Axes& axes);
 
   /// @name Others
   Nodes gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest);

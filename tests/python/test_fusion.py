@@ -4,7 +4,7 @@ the interpreter, whatever is evaluated again, in another order of memory, or not
 
 import numpy as np
 import pytest
-from support import check, difference, jitted
+from support import MODES, check, difference, jitted
 
 SHAPES = [(0, 9), (9, 0), (1, 1), (3, 9), (33, 10), (1030, 17), (5, 1200), (260, 8), (2, 40, 9), (1, 1100, 3), (0, 3, 9)]
 DTYPES = ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"]
@@ -80,15 +80,30 @@ def product_with_vector(x, v):
     return x.T @ v, np.dot(x.T, v), (x.T * v).sum(axis=1), (v * x.T).sum(axis=1)
 
 
-@pytest.mark.parametrize("mode", ["compiled", "interpreted"])
-def test_the_layout_of_an_array_changes_no_bit_of_sums_along_an_axis(mode):
+def test_sums_along_an_axis_have_one_order():
+    """In all layouts that are not known when compiling that of C order; in each layout that of the interpreter."""
     g = np.random.default_rng(4)
-    for shape in [(9, 33), (2050, 9), (40, 1100), (8, 1), (1, 8), (700, 300)]:
+    compiled, interpreted = ([jitted(f, mode) for f in (product_with_vector, last_axis, columns)] for mode in ("compiled", "interpreted"))
+    for shape in [(9, 33), (2050, 9), (8, 1), (1, 8), (700, 300), (129, 3), (17, 40)]:
         x, v = g.normal(size=shape), g.normal(size=shape[0])
-        for function, arguments in ((product_with_vector, (v,)), (last_axis, ()), (columns, ())):
-            expected = jitted(function, mode)(x, *arguments)
-            for other in list(layouts(x))[1:2] + [np.repeat(x.T, 3, axis=1)[:, ::3].T]:
-                assert difference(jitted(function, mode)(other, *arguments), expected) is None, (shape, other.strides)
+        unknown = (np.repeat(x.T, 3, axis=1)[:, ::3].T, np.repeat(x, 2, axis=1)[:, ::2])
+        for one, other, arguments in zip(compiled, interpreted, ((v,), (), ()), strict=True):
+            expected = other(x, *arguments)
+            for z in (x, *unknown):
+                assert difference(one(z, *arguments), expected) is None, (shape, z.strides)
+            for z in (np.asfortranarray(x), x[::-1], x[:, ::-1]):
+                assert difference(one(z, *arguments), other(z, *arguments)) is None, (shape, z.strides)
+
+
+@pytest.mark.parametrize("axes", [0, 1, 2, (0, 1), (0, 2), (1, 2)])
+def test_sums_of_arrays_of_three_axes_lie_as_numpys(axes):
+    x = np.random.default_rng(5).integers(-9, 9, (5, 130, 7)).astype(float)
+    for mode in MODES:
+        function = jitted(lambda y: (y.sum(axis=axes), np.sum(y, axis=axes, where=y > 0)), mode)
+        for z in (x, np.asfortranarray(x), x.transpose(1, 0, 2), x.transpose(2, 0, 1), x[:, ::2], x[:0], x[:, :0]):
+            for got, wanted in zip(function(z), (z.sum(axis=axes), np.sum(z, axis=axes, where=z > 0)), strict=True):
+                assert np.array_equal(got, wanted)
+                assert z.size == 0 or not z.flags.forc or got.strides == wanted.strides
 
 
 @pytest.mark.parametrize("shape", [(3000, 20), (7, 300), (300, 9)])

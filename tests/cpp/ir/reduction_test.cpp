@@ -103,7 +103,8 @@ func @f(%x: array<f64, 1>) -> (f64, f64, f64, i64) {
 }
 
 TEST(Reduction, EmptyRangesGiveTheStart) {
-  EXPECT_EQ(base::reduce_in_order(int64_t{0}, 7, [](int&, int64_t) {}, std::plus<>()), 7);
+  EXPECT_EQ(
+      base::reduce_in_order(base::kOrderOfElements, int64_t{0}, 7, [](int&, int64_t) {}, std::plus<>()), 7);
 }
 
 }  // namespace
