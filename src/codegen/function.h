@@ -205,6 +205,7 @@ class FunctionEmitter {
   unsigned lane_count(NodeId loop) const;
   uint64_t registers_for_sums(RegionId region) const;
   void emit_vector_for(NodeId id);
+  bool only_reads(RegionId region) const;
   std::vector<size_t> reductions_at_once(NodeId id, std::span<Reduction> reductions) const;
   Parts emit_block_in_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
                             llvm::Value* first, llvm::Value* in_block, const Parts& running);

@@ -189,6 +189,14 @@ void FunctionEmitter::emit_vector_for(NodeId id) {
       }));
 }
 
+bool FunctionEmitter::only_reads(RegionId region) const {
+  return std::ranges::all_of(source_.region_body(region), [&](NodeId node) {
+    for (size_t i = 0; i < source_[node].region_count; ++i)
+      if (!only_reads(source_.region(node, i))) return false;
+    return (ir::info(source_.op(node)).effects.bits & ~ir::effect::Read.bits) == 0;
+  });
+}
+
 /// Where the lanes of all reductions have no room in registers, and the turns are short, each block, which is
 /// in the cache then, is gone through for some of them after the other: so many at once.
 std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Reduction> reductions) const {
@@ -288,12 +296,20 @@ Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> redu
     }
     return after;
   };
+  const bool may_stop = reductions.size() == 1 && only_reads(body);
+  const auto unless_decided = [&](Value* block, const Parts& running) {
+    Value* const decided = may_stop ? reductions[0].decided(running) : nullptr;
+    if (decided == nullptr) return block_of(block, running);
+    return std::optional(
+        emit_when(b_.CreateNot(decided), running, [&] { return *block_of(block, running); }));
+  };
   const auto most = limit_of(source_.operand(id, 0));
   const bool is_one_block = most && *most <= static_cast<int64_t>(Reduction::kBlock) &&
                             std::ranges::none_of(reductions, &Reduction::ordered);
   const Parts carried =
-      is_one_block ? *block_of(b_.getInt64(0), starts)
-                   : emit_counted(blocks.count, starts, innermost ? Poll::Sometimes : Poll::Always, block_of);
+      is_one_block
+          ? *block_of(b_.getInt64(0), starts)
+          : emit_counted(blocks.count, starts, innermost ? Poll::Sometimes : Poll::Always, unless_decided);
   return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t) {
     return reduction.total(blocks.count, own);
   });

@@ -234,6 +234,12 @@ Parts Reduction::total(Value* blocks, const Parts& running) {
   return value;
 }
 
+Value* Reduction::decided(const Parts& running) {
+  if (!base::is_bool(dtype_)) return nullptr;
+  if (combiner_ == ir::Op::bitwise_or) return running[0];
+  return combiner_ == ir::Op::bitwise_and ? b_.CreateNot(running[0]) : nullptr;
+}
+
 Parts Reduction::finish(Value* some, const Parts& init, const Parts& value) {
   if (!ordered_) return value;
   const Parts all = combine(scalars_.cast(dtype_, lane_, init), value);

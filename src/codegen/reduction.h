@@ -37,6 +37,8 @@ class Reduction {
   /// The value of that number of blocks, which are all that have been; the running value if this is not
   /// ordered.
   Parts total(llvm::Value* blocks, const Parts& running);
+  /// Whether nothing that comes changes the running value: of `any` and `all`; null of others.
+  llvm::Value* decided(const Parts& running);
   /// The loop's value, from that of its turns; the init if there were no turns (`some` is false).
   Parts finish(llvm::Value* some, const Parts& init, const Parts& value);
 

@@ -24,7 +24,7 @@ NodeId Lowering::element(NodeId old, Indices indices) {
 }
 
 NodeId Lowering::evaluated_element(NodeId old, Indices indices) {
-  if (whole(old).view) return loops_.load(whole(old).view, indices);
+  if (whole(old).view) return loops_.load(by_number_ ? flat_view(whole(old).view) : whole(old).view, indices);
   switch (source_.op(old)) {
     case Op::iota: return indices[static_cast<size_t>(source_.attribute(old, 0))];
     case Op::broadcast: return element_of_broadcast(old, indices);
@@ -46,6 +46,7 @@ NodeId Lowering::element_of_elementwise(NodeId old, Indices indices) {
 NodeId Lowering::element_of_broadcast(NodeId old, Indices indices) {
   const NodeId x = source_.operand(old, 0);
   if (!source_.type(x).is_array()) return element(x, {});
+  if (by_number_) return element(x, indices);
   const Nodes& own = whole(x).lengths;
   const size_t added = indices.size() - own.size();
   Nodes at;
@@ -212,6 +213,7 @@ void Lowering::lower_read(NodeId id) {
   define(id, {.dtype = dtype_of(id),
               .lengths = lengths_of_view(view),
               .view = view,
+              .contiguous = is_contiguous(view),
               .reads = {root_of(source_, source_.operand(id, 0))}});
 }
 
@@ -232,6 +234,7 @@ void Lowering::lower_write(NodeId id) {
     };
     if (held) all.strides.push_back(strides_of_view(held->view));
     else collect_strides(x, all.strides);
+    if (!held && is_contiguous(view) && is_flat(x)) all.flat = {x};
     store_elements(all);
     return Nodes();
   };

@@ -150,10 +150,12 @@ void Lowering::reduce_together(std::span<const NodeId> ids) {
   for (NodeId id : ids) all.push_back(describe_reduction(id));
   const bool ordered = std::ranges::any_of(all, &Reduction::ordered);
   const bool of_rows = !axes.reduced.empty() && !axes.is_reduced.back();
-  const bool in_blocks = axes.reduced.size() > 1 && ordered && !of_rows;
+  const bool by_number = axes.kept.empty() && axes.reduced.size() > 1 && is_flat_reduction(all);
+  const bool in_blocks = axes.reduced.size() > 1 && ordered && !of_rows && !by_number;
   std::optional<Blocks> blocks;
   if (in_blocks) blocks = make_blocks(all, axes);
   const auto ranges = [&](Indices kept) {
+    if (by_number) return reduce_flat(all, axes);
     if (in_blocks) return reduce_blocks(all, axes, kept, *blocks);
     if (axes.reduced.size() > 1) return reduce_rows(all, axes, kept);
     return combine_range(all, loops_.product(axes.reduced), starts(all, axes, kept), [&](NodeId k) {
@@ -161,6 +163,27 @@ void Lowering::reduce_together(std::span<const NodeId> ids) {
     });
   };
   define_reduced(ids, axes, ranges, of_rows ? all : Reductions());
+}
+
+/// Whether elements of all that is reduced are evaluated from those of the same number.
+bool Lowering::is_flat_reduction(const Reductions& all) const {
+  return std::ranges::all_of(all, [&](const Reduction& r) { return are_flat(source_.operands(r.id)); });
+}
+
+/// Over all axes, by the number of each element.
+Nodes Lowering::reduce_flat(const Reductions& all, const Axes& axes) {
+  Nodes operands;
+  for (const Reduction& r : all) {
+    const auto own = source_.operands(r.id);
+    operands.insert(operands.end(), own.begin(), own.end());
+  }
+  const Nodes first = starts(all, axes, {});
+  Nodes given;
+  by_number(operands, [&] {
+    given = combine_range(all, loops_.product(axes.reduced), first,
+                          [&](NodeId k) { return contributions(all, {&k, 1}); });
+  });
+  return given;
 }
 
 /// The index of the first extreme or NaN of a range, as it stands in C order.

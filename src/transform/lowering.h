@@ -156,6 +156,14 @@ class Lowering : public Rewriter {
   Work work_of(NodeId old) const;
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
+  /// @name Elements by their number (flat.cpp)
+  bool is_contiguous(NodeId view);
+  bool is_flat(NodeId old) const;
+  bool are_flat(std::span<const NodeId> arrays) const;
+  NodeId flat_view(NodeId view);
+  void flatten(NodeId old);
+  void by_number(std::span<const NodeId> arrays, const std::function<void()>& loops);
+
   /// @name Order of loops (traversal.cpp)
   bool collect_strides(NodeId old, std::vector<Nodes>& found);
   NodeId lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order);
@@ -168,6 +176,7 @@ class Lowering : public Rewriter {
     std::vector<Nodes> strides;            ///< of arrays in memory that do not lie in C order for certain
     int time = 0;                          ///< that it takes to compute one of each
     bool fresh = false;                    ///< the views are in C order; nothing else refers to their memory
+    Nodes flat = {};                       ///< what they are evaluated from, if all is without gaps
   };
   void store_at(const Elements& all, Indices at);
   void nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile);
@@ -180,7 +189,7 @@ class Lowering : public Rewriter {
   Nodes rearranged_strides(NodeId id, const Nodes& lengths, const Nodes& strides);
   NodeId rearranged_view(NodeId id, NodeId view);
   bool is_one(NodeId length) const;
-  bool repeats_for_certain(NodeId broadcast, const Whole& x) const;
+  bool repeats_for_certain(NodeId broadcast, const Whole& x);
   void lower_rearrangement(NodeId id);
   Nodes lengths_of_view(NodeId view);
   Nodes strides_of_view(NodeId view);
@@ -216,6 +225,8 @@ class Lowering : public Rewriter {
   void define_reduced(std::span<const NodeId> ids, const Axes& axes,
                       const std::function<Nodes(Indices)>& values, const Reductions& of_rows = {});
 
+  bool is_flat_reduction(const Reductions& all) const;
+  Nodes reduce_flat(const Reductions& all, const Axes& axes);
   void reduce_together(std::span<const NodeId> ids);
 
   /// @name Ways through what is reduced (reduce_lanes.cpp, reduce_several.cpp, reduce_columns.cpp)
@@ -268,9 +279,11 @@ class Lowering : public Rewriter {
   /// By node: the one node in whose loops all that uses its elements, at the same indices, is evaluated, be
   /// it through others that wait for it; else the node itself.
   Nodes sink_;
-  std::vector<uint32_t> sinks_;    ///< by node: how many there are, if there is no such node
-  std::vector<bool> is_identity_;  ///< by broadcast: known to be in the loops being written
-  int versions_ = 0;               ///< being written: what is made there does not reach what follows
+  std::vector<uint32_t> sinks_;            ///< by node: how many there are, if there is no such node
+  bool by_number_ = false;                 ///< elements are asked for by their number in C order
+  std::map<uint32_t, NodeId> flat_views_;  ///< then: by view, that of one axis
+  std::vector<bool> is_identity_;          ///< by broadcast: known to be in the loops being written
+  int versions_ = 0;                       ///< being written: what is made there does not reach what follows
   std::map<std::vector<uint32_t>, NodeId> elements_;  ///< made in one region: by node and indices
   RegionId elements_region_;
   std::vector<OpenRegion> regions_;

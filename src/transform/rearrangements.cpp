@@ -103,9 +103,13 @@ NodeId Lowering::rearranged_view(NodeId id, NodeId v) {
 }
 
 /// Whether a broadcast has more elements than its operand, unless both have few.
-bool Lowering::repeats_for_certain(NodeId broadcast, const Whole& x) const {
-  const bool adds = source_.operands(broadcast).size() - 1 > x.lengths.size();
-  return adds || std::ranges::any_of(x.lengths, [&](NodeId length) { return is_one(length); });
+bool Lowering::repeats_for_certain(NodeId broadcast, const Whole& x) {
+  const auto wanted = source_.operands(broadcast).subspan(1);
+  const size_t added = wanted.size() - x.lengths.size();
+  if (added > 0) return true;
+  for (size_t i = 0; i < x.lengths.size(); ++i)
+    if (is_one(x.lengths[i]) && !is_one(use(wanted[i]))) return true;
+  return false;
 }
 
 void Lowering::lower_rearrangement(NodeId id) {
@@ -118,7 +122,7 @@ void Lowering::lower_rearrangement(NodeId id) {
     return define(id, std::move(made));
   }
   Whole w = whole(x);
-  const bool repeats = op == Op::broadcast && w.cost > 0 && !is_step(id);
+  const bool repeats = op == Op::broadcast && w.cost > 0 && (!is_step(id) || repeats_for_certain(id, w));
   if (repeats || op == Op::reshape) w = in_view(x);
   if (op == Op::reshape && !w.contiguous) {
     w = evaluated(x);
@@ -131,7 +135,8 @@ void Lowering::lower_rearrangement(NodeId id) {
   made.repeats = w.repeats || (op == Op::broadcast && repeats_for_certain(id, w));
   if (w.view) {
     made.view = rearranged_view(id, w.view);
-    made.contiguous = w.contiguous && (op == Op::squeeze || op == Op::expand || op == Op::reshape);
+    const bool keeps_order = op == Op::squeeze || op == Op::expand || op == Op::reshape;
+    made.contiguous = (w.contiguous && keeps_order) || is_contiguous(made.view);
     made.lengths = lengths_of_view(made.view);
   } else {
     made.lengths = rearranged_lengths(id, w.lengths);

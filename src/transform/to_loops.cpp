@@ -216,7 +216,9 @@ std::vector<Whole> Lowering::evaluated(const Nodes& arrays) {
     bool in_c_order = true;
     for (NodeId old : arrays) in_c_order = collect_strides(old, all.strides) && in_c_order;
     if (in_c_order) all.strides.clear();
+    if (are_flat(arrays)) all.flat = arrays;
     store_elements(all);
+    all.flat.clear();
     return Nodes();
   });
   return made;

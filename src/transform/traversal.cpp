@@ -158,6 +158,15 @@ void Lowering::store_elements(const Elements& all) {
     loops_.nest(Nodes(lengths.rbegin(), lengths.rend()),
                 [&](Indices turned) { store_at(all, Nodes(turned.rbegin(), turned.rend())); });
   };
+  if (lengths.size() > 1 && !all.flat.empty()) {
+    const NodeId total = loops_.product(lengths);
+    by_number(all.flat, [&] {
+      Elements numbered = all;
+      for (NodeId& view : numbered.views) view = flat_view(view);
+      loops_.nest({&total, 1}, [&](Indices number) { store_at(numbered, number); });
+    });
+    return;
+  }
   const size_t most = all.fresh ? kMostAxes : 2;
   if (lengths.size() < 2 || lengths.size() > most || loops_.one_by_one()) {
     in_order();

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from support import copied, difference, jitted, outcome
+from support import check, copied, difference, jitted, outcome
 
 SHAPES = [(0, 9), (9, 0), (1, 1), (1, 20), (20, 1), (7, 8), (9, 257), (256, 8), (7, 1025), (257, 1030), (2, 33, 40)]
 
@@ -158,3 +158,53 @@ def test_arrays_of_different_orders_meet():
         x, y = numbers(shape), numbers(shape[::-1])
         for a, b in itertools.product(layouts(x), layouts(y)):
             assert difference(compiled(mixed)(a, b), interpreted(mixed)(a, b)) is None
+
+
+def of_rows(x, y):
+    z = x * y + 1
+    return z, -z, np.sum(x - y), np.max(x), np.any(x > y)
+
+
+def in_place_of_rows(x, y):
+    x += y
+    x[1:] *= x.dtype.type(1)
+    return x.sum()
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (5, 0), (1, 1), (1, 7), (9, 1), (11, 3), (4, 3, 2), (3, 1, 5)])
+@pytest.mark.parametrize("dtype", ["?", "u1", "f4", "f8", "c16"])
+def test_short_rows(shape, dtype):
+    """Arrays without gaps are walked by the number of their elements, others by their axes."""
+    rng = np.random.default_rng(6)
+    x, y = (rng.integers(0, 9, shape).astype(dtype) for _ in range(2))
+    apart = np.repeat(y, 2, axis=-1)[..., ::2]
+    for function in (of_rows, in_place_of_rows):
+        if (0 in shape or dtype in ("?", "c16")) and function is of_rows:
+            function = elements
+        for other in (y, apart, np.asfortranarray(y), y[:1], y[..., :1], y[::-1]):
+            if other.size or function is elements:
+                check(function, x, other)
+                check(function, np.asfortranarray(x), other)
+
+
+def elements(x, y):
+    return np.where(x == y, x, y), x.sum()
+
+
+def dear(m, d, r):
+    return (m[None, :, None] * d / np.exp(r[:, :, None]) ** 1.5).sum(axis=1), np.sqrt(r)[:, :, None] + d
+
+
+def test_what_is_repeated_is_computed_once():
+    rng = np.random.default_rng(7)
+    check(dear, rng.random(20), rng.random((20, 20, 3)), rng.random((20, 20)))
+    check(dear, rng.random(1), rng.random((1, 1, 1)), rng.random((1, 1)))
+
+
+@pytest.mark.parametrize("place", [None, 0, 1023, 1024, 2500, 99_999])
+def test_any_and_all_stop(place):
+    x = np.zeros(100_000)
+    if place is not None:
+        x[place] = 1
+    check(lambda a: (np.any(a), np.any(a > 0), np.all(a == 0), np.all(1 - a), np.any(a, where=a >= 0)), x)
+    check(lambda a: (np.any(a, axis=0), np.all(a == 0, axis=1)), x.reshape(4, -1))

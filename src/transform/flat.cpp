@@ -1,0 +1,72 @@
+// Elements by their number in C order. Where all arrays that a nest goes through have the same lengths and lie
+// without gaps, one loop goes through all of their axes: rows may be short.
+
+#include <algorithm>
+
+#include "transform/lowering.h"
+
+namespace ingot::transform {
+
+/// Whether a view is known to lie in C order without gaps.
+bool Lowering::is_contiguous(NodeId view) {
+  const Nodes lengths = lengths_of_view(view);
+  const Nodes strides = strides_of_view(view);
+  NodeId distance = b_.index(static_cast<int64_t>(base::size_of(b_.function().type(view).dtype())));
+  for (size_t i = lengths.size(); i-- > 0;) {
+    if (strides[i] != distance) return false;
+    if (i > 0) distance = loops_.multiply(distance, lengths[i]);
+  }
+  return true;
+}
+
+/// Whether elements of `old` are evaluated from those of the same number.
+bool Lowering::is_flat(NodeId old) const {
+  if (!source_.type(old).is_array()) return true;
+  if (whole(old).view) return whole(old).contiguous;
+  const auto operands = source_.operands(old);
+  if (source_.op(old) == Op::broadcast) {
+    const bool stays = source_.type(operands[0]).is_array() ? is_identity_[old.index] || repeats_nothing(old)
+                                                            : true;
+    const bool same_rank = !source_.type(operands[0]).is_array() ||
+                           source_.type(operands[0]).rank() == source_.type(old).rank();
+    return stays && same_rank && is_flat(operands[0]);
+  }
+  return is_pointwise(old) && are_flat(operands);
+}
+
+bool Lowering::are_flat(std::span<const NodeId> arrays) const {
+  return std::ranges::all_of(arrays, [&](NodeId old) { return is_flat(old); });
+}
+
+NodeId Lowering::flat_view(NodeId view) {
+  const auto [found, is_new] = flat_views_.try_emplace(view.index);
+  if (is_new) {
+    const NodeId total = loops_.product(lengths_of_view(view));
+    const NodeId buffer = b_.make(Op::buffer, {view});
+    found->second =
+        loops_.c_view(buffer, b_.make(Op::offset, {view}), {&total, 1}, b_.function().type(view).dtype());
+  }
+  return found->second;
+}
+
+/// Makes the views that elements of `old` lie in, before the loops.
+void Lowering::flatten(NodeId old) {
+  if (!source_.type(old).is_array()) return;
+  if (whole(old).view) {
+    flat_view(whole(old).view);
+    return;
+  }
+  const auto operands = source_.operands(old);
+  for (NodeId operand : operands.first(source_.op(old) == Op::broadcast ? 1 : operands.size())) flatten(operand);
+}
+
+/// What `loops` writes, elements of arrays being asked for by their number.
+void Lowering::by_number(std::span<const NodeId> arrays, const std::function<void()>& loops) {
+  flat_views_.clear();
+  for (NodeId old : arrays) flatten(old);
+  by_number_ = true;
+  loops();
+  by_number_ = false;
+}
+
+}  // namespace ingot::transform
