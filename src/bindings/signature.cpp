@@ -517,8 +517,9 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
     return true;
   }
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
-  if (value != nullptr && (PyArray_CheckExact(value) || (is_number(value) && is_small) ||
-                           is_instance(value) || bindings::is_stream(value)))
+  if (value != nullptr &&
+      (PyArray_CheckExact(value) || (is_number(value) && is_small) || PyList_CheckExact(value) ||
+       PyDict_CheckExact(value) || is_instance(value) || bindings::is_stream(value)))
     return describe_value(value, path);
   words_.push_back(word_of(Tag::Guarded));
   return true;
