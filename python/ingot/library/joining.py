@@ -91,7 +91,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     return joined([np.expand_dims(part, place) for part in parts], place, out, dtype, casting)
 
 
-@implements(np.vstack)
+@implements(np.vstack, np.row_stack)
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     if isinstance(tup, np.ndarray):
         return joined([tup[:, None] if tup.ndim == 1 else tup if tup.ndim == 2 else merged(tup, 0)], 0, None, dtype, casting)
@@ -561,3 +561,55 @@ def array_of_arrays(parts: Any) -> Any:
                 f"dimensions. The detected shape was ({len(arrays)},) + inhomogeneous part."
             )
     return stack(arrays)
+
+
+def line_of_slice(part: slice) -> Any:
+    """The numbers that a slice in the brackets of np.r_ names."""
+    start = 0 if part.start is None else part.start
+    step = 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        return np.linspace(start, part.stop, int(abs(step)))
+    return np.arange(start, part.stop, step)
+
+
+def with_ndim(x: Any, ndmin: int, first: int) -> Any:
+    """An array of at least so many axes, its own from the place `first` on (-1: they are the last)."""
+    missing = ndmin - x.ndim
+    if missing <= 0:
+        return x
+    before = missing if first == -1 else first if first >= 0 else first + missing + 1
+    return x[(None,) * before + (slice(None),) * x.ndim + (None,) * (missing - before)]
+
+
+def concatenated(index: Any, axis: int, ndmin: int, first: int) -> Any:
+    """What np.r_ and np.c_ make of what stands in their brackets."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if isinstance(parts[0], str):
+        if parts[0] in ("r", "c"):
+            primitives.refuse("matrices", "use arrays of two axes")
+        numbers = [int(word) for word in parts[0].split(",")]
+        axis = numbers[0]
+        ndmin = numbers[1] if len(numbers) > 1 else ndmin
+        first = numbers[2] if len(numbers) > 2 else first
+        parts = parts[1:]
+    given = [line_of_slice(part) if isinstance(part, slice) else part for part in parts]
+    numbers = [part if isinstance(part, (bool, int, float, complex, np.generic)) else np.asarray(part) for part in given]
+    dtype = np.result_type(*[x.dtype if isinstance(x, np.ndarray) else x for x in numbers])
+    # The axis of a slice is moved as its number says; others lie as it says where they begin.
+    arrays = [
+        (with_ndim(np.asarray(numbers[k]), ndmin, -1).swapaxes(-1, first) if first != -1 else with_ndim(np.asarray(numbers[k]), ndmin, -1))
+        if isinstance(parts[k], slice) and ndmin > 1
+        else with_ndim(np.asarray(numbers[k]), ndmin, first)
+        for k in range(len(parts))
+    ]
+    return concatenate([x.astype(dtype) for x in arrays], axis)
+
+
+@implements(np.r_)
+def r_(index: Any) -> Any:
+    return concatenated(index, 0, 1, -1)
+
+
+@implements(np.c_)
+def c_(index: Any) -> Any:
+    return concatenated(index, -1, 2, 0)
