@@ -84,13 +84,20 @@ bool is_no_value(PyObject* value) {
   return value == no_value;
 }
 
+/// A function of NumPy's written in Python.
+bool is_function_of_numpy(const PyTypeObject* type) {
+  static const PyTypeObject* const functions =
+      Py_TYPE(nb::object(nb::module_::import_("numpy").attr("sum")).ptr());
+  return type == functions;
+}
+
 /// What stands for itself: its value is what it is.
 bool is_constant(PyObject* value) {
   PyTypeObject* const type = Py_TYPE(value);
   return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type || PyType_Check(value) ||
          PyFunction_Check(value) || PyCFunction_Check(value) || PyModule_Check(value) ||
          PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_no_value(value) ||
-         is_callable(value);
+         is_function_of_numpy(type) || is_callable(value);
 }
 
 /// Whether an object is a member of an Enum, which stands for itself.
@@ -517,8 +524,9 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
     return true;
   }
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
-  if (value != nullptr && (PyArray_CheckExact(value) || (is_number(value) && is_small) ||
-                           is_instance(value) || bindings::is_stream(value)))
+  if (value != nullptr &&
+      (PyArray_CheckExact(value) || (is_number(value) && is_small) || PyList_CheckExact(value) ||
+       PyDict_CheckExact(value) || is_instance(value) || bindings::is_stream(value)))
     return describe_value(value, path);
   words_.push_back(word_of(Tag::Guarded));
   return true;

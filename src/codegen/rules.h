@@ -79,6 +79,8 @@ Parts emit_isinf(const RuleArguments& a);
 Parts emit_isfinite(const RuleArguments& a);
 Parts emit_signbit(const RuleArguments& a);
 Parts emit_copysign(const RuleArguments& a);
+Parts emit_mantissa(const RuleArguments& a);
+Parts emit_exponent(const RuleArguments& a);
 Parts emit_floor(const RuleArguments& a);
 Parts emit_ceil(const RuleArguments& a);
 Parts emit_trunc(const RuleArguments& a);

@@ -89,6 +89,62 @@ Parts emit_signbit(const RuleArguments& a) {
   return {a.b.CreateICmpSLT(a.b.CreateBitCast(a.re(0), bits), llvm::Constant::getNullValue(bits))};
 }
 
+namespace {
+
+/// What frexp looks at: its operand's bits, where it is below all normal numbers after it was scaled up.
+struct Binary {
+  Value* bits;
+  Value* is_tiny;
+  Value* is_own;  ///< zeros, infinities and NaN, which are their own mantissa
+  int digits;     ///< of the significand that are stored
+  int64_t bias;   ///< of the exponent of a number in [0.5, 1)
+};
+
+constexpr int kScale = 54;
+
+Binary binary_of(const RuleArguments& a) {
+  const bool is_double = a.type()->getScalarSizeInBits() == 64;
+  const auto number = [&](double value) { return llvm::ConstantFP::get(a.type(), value); };
+  Value* const x = a.re(0);
+  Value* const size = a.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  Value* const is_tiny = a.b.CreateFCmpOLT(size, number(is_double ? 0x1p-1022 : 0x1p-126));
+  Value* const scaled = a.b.CreateSelect(is_tiny, a.b.CreateFMul(x, number(0x1p54)), x);
+  Value* const is_finite = a.b.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(a.type()));
+  Value* const is_number = a.b.CreateAnd(is_finite, a.b.CreateFCmpONE(x, number(0.0)));
+  return {.bits = a.b.CreateBitCast(scaled, like(a.type(), a.b.getIntNTy(is_double ? 64 : 32))),
+          .is_tiny = is_tiny,
+          .is_own = a.b.CreateNot(is_number),
+          .digits = is_double ? 52 : 23,
+          .bias = is_double ? 1022 : 126};
+}
+
+}  // namespace
+
+Parts emit_mantissa(const RuleArguments& a) {
+  const Binary x = binary_of(a);
+  llvm::Type* const bits = x.bits->getType();
+  const auto exponent_at = [&](uint64_t value) {
+    return llvm::ConstantInt::get(bits, value << static_cast<unsigned>(x.digits));
+  };
+  Value* const cleared =
+      a.b.CreateAnd(x.bits, a.b.CreateNot(exponent_at(2 * static_cast<uint64_t>(x.bias) + 3)));
+  Value* const mantissa = a.b.CreateOr(cleared, exponent_at(static_cast<uint64_t>(x.bias)));
+  return {a.b.CreateSelect(x.is_own, a.re(0), a.b.CreateBitCast(mantissa, a.type()))};
+}
+
+Parts emit_exponent(const RuleArguments& a) {
+  const Binary x = binary_of(a);
+  llvm::Type* const bits = x.bits->getType();
+  const auto number = [&](int64_t value) {
+    return llvm::ConstantInt::get(bits, static_cast<uint64_t>(value), true);
+  };
+  Value* const stored =
+      a.b.CreateAnd(a.b.CreateLShr(x.bits, static_cast<uint64_t>(x.digits)), number(2 * x.bias + 3));
+  Value* const bias = a.b.CreateSelect(x.is_tiny, number(x.bias + kScale), number(x.bias));
+  Value* const exponent = a.b.CreateSelect(x.is_own, number(0), a.b.CreateSub(stored, bias));
+  return {a.b.CreateTrunc(exponent, like(a.type(), a.b.getInt32Ty()))};
+}
+
 Parts emit_copysign(const RuleArguments& a) {
   return {a.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a.re(0), a.re(1))};
 }

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/masks.h"
 
 namespace ingot::frontend {
 
@@ -15,6 +16,7 @@ struct Evaluator::Indexing {
     int axis = -1;
     NodeId start, length, step;  ///< of points (start alone) and ranges
     NodeId array;                ///< i64 index array, or a scalar beside index arrays
+    bool of_mask = false;        ///< of the places where a mask holds, in range
   };
   std::vector<Item> items;
   NodeId mask;  ///< the only advanced part, over the leading axes
@@ -338,7 +340,7 @@ void Evaluator::take_mask(Indexing& result, const Value& mask, int axis, NodeId 
     const int64_t along[] = {k};
     const NodeId indices = builder_->make(Op::iota, lengths, along);
     result.items.push_back(
-        {Indexing::Part::Array, axis + k, {}, {}, {}, builder_->make(Op::compress, {indices, flags})});
+        {Indexing::Part::Array, axis + k, {}, {}, {}, builder_->make(Op::compress, {indices, flags}), true});
   }
 }
 
@@ -385,7 +387,7 @@ std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& index
   for (const Indexing::Item& item : indexing.items) {
     if (item.part != Indexing::Part::Array) continue;
     NodeId array = item.array;
-    if (builder_->function().type(array).is_array()) {
+    if (builder_->function().type(array).is_array() && !item.of_mask) {
       const NodeId length = builder_->length(shaped, item.axis);
       const NodeId negative = builder_->make(Op::less, {array, builder_->index(0)});
       const NodeId lowest = builder_->make(Op::negative, {length});
@@ -466,6 +468,11 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
   for (size_t i = 0; i < parts.size(); ++i) {
     Value& part = parts[i];
     const bool is_list = part.is<Reference>() && type_name(part) == "list";
+    if (const Range* range = part.as<Range>()) {
+      part = array_of_range(*range, node);
+      changed = true;
+      continue;
+    }
     if ((is_list || part.is<Tuple>()) && !is_foreign(part)) {
       const bool empty = elements_of(part, node).empty();
       part = array_of(part, node);
@@ -704,6 +711,10 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
     return assign_index(other->first, other->second, value, node);
   const Indexing indexing = classify(array, index, node);
   const DType dtype = array.type.dtype();
+  const bool is_sequence =
+      value.is<Tuple>() || value.is<Range>() || is_list(value) || row_of(value) != nullptr;
+  if (is_sequence && !is_foreign(value) && !indexing.is_point(array.type.rank()))
+    return assign_index(array, index, array_of(value, node, dtype), node);
   if (indexing.is_point(array.type.rank())) {
     NodeId scalar = value_for(value, dtype);
     if (builder_->function().type(scalar).is_array()) {
@@ -724,14 +735,24 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
   const NodeId part = take_part(array.node, indexing);
   if (!indexing.advanced) {
     builder_->make(Op::write, {part, fit(value_for(value, dtype), lengths_of(part))});
-  } else if (indexing.mask && !value.is<Array>()) {
-    assign_mask(part, indexing, value);
+  } else if (const NodeId all = indexing.mask ? unmasked(part, indexing, value) : NodeId(); all) {
+    assign_mask(part, indexing, all);
   } else {
     assign_gathered(array.node, part, indexing, value);
   }
 }
 
-void Evaluator::assign_mask(NodeId view, const Indexing& indexing, const Value& value) {
+/// What to assign through a mask, as a number or as an array of which the mask chooses; invalid: it is
+/// neither.
+NodeId Evaluator::unmasked(NodeId view, const Indexing& indexing, const Value& value) {
+  const ir::Function& f = builder_->function();
+  const NodeId given = value_for(value, f.type(view).dtype(), true);
+  if (f.type(given).is_scalar()) return given;
+  return f.type(indexing.mask).rank() == f.type(view).rank() ? before_mask(*builder_, given, indexing.mask)
+                                                             : NodeId();
+}
+
+void Evaluator::assign_mask(NodeId view, const Indexing& indexing, NodeId value) {
   const ir::Type type = builder_->function().type(view);
   NodeId mask = indexing.mask;
   const int mask_rank = builder_->function().type(mask).rank();
@@ -745,9 +766,8 @@ void Evaluator::assign_mask(NodeId view, const Indexing& indexing, const Value& 
     operands.insert(operands.end(), lengths.begin(), lengths.end());
     mask = builder_->make(Op::broadcast, operands);
   }
-  const NodeId scalar = value_for(value, type.dtype(), true);
   builder_->make(Op::write,
-                 {view, builder_->make(Op::select, {mask, scalar, builder_->make(Op::read, {view})})});
+                 {view, builder_->make(Op::select, {mask, value, builder_->make(Op::read, {view})})});
 }
 
 void Evaluator::assign_gathered(NodeId array, NodeId view, const Indexing& indexing, const Value& value) {

@@ -401,6 +401,7 @@ class Evaluator {
   Value joined_text(const std::vector<Value>& pieces);
   /// Of nested lists and tuples of numbers and arrays; without a dtype, NumPy's for them.
   Value array_of(const Value& value, nb::handle node, std::optional<DType> wanted = std::nullopt);
+  Value array_of_range(const Range& range, nb::handle node);
   Value compare_sequences(const std::string& ast, const std::vector<Value>& a, const std::vector<Value>& b,
                           nb::handle node);
 
@@ -469,7 +470,8 @@ class Evaluator {
   NodeId take_part(NodeId shaped, const Indexing& indexing);
   std::vector<NodeId> index_arrays(NodeId shaped, const Indexing& indexing);
   std::vector<int64_t> gathered_order(const Indexing& indexing, int index_rank) const;
-  void assign_mask(NodeId view, const Indexing& indexing, const Value& value);
+  NodeId unmasked(NodeId view, const Indexing& indexing, const Value& value);
+  void assign_mask(NodeId view, const Indexing& indexing, NodeId value);
   void assign_gathered(NodeId array, NodeId view, const Indexing& indexing, const Value& value);
   /// Converted as an assignment into an array converts; `among`: to places that an array or a mask names,
   /// where NumPy's scalars are cast unchecked.
@@ -574,7 +576,12 @@ class Evaluator {
   Value elementwise_call(ir::Op op, Call& call);
   /// `array op= right`: NumPy's function with the array as its output.
   void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
-  /// Puts what a ufunc makes into an array, where its mask holds (null: everywhere).
+  /// What `array op= right` puts into an array that nothing else sees.
+  Value combined(const Array& array, const std::string& op, const Value& right, nb::handle s);
+  /// What a ufunc makes to put into an array, where its mask holds (null: everywhere).
+  Value fit_for(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
+                const Value* where);
+  /// Puts that there.
   void put_out(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
                const Value* where);
   /// The same for the output that a call names; that is its value.

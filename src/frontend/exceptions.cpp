@@ -169,7 +169,7 @@ void Evaluator::raise_uncaught(const Error& error) {
   const std::string name = text_of(error.type.attr("__name__"));
   const auto kind = base::exception_from_name(name);
   const std::string module = text_of(error.type.attr("__module__"));
-  const bool is_own = kind && (module == "builtins" || module == "numpy.linalg");
+  const bool is_own = kind && (module == "builtins" || module == "numpy.linalg" || module == "ingot._errors");
   const Static* text = arguments.size() == 1 ? arguments[0].as<Static>() : nullptr;
   if (is_own && (arguments.empty() || (text != nullptr && PyUnicode_CheckExact(text->object.ptr())))) {
     std::string message;

@@ -118,7 +118,8 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
                          const std::string& what, nb::handle e) {
   if (const Value* known = captured(owner.ptr(), name)) return *known;
   const nb::module_ extension = nb::module_::import_("ingot._ingot");
-  if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
+  if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) || PyList_CheckExact(object.ptr()) ||
+      PyDict_CheckExact(object.ptr()) ||
       (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)) ||
       nb::cast<bool>(extension.attr("is_stream")(object)))
     throw Capture{owner, name};
@@ -239,6 +240,20 @@ std::vector<Value> Evaluator::eval_elements(nb::handle elements) {
 
 Value Evaluator::eval_tuple(nb::handle e) { return Tuple{eval_elements(e.attr("elts"))}; }
 Value Evaluator::eval_list(nb::handle e) {
+  const auto is_starred = [](nb::handle element) { return class_of(element) == "Starred"; };
+  if (std::ranges::any_of(nb::list(e.attr("elts")), is_starred)) {
+    const Reference list = *new_list({}).as<Reference>();
+    for (const nb::handle element : e.attr("elts")) {
+      if (!is_starred(element)) {
+        append(list, eval_open(element), e);
+        continue;
+      }
+      Call call{
+          .positional = {eval(element.attr("value"))}, .keywords = {}, .name = "extend", .node = element};
+      list_method(list, "extend", call);
+    }
+    return Rows(*this).made(list, e);
+  }
   return Rows(*this).made(new_list(eval_elements(e.attr("elts"))), e);
 }
 

@@ -296,7 +296,20 @@ Value Evaluator::builtin_str(Call& call) {
   return text_of_value(call.positional[0], call.name == "repr" ? "{!r}" : "{!s}", call.node);
 }
 
+Value Evaluator::array_of_range(const Range& range, nb::handle node) {
+  const auto& [start, stop, step] = *range.bounds;
+  Call call{.positional = {start, stop, step}, .keywords = {}, .name = "arange", .node = node};
+  return np_arange(call);
+}
+
 Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DType> wanted) {
+  if (const Range* range = value.as<Range>(); range != nullptr && !range->endless) {
+    const Value made = array_of_range(*range, node);
+    if (wanted) return owner(materialized(builder_->cast(whole(made), *wanted)));
+    check(builder_->make(Op::greater, {size_of(made.as<Array>()->node), builder_->index(0)}),
+          ExceptionKind::TypeChangeError, "an empty range makes an array of float64 here");
+    return made;
+  }
   if (row_of(value) != nullptr) return array_of(by_library("listed", {value}, node), node, wanted);
   if (const std::optional<Value> array = Rows(*this).array_of(value, wanted, node)) return *array;
   if (const HeapObject* list = growing(value))

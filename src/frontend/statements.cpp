@@ -243,7 +243,11 @@ void Evaluator::run_aug_assign(nb::handle s) {
     unsupported(s, "an augmented assignment to an item of a " + type_name(container), "use an array");
   const Value before = index_array(*a, index, target);
   const Value right = eval(s.attr("value"));
-  assign_index(*a, index, binary(op, before, right, s), target);
+  const Array* part = before.as<Array>();
+  if (part == nullptr) return assign_index(*a, index, binary(op, before, right, s), target);
+  if (part->type.is_array()) return assign_index(*a, index, combined(*part, op, right, s), target);
+  in_place(*part, op, right, s);
+  if (part->owns) assign_index(*a, index, before, target);
 }
 
 void Evaluator::run_expr(nb::handle s) {

@@ -123,8 +123,8 @@ NodeId Evaluator::masked(const Value& where, NodeId result, NodeId otherwise) {
                     [&](const auto& operands) { return builder_->make(Op::select, operands); });
 }
 
-void Evaluator::put_out(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
-                        const Value* where) {
+Value Evaluator::fit_for(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
+                         const Value* where) {
   const Checkpoint before = checkpoint();
   std::vector<NodeId> outputs{out.node};
   if (where != nullptr && where->is<Array>()) outputs.push_back(where->as<Array>()->node);
@@ -141,7 +141,16 @@ void Evaluator::put_out(const Array& out, const std::string& ufunc, const std::f
     result = from_node(masked(*where, made, whole(out)));
   }
   if (const Array* made = result.as<Array>()) need_shape(*made, lengths_of(out.node));
-  assign_index(out, Static{nb::ellipsis()}, result, here_);
+  return result;
+}
+
+void Evaluator::put_out(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
+                        const Value* where) {
+  assign_index(out, Static{nb::ellipsis()}, fit_for(out, ufunc, make, where), here_);
+}
+
+Value Evaluator::combined(const Array& array, const std::string& op, const Value& right, nb::handle s) {
+  return fit_for(array, std::string(operator_name(op)), [&] { return binary(op, array, right, s); }, nullptr);
 }
 
 void Evaluator::in_place(const Array& array, const std::string& op, const Value& right, nb::handle s) {

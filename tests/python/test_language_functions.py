@@ -359,6 +359,16 @@ def test_texts():
     check(text_bool_none, True)
 
 
+def test_functions_as_arguments():
+    def applied(f, x, *more):
+        return f(x, *more)
+
+    for f in (np.sum, np.sin, np.cumsum, abs, len, lambda x: x + 1, np.linalg.norm):
+        check(applied, f, np.arange(4.0), bound=1e-15)
+    check(applied, np.roll, np.arange(4.0), 1)
+    refused(applied, np.frombuffer, np.arange(4.0))
+
+
 def test_functions_of_python():
     def the_isinstance(x):
         if isinstance(x, float):

@@ -376,6 +376,19 @@ def test_comprehensions_of_unknown_lengths():
         check(made, X[::-2], n)
 
 
+def test_displays_with_stars():
+    def made(x, n):
+        return [*x, 1.5], [*range(n), n, *range(n)], np.array([0.5, *x[1:], *(2 * v for v in x)]), [1, *(2, "a"), *[n]]
+
+    def ordered(n):
+        return [*range(n), print("middle"), *range(print("end") or 2)] if n == 0 else [*range(n), *[n]]
+
+    for n in COUNTS:
+        check(made, [float(v) for v in X], n)
+        check(ordered, n)
+    check(lambda x: np.array([*x, 1.5, 2.5]).sum(), X)
+
+
 def test_growing_lists_become_arrays():
     def arrays(n):
         a = [k for k in range(n)]

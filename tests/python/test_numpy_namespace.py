@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -74,6 +75,13 @@ fft.fft(LINE) fft.fft(COMPLEX, 5, norm="ortho") fft.fft2(GRID) fft.fftfreq(5) ff
 fft.fftshift(GRID, axes=[1]) fft.hfft(COMPLEX) fft.ifft(COMPLEX) fft.ifft2(GRID) fft.ifftn(GRID) fft.ifftshift(GRID, axes=0) fft.ihfft(LINE)
 fft.irfft(COMPLEX) fft.irfft2(GRID) fft.irfftn(GRID) fft.rfft(LINE) fft.rfft2(GRID) fft.rfftfreq(5) fft.rfftn(GRID)
 """
+CALLS += """
+apply_along_axis(np.sum, 0, GRID) apply_along_axis(np.sort, 1, -GRID) apply_over_axes(np.max, GRID, (0, 1)) array_equiv(GRID, GRID[:1]) asarray_chkfinite(LINE)
+c_[LINE, INTS[:4]] r_[LINE, 1:3, 0.5] fromiter([1, 2, 3], np.float32) histogramdd((LINE, LINE), 3) isfortran(GRID) mask_indices(3, np.triu) nanpercentile(HOLES, 30.0)
+nanquantile(HOLES, 0.5, axis=1) packbits(FLAGS) packbits(BITS, bitorder="little") piecewise(LINE, [LINE < 1], [0, 2.5]) poly(LINE) polydiv(LINE, LINE[:2]) polyint(LINE)
+roots(np.array([1.0, 0.0, 4.0])) row_stack((LINE, LINE)) sort_complex(INTS) unpackbits(BITS)
+linalg.eig(np.array([[0.0, 1.0], [-1.0, 0.0]])) linalg.eigvals(SQUARE + 1j) linalg.tensorinv(np.eye(4).reshape(4, 2, 2), 1) linalg.tensorsolve(np.eye(4).reshape(2, 2, 4), GRID[:2, :2])
+"""
 # What changes its argument.
 CHANGES = """
 copyto(a, 2.0) fill_diagonal(a, 5.0) matmul(SQUARE, GRID, out=a) place(a, a > 3, 1.5) put(a, INTS[2:4], 8.0) put_along_axis(a, np.zeros((3, 1), np.int64), 4.0, 1) putmask(a, a > 3, 0.0)
@@ -144,7 +152,7 @@ def test_ufuncs_are_numpys(name):
 def test_every_function_is_tried(part):
     module, original = MODULES[part]
     prefix = f"{part}." if part else ""
-    tried = {c.partition("(")[0] for c in calls(CALLS) + calls(CHANGES)}
+    tried = {re.split(r"[(\[]", c)[0] for c in calls(CALLS) + calls(CHANGES)}
     tried |= {name for name in UFUNCS if not part}
     untried = {prefix + name for name in compiled(module, original)} - tried
     assert untried <= {"fromfunction", "unique_values"}, untried
@@ -195,8 +203,8 @@ def test_every_name_of_the_standard_is_there():
 
 
 def test_what_is_missing():
-    with pytest.raises(AttributeError, match="does not compile numpy.piecewise"):
-        inp.piecewise  # noqa: B018
+    with pytest.raises(AttributeError, match="does not compile numpy.frombuffer"):
+        inp.frombuffer  # noqa: B018
     with pytest.raises(AttributeError, match="module 'ingot.numpy' has no attribute 'nonsense'"):
         inp.nonsense  # noqa: B018
     with pytest.raises(ingot.UnsupportedError, match="keyword `casting` of `ingot.numpy.add`"):
@@ -237,6 +245,35 @@ def test_functions_are_called_in_compiled_functions():
 
     expected = LINE.sum() + LINE.max() * np.linalg.norm(LINE) + LINE.sum()
     assert difference(f(LINE), expected, 1e-14) is None
+
+
+METHODS = """
+add.reduce(GRID) add.reduce(GRID, axis=1, keepdims=True) maximum.reduce(LINE) multiply.reduce(INTS, initial=2) add.reduce(GRID, (0, 1), where=GRID > 2)
+logical_and.reduce(FLAGS) add.accumulate(GRID, 1) maximum.accumulate(INTS) subtract.outer(LINE, INTS) less.outer(INTS, LINE) bitwise_or.reduce(BITS)
+add.reduceat(LINE, np.array([0, 2])) add.reduce(GRID, dtype=np.float32) minimum.reduce(GRID, axis=None)
+"""
+
+
+@pytest.mark.parametrize("call", calls(METHODS))
+def test_methods_of_ufuncs(call):
+    compare(call)
+
+
+def test_methods_of_ufuncs_change_their_arguments():
+    for x in (np, inp):
+        a, b = np.zeros(4), np.arange(4.0)
+        x.add.at(a, np.array([1, 1, 3]), 2.5)
+        x.negative.at(b, np.array([0, 2, 2]))
+        out = np.zeros(4)
+        assert x.add.reduce(GRID, 0, None, out) is out
+        assert a.tolist() == [0, 5, 0, 2.5] and b.tolist() == [0, 1, 2, 3] and out.tolist() == GRID.sum(0).tolist()
+    assert inp.add.reduce is inp.add.reduce and inp.add.reduce.__name__ == "add.reduce"
+    with pytest.raises(AttributeError):
+        inp.add.nonsense  # noqa: B018
+    with pytest.raises(AttributeError):
+        inp.sum.reduce  # noqa: B018
+    with pytest.raises(ValueError, match="only supported for binary functions"):
+        inp.sin.reduce(LINE)
 
 
 def test_values_that_decide_are_any_number():

@@ -167,6 +167,9 @@ def test_integer_arrays():
     for j in ([1, 3], [1, 2, 3], [9, 9]):
         check(lambda a, i, j: a[i, j], GRID, np.array([0, 2]), np.array(j))
     check(lambda a, i: (a[:, i], a[i, 1:], a[i, :, None], a[None, i], a[..., i]), GRID, np.array([0, 2]))
+    for n in (0, 2, 4):
+        check(lambda a, n: (a[range(n)], a[:, range(n)]), GRID, n)
+    check(lambda a: a[[1, 0], range(2)], GRID)
 
 
 def test_unpacking():
@@ -204,8 +207,72 @@ def test_augmented_assignment_keeps_the_dtype(a):
     def f(a, b):
         a += b
 
+    def part(a, b):
+        a[1:4] += b[:3] if np.ndim(b) else b
+
+    def some(a, b):
+        a[a > 0] += b[0] if np.ndim(b) else b
+        a[[0, 2]] *= b[:2] if np.ndim(b) else b
+
     for b in [*ARRAYS, *SCALARS, 1, 1.5]:
-        check(f, a, b)
+        for each in (f, part, some):
+            check(each, a, b)
+
+
+def test_assignment_through_the_mask_of_the_value():
+    def halves(a, b):
+        m = a > b
+        a[m] = a[m] / 2 + b[m] * -a[m]
+        a[~m] -= b[~m]
+        return m
+
+    def changes_the_mask(a, b):
+        m = a > 2
+        some = a[m]
+        m[:2] = True, False
+        a[m] = some[0]
+        b[m] = b[a > 2][0]
+        return some
+
+    def rows(a, b):
+        m = a[:, 0] > 1
+        a[m] = b[m]
+        a[m] += b[m, 0]
+
+    def other_sizes(a, b):
+        a[a > 2] = b[b > 2][:2]
+
+    def shifted(a, b):
+        a[1:][a[1:] > 2] = a[:-1][a[1:] > 2]
+
+    for a in layouts(LINE):
+        for each in (halves, changes_the_mask, other_sizes, shifted):
+            check(each, a, LINE[::-1].copy())
+    for a in layouts(GRID):
+        check(halves, a, np.full((3, 4), 2.5))
+        check(rows, a, GRID - 10)
+    check(halves, np.arange(6), np.arange(6)[::-1])  # NumPy casts no floats to integers in place
+    check(halves, np.zeros(0), np.zeros(0))
+
+
+def test_sequences_are_assigned():
+    def f(a, x):
+        a[1:3] = (7, x)
+        a[a > 6] = [x]
+        a[[0, 1]] = range(2)
+        a[-2:] = [a[0], x]
+        a[-1:] = []
+
+    def rows(a, x):
+        a[:, :2] = [[1, 2], (3, x), [5, 6]]
+        a[1] = (a[0, 0], 2, x)
+        a[2] = [v for v in a[1] if v > x]
+
+    for a in ARRAYS:
+        check(f, a, 2)
+    check(f, np.arange(5), 2.5)
+    check(rows, GRID.reshape(3, 4)[:, :3], 2)
+    check(rows, GRID, 2)
 
 
 def test_assignment_broadcasts():

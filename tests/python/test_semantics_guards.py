@@ -59,6 +59,49 @@ def test_arrays_from_outside_are_hidden_arguments(monkeypatch):
         assert len(compiled.specialisations) <= 7
 
 
+RATES = [1, 2.5]
+NAMES = {"low": 1, "high": np.arange(3.0)}
+
+
+def changes_containers(x):
+    RATES.append(x)
+    NAMES["low"] += 1
+    NAMES["high"][0] = x
+    return RATES, sum(RATES), NAMES["low"], NAMES["high"].sum()
+
+
+def test_containers_from_outside_are_hidden_arguments(monkeypatch):
+    for mode in MODES:
+        compiled = jitted(changes_containers, mode)
+        for rates in ([], [1], [2], [3.5, 2]):
+            for names in ({"low": 2, "high": np.ones(2)}, {"high": np.zeros(4), "low": 0.5}):
+                results = []
+                for call in (changes_containers, compiled):
+                    monkeypatch.setitem(globals(), "RATES", list(rates))
+                    monkeypatch.setitem(globals(), "NAMES", {k: np.copy(v) if k == "high" else v for k, v in names.items()})
+                    result = call(3)
+                    assert result[0] is RATES
+                    results.append((result, RATES, NAMES))
+                assert difference(results[1], results[0]) is None
+        monkeypatch.setitem(globals(), "RATES", (1, 2))
+        with pytest.raises(AttributeError, match="'tuple' object has no attribute 'append'"):
+            compiled(3)
+
+    table = [np.arange(3.0), [1, 2]]
+
+    def inner():
+        table[0][1] += table[1][0]
+        return table[0]
+
+    for mode in MODES:
+        compiled = jitted(inner, mode)
+        before = table[0][1]
+        assert compiled() is table[0] and table[0][1] == before + 1
+        table[1][0] = 1.0
+        assert compiled() is table[0] and table[0][1] == before + 2
+        table[1][0] = 1
+
+
 def scaled_table(x):
     return x * FACTOR
 

@@ -243,6 +243,16 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple([line.copy() if copy else line for line in lines])
 
 
+@implements(np.s_)
+def s_(index: Any) -> Any:
+    return index
+
+
+@implements(np.index_exp)
+def index_exp(index: Any) -> Any:
+    return index if isinstance(index, tuple) else (index,)
+
+
 @implements(np.ix_)
 def ix_(*args: Any) -> tuple[Any, ...]:
     lines = []
@@ -311,3 +321,22 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 def need_cpu(device: Any) -> None:
     if device is not None and device != "cpu":
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+
+
+@implements(np.asarray_chkfinite)
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    result = np.asarray(a, dtype, order)
+    if result.dtype.kind in "fc" and not np.all(np.isfinite(result)):
+        raise ValueError("array must not contain infs or NaNs")
+    return result
+
+
+@implements(np.common_type)
+def common_type(*arrays: Any) -> Any:
+    dtypes = [a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64) for a in arrays]
+    return np.result_type(np.float16, *dtypes).type
+
+
+@implements(np.isfortran)
+def isfortran(a: Any) -> bool:
+    return primitives.is_contiguous(a.T) and not primitives.is_contiguous(a)

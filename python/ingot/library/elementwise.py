@@ -272,6 +272,16 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     return bool(np.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
+@implements(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> bool:
+    x = np.asarray(a1)
+    y = np.asarray(a2)
+    for k in range(1, min(x.ndim, y.ndim) + 1):
+        if x.shape[-k] != y.shape[-k] and x.shape[-k] != 1 and y.shape[-k] != 1:
+            return False
+    return bool(np.all(x == y))
+
+
 @implements(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     x = np.asarray(a1)
@@ -332,3 +342,46 @@ def i0(x: Any) -> Any:
     small = np.exp(y) * chebyshev(y / 2.0 - 2, SMALL_BESSEL)
     large = np.exp(y) * chebyshev(32.0 / y - 2.0, LARGE_BESSEL) / np.sqrt(y)
     return np.where(y <= 8.0, small, large).astype(y.dtype)
+
+
+# Bits
+
+
+def bits_of(x: Any, bitorder: str) -> Any:
+    """The bit that stands at each place of a byte."""
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    return np.arange(7, -1, -1).astype(np.uint8) if bitorder == "big" else np.arange(8).astype(np.uint8)
+
+
+@implements(np.packbits)
+def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
+    x = np.asarray(a)
+    if x.dtype.kind not in "biu":
+        raise TypeError("Expected an input array of integer or boolean data type")
+    x = np.ravel(x) if axis is None else np.moveaxis(x, axis, -1)
+    size = x.shape[-1]
+    whole = np.zeros(x.shape[:-1] + ((size + 7) // 8 * 8,), np.uint8)
+    whole[..., :size] = x != 0
+    bytes = np.reshape(whole, x.shape[:-1] + ((size + 7) // 8, 8))
+    packed = np.sum(bytes << bits_of(x, bitorder), axis=-1, dtype=np.uint8)
+    return packed if axis is None else np.moveaxis(packed, -1, axis).copy()
+
+
+@implements(np.unpackbits)
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
+    x = np.asarray(a)
+    if x.dtype != np.uint8:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    x = np.ravel(x) if axis is None else np.moveaxis(x, axis, -1)
+    bits = (x[..., None] >> bits_of(x, bitorder)) & np.uint8(1)
+    flat = np.reshape(bits, x.shape[:-1] + (x.shape[-1] * 8,))
+    if count is not None:
+        if count < 0:
+            flat = flat[..., :count]
+        else:
+            longer = np.zeros(x.shape[:-1] + (count,), np.uint8)
+            kept = min(count, flat.shape[-1])
+            longer[..., :kept] = flat[..., :kept]
+            flat = longer
+    return flat if axis is None else np.moveaxis(flat, -1, axis).copy()

@@ -148,6 +148,11 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     write_flat(arr, write)
 
 
+@implements(np.mask_indices)
+def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[Any, ...]:
+    return nonzero(mask_func(np.ones((n, n), int), k) != 0)
+
+
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
     return chosen_of(ravel(arr), 0, ravel(condition) != 0)
@@ -352,6 +357,15 @@ def at(ufunc: Any, a: Any, indices: Any, b: Any = None, /) -> None:
                 flat[wanted[k]] = ufunc(flat[wanted[k]], values[k]).astype(a.dtype)
 
         write_flat(a, write)
+
+
+def at_number(number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of an element by its number in C order."""
+    place: tuple[int, ...] = ()
+    for length in shape[::-1]:
+        place = (number % length, *place)
+        number = number // length
+    return place
 
 
 @implements(np.unravel_index)

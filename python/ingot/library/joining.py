@@ -91,7 +91,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     return joined([np.expand_dims(part, place) for part in parts], place, out, dtype, casting)
 
 
-@implements(np.vstack)
+@implements(np.vstack, np.row_stack)
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     if isinstance(tup, np.ndarray):
         return joined([tup[:, None] if tup.ndim == 1 else tup if tup.ndim == 2 else merged(tup, 0)], 0, None, dtype, casting)
@@ -139,19 +139,56 @@ def most_axes(blocks: Any) -> int:
     return np.ndim(blocks)
 
 
-def block_of(blocks: Any, depth: int, ndim: int) -> Any:
+def leaves_of(blocks: Any, ndim: int) -> list[Any]:
+    """The arrays in nested lists, one after the other, with so many axes."""
+    if isinstance(blocks, list):
+        return [leaf for block in blocks for leaf in leaves_of(block, ndim)]
+    part = np.asarray(blocks)
+    return [part[(*[None for _ in range(ndim - part.ndim)], ...)]]
+
+
+def shape_of(blocks: Any, depth: int, ndim: int) -> tuple[int, ...]:
+    """The shape of what nested lists of blocks make; raises as joining them raises."""
     if depth == 0:
-        part = np.asarray(blocks)
-        return part[(*[None for _ in range(ndim - part.ndim)], ...)]
-    return joined([block_of(block, depth - 1, ndim) for block in blocks], ndim - depth, None, None, "same_kind")
+        shape = np.shape(blocks)
+        return (*[1 for _ in range(ndim - len(shape))], *shape)
+    axis = ndim - depth
+    shapes = [shape_of(block, depth - 1, ndim) for block in blocks]
+    for k in range(1, len(shapes)):
+        for i in range(ndim):
+            if i != axis and shapes[k][i] != shapes[0][i]:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis must match exactly, "
+                    f"but along dimension {i}, the array at index 0 has size {shapes[0][i]} and the array at index {k} has size {shapes[k][i]}"
+                )
+    total = 0
+    for shape in shapes:
+        total = total + shape[axis]
+    return tuple([total if i == axis else shapes[0][i] for i in range(ndim)])
+
+
+def put_blocks(out: Any, blocks: Any, depth: int, ndim: int) -> None:
+    if depth == 0:
+        out[...] = leaves_of(blocks, ndim)[0]
+        return
+    axis = ndim - depth
+    start = 0
+    for block in blocks:
+        stop = start + shape_of(block, depth - 1, ndim)[axis]
+        put_blocks(part_of(out, axis, start, stop), block, depth - 1, ndim)
+        start = stop
 
 
 @implements(np.block)
 def block(arrays: Any) -> Any:
     depth = depth_of(arrays)
     ndim = max(depth, most_axes(arrays))
-    result = block_of(arrays, depth, ndim)
-    return np.copy(result) if depth == 0 else result
+    leaves = leaves_of(arrays, ndim)
+    if depth == 0:
+        return np.copy(leaves[0])
+    result = np.empty(shape_of(arrays, depth, ndim), np.result_type(*leaves))
+    put_blocks(result, arrays, depth, ndim)
+    return result
 
 
 def part_of(a: Any, axis: int, start: Any, stop: Any, step: Any = None) -> Any:
@@ -496,6 +533,14 @@ def source_of(place: Any, length: int, mode: str) -> Any:
     return np.where(turn < length, turn, 2 * length - 2 - turn)
 
 
+def put_ends(rows: Any, before: int, length: int, mode: str) -> None:
+    """Fills the rows before and behind the inner ones with some of them."""
+    for place in range(before):
+        rows[place] = rows[before + source_of(place - before, length, mode)]
+    for place in range(before + length, len(rows)):
+        rows[place] = rows[before + source_of(place - before, length, mode)]
+
+
 @implements(np.pad)
 def pad(
     array: Any,
@@ -519,9 +564,15 @@ def pad(
             before, behind = widths[k]
             if a.shape[k] == 0 and before + behind > 0:
                 raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
-            places = np.arange(-before, a.shape[k] + behind)
-            a = a[(*[slice(None) for _ in range(k)], source_of(places, a.shape[k], mode))]
-        return a
+        shape = tuple([before + a.shape[k] + behind for k, (before, behind) in enumerate(widths)])
+        result = np.empty(shape, a.dtype)
+        inside = tuple([slice(widths[k][0], widths[k][0] + a.shape[k]) for k in range(a.ndim)])
+        result[inside] = a
+        for k in range(a.ndim):
+            # The axes before k are whole by now, those behind it are not yet.
+            whole = result[(*[slice(None) for _ in range(k + 1)], *inside[k + 1 :])]
+            put_ends(np.moveaxis(whole, k, 0), widths[k][0], a.shape[k], mode)
+        return result
     if mode not in ("constant", "empty", "linear_ramp", "maximum", "mean", "median", "minimum"):
         raise ValueError(f"mode '{mode}' is not supported")
     shape = tuple([before + a.shape[k] + behind for k, (before, behind) in enumerate(widths)])
@@ -561,3 +612,55 @@ def array_of_arrays(parts: Any) -> Any:
                 f"dimensions. The detected shape was ({len(arrays)},) + inhomogeneous part."
             )
     return stack(arrays)
+
+
+def line_of_slice(part: slice) -> Any:
+    """The numbers that a slice in the brackets of np.r_ names."""
+    start = 0 if part.start is None else part.start
+    step = 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        return np.linspace(start, part.stop, int(abs(step)))
+    return np.arange(start, part.stop, step)
+
+
+def with_ndim(x: Any, ndmin: int, first: int) -> Any:
+    """An array of at least so many axes, its own from the place `first` on (-1: they are the last)."""
+    missing = ndmin - x.ndim
+    if missing <= 0:
+        return x
+    before = missing if first == -1 else first if first >= 0 else first + missing + 1
+    return x[(None,) * before + (slice(None),) * x.ndim + (None,) * (missing - before)]
+
+
+def concatenated(index: Any, axis: int, ndmin: int, first: int) -> Any:
+    """What np.r_ and np.c_ make of what stands in their brackets."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if isinstance(parts[0], str):
+        if parts[0] in ("r", "c"):
+            primitives.refuse("matrices", "use arrays of two axes")
+        numbers = [int(word) for word in parts[0].split(",")]
+        axis = numbers[0]
+        ndmin = numbers[1] if len(numbers) > 1 else ndmin
+        first = numbers[2] if len(numbers) > 2 else first
+        parts = parts[1:]
+    given = [line_of_slice(part) if isinstance(part, slice) else part for part in parts]
+    numbers = [part if isinstance(part, (bool, int, float, complex, np.generic)) else np.asarray(part) for part in given]
+    dtype = np.result_type(*[x.dtype if isinstance(x, np.ndarray) else x for x in numbers])
+    # The axis of a slice is moved as its number says; others lie as it says where they begin.
+    arrays = [
+        (with_ndim(np.asarray(numbers[k]), ndmin, -1).swapaxes(-1, first) if first != -1 else with_ndim(np.asarray(numbers[k]), ndmin, -1))
+        if isinstance(parts[k], slice) and ndmin > 1
+        else with_ndim(np.asarray(numbers[k]), ndmin, first)
+        for k in range(len(parts))
+    ]
+    return concatenate([x.astype(dtype) for x in arrays], axis)
+
+
+@implements(np.r_)
+def r_(index: Any) -> Any:
+    return concatenated(index, 0, 1, -1)
+
+
+@implements(np.c_)
+def c_(index: Any) -> Any:
+    return concatenated(index, -1, 2, 0)

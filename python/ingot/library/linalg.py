@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import TypeChangeError
 from . import primitives
 from .reductions import NoValue, known_axes, reduction, with_axes_kept
 from .registry import implements
+from .shapes import product
 
+EigResult = np.linalg._linalg.EigResult
 EighResult = np.linalg._linalg.EighResult
 QRResult = np.linalg._linalg.QRResult
 SlogdetResult = np.linalg._linalg.SlogdetResult
@@ -220,6 +223,69 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     if primitives.gufunc("linalg.eigh_lo" if UPLO in ("L", "l") else "linalg.eigh_up", (a.astype(at),), (values, vectors)):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")
     return EighResult(values.astype(real_dtype(dtype)), vectors.astype(dtype))
+
+
+def need_finite(a: Any) -> None:
+    if not np.all(np.isfinite(a)):
+        raise np.linalg.LinAlgError("Array must not contain infs or NaNs")
+
+
+def need_complex(values: Any, a: Any) -> None:
+    """Raises where eigenvalues of a real matrix are real: NumPy gives arrays of floats then."""
+    if a.dtype.kind != "c" and np.all(primitives.imaginary(values) == 0.0):
+        raise TypeChangeError("eigenvalues that are all real make floats (give a complex matrix, or use eigh if it is symmetric)")
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    a = np.asarray(a)
+    need_square(a)
+    dtype = np.result_type(result_dtype(a), np.complex64)
+    need_finite(a)
+    values = np.empty(a.shape[:-1], np.complex128)
+    vectors = np.empty(a.shape, np.complex128)
+    if primitives.gufunc("linalg.eig", (a.astype(loop_dtype(result_dtype(a))),), (values, vectors)):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+    need_complex(values, a)
+    return EigResult(values.astype(dtype), vectors.astype(dtype))
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    a = np.asarray(a)
+    need_square(a)
+    dtype = np.result_type(result_dtype(a), np.complex64)
+    need_finite(a)
+    values = np.empty(a.shape[:-1], np.complex128)
+    if primitives.gufunc("linalg.eigvals", (a.astype(loop_dtype(result_dtype(a))),), (values,)):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+    need_complex(values, a)
+    return values.astype(dtype)
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    a = np.asarray(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    rest = a.shape[ind:]
+    return inv(np.reshape(a, (product(rest), -1))).reshape(rest + a.shape[:ind])
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a = np.asarray(a)
+    b = np.asarray(b)
+    if axes is not None:
+        moved = tuple([k for k in range(a.ndim) if k not in axes])
+        a = np.transpose(a, moved + tuple(axes))
+    shape = a.shape[b.ndim :]
+    size = product(shape)
+    if a.size != size**2:
+        raise np.linalg.LinAlgError(
+            "Input arrays must satisfy the requirement             prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return np.reshape(solve(np.reshape(a, (size, size)), np.ravel(b)), shape)
 
 
 @implements(np.linalg.eigvalsh)

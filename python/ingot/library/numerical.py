@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import TypeChangeError
 from . import primitives
 from .reductions import NoValue, known_axis
 from .registry import implements
@@ -401,6 +402,79 @@ def polyder(p: Any, m: int = 1) -> Any:
     return x
 
 
+
+
+@implements(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    x = np.asarray(p)
+    constants = [0] * m if k is None else [k[i] for i in range(m)] if isinstance(k, (tuple, list)) and len(k) > 1 else [k] * m
+    for constant in constants:
+        parts = x / np.arange(x.shape[0], 0, -1)
+        x = np.concatenate((parts, np.reshape(np.asarray(constant), (1,))))
+    return x
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> Any:
+    dividend = np.atleast_1d(u) + 0.0
+    divisor = np.atleast_1d(v) + 0.0
+    dtype = np.result_type(dividend, divisor)
+    degree = divisor.shape[0] - 1
+    count = dividend.shape[0] - degree
+    scale = 1.0 / divisor[0]
+    quotient = np.zeros((max(count, 1),), dtype)
+    rest = dividend.astype(dtype)
+    for k in range(count):
+        factor = scale * rest[k]
+        quotient[k] = factor
+        rest[k : k + degree + 1] -= factor * divisor
+    first = 0
+    while first < rest.shape[0] - 1 and np.allclose(rest[first], 0, rtol=1e-14):
+        first += 1
+    return quotient, rest[first:]
+
+
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    zeros = np.atleast_1d(seq_of_zeros)
+    if zeros.ndim > 2:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    if zeros.ndim == 2:
+        zeros = np.linalg.eigvals(zeros)
+    dtype = zeros.dtype if zeros.dtype.kind in "fc" else np.dtype(np.float64)
+    if zeros.shape[0] == 0:
+        raise TypeChangeError("the polynomial of no zeros is a number")
+    result = np.zeros((zeros.shape[0] + 1,), dtype)
+    result[0] = 1
+    for k in range(zeros.shape[0]):
+        result[1 : k + 2] = result[1 : k + 2] - zeros[k] * result[: k + 1]
+    if dtype.kind == "c" and np.all(np.sort(zeros) == np.sort(np.conjugate(zeros))):
+        raise TypeChangeError("zeros of which each has its conjugate make floats")
+    return result
+
+
+@implements(np.roots)
+def roots(p: Any) -> Any:
+    p = np.atleast_1d(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    places = np.flatnonzero(p)
+    if len(places) == 0:
+        raise TypeChangeError("a polynomial without coefficients has no roots, of float64")
+    first = places[0]
+    last = places[-1]
+    dtype = p.dtype if p.dtype.kind in "fc" else np.dtype(np.float64)
+    given = p[first : last + 1].astype(dtype)
+    degree = len(given) - 1
+    if degree == 0:
+        raise TypeChangeError("a polynomial of one coefficient has roots of float64")
+    companion = np.zeros((degree, degree), dtype)
+    companion[1:, :-1] = np.eye(degree - 1, dtype=dtype)
+    companion[0] = -given[1:] / given[0]
+    found = np.linalg.eigvals(companion)
+    return np.concatenate((found, np.zeros((len(p) - last - 1,), found.dtype)))
 
 
 @implements(np.hanning)

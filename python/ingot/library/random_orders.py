@@ -10,6 +10,7 @@ from . import primitives
 from .random import bounded, count_of, filled, flat, kahan_sum
 from .reductions import known_axis
 from .registry import implements
+from .shapes import lengths_of
 
 
 def shuffle_rows(stream: Any, x: Any) -> None:
@@ -195,7 +196,10 @@ def chosen(a: Any, places: Any, size: Any, axis: Any) -> Any:
     if size is None:
         place = int(places[0])
         return place if a.ndim == 0 else np.take(a, place, axis)
-    shaped = places.reshape(size)
+    lengths = lengths_of(size)
+    if any(length < 0 for length in lengths):
+        raise ValueError("negative dimensions are not allowed")
+    shaped = primitives.reshape(places, lengths)
     if a.ndim == 0:
         return shaped
     if a.ndim == 1 and shaped.ndim == 0:

@@ -54,6 +54,14 @@ def text_of_shape(shape: Any) -> str:
     return f"({text},)" if len(shape) == 1 else f"({text})"
 
 
+def text_of_tuple(shape: tuple[int, ...]) -> str:
+    """As Python shows it, made of numbers alone: a text of tuples is a call out of compiled code, which makes calls slow."""
+    text = ""
+    for k in range(len(shape)):
+        text = f"{text}, {shape[k]}" if k > 0 else f"{shape[k]}"
+    return f"({text},)" if len(shape) == 1 else f"({text})"
+
+
 def lengths_of(shape: Any) -> tuple[int, ...]:
     """A shape as NumPy's functions take it: an integer or several."""
     if isinstance(shape, (tuple, list)):
@@ -287,14 +295,12 @@ def broadcast_shapes(*args: Any) -> tuple[int, ...]:
             place = ndim - len(shape) + k
             length = common_length(common[place], shape[k])
             if length < 0:
-                other = 0
-                for earlier in reversed(range(number)):
-                    if len(shapes[earlier]) >= len(shape) - k and shapes[earlier][len(shapes[earlier]) - len(shape) + k] != 1:
-                        other = earlier
-                raise ValueError(
-                    "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg "
-                    f"{other} with shape {shapes[other]} and arg {number} with shape {shape}."
-                )
+                for other in range(number):
+                    if len(shapes[other]) >= len(shape) - k and shapes[other][len(shapes[other]) - len(shape) + k] != 1:
+                        raise ValueError(
+                            "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg "
+                            f"{other} with shape {text_of_tuple(shapes[other])} and arg {number} with shape {text_of_tuple(shape)}."
+                        )
             common[place] = length
     return tuple(common)
 

@@ -12,6 +12,8 @@ from .joining import need_castable
 from .reductions import NoValue, divided, known_axes, product, with_axes_kept
 from .registry import implements
 
+np_range = range  # which `range` of histograms hides
+
 
 def lines_of(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """An array with the axes to be reduced as its last one, and these axes."""
@@ -136,14 +138,8 @@ def weight_of(place: Any, method: str) -> Any:
     return fraction
 
 
-def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, percent: bool) -> Any:
-    if weights is not None:
-        primitives.refuse("`weights` of quantiles", "repeat the elements")
-    if method not in METHODS:
-        primitives.refuse("this method of quantiles", "use 'linear'")
-    x = np.asarray(a)
-    if x.dtype.kind == "c":
-        raise TypeError("a must be an array of real numbers")
+def shares_of(x: Any, q: Any, percent: bool) -> Any:
+    """Which quantiles are wanted, from 0 to 1."""
     is_weak = isinstance(q, (int, float)) and not isinstance(q, np.generic)
     if x.dtype.kind == "f" and is_weak:
         wanted = np.asarray(q).astype(x.dtype)
@@ -152,6 +148,25 @@ def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool
     wanted = wanted / (x.dtype.type(100) if percent and x.dtype.kind == "f" else 100) if percent else wanted + 0.0
     if not np.all((wanted >= 0) & (wanted <= 1)):
         raise ValueError("Percentiles must be in the range [0, 100]" if percent else "Quantiles must be in the range [0, 1]")
+    return wanted
+
+
+def keeping_axes(result: Any, axes: tuple[int, ...], ndim: int, before: int) -> Any:
+    """A statistic with axes of length 1 for those reduced, behind its own first ones."""
+    kept = tuple([None if i in axes else slice(None) for i in range(ndim)])
+    return np.asarray(result)[(slice(None),) * before + kept]
+
+
+def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, percent: bool) -> Any:
+    if method not in METHODS:
+        primitives.refuse("this method of quantiles", "use 'linear'")
+    x = np.asarray(a)
+    if x.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    is_weak = isinstance(q, (int, float)) and not isinstance(q, np.generic)
+    wanted = shares_of(x, q, percent)
+    if weights is not None:
+        return weighted_quantile(x, wanted, axis, out, method, keepdims, np.asarray(weights))
     lines, axes = lines_of(x, axis)
     n = lines.shape[-1]
     if n == 0:
@@ -180,9 +195,87 @@ def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool
         last = rows[-1]
         result = np.where(np.isnan(last), last, result)[()]
     if keepdims:
-        kept = tuple([None if i in axes else slice(None) for i in range(x.ndim)])
-        result = np.asarray(result)[(slice(None),) * place.ndim + kept]
+        result = keeping_axes(result, axes, x.ndim, place.ndim)
     return delivered(result, out)
+
+
+def weights_like(x: Any, weights: Any, axis: Any) -> Any:
+    """Weights of all elements, given for each or for those along an axis."""
+    if weights.ndim == x.ndim and weights.shape == x.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = known_axes(axis, x.ndim)
+    if weights.shape != tuple([x.shape[k] for k in axes]):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    ordered = primitives.transpose(weights, tuple([axes.index(k) for k in sorted(axes)]))
+    shape = tuple([x.shape[k] if k in axes else 1 for k in range(x.ndim)])
+    return primitives.broadcast(np.reshape(ordered, shape), x.shape)
+
+
+def weighted_quantile(x: Any, wanted: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any) -> Any:
+    """Where the sum of the weights in front reaches a share of all."""
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    weights = weights_like(x, weights, axis)
+    if np.any(weights < 0):
+        raise ValueError("Weights must be non-negative.")
+    lines, axes = lines_of(x, axis)
+    heavy, _ = lines_of(weights, axis)
+    n = lines.shape[-1]
+    rows = np.reshape(lines, (-1, n))
+    loads = np.reshape(heavy, (-1, n))
+    shares = np.ravel(wanted)
+    found = np.empty((len(shares), rows.shape[0]), x.dtype)
+    for i in range(rows.shape[0]):
+        order = np.argsort(rows[i])
+        sums = np.cumsum(loads[i][order], dtype=np.float64)
+        sums = sums / sums[-1]
+        if np.isnan(sums[-1]):
+            raise ValueError("Weights included NaN, inf or were all zero.")
+        sums = sums.astype(wanted.dtype)
+        sums = np.where((sums == 0) & (sums[0] == 0), sums.dtype.type(-1), sums)
+        last = rows[i, order[-1]]
+        for k in range(len(shares)):
+            place = min(np.searchsorted(sums, shares[k]), n - 1)
+            found[k, i] = last if last != last else rows[i, order[place]]
+    result = primitives.reshape(found, wanted.shape + lines.shape[:-1])
+    return delivered(keeping_axes(result, axes, x.ndim, wanted.ndim) if keepdims else result, out)
+
+
+def nanquantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, percent: bool) -> Any:
+    x = np.asarray(a)
+    keeps = keepdims is not NoValue and keepdims
+    if x.dtype.kind not in "fc":
+        return quantile_of(x, q, axis, out, method, keeps, weights, percent)
+    if x.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    if weights is not None:
+        primitives.refuse("`weights` beside NaN", "leave NaN out, and use np.quantile")
+    # Of what dtype quantiles are, those of one number say.
+    model = np.asarray(quantile_of(np.ones((1,), x.dtype), q, None, None, method, False, None, percent))
+    lines, axes = lines_of(x, axis)
+    rows = np.reshape(lines, (product(lines.shape[:-1]), lines.shape[-1]))
+    found = np.empty(model.shape + (rows.shape[0],), model.dtype)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        numbers = row[~np.isnan(row)]
+        if len(numbers) == 0:
+            found[..., i] = np.nan
+        else:
+            found[..., i] = quantile_of(numbers, q, None, None, method, False, None, percent)
+    result = primitives.reshape(found, model.shape + lines.shape[:-1])[()]
+    return delivered(keeping_axes(result, axes, x.ndim, model.ndim) if keeps else result, out)
+
+
+@implements(np.nanquantile)
+def nanquantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = NoValue, *, weights: Any = None) -> Any:
+    return nanquantile_of(a, q, axis, out, method, keepdims, weights, False)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = NoValue, *, weights: Any = None) -> Any:
+    return nanquantile_of(a, q, axis, out, method, keepdims, weights, True)
 
 
 @implements(np.quantile)
@@ -366,6 +459,44 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
         areas = (rows[1:] - rows[:-1])[:, None] * (columns[1:] - columns[:-1])
         result = result / np.sum(result) / areas
     return result, rows, columns
+
+
+@implements(np.histogramdd)
+def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    if isinstance(sample, (list, tuple)):
+        columns = [np.asarray(x).astype(np.float64) for x in sample]
+    elif isinstance(bins, (list, tuple)):
+        columns = [sample[:, k].astype(np.float64) for k in np_range(len(bins))]
+        if sample.shape[1] != len(bins):
+            raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    else:
+        primitives.refuse("np.histogramdd of columns of which the number is not known", "give a list of arrays, or of bins")
+    d = len(columns)
+    given = list(bins) if isinstance(bins, (list, tuple)) else [bins] * d
+    if len(given) != d:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    if range is not None and len(range) != d:
+        raise ValueError("range argument must have one entry per dimension")
+    edges = [edges_of(columns[k], given[k], None if range is None else range[k]) for k in np_range(d)]
+    result = np.zeros(tuple([line.shape[0] - 1 for line in edges]), np.float64)
+    flat = primitives.reshape(result, (result.size,))
+    added = None if weights is None else np.asarray(weights).astype(np.float64)
+    for i in np_range(columns[0].shape[0]):
+        place = 0
+        is_inside = True
+        for k in np_range(d):
+            one = bin_of(columns[k][i], edges[k])
+            is_inside = is_inside and one >= 0
+            place = place * result.shape[k] + one
+        if is_inside:
+            flat[place] += 1.0 if added is None else added[i]
+    if density:
+        total = np.sum(result)
+        for k in np_range(d):
+            widths = edges[k][1:] - edges[k][:-1]
+            result = result / np.reshape(widths, tuple([-1 if other == k else 1 for other in np_range(d)]))
+        result = result / total
+    return result, edges
 
 
 # Correlations

@@ -25,7 +25,7 @@ from . import _standard
 HOST = frozenset(
     "array asarray asanyarray from_dlpack result_type promote_types can_cast isdtype issubdtype min_scalar_type "
     "broadcast_shapes shape ndim size isscalar iscomplexobj isrealobj may_share_memory shares_memory errstate "
-    "unstack s_ index_exp LinAlgError __array_namespace_info__".split()
+    "unstack s_ index_exp common_type ndindex ndenumerate vectorize LinAlgError __array_namespace_info__".split()
 )
 OWN_TYPES = frozenset(
     {np.ndarray, np.dtype, np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger}
@@ -76,6 +76,32 @@ class EagerFunction(Function):
             )
 
 
+# The parameters of the methods of ufuncs, but for `outer`'s keywords.
+METHODS = {
+    "reduce": "array, /, axis=0, dtype=None, out=None, keepdims=False, initial=no_value, where=True",
+    "accumulate": "array, /, axis=0, dtype=None, out=None",
+    "reduceat": "array, /, indices, axis=0, dtype=None, out=None",
+    "outer": "A, B, /",
+    "at": "a, indices, b=None, /",
+}
+
+
+class EagerUfunc(EagerFunction):
+    """A compiled ufunc, with the methods that NumPy's has, each made when it is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS or "_original" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        words = [parameter.partition("=")[0] for parameter in METHODS[name].split(", ")]
+        first = words.index("/")
+        passed = words[:first] + [f"{word}={word}" for word in words[first + 1 :]]
+        text = f"def {name}({METHODS[name]}):\n    return ufunc.{name}({', '.join(passed)})\n"
+        path = f"{self.__name__}.{name}"
+        function = function_of(text, path, {"ufunc": self._original, "no_value": np._NoValue})
+        made = self.__dict__[name] = EagerFunction(function, getattr(self._original, name), self.__module__, path)
+        return made
+
+
 class Subscripted:
     """An object whose subscripts are compiled, such as `mgrid`."""
 
@@ -84,6 +110,14 @@ class Subscripted:
 
     def __getitem__(self, index: Any) -> Any:
         return self._function(index)
+
+
+def function_of(text: str, path: str, names: dict[str, Any]) -> FunctionType:
+    """The function that a text defines, whose source can be found."""
+    file = f"<ingot.numpy.{path}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), names)
+    return names[path.rpartition(".")[2]]
 
 
 def forwarding(path: str, original: Any) -> FunctionType:
@@ -96,11 +130,7 @@ def forwarding(path: str, original: Any) -> FunctionType:
     ]
     name = path.rpartition(".")[2]
     text = f"def {name}{inspect.Signature(parameters)}:\n    return np.{path}({', '.join(passed)})\n"
-    file = f"<ingot.numpy.{path}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"np": np}
-    exec(compile(text, file, "exec"), names)
-    return names[name]
+    return function_of(text, path, {"np": np})
 
 
 @functools.cache
@@ -164,5 +194,6 @@ class Namespace:
             function = implementations[original]
         else:
             function = forwarding(path, original)
-        made = EagerFunction(function, original, self.name, name)
+        kind = EagerUfunc if isinstance(original, np.ufunc) else EagerFunction
+        made = kind(function, original, self.name, name)
         return made if callable(original) else Subscripted(made)

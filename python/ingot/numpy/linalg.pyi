@@ -5,7 +5,9 @@ from numpy.linalg import cond as cond
 from numpy.linalg import cross as cross
 from numpy.linalg import det as det
 from numpy.linalg import diagonal as diagonal
+from numpy.linalg import eig as eig
 from numpy.linalg import eigh as eigh
+from numpy.linalg import eigvals as eigvals
 from numpy.linalg import eigvalsh as eigvalsh
 from numpy.linalg import inv as inv
 from numpy.linalg import lstsq as lstsq
@@ -24,6 +26,8 @@ from numpy.linalg import solve as solve
 from numpy.linalg import svd as svd
 from numpy.linalg import svdvals as svdvals
 from numpy.linalg import tensordot as tensordot
+from numpy.linalg import tensorinv as tensorinv
+from numpy.linalg import tensorsolve as tensorsolve
 from numpy.linalg import trace as trace
 from numpy.linalg import vecdot as vecdot
 from numpy.linalg import vector_norm as vector_norm

@@ -45,20 +45,4 @@ double lgamma(double x) {
   return round(::lgammal_r(Wide{x}, &sign));
 }
 
-double logaddexp(double x, double y) {
-  // Also infinities of one sign.
-  if (x == y) return round(Wide{x} + std::numbers::ln2_v<Wide>);
-  const Wide difference = Wide{x} - Wide{y};
-  if (difference != difference) return round(difference);
-  return round(std::fmax(Wide{x}, Wide{y}) + std::log1p(std::exp(-std::fabs(difference))));
-}
-
-double logaddexp2(double x, double y) {
-  if (x == y) return round(Wide{x} + 1);
-  const Wide difference = Wide{x} - Wide{y};
-  if (difference != difference) return round(difference);
-  return round(std::fmax(Wide{x}, Wide{y}) +
-               std::numbers::log2e_v<Wide> * std::log1p(std::exp2(-std::fabs(difference))));
-}
-
 }  // namespace ingot::base::math::elementary

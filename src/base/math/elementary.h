@@ -39,6 +39,8 @@ INGOT_KERNEL(tanh)
   float name(float x, float y);
 INGOT_KERNEL(hypot)
 INGOT_KERNEL(arctan2)
+INGOT_KERNEL(logaddexp)
+INGOT_KERNEL(logaddexp2)
 INGOT_KERNEL(power)
 #undef INGOT_KERNEL
 double arcsinh(double x);
@@ -48,8 +50,6 @@ double erf(double x);
 double erfc(double x);
 double gamma(double x);
 double lgamma(double x);
-double logaddexp(double x, double y);
-double logaddexp2(double x, double y);
 
 /// A function of T by the definition for T, or for double where that is the only one.
 template <Floating T, class Function, class... Rest>

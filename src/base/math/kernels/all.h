@@ -6,6 +6,7 @@
 #include "base/math/kernels/logarithm.h"
 #include "base/math/kernels/power.h"
 #include "base/math/kernels/root.h"
+#include "base/math/kernels/sum_of_powers.h"
 #include "base/math/kernels/trigonometric.h"
 
 /// All kernels, `X(op)`: for each `template <class V> V op(V)`, or of two operands, V of float or double.
@@ -27,4 +28,4 @@
   X(sinh)                      \
   X(cosh)                      \
   X(tanh)
-#define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2)
+#define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2) X(logaddexp) X(logaddexp2)

@@ -47,12 +47,17 @@ V exp_rest(V high, V low) {
 }
 
 template <OfDouble V>
-V exp2(V x) {
+Pair<V> exp2_as_pair(V x) {
   const V inside = clamp(x, -1076, 1025);
   const Integer<V> n = nearest_integer(inside, 1);
   const V f = inside - n.real;
   const V r = f * kLn2[0];
-  return scale(exp_rest(r, fma(f, V(kLn2[1]), fma(f, V(kLn2[0]), -r))) + 1.0, n);
+  const Pair<V> sum = add_smaller(V(1.0), exp_rest(r, fma(f, V(kLn2[1]), fma(f, V(kLn2[0]), -r))));
+  return {scale(sum.high, n), scale(sum.low, n)};
+}
+template <OfDouble V>
+V exp2(V x) {
+  return exp2_as_pair(x).high;
 }
 template <OfFloat V>
 V exp2(V x) {
