@@ -165,10 +165,9 @@ class _Rows:
         self.store = store
 
     def fill(self, place: int, made: list) -> None:
-        start, size, _ = (read(place) for read in self.headers.readers())
+        start, size = (read(place) for read in self.headers.readers()[:2])
         if size > 0:
-            read = self.store.readers(size)[0]
-            made.extend([read(k) for k in range(start, start + size)])
+            made.extend(self.store.stretch(start, size))
 
 
 class _Columns:
@@ -177,7 +176,7 @@ class _Columns:
     def __init__(self, pools: Pools, parts: tuple, columns: list) -> None:
         self.pools = pools
         self.parts = parts
-        self.columns = columns
+        self.arrays = self.columns = columns
         self.left = len(columns[0]) // 8 if columns else 0  # elements to be asked for before that
         self._prepare()
 
@@ -194,6 +193,16 @@ class _Columns:
             self._prepare()
         self.left = max(self.left - count, -1)
         return self._readers
+
+    def stretch(self, start: int, count: int) -> list[Any]:
+        """The first part of so many elements from a place on."""
+        read = self.readers(count)[0]
+        if self.parts[0][0] != "scalar":
+            return [read(k) for k in range(start, start + count)]
+        if self.parts[0][1].startswith("numpy."):
+            return list(self.arrays[0][start : start + count])
+        part = self.columns[0][start : start + count]
+        return part if isinstance(part, list) else part.tolist()
 
     def _reader(self, form: tuple, rest: Iterator[Any]) -> Callable[[int], Any]:
         """What gives the part of an element at a place."""

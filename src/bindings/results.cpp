@@ -115,7 +115,7 @@ struct ResultPlan::Maker {
   const Signature& arguments;
   size_t next = 0;                            ///< result of the code
   std::vector<nb::object> made{};             ///< arrays, containers and instances, in order
-  nb::object pools{};                         ///< what makes instances of their places
+  nb::object pools = nb::none();              ///< what makes instances of their places
   std::map<const Buffer*, nb::object> own{};  ///< the arrays that own the memory that they were made with
 
   base::DType dtype(size_t result) const { return call.code().results()[result].dtype; }

@@ -19,6 +19,7 @@
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/IPO/DeadArgumentElimination.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
@@ -140,7 +141,8 @@ struct Analyses {
 };
 
 /// What clean SSA still needs. The order: expand stack slots, find equal values, canonical instructions, then
-/// what the loops do not change goes before them, and blocks are merged.
+/// what the loops do not change goes before them, and blocks are merged. Parts of arrays that a function is
+/// passed and does not need are then known, and not passed.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
@@ -152,6 +154,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
       llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) passes.run(function, analyses.functions);
+  llvm::DeadArgumentEliminationPass().run(module, analyses.modules);
 }
 
 }  // namespace

@@ -208,9 +208,11 @@ class Evaluator {
   /// A call of a function that is a routine, or becomes one by this call; none: it is to be inlined.
   std::optional<Value> call_recursive(Frame& frame, const std::map<std::string, Value>& locals,
                                       nb::handle node);
-  Passed passed(const std::map<std::string, Value>& arguments) const;
+  Passed passed(const std::map<std::string, Value>& arguments, const std::set<uint32_t>& pools = {}) const;
   State key_of(const State& passed) const;
   bool is_same_call(const State& a, const State& b) const;
+  bool is_same_function(const Frame& a, const Frame& b) const;
+  bool is_same_key(const Value& a, const Value& b) const;
   bool ends_when_compiling(const Frame& outer, const std::map<std::string, Value>& arguments) const;
   Routine& new_routine(const Frame& frame, State key, bool reports);
   Value call_routine(Routine& routine, const std::map<std::string, Value>& arguments, nb::handle node);
@@ -221,8 +223,10 @@ class Evaluator {
   /// A routine is passed more than was known; no entry: nothing is known of it any more.
   [[noreturn]] void widen(Routine& routine, std::optional<State> entry);
   void refuse_to_pass(const Value& value, nb::handle node);
-  HeapObject& pool_at(uint32_t pool);  ///< which routines do not have
-  [[noreturn]] void refuse_pools();
+  HeapObject& pool_at(uint32_t pool);  ///< which a routine is passed once it has been asked for
+  void ask_for_pools(const Routine& routine, const Passed& given, nb::handle node);
+  /// Remembers of the objects of a routine's shapes what is known of those that stand for them here.
+  void describe_objects(Routine& routine, const std::vector<uint32_t>& objects);
   void solve(Routine& routine);
   /// Evaluates the body of a routine that reports, and what leaves it.
   Value reported(Frame& frame, std::map<std::string, Value> locals);
@@ -234,10 +238,13 @@ class Evaluator {
   /// The result of a routine that reports; raises what it has raised.
   Value raised_or_result(const Routine& routine, const Value& reported);
   bool evaluate_routine(Routine& routine);
-  State state_at_end(const Routine& routine, Value value) const;
+  std::set<size_t> columns_of(const State& shape);
+  Passed at_end(const Routine& routine, Value value) const;
   std::string root_path() const;  ///< where the paths of calls begin
   void begin_routines();
   void finish_routines();
+  /// Forgets what was found with other facts.
+  void forget_routines();
 
   // generators.cpp
   Frame frame_of(const Definition& definition) const;
@@ -312,6 +319,8 @@ class Evaluator {
   std::optional<std::vector<Value>> static_elements(const Value& iterable, nb::handle node,
                                                     bool ranges = false);
   std::string key_of(nb::handle node) const;
+  /// The same for all activations of a function in one another.
+  std::string place_in_program(nb::handle node);
 
   // joins.cpp: values and states that meet. A *shape* is a value whose leaves without a node are slots: what
   // differs on the paths and so is carried by the results of the node that joins them.

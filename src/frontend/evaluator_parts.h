@@ -119,6 +119,8 @@ struct Evaluator::Routine {
   std::optional<State> exit{};   ///< the shape of what is returned, or a parameter's node; none: nothing
   std::vector<std::pair<PyObject*, std::string>> captures{};  ///< what of `captured_` it is passed
   std::map<uint32_t, int> scalar_arguments{};                 ///< of the entry's, by parameter
+  std::set<uint32_t> pools{};  ///< what of the pools it reaches: it is passed these, and gives them back
+  Pools::Makings makings{};    ///< what is known of the objects of its shapes
   /// Whether it is called where something may catch what it raises: it returns (0 or the number of an error
   /// from 1, its result, what each error holds).
   bool reports = false;
@@ -130,6 +132,7 @@ struct Evaluator::Routine {
   std::unique_ptr<ir::Function> body{};
   bool is_open = false;
   bool is_solved = false;
+  bool is_forgotten = false;  ///< nothing is known of it any more, and nobody has called it since
 };
 
 inline Evaluator::Catcher::Catcher(Frame* activation)

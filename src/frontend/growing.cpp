@@ -22,8 +22,8 @@ constexpr int64_t kFewest = 8;
 std::optional<Value> Evaluator::form_of(const Value& element) {
   if (const std::optional<Record> record = Records(*this).of(element))
     return Record{record->pool, {}, record->may_be_none, record->may_be_unbound, record->is_list};
-  if (const Object* o = element.as<Object>(); o != nullptr && pools_.made.contains(o->object))
-    Records(*this).ask_for(pools_.made.at(o->object), {});
+  if (const Object* o = element.as<Object>(); o != nullptr && pools_.makings.classes.contains(o->object))
+    Records(*this).ask_for(pools_.makings.classes.at(o->object), {});
   if (element.is<Reference>())
     if (const std::vector<std::string> sites = Rows(*this).sites_of(element); !sites.empty())
       Rows(*this).ask_for(sites, {});

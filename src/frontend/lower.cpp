@@ -498,13 +498,13 @@ Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments,
         throw base::Unsupported(demand.place, "a value that must be known when compiling",
                                 "use a constant, or a loop over a constant range");
       }
+      forget_routines();
     }
   }
 }
 
 Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments,
                               const nb::tuple& captures) {
-  begin_routines();
   state_ = {};
   solutions_.clear();
   loop_indices_.clear();
@@ -557,6 +557,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   lowered.layouts = nb::tuple(layouts);
   Records(*this).make_pools();
   Rows(*this).make_pools();
+  begin_routines();
   try {
     const Value value = run_function(function, std::move(locals), {});
     Outward outward;

@@ -58,8 +58,10 @@ bool is_enum(nb::handle type) {
 
 nb::object Evaluator::class_of_value(const Value& value) const {
   if (const Object* o = value.as<Object>()) return state_.heap.at(o->object).type_of;
-  if (const Record* r = value.as<Record>(); r != nullptr && !r->is_list)
-    return state_.heap.at(r->pool).type_of;
+  if (const Record* r = value.as<Record>(); r != nullptr && !r->is_list) {
+    for (const auto& [type, pool] : pools_.by_class)
+      if (pool == r->pool) return nb::borrow(type);
+  }
   if (const Tuple* t = value.as<Tuple>()) return t->type;
   if (const Static* s = value.as<Static>(); s != nullptr && is_member_of_enum(s->object))
     return nb::borrow<nb::object>(s->object.type());
@@ -183,7 +185,7 @@ Value Evaluator::object_attribute(const Value& given, const std::string& name, n
     return bind_attribute(value, type, raw, name, node);
   const bool is_own_slot = raw.is_valid() && is_slot(raw);
   if (is_own_slot || as_type(type)->tp_dictoffset != 0) {
-    const HeapObject& holder = state_.heap.at(record ? record->pool : value.as<Object>()->object);
+    const HeapObject& holder = record ? pool_at(record->pool) : state_.heap.at(value.as<Object>()->object);
     const size_t place = place_of_attribute(holder, name, node);
     Value found = record ? Records(*this).attribute(*record, place) : holder.values[place];
     const std::string missing = "'" + name_of(type) + "' object has no attribute '" + name + "'";
@@ -302,7 +304,7 @@ void Evaluator::set_plain_attribute(const Value& target, const std::string& name
   if (const std::optional<Record> record = Records(*this).of(target)) {
     const Record there = Records(*this).present(*record, ExceptionKind::AttributeError,
                                                 "'NoneType' object has no attribute '" + name + "'");
-    const size_t place = place_of_attribute(state_.heap.at(there.pool), name, node);
+    const size_t place = place_of_attribute(pool_at(there.pool), name, node);
     return Records(*this).set_attribute(there, place, stored(std::move(value)), node);
   }
   const Object object = *target.as<Object>();
@@ -408,7 +410,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
   instance.values.resize(instance.keys.size());
   const uint32_t id = next_object_++;
   state_.heap.emplace(id, std::move(instance));
-  if (!pools_.by_class.contains(type.ptr())) pools_.made.emplace(id, type);
+  if (!pools_.by_class.contains(type.ptr())) pools_.makings.classes.emplace(id, type);
   const Object made{id};
   Records(*this).begun(made, call.node);
   const nb::object init = class_attribute(type, "__init__");

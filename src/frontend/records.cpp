@@ -10,14 +10,23 @@ using ir::Op;
 
 void Evaluator::Records::make_pools() {
   for (const nb::object& type : e_.pools_.classes) {
-    const uint32_t id = e_.next_object_++;
+    const uint32_t id = new_pool("instances of " + std::to_string(e_.pools_.by_class.size()));
     HeapObject pool{.type = HeapObject::Type::List, .values = {}, .keys = {}};
     pool.type_of = type;
     if (e_.attributes_.contains(type))
       for (const nb::handle name : e_.attributes_[type]) pool.keys.push_back(nb::borrow<nb::object>(name));
-    e_.state_.heap.emplace(id, std::move(pool));
+    e_.state_.heap.at(id) = std::move(pool);
     e_.pools_.by_class.emplace(type.ptr(), id);
   }
+}
+
+uint32_t Evaluator::Records::new_pool(const std::string& purpose) {
+  const auto [number, is_new] = e_.pools_.numbers.emplace(purpose, e_.next_object_);
+  if (is_new) ++e_.next_object_;
+  e_.pools_.objects.insert(number->second);
+  e_.state_.heap.emplace(number->second,
+                         HeapObject{.type = HeapObject::Type::List, .values = {}, .keys = {}});
+  return number->second;
 }
 
 void Evaluator::Records::ask_for(const nb::object& type, nb::handle node) {
@@ -146,8 +155,9 @@ std::optional<Record> Evaluator::Records::join(const Value& a, const Value& b) {
 Conflict Evaluator::Records::conflict(const Value& a, const Value& b, std::string reason) const {
   const auto class_of = [&](const Value& v) {
     const Object* o = v.as<Object>();
-    const auto known = o == nullptr ? e_.pools_.made.end() : e_.pools_.made.find(o->object);
-    return known == e_.pools_.made.end() ? nb::object() : known->second;
+    const std::map<uint32_t, nb::object>& classes = e_.pools_.makings.classes;
+    const auto known = o == nullptr ? classes.end() : classes.find(o->object);
+    return known == classes.end() ? nb::object() : known->second;
   };
   const auto is_empty = [](const Value& v) { return v.is<Unbound>() || is_none(v); };
   const nb::object left = class_of(a);

@@ -15,6 +15,8 @@ class Evaluator::Records {
 
   /// Makes the pools, empty, before anything is evaluated.
   void make_pools();
+  /// An empty list that is a pool, or a part of one.
+  uint32_t new_pool(const std::string& purpose);
   /// Asks for a pool of a class.
   [[noreturn]] void ask_for(const nb::object& type, nb::handle node);
   /// Asks for instances to stand in the pool of their class before `__init__`: it puts them somewhere on some

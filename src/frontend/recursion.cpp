@@ -1,4 +1,5 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
+#include "frontend/rows.h"
 
 // Recursion. A function that is called while it is being inlined becomes a *routine*, a function of the IR:
 // one for each function, static arguments and types. Its parameters are the leaves of what is passed -
@@ -52,9 +53,11 @@ Value renumbered(const Value& value, const Renumber& object, const Renumber& arr
 /// Formal numbers by the order in which things are met.
 class Numbering {
  public:
-  explicit Numbering(uint32_t first) : first_(first) {}
+  /// Those that are `fixed` keep their own.
+  explicit Numbering(uint32_t first, const std::set<uint32_t>& fixed = {}) : first_(first), fixed_(fixed) {}
 
   uint32_t operator()(uint32_t actual) {
+    if (fixed_.contains(actual)) return actual;
     const auto [known, is_new] = formal_.emplace(actual, first_ + static_cast<uint32_t>(actual_.size()));
     if (is_new) actual_.push_back(actual);
     return known->second;
@@ -63,6 +66,7 @@ class Numbering {
 
  private:
   uint32_t first_;
+  std::set<uint32_t> fixed_;
   std::map<uint32_t, uint32_t> formal_;
   std::vector<uint32_t> actual_;
 };
@@ -96,6 +100,11 @@ Value with_nodes(const Value& value, const std::function<NodeId(NodeId)>& other)
   }
   if (const Maybe* m = value.as<Maybe>())
     return Maybe{moved(m->node), m->present, m->may_be_unbound, m->may_be_none};
+  if (const Record* r = value.as<Record>()) {
+    Record copy = *r;
+    copy.place = moved(r->place);
+    return copy;
+  }
   std::vector<Value> parts = parts_of(value);
   for (Value& part : parts) part = with_nodes(part, other);
   return with_parts(value, std::move(parts));
@@ -142,6 +151,7 @@ class Evaluator::InRoutine {
         walks_(e.walks_, {}),
         loops_(e.loops_, {}),
         targets_(e.targets_, {}),
+        makings_(e.pools_.makings, routine.makings),
         pinned_(e.pinned_, {}),
         outputs_(e.outputs_, {}),
         here_(e.here_, {}),
@@ -162,6 +172,7 @@ class Evaluator::InRoutine {
   Restored<std::vector<std::string>> walks_;
   Restored<std::vector<std::pair<std::string, Value>>> loops_;
   Restored<std::vector<Target*>> targets_;
+  Restored<Pools::Makings> makings_;
   Restored<std::vector<uint32_t>> pinned_;
   Restored<std::vector<NodeId>> outputs_;
   Restored<nb::handle> here_;
@@ -171,9 +182,23 @@ class Evaluator::InRoutine {
 std::string Evaluator::root_path() const { return routine_ == nullptr ? "" : routine_->name + ":"; }
 
 void Evaluator::begin_routines() {
-  for (Routine& routine : routines_) routine.is_solved = false;
+  for (Routine& routine : routines_) {
+    routine.is_solved = false;
+    std::erase_if(routine.pools, [&](uint32_t pool) { return !pools_.objects.contains(pool); });
+  }
   solved_.clear();
   kept_hosts_ = 0;
+}
+
+void Evaluator::forget_routines() {
+  for (Routine& routine : routines_) {
+    routine.entry.reset();
+    routine.exit.reset();
+    routine.errors.clear();
+    routine.outcomes.clear();
+    routine.makings = {};
+    routine.is_forgotten = true;
+  }
 }
 
 void Evaluator::finish_routines() {
@@ -181,10 +206,12 @@ void Evaluator::finish_routines() {
     if (routine.is_solved) module_.define(routine.function, std::move(routine.body));
 }
 
-Evaluator::Passed Evaluator::passed(const std::map<std::string, Value>& arguments) const {
-  Numbering objects(kFormalObject);
+Evaluator::Passed Evaluator::passed(const std::map<std::string, Value>& arguments,
+                                    const std::set<uint32_t>& pools) const {
+  Numbering objects(kFormalObject, pools_.objects);
   Numbering arrays(kFormalArray);
   State state = numbered(arguments, state_.heap, objects, arrays);
+  for (const uint32_t pool : pools) state.heap.emplace(pool, state_.heap.at(pool));
   return {std::move(state), objects.actual(), arrays.actual()};
 }
 
@@ -196,6 +223,7 @@ State Evaluator::key_of(const State& passed) const {
     if (const std::optional<Kind> kind = kind_of(value)) return Scalar{*kind};
     if (const Maybe* m = value.as<Maybe>())
       return Maybe{{}, share(typed(*m->present)), m->may_be_unbound, m->may_be_none};
+    if (const Record* r = value.as<Record>()) return Record{.pool = r->pool, .is_list = r->is_list};
     std::vector<Value> parts = parts_of(value);
     for (Value& part : parts) part = typed(part);
     return with_parts(value, std::move(parts));
@@ -216,10 +244,27 @@ State Evaluator::key_of(const State& passed) const {
   return key;
 }
 
+/// Of typed values.
+bool Evaluator::is_same_key(const Value& a, const Value& b) const {
+  const Record* x = a.as<Record>();
+  const Record* y = b.as<Record>();
+  if (x != nullptr && y != nullptr)
+    return x->is_list == y->is_list &&
+           (x->pool == y->pool || x->pool == Record::kNoPool || y->pool == Record::kNoPool);
+  if (!a.is<Tuple>()) return same(a, b);
+  return same_form(a, b) &&
+         std::ranges::equal(parts_of(a), parts_of(b),
+                            [this](const Value& one, const Value& other) { return is_same_key(one, other); });
+}
+
 bool Evaluator::is_same_call(const State& a, const State& b) const {
-  return same(a, b) && std::ranges::equal(a.heap, b.heap, [](const auto& x, const auto& y) {
-           return x.second.type == y.second.type && x.second.type_of.is(y.second.type_of) &&
-                  x.second.is_mapping == y.second.is_mapping;
+  const auto is_same = [&](const auto& x, const auto& y) {
+    return x.first == y.first && is_same_key(x.second, y.second);
+  };
+  return std::ranges::equal(a.locals, b.locals, is_same) &&
+         std::ranges::equal(a.heap, b.heap, [](const auto& x, const auto& y) {
+           return x.first == y.first && x.second.type == y.second.type &&
+                  x.second.type_of.is(y.second.type_of) && x.second.is_mapping == y.second.is_mapping;
          });
 }
 
@@ -232,6 +277,7 @@ bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::stri
     const std::vector<Value> x = parts_of(a);
     const std::vector<Value> y = parts_of(b);
     for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
+    other_changes = other_changes || (b.is<Record>() && !same(a, b));
     if (!x.empty() || a.is<Array>() || !kind_of(a) || same(a, b)) return;
     (a.is<Static>() && b.is<Static>() ? known_changes : other_changes) = true;
   };
@@ -240,17 +286,27 @@ bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::stri
   return known_changes && !other_changes;
 }
 
+bool Evaluator::is_same_function(const Frame& a, const Frame& b) const {
+  return a.node.is(b.node) && a.globals.is(b.globals) &&
+         std::ranges::equal(a.cells, b.cells, [](const auto& x, const auto& y) {
+           return x.first == y.first && x.second.is(y.second);
+         });
+}
+
+std::string Evaluator::place_in_program(nb::handle node) {
+  Frame* outermost = frame_;
+  for (Frame* at = frame_; at != nullptr; at = at->caller)
+    if (at->consumer == nullptr && is_same_function(*at, *frame_)) outermost = at;
+  const Restored<Frame*> there(frame_, outermost);
+  return key_of(node);
+}
+
 std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std::string, Value>& locals,
                                                nb::handle node) {
   std::map<std::string, Value>& arguments = frame.arguments;
   arguments = locals;
   for (const auto& [name, cell] : frame.shared) arguments.emplace(cell_name(name), Reference{cell});
-  const auto is_it = [&](const Frame& other) {
-    return other.node.is(frame.node) && other.globals.is(frame.globals) &&
-           std::ranges::equal(other.cells, frame.cells, [](const auto& x, const auto& y) {
-             return x.first == y.first && x.second.is(y.second);
-           });
-  };
+  const auto is_it = [&](const Frame& other) { return is_same_function(frame, other); };
   std::vector<Frame*> active;
   for (Frame* at = frame_; at != nullptr; at = at->caller)
     if (at->consumer == nullptr && is_it(*at)) active.push_back(at);
@@ -262,6 +318,8 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
   bool is_routine = false;
   for (Routine& routine : routines_) {
     if (!is_it(routine.frame) || !is_same_call(routine.key, key)) continue;
+    routine.is_forgotten = false;
+    for (auto& [name, value] : routine.key.locals) value = join(value, key.locals.at(name), name);
     if (routine.reports == reports) return call_routine(routine, arguments, node);
     is_routine = true;
   }
@@ -280,6 +338,15 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
 }
 
 Evaluator::Routine& Evaluator::new_routine(const Frame& frame, State key, bool reports) {
+  // What was found out about places in a routine is known under its name.
+  for (Routine& routine : routines_) {
+    if (!routine.is_forgotten || routine.reports != reports || !is_same_function(routine.frame, frame))
+      continue;
+    routine.frame = frame;
+    routine.key = std::move(key);
+    routine.is_forgotten = false;
+    return routine;
+  }
   const std::string number = std::to_string(routines_.size() + 1);
   Routine& made = routines_.emplace_back(
       Routine{frame, std::move(key), text_of(frame.function.attr("__name__")) + "." + number});
@@ -290,18 +357,50 @@ Evaluator::Routine& Evaluator::new_routine(const Frame& frame, State key, bool r
 
 HeapObject& Evaluator::pool_at(uint32_t pool) {
   const auto found = state_.heap.find(pool);
-  if (found == state_.heap.end()) refuse_pools();
-  return found->second;
+  if (found != state_.heap.end()) return found->second;
+  if (routine_ == nullptr) throw base::InternalError("a pool is made before it is used");
+  routine_->pools.insert(pool);
+  for (const auto& [site, lists] : pools_.by_family)
+    if (lists == pool) routine_->pools.insert(pools_.numbers.at("elements of " + site));
+  widen(*routine_, std::nullopt);
 }
 
-void Evaluator::refuse_pools() {
-  unsupported(here_, "recursion with instances or lists that other lists and instances hold",
-              "write it as a loop");
+/// Asks for pools of what makes the arguments of a routine differ from call to call.
+void Evaluator::ask_for_pools(const Routine& routine, const Passed& given, nb::handle node) {
+  std::map<PyObject*, int> more;  // instances than in calls before
+  for (const uint32_t object : given.objects)
+    if (const auto made = pools_.makings.classes.find(object); made != pools_.makings.classes.end())
+      ++more[made->second.ptr()];
+  for (const auto& [formal, object] : routine.entry->heap)
+    if (object.type == HeapObject::Type::Object) --more[object.type_of.ptr()];
+  for (const auto& [type, count] : more)
+    if (count != 0) Records(*this).ask_for(nb::borrow(type), node);
+  for (const uint32_t object : given.objects) {
+    std::vector<std::string> places;
+    for (const Value& value : state_.heap.at(object).values) {
+      const std::vector<std::string> own = Rows(*this).sites_of(value);
+      places.insert(places.end(), own.begin(), own.end());
+    }
+    if (!places.empty()) Rows(*this).ask_for(places, node);
+  }
+}
+
+void Evaluator::describe_objects(Routine& routine, const std::vector<uint32_t>& objects) {
+  Pools::Makings& known = routine.makings;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    const uint32_t formal = kFormalObject + static_cast<uint32_t>(i);
+    if (const auto type = pools_.makings.classes.find(objects[i]); type != pools_.makings.classes.end())
+      known.classes.insert_or_assign(formal, type->second);
+    const auto places = pools_.makings.places.find(objects[i]);
+    if (places == pools_.makings.places.end()) continue;
+    for (const std::string& place : places->second)
+      if (std::ranges::find(known.places[formal], place) == known.places[formal].end())
+        known.places[formal].push_back(place);
+  }
 }
 
 void Evaluator::refuse_to_pass(const Value& value, nb::handle node) {
   const Foreign* f = value.as<Foreign>();
-  if (value.is<Record>()) refuse_pools();
   if (value.is<Generator>() || (f != nullptr && f->shape != nullptr)) {
     unsupported(node, "a " + type_name(value) + " that is passed to or from a recursive function",
                 value.is<Generator>() ? "pass a list of its elements" : "pass a part that compiled code has");
@@ -331,7 +430,9 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
     const auto& [owner, name] = routine.captures[i];
     all["@outside." + std::to_string(i)] = *captured(owner, name);
   }
-  const Passed given = passed(all);
+  for (const uint32_t pool : routine.pools) pool_at(pool);
+  const Passed given = passed(all, routine.pools);
+  describe_objects(routine, given.objects);
   for (const auto& [name, value] : given.state.locals) refuse_to_pass(value, node);
   for (const auto& [id, object] : given.state.heap) {
     for (const Value& value : object.values) refuse_to_pass(value, node);
@@ -346,9 +447,11 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
     if (!std::ranges::equal(
             shape.heap, routine.entry->heap, {}, [](const auto& entry) { return entry.first; },
             [](const auto& entry) { return entry.first; })) {
+      ask_for_pools(routine, given, node);
       unsupported(node, "a recursive function whose arguments hold other containers from call to call",
                   "pass arrays, or lists of numbers");
     }
+    const Restored<Pools::Makings> formal(pools_.makings, routine.makings);
     shape = join(*routine.entry, shape);
     if (!same(shape, *routine.entry)) {
       widen(routine, std::move(shape));
@@ -403,12 +506,18 @@ Value Evaluator::returned(const Routine& routine, const Passed& passed, std::spa
     return it->second;
   };
   const Renumber object = [&](uint32_t id) {
-    return actual(id, kFormalObject, passed.objects, routine.objects);
+    return pools_.objects.contains(id) ? id : actual(id, kFormalObject, passed.objects, routine.objects);
   };
   const Renumber array = [&](uint32_t id) { return actual(id, kFormalArray, passed.arrays, routine.arrays); };
   for (auto& [id, changed] : exit.heap) {
     for (Value& value : changed.values) value = renumbered(value, object, array);
     state_.heap[object(id)] = std::move(changed);
+  }
+  for (const auto& [formal, id] : made) {
+    const auto type = routine.makings.classes.find(formal);
+    if (type != routine.makings.classes.end()) pools_.makings.classes.emplace(id, type->second);
+    const auto places = routine.makings.places.find(formal);
+    if (places != routine.makings.places.end()) pools_.makings.places.emplace(id, places->second);
   }
   return renumbered(exit.locals.at(kResult), object, array);
 }
@@ -551,6 +660,7 @@ Value Evaluator::blank(const Value& shape, const State& home) {
     if (a->argument == -2) array.argument = -1;
     return array;
   }
+  if (const Record* r = shape.as<Record>(); r != nullptr && !r->place) return Static{nb::none()};
   if (const Maybe* m = shape.as<Maybe>(); m != nullptr && !m->node)
     return m->may_be_none ? Value(Static{nb::none()}) : Value(Unbound{});
   if (const Reference* r = shape.as<Reference>()) fill_in(r->object);
@@ -587,12 +697,29 @@ void Evaluator::solve(Routine& routine) {
 }
 
 /// The state at a routine's end: what it returns, what it was passed, and what these lead to.
-State Evaluator::state_at_end(const Routine& routine, Value value) const {
-  Numbering objects(kFormalObject);
+Evaluator::Passed Evaluator::at_end(const Routine& routine, Value value) const {
+  Numbering objects(kFormalObject, pools_.objects);
   Numbering arrays(kFormalArray);
   for (uint32_t i = 0; i < routine.objects; ++i) objects(kFormalObject + i);
   for (uint32_t i = 0; i < routine.arrays; ++i) arrays(kFormalArray + i);
-  return numbered({{kResult, std::move(value)}}, state_.heap, objects, arrays);
+  State state = numbered({{kResult, std::move(value)}}, state_.heap, objects, arrays);
+  for (const uint32_t pool : routine.pools) state.heap.emplace(pool, state_.heap.at(pool));
+  return {std::move(state), objects.actual(), arrays.actual()};
+}
+
+/// Which slots of a shape are columns of growing lists, whose memory has no gaps.
+std::set<size_t> Evaluator::columns_of(const State& shape) {
+  std::vector<ir::Type> before;
+  std::set<size_t> columns;
+  for (const auto& [name, value] : shape.locals) slot_types(value, before);
+  for (const auto& [id, object] : shape.heap) {
+    for (size_t i = 0; i < object.values.size(); ++i) {
+      if (object.element != nullptr && i > 0 && !object.values[i].as<Array>()->node)
+        columns.insert(before.size());
+      slot_types(object.values[i], before);
+    }
+  }
+  return columns;
 }
 
 /// Evaluates the body; false: it gives back more than was known before.
@@ -611,8 +738,13 @@ bool Evaluator::evaluate_routine(Routine& routine) {
                                    .inlined_at = {}}));
   result_place_ = module_.place(builder_->span());
   std::vector<NodeId> parameters;
-  for (const ir::Type type : types)
-    parameters.push_back(builder_->add_parameter(type, {.name = "p" + std::to_string(parameters.size())}));
+  const std::set<size_t> columns = columns_of(*routine.entry);
+  for (const ir::Type type : types) {
+    const size_t number = parameters.size();
+    parameters.push_back(builder_->add_parameter(
+        type, {.name = "p" + std::to_string(number),
+               .layout = columns.contains(number) ? ir::Layout::C : ir::Layout::Any}));
+  }
   std::span<const NodeId> rest(parameters);
   state_ = fill(*routine.entry, rest);
   for (const auto& [parameter, argument] : routine.scalar_arguments) scalar_arguments_[parameter] = argument;
@@ -635,12 +767,15 @@ bool Evaluator::evaluate_routine(Routine& routine) {
     const Value value =
         routine.reports ? reported(frame, std::move(locals)) : stored(activate(frame, std::move(locals), {}));
     refuse_to_pass(value, {});
-    end = state_at_end(routine, value);
+    Passed all = at_end(routine, value);
+    describe_objects(routine, all.objects);
+    end = std::move(all.state);
   } catch (const Diverged&) {
   }
   if (routine.errors.size() != errors || routine.outcomes.size() != outcomes) routine.exit.reset();
   if (end) {
     const State shape = shape_of(*end, [&](NodeId node) { return node.index < parameters.size(); });
+    const Restored<Pools::Makings> formal(pools_.makings, routine.makings);
     State joined = routine.exit ? join(*routine.exit, shape) : shape;
     if (!routine.exit || !same(joined, *routine.exit)) {
       routine.exit = std::move(joined);

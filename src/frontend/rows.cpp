@@ -22,19 +22,18 @@ std::string Evaluator::Rows::family(std::string site) const {
 void Evaluator::Rows::make_pools() {
   for (const auto& [site, up] : e_.pools_.families) {
     if (site != up) continue;
-    const Value store = e_.new_list({});
-    const Value headers = e_.new_list({});
-    const uint32_t pool = headers.as<Reference>()->object;
+    const uint32_t store = Records(e_).new_pool("elements of " + site);
+    const uint32_t pool = Records(e_).new_pool("lists of " + site);
     const Value part = Scalar{Kind::py_int(), {}};
     HeapObject& object = e_.state_.heap.at(pool);
     object = e_.as_growing(object, Tuple{{part, part, part}});
-    object.store = store.as<Reference>()->object;
+    object.store = store;
     e_.pools_.by_family[site] = pool;
   }
 }
 
 void Evaluator::Rows::made_at(uint32_t list, nb::handle node) {
-  if (e_.frame_ != nullptr && node.is_valid()) e_.pools_.sites[list] = e_.key_of(node);
+  if (e_.frame_ != nullptr && node.is_valid()) e_.pools_.makings.places[list] = {e_.place_in_program(node)};
 }
 
 std::vector<std::string> Evaluator::Rows::sites_of(const Value& value) const {
@@ -43,9 +42,9 @@ std::vector<std::string> Evaluator::Rows::sites_of(const Value& value) const {
       if (pool == r->pool) return {site};
   }
   const Reference* list = value.as<Reference>();
-  const auto site = list == nullptr ? e_.pools_.sites.end() : e_.pools_.sites.find(list->object);
-  if (site == e_.pools_.sites.end()) return {};
-  return {site->second};
+  const std::map<uint32_t, std::vector<std::string>>& places = e_.pools_.makings.places;
+  const auto known = list == nullptr ? places.end() : places.find(list->object);
+  return known == places.end() ? std::vector<std::string>() : known->second;
 }
 
 void Evaluator::Rows::ask_for(const std::vector<std::string>& sites, nb::handle node) {

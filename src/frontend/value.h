@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -258,19 +259,28 @@ struct HeapObject {
 
 /// What has a pool in the shadow heap, which is found while evaluating, and the numbers of these pools.
 struct Pools {
+  /// What the function has made and holds without pools.
+  struct Makings {
+    std::map<uint32_t, nb::object> classes{};               ///< of instances
+    std::map<uint32_t, std::vector<std::string>> places{};  ///< where lists were made
+  };
+
   std::vector<nb::object> classes{};
   std::map<std::string, std::string> families{};  ///< where lists are made, and another such place or itself
+  /// Of the objects of pools, by what they are for: the same in all evaluations of a function and in all of
+  /// its routines.
+  std::map<std::string, uint32_t> numbers{};
   std::map<PyObject*, uint32_t> by_class{};
   std::map<std::string, uint32_t> by_family{};
-  std::map<uint32_t, nb::object> made{};    ///< classes of instances without pools that the function has made
-  std::map<uint32_t, std::string> sites{};  ///< of lists that the function has made
+  std::set<uint32_t> objects{};  ///< pools and stores
+  Makings makings{};
 
   /// Forgets all but what has a pool.
   void begin() {
     by_class.clear();
     by_family.clear();
-    made.clear();
-    sites.clear();
+    objects.clear();
+    makings = {};
   }
 };
 

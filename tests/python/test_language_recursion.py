@@ -684,53 +684,14 @@ def handling(n):
         raised_again(n)
 
 
-class Tree:
-    def __init__(self, key, left=None, right=None):
-        self.key = key
-        self.left = left
-        self.right = right
-
-
-def inserted(node, key):
-    if node is None:
-        return Tree(key)
-    if key < node.key:
-        node.left = inserted(node.left, key)
-    else:
-        node.right = inserted(node.right, key)
-    return node
-
-
-def summed(node):
-    return 0 if node is None else node.key + summed(node.left) + summed(node.right)
-
-
-def sum_of_tree(keys):
-    root = None
-    for key in keys:
-        root = inserted(root, key)
-    return summed(root)
-
-
-def visited(neighbours, place, seen):
-    seen[place] = 1
-    for other in neighbours[place]:
-        if not seen[other]:
-            visited(neighbours, other, seen)
-
-
-def reached(count, ends):
-    neighbours = [[] for _ in range(count)]
-    for a, b in ends:
-        neighbours[a].append(b)
-    seen = np.zeros(count)
-    visited(neighbours, 0, seen)
-    return seen
+def table_by_table(n, table=None):
+    if n == 0:
+        return len(table)
+    return table_by_table(n - 1, {"next": table})
 
 
 def test_recursion_that_is_refused():
-    refused(sum_of_tree, np.array([3, 1, 2]), words="recursi")
-    refused(reached, 4, np.array([[0, 1], [1, 2]]), words="recursion")
+    refused(table_by_table, 4, words="recursive function")
     refused(handling, 2, words="recursive function")
     assert "grown" in refused(grown, (), 100)
     refused(lambda n: walking((i for i in range(n)), n), 3, words="recursive function")
