@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench import functions, measure, report  # noqa: E402
+from bench import functions, measure, programs, report  # noqa: E402
 from bench.contestants import Machine  # noqa: E402
 from bench.workload import Workload  # noqa: E402
 from bench.workloads import WORKLOADS  # noqa: E402
@@ -104,3 +104,18 @@ def test_functions_are_numpys(name, monkeypatch):
     found = functions.measure(name, 10)
     assert functions.WRONG not in found, found
     assert found["ingot"] > 0 and functions.row(name, [found]).startswith(name)
+
+
+def test_programs_are_measured(monkeypatch):
+    monkeypatch.setattr(programs, "ROUNDS", 1)
+    monkeypatch.setattr(programs, "SECONDS", 0.0)
+    found = programs.measure(programs.PROGRAMS["equalise_histogram"], small=True)
+    assert found["numpy"] > 0 and found["ingot"] > 0 and found["first"] > 0
+
+
+def test_results_of_programs_are_compared():
+    one = {"a": np.arange(3.0), "b": (1, [2.5, np.inf])}
+    near = {"a": np.arange(3.0) * (1 + 1e-12), "b": (1, [2.5, np.inf])}
+    assert programs.difference(near, one, 1e-9) is None and programs.difference(near, one, 0) is not None
+    for other in ({"a": one["a"]}, {**one, "b": (1, [2.5, 1.0])}, {**one, "b": (1.0, [2.5, np.inf])}, {**one, "a": np.arange(3)}):
+        assert programs.difference(other, one, 1e-9) is not None

@@ -24,7 +24,7 @@ def state_of(stream):
     )
 
 
-def compare(function, stream, *arguments):
+def compare(function, stream, *arguments, bound=0.0):
     """What a function of a stream gives, raises and leaves is what Python's is: the states, and mutated arrays, too."""
     expected_stream, expected_arguments = copy.deepcopy((stream, arguments))
     expected, error, _ = outcome(function, (expected_stream, *expected_arguments))
@@ -34,7 +34,7 @@ def compare(function, stream, *arguments):
         if error is not None or got_error is not None:
             assert (type(got_error), str(got_error)) == (type(error), str(error)), (mode, got_error)
         else:
-            assert difference(got, expected) is None, (mode, difference(got, expected))
+            assert difference(got, expected, bound) is None, (mode, difference(got, expected, bound))
         assert state_of(own) == state_of(expected_stream), mode
         assert difference(given, expected_arguments) is None, mode
 
@@ -208,6 +208,20 @@ def test_parameters_are_broadcast():
 
 LEGACY = ["random", "random_sample", "standard_normal", "standard_exponential", "normal", "uniform", "exponential", "poisson"]
 LEGACY += ["laplace", "gumbel", "logistic"]
+
+
+COVARIANCE = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, -0.2], [0.1, -0.2, 0.5]])
+
+
+@pytest.mark.parametrize("size", [None, 4, (2, 3), 0])
+def test_normal_vectors(size):
+    moments = np.array([1.0, -2.0, 0.0]), COVARIANCE
+    for name in ("svd", "eigh", "cholesky"):
+        compare(source(f"g.multivariate_normal(m, c, {size}, method={name!r}), g.random()", "g, m, c"), generator(), *moments, bound=1e-12)
+    compare(source(f"g.multivariate_normal(m, c, {size}), g.rand()", "g, m, c"), np.random.RandomState(3), *moments, bound=1e-12)
+    compare(source("g.multivariate_normal([1, 2], [[1.0, 0.0], [0.0, 2.0]])"), generator(), bound=1e-12)
+    for wrong in ("m[None], c", "m, c[0]", "m[:2], c", "m, c - 5, 2, 'raise'", "m, c, 1, 'nonsense'"):
+        compare(source(f"g.multivariate_normal({wrong})", "g, m, c"), generator(), *moments, bound=1e-12)
 
 
 @pytest.mark.parametrize("name", LEGACY)
@@ -546,7 +560,7 @@ def test_what_is_refused():
         return g.random()
 
     def several(g):
-        return g.multivariate_normal([1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]])
+        return g.multivariate_hypergeometric([3, 4], 2)
 
     def chosen_by_paths(g, h, n):
         total = 0.0

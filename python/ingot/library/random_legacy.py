@@ -23,6 +23,7 @@ from .random import (
     triangular,
 )
 from .random_orders import (
+    legacy_multivariate_normal,
     by_probabilities,
     checked_probabilities,
     chosen,
@@ -233,3 +234,8 @@ def global_shuffle(x: Any) -> None:
 @implements(np.random.permutation)
 def global_permutation(x: Any) -> Any:
     return legacy_permutation(_global, x)
+
+
+@implements(np.random.multivariate_normal)
+def global_multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: Any = 1e-8) -> Any:
+    return legacy_multivariate_normal(_global, mean, cov, size, check_valid, tol)

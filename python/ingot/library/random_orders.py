@@ -1,4 +1,4 @@
-"""Shuffles, permutations and choices of numpy.random."""
+"""Shuffles, permutations, choices and vectors of numpy.random."""
 
 from __future__ import annotations
 
@@ -244,3 +244,65 @@ def choice(
     return chosen(a, different(self, population, count, shuffle), size, axis)
 
 
+# Vectors
+
+
+def checked_moments(mean: Any, cov: Any) -> tuple[Any, Any]:
+    mean = np.asarray(mean)
+    cov = np.asarray(cov).astype(np.float64)
+    if mean.ndim != 1:
+        raise ValueError("mean must be 1 dimensional")
+    if cov.ndim != 2 or cov.shape[0] != cov.shape[1]:
+        raise ValueError("cov must be 2 dimensional and square")
+    if mean.shape[0] != cov.shape[0]:
+        raise ValueError("mean and cov must have same length")
+    return mean, cov
+
+
+def need_semidefinite(holds: Any, check_valid: str) -> None:
+    """NumPy's warning is silent here."""
+    if check_valid not in ("warn", "raise"):
+        raise ValueError("check_valid must equal 'warn', 'raise', or 'ignore'")
+    if check_valid == "raise" and not holds:
+        raise ValueError("covariance is not symmetric positive-semidefinite.")
+
+
+def is_product(left: Any, right: Any, cov: Any, tol: Any) -> Any:
+    return np.allclose(np.dot(left, right), cov, rtol=tol, atol=tol)
+
+
+@implements(np.random.Generator.multivariate_normal)
+def multivariate_normal(
+    self: Any, mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: Any = 1e-8, *, method: str = "svd"
+) -> Any:
+    if method not in ("eigh", "svd", "cholesky"):
+        raise ValueError("method must be one of {'eigh', 'svd', 'cholesky'}")
+    mean, cov = checked_moments(mean, cov)
+    n = mean.shape[0]
+    shape = (() if size is None else lengths_of(size)) + (n,)
+    x = np.reshape(self.standard_normal(shape), (-1, n))
+    if method == "cholesky":
+        factor = np.linalg.cholesky(cov)
+    elif method == "eigh":
+        s, u = np.linalg.eigh(cov)
+        if check_valid != "ignore":
+            need_semidefinite(not np.any(s < -tol), check_valid)
+        factor = u * np.sqrt(np.abs(s))
+    else:
+        u, s, vh = np.linalg.svd(cov)
+        if check_valid != "ignore":
+            need_semidefinite(is_product(vh.T * s, vh, cov, tol), check_valid)
+        factor = u * np.sqrt(s)
+    return np.reshape(mean + x @ factor.T, shape)
+
+
+@implements(np.random.RandomState.multivariate_normal)
+def legacy_multivariate_normal(self: Any, mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: Any = 1e-8) -> Any:
+    mean, cov = checked_moments(mean, cov)
+    n = mean.shape[0]
+    shape = (() if size is None else lengths_of(size)) + (n,)
+    x = np.reshape(self.standard_normal(shape), (-1, n))
+    _, s, v = np.linalg.svd(cov)
+    if check_valid != "ignore":
+        need_semidefinite(is_product(v.T * s, v, cov, tol), check_valid)
+    return np.reshape(np.dot(x, np.sqrt(s)[:, None] * v) + mean, shape)

@@ -3,8 +3,8 @@
 #include "base/math/kernels/exponential.h"
 #include "base/math/kernels/logarithm.h"
 
-/// log(exp(x) + exp(y)) = large + log(1 + e), e = exp(small - large), in any base. In double the difference is
-/// a pair, whose low part adds to e, and the logarithm is one: of u = 1 + e, rounded, to which the error c
+/// log(exp(x) + exp(y)) = large + log(1 + e), e = exp(small - large), in any base. In double the difference
+/// is a pair, whose low part adds to e, and the logarithm is one: of u = 1 + e, rounded, to which the error c
 /// adds c/u. So what is left is half the error of e, which a factor of 1/ln(2) needs as a pair,
 /// and that of the last sum.
 namespace ingot::base::math::kernels {
