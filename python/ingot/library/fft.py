@@ -230,7 +230,7 @@ def rolled(x: Any, axes: Any, is_back: bool) -> Any:
         start = n - half
         front = result[(slice(None),) * axis + (slice(start, None),)]
         rest = result[(slice(None),) * axis + (slice(None, start),)]
-        result = primitives.concat((front, rest), axis)
+        result = primitives.reshape(primitives.concat((front, rest), axis), result.shape)
     return result
 
 

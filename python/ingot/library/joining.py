@@ -301,7 +301,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 def rolled(a: Any, shift: int, axis: int) -> Any:
     length = a.shape[axis]
     first = shift % length if length > 0 else 0
-    return primitives.concat([part_of(a, axis, length - first, None), part_of(a, axis, None, length - first)], axis)
+    parts = primitives.concat([part_of(a, axis, length - first, None), part_of(a, axis, None, length - first)], axis)
+    return primitives.reshape(parts, a.shape)
 
 
 @implements(np.roll)
