@@ -133,7 +133,8 @@ void FunctionEmitter::find_escapes() {
                            (source_.type(operands[0]).is_view() || source_.type(operands[0]).is_buffer());
     if (is_window) root[i] = root[operands[0].index];
     const bool into_object = !operands.empty() && source_.type(operands[0]).is_object();
-    const bool keeps = card.terminator || into_object || card.regions > 0 || is_memory(type);
+    const bool keeps = card.terminator || into_object || source_.op(id) == ir::Op::keep || card.regions > 0 ||
+                       is_memory(type);
     for (size_t k = 0; k < operands.size(); ++k) {
       const NodeId from = root[operands[k].index];
       if (!from) continue;

@@ -176,6 +176,8 @@ class FunctionEmitter {
   void emit_alloc(NodeId id);
   void emit_view(NodeId id);
   void emit_buffer(NodeId id);
+  void emit_keep(NodeId id);
+  void emit_kept(NodeId id);
   void emit_offset(NodeId id);
   void emit_load(NodeId id);
   void emit_store(NodeId id);

@@ -101,6 +101,14 @@ void FunctionEmitter::emit_view(NodeId id) {
 
 void FunctionEmitter::emit_buffer(NodeId id) { set(id, {parts(source_.operand(id, 0))[1]}); }
 
+void FunctionEmitter::emit_keep(NodeId id) {
+  set(id, {b_.CreatePtrToInt(value(source_.operand(id, 0)), b_.getInt64Ty())});
+}
+
+void FunctionEmitter::emit_kept(NodeId id) {
+  set(id, {b_.CreateIntToPtr(value(source_.operand(id, 0)), b_.getPtrTy())});
+}
+
 void FunctionEmitter::emit_offset(NodeId id) {
   const Parts& view = parts(source_.operand(id, 0));
   set(id, {b_.CreateSub(b_.CreatePtrToInt(view[0], b_.getInt64Ty()),

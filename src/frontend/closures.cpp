@@ -180,7 +180,18 @@ Value Evaluator::list_comp(nb::handle e) {
   if (has_open_length(first) && !unrolled_.contains(known)) {
     if (is_range_to_demand(first)) grown_.insert(known);
     try {
-      return growing_comprehension(e, first);
+      Value list = growing_comprehension(e, first);
+      // Of arrays more is known where it can be told which one is meant.
+      const HeapObject* made = growing(list);
+      if (made == nullptr || !made->element->is<Array>() || !first.is<Range>()) return list;
+      try {
+        go_back(before);
+        return new_list(comprehended(e, first_iterable(e)));
+      } catch (const base::Unsupported&) {
+      } catch (const Demand&) {
+      }
+      go_back(before);
+      return growing_comprehension(e, first_iterable(e));
     } catch (const base::Unsupported& refusal) {
       if (!first.is<Range>()) throw;
       go_back(before);

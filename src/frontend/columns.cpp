@@ -18,6 +18,8 @@ Kind kind_of_present(const Maybe& maybe) { return maybe.present->as<Scalar>()->k
 void collect_kinds(const Value& form, std::vector<Kind>& kinds) {
   if (const Scalar* s = form.as<Scalar>()) kinds.push_back(s->kind);
   if (form.is<Record>()) kinds.push_back(Kind::py_int());
+  if (const Array* a = form.as<Array>())
+    kinds.insert(kinds.end(), 3 + 2 * static_cast<size_t>(a->type.rank()), Kind::py_int());
   if (const Maybe* m = form.as<Maybe>()) {
     kinds.emplace_back(DType::Int8);
     kinds.push_back(kind_of_present(*m));
@@ -50,6 +52,17 @@ std::vector<NodeId> Evaluator::Columns::numbers_of(const Value& form, const Valu
     const Scalar inside{kind_of_present(*given), builder.make(Op::value, {given->node})};
     return {builder.make(Op::tag, {given->node}), e_.convert(inside, kind)};
   }
+  if (form.is<Array>()) {
+    const Array array = e_.named(element);
+    const NodeId view = array.node;
+    const NodeId origin = array.origin ? array.origin : builder.index(array.argument);
+    std::vector<NodeId> numbers{builder.make(Op::keep, {builder.make(Op::buffer, {view})}),
+                                builder.make(Op::offset, {view}), origin};
+    for (int axis = 0; axis < array.type.rank(); ++axis) numbers.push_back(builder.length(view, axis));
+    for (int axis = 0; axis < array.type.rank(); ++axis)
+      numbers.push_back(builder.make(Op::stride, {view}, {axis}));
+    return numbers;
+  }
   std::vector<NodeId> numbers;
   const std::vector<Value> forms = parts_of(form);
   const std::vector<Value> parts = parts_of(element);
@@ -73,6 +86,14 @@ Value Evaluator::Columns::take(const Value& form, std::span<const NodeId>& numbe
   if (const Scalar* s = form.as<Scalar>()) return Scalar{s->kind, next()};
   if (const Record* r = form.as<Record>())
     return Record{r->pool, next(), r->may_be_none, r->may_be_unbound, r->is_list};
+  if (const Array* a = form.as<Array>()) {
+    Array array = *a;
+    std::vector<NodeId> operands{e_.builder_->make(Op::kept, {next()}), next()};
+    array.origin = next();
+    for (int i = 0; i < 2 * a->type.rank(); ++i) operands.push_back(next());
+    array.node = e_.builder_->make(Op::view, operands, {}, a->type);
+    return array;
+  }
   if (const Maybe* m = form.as<Maybe>()) {
     ir::Builder& builder = *e_.builder_;
     const NodeId tag = next();
@@ -117,6 +138,8 @@ class Evaluator::Columns::Conversion {
     } else if (to.is<Record>()) {
       if (from.is<Record>()) add(next());
       else fill(e_.builder_->index(from.is<Unbound>() ? Record::kUnbound : Record::kNone));
+    } else if (const Array* a = to.as<Array>()) {
+      for (int i = 0; i < 3 + 2 * a->type.rank(); ++i) add(next());
     } else if (const Maybe* m = to.as<Maybe>()) {
       convert_optional(from, kind_of_present(*m));
     } else {

@@ -11,6 +11,7 @@ namespace ingot::frontend {
 ///   missing),
 ///     and the number,
 ///   - an instance of a pool has one, of its place there,
+///   - an array has the number of its buffer, its offset, which argument it is, its lengths and its strides,
 ///   - what is the same in all elements, or missing in all of them, has none.
 class Evaluator::Columns {
  public:

@@ -30,7 +30,11 @@ std::optional<Value> Evaluator::form_of(const Value& element) {
   if (const Maybe* m = element.as<Maybe>(); m != nullptr && m->present->is<Scalar>())
     return Maybe{
         {}, share(Value(Scalar{m->present->as<Scalar>()->kind, {}})), m->may_be_unbound, m->may_be_none};
-  if (element.is<Array>()) return std::nullopt;
+  if (const Array* a = element.as<Array>()) {
+    return Array{.type = ir::Type::view(a->type.dtype(), a->type.rank()),
+                 .access = a->access,
+                 .owns = a->owns || a->type.is_array()};
+  }
   if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}};
   if (element.is<Static>() || element.is<Unbound>()) return element;
   if (!element.is<Tuple>()) return std::nullopt;
@@ -48,7 +52,9 @@ std::optional<Value> Evaluator::joined_form(const Value& a, const Value& b) {
   const std::function<bool(const Value&)> is_form = [&](const Value& part) {
     if (const Conflict* c = part.as<Conflict>(); c != nullptr && c->can_be_settled())
       present(part, "an element of a list", {});
-    return !part.is<Conflict>() && std::ranges::all_of(parts_of(part), is_form);
+    const Maybe* maybe = part.as<Maybe>();
+    return !part.is<Conflict>() && (maybe == nullptr || maybe->present->is<Scalar>()) &&
+           std::ranges::all_of(parts_of(part), is_form);
   };
   return is_form(joined) ? std::optional(joined) : std::nullopt;
 }
@@ -397,6 +403,10 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
     if (const Maybe* m = form.as<Maybe>()) return nb::make_tuple("maybe", words(*m->present));
     if (const Record* r = form.as<Record>()) return Records(*this).describe(*r, outward);
     if (const Static* s = form.as<Static>()) return nb::make_tuple("static", s->object);
+    if (form.is<Array>()) {
+      unsupported({}, "a result that holds arrays of which the number is not known when compiling",
+                  "return np.array of the list");
+    }
     const Tuple& tuple = *form.as<Tuple>();
     nb::list parts;
     for (const Value& part : tuple.members) parts.append(words(part));

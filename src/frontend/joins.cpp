@@ -561,7 +561,12 @@ State Evaluator::join(const State& a, const State& b) {
     if (std::optional<HeapObject> list = alike ? std::nullopt : join_lists(object, it->second)) {
       both = std::move(*list);
     } else if (!alike) {
-      both.conflict = "a container that grows or shrinks on one path only";
+      const auto is_array = [](const Value& value) { return value.is<Array>(); };
+      const bool of_arrays =
+          (object.element == nullptr && std::ranges::any_of(object.values, is_array)) ||
+          (it->second.element == nullptr && std::ranges::any_of(it->second.values, is_array));
+      both.conflict = of_arrays ? "a list of unknown length of arrays of different dtypes or numbers of axes"
+                                : "a container that grows or shrinks on one path only";
       both.values.clear();
       both.keys.clear();
     } else {

@@ -95,7 +95,7 @@ Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
                        e_.type_name(attributes.members[i]) + ", of instances of " +
                        text_of(object.type_of.attr("__name__")) +
                        " of which the number is not known when compiling,",
-                   "let it be a number, None, a tuple, or another such instance");
+                   "let it be a number, None, an array, a tuple, or another such instance");
   }
   const NodeId place = e_.state_.heap.at(pool.object).values[0].as<Scalar>()->node;
   e_.grow(pool, attributes, node);
@@ -232,11 +232,12 @@ void Evaluator::Records::set_attribute(const Record& record, size_t number, cons
   std::optional<Value> form = own ? e_.joined_form(forms[number], *own) : std::nullopt;
   if (forms[number].is<Unbound>() && is_none(value)) form = Record{Record::kNoPool, {}, true, true};
   if (!form) {
-    e_.unsupported(node,
-                   "the attribute `" + text_of(pool.keys[number]) + "` of instances of " +
-                       text_of(pool.type_of.attr("__name__")) +
-                       " of which the number is not known when compiling, as a " + e_.type_name(value),
-                   "let it be a number, None, a tuple, or another such instance, the same in all of them");
+    e_.unsupported(
+        node,
+        "the attribute `" + text_of(pool.keys[number]) + "` of instances of " +
+            text_of(pool.type_of.attr("__name__")) +
+            " of which the number is not known when compiling, as a " + e_.type_name(value),
+        "let it be a number, None, an array, a tuple, or another such instance, the same in all of them");
   }
   forms[number] = *form;
   pool = e_.as_growing(pool, Tuple{forms});

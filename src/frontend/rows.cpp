@@ -230,18 +230,27 @@ std::optional<Value> Evaluator::Rows::compare(const std::string& ast, const Valu
 std::optional<Value> Evaluator::Rows::array_of(const Value& rows, std::optional<DType> wanted,
                                                nb::handle node) {
   const HeapObject* list = e_.growing(rows);
+  if (list != nullptr && list->element->is<Array>()) return stacked(rows, wanted, node);
   const Record* row = list == nullptr ? nullptr : row_of(*list->element);
   if (row == nullptr || row->may_be_none) return std::nullopt;
   const HeapObject& store = e_.state_.heap.at(store_of(*row).object);
   const Scalar* element = store.element == nullptr ? nullptr : store.element->as<Scalar>();
   if (element == nullptr) return std::nullopt;
-  const DType own = element->kind.dtype();
-  const DType dtype = wanted.value_or(own);
-  e_.builder_->check(e_.builder_->make(Op::greater, {e_.length_of(*list), e_.builder_->index(0)}),
+  return array_by("array", rows, element->kind.dtype(), wanted, node);
+}
+
+Value Evaluator::Rows::stacked(const Value& arrays, std::optional<DType> wanted, nb::handle node) {
+  return array_by("stacked", arrays, e_.growing(arrays)->element->as<Array>()->type.dtype(), wanted, node);
+}
+
+Value Evaluator::Rows::array_by(const char* name, const Value& list, DType own, std::optional<DType> wanted,
+                                nb::handle node) {
+  e_.builder_->check(e_.builder_->make(Op::greater, {e_.length_of(*e_.growing(list)), e_.builder_->index(0)}),
                      ExceptionKind::TypeChangeError, "an empty list makes an array of one axis here");
   const nb::object made = nb::module_::import_("numpy").attr("dtype")(std::string(base::info(own).numpy));
-  Call call{.positional = {rows, Static{made}}, .keywords = {}, .name = "array", .node = node};
-  Value array = e_.inline_function(nb::module_::import_("ingot.library.rows").attr("array"), call);
+  Call call{.positional = {list, Static{made}}, .keywords = {}, .name = name, .node = node};
+  Value array = e_.inline_function(nb::module_::import_("ingot.library.rows").attr(name), call);
+  const DType dtype = wanted.value_or(own);
   if (dtype == own) return array;
   return e_.owner(e_.materialized(e_.builder_->cast(e_.whole(array), dtype)));
 }

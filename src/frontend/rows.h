@@ -36,7 +36,7 @@ class Evaluator::Rows {
   /// An operator or comparison of lists of which one is a record; none: another one.
   std::optional<Value> binary(const std::string& ast, const Value& a, const Value& b, nb::handle node);
   std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b, nb::handle node);
-  /// An array of two axes of a list of such lists; none: it is another list.
+  /// An array of a list of such lists, or of arrays; none: it is another list.
   std::optional<Value> array_of(const Value& rows, std::optional<DType> wanted, nb::handle node);
 
  private:
@@ -47,6 +47,10 @@ class Evaluator::Rows {
   void open_store(const Record& list, const std::optional<Value>& form);
   NodeId header(const Record& list, size_t part);
   NodeId place_of(const Record& list, const Value& index, const char* missing);
+  Value stacked(const Value& arrays, std::optional<DType> wanted, nb::handle node);
+  /// What a function of `ingot.library.rows` makes of a list, of another dtype if one is wanted.
+  Value array_by(const char* name, const Value& list, DType own, std::optional<DType> wanted,
+                 nb::handle node);
   Value by_library(const char* name, const Record& list, std::vector<Value> more, nb::handle node);
   Value moved(const Reference& list, uint32_t pool, nb::handle node);
 

@@ -369,6 +369,16 @@ Type infer_offset(const Query& q) {
   q.need(q.type(0).is_view(), "wants a view");
   return kInt64;
 }
+Type infer_keep(const Query& q) {
+  q.need_count(1);
+  q.need(q.type(0) == Type::buffer(), "wants a buffer of the host");
+  return kInt64;
+}
+Type infer_kept(const Query& q) {
+  q.need_count(1);
+  q.need(q.type(0) == kInt64, "wants a number of a buffer");
+  return Type::buffer();
+}
 Type infer_materialize(const Query& q) {
   q.need_count(1);
   q.need(q.type(0).is_array(), "wants an array");

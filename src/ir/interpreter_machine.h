@@ -157,6 +157,8 @@ class Machine {
   BlockRef allocate(int64_t size, Space space);
   std::shared_ptr<ObjectValue> new_object();
 
+  std::vector<BlockRef> kept;  ///< by number
+
  private:
   void advance(Strand& strand);
   std::mt19937_64 random_;

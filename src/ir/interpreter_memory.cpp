@@ -100,6 +100,17 @@ void interp_view(Step& step) {
 void interp_buffer(Step& step) { step.give(step.view(0).block); }
 void interp_offset(Step& step) { step.give_number(step.view(0).offset); }
 
+void interp_keep(Step& step) {
+  step.machine.kept.push_back(step.as<BlockRef>(0));
+  step.give_number(static_cast<int64_t>(step.machine.kept.size()) - 1);
+}
+
+void interp_kept(Step& step) {
+  const auto number = static_cast<size_t>(step.index(0));
+  step.need(number < step.machine.kept.size(), "wants a buffer that has not been kept");
+  step.give(step.machine.kept[number]);
+}
+
 void interp_materialize(Step& step) {
   const ArrayValue& x = step.array(0);
   BlockRef buffer = step.machine.allocate(static_cast<int64_t>(x.data.size()), Space::Host);

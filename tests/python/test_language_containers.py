@@ -542,7 +542,7 @@ def test_containers_that_are_refused():
             m.append(x)
         return m
 
-    refused(made, X, 3, words="grows or shrinks")
+    refused(made, X, 3, words="np.array")
     refused(lambda x, b: x[b, 0], X, True, words="a bool beside other indices")
 
 

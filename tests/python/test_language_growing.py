@@ -476,12 +476,6 @@ def test_growing_lists_are_freed():
 
 
 def test_growing_lists_that_are_refused():
-    def of_arrays(n):
-        a = []
-        for _ in range(n):
-            a.append(np.zeros(n))
-        return a
-
     def of_two_kinds(n):
         a = []
         for k in range(n):
@@ -494,8 +488,7 @@ def test_growing_lists_that_are_refused():
         a[::2] = [1.0]
         return a
 
-    for function in (of_arrays, of_two_kinds):
-        refused(function, 3)
+    refused(of_two_kinds, 3)
     refused(slice_assigned, X)
     assert jitted(lambda n: [k for k in range(n)])(3) == [0, 1, 2]
 

@@ -535,7 +535,9 @@ def test_bisection():
 def test_instances_that_stay_refused():
     class Grid:
         def __init__(self, n):
-            self.cells = np.zeros(n)
+            self.cells = None
+            if n > 1:
+                self.cells = np.zeros(n)
 
     class Other:
         def __init__(self, x):

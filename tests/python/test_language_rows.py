@@ -316,17 +316,10 @@ def test_deeper_lists():
 
 
 def test_lists_in_lists_that_are_refused():
-    def of_arrays(n):
-        rows = []
-        for i in range(n):
-            rows.append([np.zeros(i)])
-        return len(rows)
-
     def of_the_caller(row, n):
         rows = []
         for i in range(n):
             rows.append(row)
         return len(rows)
 
-    refused(of_arrays, 3)
     refused(of_the_caller, [1, 2], 3)

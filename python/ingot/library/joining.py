@@ -21,6 +21,8 @@ def joined(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> 
     """Arrays one after the other along an axis."""
     if len(arrays) == 0:
         raise ValueError("need at least one array to concatenate")
+    if not primitives.is_known(len(arrays)):
+        return joined_list(arrays, axis, out, dtype, casting)
     ndim = arrays[0].ndim
     if ndim == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
@@ -51,6 +53,43 @@ def joined(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> 
         return result
     if out.shape != result.shape:
         raise ValueError("Output array is the wrong shape")
+    out[...] = result
+    return out
+
+
+def joined_list(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> Any:
+    """The same of a list of unknown length, whose arrays have one dtype and as many axes."""
+    first = arrays[0]
+    ndim = first.ndim
+    if ndim == 0:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = normal_axis(axis, ndim)
+    length = 0
+    for number in range(len(arrays)):
+        for k in range(ndim):
+            if k != axis and arrays[number].shape[k] != first.shape[k]:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis must match exactly, but along "
+                    f"dimension {k}, the array at index 0 has size {first.shape[k]} and the array at index "
+                    f"{number} has size {arrays[number].shape[k]}"
+                )
+        length += arrays[number].shape[axis]
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    common = out.dtype if out is not None else first.dtype if dtype is None else np.dtype(dtype)
+    need_castable(first.dtype, common, casting)
+    shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
+    if out is not None and out.shape != shape:
+        raise ValueError("Output array is the wrong shape")
+    result = np.empty(shape, common)
+    along = np.moveaxis(result, axis, 0)
+    place = 0
+    for array in arrays:
+        part = np.moveaxis(array, axis, 0)
+        along[place : place + len(part)] = part
+        place += len(part)
+    if out is None:
+        return result
     out[...] = result
     return out
 
@@ -104,6 +143,10 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
         parts = [tup if tup.ndim == 1 else merged(tup, 0 if tup.ndim == 2 else 1)]
     else:
         parts = [at_least(part, 1) for part in tup]
+    if not primitives.is_known(len(parts)):
+        if len(parts) == 0:
+            raise ValueError("need at least one array to concatenate")
+        return joined(parts, 0 if parts[0].ndim == 1 else 1, None, dtype, casting)
     axis = 0 if len(parts) > 0 and parts[0].ndim == 1 else 1
     return joined(parts, axis, None, dtype, casting)
 

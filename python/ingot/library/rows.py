@@ -66,3 +66,19 @@ def array(rows: list[Any], dtype: Any) -> np.ndarray:
         for k in range(columns):
             result[i, k] = rows[i][k]
     return result
+
+
+def stacked(arrays: list[Any], dtype: Any) -> np.ndarray:
+    """As `np.array(arrays)`, of at least one array; they have as many axes."""
+    shape = arrays[0].shape
+    for array in arrays:
+        for k in range(len(shape)):
+            if array.shape[k] != shape[k]:
+                raise ValueError(
+                    "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
+                    f"{k + 1} dimensions. The detected shape was {(len(arrays), *shape[:k])} + inhomogeneous part."
+                )
+    result = np.empty((len(arrays), *shape), dtype)
+    for i in range(len(arrays)):
+        result[i] = arrays[i]
+    return result
