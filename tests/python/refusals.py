@@ -1,14 +1,11 @@
 """An example of each refusal: a function and arguments. `tools/errors_docs.py` makes docs/errors.md of them."""
 
-import cmath
+import abc
 import collections
 import dataclasses
 import enum
 import functools
-import heapq
-import itertools
 import math
-import operator
 
 import ingot
 import numpy as np
@@ -41,10 +38,6 @@ class Shown(Point):
 class Formatted(Point):
     def __format__(self, spec):
         return spec
-
-
-class Slotted:
-    __slots__ = ("x",)
 
 
 class Hooked:
@@ -122,13 +115,8 @@ class Iterated:
         return 1
 
 
-class Doubtful:
-    def __len__(self):
-        return X
-
-
-class Abstract(__import__("abc").ABC):
-    @__import__("abc").abstractmethod
+class Abstract(abc.ABC):
+    @abc.abstractmethod
     def f(self):
         pass
 
@@ -172,11 +160,6 @@ def decorated(x):
     return f(x)
 
 
-def yields_to(n):
-    for i in range(n):
-        yield i
-
-
 def result_of_kinds(x):
     return x * 2 if x[0] > 0 else None
 
@@ -209,15 +192,6 @@ def catches_what(x, kinds):
         return 1 / x
     except kinds:
         return 0.0
-
-
-def many(x):
-    try:
-        s = 0
-        s += x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7] + x[8] + x[9]
-    except IndexError:
-        s = 0
-    return s
 
 
 def in_try(x):
@@ -325,13 +299,6 @@ def shorter_from_the_back(items, x):
         if a > 1:
             own.pop()
             own.pop()
-
-
-def not_settling(x, n):
-    y = 0
-    for i in range(n):
-        y = (y,)
-    return y
 
 
 def not_settling_while(x, n):
@@ -600,6 +567,111 @@ def list_method(n):
     return items.__sizeof__()
 
 
+def grows_while_walked(x):
+    items = [v for v in x if v > 0]
+    for v in items:
+        if v > 3:
+            items.append(v)
+    return items
+
+
+def with_a_step(x):
+    items = [v for v in x if v > 0]
+    items[::2] = [1.0]
+    return items
+
+
+def holds_a_set(x):
+    items = [v for v in x if v > 0]
+    items.append({1})
+    return items
+
+
+def holds_an_array(x):
+    items = [v for v in x if v > 0]
+    items.append(x)
+    return items
+
+
+def pops_while_walked(x):
+    counts = {int(v): 1 for v in x}
+    for k in counts:
+        counts.pop(k)
+    return counts
+
+
+def method_of_a_dict(x):
+    counts = {int(v): 1 for v in x}
+    return counts.fromkeys([1])
+
+
+def sets_apart(x):
+    s = {1}
+    if x[0] > 0:
+        s.add(2)
+    return len(s)
+
+
+def two_kinds(x):
+    y = x if x[0] > 0 else 1.0
+    return y + 1
+
+
+def assigned_attribute(x):
+    items = [1.0]
+    items.extra = x
+
+
+def adds_in_place(t):
+    t[0] += 1
+
+
+def none_by_type(x):
+    y = None if x[0] > 0 else 1.0
+    match y:
+        case float():
+            return 1
+    return 0
+
+
+def uses_all(x):
+    items = [v for v in x if v > 0]
+    return str(items) + "a" * len(items)
+
+
+def sum_of_a_dict(x):
+    counts = {int(v): 1 for v in x}
+    return counts == {1: 1, 2: x}
+
+
+def tries(x):
+    try:
+        s = 0.0
+        s += x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7] + x[8] + x[9] + x[10] + x[11]
+        s += x[12] + x[13] + x[14] + x[15] + x[16] + x[17] + x[18] + x[19] + x[20] + x[21] + x[22] + x[23]
+        s += x[24] + x[25] + x[26] + x[27] + x[28] + x[29] + x[30] + x[31] + x[32] + x[33] + x[34] + x[35]
+        s += x[36] + x[37] + x[38] + x[39] + x[40] + x[41] + x[42] + x[43] + x[44] + x[45] + x[46] + x[47]
+        s += x[48] + x[49] + x[50] + x[51] + x[52] + x[53] + x[54] + x[55] + x[56] + x[57] + x[58] + x[59]
+        s += x[60] + x[61] + x[62] + x[63] + x[64] + x[65] + x[66] + x[67] + x[68] + x[69] + x[70] + x[71]
+        s += x[72] + x[73] + x[74] + x[75] + x[76] + x[77] + x[78] + x[79] + x[80] + x[81] + x[82] + x[83]
+        s += x[84] + x[85] + x[86] + x[87] + x[88] + x[89] + x[90] + x[91] + x[92] + x[93] + x[94] + x[95]
+        s += x[96] + x[97] + x[98] + x[99] + x[100] + x[101] + x[102] + x[103] + x[104] + x[105] + x[106] + x[107]
+        s += x[108] + x[109] + x[110] + x[111] + x[112] + x[113] + x[114] + x[115] + x[116] + x[117] + x[118] + x[119]
+        s += x[120] + x[121] + x[122] + x[123] + x[124] + x[125] + x[126] + x[127] + x[128] + x[129] + x[130] + x[131]
+        s += x[132] + x[133] + x[134] + x[135] + x[136] + x[137] + x[138] + x[139] + x[140] + x[141] + x[142] + x[143]
+        s += x[144] + x[145] + x[146] + x[147] + x[148] + x[149] + x[150] + x[151] + x[152] + x[153] + x[154] + x[155]
+        s += x[156] + x[157] + x[158] + x[159] + x[160] + x[161] + x[162] + x[163] + x[164] + x[165] + x[166] + x[167]
+        s += x[168] + x[169] + x[170] + x[171] + x[172] + x[173] + x[174] + x[175] + x[176] + x[177] + x[178] + x[179]
+        s += x[180] + x[181] + x[182] + x[183] + x[184] + x[185] + x[186] + x[187] + x[188] + x[189] + x[190] + x[191]
+        s += x[192] + x[193] + x[194] + x[195] + x[196] + x[197] + x[198] + x[199] + x[200] + x[201] + x[202] + x[203]
+        s += x[204] + x[205] + x[206] + x[207] + x[208] + x[209] + x[210] + x[211] + x[212] + x[213] + x[214] + x[215]
+        s += x[216] + x[217] + x[218] + x[219] + x[220] + x[221] + x[222] + x[223] + x[224] + x[225] + x[226] + x[227]
+        s += x[228] + x[229] + x[230] + x[231] + x[232] + x[233] + x[234] + x[235] + x[236] + x[237] + x[238] + x[239]
+    except IndexError:
+        s = 1.0
+    return s
+
+
 host_function = ingot.host(abs, result=float)
 
 
@@ -666,7 +738,6 @@ EXAMPLES = [
     (lambda p: [v for v in p], Walked()),
     (lambda n: [c for c in f"{n}"], 1),
     (unrolls, 1),
-    (not_settling, X, 3),
     (not_settling_while, X, 3),
     (lambda x: [a for a, b in zip(x, [1, 2, 3, 4])], X),
     (shorter_from_the_back, [1], X),
@@ -819,6 +890,44 @@ EXAMPLES = [
     (lambda x: host_function(x=x), 1.0),
     (lambda x: host_function([x]), 1.0),
     (tries_host, 1.0),
+    (grows_while_walked, X),
+    (with_a_step, X),
+    (holds_a_set, X),
+    (holds_an_array, X),
+    (pops_while_walked, X),
+    (method_of_a_dict, X),
+    (sets_apart, X),
+    (two_kinds, X),
+    (assigned_attribute, X),
+    (adds_in_place, (1, 2)),
+    (none_by_type, X),
+    (uses_all, X),
+    (sum_of_a_dict, X),
+    (tries, X),
+    (lambda x: int(f"{x}"), 1.5),
+    (lambda x: float(f"{x}"), 1.5),
+    (lambda x: complex(f"{x}"), 1.5),
+    (lambda n: f"{n}"[0], 1.5),
+    (lambda x: (v for v in x).gi_code, X),
+    (lambda x: x.dump("file"), X),
+    (lambda x: iter(lambda: 1, 1), X),
+    (lambda x: [1, "a", (x, 1)][int(x[0])], X),
+    (lambda x: [1, "a", x].__setitem__(int(x[0]), {1}), X),
+    (lambda x: {Own(): 1}[x], 1),
+    (lambda x: np.array(enumerate(x)), X),
+    (lambda x: np.array({1: x}), X),
+    (lambda x: np.array([1.0], dtype=object), X),
+    (lambda x: np.array(x, dtype="U5"), X),
+    (lambda x: {x, (v for v in [1])}, 1),
+    (lambda x: [v for v, w in zip(x, (1, "a", 2.0, x))], X),
+    (lambda p: hash(p), Cell(1.0)),
+    (lambda p, x: x.__setitem__(p, 1.0), P, X),
+    (lambda x: np.squeeze(np.expand_dims(x[1:2], 0)), X),
+    (lambda x: np.subtract.reduce(x, where=x > 1), X),
+    (lambda s: np.random.default_rng(s).random(), np.random.SeedSequence(1)),
+    (lambda x: np.random.default_rng(1.5).random(), 1),
+    (lambda x: np.add(x, 1, dtype=object), X),
+    (lambda x: np.add(x, 1, where=[1, 2]), X),
 ]
 
 # Refusals that have no example here yet.
@@ -826,25 +935,15 @@ WITHOUT_EXAMPLE = """
 an index that is one bool
 assigning a … to part of an array
 the keyword `…` of `…`
-int() of a …
-float() of a …
-complex() of a …
 math.… with … arguments
 a list of elements that are no numbers, of a length that is not known when compiling
 using all of a dict whose keys are not known when compiling
 using all of a list whose length is not known when compiling
 a key whose class has an `__eq__` or `__hash__` of its own
 an index that is not known when compiling, into … elements
-a `try` around more than 200 places that may raise
 the expression `…`
-the attribute `…` of a …
-an element of a …
 `…` of what is no …
 the array method `…`
-`iter` with two arguments
-a list that grows or shrinks while it is walked
-a … in a list whose length is not known when compiling
-assigning to a slice with a step, of a list whose length is not known when compiling
 an array of a list whose elements are no numbers, nor tuples of numbers
 an array of this dtype of a list whose length is not known when compiling
 a variable that may be unbound or None changes its type
@@ -852,7 +951,6 @@ a loop whose variables do not settle on their types
 walking a … beside something of unknown length
 recursion whose arguments do not settle on their types
 a value that must be known when compiling
-taking a key out of a dict while it is walked
 the index of a …
 the keyword `…` when sorting
 the method `…` of a dict
@@ -865,14 +963,12 @@ the `__post_init__` of `…`
 a namedtuple with a `…` of its own
 np.… of None
 the truth of a …
-matching what may be None by its type
 matching a …
 a product of float16 arrays of more than two axes
 the type of a …
 `isinstance` with what decides by itself
 `round` of a … with these arguments
 an array of a …
-an array of dtype …
 an instance that paths disagree about
 what stands in a list of a length that is not known when compiling, outside of the result
 a recursive function whose arguments hold other containers from call to call
@@ -890,14 +986,9 @@ the statement `…`
 an instance as an index or an element of an array
 an assignment to a `…`
 an augmented assignment to `…`
-an augmented assignment to an item of a …
 `del` of an item of a …
 the keyword `dtype` of `np.…` with this dtype
-a mask that is a …
 more than … values of `…`, an argument of `…` whose value decides what is compiled,
 the routine `…` outside of compiled code
-a seed that is no integer and no sequence of integers
-a mask of a reduction in order
-squeezing axes of lengths that are not known when compiling
 this method of quantiles
 """.strip().splitlines()
