@@ -2,6 +2,7 @@
 
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
+from ._host import host
 from ._jit import jit
 from ._memory import memory, set_cache_limit
 from ._signature import Type
@@ -34,6 +35,7 @@ __all__ = [
     "float64",
     "get_num_threads",
     "guvectorize",
+    "host",
     "implements",
     "int8",
     "int16",

@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from . import _info, tour
+from . import _check, _info, tour
 
-COMMANDS = (_info, tour)
+COMMANDS = (_check, _info, tour)
 
 
 def main(arguments: list[str] | None = None) -> int:

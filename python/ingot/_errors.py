@@ -1,6 +1,12 @@
 """The errors of Ingot itself."""
 
+import ast
+import builtins
+import functools
 import linecache
+import sys
+import types
+from typing import Any
 
 
 class UnsupportedError(Exception):
@@ -41,15 +47,89 @@ class Used(Exception):
         self.names = names
 
 
-def unsupported(file: str, line: int, column: int, end_column: int, reason: str, advice: str) -> UnsupportedError:
-    source = linecache.getline(file, line).rstrip("\n") if line else ""
+Site = tuple[str, int, int, int, str]
+"""A place of the user's: file, line, first and last column in bytes (0: not known) and the name of the function."""
+
+_MOST_CALLERS = 3
+
+
+def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = ()) -> UnsupportedError:
+    """The refusal of what stands at the first of some places; the others are those of the calls that led there."""
+    file, line, column, end_column, function = sites[0] if sites else ("", 0, 0, 0, "")
     parts = [f"{reason} is not supported"]
     if line:
-        parts.append(f"  {file}:{line}")
-    if source:
-        width = max(1, end_column - column) if end_column > column else 1
-        indent = len(source) - len(source.lstrip())
-        parts.append("    " + source.strip())
-        parts.append("    " + " " * max(0, column - indent) + "^" * min(width, max(1, len(source) - column)))
+        parts.append(f"  {file}:{line}{_in(function)}")
+        parts += _excerpt(file, line, column, end_column)
+    if operands:
+        parts.append(f"  where {', '.join(operands)}")
+    callers = sites[1:]
+    shown = callers if len(callers) <= _MOST_CALLERS else (*callers[: _MOST_CALLERS - 1], callers[-1])
+    for number, (file, line, column, end_column, function) in enumerate(shown):
+        if len(shown) < len(callers) and number == _MOST_CALLERS - 1:
+            parts.append(f"  ... and {len(callers) - len(shown)} calls more")
+        parts.append(f"  called at {file}:{line}{_in(function)}")
+        parts += _excerpt(file, line, 0, 0)[:1]
     parts.append(f"  instead: {advice}")
     return UnsupportedError("\n".join(parts))
+
+
+def _in(function: str) -> str:
+    return f", in {function}" if function else ""
+
+
+def _excerpt(file: str, line: int, column: int, end_column: int) -> list[str]:
+    """A line of a source, and carets under these bytes of it; without an end, under the rest of it."""
+    source = linecache.getline(file, line).rstrip("\n")
+    if not source:
+        return []
+    raw = source.encode()
+    start = len(raw[:column].decode(errors="replace"))
+    end = len(raw[:end_column].decode(errors="replace")) if end_column > column else len(source)
+    start = max(start, len(source) - len(source.lstrip()))
+    indent = len(source) - len(source.lstrip())
+    carets = "^" * min(max(1, end - start), max(1, len(source) - start))
+    return ["    " + source.strip(), "    " + " " * (start - indent) + carets]
+
+
+@functools.lru_cache(maxsize=256)
+def _code(site: Site) -> types.CodeType:
+    """Code of a function of this name, all of which stands at this place."""
+    file, line, column, end_column, function = site
+    name = function if function.isidentifier() else "function"
+    place = {"lineno": line, "end_lineno": line, "col_offset": column, "end_col_offset": max(end_column, column)}
+    call = ast.Return(ast.Call(ast.Name("frame", ast.Load()), [], []))
+    definition = ast.FunctionDef(name, ast.arguments([], [], None, [], [], None, []), [call], [])
+    for node in ast.walk(definition):
+        if "lineno" in node._attributes:
+            vars(node).update(place)
+    space: dict = {}
+    exec(compile(ast.Module([definition], []), file, "exec"), space)
+    return space[name].__code__.replace(co_name=function, co_qualname=function)
+
+
+def traceback(sites: tuple[Site, ...], inner: types.TracebackType | None = None) -> types.TracebackType | None:
+    """A traceback through places of the user's, the last of which is the first one given; then what is `inner`."""
+    for site in sites:
+        if site[1] > 0:
+            frame = types.FunctionType(_code(site), {"frame": sys._getframe, "__name__": "__main__"})()
+            inner = types.TracebackType(inner, frame, frame.f_lasti, site[1])
+    return inner
+
+
+_ADVICE = {
+    "random": "use np.random",
+    "time": "measure outside of the function",
+    "input": "read it outside of the function",
+    "open": "read or write the file outside of the function",
+}
+
+
+def unknown_function(function: Any) -> tuple[str, str]:
+    """The name of a function that Ingot does not know, with its module, and what to use instead."""
+    name = getattr(function, "__qualname__", getattr(function, "__name__", type(function).__name__))
+    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
+    if getattr(builtins, name, None) is function:
+        module = "builtins"
+    advice = _ADVICE.get(module.partition(".")[0], _ADVICE.get(name))
+    whole = name if module in ("builtins", "__main__") else f"{module}.{name}"
+    return whole, advice or "use NumPy, math, a function written in Python, or ingot.host"

@@ -12,6 +12,7 @@ import inspect
 import operator
 import os
 import re
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,7 @@ import numpy as np
 
 from . import _errors, _ingot, _source
 from ._errors import Captured, Demanded, UnsupportedError, Used
+from ._host import HostFunction, c_pointer
 from ._signature import Signature, parse_signatures
 
 DTYPES = {
@@ -83,6 +85,17 @@ def change(container: Any, method: str, *arguments: Any) -> None:
 def throw(kind: type, arguments: tuple, cause: Any = None) -> None:
     """`raise kind(*arguments)`, for compiled code."""
     raise kind(*arguments)
+
+
+def call_host(function: Callable, positional: list, keywords: dict, sites: tuple[_errors.Site, ...]) -> Any:
+    """A call out of compiled code that stands at these places: they are where what it raises came through."""
+    try:
+        return function(*positional, **keywords)
+    except BaseException as error:
+        inner = error.__traceback__.tb_next  # type: ignore[union-attr]
+        while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
+            inner = inner.tb_next
+        raise error.with_traceback(_errors.traceback(sites, inner))
 
 
 def sorting(items: list, reverse: bool) -> list[int]:
@@ -342,6 +355,8 @@ class _Boxing:
         value = next(self.values)
         if argument is None:
             argument = next(self.values)
+        if isinstance(value, np.ndarray):
+            return value
         if argument >= 0:
             return self.objects.arguments[argument]
         if not owns:
@@ -388,6 +403,13 @@ def _bytes_at(owner: np.ndarray, offset: int, dtype: str) -> np.ndarray:
     return np.asarray(_Memory(interface, owner))
 
 
+def _kept_after(function: Callable) -> int | None:
+    """After how many arguments of a callee those stand that it may keep; None: it keeps none."""
+    if isinstance(getattr(function, "__self__", None), HostFunction):
+        return 1
+    return 0 if function in (put, append, assign, change) else None
+
+
 class Specialisation(_ingot.Specialisation):
     """A function compiled for arguments of one description."""
 
@@ -397,7 +419,8 @@ class Specialisation(_ingot.Specialisation):
         self.hosts = program.hosts
         self.writes = program.writes
         self.layouts = program.layouts
-        self.keeps = frozenset(i for i, (function, _) in enumerate(self.hosts) if function in (put, append, assign, change))
+        # The sites whose callee keeps what it gets, but for so many arrays at first.
+        self.keeps = {i: n for i, host in enumerate(self.hosts) if (n := _kept_after(host[0])) is not None}
         self.key = key
         self.why = why
         super().__init__(program.guards, program.result, program.errors, not self.hosts and not self.writes)
@@ -495,8 +518,16 @@ class Function(_ingot.Callable):
         """What has been compiled so far, in order, each with the reason why."""
         return [s for entries in self._table.values() for s in entries]
 
-    def __reduce__(self) -> str:
-        return self.__qualname__
+    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+        """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
+        by_value = "cloudpickle" in sys._getframe(1).f_globals.get("__name__", "")
+        found = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is self and not (by_value and self.__module__ == "__main__"):
+            return self.__qualname__
+        source = _source.text_of(self.__ingot_function__)
+        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, source)
 
     def _call(self, args: tuple, kwargs: dict) -> Any:
         """A call that the base cannot make."""
@@ -518,7 +549,13 @@ class Function(_ingot.Callable):
         root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
         place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
         end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
-        return _errors.unsupported(file, place.lineno, place.col_offset, end, what, advice)
+        site = (file, place.lineno, place.col_offset, end, self.__name__)
+        return _errors.unsupported((site,), what, advice)
+
+    def _site(self) -> _errors.Site:
+        """Where the function is defined."""
+        code = self.__ingot_function__.__code__
+        return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
 
     def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
         if self._simple and not kwargs and len(args) == len(self._names):
@@ -623,12 +660,12 @@ class Function(_ingot.Callable):
 
         def host(site: int, values: list) -> None:
             cells.flush()
-            function, (positional, keywords) = specialisation.hosts[site]
+            function, (positional, keywords), sites = specialisation.hosts[site]
             keeps = site in specialisation.keeps
             if keeps:
                 objects.kept.update(v[0] for v in values if type(v) is tuple)
             boxing = _Boxing(values, objects if keeps else _Objects(leaves, containers))
-            function(*[boxing.make(d) for d in positional], **keywords)
+            call_host(function, [boxing.make(d) for d in positional], keywords, sites)
 
         with _holding(arguments.locks):
             try:
@@ -654,16 +691,22 @@ class Function(_ingot.Callable):
 
         specialisation, arguments = self._prepare(args, kwargs)
         if arguments.locks:
-            node, file, _ = _source.find(self.__ingot_function__)
             what = f"recording `{self.__name__}`, which draws from a stream of NumPy's,"
             advice = "record a function that is given the numbers"
-            raise _errors.unsupported(file, node.lineno, node.col_offset, node.col_offset + 1, what, advice)
+            raise _errors.unsupported((self._site(),), what, advice)
         if specialisation.writes or specialisation.keeps:
-            node, file, _ = _source.find(self.__ingot_function__)
             what = f"recording `{self.__name__}`, which changes the caller's containers,"
             advice = "record a function that gives the new values back"
-            raise _errors.unsupported(file, node.lineno, node.col_offset, node.col_offset + 1, what, advice)
+            raise _errors.unsupported((self._site(),), what, advice)
         return record(self._mode, specialisation, arguments, path)
+
+    def c_pointer(self, signature: str) -> Any:
+        """A C function pointer to the function, made by `ctypes`: `f.c_pointer("float64(float64, int64)")`.
+
+        C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. It goes
+        through Python, so a call takes some microseconds. What it raises is shown on stderr, and gives 0.
+        """
+        return c_pointer(self, signature)
 
     def explain(self, *args: Any, svg: str | os.PathLike | None = None, **kwargs: Any) -> str:
         """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,
@@ -685,6 +728,12 @@ class Function(_ingot.Callable):
         sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
         times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
         return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])
+
+
+def _restored(function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], source: str) -> Function:
+    """A function that has been pickled, with the source that it had."""
+    function.__ingot_source__ = source
+    return Function(function, signatures, mode, relaxed)
 
 
 def _holding(locks: list) -> contextlib.AbstractContextManager:
@@ -802,7 +851,7 @@ def _library_into(routine: str, operands: list) -> None:
 def exception_type(kind: str, message: str, errors: dict) -> type:
     """The class of an exception of compiled code, whose message may have holes."""
     try:
-        return type(_exception(kind, message.replace("{}", "1"), "", 0, None, errors))
+        return type(_exception(kind, message.replace("{}", "1"), (), None, errors))
     except (ValueError, SyntaxError):
         return getattr(builtins, kind)
 
@@ -810,9 +859,14 @@ def exception_type(kind: str, message: str, errors: dict) -> type:
 _NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and data type (\w+)")
 
 
-def _exception(kind: str, message: str, file: str, line: int, pending: Any, errors: dict) -> BaseException:
+def _exception(kind: str, message: str, sites: tuple[_errors.Site, ...], pending: Any, errors: dict) -> BaseException:
+    """What a call raises, which has failed at these places; pending: what has been raised in Python already."""
     if pending is not None:
         return pending
+    return _new_exception(kind, message, sites, errors).with_traceback(_errors.traceback(sites))
+
+
+def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...], errors: dict) -> BaseException:
     if message in errors:
         known = errors[message]
         error = type(known).__new__(type(known), *known.args)
@@ -823,7 +877,7 @@ def _exception(kind: str, message: str, file: str, line: int, pending: Any, erro
     if kind == "LinAlgError":
         return np.linalg.LinAlgError(message)
     if kind == "TypeChangeError":
-        return _errors.TypeChangeError(f"{message} ({file}:{line})")
+        return _errors.TypeChangeError(f"{message} ({sites[0][0]}:{sites[0][1]})" if sites else message)
     if kind == "ValueError" and (match := re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)):
         return np.exceptions.AxisError(int(match[1]), int(match[2]))
     if kind == "KeyError" and message:
@@ -893,6 +947,6 @@ def jit(
     def decorate(f: Any) -> Function:
         if not isinstance(f, (types.FunctionType, Function)):
             raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
-        return Function(getattr(f, "__ingot_function__", f), parsed, relaxed=relaxed)
+        return Function(f.__ingot_function__ if isinstance(f, Function) else f, parsed, relaxed=relaxed)
 
     return decorate

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._jit import Specialisation, _Boxing, _Objects, _bytes_at, _exception, _inputs, _library, _library_into
+from ._jit import Specialisation, _Boxing, _Objects, _bytes_at, _exception, _inputs, _library, _library_into, call_host
 
 DTYPES: dict[str, str] = _core.DTYPES  # by the IR's names
 NAMES = {name: short for short, name in DTYPES.items()}
@@ -163,10 +163,10 @@ class Recorder:
         (folder / "call.txt").write_text("\n".join(parts) + "\n", "utf-8", "replace")
 
     @staticmethod
-    def _raised(kind: str, message: str, file: str, line: int, pending: Any) -> list[str]:
+    def _raised(kind: str, message: str, sites: tuple, pending: Any) -> list[str]:
         if pending is not None:
             return [f"raised {_raised(pending)}"]
-        place = f" at {_quoted(file)}:{line}" if line else ""
+        place = f" at {_quoted(sites[0][0])}:{sites[0][1]}" if sites else ""
         return [f"raised {kind} {_quoted(message)}{place}"]
 
     def _returned(self, outcome: list, result: tuple) -> list[str]:
@@ -216,16 +216,16 @@ def record(mode: str, specialisation: Specialisation, arguments: Any, path: str 
     recorder = Recorder(specialisation, leaves)
 
     def host(site: int, values: list) -> None:
-        function, (positional, keywords) = specialisation.hosts[site]
+        function, (positional, keywords), sites = specialisation.hosts[site]
         boxing = _Boxing(values, _Objects(leaves, containers))
-        function(*[boxing.make(d) for d in positional], **keywords)
+        call_host(function, [boxing.make(d) for d in positional], keywords, sites)
 
     if mode == "interpreted":
         library = recorder.library(_library, fills=False)
-        outcome = specialisation.program.interpret(leaves, recorder.host(host), library, ())
+        outcome = specialisation.program.interpret(leaves, recorder.host(host), library, {})
     else:
         library = recorder.library(_library_into, fills=True)
-        outcome = specialisation.code.run(leaves, recorder.host(host), library, ())
+        outcome = specialisation.code.run(leaves, recorder.host(host), library, {})
     raised = _exception(*outcome, specialisation.errors) if type(outcome) is tuple else None
     if not isinstance(raised, KeyboardInterrupt):
         recorder.write(Path(path), outcome, specialisation.result)

@@ -117,6 +117,12 @@ def _rewritten(file: str, source: str, function: types.FunctionType) -> dict[_Ke
     return known[1][1]
 
 
+def text_of(function: types.FunctionType) -> str:
+    """The source of the file that a function was defined in; empty: it cannot be read."""
+    captured = getattr(function, "__ingot_source__", None)
+    return captured if captured is not None else "".join(linecache.getlines(function.__code__.co_filename, function.__globals__))
+
+
 def find(function: types.FunctionType) -> tuple[Any, str, int]:
     """The `ast.FunctionDef` or `ast.Lambda` of a Python function, the file it stands in, and its first line.
 
@@ -124,8 +130,7 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
     """
     code = function.__code__
     file = code.co_filename
-    captured = getattr(function, "__ingot_source__", None)
-    source = captured if captured is not None else "".join(linecache.getlines(file, function.__globals__))
+    source = text_of(function)
     if not source:
         raise UnsupportedError(
             f"`{function.__qualname__}` has no source that can be read ({file})\n"

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace ingot::base {
 
@@ -15,6 +16,12 @@ struct Place {
   uint32_t line = 0;
   uint32_t column = 0;
   uint32_t end_column = 0;
+};
+
+/// A place in a function of this name.
+struct Site {
+  Place place;
+  std::string function;
 };
 
 /// What a person wrote cannot be read: a malformed `.ir` text, a signature string. The message starts with
@@ -33,6 +40,8 @@ class Unsupported : public std::runtime_error {
       : std::runtime_error(reason), place(std::move(where)), advice(std::move(remedy)) {}
   Place place;
   std::string advice;
+  std::vector<Site> sites{};            ///< the place and the calls that led there, the innermost first
+  std::vector<std::string> operands{};  ///< what the names in the refused expression are: "`x` is an int"
 };
 
 /// A fault of Ingot itself: the pass or room, and what was found.

@@ -242,6 +242,33 @@ bool has_call_of_its_own(PyTypeObject* type) {
   return true;
 }
 
+/// The file of the code that an entry of a traceback stands in.
+nb::object file_of(PyObject* traceback) {
+  return nb::handle(traceback).attr("tb_frame").attr("f_code").attr("co_filename");
+}
+
+/// Calls the Python side, whose own lines do not enter the traceback of what the call raises.
+PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb::dict& named) {
+  try {
+    return nb::handle(self).attr("_call")(positional, named).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  }
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  nb::object rest = nb::steal(traceback);
+  if (rest.is_valid()) {
+    const nb::object own = file_of(rest.ptr());
+    while (!rest.is_none() && file_of(rest.ptr()).equal(own)) rest = rest.attr("tb_next");
+  }
+  if (rest.is_none()) rest = nb::object();
+  PyErr_Restore(type, value, rest.release().ptr());
+  return nullptr;
+}
+
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t flagged, PyObject* keywords) {
   return guarded(
       [&]() -> PyObject* {
@@ -257,7 +284,7 @@ PyObject* call(PyObject* self, PyObject* const* arguments, size_t flagged, PyObj
           if (PyErr_Occurred() != nullptr) return nullptr;
         }
         const auto [positional, named] = packed(arguments, count, keywords);
-        return nb::handle(self).attr("_call")(positional, named).release().ptr();
+        return call_in_python(self, positional, named);
       },
       nullptr);
 }

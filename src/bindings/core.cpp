@@ -174,28 +174,37 @@ struct Program {
     }
     return nb::tuple(guards);
   }
+  /// What each host call calls, the description of its arguments, and where it stands.
   nb::tuple hosts() const {
+    std::vector<ir::SpanId> spans(lowered.hosts.size());
+    for_each_host([&](const ir::Function& function, ir::NodeId id) {
+      spans[static_cast<size_t>(function.attributes(id)[0])] = function[id].span;
+    });
     nb::list hosts;
-    for (const frontend::HostSite& h : lowered.hosts) hosts.append(nb::make_tuple(h.function, h.arguments));
+    for (size_t i = 0; i < spans.size(); ++i) {
+      const frontend::HostSite& host = lowered.hosts[i];
+      hosts.append(nb::make_tuple(host.function, host.arguments, tuple_of(module->sites(spans[i]))));
+    }
     return nb::tuple(hosts);
+  }
+  template <class Fn>
+  void for_each_host(Fn&& fn) const {
+    for (uint32_t i = 0; i < module->function_count(); ++i) {
+      const ir::Function* const function = module->function(ir::FunctionId(i));
+      for (uint32_t k = 0; function != nullptr && k < function->node_count(); ++k)
+        if (function->op(ir::NodeId(k)) == ir::Op::host) fn(*function, ir::NodeId(k));
+    }
   }
 
   /// The types of what each host call is given, by site.
   std::map<int64_t, std::vector<ir::Type>> host_types() const {
     std::map<int64_t, std::vector<ir::Type>> types;
-    for (uint32_t i = 0; i < module->function_count(); ++i)
-      if (const ir::Function* function = module->function(ir::FunctionId(i)))
-        add_host_types(*function, types);
-    return types;
-  }
-  static void add_host_types(const ir::Function& function, std::map<int64_t, std::vector<ir::Type>>& types) {
-    for (uint32_t i = 0; i < function.node_count(); ++i) {
-      const ir::NodeId id(i);
-      if (function.op(id) != ir::Op::host) continue;
+    for_each_host([&](const ir::Function& function, ir::NodeId id) {
       std::vector<ir::Type>& of_site = types[function.attributes(id)[0]];
       of_site.clear();
       for (const ir::NodeId operand : function.operands(id)) of_site.push_back(function.type(operand));
-    }
+    });
+    return types;
   }
   /// The function's name, and the dtypes of its parameters, its results and, by site, its host calls'
   /// operands.
@@ -349,9 +358,9 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
   const ir::Outcome outcome = ir::interpret(*module, lowered.function, arguments,
                                             {.seed = seed, .externals = &externals, .in_order = in_order});
   if (outcome.raised) {
-    const base::Place place = module->place(outcome.exception.span);
     return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,
-                          place.file, place.line, pending.is_valid() ? pending : nb::none());
+                          tuple_of(module->sites(outcome.exception.span)),
+                          pending.is_valid() ? pending : nb::none());
   }
   nb::list results;
   for (size_t i = 0; i < outcome.results.size(); ++i)
@@ -377,11 +386,16 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId function) {
     if (!conflict) continue;
     const base::Place first = module.place((*simple)[conflict->first].span);
     const base::Place second = module.place((*simple)[conflict->second].span);
-    throw base::Unsupported(first,
-                            "a prange loop whose turns may depend on each other (" + conflict->reason +
-                                "; lines " + std::to_string(first.line) + " and " +
-                                std::to_string(second.line) + ")",
-                            "use range, or let each turn write to places of its own");
+    base::Unsupported refusal(
+        first,
+        "a prange loop whose turns may depend on each other (" + conflict->reason + "; " +
+            (first.line == second.line
+                 ? "line " + std::to_string(first.line)
+                 : "lines " + std::to_string(first.line) + " and " + std::to_string(second.line)) +
+            ")",
+        "use range, or let each turn write to places of its own");
+    refusal.sites = module.sites((*simple)[conflict->first].span);
+    throw refusal;
   }
   module.define(function, transform::parallel(*simple));
 }
@@ -427,7 +441,9 @@ NB_MODULE(_core, m) {
   m.attr("RELAXATIONS") = nb::tuple(relaxations);
   m.attr("EXCEPTIONS") = nb::tuple(exceptions);
 
-  nb::class_<frontend::Registry>(m, "Registry").def(nb::init<>());
+  nb::class_<frontend::Registry>(m, "Registry")
+      .def(nb::init<>())
+      .def("knows", [](const frontend::Registry& r, nb::handle f) { return r.find(f) != nullptr; });
   nb::class_<Program>(m, "Program")
       .def("text", &Program::text, "spans"_a = false)
       .def_prop_ro("result", [](const Program& p) { return p.lowered.result; })
@@ -448,8 +464,9 @@ NB_MODULE(_core, m) {
     try {
       std::rethrow_exception(pointer);
     } catch (const base::Unsupported& u) {
-      const nb::object error = errors.attr("unsupported")(
-          u.place.file, u.place.line, u.place.column, u.place.end_column, std::string(u.what()), u.advice);
+      const nb::tuple sites =
+          u.sites.empty() ? tuple_of(std::vector<base::Site>{{u.place, ""}}) : tuple_of(u.sites);
+      const nb::object error = errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands);
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Demand& demand) {
       const nb::object error = errors.attr("Demanded")(demand.argument);

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
+#include <span>
 #include <string>
 
+#include "base/error.h"
 #include "base/exception.h"
 
 namespace ingot::bindings {
@@ -15,6 +18,15 @@ inline base::ExceptionKind kind_of(nanobind::handle exception) {
     if (const auto kind = base::exception_from_name(name)) return *kind;
   }
   return base::ExceptionKind::Exception;
+}
+
+/// Places of the user's for `_errors.traceback`: (file, line, column, end column, function) each, the
+/// innermost first.
+inline nanobind::tuple tuple_of(std::span<const base::Site> sites) {
+  nanobind::list all;
+  for (const auto& [place, function] : sites)
+    all.append(nanobind::make_tuple(place.file, place.line, place.column, place.end_column, function));
+  return nanobind::tuple(all);
 }
 
 }  // namespace ingot::bindings

@@ -69,12 +69,14 @@ nb::object Invocation::failure() const {
   const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
                           error.status == runtime::status_of(kind_of(pending_));
   const nb::object pending = is_pending ? pending_ : nb::none();
-  if (error.site == runtime::Error::kNoSite)
-    return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error), "", 0,
-                          pending);
-  const base::Place& place = code_.info().sites[error.site].place;
+  std::vector<base::Site> sites;
+  if (error.site != runtime::Error::kNoSite) {
+    const runtime::ErrorSite& site = code_.info().sites[error.site];
+    sites.push_back({site.place, site.function});
+    sites.insert(sites.end(), site.callers.begin(), site.callers.end());
+  }
   return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error),
-                        place.file, place.line, pending);
+                        tuple_of(sites), pending);
 }
 
 nb::object Invocation::results() {
@@ -181,8 +183,9 @@ struct Invocation::Word {
   }
 };
 
-/// What a host call gets is its own: a copy, described as results are; or what the callee keeps itself.
-nb::list Invocation::host_values(const char* layout, bool kept, void** slots) {
+/// What a host call gets is its own: a copy, described as results are; or what the callee keeps itself. The
+/// first `direct` ones are arrays that nobody keeps.
+nb::list Invocation::host_values(const char* layout, bool kept, size_t direct, void** slots) {
   nb::list values;
   const std::vector<Word> words = Word::read(layout);
   for (size_t i = 0; i < words.size(); ++i) {
@@ -192,6 +195,10 @@ nb::list Invocation::host_values(const char* layout, bool kept, void** slots) {
       continue;
     }
     ViewSlot& view = *static_cast<ViewSlot*>(slots[i]);
+    if (i < direct) {
+      values.append(word.array_on(view));
+      continue;
+    }
     if (kept) {
       values.append(outward(view, word.dtype, word.rank));
       continue;
@@ -219,8 +226,9 @@ runtime::Status Invocation::call_outside(runtime::Context* context, const char* 
   return self.with_gil([&] {
     const Outside& outside = self.outside_;
     if (std::strcmp(what, "host") == 0) {
-      const bool kept = nb::cast<bool>(outside.keeps.attr("__contains__")(number));
-      outside.host(number, self.host_values(layout, kept, slots));
+      const nb::object direct = outside.keeps.attr("get")(number);
+      const bool kept = !direct.is_none();
+      outside.host(number, self.host_values(layout, kept, kept ? nb::cast<size_t>(direct) : 0, slots));
       return;
     }
     nb::list values;

@@ -18,7 +18,8 @@ struct Outside {
   nb::handle host{};  ///< of a site's number and a list of values
   /// Of a routine's name and a list of arrays and numbers, the last of which it fills.
   nb::handle library{};
-  nb::handle keeps{};  ///< the sites whose callee keeps what it gets
+  nb::handle
+      keeps{};  ///< a dict of the sites whose callee keeps what it gets, but for so many arrays at first
 };
 
 /// One call of compiled code, from its slots to its results. Wants the GIL, which a long call lets go of.
@@ -56,7 +57,7 @@ class Invocation {
                                       int64_t number, void** slots);
   template <class Fn>
   runtime::Status with_gil(Fn&& fn);
-  nb::list host_values(const char* layout, bool kept, void** slots);
+  nb::list host_values(const char* layout, bool kept, size_t direct, void** slots);
   nb::object outward(runtime::ViewSlot& view, base::DType dtype, int rank);
 
   const Code& code_;

@@ -25,6 +25,7 @@ struct ErrorSite {
   std::vector<base::DType> arguments;  ///< none complex
   base::Place place;
   std::string function;
+  std::vector<base::Site> callers{};  ///< the calls that are inlined there, the innermost first
 };
 
 /// How hard LLVM works on instructions and registers.

@@ -77,10 +77,13 @@ void FunctionEmitter::store_error(NodeId id, base::ExceptionKind kind, std::stri
     if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
     site.arguments.push_back(dtype(value));
   }
-  const ir::SpanId span = source_[id].span;
-  site.place = module.place(span);
-  site.function =
-      span && module.span(span).function ? module.text(module.span(span).function) : source_.name();
+  site.callers = module.sites(source_[id].span);
+  if (!site.callers.empty()) {
+    site.place = site.callers.front().place;
+    site.function = site.callers.front().function;
+    site.callers.erase(site.callers.begin());
+  }
+  if (site.function.empty()) site.function = source_.name();
   Value* const error = field(context_, abi::kContextError);
   b_.CreateStore(b_.getInt32(unit_.site(site)), field(error, abi::kErrorSite));
   for (size_t i = 0; i < shown.size(); ++i)

@@ -173,10 +173,19 @@ llvm::Function* Unit::outside(std::string_view name, llvm::FunctionType* type, b
   return function;
 }
 
+namespace {
+
+std::string place_key(const base::Place& place) {
+  return place.file + '\0' + std::to_string(place.line) + ':' + std::to_string(place.column) + ':' +
+         std::to_string(place.end_column) + '\0';
+}
+
+}  // namespace
+
 uint32_t Unit::site(const ErrorSite& site) {
   std::string key = std::to_string(static_cast<int>(site.kind)) + '\0' + site.message + '\0' +
-                    site.place.file + '\0' + site.function + '\0' + std::to_string(site.place.line) + ':' +
-                    std::to_string(site.place.column) + ':' + std::to_string(site.place.end_column) + '\0';
+                    place_key(site.place) + site.function + '\0';
+  for (const base::Site& caller : site.callers) key += place_key(caller.place);
   for (DType argument : site.arguments) key += static_cast<char>('a' + static_cast<int>(argument));
   const auto [it, is_new] = site_numbers_.try_emplace(std::move(key), static_cast<uint32_t>(sites.size()));
   if (is_new) sites.push_back(site);

@@ -38,7 +38,7 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   info.features = target.needs;
   for (ir::FunctionId entry : entries) info.entries.push_back(interface_of(module, entry));
   for (const codegen::ErrorSite& site : sites)
-    info.sites.push_back({site.kind, site.message, site.arguments, site.place, site.function});
+    info.sites.push_back({site.kind, site.message, site.arguments, site.place, site.function, site.callers});
   return info;
 }
 

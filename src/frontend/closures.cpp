@@ -223,7 +223,7 @@ Value Evaluator::growing_comprehension(nb::handle e, const Value& first) {
   forget(suffix);
   const HeapObject& made = state_.heap.at(list.as<Reference>()->object);
   if (!made.conflict.empty()) {
-    unsupported(e, "a list of such elements, of a length that is not known when compiling",
+    unsupported(e, "a list of elements that are no numbers, of a length that is not known when compiling",
                 "make an array, or a list of numbers or of tuples of numbers");
   }
   return list;

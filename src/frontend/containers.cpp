@@ -13,14 +13,20 @@ using ir::Op;
 
 HeapObject& Evaluator::contents(const Reference& container, nb::handle node) {
   HeapObject& object = state_.heap.at(container.object);
-  if (!object.conflict.empty())
-    unsupported(node, object.conflict, "let both paths leave the same number of elements");
+  if (!object.conflict.empty()) {
+    const bool is_list = object.type == HeapObject::Type::List;
+    unsupported(node, object.conflict,
+                !is_list               ? "let all paths leave the same keys"
+                : object.argument >= 0 ? "make a new list, and return it"
+                                       : "put numbers of one kind there, tuples of them, or instances of one "
+                                         "class; or let all paths leave as many elements");
+  }
   if (object.is_mapping) {
-    unsupported(node, "this use of a dict whose keys are not known when compiling",
+    unsupported(node, "using all of a dict whose keys are not known when compiling",
                 "take its items one by one");
   }
   if (object.element != nullptr) {
-    unsupported(node, "this use of a list whose length is not known when compiling",
+    unsupported(node, "using all of a list whose length is not known when compiling",
                 "take its elements one by one, or make an array of it");
   }
   return object;

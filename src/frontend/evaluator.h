@@ -126,6 +126,12 @@ class Evaluator {
   // statements.cpp
   void run_body(nb::handle statements);
   void run(nb::handle statement);
+  [[noreturn]] void refuse_statement(nb::handle s);
+  /// What a user has registered with `ingot.implements` for a function; invalid: nothing.
+  nb::object implementation_of(const nb::object& function);
+  /// What is said of a call of a function that is not known, and what to write instead.
+  static std::pair<std::string, std::string> refusal_of_call(const nb::object& function);
+  [[noreturn]] void refuse_call(const nb::object& function, nb::handle node);
   void run_assign(nb::handle s);
   void run_aug_assign(nb::handle s);
   void run_ann_assign(nb::handle s);
@@ -186,7 +192,7 @@ class Evaluator {
   // sets.cpp
   nb::object history_of(const Set& set, nb::handle node);
   nb::object host_set(const Set& set, nb::handle node);  ///< a new one, of the same elements and order
-  Value new_set(const nb::object& history, nb::handle node);
+  Value new_set(const nb::object& history);
   void need_hashable(const Value& value, nb::handle node);
   nb::object element_of_set(const Value& value, nb::handle node);
   nb::object iterable_of_set(const Value& value, nb::handle node);  ///< as histories hold it
@@ -695,6 +701,9 @@ class Evaluator {
   Value call_wrapper(const nb::object& wrapper, Call& call);          ///< of a slot of `object`
   Value run_generated_init(const Object& made, const nb::object& init, Call& call);
   Value make_namedtuple(const nb::object& type, Call& call);
+  /// A function that is called in Python, see `ingot.host`; invalid: another one.
+  static nb::object host_function(const nb::object& function);
+  Value call_host_function(const nb::object& function, const Call& call);
   Value namedtuple_method(const nb::object& function, Call& call);
   Value enum_member(const nb::object& type, Call& call);
   /// The number or text that a member of an Enum is; other values as they are.
@@ -744,7 +753,13 @@ class Evaluator {
   [[noreturn]] void raise_object(nb::handle error);
 
   // errors
+  /// Why a variable cannot be what it is on two paths, for a message.
+  Conflict apart(const Value& a, const Value& b, const std::string& what) const;
+  std::string why_apart(const HeapObject& a, const HeapObject& b) const;
   [[noreturn]] void unsupported(nb::handle node, const std::string& reason, const std::string& advice);
+  /// What the variables in an expression are, for a message; of the user's call where Ingot's library runs.
+  std::vector<std::string> operands_of(nb::handle node) const;
+  std::string words_of(const Value& value) const;  ///< "an int"; empty: nothing that a message says
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
                           std::initializer_list<NodeId> values = {});
   [[noreturn]] void raise_host_error(nb::python_error& error);

@@ -86,6 +86,10 @@ struct Evaluator::Frame {
   ir::TextId file;
   ir::TextId name;
   ir::SpanId called_at;
+  nb::handle call;  ///< where its caller calls it
+  /// A function of Ingot's own library, or of Python's: what stands in it stands at its call, for the user.
+  bool of_library = false;
+  bool of_python = false;
   std::string path;  ///< the calls that led here: part of the keys of facts
   Frame* caller = nullptr;
   Target* returns = nullptr;  ///< null: the only return is the last statement
@@ -190,6 +194,17 @@ inline nb::object attribute(nb::handle object, const char* name) {
 inline std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 /// The class name of an AST node: "BinOp".
 inline std::string class_of(nb::handle node) { return text_of(node.type().attr("__name__")); }
+
+/// Whether it is a function of `ingot.jit`. (What wraps one has its attributes, too.)
+inline bool is_jitted(nb::handle object) {
+  const nb::object kind = nb::module_::import_("ingot._ingot").attr("Callable");
+  return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(kind.ptr())) != 0;
+}
+
+/// An expression as Python writes it.
+inline std::string as_written(nb::handle e) {
+  return text_of(nb::module_::import_("ast").attr("unparse")(e));
+}
 
 /// Whether what is walked is a list or dict, or several things of which one is.
 bool walks_container(const Value& iterable);

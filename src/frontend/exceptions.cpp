@@ -343,7 +343,8 @@ void Evaluator::run_with(nb::handle s) {
   for (const nb::handle item : s.attr("items")) {
     const nb::handle manager = item.attr("context_expr");
     const auto refuse = [&] {
-      unsupported(manager, "this context manager", "use np.errstate(all='ignore'), or try and finally");
+      unsupported(manager, "the context manager `" + as_written(manager) + "`",
+                  "use try and finally; np.errstate takes 'ignore' only");
     };
     if (class_of(manager) != "Call" || !item.attr("optional_vars").is_none()) refuse();
     const Value callee = eval(manager.attr("func"));

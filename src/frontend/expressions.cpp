@@ -51,7 +51,7 @@ Value Evaluator::eval_open(nb::handle e) {
   const auto method = kSteps.find(name);
   const Here here(*this, e);
   if (method == kSteps.end())
-    unsupported(e, "the expression `" + name + "`", "write it with loops, calls and operators");
+    unsupported(e, "the expression `" + as_written(e) + "`", "write it with loops, calls and operators");
   return (this->*method->second)(e);
 }
 
@@ -118,6 +118,10 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
                          const std::string& what, nb::handle e) {
   if (const Value* known = captured(owner.ptr(), name)) return *known;
   const nb::module_ extension = nb::module_::import_("ingot._ingot");
+  if (const nb::object host = host_function(object); host.is_valid()) {
+    guards_.push_back({owner, name, object});
+    return Static{object};
+  }
   if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) || PyList_CheckExact(object.ptr()) ||
       PyDict_CheckExact(object.ptr()) ||
       (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)) ||
@@ -135,8 +139,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
   if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
       PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||
       Py_IS_TYPE(o, &PyWrapperDescr_Type) || o == Py_Ellipsis || o == Py_NotImplemented ||
-      registry_.find(object) != nullptr || is_member_of_enum(object) ||
-      nb::hasattr(object, "__ingot_function__") ||
+      registry_.find(object) != nullptr || is_member_of_enum(object) || is_jitted(object) ||
       object.is(nb::module_::import_("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
   if (is_of_numpy(object)) return value;
@@ -394,7 +397,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
                            value.is<Scalar>() || value.is<Static>() || value.is<Text>() || value.is<Tuple>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
-  unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "use the value itself");
+  unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "pass it as an argument");
 }
 
 Value Evaluator::eval_index(nb::handle e) {
@@ -519,7 +522,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     }
   }
   raise_by_type("subscript", "", {value, index});
-  unsupported(e, "an element of a " + type_name(value), "use an array");
+  unsupported(e, "an element of a " + type_name(value), "use an array, a list, a tuple or a dict");
 }
 
 Value Evaluator::eval_call(nb::handle e) {
@@ -666,6 +669,27 @@ void Evaluator::refuse_keywords(const nb::object& function, Call& call) {
   }
 }
 
+nb::object Evaluator::implementation_of(const nb::object& function) {
+  const nb::module_ registry = nb::module_::import_("ingot.library.registry");
+  const nb::object users = registry.attr("users");
+  // Other hashes may be code of the user's.
+  if (nb::len(users) == 0 || Py_TYPE(function.ptr())->tp_hash != PyBaseObject_Type.tp_hash) return {};
+  nb::object found = nb::borrow(PyDict_GetItemWithError(users.ptr(), function.ptr()));
+  if (!found.is_valid()) return {};
+  guards_.push_back({nb::borrow<nb::object>(registry.attr("__dict__")), "changed", registry.attr("changed")});
+  return is_jitted(found) ? nb::object(found.attr("__ingot_function__")) : found;
+}
+
+std::pair<std::string, std::string> Evaluator::refusal_of_call(const nb::object& function) {
+  const nb::object known = nb::module_::import_("ingot._errors").attr("unknown_function")(function);
+  return {"a call of `" + text_of(known[0]) + "`", text_of(known[1])};
+}
+
+void Evaluator::refuse_call(const nb::object& function, nb::handle node) {
+  const auto [reason, advice] = refusal_of_call(function);
+  unsupported(node, reason, advice);
+}
+
 Value Evaluator::call(const Value& callee, Call& call) {
   if (const Method* m = callee.as<Method>(); m != nullptr && m->function.is_valid()) {
     call.positional.insert(call.positional.begin(), *m->self);
@@ -726,7 +750,8 @@ Value Evaluator::call(const Value& callee, Call& call) {
   }
   if (PyExceptionClass_Check(function.ptr()) && call.keywords.empty())
     return make_error(function, call.positional);
-  if (nb::hasattr(function, "__ingot_function__")) function = function.attr("__ingot_function__");
+  if (const nb::object own = implementation_of(function); own.is_valid()) return inline_function(own, call);
+  if (is_jitted(function)) function = function.attr("__ingot_function__");
   if (PyFunction_Check(function.ptr())) {
     const nb::object module = function.attr("__globals__").attr("get")("__name__", nb::str(""));
     if (module.equal(nb::str("collections")) &&
@@ -738,8 +763,8 @@ Value Evaluator::call(const Value& callee, Call& call) {
   if (PyType_Check(function.ptr())) return make_instance(function, call);
   if (!PyCallable_Check(function.ptr()))
     raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
-  unsupported(call.node, "a call of `" + text_of(nb::getattr(function, "__name__", nb::str("?"))) + "`",
-              "use NumPy, math, or a function written in Python");
+  if (const nb::object host = host_function(function); host.is_valid()) return call_host_function(host, call);
+  refuse_call(function, call.node);
 }
 
 Value Evaluator::call_method(const Value& self, const std::string& name, Call& call) {

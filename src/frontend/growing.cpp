@@ -363,7 +363,8 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node, std:
   const Tuple* row = list.element->as<Tuple>();
   const auto is_number = [](const Value& member) { return member.is<Scalar>(); };
   if (!is_flat && (row == nullptr || row->members.empty() || !std::ranges::all_of(row->members, is_number)))
-    unsupported(node, "an array of a list of such elements", "fill an array in a loop");
+    unsupported(node, "an array of a list whose elements are no numbers, nor tuples of numbers",
+                "fill an array in a loop");
   const DType dtype = wanted.value_or(result_kind(kinds).dtype());
   const auto may_raise = [&](Kind kind) {
     return kind.is_python() && !base::can_cast_safely(kind.dtype(), dtype) && !base::is_float(dtype) &&

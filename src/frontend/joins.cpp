@@ -181,7 +181,8 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
   };
   const Value* x = present(a);
   const Value* y = present(b);
-  if (x == nullptr && y == nullptr) return Conflict{what + " is unbound or None"};
+  if (x == nullptr && y == nullptr)
+    return Conflict{what + ", which is not bound on one path and None on another,"};
   // Numbers become slots without a node: nothing is built between a construct and its results.
   const auto slot = [this](const Value& v) {
     const std::optional<Kind> kind = v.is<Array>() ? std::nullopt : kind_of(v);
@@ -204,7 +205,7 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
     array->object = 0;  // another than that of the same number in a turn before
     return Maybe{{}, share(joined), unbound, none};
   }
-  return Records(*this).conflict(a, b, what + " is bound on some paths only");
+  return Records(*this).conflict(a, b, what + ", which is bound on some paths only,");
 }
 
 uint32_t Evaluator::merged(uint32_t a, uint32_t b) {
@@ -213,6 +214,14 @@ uint32_t Evaluator::merged(uint32_t a, uint32_t b) {
   const auto [known, is_new] = merges_->emplace(std::pair(a, b), next_object_);
   if (is_new) ++next_object_;
   return known->second;
+}
+
+Conflict Evaluator::apart(const Value& a, const Value& b, const std::string& what) const {
+  const std::string first = words_of(a);
+  const std::string second = words_of(b);
+  if (first.empty() || second.empty() || first == second)
+    return {what + ", which is one thing on one path and another one on another,"};
+  return {what + ", which is " + first + " on one path and " + second + " on another,"};
 }
 
 Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
@@ -225,10 +234,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
   const Array* y = b.as<Array>();
   if (x != nullptr && y != nullptr) {
     if (x->type.dtype() != y->type.dtype() || x->type.rank() != y->type.rank()) {
-      return Conflict{what + " is an array of " + std::to_string(x->type.rank()) + " axes of " +
-                      std::string(base::info(x->type.dtype()).numpy) + " on one path and of " +
-                      std::to_string(y->type.rank()) + " axes of " +
-                      std::string(base::info(y->type.dtype()).numpy) + " on another"};
+      return apart(a, b, what);
     }
     const Access access = x->access == y->access ? x->access : Access::Differs;
     const auto owns = [](const Array& one) { return one.owns || one.type.is_array(); };
@@ -248,8 +254,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
   const std::optional<Kind> k = kind_of(b);
   if (j && k && x == nullptr && y == nullptr) {
     if (const std::optional<Kind> kind = frontend::join(*j, *k)) return Scalar{*kind, {}};
-    return Conflict{what + " is " + std::string(j->name()) + " on one path and " + std::string(k->name()) +
-                    " on another"};
+    return apart(a, b, what);
   }
   std::vector<Value> parts = parts_of(a);
   if (same_form(a, b) && !parts.empty()) {
@@ -262,7 +267,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     // Only a tuple can hold what is not the same thing everywhere.
     if (whole || a.is<Tuple>()) return with_parts(a, std::move(parts));
   }
-  return Records(*this).conflict(a, b, what + " is a different thing on different paths");
+  return Records(*this).conflict(a, b, apart(a, b, what).reason);
 }
 
 void Evaluator::slot_types(const Value& shape, std::vector<ir::Type>& out) {
@@ -536,6 +541,28 @@ bool Evaluator::same_element(const HeapObject& a, const HeapObject& b) const {
   return same(*a.element, *b.element);
 }
 
+std::string Evaluator::why_apart(const HeapObject& a, const HeapObject& b) const {
+  for (const HeapObject* object : {&a, &b})
+    if (!object->conflict.empty()) return object->conflict;
+  if (a.type == HeapObject::Type::Dict) return "a dict that gets or loses keys on one path only";
+  if (a.type != HeapObject::Type::List) return "an instance that gets or loses attributes on one path only";
+  const std::string what = "that grows or shrinks on one path only";
+  if (a.argument >= 0) return "a list of the caller " + what;
+  const auto has_arrays = [](const HeapObject& list) {
+    return list.element == nullptr &&
+           std::ranges::any_of(list.values, [](const Value& value) { return value.is<Array>(); });
+  };
+  if (has_arrays(a) || has_arrays(b))
+    return "a list of unknown length of arrays of different dtypes or numbers of axes";
+  std::vector<Value> all = a.values;
+  all.insert(all.end(), b.values.begin(), b.values.end());
+  if (a.element != nullptr || b.element != nullptr || all.empty()) return "a list " + what;
+  const std::string first = words_of(all.front());
+  for (const Value& value : all)
+    if (first.empty() || words_of(value) != first) return "a list of several kinds of elements " + what;
+  return "a list of which each element is " + first + ", " + what;
+}
+
 State Evaluator::join(const State& a, const State& b) {
   State joined;
   std::set<std::string> names;
@@ -561,12 +588,7 @@ State Evaluator::join(const State& a, const State& b) {
     if (std::optional<HeapObject> list = alike ? std::nullopt : join_lists(object, it->second)) {
       both = std::move(*list);
     } else if (!alike) {
-      const auto is_array = [](const Value& value) { return value.is<Array>(); };
-      const bool of_arrays =
-          (object.element == nullptr && std::ranges::any_of(object.values, is_array)) ||
-          (it->second.element == nullptr && std::ranges::any_of(it->second.values, is_array));
-      both.conflict = of_arrays ? "a list of unknown length of arrays of different dtypes or numbers of axes"
-                                : "a container that grows or shrinks on one path only";
+      both.conflict = why_apart(object, it->second);
       both.values.clear();
       both.keys.clear();
     } else {

@@ -8,6 +8,7 @@ using ir::Op;
 
 namespace {
 
+constexpr size_t kMostOperands = 3;    ///< of an expression that are shown in a message
 constexpr int kMostEvaluations = 256;  ///< of a function whose recursion has more and more facts
 
 }  // namespace
@@ -18,6 +19,7 @@ Evaluator::~Evaluator() = default;
 Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
     : evaluator_(evaluator), before_(evaluator.here_), span_before_(evaluator.builder_->span()) {
   evaluator_.here_ = node;
+  if (evaluator_.frame_->of_library) return;
   const auto number = [&](const char* name) { return nb::cast<uint32_t>(node.attr(name)); };
   const Frame& frame = *evaluator.frame_;
   const uint32_t line = number("lineno");
@@ -29,12 +31,86 @@ Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
 base::Place Evaluator::place_of(nb::handle node) const {
   const nb::handle at = node.is_valid() ? node : here_;
   if (!at.is_valid() || frame_ == nullptr) return result_place_;
-  return {module_.text(frame_->file), nb::cast<uint32_t>(at.attr("lineno")),
-          nb::cast<uint32_t>(at.attr("col_offset")), nb::cast<uint32_t>(at.attr("end_col_offset"))};
+  if (frame_->of_library) return module_.place(builder_->span());
+  const auto number = [&](const char* name) { return nb::cast<uint32_t>(at.attr(name)); };
+  const uint32_t end = number("end_lineno") == number("lineno") ? number("end_col_offset") : 0;
+  return {module_.text(frame_->file), number("lineno"), number("col_offset"), end};
 }
 
 void Evaluator::unsupported(nb::handle node, const std::string& reason, const std::string& advice) {
-  throw base::Unsupported(place_of(node), reason, advice);
+  const Frame* outermost = nullptr;  // of the functions of a library around this place
+  for (const Frame* at = frame_; at != nullptr && at->of_library; at = at->caller) outermost = at;
+  const bool in_python = outermost != nullptr && outermost->of_python;
+  const auto [shown, remedy] = in_python ? refusal_of_call(outermost->function) : std::pair(reason, advice);
+  base::Unsupported refusal(place_of(node), shown, remedy);
+  if (frame_ != nullptr) {
+    refusal.sites = module_.sites(frame_->of_library ? builder_->span() : frame_->called_at);
+    if (!frame_->of_library)
+      refusal.sites.insert(refusal.sites.begin(), {refusal.place, module_.text(frame_->name)});
+    refusal.operands = operands_of(node.is_valid() ? node : here_);
+  }
+  throw refusal;
+}
+
+std::vector<std::string> Evaluator::operands_of(nb::handle node) const {
+  const Frame* frame = frame_;
+  const std::map<std::string, Value>* locals = &state_.locals;
+  for (; frame->of_library && frame->caller != nullptr; frame = frame->caller) {
+    node = frame->call;
+    if (frame->consumer == nullptr) locals = &frame->callers_locals;
+  }
+  std::vector<std::string> all;
+  if (!node.is_valid() || nb::hasattr(node, "body")) return all;
+  std::set<std::string> seen;
+  for (const nb::handle part : nb::module_::import_("ast").attr("walk")(node)) {
+    if (class_of(part) != "Name" || all.size() == kMostOperands) continue;
+    const std::string name = text_of(part.attr("id"));
+    const auto cell = frame->shared.find(name);
+    const Value* value = nullptr;
+    if (cell != frame->shared.end()) {
+      const auto object = state_.heap.find(cell->second);
+      if (object != state_.heap.end()) value = object->second.values.data();
+    } else if (const auto known = locals->find(frame->own_name(name)); known != locals->end()) {
+      value = &known->second;
+    }
+    if (value == nullptr || !seen.insert(name).second) continue;
+    if (const std::string words = words_of(*value); !words.empty())
+      all.push_back("`" + name + "` is " + words);
+  }
+  return all;
+}
+
+std::string Evaluator::words_of(const Value& value) const {
+  const auto with_article = [](const std::string& name) {
+    return (std::string_view("aeioAEIO").find(name.front()) != std::string_view::npos ? "an " : "a ") + name;
+  };
+  if (value.is<Unbound>() || value.is<Conflict>() || value.is<Method>() || value.is<Closure>()) return {};
+  // Where paths are joined, what a value leads to may stand in the heap of another path.
+  const Reference* container = value.as<Reference>();
+  const Object* instance = value.as<Object>();
+  const uint32_t object = container != nullptr  ? container->object
+                          : instance != nullptr ? instance->object
+                                                : 0;
+  const Record* record = value.as<Record>();
+  if (value.is<View>() || (object != 0 && !state_.heap.contains(object)) ||
+      (record != nullptr && !state_.heap.contains(record->pool)))
+    return {};
+  if (const Static* s = value.as<Static>()) {
+    const bool is_callable = PyCallable_Check(s->object.ptr()) != 0 || PyModule_Check(s->object.ptr());
+    return is_callable ? "" : s->object.is_none() ? "None" : with_article(type_name(value));
+  }
+  if (const Maybe* m = value.as<Maybe>())
+    return words_of(*m->present) + (m->may_be_none ? " or None" : " or not bound");
+  if (const Foreign* f = value.as<Foreign>())
+    return text_of(nb::module_::import_("ingot._foreign").attr("words")(f->description));
+  if (const Array* a = value.as<Array>()) {
+    std::string axes = a->type.rank() > 0 ? ":" : "";
+    for (int i = 1; i < a->type.rank(); ++i) axes += ", :";
+    return "an array " + std::string(base::info(a->type.dtype()).numpy) + "[" + axes + "]";
+  }
+  if (object != 0 && state_.heap.at(object).argument >= 0)
+    return with_article(type_name(value)) + " of the caller";
+  return with_article(type_name(value));
 }
 
 void Evaluator::raise_host_error(nb::python_error& error) {
@@ -162,7 +238,8 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
   if (const Maybe* m = given.as<Maybe>()) {
     const Scalar* s = m->present->as<Scalar>();
     if (s == nullptr || m->may_be_unbound)
-      unsupported({}, "a result that is an array on some paths only", "return an array on every path");
+      unsupported({}, "a result that is an array on one path and None on another",
+                  "return an array on every path, an empty one if need be");
     outward.leaves.push_back(builder_->make(Op::tag, {m->node}));
     outward.leaves.push_back(builder_->make(Op::value, {m->node}));
     return nb::make_tuple("maybe", nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") +
@@ -391,9 +468,21 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
   frame.number = ++frames_;
   frame.name = module_.text(text_of(frame.function.attr("__name__")));
   frame.caller = frame_;
+  frame.call = node.is_valid() ? node : here_;
+  const std::string module =
+      frame.globals.contains("__name__") ? text_of(frame.globals["__name__"]) : std::string();
+  const nb::object of_python = nb::module_::import_("sys").attr("stdlib_module_names");
+  frame.of_python =
+      frame_ != nullptr && nb::cast<bool>(of_python.attr("__contains__")(module.substr(0, module.find('.'))));
+  frame.of_library = frame.of_python || module.starts_with("ingot.library.");
   if (frame_ != nullptr) frame.called_at = builder_->span();
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
   if (frame.depth > 64) {
+    if (nb::cast<bool>(nb::module_::import_("ingot._scope").attr("yields")(frame.node))) {
+      unsupported(node,
+                  "the generator `" + text_of(frame.function.attr("__name__")) + "`, which walks itself,",
+                  "write a function that appends to a list, or a loop with a stack of its own");
+    }
     unsupported(node,
                 "recursion of `" + text_of(frame.function.attr("__name__")) +
                     "` with arguments of other types from call to call",

@@ -114,7 +114,7 @@ Value Evaluator::bind_attribute(const Value& self, const nb::object& type, const
                                 const std::string& name, nb::handle node) {
   PyObject* const o = raw.ptr();
   if (PyFunction_Check(o)) return Method{share(self), name, raw};
-  if (Py_TYPE(o)->tp_descr_get != nullptr && nb::hasattr(raw, "__ingot_function__"))
+  if (Py_TYPE(o)->tp_descr_get != nullptr && is_jitted(raw))
     return Method{share(self), name, attribute(raw, "__ingot_function__")};
   if (Py_IS_TYPE(o, &PyStaticMethod_Type)) return host_value(attribute(raw, "__func__"), name, node);
   if (Py_IS_TYPE(o, &PyClassMethod_Type))
@@ -243,7 +243,8 @@ std::optional<Value> Evaluator::super_attribute(nb::handle e) {
     const auto cell = frame_->cells.find("__class__");
     const nb::list parameters = frame_->node.attr("args").attr("args");
     if (nb::len(arguments) != 0 || cell == frame_->cells.end() || nb::len(parameters) == 0)
-      unsupported(inner, "this `super`", "call it in a method, without arguments");
+      unsupported(inner, "`" + as_written(inner) + "` outside of a method, or with such arguments",
+                  "call it in a method, without arguments");
     after = attribute(cell->second, "cell_contents");
     guards_.push_back({cell->second, "", after});
     self = *local(text_of(parameters[0].attr("arg")));
@@ -388,8 +389,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
   for (const nb::handle base : type.attr("__mro__")) {
     if (!base.is(object_class()) &&
         (reinterpret_cast<PyTypeObject*>(base.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
-      unsupported(call.node, "a call of `" + name_of(type) + "`",
-                  "use NumPy, math, or a function written in Python");
+      refuse_call(type, call.node);
     }
   }
   if ((as_type(type)->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0)
@@ -419,7 +419,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
       raise(ExceptionKind::TypeError, name_of(type) + "() takes no arguments");
     return Records(*this).made(made, call.node);
   }
-  if (!PyFunction_Check(init.ptr()) && !nb::hasattr(init, "__ingot_function__"))
+  if (!PyFunction_Check(init.ptr()) && !is_jitted(init))
     unsupported(call.node, "the `__init__` of `" + name_of(type) + "`", "write it in Python");
   call.positional.insert(call.positional.begin(), Value(made));
   const Value none =
@@ -432,7 +432,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
 std::optional<Value> Evaluator::call_object(const Value& callee, Call& call) {
   const nb::object raw = class_attribute(class_of_value(callee), "__call__");
   if (!raw.is_valid()) return std::nullopt;
-  if (!PyFunction_Check(raw.ptr()) && !nb::hasattr(raw, "__ingot_function__"))
+  if (!PyFunction_Check(raw.ptr()) && !is_jitted(raw))
     unsupported(call.node, "a call of a " + type_name(callee), "write its `__call__` as a method");
   call.positional.insert(call.positional.begin(), callee);
   return this->call(Static{raw}, call);
@@ -449,7 +449,7 @@ Value Evaluator::call_wrapper(const nb::object& wrapper, Call& call) {
       return Static{nb::none()};
     }
   }
-  unsupported(call.node, "this call of `" + text_of(wrapper.attr("__qualname__")) + "`",
+  unsupported(call.node, "a call of `" + text_of(wrapper.attr("__qualname__")) + "` with these arguments",
               "write the method in Python");
 }
 
@@ -578,13 +578,16 @@ Value Evaluator::namedtuple_method(const nb::object& function, Call& call) {
 Value Evaluator::enum_member(const nb::object& type, Call& call) {
   const nb::object members = class_attribute(type, "_value2member_map_");
   const bool is_found = call.positional.size() == 1 && call.keywords.empty() && members.is_valid();
-  if (!is_found) unsupported(call.node, "this call of `" + name_of(type) + "`", "name the member");
+  if (!is_found)
+    unsupported(call.node, "a call of the Enum `" + name_of(type) + "` with these arguments",
+                "name the member");
   const nb::object value = require_static(call.positional[0], "the value of a member", call.node);
   if (is_member_of_enum(value) && nb::borrow(value.type()).is(type)) return Static{value};
   const bool is_plain = PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr()) ||
                         PyUnicode_CheckExact(value.ptr()) || PyBool_Check(value.ptr());
   if (is_plain && nb::cast<bool>(members.attr("__contains__")(value))) return Static{members[value]};
-  unsupported(call.node, "a member of `" + name_of(type) + "` by this value", "name the member");
+  unsupported(call.node, "a member of `" + name_of(type) + "` by a value that is no number or text",
+              "name the member");
 }
 
 Value Evaluator::plain_number(const Value& value) const {

@@ -150,7 +150,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     raise_by_type("binary", entry->symbol, {a, b});
     if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>()) {
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
-                  "use arrays, or elements one by one");
+                  "make arrays of them with np.array(...), or take their elements one by one");
     }
     if (ast == "MatMult" && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);
     raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
@@ -662,7 +662,8 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
       unsupported(here_, "np." + std::string(numpy_name) + " of None", "pass numbers or arrays");
     if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
     if (value.is<Reference>() || value.is<Tuple>() || is_text(value))
-      unsupported({}, "a " + type_name(value) + " where an array is meant", "pass np.array(...)");
+      unsupported({}, "np." + std::string(numpy_name) + " of a " + type_name(value),
+                  "make an array of it with np.array(...)");
     if (!kind) {
       raise(ExceptionKind::TypeError,
             "ufunc '" + std::string(numpy_name) + "' not supported for the input types");

@@ -125,14 +125,14 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
                      });
     const bool plain = nb::len(nb::list(pattern.attr("patterns"))) == 0;
     if (known == nullptr || !PyType_Check(known->object.ptr()) || (!own && !plain))
-      unsupported(pattern, "this class pattern", "use isinstance");
+      unsupported(pattern, "the pattern `" + as_written(pattern) + "`", "use if and isinstance");
     Call test{.positional = {subject, type}, .keywords = {}, .name = "isinstance", .node = pattern};
     const Value is = builtin_isinstance(test);
     if (plain) return is;
     return both_of(
         is, [&] { return match_pattern(pattern.attr("patterns")[nb::int_(0)], subject); }, pattern);
   }
-  unsupported(pattern, "the pattern `" + kind + "`", "use if and comparisons");
+  unsupported(pattern, "the pattern `" + as_written(pattern) + "`", "use if and isinstance");
 }
 
 void Evaluator::run_match(nb::handle s) {

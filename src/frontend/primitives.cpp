@@ -285,6 +285,47 @@ Value Evaluator::primitive_reseed(Call& call) {
   return Static{nb::none()};
 }
 
+Value Evaluator::primitive_call_host(Call& call) {
+  Outward outward;
+  nb::list given;
+  given.append(describe_result(call.positional.at(1), outward));
+  for (const Value& value : elements_of(call.positional.at(2), call.node)) {
+    const std::function<bool(const Value&)> is_plain = [&](const Value& part) {
+      if (part.is<Tuple>()) return std::ranges::all_of(parts_of(part), is_plain);
+      return part.is<Scalar>() || part.is<Static>() || part.is<Array>() || part.is<Text>();
+    };
+    if (!is_plain(value))
+      unsupported(call.node, "a " + type_name(value) + " as an argument of a host function",
+                  "pass numbers, arrays, texts, or tuples of them");
+    given.append(describe_result(value, outward));
+  }
+  for (const Catcher* handler : handlers_)
+    if (handler->catches_some())
+      unsupported(call.node, "a call of a host function inside a `try`",
+                  "put the `try` into the host function");
+  const nb::object function = require_static(call.positional.at(0), "a function", call.node);
+  hosts_.push_back({function, nb::make_tuple(nb::tuple(given), nb::dict())});
+  const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("call").index};
+  builder_->make(Op::host, outward.leaves, attributes);
+  return Static{nb::none()};
+}
+
+nb::object Evaluator::host_function(const nb::object& function) {
+  const nb::object found = nb::module_::import_("ingot._host").attr("of")(function);
+  return found.is_none() ? nb::object() : found;
+}
+
+Value Evaluator::call_host_function(const nb::object& function, const Call& call) {
+  if (!call.keywords.empty())
+    unsupported(call.node, "a keyword of a host function", "pass the argument by its place");
+  const nb::object form = function.attr("form");
+  std::vector<Value> arguments{Static{attribute(function, "fill")}, Tuple{call.positional}};
+  for (size_t i = 1; i < nb::len(form); ++i) arguments.emplace_back(Static{nb::object(form[i])});
+  Call inner{.positional = std::move(arguments), .keywords = {}, .name = "call", .node = call.node};
+  return inline_function(
+      attribute(nb::module_::import_("ingot.library.host"), text_of(form[nb::int_(0)]).c_str()), inner);
+}
+
 Value Evaluator::primitive_put(Call& call) {
   const Array out = named(array_argument(call, 0));
   const std::string ufunc = nb::cast<std::string>(require_static(call.positional.at(3), "a name", call.node));

@@ -168,7 +168,8 @@ Value Evaluator::Rows::method(const Record& given, const std::string& name, Call
   static const std::set<std::string> kInPython = {"pop",   "insert",  "extend", "remove", "index",
                                                   "count", "reverse", "sort",   "copy"};
   if (!kInPython.contains(name))
-    e_.unsupported(call.node, "the method `" + name + "` of such a list", "use indexing and loops");
+    e_.unsupported(call.node, "the method `" + name + "` of a list that stands in another container",
+                   "use indexing and loops");
   std::vector<Value> arguments{list};
   arguments.insert(arguments.end(), call.positional.begin(), call.positional.end());
   return e_.by_library(name.c_str(), std::move(arguments), call.node, call.keywords);
@@ -202,7 +203,7 @@ std::optional<Value> Evaluator::Rows::binary(const std::string& ast, const Value
     return e_.by_library("repeated", {a, b}, node);
   if (ast == "Mult" && is_list(b) && e_.kind_of(a) && !a.is<Array>())
     return e_.by_library("repeated", {b, a}, node);
-  e_.unsupported(node, "this operator of a list that stands in another container", "use loops");
+  e_.unsupported(node, "'" + symbol_of(ast) + "' of a list that stands in another container", "use loops");
 }
 
 std::optional<Value> Evaluator::Rows::compare(const std::string& ast, const Value& a, const Value& b,

@@ -160,7 +160,7 @@ nb::object Evaluator::require_static(const Value& value, const char* what, nb::h
   if (const auto* s = value.as<Scalar>()) {
     demand(s->node, node);
   }
-  unsupported(node, std::string(what) + " must be known when compiling",
+  unsupported(node, std::string(what) + " that is not known when compiling",
               "use a constant, an argument, or a loop over a constant range");
 }
 
@@ -178,7 +178,7 @@ Value Evaluator::present(const Value& given, const std::string& name, nb::handle
     Rows(*this).ask_for(c->rows, node);
   }
   if (const Conflict* c = value.as<Conflict>())
-    unsupported(node, c->reason, "use another name, or make the paths agree");
+    unsupported(node, c->reason, "use two names, or make both of one type");
   if (value.is<Unbound>())
     raise(ExceptionKind::UnboundLocalError,
           "cannot access local variable '" + name + "' where it is not associated with a value");

@@ -32,14 +32,13 @@ nb::object Evaluator::host_set(const Set& set, nb::handle node) {
   return histories().attr("build")(history_of(set, node));
 }
 
-Value Evaluator::new_set(const nb::object& history, nb::handle node) {
+Value Evaluator::new_set(const nb::object& history) {
   try {
     const bool is_frozen = PyFrozenSet_Check(nb::object(histories().attr("build")(history)).ptr()) != 0;
     return Set{new_cell(Static{history}), is_frozen};
   } catch (nb::python_error& error) {
     raise_host_error(error);
   }
-  unsupported(node, "this set", "use a tuple");
 }
 
 void Evaluator::need_hashable(const Value& value, nb::handle node) {
@@ -73,7 +72,7 @@ nb::object Evaluator::iterable_of_set(const Value& value, nb::handle node) {
 
 Value Evaluator::eval_set(nb::handle e) {
   nb::object history = histories().attr("display")(e);
-  if (!history.is_none()) return new_set(history, e);
+  if (!history.is_none()) return new_set(history);
   history = histories().attr("empty")();
   for (const nb::handle element : e.attr("elts")) {
     const bool is_starred = class_of(element) == "Starred";
@@ -81,11 +80,11 @@ Value Evaluator::eval_set(nb::handle e) {
     const nb::object given = is_starred ? iterable_of_set(value, e) : element_of_set(value, e);
     history = histories().attr("then")(history, is_starred ? "update" : "add", nb::make_tuple(given), true);
   }
-  return new_set(history, e);
+  return new_set(history);
 }
 
 Value Evaluator::eval_set_comp(nb::handle e) {
-  const Set set = *new_set(histories().attr("empty")(), e).as<Set>();
+  const Set set = *new_set(histories().attr("empty")()).as<Set>();
   comprehend(e, first_iterable(e), [&] {
     Call call{.positional = {eval_open(e.attr("elt"))}, .keywords = {}, .name = "add", .node = e};
     set_method(set, "add", call);
@@ -96,11 +95,11 @@ Value Evaluator::eval_set_comp(nb::handle e) {
 Value Evaluator::builtin_set(Call& call) {
   finish(call, 1);
   const nb::object type = nb::module_::import_("builtins").attr(call.name.c_str());
-  if (call.positional.empty()) return new_set(histories().attr("made")(type, nb::none()), call.node);
+  if (call.positional.empty()) return new_set(histories().attr("made")(type, nb::none()));
   const Value& given = call.positional[0];
   if (const Set* set = given.as<Set>(); set != nullptr && set->is_frozen && call.name == "frozenset")
     return given;
-  return new_set(histories().attr("made")(type, iterable_of_set(given, call.node)), call.node);
+  return new_set(histories().attr("made")(type, iterable_of_set(given, call.node)));
 }
 
 Value Evaluator::set_method(const Set& set, const std::string& name, Call& call) {
@@ -127,7 +126,7 @@ Value Evaluator::set_method(const Set& set, const std::string& name, Call& call)
   if (changes && !is_pop) return Static{nb::none()};
   if (is_pop || !PyAnySet_Check(result.ptr())) return static_value(result);
   if (set.is_frozen && name == "copy") return set;
-  return new_set(after, node);
+  return new_set(after);
 }
 
 std::optional<Value> Evaluator::binary_of_sets(const std::string& op, const Value& a, const Value& b,

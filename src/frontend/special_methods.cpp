@@ -58,7 +58,7 @@ bool is_function(const nb::object& raw) {
     const std::string module = text_of(name);
     return module != "enum" && module != "collections" && !module.starts_with("namedtuple_");
   }
-  return nb::hasattr(raw, "__ingot_function__");
+  return is_jitted(raw);
 }
 
 bool is_subtype(const nb::object& a, const nb::object& b) {

@@ -35,9 +35,19 @@ void Evaluator::run(nb::handle s) {
   const std::string name = class_of(s);
   const Here here(*this, s);
   const auto method = kSteps.find(name);
-  if (method == kSteps.end())
-    unsupported(s, "the statement `" + name + "`", "write it with assignments, if, for and while");
+  if (method == kSteps.end()) refuse_statement(s);
   (this->*method->second)(s);
+}
+
+void Evaluator::refuse_statement(nb::handle s) {
+  const std::string name = class_of(s);
+  if (name == "Import" || name == "ImportFrom")
+    unsupported(s, "an `import` inside a function", "import it at the top of the file");
+  if (name == "ClassDef")
+    unsupported(s, "a class that is defined inside a function", "define it at the top of the file");
+  if (name == "TryStar") unsupported(s, "`except*`", "use `except`");
+  if (name.starts_with("Async")) unsupported(s, "`async`", "write it without");
+  unsupported(s, "the statement `" + name + "`", "write it with assignments, if, for and while");
 }
 
 void Evaluator::bind(const std::string& name, Value value) {
@@ -221,7 +231,8 @@ void Evaluator::run_aug_assign(nb::handle s) {
     return set_attribute(owner, name, after, target);
   }
   if (class_of(target) != "Subscript")
-    unsupported(s, "this augmented assignment", "assign to a name or an element");
+    unsupported(s, "an augmented assignment to `" + as_written(target) + "`",
+                "assign to a name or an element");
   const Value container = eval(target.attr("value"));
   const Value index = eval_index(target.attr("slice"));
   const Reference* r = container.as<Reference>();

@@ -79,6 +79,15 @@ base::Place Module::place(SpanId id) const {
   return {text(s.file), s.line, s.column, s.end_column};
 }
 
+std::vector<base::Site> Module::sites(SpanId id) const {
+  std::vector<base::Site> all;
+  for (; id; id = spans_[id.index].inlined_at) {
+    const TextId name = spans_[id.index].function;
+    all.push_back({place(id), name ? text(name) : std::string()});
+  }
+  return all;
+}
+
 FunctionId Module::declare(std::string name, std::vector<Type> parameters, std::vector<Type> results) {
   INGOT_ASSERT(!find(name), "a function of this name exists: " + name);
   signatures_.push_back({std::move(name), std::move(parameters), std::move(results)});

@@ -202,6 +202,8 @@ class Module {
   const Span& span(SpanId id) const { return spans_[id.index]; }
   /// file, line and columns of a span; an empty place for none.
   base::Place place(SpanId id) const;
+  /// A span's place, and those of the calls that it is inlined at, the innermost first; nothing for none.
+  std::vector<base::Site> sites(SpanId id) const;
 
   /// Reserves a function's number before it is built, so that calls can name it (recursion).
   FunctionId declare(std::string name, std::vector<Type> parameters, std::vector<Type> results);

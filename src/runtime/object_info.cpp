@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little);
 // The format: the magic, then numbers of the widths in the code below, texts and lists with their lengths as
 // uint32 in front. The checksum is that of all that follows it.
 constexpr std::string_view kMagic = "INGOTINF";
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kChecksumEnd = kMagic.size() + sizeof kVersion + sizeof(uint32_t);
 
 constexpr base::ExceptionKind kExceptions[] = {
@@ -116,17 +116,23 @@ void write(Writer& out, std::span<const SlotInfo> slots) {
   }
 }
 
+void write(Writer& out, const base::Place& place, const std::string& function) {
+  out.text(place.file);
+  out.number(place.line);
+  out.number(place.column);
+  out.number(place.end_column);
+  out.text(function);
+}
+
 void write(Writer& out, const ErrorSite& site) {
   INGOT_ASSERT(is_valid(site), "runtime: a message does not fit its arguments: " + site.message);
   out.number(site.kind);
   out.text(site.message);
   out.count(site.arguments.size());
   for (const base::DType t : site.arguments) out.number(t);
-  out.text(site.place.file);
-  out.number(site.place.line);
-  out.number(site.place.column);
-  out.number(site.place.end_column);
-  out.text(site.function);
+  write(out, site.place, site.function);
+  out.count(site.callers.size());
+  for (const base::Site& caller : site.callers) write(out, caller.place, caller.function);
 }
 
 std::vector<SlotInfo> read_slots(Reader& in) {
@@ -141,6 +147,14 @@ std::vector<SlotInfo> read_slots(Reader& in) {
   return slots;
 }
 
+void read(Reader& in, base::Place& place, std::string& function) {
+  place.file = in.text();
+  place.line = in.number<uint32_t>();
+  place.column = in.number<uint32_t>();
+  place.end_column = in.number<uint32_t>();
+  function = in.text();
+}
+
 ErrorSite read_site(Reader& in) {
   ErrorSite site;
   auto kind = in.number<uint8_t>();
@@ -149,11 +163,9 @@ ErrorSite read_site(Reader& in) {
   site.message = in.text();
   site.arguments.resize(in.count(1));
   for (base::DType& t : site.arguments) t = in.dtype();
-  site.place.file = in.text();
-  site.place.line = in.number<uint32_t>();
-  site.place.column = in.number<uint32_t>();
-  site.place.end_column = in.number<uint32_t>();
-  site.function = in.text();
+  read(in, site.place, site.function);
+  site.callers.resize(in.count(20));
+  for (base::Site& caller : site.callers) read(in, caller.place, caller.function);
   require(is_valid(site), "a message does not fit its arguments");
   return site;
 }
@@ -201,7 +213,7 @@ ObjectInfo decode(std::span<const std::byte> bytes) {
     entry.results = read_slots(in);
     require(names.insert(entry.symbol).second, "two entries have one name");
   }
-  const size_t sites = in.count(29);
+  const size_t sites = in.count(33);
   info.sites.reserve(sites);
   for (size_t i = 0; i < sites; ++i) info.sites.push_back(read_site(in));
   require(in.rest() == 0, "bytes are left over");

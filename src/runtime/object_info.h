@@ -41,7 +41,8 @@ struct ErrorSite {
   std::string message;
   std::vector<base::DType> arguments;  ///< as many as the message has holes; none complex
   base::Place place;
-  std::string function;  ///< the Python function's name
+  std::string function;               ///< the Python function's name
+  std::vector<base::Site> callers{};  ///< the calls that are inlined there, the innermost first
 };
 
 /// What must be known of an object besides its code.

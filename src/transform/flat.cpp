@@ -1,5 +1,5 @@
-// Elements by their number in C order. Where all arrays that a nest goes through have the same lengths and lie
-// without gaps, one loop goes through all of their axes: rows may be short.
+// Elements by their number in C order. Where all arrays that a nest goes through have the same lengths and
+// lie without gaps, one loop goes through all of their axes: rows may be short.
 
 #include <algorithm>
 
@@ -25,10 +25,10 @@ bool Lowering::is_flat(NodeId old) const {
   if (whole(old).view) return whole(old).contiguous;
   const auto operands = source_.operands(old);
   if (source_.op(old) == Op::broadcast) {
-    const bool stays = source_.type(operands[0]).is_array() ? is_identity_[old.index] || repeats_nothing(old)
-                                                            : true;
-    const bool same_rank = !source_.type(operands[0]).is_array() ||
-                           source_.type(operands[0]).rank() == source_.type(old).rank();
+    const bool stays =
+        source_.type(operands[0]).is_array() ? is_identity_[old.index] || repeats_nothing(old) : true;
+    const bool same_rank =
+        !source_.type(operands[0]).is_array() || source_.type(operands[0]).rank() == source_.type(old).rank();
     return stays && same_rank && is_flat(operands[0]);
   }
   return is_pointwise(old) && are_flat(operands);
@@ -57,7 +57,8 @@ void Lowering::flatten(NodeId old) {
     return;
   }
   const auto operands = source_.operands(old);
-  for (NodeId operand : operands.first(source_.op(old) == Op::broadcast ? 1 : operands.size())) flatten(operand);
+  for (NodeId operand : operands.first(source_.op(old) == Op::broadcast ? 1 : operands.size()))
+    flatten(operand);
 }
 
 /// What `loops` writes, elements of arrays being asked for by their number.

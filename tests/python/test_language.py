@@ -762,7 +762,7 @@ def test_what_a_try_does_not_take_is_refused():
         except IndexError as e:
             return str(e)
 
-    refused(clashing, X, 2, words="different paths")
+    refused(clashing, X, 2, words="on one path and")
 
 
 def test_every_row_of_the_table_has_its_test():

@@ -131,6 +131,11 @@ def python_number(x: np.generic) -> Any:
     return x.item()
 
 
+def call_host(function: Callable[..., None], out: np.ndarray, arguments: Sequence[Any]) -> None:
+    """`function(out, *arguments)` in Python, where something else may see the arrays, but for `out`, later."""
+    function(out, *arguments)
+
+
 def refuse(reason: str, advice: str) -> NoReturn:
     """Refuses to compile what is here."""
     raise UnsupportedError(f"{reason} is not supported\n  instead: {advice}")

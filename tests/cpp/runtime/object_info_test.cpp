@@ -48,6 +48,7 @@ ObjectInfo example() {
   info.sites[0].function = "smooth";
   info.sites[2].place = {"x.py", 4'000'000'000u, 1, 2};
   info.sites[2].function = "<lambda>";
+  info.sites[2].callers = {{{"x.py", 3, 0, 7}, "outer"}, {{"y.py", 8, 4, 0}, ""}};
   return info;
 }
 
@@ -85,6 +86,12 @@ TEST(ObjectInfo, comes_back) {
     EXPECT_EQ(a.place.column, b.place.column);
     EXPECT_EQ(a.place.end_column, b.place.end_column);
     EXPECT_EQ(a.function, b.function);
+    ASSERT_EQ(a.callers.size(), b.callers.size());
+    for (size_t k = 0; k < a.callers.size(); ++k) {
+      EXPECT_EQ(a.callers[k].place.file, b.callers[k].place.file);
+      EXPECT_EQ(a.callers[k].place.line, b.callers[k].place.line);
+      EXPECT_EQ(a.callers[k].function, b.callers[k].function);
+    }
   }
   EXPECT_EQ(encode(after), encode(before));
 }
@@ -95,7 +102,7 @@ TEST(ObjectInfo, has_a_fixed_format) {
   info.features = "avx";
   info.entries = {{"f", {{SlotInfo::Kind::View, DType::Int8, 2}}, {}}};
   std::string expected(
-      "INGOTINF\2\0\0\0????"
+      "INGOTINF\3\0\0\0????"
       "\1\0\0\0b"
       "\3\0\0\0avx"
       "\1\0\0\0\1\0\0\0f\1\0\0\0\1\1\2\0\0\0\0"

@@ -1,0 +1,245 @@
+"""`python -m ingot check FILE`: which functions of a file compile, and why others do not.
+
+The file is imported, as `import` would; none of its functions is called. Where the types of all parameters are known -
+from signatures, annotations or defaults - the function is compiled for them. Of all others only what is refused
+whatever the types are is looked for: statements, and calls of functions that Ingot does not know.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import inspect
+import json
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _errors, _scope, _source
+from ._errors import UnsupportedError
+from ._jit import DTYPES, Function, _core
+from ._signature import Type, parse_signature
+
+_REFUSED = {
+    ast.Import: ("an `import` inside a function", "import it at the top of the file"),
+    ast.ImportFrom: ("an `import` inside a function", "import it at the top of the file"),
+    ast.ClassDef: ("a class that is defined inside a function", "define it at the top of the file"),
+    ast.TryStar: ("`except*`", "use `except`"),
+    ast.AsyncFor: ("`async`", "write it without"),
+    ast.AsyncWith: ("`async`", "write it without"),
+    ast.AsyncFunctionDef: ("`async`", "write it without"),
+    ast.Await: ("`await`", "write it without"),
+}
+
+
+class Verdict(NamedTuple):
+    """What is known of one function: `status` is "compiles" (for `types`), "refused" or "unknown"."""
+
+    name: str
+    line: int
+    status: str
+    types: str | None
+    message: str
+
+
+def add_command(subparsers: Any) -> None:
+    parser = subparsers.add_parser("check", help="say which functions of a file compile, without calling them")
+    parser.add_argument("file", type=Path, help="a Python file; it is imported")
+    parser.add_argument("--json", action="store_true", help="print a list of objects")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    verdicts = check(options.file)
+    if options.json:
+        print(json.dumps([v._asdict() for v in verdicts], indent=2))
+    else:
+        print("\n".join(as_text(v) for v in verdicts) or f"{options.file} has no functions")
+    return int(any(v.status == "refused" for v in verdicts))
+
+
+def as_text(verdict: Verdict) -> str:
+    types = f" for ({verdict.types})" if verdict.types is not None else ""
+    message = "".join(f"\n    {line}" for line in verdict.message.splitlines())
+    return f"{verdict.name}, line {verdict.line}: {verdict.status}{types}{message}"
+
+
+def check(file: Path) -> list[Verdict]:
+    """The verdicts on all functions of a file and methods of its classes, in their order."""
+    module = _imported(file)
+    return [_verdict(name, function) for name, function in _functions(module, file)]
+
+
+def _imported(file: Path) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise SystemExit(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(file.resolve().parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def _functions(module: types.ModuleType, file: Path) -> Iterator[tuple[str, Any]]:
+    """The functions that stand in the file: plain ones and those of `jit`."""
+    found = []
+    for name, value in vars(module).items():
+        owners = [(f"{name}.", vars(value))] if isinstance(value, type) and value.__module__ == module.__name__ else []
+        for prefix, space in [*owners, *([("", {name: value})] if not owners else [])]:
+            for own, member in space.items():
+                function = _plain(member)
+                if function is not None and Path(function.__code__.co_filename) == Path(module.__file__ or file):
+                    found.append((function.__code__.co_firstlineno, prefix + own, member))
+    seen = set()
+    for _, name, member in sorted(found, key=lambda f: f[:2]):
+        if (code := _plain(member).__code__) not in seen:  # type: ignore[union-attr]
+            seen.add(code)
+            yield name, member
+
+
+def _plain(member: Any) -> types.FunctionType | None:
+    """The function of Python's in what a module or a class holds."""
+    if isinstance(member, (staticmethod, classmethod)):
+        member = member.__func__
+    if isinstance(member, property):
+        member = member.fget
+    if isinstance(member, Function):
+        return member.__ingot_function__
+    member = inspect.unwrap(member) if callable(member) else member
+    return member if isinstance(member, types.FunctionType) else None
+
+
+def _verdict(name: str, member: Any) -> Verdict:
+    function = _plain(member)
+    assert function is not None
+    line = function.__code__.co_firstlineno
+    try:
+        node, file, _ = _source.find(function)
+    except UnsupportedError as error:
+        return Verdict(name, line, "refused", None, str(error))
+    refusals = list(_refusals(node, file, function))
+    if refusals:
+        return Verdict(name, line, "refused", None, "\n".join(map(str, refusals)))
+    if _scope.yields(node):
+        return Verdict(name, line, "unknown", None, "a generator is compiled into the functions that walk it")
+    signatures = getattr(member, "_signatures", None) or [None]
+    verdicts = [_compiled(name, line, member, function, _samples(function, s)) for s in signatures]
+    return next((v for v in verdicts if v.status != "compiles"), verdicts[0])
+
+
+def _compiled(name: str, line: int, member: Any, function: types.FunctionType, samples: dict[str, Any]) -> Verdict:
+    parameters = inspect.signature(function).parameters
+    missing = [p for p in parameters if p not in samples]
+    if missing:
+        which = ", ".join(f"`{p}`" for p in missing)
+        return Verdict(name, line, "unknown", None, f"the {'type' if len(missing) == 1 else 'types'} of {which} decide{'s' * (len(missing) == 1)}")
+    shown = ", ".join(_type_name(v) for v in samples.values())
+    compiled = Function(function, relaxed=getattr(member, "_relaxed", ()))
+    try:
+        specialisation, _ = compiled._prepare(tuple(samples.values()), {})
+        specialisation.program.compile()
+    except UnsupportedError as error:
+        return Verdict(name, line, "refused", shown, str(error))
+    known = [p for i, p in enumerate(parameters) if i in compiled._demanded()]
+    note = f"for each value of {', '.join(f'`{p}`' for p in known)} anew" if known else ""
+    return Verdict(name, line, "compiles", shown, note)
+
+
+def _samples(function: types.FunctionType, signature: Any) -> dict[str, Any]:
+    """Values of the parameters whose types are known, by name."""
+    parameters = list(inspect.signature(function).parameters.values())
+    if signature is not None:
+        return {p.name: _sample(t) for p, t in zip(parameters, signature.parameters)}
+    found = {}
+    for parameter in parameters:
+        value = _sample(_evaluated(parameter.annotation, function))
+        if value is None and parameter.default is not parameter.empty and type(parameter.default) in _NUMBERS:
+            value = parameter.default
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            value = None
+        if value is not None:
+            found[parameter.name] = value
+    return found
+
+
+_NUMBERS = {bool: True, int: 2, float: 1.5, complex: 1.5j}
+
+
+def _evaluated(annotation: Any, function: types.FunctionType) -> Any:
+    """An annotation that is written as a text, as an object."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, function.__globals__)
+    except Exception:
+        pass
+    try:
+        (parameter,) = parse_signature(f"({annotation.strip(chr(39) + chr(34))},)").parameters
+        return parameter
+    except (TypeError, ValueError):
+        return None
+
+
+def _sample(kind: Any) -> Any:
+    """A value of a type; None: the type is not known well enough."""
+    if isinstance(kind, Type):
+        number = np.dtype(kind.dtype).type(1)
+        if kind.ndim is None:
+            return number
+        return np.full((2,) * kind.ndim, number, order="F" if kind.layout == "F" else "C")
+    if isinstance(kind, type) and kind in _NUMBERS:
+        return _NUMBERS[kind]
+    if isinstance(kind, type) and issubclass(kind, np.generic) and np.dtype(kind) in DTYPES:
+        return kind(1)
+    return None
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}[{', '.join(':' * value.ndim)}]"
+    return type(value).__name__
+
+
+def _refusals(node: Any, file: str, function: types.FunctionType) -> Iterator[UnsupportedError]:
+    """What is refused in a function whatever its arguments are, where it is reached."""
+    for part in ast.walk(node):
+        refusal = _REFUSED.get(type(part))
+        if isinstance(part, ast.Call):
+            refusal = _refused_call(part, node, function)
+        if refusal is None or part is node:
+            continue
+        end = part.end_col_offset if part.end_lineno == part.lineno else part.col_offset + 1
+        yield _errors.unsupported(((file, part.lineno, part.col_offset, end, function.__name__),), *refusal)
+
+
+def _refused_call(call: ast.Call, node: Any, function: types.FunctionType) -> tuple[str, str] | None:
+    """The refusal of a call of a function that is named by globals and attributes of modules."""
+    value = _value_of(call.func, node, function)
+    known = value is None or isinstance(value, (type, types.FunctionType, types.MethodType)) or hasattr(value, "__ingot_function__")
+    if known or type(value).__module__.startswith(("ingot", "functools")) or not isinstance(value, types.BuiltinFunctionType):
+        return None
+    core, registry = _core()
+    if registry.knows(value):
+        return None
+    name, advice = _errors.unknown_function(value)
+    return f"a call of `{name}`", advice
+
+
+def _value_of(e: ast.expr, node: Any, function: types.FunctionType) -> Any:
+    """What a name of the module, or an attribute of a module, stands for; None: not known."""
+    if isinstance(e, ast.Name):
+        if e.id in _scope.names(node) or e.id in function.__code__.co_freevars:
+            return None
+        builtins = function.__globals__.get("__builtins__", {})
+        inside = builtins if isinstance(builtins, dict) else vars(builtins)
+        return function.__globals__.get(e.id, inside.get(e.id))
+    if isinstance(e, ast.Attribute):
+        owner = _value_of(e.value, node, function)
+        return getattr(owner, e.attr, None) if isinstance(owner, types.ModuleType) else None
+    return None

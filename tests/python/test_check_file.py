@@ -1,0 +1,127 @@
+"""`python -m ingot check FILE`."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = '''
+import random
+
+import ingot
+import numpy as np
+
+
+@ingot.jit("float64(float64[:], int64)")
+def by_signature(x, n):
+    return x[n] * 2
+
+
+@ingot.jit
+def by_annotations(x: float, y: np.int8, z: "float64[:, ::1]", n=3) -> float:
+    return x * y + z.sum() * n
+
+
+def wrong_by_signature(x: "float64[:]"):
+    return np.quantile(x, 0.5, weights=x)
+
+
+def unknown(x, y: int):
+    return x + y
+
+
+def imports(x):
+    import os
+
+    return random.random() + x
+
+
+def generator(n: int):
+    yield n
+
+
+class Thing:
+    def method(self, x: float):
+        return open("file")
+
+    @staticmethod
+    def static(x: float):
+        return x + 1
+
+    @property
+    def area(self):
+        return self.x
+
+
+def looks(n: int):
+    parts = (1, 2.0)
+    return parts[n % 2]
+
+
+print("imported")
+raise_on_call = lambda: 1 / 0
+
+
+def never_called(x: int):
+    raise RuntimeError("it was called")
+'''
+
+
+def check(tmp_path, *options, text=PROGRAM):
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    done = subprocess.run([sys.executable, "-m", "ingot", "check", str(file), *options], capture_output=True, text=True, timeout=60)
+    return done
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    done = check(tmp_path, "--json")
+    text = done.stdout.removeprefix("imported\n")
+    return {v["name"]: v for v in json.loads(text)}
+
+
+def test_functions_of_known_types_are_compiled(verdicts):
+    for name, types in (
+        ("by_signature", "float64[:], int64"),
+        ("by_annotations", "float, int8, float64[:, :], int"),
+        ("Thing.static", "float"),
+        ("never_called", "int"),
+    ):
+        assert (verdicts[name]["status"], verdicts[name]["types"]) == ("compiles", types), verdicts[name]
+
+
+def test_refusals_are_shown(verdicts):
+    assert verdicts["wrong_by_signature"]["status"] == "refused"
+    assert "weights" in verdicts["wrong_by_signature"]["message"]
+    assert verdicts["imports"]["status"] == "refused"
+    assert verdicts["imports"]["message"].count("is not supported") == 2
+    assert "use np.random" in verdicts["imports"]["message"]
+    assert "a call of `open`" in verdicts["Thing.method"]["message"]
+
+
+def test_nothing_is_claimed_of_unknown_types(verdicts):
+    assert (verdicts["unknown"]["status"], verdicts["unknown"]["message"]) == ("unknown", "the type of `x` decides")
+    assert verdicts["Thing.area"]["status"] == "unknown"
+    assert verdicts["generator"]["status"] == "unknown"
+
+
+def test_the_text_has_names_lines_and_reasons(tmp_path):
+    done = check(tmp_path)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert "by_signature, line 8: compiles for (float64[:], int64)" in lines
+    assert "unknown, line 22: unknown" in lines
+    assert "    an `import` inside a function is not supported" in lines
+
+
+def test_a_file_without_refusals_exits_with_0(tmp_path):
+    assert check(tmp_path, text="def f(x: float):\n    return x\n").returncode == 0
+    done = check(tmp_path, text="")
+    assert done.returncode == 0 and "has no functions" in done.stdout
+
+
+def test_what_is_no_file_is_named(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "ingot", "check", str(tmp_path / "none.py")], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "is no Python file" in done.stderr

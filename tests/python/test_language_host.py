@@ -1,0 +1,233 @@
+"""Calls out of compiled code - ingot.host, ctypes - and into it as C pointers."""
+
+import ctypes
+import ctypes.util
+import subprocess
+import sys
+
+import ingot
+import numpy as np
+import pytest
+from support import MODES, check, jitted, refused
+
+X = np.arange(4.0)
+SEEN = []
+
+
+def plain(x, y):
+    SEEN.append((x, y))
+    return x * 10 + y
+
+
+as_float = ingot.host(plain, result=float)
+as_float64 = ingot.host(plain, result="float64")
+as_int = ingot.host(plain, result="int")
+
+
+@ingot.host(result="float64[:]")
+def doubled(x):
+    return x * 2
+
+
+@ingot.host(result="int64[:, :]")
+def table(n):
+    return np.arange(n * 2).reshape(n, 2)
+
+
+@ingot.host(result=None)
+def noted(*values):
+    SEEN.append(values)
+
+
+@ingot.host(result=None)
+def filled(x, value):
+    x[:] = value
+
+
+@ingot.host(result=float)
+def fails(x):
+    if x > 2:
+        raise LookupError("too large", x)
+    return x
+
+
+@ingot.host(result=float)
+def lies(x):
+    return "text"
+
+
+def in_a_loop(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += as_float(x[i], i) * 2
+    return s
+
+
+def arrays(x, n):
+    y = doubled(x)
+    y[0] = 100.0
+    return y, doubled(doubled(x)[1:]), table(n).sum(axis=0), table(n).shape
+
+
+def effects(x, text):
+    x[0] = 5.0
+    noted(x.copy(), text, None, (1, 2.5))
+    filled(x, x[0] + 1)
+    y = np.zeros(3)
+    filled(y, 7.0)
+    x[1] = 8.0
+    return x, y.sum()
+
+
+def test_results_have_the_declared_types():
+    with pytest.raises(TypeError, match="plain.. returned a float, not int"):
+        as_int(1.5, 1)
+    check(lambda x, n: (as_float(x, n), as_float64(x, n), as_int(n, n)), 1.5, 3)
+    check(in_a_loop, X)
+    assert type(ingot.jit(lambda: as_float64(1.0, 2))()) is np.float64
+
+
+def test_arrays_are_passed_and_returned():
+    check(arrays, X, 3)
+    check(effects, X, "text")
+
+
+def test_calls_are_in_the_order_of_the_program():
+    def f(x):
+        print("a")
+        noted(x)
+        print("b", x)
+        return as_float(x, 1)
+
+    SEEN.clear()
+    check(f, 2.0)
+    assert SEEN == [(2.0,), (2.0, 1)] * 4  # compiled code is called twice
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_exceptions_leave_compiled_code(mode):
+    def f(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += fails(x[i])
+        return s
+
+    compiled = jitted(f, mode)
+    assert compiled(X[:3]) == 3.0
+    with pytest.raises(LookupError, match="too large") as caught:
+        compiled(X)
+    names = [entry.name for entry in caught.traceback]
+    assert names[1] == "f" and names[-1] == "fails"
+    with pytest.raises(TypeError, match="lies.. returned a str, not float"):
+        jitted(lambda x: lies(x), mode)(1.0)
+
+
+def test_another_function_under_the_name_is_called():
+    space = {"h": ingot.host(lambda x: x + 1, result=float)}
+    exec(compile("def f(x):\n    return h(x)\n", __file__, "exec"), space)
+    space["f"].__ingot_source__ = "def f(x):\n    return h(x)\n"
+    compiled = ingot.jit(space["f"])
+    assert compiled(1.0) == 2.0
+    space["h"] = ingot.host(lambda x: x + 10, result="int")
+    assert compiled(1) == 11 and type(compiled(1)) is int
+
+
+def test_memory_of_results_is_given_back():
+    def f(n):
+        s = 0.0
+        for i in range(n):
+            s += as_float64(1.0, i)
+        return s
+
+    compiled = ingot.jit(f)
+    compiled(10)
+    SEEN.clear()
+    before = ingot.memory()["in_use"]
+    compiled(20000)
+    SEEN.clear()
+    assert ingot.memory()["in_use"] <= before + 2**16
+
+
+def test_what_host_functions_do_not_take_is_refused():
+    def parallel(x):
+        for i in ingot.prange(len(x)):
+            x[i] = as_float64(x[i], i)
+        return x
+
+    def caught(x):
+        try:
+            return fails(x)
+        except LookupError:
+            return 0.0
+
+    refused(parallel, X, words="prange loop whose turns may depend on each other")
+    refused(caught, 1.0, words="a call of a host function inside a `try`")
+    refused(lambda x: noted([x]), 1.0, words="a list as an argument of a host function")
+    refused(lambda x: as_float(x=x, y=1), 1.0, words="a keyword of a host function")
+    with pytest.raises(TypeError, match="the result of a host function is a type"):
+        ingot.host(plain, result=3)
+
+
+libm = ctypes.CDLL(ctypes.util.find_library("m"))
+cosh = libm.cosh
+cosh.argtypes, cosh.restype = [ctypes.c_double], ctypes.c_double
+ldexp = libm.ldexp
+ldexp.argtypes, ldexp.restype = [ctypes.c_double, ctypes.c_int], ctypes.c_double
+untyped = libm.sinh
+
+
+def test_functions_of_ctypes_are_called():
+    check(lambda x, n: (cosh(x), ldexp(x, n)), 1.5, 3)
+    check(lambda x: np.array([cosh(v) for v in x]), X)
+    refused(lambda x: untyped(x), 1.0, words="`untyped` is a _FuncPtr from outside the function")
+
+
+def test_compiled_functions_are_c_pointers():
+    @ingot.jit
+    def f(x, n):
+        return x * n + 0.5
+
+    pointer = f.c_pointer("float64(float64, int32)")
+    assert pointer(1.5, 2) == 3.5
+    address = ctypes.cast(pointer, ctypes.c_void_p).value
+    again = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_int32)(address)
+    assert again(2.0, 3) == 6.5
+
+    @ingot.jit
+    def order(a, b):
+        return np.int32(a) - np.int32(b)
+
+    assert order.c_pointer("int32(int32, int32)")(7, 4) == 3
+    with pytest.raises(TypeError, match="numbers of C's"):
+        f.c_pointer("float64(float64[:])")
+
+
+def test_compiled_functions_are_integrated_by_scipy():
+    scipy = pytest.importorskip("scipy")
+    integrate = pytest.importorskip("scipy.integrate")
+
+    @ingot.jit
+    def f(x):
+        return np.exp(-x) * x
+
+    callable = scipy.LowLevelCallable(f.c_pointer("float64(float64)"))
+    assert abs(integrate.quad(callable, 0, 50)[0] - 1.0) < 1e-8
+
+
+def test_a_host_function_works_in_threads(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import threading, ingot\n"
+        "@ingot.host(result='float64[:]')\n"
+        "def g(x):\n    return x + 1\n"
+        "@ingot.jit\n"
+        "def f(x):\n    s = 0.0\n    for i in range(200):\n        s += g(x)[0]\n    return s\n"
+        "import numpy as np\n"
+        "results = []\n"
+        "def run(k):\n    results.append((k, f(np.full(3, float(k)))))\n"
+        "threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+        "print(sorted(results) == [(k, 200.0 * (k + 1)) for k in range(4)])\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True\n", done.stderr

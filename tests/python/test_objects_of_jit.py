@@ -1,0 +1,224 @@
+"""What a jitted function is for other tools: pickle, inspect, functools, documentation; and `ingot.implements`."""
+
+import copy
+import functools
+import importlib.util
+import inspect
+import io
+import marshal
+import pickle
+import pydoc
+import subprocess
+import sys
+import types
+
+import ingot
+import numpy as np
+import pytest
+from support import check, jitted, refused
+
+X = np.arange(4.0)
+
+
+@ingot.jit
+def at_module_level(x: float, n: int = 2, *, scale=1.0) -> float:
+    """Says what it does."""
+    return x * n * scale
+
+
+def made(k):
+    @ingot.jit
+    def inner(x):
+        return x * k
+
+    return inner
+
+
+def rebuilt(code, closure, module, name):
+    cells = tuple(types.CellType(c) for c in closure)
+    return types.FunctionType(marshal.loads(code), {"__name__": module, "np": np, "ingot": ingot}, name, None, cells)
+
+
+ByValue = type(
+    "ByValue",
+    (pickle.Pickler,),
+    {
+        "__module__": "some_cloudpickle",
+        "reducer_override": lambda self, f: (
+            (rebuilt, (marshal.dumps(f.__code__), [c.cell_contents for c in f.__closure__ or ()], f.__module__, f.__name__))
+            if isinstance(f, types.FunctionType) and ("<" in f.__qualname__ or f.__module__ == "__main__")
+            else NotImplemented
+        ),
+    },
+)
+
+
+def by_value(value):
+    """Through a pickler that takes functions by value, as cloudpickle does."""
+    file = io.BytesIO()
+    ByValue(file).dump(value)
+    return pickle.loads(file.getvalue())
+
+
+def test_functions_of_modules_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps(at_module_level)) is at_module_level
+    assert copy.deepcopy(at_module_level) is at_module_level
+
+
+def test_other_functions_are_pickled_as_plain_ones():
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(made(3.0))
+
+
+def test_closures_and_lambdas_are_pickled_by_value():
+    again = by_value(made(3.0))
+    assert again(X).tolist() == [0.0, 3.0, 6.0, 9.0]
+    double = by_value(ingot.jit(lambda x: x + x))
+    assert double(2.0) == 4.0
+    assert by_value(again)(1.0) == 3.0  # the source has travelled
+
+
+def test_signatures_and_options_are_pickled():
+    f = by_value(ingot.jit("float64(float64)", fastmath="contract")(lambda x: x + 1))
+    assert f(1) == 2.0 and type(f(1)) is np.float64
+    with pytest.raises(TypeError, match="no signature"):
+        f(1j)
+
+
+def test_functions_of_main_are_pickled(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import pickle, multiprocessing, ingot\n"
+        "@ingot.jit\n"
+        "def f(x):\n    return x + 1\n"
+        "if __name__ == '__main__':\n"
+        "    assert pickle.loads(pickle.dumps(f)) is f\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        print(pool.map(f, [1.0, 2.0]))\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[2.0, 3.0]\n", done.stderr
+
+
+def test_cloudpickle_takes_functions_by_value():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    assert pickle.loads(cloudpickle.dumps(made(3.0)))(2.0) == 6.0
+    assert pickle.loads(cloudpickle.dumps(ingot.jit(lambda x: x + 1)))(2.0) == 3.0
+
+
+def test_inspect_and_documentation_see_through():
+    plain = at_module_level.__wrapped__
+    assert inspect.signature(at_module_level) == inspect.signature(plain)
+    assert inspect.unwrap(at_module_level) is plain and inspect.isfunction(plain)
+    assert inspect.getdoc(at_module_level) == "Says what it does."
+    assert inspect.getsource(at_module_level).startswith("@ingot.jit\n")
+    assert inspect.getmodule(at_module_level) is sys.modules[__name__]
+    assert at_module_level.__annotations__ == plain.__annotations__
+    assert (at_module_level.__name__, at_module_level.__module__) == (plain.__name__, __name__)
+    assert callable(at_module_level) and "Says what it does." in pydoc.plain(pydoc.render_doc(at_module_level.__wrapped__))
+
+
+def shifted(f):
+    @functools.wraps(f)
+    def wrapper(x):
+        return f(x) + 100
+
+    return wrapper
+
+
+base = ingot.jit(lambda x: x * 2)
+around = shifted(base)
+
+
+class Measure:
+    def __init__(self, x):
+        self.x = x
+
+    @shifted
+    @ingot.jit
+    def method(self):
+        return self.x * 2
+
+
+def test_wrappers_of_jitted_functions_are_not_those():
+    """functools.wraps copies the attributes of what it wraps."""
+    assert inspect.signature(around) == inspect.signature(base)
+    check(lambda x: around(x), 1.5)
+    assert ingot.jit(around)(1.5) == 103.0
+    check(lambda m: m.method(), Measure(2.0))
+
+
+class Table:
+    def __init__(self, values):
+        self.values = values
+
+    def find(self, x):
+        return int(np.flatnonzero(self.values > x)[0]) if isinstance(x, float) else open(x)
+
+
+class Celsius:
+    def __new__(cls, degrees):
+        return np.float64(degrees)
+
+
+def opaque(x):
+    return [v for v in {x}][0] if open else None
+
+
+class TestImplements:
+    @pytest.fixture(autouse=True)
+    def forgets(self):
+        from ingot.library import registry
+
+        before = dict(registry.users)
+        yield
+        registry.users.clear()
+        registry.users.update(before)
+
+    def test_of_a_method_of_a_users_class(self):
+        @ingot.implements(Table.find)
+        def find(self, x):
+            for k in range(len(self.values)):
+                if self.values[k] > x:
+                    return k
+            raise IndexError("index 0 is out of bounds for axis 0 with size 0")
+
+        check(lambda table, x: table.find(x), Table(X), 1.5)
+        check(lambda table, x: table.find(x), Table(X), 9.5)
+
+    def test_of_a_users_class(self):
+        refused(lambda x: Celsius(x), 1.5, words="Celsius")
+
+        @ingot.implements(Celsius)
+        def celsius(degrees):
+            return np.float64(degrees)
+
+        check(lambda x: Celsius(x) * 2, 1.5)
+
+    def test_of_a_function_of_another_package(self):
+        special = pytest.importorskip("scipy.special")
+
+        @ingot.implements(special.expit)
+        def expit(x):
+            return 1 / (1 + np.exp(-x))
+
+        check(lambda x: special.expit(x), X, bound=1e-15)
+
+    def test_another_registration_compiles_anew(self):
+        @ingot.implements(opaque)
+        def first(x):
+            return x + 1
+
+        f = ingot.jit(lambda x: opaque(x))
+        assert f(1.0) == 2.0
+        ingot.implements(opaque)(lambda x: x + 2)
+        assert f(1.0) == 3.0
+
+    def test_wrong_arguments_raise_as_python(self):
+        @ingot.implements(opaque)
+        def stand_in(x):
+            return x
+
+        for mode in ("interpreted", "compiled"):
+            with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
+                jitted(lambda x: opaque(x, y=1), mode)(1.0)

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Writes docs/errors.md: what Ingot refuses, found in its sources, each with an example of tests/python/refusals.py.
+
+    tools/errors_docs.py          rewrite it; needs ingot on the path
+    tools/errors_docs.py --check  exit status 1 if it is not current, or a refusal has no example
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import ingot
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+DOCUMENT = ROOT / "docs" / "errors.md"
+HOLE = "…"
+
+# The sections, and the sources whose refusals stand in each.
+SECTIONS = {
+    "Statements": "statements exceptions patterns loops core",
+    "Variables and values": "lower expressions scalars joins foreign signature _jit _source",
+    "Functions and generators": "closures generators recursion",
+    "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
+    "Classes": "objects special_methods",
+    "Python's operators and functions": "operators builtins python_builtins mathematics heaps iterators",
+    "NumPy": "",
+}
+
+# What no example can show.
+UNSEEN = {
+    f"np.random of another NumPy than {HOLE}, with which Ingot was built,": "`test_another_numpy_is_refused`",
+}
+
+
+class Refusal(NamedTuple):
+    """What a source refuses: the headline and the advice, with a hole for each part that is computed."""
+
+    source: str
+    headline: str
+    advice: str
+
+
+_GROWS = "put numbers of one kind there, tuples of them, or instances of one class; or let all paths leave as many elements"
+
+# Headlines that functions of the sources compute.
+COMPUTED = [
+    Refusal("expressions", f"a call of `{HOLE}`", "use NumPy, math, a function written in Python, or ingot.host"),
+    Refusal("containers", "a list of the caller that grows or shrinks on one path only", "make a new list, and return it"),
+    Refusal("containers", "a list of several kinds of elements that grows or shrinks on one path only", _GROWS),
+    Refusal("containers", f"a list of which each element is {HOLE}, that grows or shrinks on one path only", _GROWS),
+    Refusal("containers", "a dict that gets or loses keys on one path only", "let all paths leave the same keys"),
+    Refusal("scalars", f"{HOLE}, which is {HOLE} on one path and {HOLE} on another,", "use two names, or make both of one type"),
+]
+
+
+def closing(text: str, start: int) -> tuple[list[str], int]:
+    """The arguments of the C++ call whose parenthesis has been opened before `start`, and where it is closed."""
+    parts, depth, quoted, last = [], 0, False, start
+    for at in range(start, len(text)):
+        c = text[at]
+        if quoted:
+            quoted = c != '"' or text[at - 1] == "\\"
+        elif c == '"':
+            quoted = True
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}" and depth:
+            depth -= 1
+        elif c in ")]}" or c == "," and not depth:
+            parts.append(text[last:at].strip())
+            last = at + 1
+            if c != ",":
+                return parts, at
+    raise ValueError("an open parenthesis")
+
+
+def split_sum(text: str) -> list[str]:
+    """The operands of `+` in a C++ expression."""
+    parts, depth, quoted, last = [], 0, False, 0
+    for at, c in enumerate(text):
+        if quoted:
+            quoted = c != '"' or text[at - 1] == "\\"
+        elif c == '"':
+            quoted = True
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c == "+" and not depth:
+            parts.append(text[last:at])
+            last = at + 1
+    return [*parts, text[last:]]
+
+
+def words_in_cpp(text: str) -> str:
+    """The literals of a C++ expression that makes a text, with holes."""
+    words = ""
+    for part in split_sum(text):
+        literal = re.fullmatch(r'\s*(?:std::string\()?((?:"(?:[^"\\]|\\.)*"\s*)+)\)?\s*', part)
+        words += "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literal[1])).replace('\\"', '"') if literal else HOLE
+    return re.sub(f"{HOLE}+", HOLE, words)
+
+
+def in_cpp(path: Path) -> Iterator[Refusal]:
+    text = path.read_text()
+    for match in re.finditer(r"\bunsupported\(|\bUnsupported(?: refusal)?\(", text):
+        parts, _ = closing(text, match.end())
+        if len(parts) == 3:
+            yield Refusal(path.stem, words_in_cpp(parts[1]), words_in_cpp(parts[2]))
+    for match in re.finditer(r"(?:\.refusal|\.conflict) = (\"[^;]*);", text):
+        yield Refusal(path.stem, words_in_cpp(match[1]), "")
+
+
+def words_in_python(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(v.value) if isinstance(v, ast.Constant) else HOLE for v in node.values)
+    return HOLE
+
+
+def in_python(path: Path) -> Iterator[Refusal]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("refuse", "_refusal", "unsupported"):
+            if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args):
+                reason, advice = node.args[-2:]
+                yield Refusal(path.stem, words_in_python(reason), words_in_python(advice))
+
+
+def in_sources() -> dict[str, Refusal]:
+    """All refusals, by headline."""
+    found = {refusal.headline: refusal for refusal in COMPUTED}
+    for path in sorted((ROOT / "src").rglob("*.cpp")):
+        for refusal in in_cpp(path):
+            found.setdefault(refusal.headline, refusal)
+    for path in sorted((ROOT / "python" / "ingot").rglob("*.py")):
+        if "tour" not in path.parts and path.name != "_errors.py":
+            for refusal in in_python(path):
+                found.setdefault(refusal.headline, refusal)
+    return {headline: refusal for headline, refusal in found.items() if headline not in (HOLE, "")}
+
+
+def pattern(headline: str) -> re.Pattern:
+    return re.compile(".+".join(map(re.escape, headline.split(HOLE))), re.DOTALL)
+
+
+def which(headline: str, known: dict[str, Refusal]) -> str | None:
+    """The refusal that a message's headline is of: the one with the most words in common."""
+    fitting = [h for h in known if pattern(h).fullmatch(headline)]
+    return max(fitting, key=lambda h: len(h.replace(HOLE, "")), default=None)
+
+
+def message_of(function: object, arguments: tuple) -> str | None:
+    """The message of the refusal of a call; None: it is not refused."""
+    try:
+        ingot.jit(function)(*arguments)
+    except ingot.UnsupportedError as error:
+        return str(error)
+    except Exception:
+        return None
+    return None
+
+
+def example_in(message: str) -> str:
+    """What stands over the carets of a message."""
+    lines = message.splitlines()
+    if len(lines) < 4 or set(lines[3].strip()) != {"^"}:
+        return ""
+    first = len(lines[3]) - len(lines[3].lstrip())
+    shown = lines[2][first : len(lines[3])] if len(lines[3].strip()) > 1 else lines[2].strip()
+    return shown.rstrip(",")
+
+
+def examples() -> tuple[dict[str, str], list[str]]:
+    """What is refused in an example of each refusal, and the functions that are not refused as any."""
+    from refusals import EXAMPLES
+
+    known = in_sources()
+    found: dict[str, str] = {}
+    wrong = []
+    for function, *arguments in EXAMPLES:
+        message = message_of(function, tuple(arguments))
+        headline = message and which(message.splitlines()[0].removesuffix(" is not supported"), known)
+        if headline is None:
+            wrong.append(f"refusals.py:{function.__code__.co_firstlineno}: {message or 'not refused'}")
+        else:
+            found.setdefault(headline, example_in(message))
+    return found, wrong
+
+
+def section_of(refusal: Refusal) -> str:
+    return next((name for name, sources in SECTIONS.items() if refusal.source in sources.split()), "NumPy")
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def tables() -> tuple[str, list[str]]:
+    """The tables, and what is wrong."""
+    from refusals import WITHOUT_EXAMPLE
+
+    known = in_sources()
+    found, wrong = examples()
+    without = {headline for headline in known if headline not in found and headline not in UNSEEN}
+    wrong += [f"no example of: {headline}" for headline in sorted(without - set(WITHOUT_EXAMPLE))]
+    wrong += [f"not without an example: {headline}" for headline in sorted(set(WITHOUT_EXAMPLE) - without)]
+    text = ""
+    for name in SECTIONS:
+        rows = sorted((r for r in known.values() if section_of(r) == name), key=lambda r: r.headline.strip("`'").lower())
+        text += f"\n## {name}\n\n| refused | instead | example |\n|---|---|---|\n"
+        for refusal in rows:
+            example = f"`{found[refusal.headline]}`" if found.get(refusal.headline) else UNSEEN.get(refusal.headline, "")
+            text += f"| {cell(refusal.headline)} | {cell(refusal.advice)} | {cell(example)} |\n"
+    return text, wrong
+
+
+def main() -> int:
+    old = DOCUMENT.read_text()
+    head, mark, _ = old.partition("<!-- generated: errors -->\n")
+    made, wrong = tables()
+    new = head + mark + made
+    if "--check" in sys.argv:
+        for line in wrong:
+            print(line, file=sys.stderr)
+        if new != old:
+            print("docs/errors.md is not current; run tools/errors_docs.py", file=sys.stderr)
+        return int(new != old or bool(wrong))
+    for line in wrong:
+        print(line)
+    DOCUMENT.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
