@@ -518,6 +518,12 @@ class Function(_ingot.Callable):
         """What has been compiled so far, in order, each with the reason why."""
         return [s for entries in self._table.values() for s in entries]
 
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return self
+
     def __reduce_ex__(self, protocol: Any) -> str | tuple:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         by_value = "cloudpickle" in sys._getframe(1).f_globals.get("__name__", "")

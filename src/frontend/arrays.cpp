@@ -704,6 +704,24 @@ void Evaluator::need_writable(const Array& array, const char* complaint, nb::han
   if (array.access == Access::ReadOnly) raise(ExceptionKind::ValueError, complaint);
 }
 
+/// Lists and tuples are to have no more axes than the part that they are assigned to.
+void Evaluator::need_depth(int rank, const Indexing& indexing) {
+  if (indexing.mask && rank > 1) {
+    raise(ExceptionKind::TypeError,
+          "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has " +
+              std::to_string(rank) + " dimensions");
+  }
+  const auto most = std::ranges::count_if(indexing.items, [](const Indexing::Item& item) {
+    return item.part == Indexing::Part::Range || item.part == Indexing::Part::New;
+  });
+  if (!indexing.advanced && rank > most) {
+    raise(ExceptionKind::ValueError,
+          "setting an array element with a sequence. The requested array would exceed the maximum number of "
+          "dimension of " +
+              std::to_string(most) + ".");
+  }
+}
+
 void Evaluator::assign_index(const Array& array, const Value& index, const Value& value, nb::handle node) {
   if (array.type.is_array()) return;  // a temporary that nothing else sees
   need_writable(array, "assignment destination is read-only", node);
@@ -713,8 +731,11 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
   const DType dtype = array.type.dtype();
   const bool is_sequence =
       value.is<Tuple>() || value.is<Range>() || is_list(value) || row_of(value) != nullptr;
-  if (is_sequence && !is_foreign(value) && !indexing.is_point(array.type.rank()))
-    return assign_index(array, index, array_of(value, node, dtype), node);
+  if (is_sequence && !is_foreign(value) && !indexing.is_point(array.type.rank())) {
+    const Value made = array_of(value, node, dtype);
+    need_depth(made.as<Array>()->type.rank(), indexing);
+    return assign_index(array, index, made, node);
+  }
   if (indexing.is_point(array.type.rank())) {
     NodeId scalar = value_for(value, dtype);
     if (builder_->function().type(scalar).is_array()) {

@@ -325,8 +325,6 @@ class Evaluator {
   std::optional<std::vector<Value>> static_elements(const Value& iterable, nb::handle node,
                                                     bool ranges = false);
   std::string key_of(nb::handle node) const;
-  /// The same for all activations of a function in one another.
-  std::string place_in_program(nb::handle node);
 
   // joins.cpp: values and states that meet. A *shape* is a value whose leaves without a node are slots: what
   // differs on the paths and so is carried by the results of the node that joins them.
@@ -486,6 +484,7 @@ class Evaluator {
   std::vector<NodeId> index_arrays(NodeId shaped, const Indexing& indexing);
   std::vector<int64_t> gathered_order(const Indexing& indexing, int index_rank) const;
   NodeId unmasked(NodeId view, const Indexing& indexing, const Value& value);
+  void need_depth(int rank, const Indexing& indexing);
   void assign_mask(NodeId view, const Indexing& indexing, NodeId value);
   void assign_gathered(NodeId array, NodeId view, const Indexing& indexing, const Value& value);
   /// Converted as an assignment into an array converts; `among`: to places that an array or a mask names,
@@ -546,6 +545,7 @@ class Evaluator {
   std::optional<HeapObject> join_lists(const HeapObject& a, const HeapObject& b);
   HeapObject growing_shape(const Value& form, const HeapObject& list) const;
   HeapObject as_growing(const HeapObject& list, const Value& form);
+  void become_growing(uint32_t list, const Value& form);
   NodeId leading(NodeId view, NodeId count);
   void store_element(const HeapObject& list, NodeId place, const Value& element);
   Value load_element(const HeapObject& list, NodeId place);

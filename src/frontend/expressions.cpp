@@ -360,8 +360,11 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
       const std::string module = text_of(s->object.attr(is_module ? "__name__" : "__module__"));
       static const std::set<std::string> kOwn = {"math",      "builtins", "itertools",
                                                  "functools", "operator", "_operator"};
-      const bool trusted =
-          module.starts_with("numpy") || module.starts_with("ingot") || kOwn.contains(module);
+      const std::string package = module.substr(0, module.find('.'));
+      const bool is_users = !is_module && (reinterpret_cast<PyTypeObject*>(s->object.ptr())->tp_flags &
+                                           Py_TPFLAGS_HEAPTYPE) != 0;
+      const bool trusted = package == "numpy" || package == "ingot" ||
+                           (kOwn.contains(module) && !(is_users && module == "builtins"));
       if (trusted) return host_value(member, name, e);
       const bool is_plain_class =
           !is_module && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(s->object.type());

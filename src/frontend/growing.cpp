@@ -124,6 +124,12 @@ HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
   return made;
 }
 
+/// The list is found again when its memory has been made: a check may have made another state.
+void Evaluator::become_growing(uint32_t list, const Value& form) {
+  HeapObject made = as_growing(HeapObject(state_.heap.at(list)), form);
+  state_.heap.at(list) = std::move(made);
+}
+
 void Evaluator::store_element(const HeapObject& list, NodeId place, const Value& element) {
   size_t column = 1;
   for (const NodeId number : Columns(*this).numbers_of(*list.element, element))
@@ -188,14 +194,14 @@ void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> bef
 
 Value Evaluator::widen(const Reference& list, const Value& given, nb::handle node) {
   const Value element = Records(*this).held(given, node);
-  HeapObject& object = state_.heap.at(list.object);
+  const HeapObject& object = state_.heap.at(list.object);
   const std::optional<Value> own = form_of(element);
   const std::optional<Value> form = own ? joined_form(*object.element, *own) : std::nullopt;
   if (!form) {
     unsupported(node, "a " + type_name(element) + " in a list whose length is not known when compiling",
                 "put numbers of one kind there, tuples of them, or instances of one class");
   }
-  object = as_growing(object, *form);
+  become_growing(list.object, *form);
   return element;
 }
 
@@ -302,15 +308,14 @@ Value Evaluator::growing_method(const Reference& list, const std::string& name, 
 
 std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values, Call& call) {
   const Reference list = *new_list(values).as<Reference>();
-  HeapObject& object = state_.heap.at(list.object);
-  const std::optional<Value> form = form_of_list(object);
+  const std::optional<Value> form = form_of_list(state_.heap.at(list.object));
   const bool are_alike =
       form && std::ranges::all_of(values, [&](const Value& value) { return same(*form_of(value), *form); });
   if (!are_alike) {
     unsupported(call.node, "sorting what is not known when compiling, but for numbers of one kind",
                 "sort numbers of one kind, or tuples of them");
   }
-  object = as_growing(object, *form);
+  become_growing(list.object, *form);
   by_library("sort", {list}, call.node, call.keywords);
   std::vector<Value> sorted;
   for (size_t i = 0; i < values.size(); ++i)

@@ -625,7 +625,7 @@ void Evaluator::carry(const State& shape, const State& actual, std::vector<NodeI
     carry(value, it == actual.locals.end() ? Value(Unbound{}) : it->second, out);
   }
   for (const auto& [id, object] : shape.heap) {
-    const HeapObject& given = actual.heap.at(id);
+    const HeapObject given = actual.heap.at(id);
     const std::vector<Value> values =
         object.element != nullptr ? as_growing(given, *object.element).values : given.values;
     for (size_t i = 0; i < object.values.size(); ++i)

@@ -34,7 +34,7 @@ bool Evaluator::is_of_mapping(const Reference& list) const {
 }
 
 Reference Evaluator::make_dict(nb::handle node) {
-  const std::string key = place_in_program(node) + "#mapping";
+  const std::string key = key_of(node) + "#mapping";
   const Reference dict = *new_dict({}, {}).as<Reference>();
   if (unrolled_.contains(key)) become_mapping(dict);
   else state_.heap.at(dict.object).made_at = key;

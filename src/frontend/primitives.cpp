@@ -159,10 +159,11 @@ Value Evaluator::primitive_scan(Call& call) {
 Value Evaluator::primitive_open_list(Call& call) {
   const Value list = call.positional.at(0);
   if (is_list(list)) {
-    HeapObject& object = state_.heap.at(list.as<Reference>()->object);
+    const uint32_t number = list.as<Reference>()->object;
+    const HeapObject& object = state_.heap.at(number);
     const bool is_own = object.argument < 0 && !object.given_away && object.conflict.empty();
     const std::optional<Value> form = is_own ? form_of_list(object) : std::nullopt;
-    if (form && !form->is<Unbound>()) object = as_growing(object, *form);
+    if (form && !form->is<Unbound>()) become_growing(number, *form);
   }
   return Static{nb::none()};
 }

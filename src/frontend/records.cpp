@@ -83,10 +83,9 @@ Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
   const Reference pool{e_.pools_.by_class.at(object.type_of.ptr())};
   Tuple attributes{object.values};
   for (Value& value : attributes.members) value = held(value, node);
-  HeapObject& list = e_.pool_at(pool.object);
-  if (list.element == nullptr) {
+  if (e_.pool_at(pool.object).element == nullptr) {
     const std::optional<Value> form = e_.form_of(attributes);
-    if (form) list = e_.as_growing(list, *form);
+    if (form) e_.become_growing(pool.object, *form);
   }
   for (size_t i = 0; i < attributes.members.size(); ++i) {
     if (e_.form_of(attributes.members[i])) continue;
@@ -226,7 +225,7 @@ void Evaluator::Records::set_attribute(const Record& record, size_t number, cons
                                        nb::handle node) {
   const Value value = held(given, node);
   const std::optional<Value> own = e_.form_of(value);
-  HeapObject& pool = pool_of(record);
+  const HeapObject pool = pool_of(record);
   std::vector<Value> forms =
       pool.element == nullptr ? std::vector<Value>(pool.keys.size(), Unbound{}) : parts_of(*pool.element);
   std::optional<Value> form = own ? e_.joined_form(forms[number], *own) : std::nullopt;
@@ -240,11 +239,12 @@ void Evaluator::Records::set_attribute(const Record& record, size_t number, cons
         "let it be a number, None, an array, a tuple, or another such instance, the same in all of them");
   }
   forms[number] = *form;
-  pool = e_.as_growing(pool, Tuple{forms});
+  e_.become_growing(record.pool, Tuple{forms});
+  const std::vector<Value> columns = pool_of(record).values;
   size_t column = 1;
   for (size_t i = 0; i < number; ++i) column += Columns::kinds_of(forms[i]).size();
   for (const NodeId number_in : Columns(e_).numbers_of(*form, value))
-    e_.builder_->make(Op::store, {pool.values[column++].as<Array>()->node, record.place, number_in});
+    e_.builder_->make(Op::store, {columns[column++].as<Array>()->node, record.place, number_in});
 }
 
 nb::object Evaluator::Records::describe(const Record& record, Outward& outward) {

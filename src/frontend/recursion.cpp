@@ -293,14 +293,6 @@ bool Evaluator::is_same_function(const Frame& a, const Frame& b) const {
          });
 }
 
-std::string Evaluator::place_in_program(nb::handle node) {
-  Frame* outermost = frame_;
-  for (Frame* at = frame_; at != nullptr; at = at->caller)
-    if (at->consumer == nullptr && is_same_function(*at, *frame_)) outermost = at;
-  const Restored<Frame*> there(frame_, outermost);
-  return key_of(node);
-}
-
 std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std::string, Value>& locals,
                                                nb::handle node) {
   std::map<std::string, Value>& arguments = frame.arguments;

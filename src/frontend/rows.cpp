@@ -25,15 +25,14 @@ void Evaluator::Rows::make_pools() {
     const uint32_t store = Records(e_).new_pool("elements of " + site);
     const uint32_t pool = Records(e_).new_pool("lists of " + site);
     const Value part = Scalar{Kind::py_int(), {}};
-    HeapObject& object = e_.state_.heap.at(pool);
-    object = e_.as_growing(object, Tuple{{part, part, part}});
-    object.store = store;
+    e_.become_growing(pool, Tuple{{part, part, part}});
+    e_.state_.heap.at(pool).store = store;
     e_.pools_.by_family[site] = pool;
   }
 }
 
 void Evaluator::Rows::made_at(uint32_t list, nb::handle node) {
-  if (e_.frame_ != nullptr && node.is_valid()) e_.pools_.makings.places[list] = {e_.place_in_program(node)};
+  if (e_.frame_ != nullptr && node.is_valid()) e_.pools_.makings.places[list] = {e_.key_of(node)};
 }
 
 std::vector<std::string> Evaluator::Rows::sites_of(const Value& value) const {
@@ -105,8 +104,9 @@ Value Evaluator::Rows::by_library(const char* name, const Record& list, std::vec
 }
 
 void Evaluator::Rows::open_store(const Record& list, const std::optional<Value>& form) {
-  HeapObject& store = e_.state_.heap.at(store_of(list).object);
-  if (store.element == nullptr && form && !form->is<Unbound>()) store = e_.as_growing(store, *form);
+  const uint32_t store = store_of(list).object;
+  const bool is_open = e_.state_.heap.at(store).element != nullptr;
+  if (!is_open && form && !form->is<Unbound>()) e_.become_growing(store, *form);
 }
 
 NodeId Evaluator::Rows::header(const Record& list, size_t part) {

@@ -38,6 +38,8 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
 }
 
 Status ingot_v1_parallel(Context* context, Turns turns, void* data, int64_t count, int64_t grain) noexcept {
+  // What the owner has stored past the caches is seen by the others.
+  __builtin_ia32_sfence();
   return Pool::run(context, turns, data, count, grain);
 }
 

@@ -24,7 +24,7 @@ def by_annotations(x: float, y: np.int8, z: "float64[:, ::1]", n=3) -> float:
 
 
 def wrong_by_signature(x: "float64[:]"):
-    return np.quantile(x, 0.5, weights=x)
+    return np.cov(x, fweights=x)
 
 
 def unknown(x, y: int):

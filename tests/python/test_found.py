@@ -1,6 +1,8 @@
 """Programs that were once wrong, most of them found by random programs."""
 
 import math
+import sys
+import types
 
 import ingot
 import numpy as np
@@ -8,6 +10,41 @@ import pytest
 from support import ARRAYS, MODES, check, difference, jitted, refused
 
 COMPLEX_NAN = complex(float("inf"), float("nan"))
+
+
+def test_modules_named_like_numpy_are_guarded(monkeypatch):
+    module = types.ModuleType("numpy_helpers")
+    exec("SCALE = 2.0\nclass C:\n    K = 3", vars(module))
+    monkeypatch.setitem(sys.modules, "numpy_helpers", module)
+    f = ingot.jit(lambda x: (x * module.SCALE, module.C.K))
+    assert f(1.0) == (2.0, 3)
+    module.SCALE, module.C.K = 5.0, 7
+    assert f(1.0) == (5.0, 7)
+    made = {}
+    exec("class C:\n    L = (1,)", made)  # of no module: builtins
+    own = made["C"]
+    h = ingot.jit(lambda: own.L)
+    assert h() == (1,)
+    own.L = (4, 5)
+    assert h() == (4, 5)
+
+
+def deeper(a):
+    a[:] = [[1, 2, 3]]
+
+
+def deeper_part(a):
+    a[:2] = [[1, 2]]
+
+
+def deeper_masked(a):
+    a[a > 0] = [[5, 6]]
+
+
+def test_sequences_deeper_than_the_part():
+    for function in (deeper, deeper_part, deeper_masked):
+        check(function, np.arange(3.0))
+    check(deeper, np.zeros((2, 3)))
 
 
 def scalar_types(n):

@@ -797,7 +797,30 @@ def failing(n):
     return out
 
 
+def caught_inside(c, n):
+    if n == 0:
+        raise ValueError
+    try:
+        caught_inside(Cell(n, c), n - 1)
+    except ValueError:
+        pass
+    return c.value
+
+
+def caught_outside(n):
+    def down(c, k):
+        if k == 0:
+            raise ValueError
+        return down(Cell(k, c), k - 1) + c.value
+
+    try:
+        return down(Cell(0, None), n)
+    except ValueError:
+        return caught_inside(Cell(7, None), n + 1)
+
+
 def test_exceptions_leave_recursion_over_trees():
+    check(caught_outside, 2)
     check(unknown_operator, 1.5)
     check(failing, 6)
     check(deep, 50)

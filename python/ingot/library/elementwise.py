@@ -378,6 +378,8 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     flat = np.reshape(bits, x.shape[:-1] + (x.shape[-1] * 8,))
     if count is not None:
         if count < 0:
+            if -count > flat.shape[-1]:
+                raise ValueError("-count larger than number of elements")
             flat = flat[..., :count]
         else:
             longer = np.zeros(x.shape[:-1] + (count,), np.uint8)
