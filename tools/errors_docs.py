@@ -57,9 +57,9 @@ COMPUTED = [
 ]
 
 
-def closing(text: str, start: int) -> tuple[list[str], int]:
-    """The arguments of the C++ call whose parenthesis has been opened before `start`, and where it is closed."""
-    parts, depth, quoted, last = [], 0, False, start
+def outside(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """The places and characters of C++ from `start` on that stand in no literal and no parentheses opened there."""
+    depth, quoted = 0, False
     for at in range(start, len(text)):
         c = text[at]
         if quoted:
@@ -70,27 +70,27 @@ def closing(text: str, start: int) -> tuple[list[str], int]:
             depth += 1
         elif c in ")]}" and depth:
             depth -= 1
-        elif c in ")]}" or c == "," and not depth:
+        elif not depth:
+            yield at, c
+
+
+def closing(text: str, start: int) -> list[str]:
+    """The arguments of the C++ call whose parenthesis has been opened before `start`."""
+    parts, last = [], start
+    for at, c in outside(text, start):
+        if c in ")]},":
             parts.append(text[last:at].strip())
             last = at + 1
             if c != ",":
-                return parts, at
+                return parts
     raise ValueError("an open parenthesis")
 
 
 def split_sum(text: str) -> list[str]:
     """The operands of `+` in a C++ expression."""
-    parts, depth, quoted, last = [], 0, False, 0
-    for at, c in enumerate(text):
-        if quoted:
-            quoted = c != '"' or text[at - 1] == "\\"
-        elif c == '"':
-            quoted = True
-        elif c in "([{":
-            depth += 1
-        elif c in ")]}":
-            depth -= 1
-        elif c == "+" and not depth:
+    parts, last = [], 0
+    for at, c in outside(text):
+        if c == "+":
             parts.append(text[last:at])
             last = at + 1
     return [*parts, text[last:]]
@@ -108,7 +108,7 @@ def words_in_cpp(text: str) -> str:
 def in_cpp(path: Path) -> Iterator[Refusal]:
     text = path.read_text()
     for match in re.finditer(r"\bunsupported\(|\bUnsupported(?: refusal)?\(", text):
-        parts, _ = closing(text, match.end())
+        parts = closing(text, match.end())
         if len(parts) == 3:
             yield Refusal(path.stem, words_in_cpp(parts[1]), words_in_cpp(parts[2]))
     for match in re.finditer(r"(?:\.refusal|\.conflict) = (\"[^;]*);", text):

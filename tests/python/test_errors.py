@@ -15,6 +15,7 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
+from refusals import mixed
 from support import MODES, jitted, refused
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,16 +129,6 @@ def assigns(x):
     total = x
 
 
-def grows(n):
-    items = []
-    for i in range(n):
-        if i % 2:
-            items.append(i)
-        else:
-            items.append("odd")
-    return items
-
-
 def shrinks(items, n):
     if n > 0:
         items.pop()
@@ -170,7 +161,7 @@ def changes(x):
         (imports, (1.0,), "an `import` inside a function"),
         (defines, (1.0,), "a class that is defined inside a function"),
         (assigns, (1.0,), "an assignment to the global `total`"),
-        (grows, (5,), "a list of several kinds of elements that grows or shrinks on one path only"),
+        (mixed, (5,), "a list of several kinds of elements that grows or shrinks on one path only"),
         (shrinks, ([1, 2], 1), "a list of the caller that grows or shrinks on one path only"),
         (races, (X,), "turns may touch the same element; line "),
         (leaves, (X,), "a turn leaves the loop"),

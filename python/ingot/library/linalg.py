@@ -236,17 +236,22 @@ def need_complex(values: Any, a: Any) -> None:
         raise TypeChangeError("eigenvalues that are all real make floats (give a complex matrix, or use eigh if it is symmetric)")
 
 
+def find_eigenvalues(routine: str, a: Any, found: tuple[Any, ...]) -> None:
+    """Puts the eigenvalues of square matrices into the first of some arrays, and what else the routine finds behind."""
+    need_finite(a)
+    if primitives.gufunc(routine, (a.astype(loop_dtype(result_dtype(a))),), found):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+    need_complex(found[0], a)
+
+
 @implements(np.linalg.eig)
 def eig(a: Any) -> Any:
     a = np.asarray(a)
     need_square(a)
     dtype = np.result_type(result_dtype(a), np.complex64)
-    need_finite(a)
     values = np.empty(a.shape[:-1], np.complex128)
     vectors = np.empty(a.shape, np.complex128)
-    if primitives.gufunc("linalg.eig", (a.astype(loop_dtype(result_dtype(a))),), (values, vectors)):
-        raise np.linalg.LinAlgError("Eigenvalues did not converge")
-    need_complex(values, a)
+    find_eigenvalues("linalg.eig", a, (values, vectors))
     return EigResult(values.astype(dtype), vectors.astype(dtype))
 
 
@@ -255,11 +260,8 @@ def eigvals(a: Any) -> Any:
     a = np.asarray(a)
     need_square(a)
     dtype = np.result_type(result_dtype(a), np.complex64)
-    need_finite(a)
     values = np.empty(a.shape[:-1], np.complex128)
-    if primitives.gufunc("linalg.eigvals", (a.astype(loop_dtype(result_dtype(a))),), (values,)):
-        raise np.linalg.LinAlgError("Eigenvalues did not converge")
-    need_complex(values, a)
+    find_eigenvalues("linalg.eigvals", a, (values,))
     return values.astype(dtype)
 
 

@@ -330,12 +330,7 @@ def polyval(p: Any, x: Any) -> Any:
     return value
 
 
-@implements(np.polyfit)
-def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
-    if full or (not isinstance(cov, bool)) or cov:
-        primitives.refuse("`full` or `cov` of np.polyfit", "use np.linalg.lstsq")
-    places = np.asarray(x).astype(np.float64)
-    values = np.asarray(y) + 0.0
+def need_points(places: Any, values: Any) -> None:
     if places.ndim != 1:
         raise TypeError("expected 1D vector for x")
     if places.shape[0] == 0:
@@ -344,16 +339,33 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
         raise TypeError("expected 1D or 2D array for y")
     if places.shape[0] != values.shape[0]:
         raise TypeError("expected x and y to have same length")
+
+
+def weighed(powers: Any, values: Any, w: Any) -> tuple[Any, Any]:
+    if w is None:
+        return powers, values
+    weights = np.asarray(w) + 0.0
+    return powers * weights[:, None], values * (weights[:, None] if values.ndim == 2 else weights)
+
+
+def fitted(powers: Any, values: Any, scale: Any, rcond: float) -> Any:
+    """The coefficients of powers, whose columns are scaled first, that come closest to values."""
+    solution = np.linalg.lstsq(powers / scale, values, rcond)[0]
+    return solution / scale[:, None] if values.ndim == 2 else solution / scale
+
+
+@implements(np.polyfit)
+def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    if full or (not isinstance(cov, bool)) or cov:
+        primitives.refuse("`full` or `cov` of np.polyfit", "use np.linalg.lstsq")
+    places = np.asarray(x).astype(np.float64)
+    values = np.asarray(y) + 0.0
+    need_points(places, values)
     if rcond is None:
         rcond = places.shape[0] * np.finfo(np.float64).eps
     powers = places[:, None] ** np.arange(deg, -1, -1)
-    if w is not None:
-        weights = np.asarray(w) + 0.0
-        powers = powers * weights[:, None]
-        values = values * (weights[:, None] if values.ndim == 2 else weights)
-    scale = np.sqrt(np.sum(powers * powers, axis=0))
-    solution = np.linalg.lstsq(powers / scale, values, rcond)[0]
-    return solution / scale[:, None] if values.ndim == 2 else solution / scale
+    powers, values = weighed(powers, values, w)
+    return fitted(powers, values, np.sqrt(np.sum(powers * powers, axis=0)), rcond)
 
 
 def added(a1: Any, a2: Any, sign: int) -> Any:

@@ -9,7 +9,7 @@ import numpy.polynomial.polynomial as polynomial
 
 from .._errors import TypeChangeError
 from . import primitives
-from .numerical import convolve
+from .numerical import convolve, fitted, need_points, weighed
 from .registry import implements
 
 
@@ -162,25 +162,13 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     values = np.asarray(y) + 0.0
     if deg < 0:
         raise ValueError("expected deg >= 0")
-    if places.ndim != 1:
-        raise TypeError("expected 1D vector for x")
-    if places.shape[0] == 0:
-        raise TypeError("expected non-empty vector for x")
-    if values.ndim < 1 or values.ndim > 2:
-        raise TypeError("expected 1D or 2D array for y")
-    if places.shape[0] != values.shape[0]:
-        raise TypeError("expected x and y to have same length")
+    need_points(places, values)
     powers = polyvander(places, deg)
-    if w is not None:
-        weights = np.asarray(w) + 0.0
-        powers = powers * weights[:, None]
-        values = values * (weights[:, None] if values.ndim == 2 else weights)
+    powers, values = weighed(powers, values, w)
     if rcond is None:
         rcond = places.shape[0] * np.finfo(places.dtype).eps
     scale = np.sqrt(np.sum(np.square(powers), axis=0))
-    scale = np.where(scale == 0, scale.dtype.type(1), scale)
-    solution = np.linalg.lstsq(powers / scale, values, rcond)[0]
-    return solution / scale[:, None] if values.ndim == 2 else solution / scale
+    return fitted(powers, values, np.where(scale == 0, scale.dtype.type(1), scale), rcond)
 
 
 @implements(polynomial.polycompanion)

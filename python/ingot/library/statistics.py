@@ -466,9 +466,9 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     if isinstance(sample, (list, tuple)):
         columns = [np.asarray(x).astype(np.float64) for x in sample]
     elif isinstance(bins, (list, tuple)):
-        columns = [sample[:, k].astype(np.float64) for k in np_range(len(bins))]
         if sample.shape[1] != len(bins):
             raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+        columns = [sample[:, k].astype(np.float64) for k in np_range(len(bins))]
     else:
         primitives.refuse("np.histogramdd of columns of which the number is not known", "give a list of arrays, or of bins")
     d = len(columns)
