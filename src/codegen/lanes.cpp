@@ -21,8 +21,10 @@ using llvm::Value;
 namespace {
 
 constexpr uint64_t kMostLanes = 64;
-/// So many floats of a turn, four registers each, leave room for what they are computed from.
-constexpr ptrdiff_t kFewValues = 5;
+/// So many floats of a turn for each that is carried leave room for what they are computed from.
+constexpr size_t kFewValues = 5;
+/// Registers over which a short sum does not wait for its last addition.
+constexpr size_t kRegistersOfSum = 4;
 /// So many turns, with elementary functions, take no longer under masks.
 constexpr int64_t kFewTurns = 128;
 
@@ -59,7 +61,7 @@ unsigned FunctionEmitter::lane_count(NodeId loop) const {
 }
 
 /// Lanes over which a short sum in a region does not wait for its last addition, and uses whole lines of
-/// memory: four registers, as long as all values of a turn have room.
+/// memory: some registers, as long as what the loops carry takes no more than half of them.
 uint64_t FunctionEmitter::registers_for_sums(RegionId region) const {
   const auto is_number = [&](NodeId node) {
     return source_.type(node).is_scalar() && base::is_float(dtype(node));
@@ -74,8 +76,13 @@ uint64_t FunctionEmitter::registers_for_sums(RegionId region) const {
       return source_[inner].region_count == 0 &&
              !(is_number(inner) && has_math(unit_.target, source_.op(inner)));
     });
-    const auto values = std::ranges::count_if(body, [&](NodeId inner) { return is_number(inner); });
-    if (is_short && values <= kFewValues) most = 4;
+    const auto values =
+        static_cast<size_t>(std::ranges::count_if(body, [&](NodeId inner) { return is_number(inner); }));
+    const size_t carried = source_.result_count(node);
+    if (!is_short || values > kFewValues * carried) continue;
+    const size_t half_of_registers = unit_.target.level >= 4 ? 16 : 8;
+    const size_t room = std::bit_floor(std::max<size_t>(half_of_registers / carried, 1));
+    most = std::max<uint64_t>(most, std::min(room, kRegistersOfSum));
   }
   return most;
 }

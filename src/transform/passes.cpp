@@ -2,6 +2,7 @@
 
 #include "transform/checks.h"
 #include "transform/fuse.h"
+#include "transform/jam.h"
 #include "transform/parallel.h"
 #include "transform/schedule.h"
 #include "transform/simplify.h"
@@ -16,7 +17,8 @@ constexpr Pass kPasses[] = {
     {"simplify", simplify, ir::Stage::Both}, {"dce", dce, ir::Stage::Both},
     {"fuse", fuse, ir::Stage::Both},         {"to_loops", to_loops, ir::Stage::Loop},
     {"checks", checks, ir::Stage::Loop},     {"schedule", schedule, ir::Stage::Loop},
-    {"threads", threads, ir::Stage::Loop},   {"parallel", parallel, ir::Stage::Both},
+    {"threads", threads, ir::Stage::Loop},   {"jam", jam, ir::Stage::Loop},
+    {"parallel", parallel, ir::Stage::Both},
 };
 
 }  // namespace
