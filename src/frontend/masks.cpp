@@ -16,7 +16,7 @@ bool is_same(const ir::Function& f, NodeId a, NodeId b) {
   if (f.op(a) != Op::read || f.op(b) != Op::read || f.operand(a, 0) != f.operand(b, 0)) return false;
   if (f[a].parent != f[b].parent) return false;
   const std::span<const NodeId> body = f.region_body(f[a].parent);
-  const auto [first, last] = std::minmax(std::ranges::find(body, a), std::ranges::find(body, b));
+  const auto [first, last] = std::minmax({std::ranges::find(body, a), std::ranges::find(body, b)});
   return std::none_of(first, last, [&](NodeId node) {
     return ir::effects_of(f, node).any(ir::effect::Write | ir::effect::Host | ir::effect::Sync);
   });
