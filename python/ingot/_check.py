@@ -143,7 +143,7 @@ def _compiled(name: str, line: int, member: Any, function: types.FunctionType, s
     compiled = Function(function, relaxed=getattr(member, "_relaxed", ()))
     try:
         specialisation, _ = compiled._prepare(tuple(samples.values()), {})
-        specialisation.program.compile()
+        specialisation.compile()
     except UnsupportedError as error:
         return Verdict(name, line, "refused", shown, str(error))
     known = [p for i, p in enumerate(parameters) if i in compiled._demanded()]

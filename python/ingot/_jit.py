@@ -432,8 +432,12 @@ class Specialisation(_ingot.Specialisation):
     def code(self) -> Any:
         """The machine code, made when it is first asked for."""
         if self.loaded is None:
-            self.loaded = _ingot.Code.load(self.program.compile()["object"])
+            self.loaded = _ingot.Code.load(self.compile()["object"])
         return self.loaded
+
+    def compile(self, texts: bool = False) -> dict[str, Any]:
+        """The object file and how it was made; with the IR and assembly if `texts`."""
+        return _ingot.with_room(self.program.compile, texts)
 
 
 def _why(owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> str:
@@ -592,6 +596,9 @@ class Function(_ingot.Callable):
         found, _ = self._find(arguments.key)
         if found is not None:
             return found, arguments
+        return _ingot.with_room(self._specialise_anew, arguments, values)
+
+    def _specialise_anew(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
         with _compiling:
             found, changed = self._find(arguments.key)
             if found is not None:
@@ -722,7 +729,7 @@ class Function(_ingot.Callable):
         move for these arguments beside those that must be moved at least.
         """
         specialisation, arguments = self._prepare(args, kwargs)
-        stages = specialisation.program.compile(texts=True)
+        stages = specialisation.compile(texts=True)
         if svg is not None:
             from . import _drawing, _fusion
 

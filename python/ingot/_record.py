@@ -84,6 +84,7 @@ class Recorder:
     """Takes down one call, from before it is made to its end."""
 
     def __init__(self, specialisation: Specialisation, leaves: list[Any]) -> None:
+        self.specialisation = specialisation
         self.program = specialisation.program
         self.leaves = leaves
         self.name, self.parameters, self.results, self.operands = self.program.interface
@@ -148,7 +149,7 @@ class Recorder:
     def write(self, folder: Path, outcome: Any, result: tuple) -> None:
         """Writes the texts, and how the call ended: the outcome that the code gave, described by `result`."""
         folder.mkdir(parents=True, exist_ok=True)
-        texts = [("frontend", self.program.text(spans=True)), *self.program.compile(texts=True)["passes"]]
+        texts = [("frontend", self.program.text(spans=True)), *self.specialisation.compile(texts=True)["passes"]]
         parts = ["; A recorded call; `ingot-opt --replay` makes it again.\nrecord 1", f"function @{_quoted(self.name)}"]
         for number, (stage, text) in enumerate(texts, 1):
             file = f"{number}-{stage}.ir"

@@ -8,6 +8,7 @@
 #include "bindings/callable.h"
 #include "bindings/interrupts.h"
 #include "bindings/specialisation.h"
+#include "bindings/stacks.h"
 #include "runtime/allocator.h"
 #include "runtime/pool.h"
 #include "runtime/sorts.h"
@@ -73,6 +74,16 @@ NB_MODULE(_ingot, m) {
   bind_callable(m);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
+  m.def(
+      "with_room",
+      [](nb::handle function, const nb::args& arguments) {
+        PyObject* const* const given = PySequence_Fast_ITEMS(arguments.ptr());
+        const nb::object result = nb::steal(call_with_room(function.ptr(), given, arguments.size()));
+        if (!result.is_valid()) throw nb::python_error();
+        return result;
+      },
+      "function"_a, "arguments"_a,
+      "What a function of the compiler gives or raises, called where the stack has room for it.");
   m.attr("MAX_THREADS") = runtime::Pool::kMaxThreads;
   m.def("get_num_threads", &runtime::Pool::threads);
   m.def("set_num_threads", &runtime::Pool::set_threads, "count"_a);

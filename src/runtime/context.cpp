@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <span>
 
 #include "base/error.h"
 #include "runtime/allocator.h"
@@ -24,21 +26,25 @@ constexpr size_t kStackReserve = size_t{512} << 10;
 /// How much of a stack is used at most: one without a limit would take all memory.
 constexpr size_t kMostStack = size_t{256} << 20;
 
-std::byte* find_stack_limit() {
+std::span<std::byte> find_stack() {
   pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
   void* lowest = nullptr;
   size_t size = 0;
   pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
-  const size_t used = std::min(size, kMostStack);
-  return static_cast<std::byte*>(lowest) + (size - used) + std::min(kStackReserve, used / 2);
+  return {static_cast<std::byte*>(lowest), size};
 }
 
-/// Of the calling thread. Kept, because finding it reads a file of the system.
+/// Of the calling thread; empty: not known. Kept, because finding it reads a file of the system.
+std::span<std::byte> stack() {
+  static thread_local const std::span<std::byte> found = find_stack();
+  return found;
+}
+
 std::byte* stack_limit() {
-  static thread_local std::byte* const limit = find_stack_limit();
-  return limit;
+  const size_t used = std::min(stack().size(), kMostStack);
+  return used == 0 ? nullptr : stack().last(used).data() + std::min(kStackReserve, used / 2);
 }
 
 /// Much cheaper to read than the time, which is all that a short call would do. Processors count between one
@@ -63,6 +69,11 @@ Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
 }
 
 void set_stack_limit(Context& context) { context.stack_limit = stack_limit(); }
+
+size_t stack_left() {
+  const std::byte* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+  return stack().empty() ? SIZE_MAX : static_cast<size_t>(here - stack().data());
+}
 
 void watch_length(Context& context) {
   if (context.attention == &kNoAttention) return;

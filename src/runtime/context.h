@@ -13,6 +13,9 @@ Context make_context(uint32_t* attention = nullptr, const Hooks* hooks = nullptr
 /// Sets `Context::stack_limit` to that of the calling thread.
 void set_stack_limit(Context& context);
 
+/// How many bytes of the calling thread's stack are left; the largest number where that is not known.
+size_t stack_left();
+
 /// A watched call is long if it polls later than this after the watch began.
 inline constexpr int64_t kLongCall = 30'000;  // ticks of the processor's clock: about 10 microseconds
 

@@ -34,7 +34,7 @@ class JamJudge {
  private:
   /// The loops that a node is in.
   struct Around {
-    NodeId vector;          ///< invalid: none
+    NodeId vector;         ///< invalid: none
     bool carries = false;  ///< a loop in the vector loop that carries values of the turn
   };
 
@@ -56,7 +56,8 @@ class JamJudge {
     if (op == Op::for_) return fits_loop(node, around);
     const auto operands = f_.operands(node);
     varies_[node.index] = any_varies(operands);
-    in_lanes_[node.index] = std::ranges::any_of(operands, [&](NodeId value) { return in_lanes_[value.index]; });
+    in_lanes_[node.index] =
+        std::ranges::any_of(operands, [&](NodeId value) { return in_lanes_[value.index]; });
     if (op == Op::store) return varies(node);
     if (op == Op::load) {
       shares_ = shares_ || (around.carries && !varies(node) && is_row(node, around.vector));

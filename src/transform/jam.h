@@ -11,10 +11,10 @@ namespace ingot::transform {
 /// stage, after `threads`.
 ///
 /// A loop is taken if its turns are shown to be independent (`find_race`), it carries nothing, and what is in
-/// it is operations on scalars, views, loads, stores and loops of counts that all turns share; of these one is
-/// a vector loop, in which a loop that carries values of the turn loads neighbours that all turns share. So
-/// many turns are taken at once as the carried values leave registers for; what remains of the turns runs as
-/// before. Each value is computed from the same operands in the same order as before.
+/// it is operations on scalars, views, loads, stores and loops of counts that all turns share; of these one
+/// is a vector loop, in which a loop that carries values of the turn loads neighbours that all turns share.
+/// So many turns are taken at once as the carried values leave registers for; what remains of the turns runs
+/// as before. Each value is computed from the same operands in the same order as before.
 std::unique_ptr<ir::Function> jam(const ir::Function& function);
 
 }  // namespace ingot::transform

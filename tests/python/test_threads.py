@@ -240,6 +240,40 @@ except LookupError as error:
     assert interrupt(run_program(tmp_path, program, before)) == (0, "from the handler\n", "")
 
 
+def test_threads_with_small_stacks_compile():
+    """On a stack that has room, where NumPy's settings for errors and the context are the caller's."""
+
+    def medians(x):
+        return np.median(x, axis=0) / np.float64(0.0), np.histogram(x, bins=4)[0], np.linalg.norm(x)
+
+    def refused(x):
+        return x.no_such_method()
+
+    x = np.arange(12.0).reshape(4, 3)
+    seen = []
+
+    def call():
+        with np.errstate(divide="ignore"):
+            seen.append(ingot.jit(medians)(x))
+        try:
+            ingot.jit(refused)(x)
+        except (AttributeError, ingot.UnsupportedError) as error:
+            seen.append(error)
+
+    before = threading.stack_size(1 << 16)
+    try:
+        thread = threading.Thread(target=call)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    with np.errstate(divide="ignore"):
+        wanted = medians(x)
+    assert all(np.array_equal(a, b) for a, b in zip(seen[0], wanted))
+    assert "no_such_method" in str(seen[1])
+    assert threading.stack_size() == before
+
+
 def test_python_ends_during_a_long_call_of_a_daemon_thread(tmp_path):
     program = """
 sys.setswitchinterval(1e-5)
