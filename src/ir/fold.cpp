@@ -66,6 +66,7 @@ class Folder {
   NodeId with_equal_operands();
   NodeId with_number_on_the_right();
   NodeId sum_with_constants();
+  NodeId sum_of_sums();
   bool is_natural(NodeId node) const;
   NodeId bits_with_constant();
   NodeId multiply_or_divide_by_constant();
@@ -122,6 +123,7 @@ NodeId Folder::elementwise() {
   if (const NodeId node = of_complex_parts()) return node;
   if (at(0) == at(1)) return with_equal_operands();
   if (const NodeId node = with_opposite()) return node;
+  if (const NodeId node = sum_of_sums()) return node;
   if (!f_.is_constant(at(1))) return {};
   if (const NodeId node = sum_with_constants()) return node;
   if (const NodeId node = length_against_one()) return node;
@@ -232,6 +234,23 @@ NodeId Folder::sum_with_constants() {
   if (f_.type(x) != type_) return {};
   if (total == base::Scalar{}) return x;
   return b_.make(Op::add, {x, b_.constant(Type::scalar(dtype()), total)});
+}
+
+/// What is added and taken away again (integers wrap).
+NodeId Folder::sum_of_sums() {
+  if (!base::is_int(dtype()) || (op_ != Op::add && op_ != Op::subtract)) return {};
+  const auto is = [&](size_t side, Op op) { return f_.op(at(side)) == op && f_.type(at(side)) == type_; };
+  const auto part = [&](size_t side, size_t i) { return f_.operand(at(side), i); };
+  // (x - y) + y = x, y + (x - y) = x
+  for (size_t side = 0; op_ == Op::add && side < 2; ++side)
+    if (is(side, Op::subtract) && part(side, 1) == at(1 - side)) return if_typed(part(side, 0));
+  if (op_ == Op::add) return {};
+  // x - (x - y) = y
+  if (is(1, Op::subtract) && part(1, 0) == at(0)) return if_typed(part(1, 1));
+  // (x + y) - y = x, (x + y) - x = y
+  for (size_t i = 0; is(0, Op::add) && i < 2; ++i)
+    if (part(0, i) == at(1)) return if_typed(part(0, 1 - i));
+  return {};
 }
 
 NodeId Folder::bits_with_constant() {

@@ -1,16 +1,90 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "ir/function.h"
 
 namespace ingot::transform {
 
-/// What a comparison of two i64 values gives, where it follows from what they are: the index of a loop is at
-/// least 0 and less than the loop's count; lengths are at least 0.
+/// What is known of scalar i64 values of a function while it is built: from what makes them - lengths are at
+/// least 0, the index of a loop is less than its count, a minimum is no more than what it is of - and from
+/// conditions that hold where one stands.
+///
+/// Values are sums of others times constants, as far as the sums are known not to wrap; a relation is decided
+/// by the sign of a difference. What is said is certain; much that is true is not found.
+class Ranges {
+ public:
+  explicit Ranges(const ir::Function& function) : f_(function) {}
+
+  /// What a comparison of two values gives.
+  std::optional<bool> compare(ir::Op op, ir::NodeId a, ir::NodeId b);
+  /// The one of two values that is their `minimum` or `maximum`; invalid: not known.
+  ir::NodeId extreme(ir::Op op, ir::NodeId a, ir::NodeId b);
+  /// Whether `add`, `subtract` or `multiply` of two values certainly does not wrap.
+  bool is_exact(ir::Op op, ir::NodeId a, ir::NodeId b);
+
+  /// @name Where one stands
+  /// `assume`: from here on a condition holds, or does not; until the `leave` of the last `enter`.
+  void enter() { scopes_.push_back({bounds_.size(), inequalities_.size()}); }
+  void leave();
+  void assume(ir::NodeId condition, bool holds);
+
+ private:
+  __extension__ using Wide = __int128;
+  struct Interval {
+    Wide low;
+    Wide high;
+  };
+  /// A sum of terms, by node, and a constant.
+  struct Linear {
+    std::vector<std::pair<ir::NodeId, int64_t>> terms;
+    Wide constant = 0;
+  };
+  /// A bound of a value that certain sums give: all of them do, or (`any`) each one does.
+  struct Bounds {
+    std::vector<Linear> sums;
+    bool any = false;
+  };
+  struct Scope {
+    size_t bounds;
+    size_t inequalities;
+  };
+
+  Linear linear(ir::NodeId value);
+  Linear find_linear(ir::NodeId value);
+  Linear sum(const Linear& a, const Linear& b, int64_t factor);
+  Linear difference(ir::NodeId a, ir::NodeId b);
+  Interval interval(const Linear& sum);
+  Interval interval(ir::NodeId atom);
+  Interval own_interval(ir::NodeId atom);
+  Bounds bounds(ir::NodeId atom, bool upper);
+  bool is_natural(const Linear& sum);
+  bool prove(const Linear& sum, int depth);
+  std::optional<Interval> interval_of_arms(ir::NodeId atom);
+  bool prove_of_arms(const Linear& sum, std::pair<ir::NodeId, int64_t> term, int depth);
+  void hold(Linear natural);
+
+  void forget();
+
+  const ir::Function& f_;
+  std::unordered_map<uint32_t, Linear> linear_;
+  std::unordered_map<uint32_t, Interval> intervals_;
+  int nesting_ = 0;                                      ///< of values that are being looked at
+  std::vector<std::pair<ir::NodeId, Interval>> bounds_;  ///< that conditions give; the last one of a node
+  std::vector<Linear> inequalities_;                     ///< sums that are at least 0
+  std::vector<Scope> scopes_;
+  int steps_ = 0;  ///< of the search for a proof that are left
+};
+
+/// `Ranges::compare` without any condition.
 std::optional<bool> known_comparison(const ir::Function& function, ir::Op op, ir::NodeId a, ir::NodeId b);
 
-/// Whether an i64 value is at least 0.
+/// Whether an i64 value is at least 0 by what makes it.
 bool is_natural(const ir::Function& function, ir::NodeId value);
 
 }  // namespace ingot::transform

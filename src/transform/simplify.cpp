@@ -18,7 +18,8 @@ constexpr int kCheapArms = 3;
 
 class Simplifier : public Rewriter {
  public:
-  explicit Simplifier(const Function& source) : Rewriter(source), exits_(source.node_count()) {
+  explicit Simplifier(const Function& source)
+      : Rewriter(source), exits_(source.node_count()), ranges_(b_.function()) {
     for (uint32_t i = 0; i < source.node_count(); ++i)
       if (source.op(NodeId(i)) == Op::exit_) ++exits_[source.operand(NodeId(i), 0).index];
   }
@@ -27,7 +28,7 @@ class Simplifier : public Rewriter {
   void visit(NodeId id) override {
     const bool writes = ir::effects_of(source_, id).any(kMayWrite);
     // A turn finds what the one before has written.
-    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block) forget_loads();
+    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !turns_once(id)) forget_loads();
     visit_one(id);
     if (writes) forget_loads();
   }
@@ -40,9 +41,19 @@ class Simplifier : public Rewriter {
       case Op::load: return visit_load(id);
       case Op::if_: return visit_if(id);
       case Op::block: return visit_block(id);
+      case Op::for_: return visit_for(id);
       case Op::check: return visit_check(id);
       case Op::less:
-      case Op::greater_equal: return visit_comparison(id);
+      case Op::less_equal:
+      case Op::greater:
+      case Op::greater_equal:
+      case Op::equal:
+      case Op::not_equal: return visit_comparison(id);
+      case Op::minimum:
+      case Op::maximum: return visit_extreme(id);
+      case Op::add_overflows: return visit_overflow(id, Op::add);
+      case Op::subtract_overflows: return visit_overflow(id, Op::subtract);
+      case Op::multiply_overflows: return visit_overflow(id, Op::multiply);
       default: clone(id);
     }
   }
@@ -94,7 +105,7 @@ class Simplifier : public Rewriter {
     set_place(raise);
     if (std::ranges::find(checked_, operands[0]) != checked_.end()) return;
     b_.make(Op::check, operands, source_.attributes(raise));
-    checked_.push_back(operands[0]);
+    pass(operands[0]);
   }
   /// Whether both arms of an `if` give scalars, and compute little else.
   bool chooses(NodeId id) const {
@@ -143,6 +154,23 @@ class Simplifier : public Rewriter {
     const NodeId chosen = b_.make(Op::select, {condition, other, b_.constant(f.type(combined), *neutral)});
     return b_.make(f.op(combined), {plain, chosen});
   }
+  bool turns_once(NodeId id) {
+    if (source_.op(id) != Op::for_) return false;
+    const NodeId count = use(source_.operand(id, 0));
+    return is_constant(count) && b_.function().constant(count).as<int64_t>() == 1;
+  }
+  /// A loop of one turn is its body; of none, nothing.
+  void visit_for(NodeId id) {
+    const NodeId count = use(source_.operand(id, 0));
+    if (!is_constant(count) || b_.function().constant(count).as<int64_t>() > 1) return clone(id);
+    const auto inits = source_.operands(id).subspan(1);
+    const auto parameters = source_.region_parameters(source_.region(id));
+    const bool turns = turns_once(id);
+    if (turns) bind(parameters[0], b_.index(0));
+    for (size_t i = 0; i < inits.size(); ++i)
+      bind(turns ? parameters[i + 1] : source_.result(id, i), use(inits[i]));
+    if (turns) open(id, source_.region(id));
+  }
   void visit_block(NodeId id) {
     const RegionId body = source_.region(id);
     const NodeId last = source_.terminator(body);
@@ -157,10 +185,26 @@ class Simplifier : public Rewriter {
     return source_[label].parent == source_[terminator].parent && exits_[label.index] == 1;
   }
   void visit_comparison(NodeId id) {
-    const NodeId a = use(source_.operand(id, 0));
-    const auto known = known_comparison(b_.function(), source_.op(id), a, use(source_.operand(id, 1)));
+    const auto operands = source_.operands(id);
+    const auto known = ranges_.compare(source_.op(id), use(operands[0]), use(operands[1]));
     if (!known) return clone(id);
     bind(id, b_.constant(*known));
+  }
+  void visit_extreme(NodeId id) {
+    const auto operands = source_.operands(id);
+    const NodeId known = ranges_.extreme(source_.op(id), use(operands[0]), use(operands[1]));
+    if (!known) return clone(id);
+    bind(id, known);
+  }
+  void visit_overflow(NodeId id, Op op) {
+    const auto operands = source_.operands(id);
+    if (!ranges_.is_exact(op, use(operands[0]), use(operands[1]))) return clone(id);
+    bind(id, b_.constant(false));
+  }
+  /// From here on a condition is known to hold.
+  void pass(NodeId condition) {
+    checked_.push_back(condition);
+    ranges_.assume(condition, true);
   }
   /// What holds, or has been checked on the way here, is not checked.
   void visit_check(NodeId id) {
@@ -168,9 +212,13 @@ class Simplifier : public Rewriter {
     if (is_constant(condition) && is_true(condition)) return;
     if (std::ranges::find(checked_, condition) != checked_.end()) return;
     clone(id);
-    checked_.push_back(condition);
+    pass(condition);
   }
-  void enter_region(RegionId) override {
+  void enter_region(RegionId region) override {
+    ranges_.enter();
+    const NodeId owner = source_[region].owner;
+    if (owner && source_.op(owner) == Op::if_)
+      ranges_.assume(use(source_.operand(owner, 0)), region == source_.region(owner, 0));
     checked_before_.push_back(checked_.size());
     loaded_before_.push_back(loaded_.size());
   }
@@ -179,6 +227,7 @@ class Simplifier : public Rewriter {
     loaded_before_.pop_back();
     checked_.resize(checked_before_.back());
     checked_before_.pop_back();
+    ranges_.leave();
   }
 
   Nodes checked_;                                  ///< conditions of checks that have been passed
@@ -187,6 +236,7 @@ class Simplifier : public Rewriter {
   std::map<std::vector<uint32_t>, NodeId> loads_;  ///< by view and indices
   std::vector<std::vector<uint32_t>> loaded_;      ///< these, in order
   std::vector<size_t> loaded_before_;              ///< by open region: how many it began with
+  Ranges ranges_;                                  ///< of what is built
 };
 
 }  // namespace

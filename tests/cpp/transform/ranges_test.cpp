@@ -1,0 +1,184 @@
+#include "transform/ranges.h"
+
+#include <limits>
+#include <random>
+
+#include "transform/compare.h"
+
+namespace ingot::transform {
+namespace {
+
+/// The text after simplify, which must do the same on all pairs of these numbers.
+std::string simplified(const std::string& body) {
+  const std::string text =
+      "func @f(%a: i64, %b: i64, %x: view<f64, 1> alias 1) -> (i64) {\n"
+      "  %zero = constant 0 : i64\n  %one = constant 1 : i64\n"
+      "  %n = length %x {axis=0} : i64\n" +
+      body + "}\n";
+  const Comparison comparison(text, {"simplify"});
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (int64_t a : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{7}, kMost, kMost - 1, -kMost - 1})
+    for (int64_t b : {int64_t{0}, int64_t{3}, int64_t{-2}, kMost, -kMost - 1})
+      for (int64_t n : {0, 1, 5})
+        comparison.check({base::Scalar::of(a), base::Scalar::of(b),
+                          make_view(base::DType::Float64, {n}, Layout::Contiguous, 1)},
+                         text);
+  return comparison.text();
+}
+
+bool holds(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
+
+TEST(Ranges, LengthsAreNotNegative) {
+  EXPECT_FALSE(holds(simplified("  %m = maximum %n, %zero : i64\n  return %m\n"), "maximum"));
+  EXPECT_TRUE(holds(simplified("  %m = maximum %a, %zero : i64\n  return %m\n"), "maximum"));
+}
+
+TEST(Ranges, SumsThatMayWrapAreNotCompared) {
+  const std::string sum = "  %s = add %n, %one : i64\n";
+  const std::string minimum = "  %m = minimum %n, %s : i64\n  return %m\n";
+  EXPECT_TRUE(holds(simplified(sum + minimum), "minimum"));
+  const std::string check =
+      "  %o = add_overflows %n, %one : bool\n  %e = invert %o : bool\n"
+      "  check %e {kind=OverflowError, message=\"\"}\n";
+  EXPECT_FALSE(holds(simplified(check + sum + minimum), "minimum"));
+}
+
+TEST(Ranges, WhatACheckLetsPassHoldsBehindIt) {
+  const std::string compare = "  %l = less %b, %a : bool\n  %r = cast %l : i64\n";
+  EXPECT_FALSE(holds(simplified("  %c = less %a, %b : bool\n  check %c {kind=ValueError, message=\"\"}\n" +
+                                compare + "  return %r\n"),
+                     "%b, %a"));
+  EXPECT_TRUE(holds(simplified("  %c = less %a, %b : bool\n" + compare +
+                               "  check %c {kind=ValueError, message=\"\"}\n  return %r\n"),
+                    "cast"));
+}
+
+TEST(Ranges, AnArmKnowsItsCondition) {
+  const std::string text = simplified(R"(
+  %c = greater %n, %zero : bool
+  %r = if %c : i64 {
+    %d = remainder %a, %n : i64
+    yield %d
+  } {
+    yield %zero
+  }
+  %k = subtract %n, %r : i64
+  %l = less %k, %zero : bool
+  %m = minimum %k, %n : i64
+  %s = select %l, %r, %m : i64
+  return %s
+)");
+  EXPECT_FALSE(holds(text, "less")) << text;
+  EXPECT_FALSE(holds(text, "minimum")) << text;
+}
+
+TEST(Ranges, ConditionsEndWithTheirRegion) {
+  const std::string text = simplified(R"(
+  %c = greater %a, %zero : bool
+  %r = if %c : i64 {
+    %m = maximum %a, %zero : i64
+    %k = multiply %m, %m : i64
+    %j = multiply %k, %m : i64
+    %i = multiply %j, %m : i64
+    %h = multiply %i, %m : i64
+    yield %h
+  } {
+    yield %b
+  }
+  %z = maximum %a, %zero : i64
+  %s = add %z, %r : i64
+  return %s
+)");
+  EXPECT_EQ(text.find("maximum"), text.rfind("maximum")) << text;
+  EXPECT_TRUE(holds(text, "maximum")) << text;
+}
+
+/// Random programs of what lengths and indices are computed by, with checks between.
+class RandomRanges {
+ public:
+  explicit RandomRanges(uint64_t seed) : random_(seed) {
+    text_ =
+        "func @f(%v0: i64, %v1: i64, %x: view<f64, 1> alias 1) -> (i64, i64, bool, bool, bool, bool) {\n"
+        "  %v2 = length %x {axis=0} : i64\n  %v3 = constant 0 : i64\n  %v4 = constant 1 : i64\n"
+        "  %v5 = constant 2 : i64\n  %v6 = constant 9223372036854775807 : i64\n";
+    values_ = 7;
+    for (int i = 0; i < 24; ++i) add();
+    text_ += "  return " + number() + ", " + number();
+    for (int i = 0; i < 4; ++i) text_ += ", %c" + std::to_string(conditions_ - 1 - i);
+    text_ += "\n}\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string number() {
+    // The last ones more often than the first.
+    const uint64_t back = random_() % 2 == 0 ? random_() % 4 : random_() % static_cast<uint64_t>(values_);
+    return "%v" + std::to_string(values_ - 1 - static_cast<int>(std::min<uint64_t>(back, values_ - 1U)));
+  }
+  template <size_t N>
+  std::string any(const char* const (&names)[N]) {
+    return names[random_() % N];
+  }
+  void add() {
+    static constexpr const char* kArithmetic[] = {
+        "add", "add", "subtract", "subtract", "multiply", "minimum", "maximum", "floor_divide", "remainder"};
+    static constexpr const char* kTests[] = {
+        "less",          "less_equal",         "greater",           "greater_equal", "equal", "not_equal",
+        "add_overflows", "subtract_overflows", "multiply_overflows"};
+    const std::string condition = "%c" + std::to_string(conditions_++);
+    text_ += "  " + condition + " = " + any(kTests) + " " + number() + ", " + number() + " : bool\n";
+    const std::string value = "%v" + std::to_string(values_);
+    switch (random_() % 8) {
+      case 0: {
+        const std::string other = "%i" + std::to_string(conditions_);
+        if (random_() % 2 == 0) text_ += "  " + other + " = invert " + condition + " : bool\n";
+        text_ +=
+            "  check " +
+            (random_() % 2 == 0 && text_.ends_with("invert " + condition + " : bool\n") ? other : condition);
+        text_ += " {kind=ValueError, message=\"" + std::to_string(conditions_) + "\"}\n";
+        return;
+      }
+      case 1:
+        text_ += "  " + value + " = select " + condition + ", " + number() + ", " + number() + " : i64\n";
+        break;
+      case 2:
+        text_ += "  " + value + " = if " + condition + " : i64 {\n    %t" + value.substr(1) + " = " +
+                 any(kArithmetic) + " " + number() + ", " + number() + " : i64\n    yield %t" +
+                 value.substr(1) + "\n  } {\n    yield " + number() + "\n  }\n";
+        break;
+      default:
+        text_ += "  " + value + " = " + any(kArithmetic) + " " + number() + ", " + number() + " : i64\n";
+    }
+    ++values_;
+  }
+
+  std::mt19937_64 random_;
+  std::string text_;
+  int values_ = 0;
+  int conditions_ = 0;
+};
+
+TEST(Ranges, SayWhatHoldsInRandomPrograms) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  std::mt19937_64 random(3);
+  size_t shorter = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const RandomRanges program(seed);
+    const Comparison comparison(program.text(), {"simplify"});
+    shorter += comparison.text().size() < program.text().size();
+    for (int i = 0; i < 12; ++i) {
+      const auto edge = [&] {
+        constexpr int64_t kEdges[] = {0, 1, 2, -1, 5, -7, kMost, kMost - 1, -kMost - 1, -kMost, kMost / 2};
+        return base::Scalar::of(kEdges[random() % std::size(kEdges)]);
+      };
+      const ir::Value view =
+          make_view(base::DType::Float64, {static_cast<int64_t>(random() % 4)}, Layout::Contiguous, 1);
+      comparison.check({edge(), edge(), view}, program.text());
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(shorter, 1000u);
+}
+
+}  // namespace
+}  // namespace ingot::transform
