@@ -20,6 +20,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/Transforms/IPO/DeadArgumentElimination.h>
+#include <llvm/Transforms/IPO/MergeFunctions.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
@@ -140,6 +141,24 @@ struct Analyses {
   }
 };
 
+/// Loops of more instructions keep what does not change in them where it is needed: before a loop around
+/// whole nests, what all of them are prepared with would wait in more registers than there are.
+constexpr size_t kMostHoistedFrom = 500;
+
+class HoistFromSmallLoops : public llvm::PassInfoMixin<HoistFromSmallLoops> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager& analyses,
+                              llvm::LoopStandardAnalysisResults& results, llvm::LPMUpdater& updater) {
+    size_t size = 0;
+    for (const llvm::BasicBlock* block : loop.blocks()) size += block->size();
+    return size > kMostHoistedFrom ? llvm::PreservedAnalyses::all()
+                                   : hoist_.run(loop, analyses, results, updater);
+  }
+
+ private:
+  llvm::LICMPass hoist_{llvm::LICMOptions()};
+};
+
 /// What clean SSA still needs. The order: expand stack slots, find equal values, canonical instructions, then
 /// what the loops do not change goes before them, and blocks are merged. Parts of arrays that a function is
 /// passed and does not need are then known, and not passed.
@@ -150,11 +169,11 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(
-      llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(HoistFromSmallLoops(), /*UseMemorySSA=*/true));
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) passes.run(function, analyses.functions);
   llvm::DeadArgumentEliminationPass().run(module, analyses.modules);
+  llvm::MergeFunctionsPass().run(module, analyses.modules);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // all turns, or, where there is work enough, given to the runtime, which calls it for pieces on several
 // threads.
 
+#include <llvm/ADT/SetVector.h>
+
 #include <algorithm>
 
 #include "codegen/function.h"
@@ -186,18 +188,16 @@ Value* FunctionEmitter::writes_apart(NodeId loop) {
 template <class Emit>
 void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const Parts& more, Emit emit) {
   const std::vector<NodeId> nodes = used_by(loop);
-  Parts passed;
+  llvm::SetVector<Value*> passed;
   for (NodeId node : nodes)
     for (Value* part : parts(node))
-      if (!llvm::isa<llvm::Constant>(part)) passed.push_back(part);
-  passed.append(more);
+      if (!llvm::isa<llvm::Constant>(part)) passed.insert(part);
+  passed.insert(more.begin(), more.end());
   Types fields;
   for (Value* part : passed) fields.push_back(unit_.memory_type(part->getType()));
   llvm::StructType* const type = llvm::StructType::get(unit_.context, fields);
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
   Value* const data = at_entry.CreateAlloca(type);
-  for (unsigned i = 0; i < passed.size(); ++i)
-    b_.CreateStore(b_.CreateZExtOrBitCast(passed[i], fields[i]), b_.CreateStructGEP(type, data, i));
 
   llvm::Type* const pointer = b_.getPtrTy();
   llvm::Type* const number = b_.getInt64Ty();
@@ -205,27 +205,30 @@ void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const 
   auto* const function = llvm::Function::Create(signature, llvm::GlobalValue::InternalLinkage,
                                                 "ingot_turns_" + source_.name(), unit_.module);
   function->setDoesNotThrow();
+  function->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   FunctionEmitter inner(unit_, source_, function, Form::Turns, false);
   inner.escapes_ = escapes_;
   inner.on_stack_ = on_stack_;
   inner.emit_prologue();
-  unsigned at = 0;
-  const auto take = [&] {
-    const unsigned i = at++;
+  llvm::DenseMap<Value*, Value*> taken;
+  for (unsigned i = 0; i < passed.size(); ++i) {
     Value* const part =
         inner.b_.CreateLoad(fields[i], inner.b_.CreateStructGEP(type, function->getArg(1), i));
-    return passed[i]->getType() == fields[i] ? part : inner.b_.CreateTrunc(part, passed[i]->getType());
-  };
-  for (NodeId node : nodes) {
-    Parts own;
-    for (Value* part : parts(node)) own.push_back(llvm::isa<llvm::Constant>(part) ? part : take());
-    inner.set(node, std::move(own));
+    llvm::Type* const own = passed[i]->getType();
+    taken[passed[i]] = own == fields[i] ? part : inner.b_.CreateTrunc(part, own);
   }
-  Parts given;
-  for (size_t i = 0; i < more.size(); ++i) given.push_back(take());
-  emit(inner, function->getArg(2), function->getArg(3), given);
+  const auto take = [&](const Parts& outside) {
+    Parts inside;
+    for (Value* part : outside) inside.push_back(llvm::isa<llvm::Constant>(part) ? part : taken.lookup(part));
+    return inside;
+  };
+  for (NodeId node : nodes) inner.set(node, take(parts(node)));
+  emit(inner, function->getArg(2), function->getArg(3), take(more));
   inner.return_status(inner.b_.getInt32(0));
   inner.fence_streams();
+  for (unsigned i = 0; i < passed.size(); ++i)
+    if (!taken[passed[i]]->use_empty())
+      b_.CreateStore(b_.CreateZExtOrBitCast(passed[i], fields[i]), b_.CreateStructGEP(type, data, i));
   call_turns(loop, function, data, count, cost);
 }
 
