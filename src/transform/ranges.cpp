@@ -158,10 +158,11 @@ Ranges::Interval Ranges::own_interval(NodeId atom) {
   }
 }
 
-/// Of what an `if` gives: in each of the arms, whose condition holds there.
+/// Of what an `if` gives: in each of the arms, whose condition holds there. Not of branches on branches.
 std::optional<Ranges::Interval> Ranges::interval_of_arms(NodeId atom) {
   const auto [branch, number] = branch_of(f_, atom);
-  if (!branch) return std::nullopt;
+  if (!branch || in_arm_) return std::nullopt;
+  in_arm_ = true;
   std::optional<Interval> all;
   for (size_t arm = 0; arm < 2; ++arm) {
     const NodeId last = f_.terminator(f_.region(branch, arm));
@@ -172,6 +173,7 @@ std::optional<Ranges::Interval> Ranges::interval_of_arms(NodeId atom) {
     leave();
     all = all ? Interval{std::min(all->low, own.low), std::max(all->high, own.high)} : own;
   }
+  in_arm_ = false;
   return all;
 }
 
@@ -238,18 +240,20 @@ bool Ranges::prove(const Linear& sum, int depth) {
 /// With a term that is what an `if` gives: for each of the arms.
 bool Ranges::prove_of_arms(const Linear& sum, std::pair<NodeId, int64_t> term, int depth) {
   const auto [branch, number] = branch_of(f_, term.first);
-  if (!branch) return false;
+  if (!branch || in_arm_) return false;
+  in_arm_ = true;
   const Linear rest = this->sum(sum, {{{term.first, 1}}, 0}, -term.second);
-  for (size_t arm = 0; arm < 2; ++arm) {
+  bool proved = true;
+  for (size_t arm = 0; arm < 2 && proved; ++arm) {
     const NodeId last = f_.terminator(f_.region(branch, arm));
     if (f_.op(last) != Op::yield) continue;
     enter();
     assume(f_.operand(branch, 0), arm == 0);
-    const bool proved = prove(this->sum(rest, linear(f_.operand(last, number)), term.second), depth - 1);
+    proved = prove(this->sum(rest, linear(f_.operand(last, number)), term.second), depth - 1);
     leave();
-    if (!proved) return false;
   }
-  return true;
+  in_arm_ = false;
+  return proved;
 }
 
 std::optional<bool> Ranges::compare(Op op, NodeId a, NodeId b) {

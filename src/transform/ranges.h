@@ -75,6 +75,7 @@ class Ranges {
   std::unordered_map<uint32_t, Linear> linear_;
   std::unordered_map<uint32_t, Interval> intervals_;
   int nesting_ = 0;                                      ///< of values that are being looked at
+  bool in_arm_ = false;                                  ///< of an `if` whose result is being looked at
   std::vector<std::pair<ir::NodeId, Interval>> bounds_;  ///< that conditions give; the last one of a node
   std::vector<Linear> inequalities_;                     ///< sums that are at least 0
   std::vector<Scope> scopes_;

@@ -93,6 +93,19 @@ TEST(Ranges, ConditionsEndWithTheirRegion) {
   EXPECT_TRUE(holds(text, "maximum")) << text;
 }
 
+TEST(Ranges, ChainsOfBranchesAreLookedThroughOnce) {
+  std::string body = "  %s0 = remainder %b, %one : i64\n";
+  for (int i = 0; i < 300; ++i) {
+    const std::string now = std::to_string(i), next = std::to_string(i + 1);
+    body += "  %l" + now + " = less %s" + now + ", %a : bool\n  %s" + next + " = if %l" + now +
+            " : i64 {\n    %p" + now + " = add %s" + now + ", %b : i64\n    %q" + now + " = multiply %p" +
+            now + ", %p" + now + " : i64\n    %r" + now + " = floor_divide %q" + now +
+            ", %b : i64\n    yield %r" + now + "\n  } {\n    %m" + now + " = minimum %s" + now +
+            ", %n : i64\n    yield %m" + now + "\n  }\n";
+  }
+  EXPECT_TRUE(holds(simplified(body + "  %z = maximum %s300, %zero : i64\n  return %z\n"), "if"));
+}
+
 /// Random programs of what lengths and indices are computed by, with checks between.
 class RandomRanges {
  public:
