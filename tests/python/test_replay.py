@@ -76,7 +76,7 @@ def test_a_call_does_what_it_does_without_a_record(tmp_path):
     p, q, r = jitted(f)(y, 9)
     assert a is x and p is y and np.shares_memory(b, x) and np.shares_memory(q, y)
     assert all(np.array_equal(*pair) for pair in ((a, p), (b, q), (c, r)))
-    assert sorted(p.name for p in tmp_path.iterdir()) == [*stages(tmp_path), "call.txt"]
+    assert {p.name for p in tmp_path.iterdir()} == {*stages(tmp_path), "call.txt"}
     assert stages(tmp_path)[0] == "1-frontend.ir" and "4-to_loops.ir" in stages(tmp_path)
     assert "argument i64 0900000000000000 ; 9\n" in text
     replays(tmp_path)
