@@ -81,7 +81,7 @@ class JamJudge {
       in_lanes_[parameters[i].index] = true;
     }
     if (has_lanes(loop)) {
-      if (around.vector) return false;
+      if (around.vector || f_.result_count(loop) > 0) return false;
       around.vector = loop;
       in_lanes_[parameters[0].index] = true;
     }

@@ -22,7 +22,7 @@ constexpr int kMostNesting = 40;
 /// Sums with more terms or larger factors are values of their own.
 constexpr size_t kMostTerms = 6;
 constexpr int64_t kLargestFactor = 1 << 20;
-/// So many conditions between several values are kept in mind, the last ones.
+/// So many conditions between several values are kept in mind, the first ones.
 constexpr size_t kMostInequalities = 12;
 
 /// The counted loop whose index this is, or none.
