@@ -72,8 +72,17 @@ def sort_complex(a: Any) -> Any:
     return result.astype(np.complex64 if is_short else np.complex128)
 
 
+def place_on_line(k: int, length: int, size: int) -> int:
+    place = k + length if k < 0 else k
+    if size != 0 and (place < 0 or place >= length):
+        raise ValueError(f"kth(={place}) out of bounds ({length})")
+    return place
+
+
 def places_of(kth: Any, length: int, size: int) -> Any:
     """The places that `kth` names on lines of a length, in ascending order."""
+    if isinstance(kth, (int, np.integer)):
+        return (place_on_line(int(kth), length, size),)
     given = np.asarray(kth)
     if given.dtype.kind not in "biu":
         raise TypeError("Partition index must be integer")
@@ -81,10 +90,7 @@ def places_of(kth: Any, length: int, size: int) -> Any:
         raise ValueError("object too deep for desired array")
     places = np.ravel(given).astype(np.int64)
     for k in range(len(places)):
-        if places[k] < 0:
-            places[k] += length
-        if size != 0 and (places[k] < 0 or places[k] >= length):
-            raise ValueError(f"kth(={places[k]}) out of bounds ({length})")
+        places[k] = place_on_line(int(places[k]), length, size)
     places.sort()
     return places
 
@@ -163,19 +169,21 @@ def partitioned(a: Any, kth: Any, axis: Any, is_order: bool) -> Any:
     x, along = line_and_axis(np.asarray(a), axis)
     length = x.shape[along]
     places = places_of(kth, length, x.size)
+    lines = np.moveaxis(x, along, -1) if along != x.ndim - 1 else x
+    moved = np.empty(lines.shape, np.int64 if is_order else x.dtype)
     if length <= 2048 or len(places) == 0 or len(places) > 8 or x.dtype.kind == "c":
-        return primitives.argsort(x, along, False) if is_order else primitives.sort(x, along, False)
-    lines = np.moveaxis(x, along, -1)
-    rows = np.reshape(lines, (product(lines.shape[:-1]), length))
-    moved = np.empty(rows.shape, np.int64 if is_order else x.dtype)
-    for i in range(rows.shape[0]):
-        elements = np.arange(length) if is_order else rows[i]
-        begin = 0
-        for k in places:
-            place_one(moved[i], elements[begin:], rows[i] if is_order else None, begin, k)
-            elements = moved[i]
-            begin = k
-    return np.moveaxis(primitives.reshape(moved, lines.shape), -1, along)
+        moved[...] = primitives.argsort(lines, lines.ndim - 1, False) if is_order else primitives.sort(lines, lines.ndim - 1, False)
+    else:
+        rows = np.reshape(lines, (product(lines.shape[:-1]), length))
+        targets = primitives.reshape(moved, rows.shape)
+        for i in range(rows.shape[0]):
+            elements = np.arange(length) if is_order else rows[i]
+            begin = 0
+            for k in places:
+                place_one(targets[i], elements[begin:], rows[i] if is_order else None, begin, k)
+                elements = targets[i]
+                begin = k
+    return np.moveaxis(moved, -1, along) if along != x.ndim - 1 else moved
 
 
 @implements(np.partition)
