@@ -222,11 +222,14 @@ def first_place(ufunc: Any, x: Any) -> Any:
 
 
 def places_in_rows(ufunc: Any, x: Any) -> Any:
-    """The first places of the extremes of a matrix's rows."""
-    places = np.empty(x.shape[0], np.int64)
-    for i in range(x.shape[0]):
-        places[i] = first_place(ufunc, x[i])
-    return places
+    """The first places of the extremes, or NaN, along the last axis."""
+    axis = x.ndim - 1
+    length = x.shape[axis]
+    extremes = np.asarray(primitives.reduce(ufunc, x, (axis,)))[..., None]
+    is_it = x == extremes
+    if x.dtype.kind == "f":
+        is_it = is_it | ((x != x) & (extremes != extremes))
+    return primitives.reduce(np.minimum, np.where(is_it, np.arange(length), length), (axis,))
 
 
 def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
@@ -252,8 +255,7 @@ def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims
     if x.shape[along] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if along == x.ndim - 1 and x.ndim > 1 and x.dtype.kind in "iuf":
-        rows = np.reshape(x, (int(np.prod(x.shape[:-1])), x.shape[-1]))
-        places = primitives.reshape(places_in_rows(ufunc, rows), x.shape[:-1])
+        places = places_in_rows(ufunc, x)
     else:
         places = find(x, along)
     if keepdims:
