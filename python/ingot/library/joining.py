@@ -706,6 +706,9 @@ def concatenated(index: Any, axis: int, ndmin: int, first: int) -> Any:
     given = [line_of_slice(part) if isinstance(part, slice) else part for part in parts]
     numbers = [part if isinstance(part, (bool, int, float, complex, np.generic)) else np.asarray(part) for part in given]
     dtype = np.result_type(*[x.dtype if isinstance(x, np.ndarray) else x for x in numbers])
+    for x in numbers:
+        if isinstance(x, int) and not isinstance(x, bool):
+            dtype.type(x)  # raises what a number out of bounds raises
     # The axis of a slice is moved as its number says; others lie as it says where they begin.
     arrays = [
         (with_ndim(np.asarray(numbers[k]), ndmin, -1).swapaxes(-1, first) if first != -1 else with_ndim(np.asarray(numbers[k]), ndmin, -1))
