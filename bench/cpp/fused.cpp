@@ -11,7 +11,8 @@ using Real = double;
 /// Steps from one of two arrays to the other: `row(above, here, below, to, columns)` writes the inner numbers
 /// of a row.
 template <class T, class Row>
-static void steps_of(const T* u, T* two, int64_t rows, int64_t columns, int64_t steps, int64_t last, Row row) {
+static void steps_of(const T* u, T* two, int64_t rows, int64_t columns, int64_t steps, int64_t last,
+                     Row row) {
   const int64_t size = rows * columns;
   T *from = two, *to = two + size;
   std::memcpy(from, u, static_cast<size_t>(size) * sizeof(T));
@@ -85,10 +86,11 @@ void heat(const Real* u, Real* two, int64_t rows, int64_t columns, int64_t steps
 }
 
 void upwind(const Real* u, Real* two, int64_t rows, int64_t columns, int64_t steps) {
-  steps_of(u, two, rows, columns, steps, 0,
-           [](const Real* __restrict a, const Real* __restrict h, const Real*, Real* __restrict to, int64_t n) {
-             for (int64_t j = 1; j < n; ++j) to[j] = h[j] - 0.2 * (h[j] - a[j]) - 0.3 * (h[j] - h[j - 1]);
-           });
+  steps_of(
+      u, two, rows, columns, steps, 0,
+      [](const Real* __restrict a, const Real* __restrict h, const Real*, Real* __restrict to, int64_t n) {
+        for (int64_t j = 1; j < n; ++j) to[j] = h[j] - 0.2 * (h[j] - a[j]) - 0.3 * (h[j] - h[j - 1]);
+      });
 }
 
 void life(const uint8_t* g, uint8_t* two, int64_t rows, int64_t columns, int64_t steps) {
@@ -122,7 +124,8 @@ void blur(const Real* __restrict x, Real* __restrict between, Real* __restrict o
   for (int64_t i = 0; i < rows + 4; ++i) {
     const Real* __restrict r = x + i * (columns + 4);
     for (int64_t j = 0; j < columns; ++j)
-      between[i * columns + j] = 0.06 * r[j] + 0.24 * r[j + 1] + 0.4 * r[j + 2] + 0.24 * r[j + 3] + 0.06 * r[j + 4];
+      between[i * columns + j] =
+          0.06 * r[j] + 0.24 * r[j + 1] + 0.4 * r[j + 2] + 0.24 * r[j + 3] + 0.06 * r[j + 4];
   }
 #pragma omp parallel for
   for (int64_t i = 0; i < rows; ++i) {
