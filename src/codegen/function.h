@@ -307,7 +307,7 @@ class FunctionEmitter {
   // streaming.cpp
   bool reads_buffer(RegionId region, llvm::Value* buffer) const;
   std::optional<NodeId> loop_of_index(NodeId index) const;
-  llvm::Value* written_bytes(NodeId store);
+  llvm::Value* written_bytes(NodeId store, std::optional<NodeId> by);
   /// Finds the stores of a vector loop that may go past the caches, and when they do.
   void find_streams(NodeId loop);
   /// All lanes, to one address after the other: past the caches where that is wanted of the store.

@@ -11,6 +11,9 @@ using llvm::Value;
 
 namespace {
 
+/// The most lanes whose loads stand one after the other.
+constexpr unsigned kUnrolled = 32;
+
 bool is_number(Value* v, uint64_t number) {
   const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(v);
   return constant != nullptr && constant->getZExtValue() == number;
@@ -128,6 +131,14 @@ Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
   if (masks_memory(type, 3, 32))
     return b_.CreateMaskedGather(vector, pointers, llvm::Align(1), full_mask(),
                                  llvm::Constant::getNullValue(vector));
+  if (lanes_.mask == nullptr && lanes_.width <= kUnrolled) {
+    Value* all = llvm::PoisonValue::get(vector);
+    for (uint64_t k = 0; k < lanes_.width; ++k) {
+      Value* const one = b_.CreateAlignedLoad(type, b_.CreateExtractElement(pointers, k), llvm::Align(1));
+      all = b_.CreateInsertElement(all, one, k);
+    }
+    return all;
+  }
   const Parts operands[] = {{pointers}, {full_mask()}};
   return scalars_.by_lane(lanes_.width, operands, {type}, [&](std::span<const Parts> lane) {
     Block* const before = here();

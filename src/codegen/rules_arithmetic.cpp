@@ -1,3 +1,5 @@
+#include <llvm/IR/PatternMatch.h>
+
 #include <numbers>
 
 #include "codegen/rules.h"
@@ -24,23 +26,53 @@ struct Quotient {
   Value* rest;
 };
 
+/// The quotient of unsigned 64-bit lanes. The reciprocal of the divisor is rounded to a number that is below
+/// it and closer to it than one part in 2^49, so no estimate is too large: the first leaves less than the
+/// divisor and a part in 2^49 of the dividend, the second less than two divisors.
+Value* quotient_of_words(const RuleArguments& a, Value* dividend, Value* divisor) {
+  Builder& b = a.b;
+  llvm::Type* const real = like(a.type(), b.getDoubleTy());
+  const auto number = [&](double value) { return llvm::ConstantFP::get(real, value); };
+  Value* const exact = b.CreateFDiv(number(1), b.CreateUIToFP(divisor, real));
+  Value* const reciprocal = b.CreateFMul(exact, number(1 - 0x1p-50));
+  const auto estimate = [&](Value* rest) {
+    return b.CreateFPToUI(b.CreateFMul(b.CreateUIToFP(rest, real), reciprocal), a.type());
+  };
+  Value* const first = estimate(dividend);
+  Value* const rest = b.CreateSub(dividend, b.CreateMul(first, divisor));
+  Value* const second = estimate(rest);
+  Value* const last = b.CreateSub(rest, b.CreateMul(second, divisor));
+  Value* const more = b.CreateZExt(b.CreateICmpUGE(last, divisor), a.type());
+  return b.CreateAdd(b.CreateAdd(first, second), more);
+}
+
 /// CPUs divide no vectors of integers. The quotient in floating point, rounded to zero, is exact as long as
 /// the significand has 8 bits more than the integers.
 Value* lane_quotient(const RuleArguments& a, Value* divisor) {
+  Builder& b = a.b;
   const unsigned bits = a.type()->getScalarSizeInBits();
   const bool is_signed = a.is_signed_int();
-  if (bits == 64) {
+  if (bits == 64 && !a.scalars.converts_words()) {
     const Parts operands[] = {{a.re(0)}, {divisor}};
-    return a.scalars.by_lane(lanes_of(divisor), operands, {a.b.getInt64Ty()}, [&](std::span<const Parts> x) {
-      return Parts{is_signed ? a.b.CreateSDiv(x[0][0], x[1][0]) : a.b.CreateUDiv(x[0][0], x[1][0])};
+    return a.scalars.by_lane(lanes_of(divisor), operands, {b.getInt64Ty()}, [&](std::span<const Parts> x) {
+      return Parts{is_signed ? b.CreateSDiv(x[0][0], x[1][0]) : b.CreateUDiv(x[0][0], x[1][0])};
     })[0];
   }
-  llvm::Type* const real = like(a.type(), bits == 32 ? a.b.getDoubleTy() : a.b.getFloatTy());
+  if (bits == 64) {
+    if (!is_signed) return quotient_of_words(a, a.re(0), divisor);
+    const auto size = [&](Value* v) {
+      return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, b.getFalse());
+    };
+    Value* const quotient = quotient_of_words(a, size(a.re(0)), size(divisor));
+    Value* const is_negative = b.CreateICmpSLT(b.CreateXor(a.re(0), divisor), zero(a));
+    return b.CreateSelect(is_negative, b.CreateNeg(quotient), quotient);
+  }
+  llvm::Type* const real = like(a.type(), bits == 32 ? b.getDoubleTy() : b.getFloatTy());
   const auto convert = [&](Value* v) {
-    return is_signed ? a.b.CreateSIToFP(v, real) : a.b.CreateUIToFP(v, real);
+    return is_signed ? b.CreateSIToFP(v, real) : b.CreateUIToFP(v, real);
   };
-  Value* const quotient = a.b.CreateFDiv(convert(a.re(0)), convert(divisor));
-  return is_signed ? a.b.CreateFPToSI(quotient, a.type()) : a.b.CreateFPToUI(quotient, a.type());
+  Value* const quotient = b.CreateFDiv(convert(a.re(0)), convert(divisor));
+  return is_signed ? b.CreateFPToSI(quotient, a.type()) : b.CreateFPToUI(quotient, a.type());
 }
 
 Quotient divide_integers(const RuleArguments& a) {
@@ -60,6 +92,13 @@ Quotient divide_integers(const RuleArguments& a) {
   q.quotient = a.is_signed_int() ? a.b.CreateSDiv(a.re(0), q.divisor) : a.b.CreateUDiv(a.re(0), q.divisor);
   q.rest = a.is_signed_int() ? a.b.CreateSRem(a.re(0), q.divisor) : a.b.CreateURem(a.re(0), q.divisor);
   return q;
+}
+
+/// The divisor where that is known to be a positive power of two, else null.
+const llvm::APInt* power_of_two(const RuleArguments& a) {
+  const llvm::APInt* divisor = nullptr;
+  if (!llvm::PatternMatch::match(a.re(1), llvm::PatternMatch::m_Power2(divisor))) return nullptr;
+  return a.is_signed_int() && divisor->isNegative() ? nullptr : divisor;
 }
 
 /// Whether the quotient rounded to zero is one above the quotient rounded down.
@@ -133,6 +172,10 @@ Parts emit_divide(const RuleArguments& a) {
 }
 
 Parts emit_floor_divide(const RuleArguments& a) {
+  if (const llvm::APInt* const power = power_of_two(a)) {
+    const unsigned shift = power->logBase2();
+    return {a.is_signed_int() ? a.b.CreateAShr(a.re(0), shift) : a.b.CreateLShr(a.re(0), shift)};
+  }
   const Quotient q = divide_integers(a);
   Value* result = q.quotient;
   if (a.is_signed_int()) {
@@ -143,6 +186,7 @@ Parts emit_floor_divide(const RuleArguments& a) {
 }
 
 Parts emit_remainder(const RuleArguments& a) {
+  if (const llvm::APInt* const power = power_of_two(a)) return {a.b.CreateAnd(a.re(0), *power - 1)};
   // By 0 and by -1 the division was by 1, which leaves 0.
   const Quotient q = divide_integers(a);
   if (!a.is_signed_int()) return {q.rest};

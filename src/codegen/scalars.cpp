@@ -114,6 +114,8 @@ Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Ty
   return all;
 }
 
+bool Scalars::converts_words() const { return unit_.target.level >= 4; }
+
 Parts Scalars::constant(DType dtype, const base::Scalar& bits) {
   const DType component = base::component_of(dtype);
   llvm::Type* const type = unit_.part_type(component);

@@ -25,6 +25,9 @@ class Scalars {
   /// was before.
   bool set_short(bool on) { return std::exchange(short_, on); }
 
+  /// Whether lanes of 64-bit integers, unsigned too, become doubles and back in one instruction.
+  bool converts_words() const;
+
   Parts constant(DType dtype, const base::Scalar& bits);
   /// An elementwise op: a kernel (vecmath.h), inline where rules.cpp has a rule for the
   /// dtype's class, else a call.

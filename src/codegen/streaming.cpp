@@ -19,6 +19,8 @@ namespace {
 
 /// The least alignment that the CPU takes such stores at; wider ones are made in parts.
 constexpr uint64_t kAlignment = 16;
+/// The least bytes that a loop writes without a break: lines at both ends are written in parts.
+constexpr uint64_t kRow = 8 << 10;
 
 }  // namespace
 
@@ -48,15 +50,16 @@ std::optional<FunctionEmitter::NodeId> FunctionEmitter::loop_of_index(NodeId ind
   return std::nullopt;
 }
 
-/// The bytes that the loops around a store write through it, as far as this is known before them.
-Value* FunctionEmitter::written_bytes(NodeId store) {
+/// The bytes that the loops around a store write through it, or one of them, as far as this is known before
+/// them.
+Value* FunctionEmitter::written_bytes(NodeId store, std::optional<NodeId> by) {
   const auto operands = source_.operands(store);
   const Parts& view = parts(operands[0]);
   const size_t rank = operands.size() - 2;
   Value* bytes = b_.getInt64(base::size_of(dtype(operands.back())));
   for (size_t i = 0; i < rank; ++i) {
     const auto loop = loop_of_index(operands[1 + i]);
-    if (!loop) continue;
+    if (!loop || (by && *by != *loop)) continue;
     Value* extent = view[2 + i];
     const Parts& count = parts(source_.operand(*loop, 0));
     const bool is_shared = piece_ && piece_->loop == *loop;
@@ -76,7 +79,9 @@ void FunctionEmitter::find_streams(NodeId loop) {
     const NodeId view = source_.operand(node, 0);
     if (parts(view).empty() || reads_buffer(body, parts(view)[1])) continue;
     Value* const least = b_.getInt64(unit_.target.streamed_bytes);
-    Value* const streams = b_.CreateICmpUGE(written_bytes(node), least);
+    Value* const least_row = b_.getInt64(std::min(kRow, unit_.target.streamed_bytes));
+    Value* const streams = b_.CreateAnd(b_.CreateICmpUGE(written_bytes(node, std::nullopt), least),
+                                        b_.CreateICmpUGE(written_bytes(node, loop), least_row));
     if (llvm::isa<llvm::Constant>(streams)) continue;
     streams_.emplace_back(node, streams);
     if (streamed_ == nullptr) {

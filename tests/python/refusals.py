@@ -712,6 +712,7 @@ EXAMPLES = [
     (lambda x: np.polynomial.polynomial.polyfit(x, x, 1, full=True), X),
     (lambda x: np.nanquantile(x, 0.5, weights=x, method="inverted_cdf"), X),
     (lambda x: np.histogramdd(x), GRID),
+    (lambda x: np.histogramdd([x[0] * 1j], 3), GRID),
     (lambda x: np.piecewise(x, np.array([x < 1, x >= 1]), [0, 1]), X),
     (lambda x: np.r_["r", x], X),
     (lambda x: GENERATOR.spawn, 1),

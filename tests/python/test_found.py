@@ -715,3 +715,33 @@ def test_bounds_of_random_integers_are_lengths():
     for function in (drawn, large):
         for mode in MODES:
             assert difference(jitted(function, mode)(np.random.default_rng(3)), function(np.random.default_rng(3))) is None
+
+
+def test_what_a_second_reading_of_the_library_found():
+    for shape in ((2, 3), (3, 2), (1, 3), (2, 2)):
+        for subscripts in ("ii", "ii->i", "ij,jj->i", "ii,ij"):
+            a = np.arange(1.0, 1 + shape[0] * shape[1]).reshape(shape)
+            if "," not in subscripts:
+                check(lambda a: np.einsum(subscripts, a), a)
+            elif shape[0] == shape[1] or subscripts == "ii,ij":
+                check(lambda a: np.einsum(subscripts, a, a), a)
+    check(lambda a: np.einsum("ij,jj->i", a, a[:, :1] * np.ones(4)), np.ones((3, 3)))
+    for empty in (np.zeros(0), np.zeros(0, np.float32)):
+        check(lambda a: np.polymul(a, a), empty)
+        check(lambda a: np.polymul(a, [1, 2]), empty)
+        check(lambda a: np.polymul([1, 2], a), empty)
+    check(lambda a: np.common_type(a), np.array([True]))
+    check(lambda a, b: np.common_type(a, b), np.ones(2, np.float32), np.array([True]))
+    for function in (lambda z: np.frexp(z), lambda z: np.modf(z)):
+        check(function, np.ones(2, np.complex64))
+        check(function, np.complex128(1j))
+    for line, number in ((np.ones(2, np.int8), 300), (np.ones(2, np.uint8), -1), (np.ones(2, np.int8), 100), (np.ones(2), 2**40)):
+        check(lambda a, n: np.r_[a, n], line, number)
+        check(lambda a, n: np.r_[n, 1:3, a], line, number)
+    for dtype in ("float16", "float32", "int32"):
+        a = np.arange(8).reshape(4, 2).astype(dtype)
+        check(lambda a: np.histogramdd(a, bins=[2, 3]), a)
+        check(lambda a: np.histogramdd([a[:, 0], a[:, 1]], bins=2), a)
+        check(lambda a: np.histogram2d(a[:, 0], a[:, 1], bins=2), a)
+    with pytest.raises(ingot.UnsupportedError):
+        ingot.jit(lambda a: np.histogramdd([a], bins=2))(np.ones(3, np.complex64))

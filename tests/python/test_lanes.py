@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from support import KINDS, need_vectors
+from support import KINDS, check, need_vectors
 
 import ingot
 from ingot import prange
@@ -492,3 +492,30 @@ def test_what_is_fetched_from_anywhere_stays_serial():
 
 if __name__ == "__main__":
     print(json.dumps(all_results(ingot.jit)))
+
+
+def quotients(x, y):
+    return x // y, x % y, np.fmod(x, y)
+
+
+def by_constants(x):
+    return x // 7, x % 7, x // 16, x % 16, x // 1, x % 1, x // 100, x % 127
+
+
+def by_negative_constants(x):
+    return x // -7, x % -7, x // -16, x % -16, x // -1, x % -1, x // -128, x % -128
+
+
+@pytest.mark.parametrize("dtype", ("int64", "uint64", "int32", "uint32", "int8", "uint8"))
+def test_division_of_integers(dtype):
+    limits = np.iinfo(dtype)
+    powers = [2**k + d for k in range(limits.bits) for d in (-1, 0, 1)]
+    edges = {s * v for v in (0, 3, 5, 7, 10, 100, 1000003, limits.max - 1, *powers) for s in (1, -1)} | {limits.min, limits.min + 1}
+    some = np.random.default_rng(1).integers(limits.min, limits.max, 200, dtype, endpoint=True)
+    some >>= np.arange(200).astype(dtype) % limits.bits
+    numbers = np.concatenate([np.array([v for v in sorted(edges) if limits.min <= v <= limits.max], dtype), some])
+    with np.errstate(all="ignore"):
+        check(quotients, np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)), modes=("compiled",))
+        check(by_constants, numbers)
+        if limits.min < 0:
+            check(by_negative_constants, numbers)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import DTYPES, check, with_each
+from support import DTYPES, check, difference, jitted, with_each
 
 A = np.array([[3, 1.5, np.nan, -2], [0, -0.0, 7, 1], [2, 2, 3, np.inf]])
 INTEGERS = (np.arange(12, dtype="i2") * 7 % 5).reshape(3, 4)[::-1]
@@ -115,6 +115,58 @@ def test_partition_puts_one_element_in_its_place():
     check(lambda a: a[np.argpartition(a, 3)][3], INTEGERS.ravel())
     check(lambda a: np.sort(np.partition(a, (1, 4))[:4]), INTEGERS.ravel())
     check(lambda a: np.argpartition(a, 30), INTEGERS.ravel())
+
+
+def parts(a, k):
+    """What a partition fixes: its element at k, and which ones stand on either side."""
+    moved = np.partition(a, k)
+    order = np.argpartition(a, k)
+    return [(np.sort(m[:k]), m[k], np.sort(m[k:])) for m in (moved, a[order])], np.sort(order)
+
+
+LINES = {
+    "random": lambda n: np.random.default_rng(1).random(n) * 200 - 100,
+    "with NaN": lambda n: np.where(np.arange(n) % 3 == 0, np.nan, np.cos(np.arange(n))),
+    "all NaN": lambda n: np.full(n, np.nan),
+    "two numbers": lambda n: np.where(np.random.default_rng(1).random(n) < 0.3, np.inf, -0.0),
+    "rising": lambda n: np.arange(n) * 1.0,
+    "falling": lambda n: -np.arange(n) * 1.0,
+    "tiled": lambda n: np.tile(np.arange(100.0), n // 100 + 1)[:n],
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_partition_of_long_lines(name):
+    a = LINES[name](40_000)
+    compiled = jitted(parts)
+    for k in (0, 3, 12_000, 28_000, 39_998):
+        assert difference(compiled(a, k), parts(a, k)) is None
+    check(parts, a[:2500], 900, modes=("interpreted",))
+
+
+@pytest.mark.parametrize("dtype", ("bool", "int8", "uint64", "float16", "complex64"))
+def test_partition_of_dtypes(dtype):
+    a = (np.random.default_rng(1).random(2500) * 300).astype(dtype)
+    check(parts, a, 1200, modes=("compiled",))
+    check(lambda a: np.partition(a[::-2], (3, 5, -1))[[3, 5, -1]], np.tile(a, 2))
+    grid = np.tile(a, (3, 1))
+    grid[1] = a[::-1]
+    for g, axis in ((grid, 1), (grid.T, 0), (grid, None)):
+        check(lambda g, axis: np.take(np.partition(g, 7, axis), 7, axis), g, axis)
+
+
+def test_partition_in_place_and_its_places():
+    a = np.random.default_rng(1).random(3000)
+
+    def in_place(a):
+        a.partition((17, 40))
+        return a[17], a[40], np.sort(a)
+
+    assert np.array_equal(jitted(in_place)(a.copy())[2], np.sort(a))
+    assert jitted(in_place)(a.copy())[:2] == in_place(a.copy())[:2]
+    for kth in (3000, -3001, (1, 3000), (), np.zeros(0, int), np.array([1, -1]), np.int8(3), 1.0, np.uint64(3)):
+        check(lambda a, kth: np.partition(a, kth)[[1, -1]] * 0, a, kth, modes=("compiled",))
+    check(lambda a: np.partition(a, 0), a[0])
 
 
 def test_integers_in_tables():

@@ -333,6 +333,9 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 @implements(np.common_type)
 def common_type(*arrays: Any) -> Any:
+    for a in arrays:
+        if a.dtype.kind == "b":
+            raise TypeError("can't get common type for non-numeric array")
     dtypes = [a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64) for a in arrays]
     return np.result_type(np.float16, *dtypes).type
 

@@ -79,10 +79,19 @@ def divmod(x1: Any, x2: Any, /) -> Any:
 
 @implements(np.modf)
 def modf(x: Any, /) -> Any:
+    need_real("modf", x)
     whole = np.trunc(np.add(x, inexact_zero(x)))
     number = np.add(x, inexact_zero(x))
     fraction = np.where(np.isinf(number), number.dtype.type(0), number - whole)
     return np.copysign(fraction, number)[()], whole
+
+
+def need_real(name: str, x: Any) -> None:
+    if np.asarray(x).dtype.kind == "c":
+        raise TypeError(
+            f"ufunc '{name}' not supported for the input types, and the inputs could not be safely coerced to any "
+            "supported types according to the casting rule ''safe''"
+        )
 
 
 def inexact_zero(x: Any) -> Any:
@@ -97,6 +106,7 @@ def inexact_zero(x: Any) -> Any:
 
 @implements(np.frexp)
 def frexp(x: Any, /) -> Any:
+    need_real("frexp", x)
     number = np.add(x, inexact_zero(x))
     return primitives.mantissa(number), primitives.exponent(number)
 

@@ -308,6 +308,17 @@ def tile(A: Any, reps: Any) -> Any:
     return primitives.reshape(tiles.copy(), tuple([count * length for count, length in apart]))
 
 
+def repeated(line: Any, counts: Any, size: int) -> Any:
+    """Each element of a line so many times."""
+    result = np.empty(size, line.dtype)
+    place = 0
+    for k in range(len(line)):
+        for _ in range(counts[k]):
+            result[place] = line[k]
+            place += 1
+    return result
+
+
 @implements(np.repeat, np.ndarray.repeat)
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     a = np.asarray(a)
@@ -322,6 +333,12 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         count = int(counts[(...,) if counts.ndim == 0 else 0])
         if count < 0:
             raise ValueError("negative dimensions are not allowed")
+        if a.ndim == 1:
+            result = np.empty(length * count, a.dtype)
+            for k in range(length):
+                for j in range(count):
+                    result[k * count + j] = a[k]
+            return result
         shape = (*a.shape[: axis + 1], count, *a.shape[axis + 1 :])
         each = np.broadcast_to(np.expand_dims(a, axis + 1), shape).copy()
         return primitives.reshape(each, (*a.shape[:axis], length * count, *a.shape[axis + 1 :]))
@@ -332,12 +349,11 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     for count in counts:
         if count < 0:
             raise ValueError("repeats may not contain negative values.")
-    places = np.empty(int(np.sum(counts)) * (1 if len(counts) == length else length), np.int64)
-    next_place = 0
-    for k in range(length):
-        for _ in range(counts[k if len(counts) == length else 0]):
-            places[next_place] = k
-            next_place = next_place + 1
+    each = np.broadcast_to(counts, (length,))
+    size = int(np.sum(counts)) * (1 if len(counts) == length else length)
+    if a.ndim == 1:
+        return repeated(a, each, size)
+    places = repeated(np.arange(length), each, size)
     return a[(*[slice(None) for _ in range(axis)], places)]
 
 
@@ -690,6 +706,9 @@ def concatenated(index: Any, axis: int, ndmin: int, first: int) -> Any:
     given = [line_of_slice(part) if isinstance(part, slice) else part for part in parts]
     numbers = [part if isinstance(part, (bool, int, float, complex, np.generic)) else np.asarray(part) for part in given]
     dtype = np.result_type(*[x.dtype if isinstance(x, np.ndarray) else x for x in numbers])
+    for x in numbers:
+        if isinstance(x, int) and not isinstance(x, bool):
+            dtype.type(x)  # raises what a number out of bounds raises
     # The axis of a slice is moved as its number says; others lie as it says where they begin.
     arrays = [
         (with_ndim(np.asarray(numbers[k]), ndmin, -1).swapaxes(-1, first) if first != -1 else with_ndim(np.asarray(numbers[k]), ndmin, -1))

@@ -392,7 +392,15 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    return convolve(without_zeros(np.asarray(a1)), without_zeros(np.asarray(a2)))
+    return convolve(coefficients(a1), coefficients(a2))
+
+
+def coefficients(a: Any) -> Any:
+    """Those from the first that is not 0 on; of none, 0."""
+    x = np.asarray(a)
+    if x.shape[0] == 0:
+        return np.zeros(1, x.dtype)
+    return without_zeros(x)
 
 
 def without_zeros(x: Any) -> Any:

@@ -165,8 +165,8 @@ def subscripts_of(text: str, operands: Any) -> tuple[Any, str]:
     return spelled, open_letters + "".join(once)
 
 
-def diagonal(x: Any, letters: str) -> tuple[Any, str]:
-    """An array of which equal letters name one axis."""
+def diagonal(x: Any, letters: str, operand: str) -> tuple[Any, str]:
+    """An array of which equal letters name one axis; `operand` is what errors call it."""
     names = ""
     for letter in letters:
         if letter not in names:
@@ -176,11 +176,14 @@ def diagonal(x: Any, letters: str) -> tuple[Any, str]:
     lengths = []
     strides = []
     for name in names:
-        length = 0
+        length = x.shape[letters.index(name)]
         stride = 0
         for i in range(len(letters)):
             if letters[i] == name:
-                length = x.shape[i]
+                if x.shape[i] != length:
+                    raise ValueError(
+                        f"dimensions in {operand} for collapsing index '{name}' don't match ({length} != {x.shape[i]})"
+                    )
                 stride = stride + x.strides[i]
         lengths.append(length)
         strides.append(stride)
@@ -201,7 +204,15 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     arrays = [np.asarray(operand) for operand in operands[1:]]
     spelled, kept = subscripts_of(operands[0], arrays)
     at = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
-    terms = [diagonal(arrays[i].astype(at) if arrays[i].dtype != at else arrays[i], spelled[i]) for i in range(len(arrays))]
+    is_view = len(arrays) == 1 and all([letter in kept for letter in spelled[0]])
+    terms = [
+        diagonal(
+            arrays[i].astype(at) if arrays[i].dtype != at else arrays[i],
+            spelled[i],
+            "single operand" if is_view else f"operand {i}",
+        )
+        for i in range(len(arrays))
+    ]
     result, letters = terms[0]
     for i in range(1, len(terms)):
         later = "".join([terms[k][1] for k in range(i + 1, len(terms))]) + kept

@@ -10,7 +10,7 @@ from . import primitives
 from .indexing import insertion_point, into
 from .joining import concatenate, need_castable
 from .registry import implements
-from .shapes import normal_axis, ravel
+from .shapes import normal_axis, product, ravel
 
 UniqueAllResult = np.lib._arraysetops_impl.UniqueAllResult
 UniqueCountsResult = np.lib._arraysetops_impl.UniqueCountsResult
@@ -72,31 +72,133 @@ def sort_complex(a: Any) -> Any:
     return result.astype(np.complex64 if is_short else np.complex128)
 
 
-def check_kth(kth: Any, length: int) -> None:
-    if length == 0:
-        return
-    for k in kth if isinstance(kth, (tuple, list)) else (kth,):
-        if k < -length or k >= length:
-            raise ValueError(f"kth(={k + length if k < 0 else k}) out of bounds ({length})")
+def place_on_line(k: int, length: int, size: int) -> int:
+    place = k + length if k < 0 else k
+    if size != 0 and (place < 0 or place >= length):
+        raise ValueError(f"kth(={place}) out of bounds ({length})")
+    return place
+
+
+def places_of(kth: Any, length: int, size: int) -> Any:
+    """The places that `kth` names on lines of a length, in ascending order."""
+    if isinstance(kth, (int, np.integer)):
+        return (place_on_line(int(kth), length, size),)
+    given = np.asarray(kth)
+    if given.dtype.kind not in "biu":
+        raise TypeError("Partition index must be integer")
+    if given.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    places = np.ravel(given).astype(np.int64)
+    for k in range(len(places)):
+        places[k] = place_on_line(int(places[k]), length, size)
+    places.sort()
+    return places
+
+
+def limits_of(dtype: Any) -> tuple[Any, Any]:
+    """What no element is below, and none but NaN above."""
+    if dtype.kind == "f":
+        return dtype.type(-np.inf), dtype.type(np.inf)
+    if dtype.kind == "b":
+        return False, True
+    return dtype.type(np.iinfo(dtype).min), dtype.type(np.iinfo(dtype).max)
+
+
+def dealt(keys: Any, elements: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """The elements whose keys are below `low`, those up to `high`, and the others."""
+    below = np.empty_like(elements)
+    between = np.empty_like(elements)
+    above = np.empty_like(elements)
+    i = 0
+    j = 0
+    k = 0
+    for at in range(len(keys)):
+        if keys[at] < low:
+            below[i] = elements[at]
+            i += 1
+        elif keys[at] <= high:
+            between[j] = elements[at]
+            j += 1
+        else:
+            above[k] = elements[at]
+            k += 1
+    return below[:i], between[:j], above[:k]
+
+
+def place_one(moved: Any, elements: Any, line: Any, begin: int, k: int) -> None:
+    """Puts elements into `moved` from `begin` on, so that the one at k is as if all were sorted: the elements of a
+    line, or the places of the line's.
+
+    The method of Floyd and Rivest: two elements of a sample enclose the one that is sought, most likely, and little else.
+    """
+    keys = elements if line is None else line if begin == 0 else line[elements]
+    least, most = limits_of(keys.dtype)
+    end = begin + len(elements)
+    size = len(elements) + 1
+    while end - begin > 2048 and size > end - begin:
+        size = (end - begin) // 2
+        sample = primitives.sort(keys[:: size // 256].copy(), 0, False)
+        place = (k - begin) * len(sample) // len(keys)
+        margin = len(sample) // 20
+        low = sample[place - margin] if place >= margin else least
+        high = sample[place + margin] if place + margin < len(sample) else most
+        below, between, above = dealt(keys, elements, low, high)
+        first = begin + len(below)
+        last = first + len(between)
+        moved[begin:first] = below
+        moved[first:last] = between
+        moved[last:end] = above
+        if k < first:
+            end = first
+        elif k >= last:
+            begin = last
+        elif low == high:
+            return
+        else:
+            begin = first
+            end = last
+        elements = moved[begin:end]
+        keys = elements if line is None else line[elements]
+    if line is None:
+        moved[begin:end] = primitives.sort(elements, 0, False)
+    else:
+        moved[begin:end] = elements[primitives.argsort(keys, 0, False)]
+
+
+def partitioned(a: Any, kth: Any, axis: Any, is_order: bool) -> Any:
+    x, along = line_and_axis(np.asarray(a), axis)
+    length = x.shape[along]
+    places = places_of(kth, length, x.size)
+    lines = np.moveaxis(x, along, -1) if along != x.ndim - 1 else x
+    moved = np.empty(lines.shape, np.int64 if is_order else x.dtype)
+    if length <= 2048 or len(places) == 0 or len(places) > 8 or x.dtype.kind == "c":
+        moved[...] = primitives.argsort(lines, lines.ndim - 1, False) if is_order else primitives.sort(lines, lines.ndim - 1, False)
+    else:
+        rows = np.reshape(lines, (product(lines.shape[:-1]), length))
+        targets = primitives.reshape(moved, rows.shape)
+        for i in range(rows.shape[0]):
+            elements = np.arange(length) if is_order else rows[i]
+            begin = 0
+            for k in places:
+                place_one(targets[i], elements[begin:], rows[i] if is_order else None, begin, k)
+                elements = targets[i]
+                begin = k
+    return np.moveaxis(moved, -1, along) if along != x.ndim - 1 else moved
 
 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    x, along = line_and_axis(np.asarray(a), axis)
-    check_kth(kth, x.shape[along])
-    return primitives.sort(x, along, False)
+    return partitioned(a, kth, axis, False)
 
 
 @implements(np.ndarray.partition)
 def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
-    a[...] = partition(a, kth, axis)
+    a[...] = partitioned(a, kth, axis, False)
 
 
 @implements(np.argpartition, np.ndarray.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    x, along = line_and_axis(np.asarray(a), axis)
-    check_kth(kth, x.shape[along])
-    return primitives.argsort(x, along, False)
+    return partitioned(a, kth, axis, True)
 
 
 def first_place(ufunc: Any, x: Any) -> Any:
@@ -120,11 +222,14 @@ def first_place(ufunc: Any, x: Any) -> Any:
 
 
 def places_in_rows(ufunc: Any, x: Any) -> Any:
-    """The first places of the extremes of a matrix's rows."""
-    places = np.empty(x.shape[0], np.int64)
-    for i in range(x.shape[0]):
-        places[i] = first_place(ufunc, x[i])
-    return places
+    """The first places of the extremes, or NaN, along the last axis."""
+    axis = x.ndim - 1
+    length = x.shape[axis]
+    extremes = np.asarray(primitives.reduce(ufunc, x, (axis,)))[..., None]
+    is_it = x == extremes
+    if x.dtype.kind == "f":
+        is_it = is_it | ((x != x) & (extremes != extremes))
+    return primitives.reduce(np.minimum, np.where(is_it, np.arange(length), length), (axis,))
 
 
 def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
@@ -150,8 +255,7 @@ def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims
     if x.shape[along] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if along == x.ndim - 1 and x.ndim > 1 and x.dtype.kind in "iuf":
-        rows = np.reshape(x, (int(np.prod(x.shape[:-1])), x.shape[-1]))
-        places = primitives.reshape(places_in_rows(ufunc, rows), x.shape[:-1])
+        places = places_in_rows(ufunc, x)
     else:
         places = find(x, along)
     if keepdims:

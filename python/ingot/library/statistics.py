@@ -437,10 +437,19 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     return result, edges
 
 
+def columns_of(sample: Any) -> list[Any]:
+    """Coordinates at one dtype, an inexact one."""
+    columns = [np.asarray(x) for x in sample]
+    dtype = np.result_type(*[x.dtype for x in columns])
+    if dtype.kind == "c":
+        primitives.refuse("a histogram of complex numbers", "give their real parts")
+    at = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    return [x.astype(at) for x in columns]
+
+
 @implements(np.histogram2d)
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    a = np.asarray(x).astype(np.float64)
-    b = np.asarray(y).astype(np.float64)
+    a, b = columns_of((x, y))
     if a.shape[0] != b.shape[0]:
         raise ValueError("x and y must have the same length.")
     if isinstance(bins, (tuple, list)) and len(bins) == 2:
@@ -464,11 +473,11 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
 @implements(np.histogramdd)
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     if isinstance(sample, (list, tuple)):
-        columns = [np.asarray(x).astype(np.float64) for x in sample]
+        columns = columns_of(sample)
     elif isinstance(bins, (list, tuple)):
         if sample.shape[1] != len(bins):
             raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
-        columns = [sample[:, k].astype(np.float64) for k in np_range(len(bins))]
+        columns = columns_of([sample[:, k] for k in np_range(len(bins))])
     else:
         primitives.refuse("np.histogramdd of columns of which the number is not known", "give a list of arrays, or of bins")
     d = len(columns)
