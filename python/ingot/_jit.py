@@ -113,160 +113,56 @@ class _Objects:
         self.own: dict[Any, np.ndarray] = {}  # by the key of their memory: the arrays that it was made with
 
 
-class Pools:
-    """Instances that compiled code knows by their places in pools; made when something refers to them."""
+class _Arrays:
+    """Arrays of the values that compiled code gives."""
 
-    def __init__(self) -> None:
-        self.made: dict[tuple[int, int], Any] = {}
-        self.waiting: list[tuple[int, int, Any]] = []
+    def __init__(self, values: list, objects: _Objects) -> None:
+        self.objects = objects
+        self.buffers: dict[int, tuple] = values[-1] if values and type(values[-1]) is dict else {}
+        self.uses: dict[Any, int] = {key: 2 for key, _ in self.buffers.values()}  # how often lists hold one is not counted
+        for value in values:
+            if type(value) is tuple:
+                self.uses[value[0]] = self.uses.get(value[0], 0) + 1
 
-    def instance(self, pool: int, kind: type, place: int) -> Any:
-        if place < 0:
-            return None if place == -1 else _ABSENT
-        made = self.made.get((pool, place))
-        if made is None:
-            made = self.made[pool, place] = [] if kind is list else object.__new__(kind)
-            self.waiting.append((pool, place, made))
-        return made
+    def of(self, value: Any, argument: int, writable: bool, owns: bool) -> np.ndarray:
+        """An array of a value; `argument`: that of the call which it is, -1: none, -2: none, and it owns its memory."""
+        if isinstance(value, np.ndarray):
+            return value
+        if argument >= 0:
+            return self.objects.arguments[argument]
+        if not owns and argument != -2:
+            return self._made(value, writable)
+        if value[0] not in self.objects.own:
+            self.objects.own[value[0]] = self._made(value, writable)
+        return self.objects.own[value[0]]
 
-    def fill(self, forms: tuple, contents: list[tuple[int, list[np.ndarray]]]) -> None:
-        """Fills all that has been referred to, and what this refers to. `forms` are, by pool, the names of attributes
-        and what its list, or its headers and its store, are like; `contents` the columns of all these lists."""
-        rest = iter(contents)
-        pools: list[_Instances | _Rows] = []
-        for names, own in forms:
-            first = _Columns(self, own[0][-1], next(rest)[1])
-            if names is None:
-                pools.append(_Rows(first, _Columns(self, (own[1],), next(rest)[1])))
-            else:
-                pools.append(_Instances(names, first))
-        while self.waiting:
-            number, place, made = self.waiting.pop()
-            pools[number].fill(place, made)
+    def held(
+        self, buffer: int, offset: int, argument: int, shape: tuple, strides: tuple, dtype: str, writable: bool, owns: bool
+    ) -> np.ndarray:
+        """An array of a list of unknown length."""
+        key, memory = self.buffers[buffer]
+        return self.of((key, memory, offset, shape, strides, dtype), argument, writable, owns)
 
-
-class _Instances:
-    """A pool of instances."""
-
-    def __init__(self, names: tuple, columns: _Columns) -> None:
-        self.names = names
-        self.columns = columns
-        self.plain: bool | None = None
-
-    def fill(self, place: int, instance: Any) -> None:
-        if self.plain is None:
-            kind = type(instance)
-            found = [inspect.getattr_static(kind, name, None) for name in self.names]
-            self.plain = kind.__dictoffset__ != 0 and not any(hasattr(type(f), "__set__") for f in found)
-        readers = self.columns.readers()
-        if self.plain:
-            values = vars(instance)
-            for name, read in zip(self.names, readers):
-                if (value := read(place)) is not _ABSENT:
-                    values[name] = value
-            return
-        for name, read in zip(self.names, readers):
-            if (value := read(place)) is not _ABSENT:
-                assign(instance, name, value)
-
-
-class _Rows:
-    """A pool of lists."""
-
-    def __init__(self, headers: _Columns, store: _Columns) -> None:
-        self.headers = headers
-        self.store = store
-
-    def fill(self, place: int, made: list) -> None:
-        start, size = (read(place) for read in self.headers.readers()[:2])
-        if size > 0:
-            made.extend(self.store.stretch(start, size))
-
-
-class _Columns:
-    """The columns of one list of a pool. Where many of its elements are asked for, they become lists: that is faster."""
-
-    def __init__(self, pools: Pools, parts: tuple, columns: list) -> None:
-        self.pools = pools
-        self.parts = parts
-        self.arrays = self.columns = columns
-        self.left = len(columns[0]) // 8 if columns else 0  # elements to be asked for before that
-        self._prepare()
-
-    def _prepare(self) -> None:
-        rest = iter(self.columns)
-        self._readers = [self._reader(part, rest) for part in self.parts]
-
-    def readers(self, count: int = 1) -> list[Callable[[int], Any]]:
-        """What gives each part of the element at a place, for so many elements."""
-        if 0 <= self.left < count:
-            self.columns = [
-                column.tolist() if column.dtype.char in "?bhilqd" else list(column) for column in self.columns
-            ]
-            self._prepare()
-        self.left = max(self.left - count, -1)
-        return self._readers
-
-    def stretch(self, start: int, count: int) -> list[Any]:
-        """The first part of so many elements from a place on."""
-        read = self.readers(count)[0]
-        if self.parts[0][0] != "scalar":
-            return [read(k) for k in range(start, start + count)]
-        if self.parts[0][1].startswith("numpy."):
-            return list(self.arrays[0][start : start + count])
-        part = self.columns[0][start : start + count]
-        return part if isinstance(part, list) else part.tolist()
-
-    def _reader(self, form: tuple, rest: Iterator[Any]) -> Callable[[int], Any]:
-        """What gives the part of an element at a place."""
-        if form[0] == "static":
-            return lambda place: form[1]
-        if form[0] == "absent":
-            return lambda place: _ABSENT
-        if form[0] == "maybe":
-            tags = next(rest)
-            inside = self._reader(form[1], rest)
-            return lambda place: (inside(place), None, _ABSENT)[tags[place]]
-        if form[0] == "record":
-            places = next(rest)
-            instance = self.pools.instance
-            return lambda place: instance(form[1], form[2], int(places[place]))
-        if form[0] == "scalar":
-            column = next(rest)
-            if form[1].startswith("numpy."):
-                kind = getattr(np, form[1][6:])
-                return column.__getitem__ if isinstance(column, np.ndarray) else lambda place: kind(column[place])
-            return column.item if isinstance(column, np.ndarray) else column.__getitem__
-        parts = [self._reader(part, rest) for part in form[-1]]
-        if form[0] == "named":
-            return lambda place: tuple.__new__(form[1], [read(place) for read in parts])
-        return lambda place: tuple([read(place) for read in parts])
-
-
-_ABSENT = object()
-
-
-def elements(form: tuple, length: int, columns: list[np.ndarray], pools: Pools | None = None) -> list[Any]:
-    """The list whose elements are like `form`, their numbers from the columns."""
-    rest = iter(columns)
-
-    def of(form: tuple) -> list[Any]:
-        if form[0] == "maybe":
-            tags = next(rest)
-            return [None if tag else value for tag, value in zip(tags, of(form[1]))]
-        if form[0] == "record":
-            assert pools is not None
-            return [pools.instance(form[1], form[2], place) for place in next(rest).tolist()]
-        if form[0] == "static":
-            return [form[1]] * length
-        if form[0] == "scalar":
-            column = next(rest)
-            return list(column) if form[1].startswith("numpy.") else column.tolist()
-        parts = [of(part) for part in form[-1]]
-        rows = list(zip(*parts)) if parts else [()] * length
-        return [tuple.__new__(form[1], row) for row in rows] if form[0] == "named" else rows
-
-    return of(form)
+    def _made(self, value: tuple, writable: bool) -> np.ndarray:
+        key, memory, offset, shape, strides, dtype = value
+        if memory is None:
+            owner = self.objects.arguments[key]
+            low = sum(min(0, (n - 1) * s) for n, s in zip(owner.shape, owner.strides)) if owner.size else 0
+            array = np.lib.stride_tricks.as_strided(_bytes_at(owner, low + offset, dtype), shape, strides)
+            if not writable:
+                array.flags.writeable = False
+            return array
+        if offset is None:  # a whole buffer: the array is made
+            if not writable:
+                memory.flags.writeable = False
+            return memory
+        if 0 in shape:
+            offset, strides = 0, None  # NumPy takes none that leave the buffer
+        array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
+        if self.uses[key] == 1 and key not in self.objects.kept and array.nbytes == memory.nbytes:
+            array = array.copy(order="K")
+        array.flags.writeable = writable
+        return array
 
 
 class _Boxing:
@@ -276,11 +172,8 @@ class _Boxing:
         self.objects = objects
         self.values = iter(values)
         self.made: list[Any] = []  # arrays, containers and instances, in order
-        self.pools = Pools()
-        self.uses: dict[Any, int] = {}
-        for value in values:
-            if type(value) is tuple:
-                self.uses[value[0]] = self.uses.get(value[0], 0) + 1
+        self.arrays = _Arrays(values, objects)
+        self.elements = _ingot.Elements(self.arrays.held)
 
     def make(self, description: tuple) -> Any:
         tag = description[0]
@@ -305,13 +198,15 @@ class _Boxing:
         if tag == "text":
             return description[1].format(*[self.make(d) for d in description[2]])
         if tag == "record":
-            return self.pools.instance(description[1], description[2], next(self.values))
+            return self.elements.record(description[1], description[2], next(self.values))
         if tag == "pooled":
+            for names, *lists in description[2]:
+                self.elements.add_pool(names, [self._growing(growing) for growing in lists])
             result = self.make(description[1])
-            lists = [growing for _, *lists in description[2] for growing in lists]
-            contents = [(next(self.values), [self._array(d) for d in growing[2]]) for growing in lists]
-            self.pools.fill(tuple((names, [form for _, form, _ in lists]) for names, *lists in description[2]), contents)
+            self.elements.fill()
             return result
+        if tag == "holding":
+            return self.make(description[1])
         if tag == "mapping":
             mapping: dict[Any, Any] = {}
             self.made.append(mapping)
@@ -321,8 +216,7 @@ class _Boxing:
         if tag == "growing":
             place = len(self.made)
             self.made.append(None)
-            length = next(self.values)
-            self.made[place] = elements(description[1], length, [self._array(d) for d in description[2]], self.pools)
+            self.made[place] = self.elements.list(*self._growing(description))
             return self.made[place]
         if tag == "dict":
             made = {}
@@ -337,6 +231,11 @@ class _Boxing:
         if tag == "named":
             return tuple.__new__(description[1], parts)
         return tuple(parts) if tag == "tuple" else parts
+
+    def _growing(self, description: tuple) -> tuple[tuple, int, list[np.ndarray]]:
+        """What an element of a list of unknown length is like, how many there are, and the columns of their numbers."""
+        length = next(self.values)
+        return description[1], length, [self._array(d) for d in description[2]]
 
     def _instance(self, kind: type, names: tuple, parts: tuple) -> Any:
         """Made as `object` makes and fills it: no code of the class runs."""
@@ -355,36 +254,7 @@ class _Boxing:
         value = next(self.values)
         if argument is None:
             argument = next(self.values)
-        if isinstance(value, np.ndarray):
-            return value
-        if argument >= 0:
-            return self.objects.arguments[argument]
-        if not owns:
-            return self._new_array(value, writable)
-        if value[0] not in self.objects.own:
-            self.objects.own[value[0]] = self._new_array(value, writable)
-        return self.objects.own[value[0]]
-
-    def _new_array(self, value: tuple, writable: bool) -> np.ndarray:
-        key, memory, offset, shape, strides, dtype = value
-        if memory is None:
-            owner = self.objects.arguments[key]
-            low = sum(min(0, (n - 1) * s) for n, s in zip(owner.shape, owner.strides)) if owner.size else 0
-            array = np.lib.stride_tricks.as_strided(_bytes_at(owner, low + offset, dtype), shape, strides)
-            if not writable:
-                array.flags.writeable = False
-            return array
-        if offset is None:  # a whole buffer: the array is made
-            if not writable:
-                memory.flags.writeable = False
-            return memory
-        if 0 in shape:
-            offset, strides = 0, None  # NumPy takes none that leave the buffer
-        array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
-        if self.uses[key] == 1 and key not in self.objects.kept and array.nbytes == memory.nbytes:
-            array = array.copy(order="K")
-        array.flags.writeable = writable
-        return array
+        return self.arrays.of(value, argument, writable, owns)
 
 
 class _Memory:
@@ -416,6 +286,7 @@ class Specialisation(_ingot.Specialisation):
     def __init__(self, program: Any, key: tuple, why: str) -> None:
         self.program = program
         self.result = program.result
+        self.buffers = program.result[2] if program.result[0] == "holding" else ()  # the results that are their numbers
         self.hosts = program.hosts
         self.writes = program.writes
         self.layouts = program.layouts
@@ -685,7 +556,7 @@ class Function(_ingot.Callable):
                 if self._mode == "interpreted":
                     outcome = specialisation.program.interpret(given, host, _library, specialisation.keeps)
                 else:
-                    outcome = specialisation.code.run(given, host, None, specialisation.keeps)
+                    outcome = specialisation.code.run(given, host, None, specialisation.keeps, specialisation.buffers)
             finally:
                 cells.flush()
         if type(outcome) is tuple:
@@ -711,6 +582,9 @@ class Function(_ingot.Callable):
             what = f"recording `{self.__name__}`, which changes the caller's containers,"
             advice = "record a function that gives the new values back"
             raise _errors.unsupported((self._site(),), what, advice)
+        if specialisation.buffers:
+            what = f"recording `{self.__name__}`, which returns arrays of which the number is not known when compiling,"
+            raise _errors.unsupported((self._site(),), what, "record a function that returns np.array of them")
         return record(self._mode, specialisation, arguments, path)
 
     def c_pointer(self, signature: str) -> Any:

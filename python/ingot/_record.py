@@ -226,7 +226,7 @@ def record(mode: str, specialisation: Specialisation, arguments: Any, path: str 
         outcome = specialisation.program.interpret(leaves, recorder.host(host), library, {})
     else:
         library = recorder.library(_library_into, fills=True)
-        outcome = specialisation.code.run(leaves, recorder.host(host), library, {})
+        outcome = specialisation.code.run(leaves, recorder.host(host), library, {}, ())
     raised = _exception(*outcome, specialisation.errors) if type(outcome) is tuple else None
     if not isinstance(raised, KeyboardInterrupt):
         recorder.write(Path(path), outcome, specialisation.result)

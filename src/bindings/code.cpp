@@ -113,6 +113,14 @@ int64_t Frame::parameter_of(const Buffer* buffer) const {
   return is_one ? buffer - buffers_ : -1;
 }
 
+std::vector<Buffer*> Frame::held_buffers(size_t result) {
+  ViewSlot& column = result_view(result);
+  std::vector<Buffer*> buffers(static_cast<size_t>(column.lengths()[0]));
+  for (size_t i = 0; i < buffers.size(); ++i)
+    buffers[i] = get<Buffer*>(column.data + static_cast<int64_t>(i) * column.strides(1)[0]);
+  return buffers;
+}
+
 bool Frame::is_all_of_its_buffer(size_t result) {
   ViewSlot& view = result_view(result);
   if (parameter_of(view.buffer) >= 0) return false;

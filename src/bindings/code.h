@@ -51,6 +51,8 @@ class Frame {
   void** slots() { return reinterpret_cast<void**>(memory_); }
   void* result(size_t i) { return slots()[code_.params().size() + i]; }
   runtime::ViewSlot& result_view(size_t i) { return *static_cast<runtime::ViewSlot*>(result(i)); }
+  /// The buffers whose numbers, which op `keep` gave, are the elements of a result.
+  std::vector<runtime::Buffer*> held_buffers(size_t result);
   /// The number of the parameter whose memory a buffer is; -1: none.
   int64_t parameter_of(const runtime::Buffer* buffer) const;
   /// Whether a result is a whole buffer, of the call's own, which no other result shares.

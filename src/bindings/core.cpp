@@ -115,26 +115,26 @@ class Outward {
   nb::object operator()(const ir::Value& value, ir::Type type) {
     if (const auto* bits = std::get_if<base::Scalar>(&value)) return numpy_scalar_bits(type.dtype(), *bits);
     if (const auto* view = std::get_if<ir::ViewValue>(&value)) {
-      nb::object key;
-      nb::object memory = nb::none();
-      if (const auto argument = arguments_.find(view->block.get()); argument != arguments_.end()) {
-        key = nb::int_(argument->second);
-      } else {
-        key = nb::make_tuple(nb::int_(reinterpret_cast<uintptr_t>(view->block.get())));
-        auto& kept = memories_[view->block.get()];
-        if (!kept.is_valid()) {
-          kept = nb::module_::import_("numpy")
-                     .attr("frombuffer")(nb::bytes(view->block->data, static_cast<size_t>(view->block->size)),
-                                         "dtype"_a = "uint8")
-                     .attr("copy")();
-        }
-        memory = kept;
-      }
+      const auto [key, memory] = memory_of(view->block);
       int64_t offset = view->offset;
       return nb::make_tuple(key, memory, offset, nb::tuple(nb::cast(view->lengths)),
                             nb::tuple(nb::cast(view->strides)), std::string(base::info(view->dtype).numpy));
     }
     throw base::InternalError("a value that no result can be");
+  }
+
+  /// The key and the memory of a block.
+  std::pair<nb::object, nb::object> memory_of(const ir::BlockRef& block) {
+    if (const auto argument = arguments_.find(block.get()); argument != arguments_.end())
+      return {nb::int_(argument->second), nb::none()};
+    auto& kept = memories_[block.get()];
+    if (!kept.is_valid()) {
+      kept = nb::module_::import_("numpy")
+                 .attr("frombuffer")(nb::bytes(block->data, static_cast<size_t>(block->size)),
+                                     "dtype"_a = "uint8")
+                 .attr("copy")();
+    }
+    return {nb::make_tuple(nb::int_(reinterpret_cast<uintptr_t>(block.get()))), kept};
   }
 
   /// From now on the memory of a view is shared with what leaves, not copied.
@@ -365,6 +365,12 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
   nb::list results;
   for (size_t i = 0; i < outcome.results.size(); ++i)
     results.append(outward(outcome.results[i], signature.results[i]));
+  nb::dict held;
+  for (size_t i = 0; i < outcome.kept.size(); ++i) {
+    const auto [key, memory] = outward.memory_of(outcome.kept[i]);
+    held[nb::int_(i)] = nb::make_tuple(key, memory);
+  }
+  if (!outcome.kept.empty()) results.append(held);
   return results;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings/callable.h"
+#include "bindings/elements.h"
 #include "bindings/interrupts.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
@@ -72,6 +73,7 @@ NB_MODULE(_ingot, m) {
   watch_interrupts();
   Specialisation::bind(m);
   bind_callable(m);
+  bind_elements(m);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
   m.def(

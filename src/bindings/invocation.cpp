@@ -36,10 +36,6 @@ nb::object described(const nb::object& key, const nb::object& memory, const nb::
                         std::string(base::info(dtype).numpy));
 }
 
-nb::object key_of(const runtime::Buffer* buffer) {
-  return nb::make_tuple(reinterpret_cast<uintptr_t>(buffer));
-}
-
 }  // namespace
 
 Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside)
@@ -79,7 +75,22 @@ nb::object Invocation::failure() const {
                         tuple_of(sites), pending);
 }
 
-nb::object Invocation::results() {
+/// The number of an argument, or what tells a buffer of the call's from others.
+nb::object Invocation::key_of(const runtime::Buffer* buffer) const {
+  const int64_t argument = frame_.parameter_of(buffer);
+  if (argument >= 0) return nb::int_(argument);
+  return nb::make_tuple(reinterpret_cast<uintptr_t>(buffer));
+}
+
+nb::object Invocation::results(const nb::tuple& buffers) {
+  nb::dict held;
+  for (const nb::handle result : buffers) {
+    for (runtime::Buffer* const buffer : frame_.held_buffers(nb::cast<size_t>(result))) {
+      const bool is_argument = frame_.parameter_of(buffer) >= 0;
+      held[nb::int_(reinterpret_cast<int64_t>(buffer))] =
+          nb::make_tuple(key_of(buffer), is_argument ? nb::none() : memory_of(buffer));
+    }
+  }
   nb::list results;
   for (size_t i = 0; i < code_.results().size(); ++i) {
     const SlotInfo& info = code_.results()[i];
@@ -88,18 +99,18 @@ nb::object Invocation::results() {
     } else if (ViewSlot& view = frame_.result_view(i);
                !memories_.contains(view.buffer) && frame_.is_all_of_its_buffer(i)) {
       const nb::object key = key_of(view.buffer);
-      results.append(described(key, owning(i), nb::none(), view, info.dtype, info.rank));
+      const nb::object whole = owning(view, info.dtype, info.rank);
+      results.append(described(key, whole, nb::none(), view, info.dtype, info.rank));
     } else {
       results.append(outward(view, info.dtype, info.rank));
     }
   }
+  if (buffers.size() > 0) results.append(held);
   return results;
 }
 
-nb::object Invocation::owning(size_t result) {
-  const SlotInfo& info = code_.results()[result];
-  ViewSlot& view = frame_.result_view(result);
-  PyObject* const array = owning_array(call_.take(view.buffer), view, type_number(info.dtype), info.rank);
+nb::object Invocation::owning(ViewSlot& view, DType dtype, int rank) {
+  PyObject* const array = owning_array(call_.take(view.buffer), view, type_number(dtype), rank);
   if (array == nullptr) throw nb::python_error();
   return nb::steal(array);
 }
@@ -117,10 +128,9 @@ nb::object Invocation::memory_of(runtime::Buffer* buffer) {
 }
 
 nb::object Invocation::outward(ViewSlot& view, DType dtype, int rank) {
-  const int64_t argument = frame_.parameter_of(view.buffer);
-  const nb::object key = argument >= 0 ? nb::object(nb::int_(argument)) : key_of(view.buffer);
-  const nb::object memory = argument >= 0 ? nb::none() : memory_of(view.buffer);
-  return described(key, memory, nb::int_(view.data - view.buffer->data), view, dtype, rank);
+  const bool is_argument = frame_.parameter_of(view.buffer) >= 0;
+  const nb::object memory = is_argument ? nb::none() : memory_of(view.buffer);
+  return described(key_of(view.buffer), memory, nb::int_(view.data - view.buffer->data), view, dtype, rank);
 }
 
 /// Runs something with the GIL; keeps what it raises, until the next time.

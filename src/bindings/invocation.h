@@ -37,13 +37,14 @@ class Invocation {
 
   /// The results as a list of numbers, and of views as (key of the buffer, memory, offset, lengths, strides,
   /// dtype): the buffer of an argument has the argument's number as key and no memory; the memory of a whole
-  /// buffer is the finished array, without offset.
-  nb::object results();
+  /// buffer is the finished array, without offset. Where some results are columns of numbers of `buffers`,
+  /// last a dict of (key, memory) by these numbers.
+  nb::object results(const nb::tuple& buffers);
 
   const Code& code() const { return code_; }
   Frame& frame() { return frame_; }
-  /// A result that is a whole buffer, as an array that owns it.
-  nb::object owning(size_t result);
+  /// A whole buffer, as an array that owns it.
+  nb::object owning(runtime::ViewSlot& view, base::DType dtype, int rank);
   /// The bytes of a buffer that the code allocated, as an array that owns them from now on.
   nb::object memory_of(runtime::Buffer* buffer);
 
@@ -55,6 +56,7 @@ class Invocation {
   static runtime::Status handle_interrupt(runtime::Context* context);
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots);
+  nb::object key_of(const runtime::Buffer* buffer) const;
   template <class Fn>
   runtime::Status with_gil(Fn&& fn);
   nb::list host_values(const char* layout, bool kept, size_t direct, void** slots);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "bindings/numpy.h"
@@ -115,8 +117,9 @@ struct ResultPlan::Maker {
   const Signature& arguments;
   size_t next = 0;                            ///< result of the code
   std::vector<nb::object> made{};             ///< arrays, containers and instances, in order
-  nb::object pools = nb::none();              ///< what makes instances of their places
   std::map<const Buffer*, nb::object> own{};  ///< the arrays that own the memory that they were made with
+  std::unordered_map<const Buffer*, size_t> held{};  ///< in how many places of lists of unknown length
+  std::unique_ptr<Elements> elements_of_lists{};     ///< made when it is first asked for
 
   base::DType dtype(size_t result) const { return call.code().results()[result].dtype; }
 
@@ -135,36 +138,77 @@ struct ResultPlan::Maker {
   nb::object array(const ResultPlan& plan) {
     const size_t result = next++;
     const int64_t argument = plan.may_be_argument_ ? integer() : plan.argument_;
-    if (argument >= 0) return nb::borrow(arguments.leaves()[static_cast<size_t>(argument)]);
-    const Buffer* const buffer = call.frame().result_view(result).buffer;
+    if (argument >= 0) return leaf(argument);
+    const SlotInfo& info = call.code().results()[result];
+    const Window window{call.frame().result_view(result), info.dtype, info.rank};
+    return array(window, plan.is_writable_, plan.owns_ || argument == HeldArray::kOwner);
+  }
+
+  nb::object leaf(int64_t argument) const {
+    return nb::borrow(arguments.leaves()[static_cast<size_t>(argument)]);
+  }
+
+  /// What a view shows.
+  struct Window {
+    runtime::ViewSlot& slot;
+    base::DType dtype;
+    int rank;
+  };
+
+  nb::object array(const Window& window, bool is_writable, bool owns) {
+    Buffer* const buffer = window.slot.buffer;
     if (const int64_t parameter = call.frame().parameter_of(buffer); parameter >= 0) {
-      PyObject* const owner = arguments.leaves()[static_cast<size_t>(parameter)];
-      const bool is_writable = plan.is_writable_ && PyArray_ISWRITEABLE(as_array(owner));
-      return view(result, nb::borrow(owner), is_writable, true);
+      nb::object owner = leaf(parameter);
+      is_writable = is_writable && PyArray_ISWRITEABLE(as_array(owner.ptr()));
+      return view(window, std::move(owner), is_writable, true);
     }
-    if (call.frame().is_all_of_its_buffer(result)) return finished(call.owning(result), plan);
-    if (!plan.owns_) return finished(part(result), plan);
+    if (uses(buffer) == 1 && covers(window.slot, window.dtype, window.rank))
+      return finished(call.owning(window.slot, window.dtype, window.rank), is_writable);
+    if (!owns) return finished(part(window), is_writable);
     nb::object& known = own[buffer];
-    if (!known.is_valid()) known = finished(part(result), plan);
+    if (!known.is_valid()) known = finished(part(window), is_writable);
     return known;
   }
 
-  static nb::object finished(nb::object array, const ResultPlan& plan) {
-    if (!plan.is_writable_) PyArray_CLEARFLAGS(as_array(array.ptr()), NPY_ARRAY_WRITEABLE);
+  /// An array of a list of unknown length.
+  nb::object array(const HeldArray& given) {
+    if (given.argument >= 0) return leaf(given.argument);
+    struct {
+      runtime::ViewSlot slot;
+      int64_t extents[2 * SlotInfo::kMaxRank];
+    } memory;
+    auto* const buffer = reinterpret_cast<Buffer*>(given.buffer);  // NOLINT(performance-no-int-to-ptr)
+    memory.slot = {buffer->data + given.offset, buffer};
+    std::copy_n(given.lengths, given.rank, memory.slot.lengths());
+    std::copy_n(given.strides, given.rank, memory.slot.strides(given.rank));
+    return array({memory.slot, given.dtype, given.rank}, given.is_writable, given.owns);
+  }
+
+  /// In how many places of the result a buffer is.
+  size_t uses(const Buffer* buffer) {
+    const auto in_lists = held.find(buffer);
+    size_t count = in_lists == held.end() ? 0 : in_lists->second;
+    const std::span<const SlotInfo> results = call.code().results();
+    for (size_t i = 0; i < results.size(); ++i)
+      if (results[i].kind == SlotInfo::Kind::View && call.frame().result_view(i).buffer == buffer) ++count;
+    return count;
+  }
+
+  static nb::object finished(nb::object array, bool is_writable) {
+    if (!is_writable) PyArray_CLEARFLAGS(as_array(array.ptr()), NPY_ARRAY_WRITEABLE);
     return array;
   }
 
   /// A view of memory that `owner` owns. Without `has_strides`, NumPy has its own for no elements.
-  nb::object view(size_t result, nb::object owner, bool is_writable, bool has_strides) {
-    const SlotInfo& info = call.code().results()[result];
-    runtime::ViewSlot& slot = call.frame().result_view(result);
+  static nb::object view(const Window& window, nb::object owner, bool is_writable, bool has_strides) {
+    runtime::ViewSlot& slot = window.slot;
     npy_intp lengths[SlotInfo::kMaxRank];
     npy_intp strides[SlotInfo::kMaxRank];
-    std::copy_n(slot.lengths(), info.rank, lengths);
-    std::copy_n(slot.strides(info.rank), info.rank, strides);
-    has_strides = has_strides || std::find(lengths, lengths + info.rank, 0) == lengths + info.rank;
+    std::copy_n(slot.lengths(), window.rank, lengths);
+    std::copy_n(slot.strides(window.rank), window.rank, strides);
+    has_strides = has_strides || std::find(lengths, lengths + window.rank, 0) == lengths + window.rank;
     nb::object array = nb::steal(PyArray_NewFromDescr(
-        &PyArray_Type, PyArray_DescrFromType(type_number(info.dtype)), info.rank, lengths,
+        &PyArray_Type, PyArray_DescrFromType(type_number(window.dtype)), window.rank, lengths,
         has_strides ? strides : nullptr, has_strides ? slot.data : slot.buffer->data,
         is_writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
     if (!array.is_valid()) throw nb::python_error();
@@ -174,15 +218,11 @@ struct ResultPlan::Maker {
 
   /// A part of a buffer of the call's, or what shares it with another result. Where it is alone and all of
   /// the buffer, but not in NumPy's order, it is copied.
-  nb::object part(size_t result) {
-    Buffer* const buffer = call.frame().result_view(result).buffer;
+  nb::object part(const Window& window) {
+    Buffer* const buffer = window.slot.buffer;
     const nb::object memory = call.memory_of(buffer);
-    const nb::object array = view(result, memory, true, false);
-    const std::span<const SlotInfo> results = call.code().results();
-    size_t uses = 0;
-    for (size_t i = 0; i < results.size(); ++i)
-      if (results[i].kind == SlotInfo::Kind::View && call.frame().result_view(i).buffer == buffer) ++uses;
-    const bool is_alone = uses == 1 && PyArray_NBYTES(as_array(array.ptr())) == buffer->size;
+    const nb::object array = view(window, memory, true, false);
+    const bool is_alone = uses(buffer) == 1 && PyArray_NBYTES(as_array(array.ptr())) == buffer->size;
     if (!is_alone) return array;
     nb::object copy = nb::steal(PyArray_NewCopy(as_array(array.ptr()), NPY_KEEPORDER));
     if (!copy.is_valid()) throw nb::python_error();
@@ -215,23 +255,47 @@ struct ResultPlan::Maker {
     return it;
   }
 
-  nb::list columns(const ResultPlan& plan) {
-    nb::list all;
-    for (const ResultPlan& part : plan.parts_) all.append(array(part));
+  Elements& elements() {
+    if (!elements_of_lists) {
+      elements_of_lists = std::make_unique<Elements>([this](const HeldArray& given) { return array(given); });
+    }
+    return *elements_of_lists;
+  }
+
+  Elements::Columns columns(const List& list) {
+    Elements::Columns all;
+    for (size_t i = 0; i < list.columns; ++i, ++next) {
+      runtime::ViewSlot& column = call.frame().result_view(next);
+      all.push_back({column.data, column.strides(1)[0], dtype(next)});
+    }
     return all;
   }
 
-  /// What is made of instances that stand in pools, whose columns come last.
+  /// What is made of instances and lists that stand in pools, whose columns come first.
   nb::object pooled(const ResultPlan& plan) {
-    pools = nb::module_::import_("ingot._jit").attr("Pools")();
-    const nb::object inner = make(plan.parts_[0]);
-    nb::list contents;
-    for (size_t i = 1; i < plan.parts_.size(); ++i) {
+    auto list = plan.lists_.begin();
+    for (const nb::handle pool : plan.object_) {
+      const nb::handle names = PyTuple_GET_ITEM(pool.ptr(), 0);
       const int64_t length = integer();
-      contents.append(nb::make_tuple(length, columns(plan.parts_[i])));
+      Elements::Columns first = columns(*list);
+      if (!names.is_none()) {
+        elements().add_instances(names, list->form, length, std::move(first));
+      } else {
+        ++list;
+        ++next;  // the length of the store
+        elements().add_rows(length, std::move(first), list->form, columns(*list));
+      }
+      ++list;
     }
-    pools.attr("fill")(plan.object_, contents);
+    const nb::object inner = make(plan.parts_[0]);
+    elements().fill();
     return inner;
+  }
+
+  nb::object holding(const ResultPlan& plan) {
+    for (const size_t result : plan.buffers_)
+      for (const Buffer* const buffer : call.frame().held_buffers(result)) ++held[buffer];
+    return make(plan.parts_[0]);
   }
 
   nb::object make(const ResultPlan& plan) {
@@ -253,8 +317,10 @@ struct ResultPlan::Maker {
             .attr("__new__")(plan.object_, sequence(plan.parts_, true));
       case Kind::Again: return made[static_cast<size_t>(plan.argument_)];
       case Kind::Object: return instance(plan);
-      case Kind::Record: return pools.attr("instance")(plan.argument_, plan.object_, integer());
+      case Kind::Record:
+        return elements().record(static_cast<size_t>(plan.argument_), plan.object_, integer());
       case Kind::Pooled: return pooled(plan);
+      case Kind::Holding: return holding(plan);
       case Kind::List: return sequence(plan.parts_, false);
       case Kind::Mapping: {
         nb::dict all;
@@ -272,8 +338,8 @@ struct ResultPlan::Maker {
         const size_t place = made.size();
         made.emplace_back();
         const int64_t length = integer();
-        const nb::object elements = nb::module_::import_("ingot._jit").attr("elements");
-        return made[place] = elements(plan.object_, length, columns(plan), pools);
+        const List& list = plan.lists_[0];
+        return made[place] = elements().list(list.form, length, columns(list));
       }
       case Kind::Dict: {
         nb::dict all;
@@ -331,7 +397,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
   } else if (tag == "growing") {
     kind_ = Kind::Growing;
     object_ = description[1];
-    parts(description[2]);
+    lists_.push_back({Form(object_), nb::len(nb::handle(description[2]))});
   } else if (tag == "record") {
     kind_ = Kind::Record;
     argument_ = nb::cast<int64_t>(description[1]);
@@ -339,16 +405,15 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
   } else if (tag == "pooled") {
     kind_ = Kind::Pooled;
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
-    nb::list forms;
-    for (const nb::handle pool : nb::cast<nb::tuple>(description[2])) {
-      nb::list lists;
-      for (size_t i = 1; i < nb::len(pool); ++i) {
-        parts_.emplace_back(nb::tuple(pool[i]));
-        lists.append(nb::object(pool[i][1]));
-      }
-      forms.append(nb::make_tuple(pool[0], nb::tuple(lists)));
-    }
-    object_ = nb::tuple(forms);
+    object_ = description[2];
+    for (const nb::handle pool : object_)
+      for (size_t i = 1; i < nb::len(pool); ++i)
+        lists_.push_back({Form(nb::object(pool[i][1])), nb::len(nb::handle(pool[i][2]))});
+  } else if (tag == "holding") {
+    kind_ = Kind::Holding;
+    parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
+    for (const nb::handle result : nb::cast<nb::tuple>(description[2]))
+      buffers_.push_back(nb::cast<size_t>(result));
   } else if (tag == "again") {
     kind_ = Kind::Again;
     argument_ = nb::cast<int64_t>(description[1]);
@@ -378,6 +443,7 @@ void ResultPlan::clear() {
   object_.reset();
   type_.reset();
   parts_.clear();
+  lists_.clear();
 }
 
 }  // namespace ingot::bindings

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "bindings/elements.h"
 #include "bindings/invocation.h"
 #include "bindings/signature.h"
 #include "runtime/context.h"
@@ -52,7 +53,13 @@ class ResultPlan {
     Object,
     Record,
     Pooled,
+    Holding,
     Again
+  };
+  /// A list of unknown length: its length, and so many columns.
+  struct List {
+    Form form;
+    size_t columns;
   };
   struct Maker;
 
@@ -64,8 +71,10 @@ class ResultPlan {
                            ///< pool: which;
                            ///< of what has been made before: its place among arrays, containers and instances
   nb::object object_;  ///< what is static; what an element is like; keys, names of attributes; a text with
-                       ///< holes; a namedtuple's class
+                       ///< holes; a namedtuple's class; pools
   nb::object type_;    ///< of an instance
+  std::vector<List> lists_;      ///< of unknown length, borrowing from `object_`: itself, or those of pools
+  std::vector<size_t> buffers_;  ///< the results that are columns of numbers of buffers
   std::vector<ResultPlan> parts_;
 };
 

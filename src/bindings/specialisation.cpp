@@ -15,15 +15,15 @@ using nb::literals::operator""_a;
 namespace {
 
 /// A call whose host calls and results are Python's business (`library` may be None): a list of numbers and
-/// views (see `Invocation::results`), or what failed, as a tuple.
+/// views (see `Invocation::results`, with the results that are `buffers`), or what failed, as a tuple.
 nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::handle library,
-               nb::handle keeps) {
+               nb::handle keeps, const nb::tuple& buffers) {
   std::vector<PyObject*> given;
   for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
   if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
   const Outside outside{host, library.is_none() ? nb::handle() : library, keeps};
   Invocation invocation(code, given, outside);
-  return invocation.run() ? invocation.results() : invocation.failure();
+  return invocation.run() ? invocation.results(buffers) : invocation.failure();
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ int Specialisation::clear(PyObject* self) {
 void Specialisation::bind(nb::module_& m) {
   nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
-      .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a);
+      .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a);
   static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Specialisation::traverse)},
                                 {Py_tp_clear, reinterpret_cast<void*>(&Specialisation::clear)},
                                 {0, nullptr}};

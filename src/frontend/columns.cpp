@@ -55,7 +55,15 @@ std::vector<NodeId> Evaluator::Columns::numbers_of(const Value& form, const Valu
   if (form.is<Array>()) {
     const Array array = e_.named(element);
     const NodeId view = array.node;
-    const NodeId origin = array.origin ? array.origin : builder.index(array.argument);
+    // Of its memory's own object, which is no argument: a number that says so.
+    const NodeId nothing = builder.index(array.owns ? Array::kOwner : -1);
+    NodeId origin = builder.index(array.argument);
+    if (array.origin && array.owns) {
+      const NodeId is_argument = builder.make(Op::greater_equal, {array.origin, builder.index(0)});
+      origin = builder.make(Op::select, {is_argument, array.origin, nothing});
+    } else if (array.origin || array.argument < 0) {
+      origin = array.origin ? array.origin : nothing;
+    }
     std::vector<NodeId> numbers{builder.make(Op::keep, {builder.make(Op::buffer, {view})}),
                                 builder.make(Op::offset, {view}), origin};
     for (int axis = 0; axis < array.type.rank(); ++axis) numbers.push_back(builder.length(view, axis));

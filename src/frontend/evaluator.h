@@ -794,8 +794,9 @@ class Evaluator {
     std::vector<NodeId> leaves;
     std::map<uint32_t, size_t> made;
     size_t count = 0;
-    bool takes_records = false;
-    std::vector<uint32_t> pools;  ///< of the records among them
+    bool is_result = false;         ///< records and lists of arrays may leave
+    std::vector<uint32_t> pools;    ///< of the records among them
+    std::vector<size_t> buffers{};  ///< the leaves that are columns of numbers of buffers
 
     /// The description of an object that is described already; none: the next one to be.
     nb::object again(uint32_t object);

@@ -401,17 +401,30 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node, std:
 }
 
 nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward) {
+  size_t leaf = outward.leaves.size() + 1;  // of the next column
   const std::function<nb::object(const Value&)> words = [&](const Value& form) -> nb::object {
+    const size_t own = leaf;
+    leaf += form.is<Tuple>() ? 0 : Columns::kinds_of(form).size();
     if (const Scalar* s = form.as<Scalar>()) {
       return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
     }
     if (form.is<Unbound>()) return nb::make_tuple("absent");
-    if (const Maybe* m = form.as<Maybe>()) return nb::make_tuple("maybe", words(*m->present));
+    if (const Maybe* m = form.as<Maybe>()) {
+      leaf = own + 1;
+      return nb::make_tuple("maybe", words(*m->present));
+    }
     if (const Record* r = form.as<Record>()) return Records(*this).describe(*r, outward);
     if (const Static* s = form.as<Static>()) return nb::make_tuple("static", s->object);
-    if (form.is<Array>()) {
-      unsupported({}, "a result that holds arrays of which the number is not known when compiling",
-                  "return np.array of the list");
+    if (const Array* a = form.as<Array>()) {
+      if (!outward.is_result) {
+        unsupported({}, "arrays of which the number is not known when compiling, outside of the result",
+                    "use np.array of the list");
+      }
+      if (a->access == Access::Differs)
+        unsupported({}, "a result that holds arrays of which some are read-only", "put copies into the list");
+      outward.buffers.push_back(own);
+      return nb::make_tuple("array", std::string(base::info(a->type.dtype()).name), a->type.rank(),
+                            a->access == Access::Writable, a->owns);
     }
     const Tuple& tuple = *form.as<Tuple>();
     nb::list parts;
@@ -419,6 +432,7 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
     if (tuple.type.is_valid()) return nb::make_tuple("named", tuple.type, nb::tuple(parts));
     return nb::make_tuple("tuple", nb::tuple(parts));
   };
+  const nb::object form = words(*list.element);
   outward.leaves.push_back(length_of(list));
   nb::list columns;
   for (size_t i = 1; i < list.values.size(); ++i) {
@@ -427,7 +441,7 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
     columns.append(
         nb::make_tuple("array", std::string(base::info(column.type.dtype()).numpy), 1, true, -1, false));
   }
-  return nb::make_tuple("growing", words(*list.element), nb::tuple(columns));
+  return nb::make_tuple("growing", form, nb::tuple(columns));
 }
 
 }  // namespace ingot::frontend

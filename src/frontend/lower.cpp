@@ -650,12 +650,21 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   try {
     const Value value = run_function(function, std::move(locals), {});
     Outward outward;
-    outward.takes_records = true;
+    outward.is_result = true;
     lowered.result = describe_result(value, outward);
+    const size_t own = outward.leaves.size();
     nb::list pools;
     for (size_t i = 0; i < outward.pools.size(); ++i)
       pools.append(Records(*this).describe_pool(outward.pools[i], outward));
+    // The pools come first: what refers to them is made of them.
+    const auto first = outward.leaves.begin();
+    std::rotate(first, first + static_cast<std::ptrdiff_t>(own), outward.leaves.end());
+    nb::list buffers;
+    for (const size_t buffer : outward.buffers)
+      buffers.append(buffer < own ? buffer + outward.leaves.size() - own : buffer - own);
     if (!outward.pools.empty()) lowered.result = nb::make_tuple("pooled", lowered.result, nb::tuple(pools));
+    if (!outward.buffers.empty())
+      lowered.result = nb::make_tuple("holding", lowered.result, nb::tuple(buffers));
     for (const NodeId leaf : outward.leaves) results.push_back(builder_->function().type(leaf));
     builder_->terminate(Op::return_, outward.leaves);
   } catch (const Diverged&) {

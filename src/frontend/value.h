@@ -41,11 +41,13 @@ enum class Access : uint8_t { ReadOnly, Writable, Differs };
 /// A NumPy array. `node` is a view (memory, with identity) or, for a value that nothing has named yet, a
 /// whole array.
 struct Array {
+  static constexpr int64_t kOwner = -2;  ///< an origin: none, and `owns` holds
+
   ir::Type type;
   NodeId node{};
   Access access = Access::Writable;
-  int argument = -1;    ///< the parameter that is this very object; -1: none, or `origin` says
-  NodeId origin{};      ///< the number of the parameter that is this object, or -1, known at run time
+  int argument = -1;  ///< the parameter that is this very object; -1: none, or `origin` says
+  NodeId origin{};    ///< the number of the parameter that is this object, -1 or `kOwner`, known at run time
   uint32_t object = 0;  ///< values of one number are one object; 0: not known
   bool owns = false;    ///< the object that its memory was made with: one of the same memory is the same one
 };

@@ -179,6 +179,7 @@ Outcome Machine::call(FunctionId function, std::span<const Value> arguments) {
   Reachable outside;
   for (const Value& value : arguments) outside.add(value);
   for (const Value& value : outcome.results) outside.add(value);
+  outcome.kept = kept;
   std::erase_if(objects_, [&](const auto& weak) { return outside.contains(weak.lock().get()); });
   return outcome;
 }

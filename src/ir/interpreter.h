@@ -94,6 +94,7 @@ struct Outcome {
   bool raised = false;
   Raised exception;
   std::vector<Value> results;
+  std::vector<BlockRef> kept;  ///< by the numbers that op `keep` gave
 };
 
 /// Runs a function, at either stage, slowly and plainly. Elementwise values are `base::math`; reductions are

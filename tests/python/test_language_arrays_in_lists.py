@@ -1,5 +1,6 @@
 """Arrays in lists of unknown length, in instances and dicts, against CPython and NumPy: rows of docs/language.md."""
 
+import ingot
 import numpy as np
 from support import check, refused
 
@@ -262,6 +263,140 @@ def returned(u, n):
     return history
 
 
+def tuples_returned(u, n):
+    history = []
+    for k in range(n):
+        history.append((k * 0.5, u[k:], None if k % 2 else k))
+    return history, len(history)
+
+
+def deep_returned(n):
+    rows = []
+    for i in range(n):
+        rows.append([np.arange(i + 1)])
+        for k in range(i):
+            rows[-1].append(np.full(k, i))
+    rows.append(rows[0])
+    return {"rows": rows, "last": rows[-1][0]}, rows
+
+
+def dict_returned(keys):
+    sums = {}
+    for k in keys:
+        if k not in sums:
+            sums[k] = np.zeros(2)
+        sums[k] += k
+    return sums
+
+
+def bodies_returned(n):
+    everyone = []
+    for k in range(n):
+        everyone.append(Body(k))
+    everyone[0].place = everyone[n - 1].place
+    return everyone, everyone[0].place
+
+
+def owners_and_views(u, n):
+    history = [u]
+    v = u * 2
+    for _ in range(n):
+        history.append(v)
+        history.append(v[1:])
+        history.append(u[::-1])
+        u = u + 1
+        history.append(u)
+    v[0] = 9
+    history[0][1] = 7
+    return history, history[1], v, {"last": history[-1]}
+
+
+def rows_returned(w, n):
+    rows = []
+    for k in range(n):
+        rows.append(w[k])
+    rows[0][0] = 5
+    return rows
+
+
+def of_recursion(u, depth, found):
+    found.append(u)
+    if depth > 0:
+        of_recursion(u[1:], depth - 1, found)
+        of_recursion(u * 2, depth - 1, found)
+    return found
+
+
+def recursion_returned(u, depth):
+    return of_recursion(u, depth, [])
+
+
+def until_an_error(u, n):
+    history = []
+    try:
+        for k in range(n):
+            history.append(u / (k + 1))
+            if history[-1][0] < 0.3:
+                raise ValueError(k)
+    except ValueError:
+        history.append(u)
+    if len(history) > 3:
+        history.pop()
+    return history
+
+
+def said_and_returned(u, n):
+    history = []
+    for k in range(n):
+        print(k)
+        history.append(u[::-1])
+        u = u + 1
+        history.append(u)
+    return history, u
+
+
+def raised_with_them(u, n):
+    history = []
+    for k in range(n):
+        history.append(u + k)
+    return history, history[n]
+
+
+def test_lists_of_arrays_are_returned():
+    for dtype in (bool, np.int8, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128):
+        check(returned, np.arange(3).astype(dtype), 3)
+    for u in (np.ones((2, 3)), np.ones((3, 2)).T, np.ones(6)[::-2], np.ones((2, 0)), np.array(2.0)):
+        check(returned, u, 2)
+    for n in (0, 1, 40):
+        check(returned, np.zeros(2), n)
+        check(recursion_returned, np.arange(6.0), n % 4)
+        check(until_an_error, np.ones(2), n)
+        check(said_and_returned, np.arange(3), n)
+    check(tuples_returned, np.arange(4.0), 4)
+    for n in (1, 5):
+        check(deep_returned, n)
+    check(dict_returned, np.array([3, 1, 3, 2]))
+    check(bodies_returned, 3)
+    check(raised_with_them, np.zeros(2), 3)
+
+
+def test_identity_of_arrays_in_returned_lists():
+    check(owners_and_views, np.arange(4.0), 3)
+    for w in (np.zeros((4, 3)), np.zeros((4, 3), order="F")[:, ::-1]):
+        check(rows_returned, w, 4)
+
+
+def test_arrays_of_returned_lists_are_freed():
+    functions = [(ingot.jit(f), a) for f, a in ((returned, (np.zeros(9), 3)), (owners_and_views, (np.zeros(4), 3)))]
+    for f, arguments in functions:
+        f(*arguments)
+    before = ingot.memory()["in_use"]
+    for _ in range(10_000):
+        for f, arguments in functions:
+            f(*arguments)
+    assert ingot.memory()["in_use"] == before
+
+
 def of_two_ranks(n):
     rows = []
     for k in range(n):
@@ -277,15 +412,24 @@ def same_array(n):
     return rows[0] is rows[1]
 
 
-def bodies_returned(n):
-    everyone = []
+def put_outside(u, n, out):
+    history = []
     for k in range(n):
-        everyone.append(Body(k))
-    return everyone
+        history.append(u + k)
+    out.append(history)
+
+
+def read_only_in_some(u, n):
+    history = [u]
+    for k in range(n):
+        history.append(u + k)
+    return history
 
 
 def test_arrays_in_lists_that_are_refused():
-    refused(returned, np.zeros(2), 3, words="return np.array")
     refused(of_two_ranks, 3, words="axes")
     refused(same_array, 3, words="`is`")
-    refused(bodies_returned, 3, words="arrays")
+    refused(put_outside, np.zeros(2), 3, [], words="outside of the result")
+    u = np.zeros(2)
+    u.flags.writeable = False
+    refused(read_only_in_some, u, 3, words="read-only")

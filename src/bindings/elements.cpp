@@ -1,0 +1,260 @@
+#include "bindings/elements.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "bindings/code.h"
+#include "bindings/numpy.h"
+
+namespace ingot::bindings {
+
+using base::DType;
+using nb::literals::operator""_a;
+
+int64_t Column::integer(int64_t place) const {
+  if (dtype == DType::Int8) return *reinterpret_cast<const int8_t*>(at(place));
+  int64_t number;
+  std::memcpy(&number, at(place), sizeof number);
+  return number;
+}
+
+Form::Form(nb::handle description) {
+  size_t columns = 0;
+  read(description, columns);
+}
+
+Form::Form(nb::handle description, size_t& columns) { read(description, columns); }
+
+void Form::read(nb::handle description, size_t& columns) {
+  const auto tag = nb::cast<std::string>(description[0]);
+  const auto read_parts = [&](nb::handle given) {
+    for (const nb::handle part : given) parts.push_back(Form(part, columns));
+    has_records = std::ranges::any_of(parts, &Form::has_records);
+  };
+  column = columns;
+  if (tag == "static") {
+    object = PyTuple_GET_ITEM(description.ptr(), 1);
+  } else if (tag == "absent") {
+    kind = Kind::Absent;
+  } else if (tag == "scalar") {
+    const bool is_numpys = nb::cast<std::string>(description[1]).starts_with("numpy.");
+    kind = is_numpys ? Kind::NumpyNumber : Kind::Number;
+    ++columns;
+  } else if (tag == "maybe") {
+    kind = Kind::Maybe;
+    ++columns;
+    parts.push_back(Form(PyTuple_GET_ITEM(description.ptr(), 1), columns));
+  } else if (tag == "record") {
+    kind = Kind::Record;
+    pool = nb::cast<size_t>(description[1]);
+    object = PyTuple_GET_ITEM(description.ptr(), 2);
+    has_records = true;
+    ++columns;
+  } else if (tag == "array") {
+    kind = Kind::Array;
+    dtype = base::dtype_from_name(nb::cast<std::string>(description[1])).value();
+    rank = nb::cast<int>(description[2]);
+    is_writable = nb::cast<bool>(description[3]);
+    owns = nb::cast<bool>(description[4]);
+    columns += 3 + 2 * static_cast<size_t>(rank);
+  } else if (tag == "named") {
+    kind = Kind::Named;
+    object = PyTuple_GET_ITEM(description.ptr(), 1);
+    read_parts(description[2]);
+  } else {
+    kind = Kind::Tuple;
+    read_parts(description[1]);
+  }
+}
+
+PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place) {
+  const auto number = [&] { return columns[form.column].at(place); };
+  switch (form.kind) {
+    case Form::Kind::Static: return nb::borrow(form.object).release().ptr();
+    case Form::Kind::Absent: return nullptr;
+    case Form::Kind::Number: {
+      const Column& column = columns[form.column];
+      if (column.dtype != DType::Int64) return python_number(column.dtype, number()).release().ptr();
+      PyObject* const made = PyLong_FromLongLong(column.integer(place));
+      if (made == nullptr) throw nb::python_error();
+      return made;
+    }
+    case Form::Kind::NumpyNumber: return numpy_number(columns[form.column].dtype, number()).release().ptr();
+    case Form::Kind::Maybe: {
+      const int64_t missing = columns[form.column].integer(place);
+      if (missing == 0) return make(form.parts[0], columns, place);
+      return missing == 1 ? nb::none().release().ptr() : nullptr;
+    }
+    case Form::Kind::Record:
+      return record(form.pool, form.object, columns[form.column].integer(place)).release().ptr();
+    case Form::Kind::Array: return held(form, columns, place).release().ptr();
+    case Form::Kind::Tuple:
+    case Form::Kind::Named: break;
+  }
+  const auto size = static_cast<Py_ssize_t>(form.parts.size());
+  auto* const type = reinterpret_cast<PyTypeObject*>(form.object.ptr());
+  nb::object all = nb::steal(form.kind == Form::Kind::Tuple ? PyTuple_New(size) : type->tp_alloc(type, size));
+  if (!all.is_valid()) throw nb::python_error();
+  for (Py_ssize_t i = 0; i < size; ++i)
+    PyTuple_SET_ITEM(all.ptr(), i, part(form.parts[static_cast<size_t>(i)], columns, place));
+  return all.release().ptr();
+}
+
+PyObject* Elements::part(const Form& form, const Columns& columns, int64_t place) {
+  PyObject* const made = make(form, columns, place);
+  if (made == nullptr) throw base::InternalError("a part of a result that is not there");
+  return made;
+}
+
+nb::object Elements::held(const Form& form, const Columns& columns, int64_t place) {
+  size_t column = form.column;
+  const auto next = [&] { return columns[column++].integer(place); };
+  HeldArray array;
+  array.buffer = next();
+  array.offset = next();
+  array.argument = next();
+  array.dtype = form.dtype;
+  array.rank = form.rank;
+  array.is_writable = form.is_writable;
+  array.owns = form.owns || array.argument == HeldArray::kOwner;
+  for (int axis = 0; axis < form.rank; ++axis) array.lengths[axis] = next();
+  for (int axis = 0; axis < form.rank; ++axis) array.strides[axis] = next();
+  return make_array_(array);
+}
+
+nb::object Elements::list(const Form& form, int64_t length, const Columns& columns) {
+  nb::object all = nb::steal(PyList_New(length));
+  if (!all.is_valid()) throw nb::python_error();
+  for (int64_t i = 0; i < length; ++i) PyList_SET_ITEM(all.ptr(), i, part(form, columns, i));
+  return all;
+}
+
+void Elements::add_instances(nb::handle names, const Form& form, int64_t length, Columns columns) {
+  pools_.push_back({names, &form, std::move(columns), {}, std::vector<nb::object>(static_cast<size_t>(length))});
+}
+
+void Elements::add_rows(int64_t length, Columns headers, const Form& form, Columns store) {
+  pools_.push_back(
+      {{}, &form, std::move(store), std::move(headers), std::vector<nb::object>(static_cast<size_t>(length))});
+}
+
+nb::object Elements::record(size_t number, nb::handle type, int64_t place) {
+  if (place < 0) return place == -1 ? nb::none() : nb::object();
+  Pool& pool = pools_[number];
+  nb::object& made = pool.made[static_cast<size_t>(place)];
+  if (made.is_valid()) return made;
+  const bool is_row = !pool.names.is_valid();
+  if (is_row) {
+    made = nb::steal(PyList_New(pool.headers[1].integer(place)));
+  } else {
+    const nb::tuple nothing;
+    made = nb::steal(PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type.ptr()), nothing.ptr(), nullptr));
+  }
+  if (!made.is_valid()) throw nb::python_error();
+  // What refers to others waits for its turn: chains of references may be long.
+  if (is_row && !pool.form->has_records) fill_row(pool, place);
+  else waiting_.push_back({number, place});
+  return made;
+}
+
+void Elements::fill_row(const Pool& pool, int64_t place) {
+  PyObject* const list = pool.made[static_cast<size_t>(place)].ptr();
+  const int64_t start = pool.headers[0].integer(place);
+  const int64_t size = pool.headers[1].integer(place);
+  for (int64_t i = 0; i < size; ++i) PyList_SET_ITEM(list, i, part(*pool.form, pool.columns, start + i));
+}
+
+/// As `object` does it: no code of the class runs.
+void Elements::fill_instance(const Pool& pool, int64_t place) {
+  PyObject* const instance = pool.made[static_cast<size_t>(place)].ptr();
+  for (size_t i = 0; i < pool.form->parts.size(); ++i) {
+    const nb::object value = nb::steal(make(pool.form->parts[i], pool.columns, place));
+    if (!value.is_valid()) continue;
+    PyObject* const name = PyTuple_GET_ITEM(pool.names.ptr(), static_cast<Py_ssize_t>(i));
+    if (PyObject_GenericSetAttr(instance, name, value.ptr()) != 0) throw nb::python_error();
+  }
+}
+
+void Elements::fill() {
+  while (!waiting_.empty()) {
+    const Waiting next = waiting_.back();
+    waiting_.pop_back();
+    const Pool& pool = pools_[next.pool];
+    if (pool.names.is_valid()) fill_instance(pool, next.place);
+    else fill_row(pool, next.place);
+  }
+}
+
+namespace {
+
+/// What Python has given stays as long as this does.
+class PythonElements {
+ public:
+  explicit PythonElements(nb::object make_array)
+      : elements_([make = std::move(make_array)](const HeldArray& array) {
+          nb::list lengths;
+          nb::list strides;
+          for (int axis = 0; axis < array.rank; ++axis) {
+            lengths.append(array.lengths[axis]);
+            strides.append(array.strides[axis]);
+          }
+          return make(array.buffer, array.offset, array.argument, nb::tuple(lengths), nb::tuple(strides),
+                      std::string(base::info(array.dtype).numpy), array.is_writable, array.owns);
+        }) {}
+  PythonElements(const PythonElements&) = delete;
+  PythonElements& operator=(const PythonElements&) = delete;
+
+  nb::object list(const nb::object& form, int64_t length, const nb::object& columns) {
+    return elements_.list(Form(form), length, columns_of(columns));
+  }
+  nb::object record(size_t pool, nb::handle type, int64_t place) {
+    return elements_.record(pool, type, place);
+  }
+  void add_pool(const nb::object& names, const nb::list& lists) {
+    given_.append(names);
+    given_.append(lists);
+    const auto form_of = [&](nb::handle list) -> const Form& {
+      return forms_.emplace_back(nb::handle(PyTuple_GET_ITEM(list.ptr(), 0)));
+    };
+    const nb::tuple first = nb::cast<nb::tuple>(lists[0]);
+    const auto length = nb::cast<int64_t>(first[1]);
+    if (!names.is_none()) return elements_.add_instances(names, form_of(first), length, columns_of(first[2]));
+    const nb::tuple store = nb::cast<nb::tuple>(lists[1]);
+    elements_.add_rows(length, columns_of(first[2]), form_of(store), columns_of(store[2]));
+  }
+  void fill() { elements_.fill(); }
+
+ private:
+  static Elements::Columns columns_of(nb::handle arrays) {
+    Elements::Columns columns;
+    for (const nb::handle given : arrays) {
+      PyArrayObject* const array = as_array(given.ptr());
+      columns.push_back({static_cast<const std::byte*>(PyArray_DATA(array)), PyArray_STRIDE(array, 0),
+                         dtype_of(PyArray_TYPE(array)).value()});
+    }
+    return columns;
+  }
+
+  nb::list given_;
+  std::deque<Form> forms_;
+  Elements elements_;
+};
+
+}  // namespace
+
+void bind_elements(nb::module_& m) {
+  nb::class_<PythonElements>(m, "Elements")
+      .def(nb::init<nb::object>(), "make_array"_a)
+      .def("add_pool", &PythonElements::add_pool, "names"_a.none(), "lists"_a)
+      .def("list", &PythonElements::list, "form"_a, "length"_a, "columns"_a)
+      .def("record", &PythonElements::record, "pool"_a, "type"_a.none(), "place"_a)
+      .def("fill", &PythonElements::fill);
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/dtype.h"
+#include "runtime/object_info.h"
+
+/// Lists of unknown length as Python objects, made of the columns that compiled code gives, with the instances
+/// and lists of the pools that they refer to.
+namespace ingot::bindings {
+
+namespace nb = nanobind;
+
+/// An array in such a list, as the columns have it.
+struct HeldArray {
+  static constexpr int64_t kOwner = -2;  ///< an `argument`: none; the object that its memory was made with
+
+  int64_t buffer;    ///< the number that op `keep` gave
+  int64_t offset;    ///< of the first element in it, in bytes
+  int64_t argument;  ///< the leaf that it is; below 0: none
+  base::DType dtype;
+  int rank;
+  bool is_writable;
+  bool owns;  ///< of one memory, such arrays are one object
+  int64_t lengths[runtime::SlotInfo::kMaxRank];
+  int64_t strides[runtime::SlotInfo::kMaxRank];
+};
+
+/// The numbers of a column.
+struct Column {
+  const std::byte* data;
+  int64_t stride;  ///< in bytes
+  base::DType dtype;
+
+  const std::byte* at(int64_t place) const { return data + place * stride; }
+  int64_t integer(int64_t place) const;  ///< of int64 or int8
+};
+
+/// What an element of a list is like. Borrows what is in the description that it is made of.
+struct Form {
+  enum class Kind : uint8_t {
+    Static,
+    Absent,
+    Number,
+    NumpyNumber,
+    Maybe,
+    Record,
+    Array,
+    Tuple,
+    Named
+  };
+
+  Form() = default;
+  explicit Form(nb::handle description);
+
+  Kind kind = Kind::Static;
+  bool is_writable = false;  ///< of an array
+  bool owns = false;         ///< of an array: see `HeldArray`
+  bool has_records = false;  ///< in any part
+  base::DType dtype{};       ///< of an array
+  int rank = 0;
+  size_t column = 0;    ///< the first of its own
+  size_t pool = 0;      ///< of a record
+  nb::handle object{};  ///< what is static; a namedtuple's class; the class of a record
+  std::vector<Form> parts{};
+
+ private:
+  Form(nb::handle description, size_t& columns);
+  void read(nb::handle description, size_t& columns);
+};
+
+/// Makes lists. Columns stay valid until `fill`.
+class Elements {
+ public:
+  using Columns = std::vector<Column>;
+  using MakeArray = std::function<nb::object(const HeldArray&)>;
+
+  explicit Elements(MakeArray make_array) : make_array_(std::move(make_array)) {}
+
+  /// The pools, in the order of their numbers, before anything refers to them: one of instances with these
+  /// attributes,
+  void add_instances(nb::handle names, const Form& form, int64_t length, Columns columns);
+  /// or one of lists: their headers, and the elements of them all.
+  void add_rows(int64_t length, Columns headers, const Form& form, Columns store);
+  /// Fills the instances and lists that have been referred to, and those that these refer to.
+  void fill();
+
+  /// A list of so many elements.
+  nb::object list(const Form& form, int64_t length, const Columns& columns);
+  /// An instance, or list, of a pool; None at -1, an invalid object at -2.
+  nb::object record(size_t pool, nb::handle type, int64_t place);
+
+ private:
+  struct Pool {
+    nb::handle names;  ///< of attributes; not valid: it is one of lists
+    const Form* form;  ///< of an instance's attributes, as a tuple, or of an element of a list
+    Columns columns;
+    Columns headers;
+    std::vector<nb::object> made;
+  };
+  struct Waiting {
+    size_t pool;
+    int64_t place;
+  };
+
+  /// A new reference; null: it is not there.
+  PyObject* make(const Form& form, const Columns& columns, int64_t place);
+  PyObject* part(const Form& form, const Columns& columns, int64_t place);
+  nb::object held(const Form& form, const Columns& columns, int64_t place);
+  void fill_row(const Pool& pool, int64_t place);
+  void fill_instance(const Pool& pool, int64_t place);
+
+  MakeArray make_array_;
+  std::vector<Pool> pools_;
+  std::vector<Waiting> waiting_;
+};
+
+/// `Elements` for Python, which gives columns as arrays.
+void bind_elements(nb::module_& m);
+
+}  // namespace ingot::bindings
