@@ -13,9 +13,10 @@ class Arrays(Language):
 
     def array_statements(self, deep: bool) -> list:
         simple = [
-            (self.overlapping, 0.9), (self.masked, 0.9), (self.at_indices, 0.9), (self.view, 0.9), (self.part_of_axes, 0.5), (self.in_place, 0.5), (self.late, 0.5),
+            (self.overlapping, 1.5), (self.masked, 1.5), (self.at_indices, 1.5), (self.view, 1.5), (self.part_of_axes, 2),
+            (self.in_place, 0.7), (self.late, 1.2),
         ]  # fmt: skip
-        return simple if deep else [*simple, (self.stencil, 0.9), (self.triangle, 0.4), (self.guarded, 0.4)]
+        return simple if deep else [*simple, (self.stencil, 2), (self.triangle, 1), (self.guarded, 1), (self.counted, 0.7)]
 
     def lines_of(self) -> list[str]:
         return self.names(lambda v: is_array(v) and v.ndim == 1)
@@ -186,7 +187,7 @@ class Arrays(Language):
         if not arrays:
             return
         name = r.choice(arrays)
-        function = r.choice(("add", "subtract", "multiply", "minimum", "maximum", "negative", "sqrt", "copysign", "floor_divide"))
+        function = r.choice(("add", "subtract", "multiply", "negative", "sqrt", "copysign", "floor_divide"))
         part = r.choice((name, name, f"{name}[1:]", f"{name}[::-1]"))
         other = r.choice((name, part, f"{name}[:-1]", self.scalar(0)))
         operands = part if function in ("negative", "sqrt") else f"{part}, {other}"
@@ -269,24 +270,19 @@ class Arrays(Language):
             return
         name, other = r.choice(lines), r.choice(lines)
         bound = r.choice((i, f"{i} + 1", f"len({other})", f"{i} % 3"))
-        text = [f"{value} = {r.choice(('0', '0.5'))}", f"for {i} in range(len({name})):", f"    for {k} in range({bound}):"]
+        text = [f"for {i} in range(len({name})):", f"    for {k} in range({bound}):"]
         element = r.choice((f"{other}[{k}]", f"{name}[{i}]", f"{other}[{k} - 1]", f"{name}[{i} - {k}]"))
         if r.random() < 0.5:
             text.append(f"        {name}[{i}] {r.choice(('+=', '-='))} {element}")
             if r.random() < 0.4:
-                text.append(f"        if {other}[{k}] > {self.scalar(0)}:\n            break")
+                text += [f"        if {other}[{k}] > {self.scalar(0)}:", "            break"]
         else:
-            text.append(f"        if {element} > {self.scalar(0)}:\n            {value} += {k}")
+            text += [f"        if {element} > {self.scalar(0)}:", f"            {value} += {r.choice((k, element))}"]
         if tables and r.random() < 0.4:
             table = r.choice(tables)
             first, second = r.choice(((i, k), (i, i), (k, i), ("0", k), (i, f"{k} - 1")))
-            text = [f"for {i} in range({table}.shape[0]):", f"    for {k} in range({table}.shape[1]):", f"        {table}[{i}, {k}] {self.operator()} {table}[{first}, {second}] {r.choice('+-')} {self.scalar(0)}", f"{value} = {table}[0, 0]"]
-        after = self.execute("\n".join(text))
-        if after is None or not is_scalar(after[value]):
-            return
-        for line in "\n".join(text).split("\n"):
-            self.emit(line, level)
-        self.env[value] = after[value]
+            text = [f"for {i} in range({table}.shape[0]):", f"    for {k} in range({table}.shape[1]):", f"        {table}[{i}, {k}] {self.operator()} {table}[{first}, {second}] {r.choice('+-')} {self.scalar(0)}"]
+        self.settled(value, r.choice(("0", "0.5")), text, level)
 
     def guarded(self, level: int) -> None:
         """A loop that reads what its turns have written, with indices that arrays hold."""
@@ -297,7 +293,8 @@ class Arrays(Language):
             return
         at, name, index, value = r.choice(whole), r.choice(lines), self.fresh("i"), self.fresh("v")
         place = r.choice((f"int({at}[{index}]) % 3", f"{at}[{index}]", f"int({at}[{index}])"))
-        text = [f"{value} = {r.choice(('0', '0.5', '1'))}", f"for {index} in range(len({at})):"]
+        start = r.choice(("0", "0.5", "1"))
+        text = [f"for {index} in range(len({at})):"]
         text += r.choice(
             (
                 [f"    {name}[{place}] {self.operator()} {self.scalar(0)}"],
@@ -306,12 +303,24 @@ class Arrays(Language):
                 [f"    if {at}[{index}] > 1:", f"        {value} = {r.choice((value, '1'))} - {name}[{place}]"],
             )
         )
-        text = "\n".join(text)
         if r.random() < 0.4:
-            text = "try:\n    " + text.replace("\n", "\n    ") + f"\nexcept IndexError:\n    {value} = 7"
-        after = self.execute(text)
-        if after is None or not is_scalar(after[value]):
+            text = ["try:", *(f"    {line}" for line in text), "except IndexError:", "    pass"]
+        self.settled(value, start, text, level)
+
+    def counted(self, level: int) -> None:
+        """A loop that counts beside its own number, and writes where it has counted to."""
+        r = self.rng
+        lines = self.lines_of()
+        if not lines:
             return
-        for line in text.split("\n"):
-            self.emit(line, level)
-        self.env[value] = after[value]
+        name, other, index, count = r.choice(lines), r.choice(lines), self.fresh("i"), self.fresh("v")
+        start, step = r.choice((("0", "+= 1"), ("0", "+= 1"), ("-1", "+= 1"), (f"len({other}) - 1", "-= 1"), ("0", "+= 2")))
+        at = r.choice((count, count, f"{count} - 1", f"-{count}"))
+        condition = f"{name}[{index}] {r.choice(('<', '>', '!='))} {self.scalar(0)}"
+        write = f"{other}[{at}] {self.operator()} {r.choice((f'{name}[{index}]', self.scalar(0), f'{other}[{count} - 1]'))}"
+        text = [f"for {index} in range(len({name})):", f"    if {condition}:", f"        {write}", f"        {count} {step}"]
+        if r.random() < 0.25:
+            text = [text[0], f"    {write}", f"    {count} {step}"]
+        if r.random() < 0.5:
+            text = ["try:", *(f"    {line}" for line in text), "except IndexError:", f"    {other}[0] = {self.scalar(0)}"]
+        self.settled(count, start, text, level)

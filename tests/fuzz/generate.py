@@ -12,7 +12,7 @@ import numpy as np
 from . import arguments
 from .array_programs import Arrays
 from .language import copied, is_array, is_scalar, shape
-from .limits import limited
+from .limits import MODULE, limited
 from .objects import Objects
 
 UNARY = (
@@ -46,7 +46,7 @@ class Program:
 class Generator(Objects, Arrays):
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.globals = {"np": np, "math": math}
+        self.globals = {"np": np, "math": math, "__name__": MODULE}
         self.env: dict = {}
         self.lines: list[str] = []
         self.number = 0
@@ -510,7 +510,7 @@ class Generator(Objects, Arrays):
         self.result = "r"
         for _ in range(statements):
             self.statement(1)
-        extra = [n for n in self.env if n[0] == "v"] + list(self.boxes)
+        extra = [n for n in self.env if n[0] == "v"] + [*self.boxes, *self.instances]
         if self.left or not extra or name != "f" or self.rng.random() < 0.2:
             self.emit("return r", 1)
         else:
@@ -526,7 +526,7 @@ class Generator(Objects, Arrays):
         kinds = [self.kind() for _ in range(r.randint(1, 3))]
         if len(kinds) > 1 and r.random() < 0.3:
             kinds[1] = kinds[0]
-        self.function("f", kinds, r.randint(4, 10))
+        self.function("f", kinds, r.randint(5, 12))
         dtypes = [k[1] if k[0] in ("array", "numpy") else k[0] for k in kinds]
         has_loops = any(line.lstrip().startswith(("for", "while", "def", "class")) for line in self.lines[1:])
         return Program("\n".join(self.lines) + "\n", arguments.lists(r, kinds, r.randint(2, 3), has_loops), dtypes)

@@ -23,7 +23,7 @@ def shape(value):
         return (np.ndarray, value.dtype, value.ndim)
     if isinstance(value, (list, tuple)):
         return (type(value), *map(shape, value))
-    if type(value).__module__ not in ("builtins", "numpy"):
+    if type(value).__module__ not in ("builtins", "numpy") and hasattr(value, "__dict__"):
         return (type(value), *(shape(v) for v in vars(value).values() if is_scalar(v) or is_array(v)))
     return (dict, *((k, shape(v)) for k, v in value.items())) if isinstance(value, dict) else type(value)
 

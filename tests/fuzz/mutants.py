@@ -24,14 +24,14 @@ class Mutant:
 
 MUTANTS = (
     # Ranges, and checks that are left out or made early.
-    Mutant("transform/intervals.cpp", "case Op::less: return Op::greater_equal;", "Op::greater_equal", "Op::greater",
+    Mutant("transform/intervals.cpp", "case Op::less: return Op::greater_equal;", "Op::greater_equal", "Op::less_equal",
            "the opposite of a comparison"),
     Mutant("transform/intervals.cpp", "return Interval{b_.index(0), loops_.subtract(turns, b_.index(1)), count->holds};",
            "b_.index(1)", "b_.index(2)", "the largest index of a loop, one too low"),
     Mutant("transform/intervals.cpp", "made.low = corner(a->low, b->high);", "b->high", "b->low",
            "the lower bound of a difference"),
-    Mutant("transform/intervals.cpp", "const NodeId worst_b = rises ? y->low : y->high;", "rises ? y->low : y->high",
-           "rises ? y->high : y->low", "the wrong end of an interval is compared"),
+    Mutant("transform/intervals.cpp", "const NodeId worst_a = rises ? x->high : x->low;", "rises ? x->high : x->low",
+           "rises ? x->low : x->high", "the wrong end of an interval is compared"),
     Mutant("transform/intervals.cpp", "made.high = move(made.high, std::max<int64_t>(growth->most, 0));",
            "std::max<int64_t>(growth->most, 0)", "int64_t{0}", "a counter that grows is taken for one that does not"),
     Mutant("transform/intervals.cpp", "return Interval{b_.index(0), loops_.subtract(by, b_.index(1)), positive};",

@@ -1,6 +1,10 @@
 """The parts of random programs that are classes and what refers to one another: instances, records, recursion,
 generators, dicts, sets and lists that grow. A mixin of the generator, whose stand-ins say what each name is."""
 
+import re
+
+import numpy as np
+
 from . import arguments
 from .language import Language, is_array, is_scalar, shape
 
@@ -29,12 +33,14 @@ class Objects(Language):
     def definitions(self) -> None:
         r = self.rng
         self.classes, self.recursions, self.streams = {}, [], []
-        for _ in range(r.choice((0, 0, 1, 1, 2))):
+        for _ in range(r.choice((0, 0, 0, 1, 1, 2))):
             self.define_class()
-        if r.random() < 0.3:
+        if r.random() < 0.25:
             self.define_recursion()
-        if r.random() < 0.2:
+        if r.random() < 0.15:
             self.define_generator()
+        if r.random() < 0.06:
+            self.define_tree()
 
     def define(self, lines: list[str]) -> None:
         """Text at the level of the module; raises where the stand-ins do not go through it."""
@@ -155,12 +161,17 @@ class Objects(Language):
     # Instances.
 
     def object_statements(self, deep: bool) -> list:
-        made = [(self.make_instance, 1.2), (self.call_method, 1.2 if self.instances else 0), (self.instance_of_two, 0.5 if self.instances else 0)]
-        grown = [(self.growing_dict, 0.5), (self.nested_lists, 0.4), (self.known_set, 0.25), (self.recursion, 0.8 if self.recursions else 0)]
-        grown += [(self.generator, 0.8 if self.streams else 0)]
+        grown = [(self.growing_dict, 0.8), (self.nested_lists, 0.7), (self.known_set, 0.4), (self.recursion, 5 if self.recursions else 0)]
+        grown += [(self.generator, 4 if self.streams else 0)]
+        made = []
         if self.classes:
-            grown += [(self.list_of_instances, 0.9), (self.linked_instances, 0.3), (self.tree, 0.15)]
-        return (made if self.classes else []) + ([] if deep else grown)
+            grown += [(self.list_of_instances, 2.5), (self.linked_instances, 1.5)]
+            made = [(self.make_instance, 3)]
+        if "insert" in self.globals:
+            grown.append((self.tree, 4))
+        if self.instances:
+            made += [(self.call_method, 4), (self.instance_of_two, 1.5)]
+        return made if deep else made + grown
 
     def arguments_of(self, name: str) -> str:
         texts = [self.like(shape(arguments.exemplar(k)), 1) or arguments.harmless(k) for _, k in self.classes[name]["fields"]]
@@ -192,7 +203,8 @@ class Objects(Language):
         about = self.classes[type(self.instances[name]).__name__]
         same = [n for n, v in self.instances.items() if type(v) is type(self.instances[name])]
         other = r.choice(same)
-        texts = [f"({name} is {other})", f"isinstance({name}, {r.choice(list(self.classes))})"]
+        texts = [f"({name} is {other})"] if not about["frozen"] else []
+        texts += [f"isinstance({name}, {r.choice(list(self.classes))})"]
         texts += [f"{name}.{m}({self.like(shape(arguments.exemplar(k)), 1) or arguments.harmless(k)})" for m, k in about["methods"]] * 3
         texts += [f"({name} + {other}).{about['fields'][0][0]}"] * 2 if "+" in about["special"] else []
         texts += [f"({name} < {other})", f"max({name}, {other}).{about['fields'][-1][0]}"] if "<" in about["special"] else []
@@ -241,16 +253,15 @@ class Objects(Language):
         if about["methods"] and r.random() < 0.5:
             method, kind = r.choice(about["methods"])
             lines += [f"for {one} in {held}:", f"    {one}.{method}({arguments.harmless(kind)})"]
-        plain = exemplar is not None and shape(exemplar) in (int, float)
+        plain = shape(exemplar) in (int, float)
         if plain and r.random() < 0.3:
             lines.append(f"{held}.sort(key=lambda {one}: {one}.{field}{r.choice(('', '), reverse=(True'))})".replace("reverse=(True)", "reverse=True"))
-        start = {int: "0", float: "0.5"}.get(shape(exemplar), "0")
         asked = [f"sum([{one}.{field} for {one} in {held}])", f"len([{one} for {one} in {held} if {one}.{field} > 1])", f"{held}[-1].{field}"]
-        asked += [f"{held}[0] is {held}[-1]", f"({held}[0] in {held}[1:])"] if shape(exemplar) in (int, float) else [f"{held}[0] is {held}[-1]"]
-        if plain and r.random() < 0.4:
-            total = self.fresh("v")
-            lines += [f"{total} = {start}", f"for {one} in {held}:", f"    {total} {r.choice(('+=', '-='))} {one}.{field}"]
-            asked = [total]
+        if not about["frozen"]:
+            asked += [f"{held}[0] is {held}[-1]"] + ([f"({held}[0] in {held}[1:])"] if plain else [])
+        if r.random() < 0.4:
+            lines += [f"for {one} in {held}:", f"    {value} {r.choice(('+=', '-='))} {one}.{field}"]
+            return self.settled(value, r.choice(("0", "0.5")), lines, level)
         self.fragment([*lines, f"{value} = {r.choice(asked)}"], level, [value])
 
     def linked_instances(self, level: int) -> None:
@@ -266,19 +277,18 @@ class Objects(Language):
         first, value, at, index, count = self.fresh("q"), self.fresh("v"), self.fresh("q"), self.fresh("i"), self.fresh("v")
         head, inside = self.loop_head(index)
         made, condition = self.within(inside, lambda: (self.arguments_of(name), self.condition(1)))
-        at_end = self.within({f"{at}.{field}": 1}, lambda: self.condition(1)) if r.random() < 0.0 else f"{at}.{field} > 1"
+        at_end = f"{at}.{field} > {r.choice('012')}"
         lines = [f"{first} = None", head, f"    {at} = {made}", f"    {at}.link = {first}"]
         lines += r.choice(([f"    {first} = {at}"], [f"    {first} = {at}"], [f"    if {condition}:", f"        {first} = {at}"]))
-        lines += [f"{value} = 0", f"{count} = 0", f"{at} = {first}", f"while {at} is not None:", f"    {value} = {value} * 2 + {at}.{field}"]
+        lines += [f"{count} = 0", f"{at} = {first}", f"while {at} is not None:", f"    {value} = {value} * 2 + {at}.{field}"]
         lines += r.choice(([], [f"    if {at_end}:", f"        {count} += 1"], [f"    if {at_end} and {at}.link is not None:", f"        {at}.link = {at}.link.link"]))
         lines += [f"    {at} = {at}.link", f"    if {count} > 3:", "        break"]
-        self.fragment(lines, level, [value, count])
+        start = "0" if self.classes[name]["fields"][0][1] == INT else "0.5"
+        self.fragment([f"{value} = {start}", *lines], level, [value, count])
 
     def tree(self, level: int) -> None:
         """A search tree, made by insertion; its functions stand before the program."""
         r = self.rng
-        if "insert" not in self.globals:
-            return
         root, value, index = self.fresh("q"), self.fresh("v"), self.fresh("i")
         head, inside = self.loop_head(index)
         key = self.within(inside, lambda: self.like(int, 2))
@@ -327,8 +337,6 @@ class Objects(Language):
         lines = self.body(names, {}, make)
         self.define([f"def {name}(n, a{', h' if holds else ''}):", *lines])
         self.recursions.append((name, kind, holds))
-        if r.random() < 0.4:
-            self.define_tree()
 
     def define_tree(self) -> None:
         r = self.rng
@@ -391,12 +399,13 @@ class Objects(Language):
         given = self.like(shape(arguments.exemplar(kind)), 1) or arguments.harmless(kind)
         made = f"{name}({r.choice(('3', '4', '0', f'min({self.like(int, 1) or 2}, 6)'))}, {given})"
         value, element, index = self.fresh("v"), self.fresh("e"), self.fresh("i")
-        asked = r.choice((f"sum({made})", f"list({made})", f"[{element} for {element} in {made}]", "loop", "loop", f"max({made}, default=0)"))
+        asked = r.choice((f"sum({made})", f"list({made})", f"[{element} for {element} in {made}]", "loop", "loop", f"max({made})"))
         if asked == "loop":
-            lines = [f"{value} = 0.5", f"for {index}, {element} in enumerate({made}):", f"    {value} = {value} * 2 + {element}"]
+            lines = [f"for {index}, {element} in enumerate({made}):", f"    {value} = {value} * 2 + {element}"]
             if r.random() < 0.3:
                 lines += [f"    if {index} > 1:", "        break"]
-        elif asked[0] in "l[":
+            return self.settled(value, r.choice(("0", "0.5")), lines, level)
+        if asked[0] in "l[":
             lines = [f"{value} = len({asked})"]
         else:
             lines = [f"{value} = {asked}"]
@@ -448,9 +457,8 @@ class Objects(Language):
         asked = r.choice((f"len({name})", f"sum({name}.values())", f"{name}.get(1, {start})", f"(1 in {name})", f"{name}[0]", f"max({name}.values())", f"len([{each} for {each} in {name}])", "walk", "walk"))
         lines = [f"{name} = {{}}", head, f"    {key} = {place}", *store]
         if asked == "walk":
-            lines += [f"{value} = {start}", f"for {key}, {each} in {name}.items():", f"    {value} = {value} * 2 + {each}"]
-        else:
-            lines.append(f"{value} = {asked}")
+            return self.settled(value, start, [*lines, f"for {key}, {each} in {name}.items():", f"    {value} = {value} * 2 + {each}"], level)
+        lines.append(f"{value} = {asked}")
         self.fragment([*lines, *r.choice(([], [], [f"print({name})"], [f"print(sorted({name}))"]))], level, [value])
 
     def nested_lists(self, level: int) -> None:
@@ -466,7 +474,7 @@ class Objects(Language):
             steps = [f"    {name}[{index} % 3].append({number})"]
             steps += r.choice(([], [f"    if {condition}:", f"        {name}[0] = {name}[{r.choice('12')}]"], [f"    if {condition} and {name}[1]:", f"        {name}[1].pop()"]))
         asked = r.choice((f"sum([len({each}) for {each} in {name}])", f"len({name}[{r.choice(('0', '1', '-1'))}])", f"{name}[0] is {name}[1]", f"({name}[0] == {name}[-1])", f"sum([sum({each}) for {each} in {name}])"))
-        self.fragment([start, head, *steps, f"{value} = {asked}", *r.choice(([], [f"print({name})"]))], level, [value])
+        self.fragment([start, head, *steps, f"{value} = {asked}"], level, [value])
 
     def known_set(self, level: int) -> None:
         r = self.rng
@@ -476,6 +484,20 @@ class Objects(Language):
         lines.append(f"{other} = {name} {r.choice('&|-^')} {{1, 2, 9}}")
         asked = (f"len({other})", f"({self.like(int, 1) or 1} in {name})", f"({other} <= {name})", f"sum({other})", f"sum([{each} * 2 for {each} in {other}])")
         self.fragment([*lines, f"{value} = {r.choice(asked)}", *r.choice(([], [f"print(sorted({other}))"]))], level, [value])
+
+    def settled(self, name: str, start: str, lines: list[str], level: int) -> None:
+        """Lines in whose turns a number changes, which is of one type before them and after them."""
+        # As if all that is conditional came about: a number that is of one type by chance does not count.
+        always = [re.sub(r"^( *)(if .*|try):$", r"\1if True:", line) for line in lines]
+        always = [re.sub(r"^( *)except .*:$", r"\1else:", line) for line in always if not line.strip() == "break"]
+        for _ in range(2):
+            after = self.execute("\n".join([f"{name} = {start}", *always]))
+            if after is None or not is_scalar(after[name]):
+                return
+            if type(after[name]) is type(self.value(start)):
+                self.fragment([f"{name} = {start}", *lines], level, [name])
+                return
+            start = f"np.{type(after[name]).__name__}({start})" if isinstance(after[name], np.generic) else start
 
     def fragment(self, lines: list[str], level: int, names: list[str]) -> bool:
         """Emits lines that bind numbers or arrays to names, if the stand-ins go through them."""

@@ -387,7 +387,7 @@ def namespace(source: str, steps: float = limits.STEPS) -> tuple[dict, limits.Li
     """What a source text defines as a module, with the oracle's functions in place of NumPy's and math's."""
     bounds = limits.Limits(steps)
     tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(source)))
-    own = {"np": _proxy, "math": _Math(), "abs": _absolute, "pow": _power}
+    own = {"__name__": limits.MODULE, "np": _proxy, "math": _Math(), "abs": _absolute, "pow": _power}
     space = {**own, "_watch": bounds.watch, "_power": _power, "_matmul": _matmul, "_method": _method}
     space |= {"_astype": _astype, "_multiply": _multiply, "_element": _element, "_multiply_at": _multiply_at}
     space["_multiply_into"] = lambda target, value: bounds.watch(_multiply_into(target, value))
