@@ -16,7 +16,7 @@ class Arrays(Language):
             (self.overlapping, 1.5), (self.masked, 1.5), (self.at_indices, 1.5), (self.view, 1.5), (self.part_of_axes, 2),
             (self.in_place, 0.7), (self.late, 1.2),
         ]  # fmt: skip
-        return simple if deep else [*simple, (self.stencil, 2), (self.triangle, 1), (self.guarded, 1), (self.counted, 0.7)]
+        return simple if deep else [*simple, (self.stencil, 3), (self.triangle, 1.5), (self.guarded, 2), (self.counted, 1), (self.running, 2), (self.one_of_two, 1)]
 
     def lines_of(self) -> list[str]:
         return self.names(lambda v: is_array(v) and v.ndim == 1)
@@ -117,7 +117,7 @@ class Arrays(Language):
                 index = at
             choice = r.random()
             if choice < 0.4:
-                text = f"{name}[{index}] {self.operator()} {r.choice((self.scalar(1), f'{name}[{index}]', f'{name}[{index}] * 2', self.array(1)))}"
+                text = f"{name}[{index}] {self.operator()} {r.choice((self.scalar(1), f'{name}[{index}]', f'{name}[{index}] * 2', self.array(1), f'{name}[::-1]', f'{name}[:3] + 1', f'{name} - 1'))}"
             elif choice < 0.7:
                 text = f"{new} = {name}[{index}]"
             elif choice < 0.85:
@@ -218,10 +218,17 @@ class Arrays(Language):
 
     def stencil(self, level: int) -> None:
         """A loop whose elements are made of their neighbours, or of those of another array."""
-        r = self.rng
         lines = self.lines_of()
-        if not lines:
+        for _ in range(5 if lines else 0):
+            text = self.stencil_over(lines)
+            if self.execute(text) is None:
+                continue
+            for line in text.split("\n"):
+                self.emit(line, level)
             return
+
+    def stencil_over(self, lines: list[str]) -> str:
+        r = self.rng
         name, other, index = r.choice(lines), r.choice(lines), self.fresh("i")
         head, low, high = r.choice(
             (
@@ -242,24 +249,50 @@ class Arrays(Language):
         self.env = {**before, index: 1}
         step = f"{name}[{place}] {self.operator()} {at(name)} {r.choice('+-*')} {r.choice((at(other), at(name), self.scalar(1)))}"
         condition = self.condition(1) if r.random() < 0.5 else f"{at(other)} {r.choice(('<', '>', '=='))} {self.scalar(0)}"
-        carried = r.choice([n for n, v in before.items() if is_scalar(v) and n not in self.frozen] or [""])
-        more = f"{carried} = {at(other)} - {carried}" if carried and r.random() < 0.5 else f"{carried} {r.choice(('+=', '-=', '*='))} {at(name)}"
         self.env = before
         body = [f"    {step}"]
         if r.random() < 0.4:
             body = [f"    if {condition}:", f"        {step}"]
             if r.random() < 0.5:
                 body += ["    else:", f"        {name}[{place}] = {r.choice((at(name), at(other)))}"]
-        if carried and r.random() < 0.4:
-            body.append(f"    {more}" if r.random() < 0.6 else f"    if {condition}:\n        {more}")
+            if r.random() < 0.3:
+                body.insert(1, f"        if {at(other)} > {self.scalar(0)}:\n            {name}[{index}] {self.operator()} {self.scalar(0)}")
         if r.random() < 0.12:
-            body.insert(r.randint(0, 1), f"    if {at(other)} == {r.choice(('3', '7', '6'))}:\n        {r.choice(('break', 'continue', self.raise_text()))}")
-        text = "\n".join([f"for {index} in {head}:", *body])
-        after = self.execute(text)
-        if after is None or carried and shape(after[carried]) != shape(before[carried]):
+            body.insert(0, f"    if {at(other)} == {r.choice(('3', '7', '6'))}:\n        {r.choice(('break', 'continue', self.raise_text()))}")
+        return "\n".join([f"for {index} in {head}:", *body])
+
+    def running(self, level: int) -> None:
+        """A number that goes from turn to turn."""
+        r = self.rng
+        lines = self.lines_of()
+        if not lines:
             return
-        for line in text.split("\n"):
-            self.emit(line, level)
+        name, other, index, value = r.choice(lines), r.choice(lines), self.fresh("i"), self.fresh("v")
+        element = f"{name}[{index}]"
+        step = r.choice(
+            (
+                f"{value} += {element}", f"{value} = {element} - {value}", f"{value} -= {element}", f"{value} = {value} * 2 + {element}",
+                f"{value} *= {element}", f"{value} = {value} ^ {element}", f"{value} = {value} & {element}", f"{value} = max({value}, {element})",
+                f"{value} = {element} if {element} {r.choice(('<', '>', '>='))} {value} else {value}", f"{value} += 1", f"{value} = {value} or {element} > 2",
+            )
+        )  # fmt: skip
+        body = [f"    {step}"]
+        if r.random() < 0.35:
+            body = [f"    if {r.choice((f'{element} > {self.scalar(0)}', f'{value} < {element}', f'{other}[{index}] != 1'))}:", f"        {step}"]
+        body += r.choice(([], [], [f"    {other}[{index}] = {value}"], [f"    {other}[{index}] {r.choice(('+=', '-='))} {value}"], [f"    if {value} > 5:", f"        {value} = {element}"]))
+        self.settled(value, r.choice(("0", "1", "0.5", "True", "7")), [f"for {index} in range(len({name})):", *body], level)
+
+    def one_of_two(self, level: int) -> None:
+        """A name that is one of two arrays, or views of one, and what is written through it."""
+        r = self.rng
+        lines = self.lines_of()
+        if not lines:
+            return
+        name, made, new, value = r.choice(lines), self.fresh("v"), self.fresh("v"), self.fresh("v")
+        first = r.choice((f"{made}[1:]", f"{made}[::-1]", f"{made}", f"{name}[1:]"))
+        text = [f"{made} = {name} {r.choice('+-*')} {self.scalar(0)}", f"{new} = {first}", f"if {self.condition(1)}:", f"    {new} = {made}[:-1]"]
+        text += [f"{new}[{r.choice((':', '0', '-1', '1:'))}] {self.operator()} {r.choice((self.scalar(0), f'{made}[0]', f'{new}[::-1]'))}", f"{value} = {made}[{r.choice(('0', '-1', '1'))}]"]
+        self.fragment(text, level, [value, made])
 
     def triangle(self, level: int) -> None:
         """A loop in a loop, of as many turns as the outer one's number, or a product of matrices by hand."""
@@ -282,6 +315,9 @@ class Arrays(Language):
             table = r.choice(tables)
             first, second = r.choice(((i, k), (i, i), (k, i), ("0", k), (i, f"{k} - 1")))
             text = [f"for {i} in range({table}.shape[0]):", f"    for {k} in range({table}.shape[1]):", f"        {table}[{i}, {k}] {self.operator()} {table}[{first}, {second}] {r.choice('+-')} {self.scalar(0)}"]
+            if r.random() < 0.4:
+                other = r.choice((i, i, f"-1 - {i}", f"{table}.shape[1] - 1 - {i}"))
+                text = [f"for {i} in range(min({table}.shape)):", f"    {table}[{i}, {other}] {self.operator()} {table}[{i}, {i}] {r.choice('+-')} {name}[0]"]
         self.settled(value, r.choice(("0", "0.5")), text, level)
 
     def guarded(self, level: int) -> None:
@@ -292,14 +328,15 @@ class Arrays(Language):
         if not whole:
             return
         at, name, index, value = r.choice(whole), r.choice(lines), self.fresh("i"), self.fresh("v")
-        place = r.choice((f"int({at}[{index}]) % 3", f"{at}[{index}]", f"int({at}[{index}])"))
+        held = f"{at}[{index}]"
+        place = r.choice((f"int({held}) % 3", held, held, f"int({held})", f"{index} + {held}", f"{index} * 2", f"{held} * 4", f"{index} - {held}", f"int({held}) + {index} - 1"))
         start = r.choice(("0", "0.5", "1"))
         text = [f"for {index} in range(len({at})):"]
         text += r.choice(
             (
                 [f"    {name}[{place}] {self.operator()} {self.scalar(0)}"],
                 [f"    if {at}[{index}] > 0:", f"        {value} += {name}[{place}]"],
-                [f"    {at}[{index}] {r.choice(('=', '+='))} {r.choice(('1', index, '0'))}", f"    {value} += {name}[{place}]"],
+                [f"    {held} {r.choice(('=', '+='))} {r.choice(('1', index, '0', f'{index} * 3', f'len({name})'))}", f"    {value} += {name}[{place}]"],
                 [f"    if {at}[{index}] > 1:", f"        {value} = {r.choice((value, '1'))} - {name}[{place}]"],
             )
         )

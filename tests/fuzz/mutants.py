@@ -50,8 +50,11 @@ MUTANTS = (
            "function.constant(value).as<int64_t>() <= 0", "function.constant(value).as<int64_t>() <= 1",
            "natural numbers are taken to be at least 1"),
     # Simplification.
-    Mutant("transform/simplify.cpp", "visit_one(id);\n    if (writes) forget_loads();", "writes", "false",
-           "what was loaded before a write is used after it"),
+    Mutant("transform/simplify.cpp", "ir::effects_of(source_, id).any(kMayWrite);", "kMayWrite",
+           "ir::effect::Host | ir::effect::Sync", "what was loaded before a write is used after it"),
+    Mutant("transform/simplify.cpp", "if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block) forget_loads();",
+           "writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block", "false",
+           "what was loaded before a loop is used in its turns"),
     Mutant("transform/simplify.cpp", "for (; loaded_.size() > loaded_before_.back(); loaded_.pop_back())",
            "loaded_.size() > loaded_before_.back()", "false", "what was loaded in a branch is used after it"),
     Mutant("transform/simplify.cpp", "Nodes operands{arm == 0 ? b_.make(Op::invert", "arm == 0", "arm == 1",
@@ -94,7 +97,7 @@ MUTANTS = (
            "a layout with gaps is gone through as one without"),
     Mutant("transform/lower_selections.cpp", "start = loops_.add(start, whole(x).lengths[axis]);",
            "loops_.add(start, whole(x).lengths[axis])", "start", "concatenated arrays lie on each other"),
-    Mutant("transform/reduce_lanes.cpp", "return masked ? loops_.select(element", "masked", "false",
+    Mutant("transform/lower_reductions.cpp", "if (source_.operands(r.id).size() > 1) {", "source_.operands(r.id).size() > 1", "false",
            "the mask of a reduction is dropped"),
     # Loops in lanes.
     Mutant("transform/dependence.cpp", "if (i && k && *i == *k && std::abs(i->scale) > i->spread) return false;",

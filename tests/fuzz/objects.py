@@ -399,7 +399,7 @@ class Objects(Language):
         given = self.like(shape(arguments.exemplar(kind)), 1) or arguments.harmless(kind)
         made = f"{name}({r.choice(('3', '4', '0', f'min({self.like(int, 1) or 2}, 6)'))}, {given})"
         value, element, index = self.fresh("v"), self.fresh("e"), self.fresh("i")
-        asked = r.choice((f"sum({made})", f"list({made})", f"[{element} for {element} in {made}]", "loop", "loop", f"max({made})"))
+        asked = r.choice((f"list({made})", f"[{element} for {element} in {made}]", "loop", "loop", f"max({made})"))
         if asked == "loop":
             lines = [f"for {index}, {element} in enumerate({made}):", f"    {value} = {value} * 2 + {element}"]
             if r.random() < 0.3:
