@@ -74,7 +74,7 @@ def build(texts: list[str], at_end: bool) -> list:
 
 
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 2.0, 3.25, 0.1, -0.3, 7.0, 1e-3, 100.0)
-_ODD_FLOATS = (float("inf"), float("-inf"), float("nan"), 1e300, 1e-300, 65504.0, 1e38)
+_ODD_FLOATS = (float("inf"), float("-inf"), float("nan"), float("nan"), 1e300, 1e-300, 65504.0, 1e38)
 
 
 def element(rng: random.Random, dtype: str) -> str:
@@ -97,7 +97,11 @@ def _many(dtype: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
     """Small numbers, other ones for each seed."""
     numbers = np.random.default_rng(seed).integers(0, 8, shape)
     if np.dtype(dtype).kind in "fc":
-        return ((numbers - 3) * 0.75).astype(dtype)
+        values = (numbers - 3) * 0.75
+        if seed % 4 == 0:
+            values[numbers == 7] = np.nan
+            values[numbers == 3] = -0.0
+        return values.astype(dtype)
     return (numbers - 2).astype(dtype) if np.dtype(dtype).kind == "i" else numbers.astype(dtype)
 
 

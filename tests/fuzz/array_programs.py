@@ -16,13 +16,14 @@ class Arrays(Language):
             (self.overlapping, 1.5), (self.masked, 1.5), (self.at_indices, 1.5), (self.view, 1.5), (self.part_of_axes, 2),
             (self.in_place, 0.7), (self.late, 1.2),
         ]  # fmt: skip
-        return simple if deep else [*simple, (self.stencil, 3), (self.triangle, 1.5), (self.guarded, 2), (self.counted, 1), (self.running, 2), (self.one_of_two, 1)]
+        return simple if deep else [*simple, (self.stencil, 4), (self.triangle, 2), (self.guarded, 2), (self.counted, 1), (self.running, 2), (self.one_of_two, 1)]
 
     def lines_of(self) -> list[str]:
-        return self.names(lambda v: is_array(v) and v.ndim == 1)
+        """Those of which the stand-ins have elements, so that the types which loops over them make are seen."""
+        return self.names(lambda v: is_array(v) and v.ndim == 1 and v.size > 1)
 
     def tables(self) -> list[str]:
-        return self.names(lambda v: is_array(v) and v.ndim == 2)
+        return self.names(lambda v: is_array(v) and v.ndim == 2 and v.size > 1)
 
     def operator(self) -> str:
         return self.rng.choice(("=", "=", "+=", "-=", "*=", "+="))
@@ -99,7 +100,7 @@ class Arrays(Language):
         lines = self.lines_of()
         whole = [n for n in lines if self.env[n].dtype.kind in "iu"]
         texts = ["[0, -1]", "[1, 0, 1]", "np.array([0, 2, 1])", "np.array([1, 1, 0])", "[0]", "np.arange(3)[::-1]"]
-        texts += [f"np.argsort({n}, kind='stable')" for n in lines]
+        texts += [f"np.argsort({n}, kind='stable')" for n in lines] * 2
         texts += [f"{n} % 2" for n in whole] * 2
         return r.choice(texts)
 
@@ -116,8 +117,12 @@ class Arrays(Language):
             else:
                 index = at
             choice = r.random()
+            # No arrays where both the index and the shape may be wrong: NumPy then tells of the shape, Ingot of the index.
+            values = [self.scalar(1), f"{name}[{index}]", f"{name}[{index}] * 2"]
+            if at == f"np.argsort({name}, kind='stable')" and index == at:
+                values = [f"{name}[::-1]", f"{name} - 1", f"{name}[::-1] + {name}"]
             if choice < 0.4:
-                text = f"{name}[{index}] {self.operator()} {r.choice((self.scalar(1), f'{name}[{index}]', f'{name}[{index}] * 2', self.array(1), f'{name}[::-1]', f'{name}[:3] + 1', f'{name} - 1'))}"
+                text = f"{name}[{index}] {self.operator()} {r.choice(values)}"
             elif choice < 0.7:
                 text = f"{new} = {name}[{index}]"
             elif choice < 0.85:
@@ -279,6 +284,8 @@ class Arrays(Language):
         body = [f"    {step}"]
         if r.random() < 0.35:
             body = [f"    if {r.choice((f'{element} > {self.scalar(0)}', f'{value} < {element}', f'{other}[{index}] != 1'))}:", f"        {step}"]
+        if r.random() < 0.25:
+            body.insert(0, f"    {other}[{index}] {r.choice(('=', '+='))} {value}")
         body += r.choice(([], [], [f"    {other}[{index}] = {value}"], [f"    {other}[{index}] {r.choice(('+=', '-='))} {value}"], [f"    if {value} > 5:", f"        {value} = {element}"]))
         self.settled(value, r.choice(("0", "1", "0.5", "True", "7")), [f"for {index} in range(len({name})):", *body], level)
 

@@ -98,7 +98,7 @@ class Generator(Objects, Arrays):
 
     def constant(self) -> str:
         r = self.rng
-        return r.choice((str(r.randint(0, 5)), str(r.randint(0, 5)), f"({-r.randint(1, 4)})", "0.5", "2.0", "1.5", "True", "0.0", "-0.0",
+        return r.choice((str(r.randint(0, 5)), str(r.randint(0, 5)), f"({-r.randint(1, 4)})", "0.5", "2.0", "1.5", "True", "0.0", "-0.0", r.choice(("8", "16", "31", "64")),
                          f"np.{r.choice(arguments.DTYPES)}({r.randint(0, 3)})", f"np.{r.choice(arguments.DTYPES)}(1)"))
 
     def integer(self) -> str:
@@ -510,6 +510,8 @@ class Generator(Objects, Arrays):
         self.result = "r"
         for _ in range(statements):
             self.statement(1)
+        if name == "f":
+            self.use_definitions(1)
         extra = [n for n in self.env if n[0] == "v"] + [*self.boxes, *self.instances]
         if self.left or not extra or name != "f" or self.rng.random() < 0.2:
             self.emit("return r", 1)

@@ -173,6 +173,12 @@ class Objects(Language):
             made += [(self.call_method, 4), (self.instance_of_two, 1.5)]
         return made if deep else made + grown
 
+    def use_definitions(self, level: int) -> None:
+        """What stands before the functions is used once at least, most of the time."""
+        for made, use in ((self.recursions, self.recursion), (self.streams, self.generator), (self.instances, self.call_method)):
+            if made and self.rng.random() < 0.6:
+                use(level)
+
     def arguments_of(self, name: str) -> str:
         texts = [self.like(shape(arguments.exemplar(k)), 1) or arguments.harmless(k) for _, k in self.classes[name]["fields"]]
         return f"{name}({', '.join(texts)})"
@@ -312,7 +318,7 @@ class Objects(Language):
             given = shape(self.value(result))
             self.emit(f"if n <= 0{r.choice(('', '', f' or {self.condition(1)}'))}:", 1)
             self.emit(f"return {result}", 2)
-            raises = r.random() < 0.35
+            raises = r.random() < 0.5
             if raises:
                 self.emit(f"if {self.condition(1)}:", 1)
                 self.emit(self.raise_text(), 2)
@@ -416,7 +422,7 @@ class Objects(Language):
     def loop_head(self, index: str) -> tuple[str, dict]:
         """A loop over numbers, or over an array, and the names that it binds."""
         r = self.rng
-        lines = self.names(lambda v: is_array(v) and v.ndim == 1)
+        lines = self.names(lambda v: is_array(v) and v.ndim == 1 and v.size > 1)
         if lines and r.random() < 0.5:
             array, element = r.choice(lines), self.fresh("e")
             return f"for {index}, {element} in enumerate({array}):", {index: 1, element: self.env[array][0]}
