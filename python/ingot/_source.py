@@ -62,6 +62,17 @@ def _codes_by_place(codes: Iterable[types.CodeType]) -> dict[_Key, list[types.Co
 
 
 _blocks: dict[tuple[str, _Key], tuple[str, Any]] = {}
+_parts: dict[str, tuple[str, dict[_Key, str]]] = {}
+
+
+def _block(file: str, source: str, key: _Key) -> str:
+    """The part of a file that is a function, found once in each source of the file."""
+    if file not in _parts or _parts[file][0] != source:
+        _parts[file] = (source, {})
+    parts = _parts[file][1]
+    if key not in parts:
+        parts[key] = "".join(inspect.getblock(source.splitlines(keepends=True)[key[1] - 1 :]))
+    return parts[key]
 
 
 def _alone(file: str, source: str, function: types.FunctionType) -> Any:
@@ -70,8 +81,8 @@ def _alone(file: str, source: str, function: types.FunctionType) -> Any:
     if code.co_qualname != code.co_name or code.co_name == "<lambda>" or first == 1:
         return None
     try:
-        block = "".join(inspect.getblock(source.splitlines(keepends=True)[first - 1 :]))
         key = (file, (code.co_name, first))
+        block = _block(file, source, key[1])
         if key not in _blocks or _blocks[key][0] != block:
             # Calls of what a module imports have code of their own.
             modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), types.ModuleType)]

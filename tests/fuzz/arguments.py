@@ -63,7 +63,10 @@ def build(texts: list[str], at_end: bool) -> list:
     def empty(dtype, shape, layout="C", writable=True):
         return place(np.empty(shape, dtype), layout, writable, at_end)
 
-    names = {"np": np, "array": array, "empty": empty, "given": given, "inf": np.inf, "nan": np.nan}
+    def many(dtype, shape, seed, layout="C", writable=True):
+        return place(_many(dtype, shape, seed), layout, writable, at_end)
+
+    names = {"np": np, "many": many, "array": array, "empty": empty, "given": given, "inf": np.inf, "nan": np.nan}
     with np.errstate(all="ignore"):
         for text in texts:
             given.append(eval(text, names))
@@ -71,7 +74,7 @@ def build(texts: list[str], at_end: bool) -> list:
 
 
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 2.0, 3.25, 0.1, -0.3, 7.0, 1e-3, 100.0)
-_ODD_FLOATS = (float("inf"), float("-inf"), float("nan"), 1e300, 1e-300, 65504.0, 1e38)
+_ODD_FLOATS = (float("inf"), float("-inf"), float("nan"), float("nan"), 1e300, 1e-300, 65504.0, 1e38)
 
 
 def element(rng: random.Random, dtype: str) -> str:
@@ -90,6 +93,18 @@ def element(rng: random.Random, dtype: str) -> str:
     return repr(value)
 
 
+def _many(dtype: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Small numbers, other ones for each seed."""
+    numbers = np.random.default_rng(seed).integers(0, 8, shape)
+    if np.dtype(dtype).kind in "fc":
+        values = (numbers - 3) * 0.75
+        if seed % 4 == 0:
+            values[numbers == 7] = np.nan
+            values[numbers == 3] = -0.0
+        return values.astype(dtype)
+    return (numbers - 2).astype(dtype) if np.dtype(dtype).kind == "i" else numbers.astype(dtype)
+
+
 CONTAINERS = ("list", "tuple", "dict")
 
 
@@ -99,6 +114,9 @@ def contained(kind: tuple, text: Callable[[tuple], str]) -> str:
         return "{" + ", ".join(f"{key!r}: {text(inner)}" for key, inner in kind[1]) + "}"
     inside = ", ".join(map(text, kind[1]))
     return f"[{inside}]" if kind[0] == "list" else f"({inside},)"
+
+
+MANY = 8  # elements from which on an array is written as a rule
 
 
 def argument(rng: random.Random, kind: tuple, n: int, m: int) -> str:
@@ -114,6 +132,8 @@ def argument(rng: random.Random, kind: tuple, n: int, m: int) -> str:
     if rng.random() < 0.04:
         shape = tuple(rng.randint(0, 7) for _ in shape)
     tail = f", {rng.choice(LAYOUTS)!r}, {rng.random() > 0.05}"
+    if shape[-1] >= MANY:
+        return f"many({kind[1]!r}, {shape}, {rng.randrange(1000)}{tail})"
     if 0 in shape:
         return f"empty({kind[1]!r}, {shape}{tail})"
     rows = ["[" + ", ".join(element(rng, kind[1]) for _ in range(shape[-1])) + "]" for _ in range(shape[0] if kind[2] == 2 else 1)]
@@ -136,10 +156,20 @@ def exemplar(kind: tuple):
     return eval(harmless(kind), {"np": np})
 
 
-def lists(rng: random.Random, kinds: list[tuple], count: int) -> list[list[str]]:
+LENGTHS = (8, 9, 16, 17, 23, 33, 40, 65, 130)
+LONG = (300, 1100, 2600)
+"""More than whole blocks of a reduction, for programs whose loops are NumPy's."""
+
+
+def lists(rng: random.Random, kinds: list[tuple], count: int, has_loops: bool) -> list[list[str]]:
+    """Some lists of arguments; the last one may have arrays for whole vectors, and for what is left of one."""
     result = []
-    for _ in range(count):
+    many = rng.random() < 0.4
+    for number in range(count + many):
         n, m = rng.randint(1, 5), rng.choice((0, 1, 2, 3, 4, 5, 6, 7, 3, 4, 5))
+        if number == count:
+            m = rng.choice(LENGTHS if has_loops else LENGTHS + LONG)
+            n = rng.choice((1, 2, 3, m if m < 20 else 2, *((m, 1, 150) if not has_loops and m < 200 else ())))
         texts = []
         for i, kind in enumerate(kinds):
             same = [j for j in range(i) if kinds[j] == kind and kind[0] in ("array", "list", "dict")]

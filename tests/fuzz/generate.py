@@ -10,8 +10,10 @@ import warnings
 import numpy as np
 
 from . import arguments
-from .language import Language, copied, is_array, is_scalar, shape
-from .limits import limited
+from .array_programs import Arrays
+from .language import copied, is_array, is_scalar, shape
+from .limits import MODULE, limited
+from .objects import Objects
 
 UNARY = (
     "negative absolute fabs sign reciprocal square conjugate invert isnan isinf isfinite signbit spacing floor ceil "
@@ -41,21 +43,23 @@ class Program:
     dtypes: list[str] = dataclasses.field(default_factory=list)
 
 
-class Generator(Language):
+class Generator(Objects, Arrays):
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.globals = {"np": np, "math": math}
+        self.globals = {"np": np, "math": math, "__name__": MODULE}
         self.env: dict = {}
         self.lines: list[str] = []
         self.number = 0
         self.loops = 0
         self.left = False
+        self.result: str | None = None
         self.frozen: set[str] = set()
         # Name, kinds and names of parameters, those with defaults, whether these are keyword-only.
         self.helpers: list[tuple[str, list[tuple], list[str], set[str], bool]] = []
         self.boxes: dict = {}
         self.fixed: set[str] = set()
         self.functions: dict = {}
+        self.instances: dict = {}
         self.lambdas = 0
 
     # Expressions. Each gives its text; `value` says what it is on the stand-ins.
@@ -73,7 +77,7 @@ class Generator(Language):
     def space(self) -> dict:
         """The names that an expression or a statement may use, and may change."""
         memory: dict = {}
-        return {**self.globals, **self.functions, **{n: copied(v, memory) for n, v in {**self.env, **self.boxes}.items()}}
+        return {**self.globals, **self.functions, **{n: copied(v, memory) for n, v in {**self.env, **self.boxes, **self.instances}.items()}}
 
     def attempt(self, make, wanted, fallback: str, tries: int = 12) -> str:
         for _ in range(tries):
@@ -94,7 +98,7 @@ class Generator(Language):
 
     def constant(self) -> str:
         r = self.rng
-        return r.choice((str(r.randint(0, 5)), str(r.randint(0, 5)), f"({-r.randint(1, 4)})", "0.5", "2.0", "1.5", "True",
+        return r.choice((str(r.randint(0, 5)), str(r.randint(0, 5)), f"({-r.randint(1, 4)})", "0.5", "2.0", "1.5", "True", "0.0", "-0.0", r.choice(("8", "16", "31", "64")),
                          f"np.{r.choice(arguments.DTYPES)}({r.randint(0, 3)})", f"np.{r.choice(arguments.DTYPES)}(1)"))
 
     def integer(self) -> str:
@@ -103,7 +107,7 @@ class Generator(Language):
         small = [n for n, v in self.env.items() if type(v) is int and n[0] in "ij"]
         if small and r.random() < 0.7:
             name = r.choice(small)
-            return r.choice((name, name, name, f"{name} - 1", f"{name} + 1", f"-{name}", f"-1 - {name}"))
+            return r.choice((name, name, name, f"{name} - 1", f"{name} + 1", f"-{name}", f"-1 - {name}", f"{name} % 3", f"{name} // 2"))
         return r.choice(("0", "1", "-1", "2", "-2", "0", "0", "3", "-4"))
 
     def slice(self) -> str:
@@ -287,7 +291,7 @@ class Generator(Language):
 
     def defined(self, name: str, lines: list[str]):
         """The inner function that some lines define, with the stand-ins around it; None where they are no function."""
-        names = ", ".join([*self.env, *self.boxes, *self.functions])
+        names = ", ".join([*(n for n in self.env if "." not in n), *self.boxes, *self.functions, *self.instances])
         body = "".join(f"    {line}\n" for line in lines)
         space = {**self.space(), **self.globals}
         try:
@@ -296,6 +300,10 @@ class Generator(Language):
             return space["around"](*(values[n] for n in names.split(", ") if n))
         except Exception:
             return None
+
+    def run_module(self, text: str) -> None:
+        """Runs definitions on the stand-ins."""
+        exec(limited(text, "exec", self.globals), self.globals)
 
     def run(self, text: str) -> bool:
         """Runs a statement on the stand-ins; False where it does not go through."""
@@ -365,14 +373,14 @@ class Generator(Language):
 
     def block(self, level: int, count: int) -> None:
         """Statements whose new names are unknown after it."""
-        before = dict(self.env), dict(self.boxes), dict(self.functions), list(self.helpers), self.fixed
+        before = dict(self.env), dict(self.boxes), dict(self.functions), list(self.helpers), self.fixed, dict(self.instances)
         self.fixed = self.fixed | set(self.boxes)
         size = len(self.lines)
         for _ in range(count):
             self.statement(level)
         if len(self.lines) == size:
             self.emit("pass", level)
-        self.env, self.boxes, self.functions, self.helpers, self.fixed = before
+        self.env, self.boxes, self.functions, self.helpers, self.fixed, self.instances = before
 
     def branch(self, level: int) -> None:
         r = self.rng
@@ -457,7 +465,7 @@ class Generator(Language):
         actions = [(self.assign_new, 5), (self.assign, 4), (self.augment, 4), (self.store, 5), (self.print, 0.6), (self.swap, 0.4)]
         if not deep:
             actions += [(self.branch, 3), (self.loop, 4)]
-        actions += self.language_statements(deep)
+        actions += self.language_statements(deep) + self.object_statements(deep) + self.array_statements(deep)
         chosen = self.rng.choices([a for a, _ in actions], [w for _, w in actions])[0]
         chosen(level)
 
@@ -487,7 +495,7 @@ class Generator(Language):
         self.env = {n: v for n, v in values.items() if is_scalar(v) or is_array(v)}
         self.boxes = {n: v for n, v in values.items() if n not in self.env}
         self.fixed = set() if name == "f" else set(self.boxes)
-        self.functions = {}
+        self.functions, self.instances = {}, {}
         defaults = {}
         if name != "f" and len(kinds) > 1 and kinds[1] in (INT, FLOAT, BOOL):
             defaults = {names[1]: arguments.harmless(kinds[1])}
@@ -502,24 +510,28 @@ class Generator(Language):
         self.result = "r"
         for _ in range(statements):
             self.statement(1)
-        extra = [n for n in self.env if n[0] == "v"] + list(self.boxes)
+        if name == "f":
+            self.use_definitions(1)
+        extra = [n for n in self.env if n[0] == "v"] + [*self.boxes, *self.instances]
         if self.left or not extra or name != "f" or self.rng.random() < 0.2:
             self.emit("return r", 1)
         else:
             self.emit(f"return r, {', '.join(self.rng.sample(extra, min(len(extra), 3)))}", 1)
-        exec(limited("\n".join(self.lines[start:]), "exec", self.globals), self.globals)
+        self.run_module("\n".join(self.lines[start:]))
         self.helpers = [*outer, (name, kinds, names, set(defaults), False)]
 
     def program(self) -> Program:
         r = self.rng
+        self.definitions()
         for i in range(r.choice((0, 0, 1, 2))):
             self.function(f"g{i}", [self.kind() for _ in range(r.randint(1, 2))], r.randint(0, 2))
         kinds = [self.kind() for _ in range(r.randint(1, 3))]
         if len(kinds) > 1 and r.random() < 0.3:
             kinds[1] = kinds[0]
-        self.function("f", kinds, r.randint(4, 10))
+        self.function("f", kinds, r.randint(5, 12))
         dtypes = [k[1] if k[0] in ("array", "numpy") else k[0] for k in kinds]
-        return Program("\n".join(self.lines) + "\n", arguments.lists(r, kinds, r.randint(2, 3)), dtypes)
+        has_loops = any(line.lstrip().startswith(("for", "while", "def", "class")) for line in self.lines[1:])
+        return Program("\n".join(self.lines) + "\n", arguments.lists(r, kinds, r.randint(2, 3), has_loops), dtypes)
 
 
 def program(seed: int, number: int) -> Program:

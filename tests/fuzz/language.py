@@ -23,6 +23,8 @@ def shape(value):
         return (np.ndarray, value.dtype, value.ndim)
     if isinstance(value, (list, tuple)):
         return (type(value), *map(shape, value))
+    if type(value).__module__ not in ("builtins", "numpy") and hasattr(value, "__dict__"):
+        return (type(value), *(shape(v) for v in vars(value).values() if is_scalar(v) or is_array(v)))
     return (dict, *((k, shape(v)) for k, v in value.items())) if isinstance(value, dict) else type(value)
 
 
@@ -31,9 +33,14 @@ def copied(value, memory: dict):
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, tuple):
-        return tuple(copied(v, memory) for v in value)
-    if not isinstance(value, (list, dict)):
+        parts = [copied(v, memory) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    is_instance = type(value).__module__ not in ("builtins", "numpy") and hasattr(value, "__dict__")
+    if not isinstance(value, (list, dict)) and not is_instance:
         return value
+    if id(value) not in memory and is_instance:
+        memory[id(value)] = new = object.__new__(type(value))
+        vars(new).update((k, copied(v, memory)) for k, v in vars(value).items())
     if id(value) not in memory:
         memory[id(value)] = new = type(value)()
         if isinstance(value, dict):
@@ -71,7 +78,7 @@ class Language:
     def language_scalar(self, depth: int) -> str | None:
         makers = (
             (self.generator_expression, 5), (self.walrus, 2), (self.immediate_lambda, 1.5), (self.builtin, 4),
-            (self.membership, 3), (self.box_item, 9), (self.literal_item, 2), (self.part, 1),
+            (self.membership, 3), (self.box_item, 9), (self.literal_item, 2), (self.part, 1), (self.instance_item, 8),
         )  # fmt: skip
         return self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0](depth)
 
@@ -228,6 +235,9 @@ class Language:
             )
         )
 
+    def instance_item(self, depth: int) -> str | None:
+        return self.of_instance(self.rng.choice(list(self.instances))) if self.instances else None
+
     def literal_item(self, depth: int) -> str | None:
         inside = self.alike(depth - 1)
         brackets = self.rng.choice(("()", "[]"))
@@ -271,7 +281,7 @@ class Language:
         after = self.executed(text)
         if after is None:
             return None
-        for name, value in {**self.env, **self.boxes}.items():
+        for name, value in {**self.env, **self.boxes, **self.instances}.items():
             if name not in may_change and name in after and shape(after[name]) != shape(value):
                 return None
         return after
@@ -700,7 +710,7 @@ class Language:
         self.env = {**self.env, **{n: arguments.exemplar(k) for n, k in zip((first, second), kinds)}}
         self.frozen = set(self.env)
         self.loops, self.result = 0, None
-        changed = [n for n, v in state[0].items() if n not in state[2] and is_scalar(v)]
+        changed = [n for n, v in state[0].items() if n not in state[2] and is_scalar(v) and "." not in n]
         if r.random() < 0.25:
             self.lambdas += 1
             self.emit(f"{name} = lambda {parameters}: {self.any(2)}", 0)

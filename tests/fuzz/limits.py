@@ -6,6 +6,8 @@ import numpy as np
 
 BITS = 4096
 STEPS = 20_000
+MODULE = "program"
+"""The name of the module that a program is: its classes are not Python's."""
 
 
 class Endless(Exception):

@@ -150,6 +150,14 @@ def _numpy(name: str, own):
             return _checked(f"np.{name}({', '.join('abc'[:len(operands)])})", operands, own, ELEMENTARY_ULP)
         if kind is None and name != "mean":
             return own(*operands, **options)
+        if isinstance(mask := options.get("where"), np.ndarray):
+            rest = {k: v for k, v in options.items() if k != "where"}
+            text = "".join(f", {k}={v!r}" for k, v in rest.items())
+            zeros = np.zeros((), np.asarray(operands[0]).dtype)
+            scale = np.sum(abs(np.where(mask, operands[0], zeros)).astype(np.float64), **rest)
+            units = REDUCTION_ULP * (np.size(operands[0]) + 1)
+            masked = lambda a, b: own(a, where=b, **rest)  # noqa: E731
+            return _checked(f"np.{name}(a, where=b{text})", (*operands, mask), masked, units, scale)
         text = "".join(f", {k}={v!r}" for k, v in options.items())
         return _reduction(f"np.{name}({', '.join('abc'[:len(operands)])}{text})", operands, functools.partial(own, **options), name, options)
 
@@ -263,18 +271,24 @@ class _Rewrite(ast.NodeTransformer):
         self.generic_visit(node)
         target = node.target
         name = INTO.get(type(node.op))
-        if name and isinstance(target, ast.Name):
-            return ast.Assign([target], ast.Call(ast.Name(name, ast.Load()), [ast.Name(target.id, ast.Load()), node.value], []))
+        if name and isinstance(target, (ast.Name, ast.Attribute)):
+            return ast.Assign([target], ast.Call(ast.Name(name, ast.Load()), [_read(target), node.value], []))
         if isinstance(node.op, ast.Mult):
             element = ast.Call(ast.Name("_element", ast.Load()), [target.value, _index(target.slice)], [])
             return ast.Expr(ast.Call(ast.Name("_multiply_at", ast.Load()), [element, node.value], []))
-        if isinstance(target, ast.Name):
-            look = ast.Expr(ast.Call(ast.Name("_watch", ast.Load()), [ast.Name(target.id, ast.Load())], []))
-            return [node, look]
+        if isinstance(target, (ast.Name, ast.Attribute)):
+            return [node, ast.Expr(ast.Call(ast.Name("_watch", ast.Load()), [_read(target)], []))]
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and is_plain:
             element = ast.Subscript(ast.Name(target.value.id, ast.Load()), target.slice, ast.Load())
             return [node, ast.Expr(ast.Call(ast.Name("_watch", ast.Load()), [element], []))]
         return node
+
+
+def _read(target: ast.Name | ast.Attribute) -> ast.expr:
+    """What an assignment has bound."""
+    if isinstance(target, ast.Name):
+        return ast.Name(target.id, ast.Load())
+    return ast.Attribute(target.value, target.attr, ast.Load())
 
 
 def _has_calls(node):
@@ -373,7 +387,7 @@ def namespace(source: str, steps: float = limits.STEPS) -> tuple[dict, limits.Li
     """What a source text defines as a module, with the oracle's functions in place of NumPy's and math's."""
     bounds = limits.Limits(steps)
     tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(source)))
-    own = {"np": _proxy, "math": _Math(), "abs": _absolute, "pow": _power}
+    own = {"__name__": limits.MODULE, "np": _proxy, "math": _Math(), "abs": _absolute, "pow": _power}
     space = {**own, "_watch": bounds.watch, "_power": _power, "_matmul": _matmul, "_method": _method}
     space |= {"_astype": _astype, "_multiply": _multiply, "_element": _element, "_multiply_at": _multiply_at}
     space["_multiply_into"] = lambda target, value: bounds.watch(_multiply_into(target, value))

@@ -4,6 +4,7 @@ import ast
 import collections
 import ctypes
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from fuzz import arguments, campaign, generate, oracle, shrink  # noqa: E402
+from fuzz import arguments, campaign, generate, limits, mutants, oracle, shrink  # noqa: E402
 from fuzz.examine import examine  # noqa: E402
 from fuzz.generate import Program  # noqa: E402
 
@@ -26,15 +27,59 @@ PYTHON = (
     "Try ExceptHandler Raise Assert Match MatchValue MatchAs MatchOr MatchSequence MatchClass MatchSingleton ListComp DictComp "
     "GeneratorExp Lambda NamedExpr JoinedStr FormattedValue With Starred Nonlocal Delete AnnAssign In NotIn Is IsNot keyword "
     "List Tuple Dict reversed divmod pow round isinstance sum any all np.array np.errstate sorted str .append .insert .pop "
-    ".extend .remove .reverse .index .count .get .items .values .update .setdefault"
+    ".extend .remove .reverse .index .count .get .items .values .update .setdefault ClassDef set super .sort .at "
+    "np.take np.concatenate np.stack np.broadcast_to np.roll np.nonzero np.sort np.diff np.where"
 ).split()
 
 
 def test_programs_hold_what_language_md_says_compiles():
     seen: collections.Counter = collections.Counter()
-    for number in range(600):
+    for number in range(1000):
         seen.update(campaign.constructs(generate.program(1, number).source))
     assert [name for name in PYTHON if seen[name] < 2] == []
+
+
+ARRAYS = {
+    "overlap": r"(\w+)\[1:\] .?= \1\[:-1\]",
+    "mask": r"\[\w+ [<>=!]+ [^\]]*\] .?=",
+    "where": r"where=",
+    "out": r"out=",
+    "broadcast": r"\[:, None\]",
+    "axis": r"keepdims=True",
+    "stencil": r"(\w+)\[i\d+\] .?= \1\[i\d+ [-+]",
+    "instances in lists": r"append\(C\d",
+    "inheritance": r"class C\d+\(C",
+    "records": r"namedtuple|dataclass",
+    "recursion": r"= q\d+\(",
+    "links": r"\.link",
+    "dicts": r"\] = d\d+\.get",
+    "many elements": r"many\(",
+}
+
+
+def test_programs_hold_arrays_and_classes_in_all_their_uses():
+    seen: collections.Counter = collections.Counter()
+    for number in range(600):
+        program = generate.program(1, number)
+        text = program.source + str(program.arguments)
+        seen.update(name for name, pattern in ARRAYS.items() if re.search(pattern, text))
+    assert [name for name in ARRAYS if seen[name] < 2] == []
+
+
+def test_every_mutant_stands_in_its_place():
+    assert len(mutants.MUTANTS) >= 40
+    for mutant in mutants.MUTANTS:
+        assert mutants.text_of(mutant).count(mutant.place) == 1, mutant
+        assert mutant.place.count(mutant.old) == 1 and mutant.old != mutant.new, mutant
+    planted = mutants.planted()
+    assert sum(text.count("planted_mutant() ==") for text in planted.values()) == len(mutants.MUTANTS)
+
+
+def test_instances_are_compared_by_what_they_hold():
+    source = "class C:\n    def __init__(self, a):\n        self.a = a\ndef f(n0):\n    p = C(n0 // 2)\n    return p, [p]\n"
+    program = Program(source, [["7"]])
+    assert examine(program).difference is None
+    assert examine(program, {"planted": _wrong_compiler(source)}).difference.kind == "planted value of tuple"
 
 
 def test_containers_are_arguments():
@@ -65,7 +110,7 @@ def _wrong_compiler(source):
 
     def compiler(function):
         tree = ast.fix_missing_locations(_Wrong().visit(ast.parse(source)))
-        return oracle.define(ast.unparse(tree), "f", {"np": np})
+        return oracle.define(ast.unparse(tree), "f", {"np": np, "__name__": limits.MODULE})
 
     return compiler
 
