@@ -128,7 +128,7 @@ class Arrays(Language):
             elif choice < 0.85:
                 text = f"{new} = np.take({name}, {at}, axis={r.choice(('0', '-1'))})"
             else:
-                text = f"np.add.at({name}, {index}, {self.scalar(0)})"
+                text = f"{new} = {name}.copy(); np.add.at({new}, {index}, {self.scalar(0)})"  # NumPy writes read-only arrays here
             after = self.execute(text)
             if after is None or len(text) > 170:
                 continue
@@ -186,9 +186,9 @@ class Arrays(Language):
                 return
 
     def in_place(self, level: int) -> None:
-        """What is written where `out` says."""
+        """What is written where `out` says; the oracle does not know complex ones."""
         r = self.rng
-        arrays = self.names(is_array)
+        arrays = self.names(lambda v: is_array(v) and v.dtype.kind != "c")
         if not arrays:
             return
         name = r.choice(arrays)
