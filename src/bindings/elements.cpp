@@ -136,12 +136,16 @@ nb::object Elements::list(const Form& form, int64_t length, const Columns& colum
 }
 
 void Elements::add_instances(nb::handle names, const Form& form, int64_t length, Columns columns) {
-  pools_.push_back({names, &form, std::move(columns), {}, std::vector<nb::object>(static_cast<size_t>(length))});
+  pools_.push_back(
+      {names, &form, std::move(columns), {}, std::vector<nb::object>(static_cast<size_t>(length))});
 }
 
 void Elements::add_rows(int64_t length, Columns headers, const Form& form, Columns store) {
-  pools_.push_back(
-      {{}, &form, std::move(store), std::move(headers), std::vector<nb::object>(static_cast<size_t>(length))});
+  pools_.push_back({{},
+                    &form,
+                    std::move(store),
+                    std::move(headers),
+                    std::vector<nb::object>(static_cast<size_t>(length))});
 }
 
 nb::object Elements::record(size_t number, nb::handle type, int64_t place) {
@@ -154,7 +158,8 @@ nb::object Elements::record(size_t number, nb::handle type, int64_t place) {
     made = nb::steal(PyList_New(pool.headers[1].integer(place)));
   } else {
     const nb::tuple nothing;
-    made = nb::steal(PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type.ptr()), nothing.ptr(), nullptr));
+    made = nb::steal(
+        PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type.ptr()), nothing.ptr(), nullptr));
   }
   if (!made.is_valid()) throw nb::python_error();
   // What refers to others waits for its turn: chains of references may be long.

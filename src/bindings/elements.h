@@ -11,8 +11,8 @@
 #include "base/dtype.h"
 #include "runtime/object_info.h"
 
-/// Lists of unknown length as Python objects, made of the columns that compiled code gives, with the instances
-/// and lists of the pools that they refer to.
+/// Lists of unknown length as Python objects, made of the columns that compiled code gives, with the
+/// instances and lists of the pools that they refer to.
 namespace ingot::bindings {
 
 namespace nb = nanobind;
@@ -44,17 +44,7 @@ struct Column {
 
 /// What an element of a list is like. Borrows what is in the description that it is made of.
 struct Form {
-  enum class Kind : uint8_t {
-    Static,
-    Absent,
-    Number,
-    NumpyNumber,
-    Maybe,
-    Record,
-    Array,
-    Tuple,
-    Named
-  };
+  enum class Kind : uint8_t { Static, Absent, Number, NumpyNumber, Maybe, Record, Array, Tuple, Named };
 
   Form() = default;
   explicit Form(nb::handle description);

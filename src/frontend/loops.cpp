@@ -251,6 +251,9 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   const std::string own_key = key_of(s);
   const std::string key = first == 0 ? own_key : own_key + "#rest";
   if (peeled_.contains(key)) return peeled_loop(s, iterable);
+  const NodeId count = trips_of(iterable, s.attr("iter")).count;
+  const ir::Function& f = builder_->function();
+  if (f.is_constant(count) && f.constant(count).as<int64_t>() <= first) return;
   const Checkpoint point = checkpoint();
   State shape = assumed_carried(key, state_);
   const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;

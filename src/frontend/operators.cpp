@@ -323,6 +323,9 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     }
     unsupported(node, "`in` with " + type_name(b), "compare in a loop");
   }
+  const bool is_one = a.is<Reference>() && b.is<Reference>() && same(a, b);
+  if (is_one && (growing(a) != nullptr || mapping(a) != nullptr) && (ast == "Eq" || ast == "NotEq"))
+    return Static{nb::bool_(ast == "Eq")};
   if ((growing(a) != nullptr && is_list(b)) || (growing(b) != nullptr && is_list(a))) {
     if (ast != "Eq" && ast != "NotEq")
       unsupported(node, "the order of lists whose lengths are not known when compiling", "compare in a loop");

@@ -267,7 +267,7 @@ class _Rewrite(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node):
-        is_plain = not _has_calls(node.target)
+        is_plain = not _has_calls(node.target) and not _reads_elements(node.target)
         self.generic_visit(node)
         target = node.target
         name = INTO.get(type(node.op))
@@ -289,6 +289,14 @@ def _read(target: ast.Name | ast.Attribute) -> ast.expr:
     if isinstance(target, ast.Name):
         return ast.Name(target.id, ast.Load())
     return ast.Attribute(target.value, target.attr, ast.Load())
+
+
+def _reads_elements(target):
+    """Whether an index is made of elements, which an assignment may change."""
+    if not isinstance(target, ast.Subscript):
+        return False
+    names = {part.id for part in ast.walk(target.value) if isinstance(part, ast.Name)}
+    return any(isinstance(part, ast.Subscript) or getattr(part, "id", None) in names for part in ast.walk(target.slice))
 
 
 def _has_calls(node):

@@ -745,3 +745,40 @@ def test_what_a_second_reading_of_the_library_found():
         check(lambda a: np.histogram2d(a[:, 0], a[:, 1], bins=2), a)
     with pytest.raises(ingot.UnsupportedError):
         ingot.jit(lambda a: np.histogramdd([a], bins=2))(np.ones(3, np.complex64))
+
+
+def test_loops_of_no_turns_bind_nothing():
+    def joined(n):
+        v = n
+        for _ in range(0):
+            v = 1.5
+        else:
+            v += 2
+        return v ^ 5
+
+    def unbound(n):
+        for i in range(3, 3):
+            x = i
+        return x + n
+
+    for function in (joined, unbound):
+        check(function, 4)
+
+
+def test_containers_equal_themselves():
+    """What a list or dict holds is itself, NaN too."""
+
+    def lists(x):
+        g = []
+        for v in x:
+            g.append(v * 1.0)
+        return g == g, g != g
+
+    def dicts(x):
+        d = {}
+        for i in range(len(x)):
+            d[i] = x[i]
+        return d == d, d != d
+
+    for function in (lists, dicts):
+        check(function, np.array([1.0, np.nan]))
