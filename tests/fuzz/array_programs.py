@@ -277,7 +277,7 @@ class Arrays(Language):
         step = r.choice(
             (
                 f"{value} += {element}", f"{value} = {element} - {value}", f"{value} -= {element}", f"{value} = {value} * 2 + {element}",
-                f"{value} *= {element}", f"{value} = {value} ^ {element}", f"{value} = {value} & {element}", f"{value} = max({value}, {element})",
+                f"{value} *= {element}", f"{value} = {value} ^ {element}", f"{value} = {value} & {element}", f"{value} = max({value}, len({name}) - {index})",
                 f"{value} = {element} if {element} {r.choice(('<', '>', '>='))} {value} else {value}", f"{value} += 1", f"{value} = {value} or {element} > 2",
             )
         )  # fmt: skip

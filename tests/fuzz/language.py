@@ -677,7 +677,7 @@ class Language:
             )
         )  # fmt: skip
         part = f"{name}[{r.choice(('0', '-1', '1'))}]{'[1]' if pair else ''}"
-        asked = r.choice((f"len({name})", f"{part} if len({name}) > 1 else {part}", f"{name}[:2] == {name}[-2:]", f"len({name}[::-1] + {name})", f"{name}.count({item if not pair else '(1, 2)'})"))
+        asked = r.choice((f"len({name})", f"{part} if len({name}) > 1 else {part}", f"len({name}[:2]) == len({name}[-2:])", f"len({name}[::-1] + {name})", f"{name}.count({item if not pair else '(1, 2)'})"))
         if not pair:
             asked = r.choice((asked, asked, f"{one} in {name}", f"max({name} + [{one}])"))
         after = r.choice(((), (), (f"print({name})",), (f"{name}.reverse()",), (f"print({name}, sorted({name}))",) if not pair else (), (f"{name} = [{'a' if pair else 'a, 1'} for a in {name}]",) if pair else ()))
