@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
 constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
 /// Of a search for a proof: so many steps, so deep.
-constexpr int kSteps = 60;
-constexpr int kDepth = 5;
+constexpr int kSteps = 24;
+constexpr int kDepth = 4;
 /// What is made by more steps than this is looked at no further.
 constexpr int kMostNesting = 40;
 /// Sums with more terms or larger factors are values of their own.
@@ -46,14 +46,12 @@ std::pair<NodeId, size_t> branch_of(const Function& function, NodeId value) {
 void Ranges::leave() {
   const Scope scope = scopes_.back();
   scopes_.pop_back();
-  if (bounds_.size() != scope.bounds || inequalities_.size() != scope.inequalities) forget();
-  bounds_.resize(scope.bounds, {NodeId(), Interval{}});
+  for (; linear_here_.size() > scope.linear; linear_here_.pop_back()) linear_.erase(linear_here_.back());
+  for (; intervals_here_.size() > scope.intervals; intervals_here_.pop_back())
+    intervals_.erase(intervals_here_.back());
+  for (; bounds_before_.size() > scope.bounds; bounds_before_.pop_back())
+    bounds_[bounds_before_.back().first] = bounds_before_.back().second;
   inequalities_.resize(scope.inequalities);
-}
-
-void Ranges::forget() {
-  linear_.clear();
-  intervals_.clear();
 }
 
 Ranges::Linear Ranges::sum(const Linear& a, const Linear& b, int64_t factor) {
@@ -73,6 +71,10 @@ Ranges::Linear Ranges::linear(NodeId value) {
   ++nesting_;
   Linear found = find_linear(value);
   --nesting_;
+  // A sum that may wrap may be known not to later.
+  const bool is_itself = found.terms.size() == 1 && found.terms[0].first == value;
+  if (is_itself) return found;
+  linear_here_.push_back(value.index);
   return linear_[value.index] = std::move(found);
 }
 
@@ -112,16 +114,20 @@ Ranges::Interval Ranges::interval(const Linear& sum) {
 }
 
 Ranges::Interval Ranges::interval(NodeId atom) {
-  if (const auto known = intervals_.find(atom.index); known != intervals_.end()) return known->second;
-  ++nesting_;
-  Interval range = own_interval(atom);
-  --nesting_;
-  for (const auto& [node, bounds] : bounds_) {
-    if (node != atom) continue;
-    range.low = std::max(range.low, bounds.low);
-    range.high = std::min(range.high, bounds.high);
+  const auto known = intervals_.find(atom.index);
+  Interval range{};
+  if (known != intervals_.end()) {
+    range = known->second;
+  } else {
+    ++nesting_;
+    range = own_interval(atom);
+    --nesting_;
+    intervals_here_.push_back(atom.index);
+    intervals_[atom.index] = range;
   }
-  return intervals_[atom.index] = range;
+  const auto bounds = bounds_.find(atom.index);
+  if (bounds == bounds_.end()) return range;
+  return {std::max(range.low, bounds->second.low), std::min(range.high, bounds->second.high)};
 }
 
 Ranges::Interval Ranges::own_interval(NodeId atom) {
@@ -305,18 +311,17 @@ bool Ranges::is_exact(Op op, NodeId a, NodeId b) {
 /// Keeps in mind that a sum is at least 0.
 void Ranges::hold(Linear natural) {
   if (natural.terms.empty()) return;
-  forget();
   if (natural.terms.size() > 1) {
     if (inequalities_.size() < kMostInequalities) inequalities_.push_back(std::move(natural));
     return;
   }
   const auto [node, factor] = natural.terms[0];
-  Interval range{kLowest, kHighest};
+  if (factor != 1 && factor != -1) return;
+  Interval& range = bounds_.try_emplace(node.index, Interval{kLowest, kHighest}).first->second;
+  bounds_before_.emplace_back(node.index, range);
   // factor * node + constant >= 0
-  if (factor == 1) range.low = -natural.constant;
-  else if (factor == -1) range.high = natural.constant;
-  else return;
-  bounds_.emplace_back(node, range);
+  if (factor == 1) range.low = std::max(range.low, -natural.constant);
+  else range.high = std::min(range.high, natural.constant);
 }
 
 void Ranges::assume(NodeId condition, bool holds) {

@@ -30,7 +30,10 @@ class Ranges {
 
   /// @name Where one stands
   /// `assume`: from here on a condition holds, or does not; until the `leave` of the last `enter`.
-  void enter() { scopes_.push_back({bounds_.size(), inequalities_.size()}); }
+  void enter() {
+    scopes_.push_back(
+        {bounds_before_.size(), inequalities_.size(), linear_here_.size(), intervals_here_.size()});
+  }
   void leave();
   void assume(ir::NodeId condition, bool holds);
 
@@ -53,6 +56,8 @@ class Ranges {
   struct Scope {
     size_t bounds;
     size_t inequalities;
+    size_t linear;
+    size_t intervals;
   };
 
   Linear linear(ir::NodeId value);
@@ -69,17 +74,19 @@ class Ranges {
   bool prove_of_arms(const Linear& sum, std::pair<ir::NodeId, int64_t> term, int depth);
   void hold(Linear natural);
 
-  void forget();
-
   const ir::Function& f_;
+  // What has been found holds where more conditions do, and is forgotten where they end.
   std::unordered_map<uint32_t, Linear> linear_;
-  std::unordered_map<uint32_t, Interval> intervals_;
-  int nesting_ = 0;                                      ///< of values that are being looked at
-  bool in_arm_ = false;                                  ///< of an `if` whose result is being looked at
-  std::vector<std::pair<ir::NodeId, Interval>> bounds_;  ///< that conditions give; the last one of a node
-  std::vector<Linear> inequalities_;                     ///< sums that are at least 0
+  std::unordered_map<uint32_t, Interval> intervals_;  ///< by what makes the values
+  std::vector<uint32_t> linear_here_;                 ///< their keys, in order
+  std::vector<uint32_t> intervals_here_;
+  std::unordered_map<uint32_t, Interval> bounds_;             ///< that conditions give
+  std::vector<std::pair<uint32_t, Interval>> bounds_before_;  ///< what they were, in order of changes
+  std::vector<Linear> inequalities_;                          ///< sums that are at least 0
   std::vector<Scope> scopes_;
-  int steps_ = 0;  ///< of the search for a proof that are left
+  int nesting_ = 0;      ///< of values that are being looked at
+  bool in_arm_ = false;  ///< of an `if` whose result is being looked at
+  int steps_ = 0;        ///< of the search for a proof that are left
 };
 
 /// `Ranges::compare` without any condition.

@@ -782,3 +782,13 @@ def test_containers_equal_themselves():
 
     for function in (lists, dicts):
         check(function, np.array([1.0, np.nan]))
+
+
+def test_places_of_partitions():
+    for kth in (True, np.True_, np.array([True, False])):
+        for function in (lambda x, k: np.partition(x, k), lambda x, k: np.argpartition(x, k)):
+            check(function, np.arange(5.0), kth)
+    for kth in (0, 1):
+        check(lambda x, k: np.argpartition(x, k), np.array(3.0), kth)
+        check(lambda x, k: np.argpartition(x, k, axis=1), np.array(3.0), kth)
+        check(lambda x, k: np.partition(x, k), np.array(3.0), kth)

@@ -378,6 +378,9 @@ def test_lists_of_arrays_are_returned():
     check(dict_returned, np.array([3, 1, 3, 2]))
     check(bodies_returned, 3)
     check(raised_with_them, np.zeros(2), 3)
+    for u in (np.arange(6.0), np.arange(-2, 3)):
+        check(lambda a: [a for v in a], u)
+        check(lambda a: [a for i in range(3) if a[0] > i - 2], u)
 
 
 def test_identity_of_arrays_in_returned_lists():

@@ -536,13 +536,6 @@ def test_containers_that_are_refused():
 
     refused(shrinks, [1, 2, 3], 2, words="grows or shrinks")
 
-    def made(x, n):
-        m = []
-        for i in range(n):
-            m.append(x)
-        return m
-
-    refused(made, X, 3, words="np.array")
     refused(lambda x, b: x[b, 0], X, True, words="a bool beside other indices")
 
 

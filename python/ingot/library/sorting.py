@@ -81,10 +81,12 @@ def place_on_line(k: int, length: int, size: int) -> int:
 
 def places_of(kth: Any, length: int, size: int) -> Any:
     """The places that `kth` names on lines of a length, in ascending order."""
-    if isinstance(kth, (int, np.integer)):
+    if isinstance(kth, (int, np.integer)) and not isinstance(kth, bool):
         return (place_on_line(int(kth), length, size),)
     given = np.asarray(kth)
-    if given.dtype.kind not in "biu":
+    if given.dtype.kind == "b":
+        raise ValueError("Booleans unacceptable as partition index")
+    if given.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
     if given.ndim > 1:
         raise ValueError("object too deep for desired array")
@@ -198,7 +200,8 @@ def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselec
 
 @implements(np.argpartition, np.ndarray.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    return partitioned(a, kth, axis, True)
+    x = np.asarray(a)
+    return partitioned(x if x.ndim > 0 else ravel(x), kth, axis, True)
 
 
 def first_place(ufunc: Any, x: Any) -> Any:
