@@ -743,6 +743,8 @@ def test_what_a_second_reading_of_the_library_found():
         check(lambda a: np.histogramdd(a, bins=[2, 3]), a)
         check(lambda a: np.histogramdd([a[:, 0], a[:, 1]], bins=2), a)
         check(lambda a: np.histogram2d(a[:, 0], a[:, 1], bins=2), a)
+        check(lambda a: np.histogram2d(a[:, 0], a[:, 1], bins=[3, 2], range=[[0, 5], [0.5, 7]]), a)
+        check(lambda a: np.histogramdd(a, bins=[3, 2], range=[[0, 5], [0.5, 7]]), a)
     with pytest.raises(ingot.UnsupportedError):
         ingot.jit(lambda a: np.histogramdd([a], bins=2))(np.ones(3, np.complex64))
 
@@ -792,3 +794,13 @@ def test_places_of_partitions():
         check(lambda x, k: np.argpartition(x, k), np.array(3.0), kth)
         check(lambda x, k: np.argpartition(x, k, axis=1), np.array(3.0), kth)
         check(lambda x, k: np.partition(x, k), np.array(3.0), kth)
+
+
+def test_counts_of_repeats():
+    line = np.arange(3.0)
+    for repeats in (2.0, np.float64(2), np.float32(2.5), True, [2.0], [1, 0, 2], (2, 1.5, 0), -1, [-1], np.array(2), np.array([2])):
+        check(lambda a, n: np.repeat(a, n), line, repeats)
+    for repeats in (np.array([True, False, True]), np.array([1, 0, 3], np.uint8), np.array([2.0]), np.array([1, -1, 1]), float("nan")):
+        check(lambda a, n: np.repeat(a, n), line, repeats)
+    for shape, axis in (((0,), None), ((0, 3), 1), ((3, 0), 0), ((3, 0), 1)):
+        check(lambda a, n: np.repeat(a, n, axis=axis), np.zeros(shape), -1)

@@ -326,13 +326,19 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         a = ravel(a)
         axis = 0
     axis = normal_axis(axis, a.ndim)
-    counts = np.asarray(repeats)
-    need_castable(counts.dtype, np.dtype(np.int64), "safe")
+    if isinstance(repeats, np.ndarray):
+        need_castable(repeats.dtype, np.dtype(np.int64), "safe")
+        counts = repeats if repeats.dtype == np.int64 else repeats.astype(np.int64)
+    elif isinstance(repeats, (list, tuple)):
+        counts = np.asarray([int(count) for count in repeats])
+    else:
+        counts = np.asarray(int(repeats))
     length = a.shape[axis]
     if counts.ndim == 0 or (counts.ndim == 1 and primitives.is_known(counts.shape[0] == 1) and counts.shape[0] == 1):
         count = int(counts[(...,) if counts.ndim == 0 else 0])
-        if count < 0:
+        if count < 0 and length > 0:
             raise ValueError("negative dimensions are not allowed")
+        count = max(count, 0)
         if a.ndim == 1:
             result = np.empty(length * count, a.dtype)
             for k in range(length):

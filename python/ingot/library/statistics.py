@@ -447,6 +447,11 @@ def columns_of(sample: Any) -> list[Any]:
     return [x.astype(at) for x in columns]
 
 
+def edges_of_column(x: Any, bins: Any, range: Any) -> Any:
+    """The edges of one of several axes: over a range that is given they have its dtype."""
+    return edges_of(x if range is None else x.astype(np.float64), bins, range)
+
+
 @implements(np.histogram2d)
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     a, b = columns_of((x, y))
@@ -456,8 +461,8 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
         first, second = bins[0], bins[1]
     else:
         first, second = bins, bins
-    rows = edges_of(a, first, None if range is None else range[0])
-    columns = edges_of(b, second, None if range is None else range[1])
+    rows = edges_of_column(a, first, None if range is None else range[0])
+    columns = edges_of_column(b, second, None if range is None else range[1])
     result = np.zeros((rows.shape[0] - 1, columns.shape[0] - 1), np.float64)
     for i in np.arange(a.shape[0]):
         row = bin_of(a[i], rows)
@@ -486,7 +491,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
     if range is not None and len(range) != d:
         raise ValueError("range argument must have one entry per dimension")
-    edges = [edges_of(columns[k], given[k], None if range is None else range[k]) for k in np_range(d)]
+    edges = [edges_of_column(columns[k], given[k], None if range is None else range[k]) for k in np_range(d)]
     result = np.zeros(tuple([line.shape[0] - 1 for line in edges]), np.float64)
     flat = primitives.reshape(result, (result.size,))
     added = None if weights is None else np.asarray(weights).astype(np.float64)
