@@ -72,6 +72,7 @@ class Folder {
   NodeId multiply_or_divide_by_constant();
   NodeId of_same_op();
   NodeId inverted_comparison();
+  NodeId narrowed_comparison();
   NodeId of_complex_parts();
   NodeId with_opposite();
   NodeId of_nan();
@@ -127,6 +128,7 @@ NodeId Folder::elementwise() {
   if (!f_.is_constant(at(1))) return {};
   if (const NodeId node = sum_with_constants()) return node;
   if (const NodeId node = length_against_one()) return node;
+  if (const NodeId node = narrowed_comparison()) return node;
   if (const NodeId node = multiply_or_divide_by_constant()) return node;
   if (const NodeId node = with_number_on_the_right()) return node;
   return bits_with_constant();
@@ -452,6 +454,26 @@ bool may_skip(DType from, DType through, DType to) {
 }
 
 }  // namespace
+
+/// cast(x) < c = x < c, where x is of fewer bits, none of which the cast loses; of what x cannot be, as c
+/// tells.
+NodeId Folder::narrowed_comparison() {
+  if (f_.op(at(0)) != Op::cast || type_.dtype() != DType::Bool) return {};
+  const bool is_less = op_ == Op::less || op_ == Op::less_equal;
+  const bool is_greater = op_ == Op::greater || op_ == Op::greater_equal;
+  if (!is_less && !is_greater && op_ != Op::equal && op_ != Op::not_equal) return {};
+  const NodeId x = f_.operand(at(0), 0);
+  const DType narrow = f_.type(x).dtype();
+  if (base::is_bool(narrow) || base::is_complex(dtype()) || !lossless(narrow, dtype())) return {};
+  const base::Scalar c = f_.constant(at(1));
+  const base::Scalar narrowed = evaluate_cast(dtype(), narrow, c);
+  if (evaluate_cast(narrow, dtype(), narrowed) == c)
+    return b_.make(op_, {x, b_.constant(Type::scalar(narrow), narrowed)});
+  if (!base::is_int(dtype())) return {};
+  const base::Scalar with_zero[] = {c, base::Scalar{}};
+  const bool is_below = evaluate(Op::less, dtype(), with_zero).bits[0] != 0;
+  return number(op_ == Op::not_equal || (is_below ? is_greater : is_less) ? 1 : 0);
+}
 
 NodeId Folder::cast() {
   const NodeId x = at(0);

@@ -117,3 +117,15 @@ def test_exponents_of_all_dtypes(dtype):
 def test_arrays_without_axes_give_numbers():
     with_each([lambda x: np.positive(x), lambda x: np.clip(x, 0, None), lambda x: np.clip(x, None, 7)], np.array(3, np.uint8))
     check(lambda x, high: np.clip(x, None, high), np.array(3, np.uint8), 300)
+
+
+def comparisons(x, k):
+    return x == k, x != k, x < k, x <= k, x > k, x >= k, 3 == x, 3 < x, x == 300, x < 300, x >= -1, x > -200, x != 2**40
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_comparisons_with_numbers_that_the_dtype_has_not(dtype):
+    info = np.iinfo(dtype)
+    x = np.array([info.min, info.min + 1, 0, 1, 3, 44, info.max - 1, info.max], dtype)
+    check(comparisons, x, 3)
+    check(comparisons, x, 0)
