@@ -22,6 +22,8 @@ constexpr int kMostNesting = 40;
 /// Sums with more terms or larger factors are values of their own.
 constexpr size_t kMostTerms = 6;
 constexpr int64_t kLargestFactor = 1 << 20;
+/// An extreme of more sums than this is a value of its own.
+constexpr size_t kMostSums = 8;
 /// So many conditions between several values are kept in mind, the first ones.
 constexpr size_t kMostInequalities = 12;
 
@@ -51,6 +53,8 @@ void Ranges::leave() {
     intervals_.erase(intervals_here_.back());
   for (; bounds_before_.size() > scope.bounds; bounds_before_.pop_back())
     bounds_[bounds_before_.back().first] = bounds_before_.back().second;
+  for (; extremes_here_.size() > scope.extremes; extremes_here_.pop_back())
+    extremes_.erase(extremes_here_.back());
   inequalities_.resize(scope.inequalities);
 }
 
@@ -292,6 +296,70 @@ NodeId Ranges::extreme(Op op, NodeId a, NodeId b) {
   if (first && *first) return a;
   const auto second = first ? first : compare(op == Op::minimum ? Op::less_equal : Op::greater_equal, b, a);
   return second && (first || *second) ? b : NodeId();
+}
+
+/// Sums whose largest is `sum`, in which maxima are added or minima taken away: a single one where there are
+/// none, or too many.
+std::vector<Ranges::Linear> Ranges::largest_of(Linear sum) {
+  std::vector<Linear> open{std::move(sum)};
+  std::vector<Linear> found;
+  while (!open.empty() && open.size() + found.size() <= kMostSums) {
+    const Linear each = std::move(open.back());
+    open.pop_back();
+    const auto term = std::ranges::find_if(each.terms, [&](const auto& t) {
+      return f_.op(t.first) == (t.second > 0 ? Op::maximum : Op::minimum);
+    });
+    if (term == each.terms.end()) {
+      found.push_back(each);
+      continue;
+    }
+    const auto [node, factor] = *term;
+    const Linear rest = this->sum(each, {{{node, 1}}, 0}, -factor);
+    for (NodeId operand : f_.operands(node)) open.push_back(this->sum(rest, linear(operand), factor));
+  }
+  found.insert(found.end(), open.begin(), open.end());
+  for (size_t i = found.size(); i-- > 0;) {
+    const bool is_less = std::ranges::any_of(found, [&](const Linear& other) {
+      return &other != &found[i] && interval(this->sum(other, found[i], -1)).low >= 0;
+    });
+    if (is_less) found.erase(found.begin() + static_cast<ptrdiff_t>(i));
+  }
+  return found;
+}
+
+Ranges::Key Ranges::key_of(std::vector<Linear> sums) {
+  std::vector<Key> keys;
+  for (Linear& each : sums) {
+    std::ranges::sort(each.terms);
+    Key& key = keys.emplace_back();
+    key.push_back(static_cast<int64_t>(each.constant >> 64));
+    key.push_back(static_cast<int64_t>(each.constant));
+    for (const auto& [node, factor] : each.terms) key.insert(key.end(), {int64_t{node.index}, factor});
+  }
+  std::ranges::sort(keys);
+  Key all;
+  for (const Key& key : keys) {
+    all.push_back(static_cast<int64_t>(key.size()));
+    all.insert(all.end(), key.begin(), key.end());
+  }
+  return all;
+}
+
+NodeId Ranges::first_same(NodeId value) {
+  if (f_.type(value) != ir::kInt64) return value;
+  const Linear own = linear(value);
+  const bool has_extremes = std::ranges::any_of(own.terms, [&](const auto& term) {
+    return f_.op(term.first) == Op::minimum || f_.op(term.first) == Op::maximum;
+  });
+  if (!has_extremes) return value;
+  for (const int64_t sign : {1, -1}) {
+    Key key = key_of(largest_of(sum({}, own, sign)));
+    key.push_back(sign);
+    const auto [known, is_new] = extremes_.try_emplace(key, value);
+    if (!is_new) return known->second;
+    extremes_here_.push_back(std::move(key));
+  }
+  return value;
 }
 
 bool Ranges::is_exact(Op op, NodeId a, NodeId b) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -28,11 +29,15 @@ class Ranges {
   /// Whether `add`, `subtract` or `multiply` of two values certainly does not wrap.
   bool is_exact(ir::Op op, ir::NodeId a, ir::NodeId b);
 
+  /// The first value that this was asked for, where one stands, and that is certainly the same: both are the
+  /// largest, or the smallest, of the same sums. Else the value itself.
+  ir::NodeId first_same(ir::NodeId value);
+
   /// @name Where one stands
   /// `assume`: from here on a condition holds, or does not; until the `leave` of the last `enter`.
   void enter() {
-    scopes_.push_back(
-        {bounds_before_.size(), inequalities_.size(), linear_here_.size(), intervals_here_.size()});
+    scopes_.push_back({bounds_before_.size(), inequalities_.size(), linear_here_.size(),
+                       intervals_here_.size(), extremes_here_.size()});
   }
   void leave();
   void assume(ir::NodeId condition, bool holds);
@@ -58,7 +63,10 @@ class Ranges {
     size_t inequalities;
     size_t linear;
     size_t intervals;
+    size_t extremes;
   };
+  /// Sums, as numbers in an order of their own.
+  using Key = std::vector<int64_t>;
 
   Linear linear(ir::NodeId value);
   Linear find_linear(ir::NodeId value);
@@ -70,6 +78,8 @@ class Ranges {
   Bounds bounds(ir::NodeId atom, bool upper);
   bool is_natural(const Linear& sum);
   bool prove(const Linear& sum, int depth);
+  std::vector<Linear> largest_of(Linear sum);
+  Key key_of(std::vector<Linear> sums);
   std::optional<Interval> interval_of_arms(ir::NodeId atom);
   bool prove_of_arms(const Linear& sum, std::pair<ir::NodeId, int64_t> term, int depth);
   void hold(Linear natural);
@@ -84,9 +94,11 @@ class Ranges {
   std::vector<std::pair<uint32_t, Interval>> bounds_before_;  ///< what they were, in order of changes
   std::vector<Linear> inequalities_;                          ///< sums that are at least 0
   std::vector<Scope> scopes_;
-  int nesting_ = 0;      ///< of values that are being looked at
-  bool in_arm_ = false;  ///< of an `if` whose result is being looked at
-  int steps_ = 0;        ///< of the search for a proof that are left
+  std::map<Key, ir::NodeId> extremes_;  ///< by the sums that they, or their negatives, are the largest of
+  std::vector<Key> extremes_here_;      ///< these, in order
+  int nesting_ = 0;                     ///< of values that are being looked at
+  bool in_arm_ = false;                 ///< of an `if` whose result is being looked at
+  int steps_ = 0;                       ///< of the search for a proof that are left
 };
 
 /// `Ranges::compare` without any condition.

@@ -51,6 +51,8 @@ class Simplifier : public Rewriter {
       case Op::not_equal: return visit_comparison(id);
       case Op::minimum:
       case Op::maximum: return visit_extreme(id);
+      case Op::add:
+      case Op::subtract: return visit_sum(id);
       case Op::add_overflows: return visit_overflow(id, Op::add);
       case Op::subtract_overflows: return visit_overflow(id, Op::subtract);
       case Op::multiply_overflows: return visit_overflow(id, Op::multiply);
@@ -193,8 +195,13 @@ class Simplifier : public Rewriter {
   void visit_extreme(NodeId id) {
     const auto operands = source_.operands(id);
     const NodeId known = ranges_.extreme(source_.op(id), use(operands[0]), use(operands[1]));
-    if (!known) return clone(id);
+    if (!known) return visit_sum(id);
     bind(id, known);
+  }
+  /// What differs only in how it is written is one value.
+  void visit_sum(NodeId id) {
+    clone(id);
+    if (source_.type(id) == ir::kInt64) bind(id, ranges_.first_same(use(id)));
   }
   void visit_overflow(NodeId id, Op op) {
     const auto operands = source_.operands(id);

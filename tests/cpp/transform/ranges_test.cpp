@@ -33,6 +33,38 @@ TEST(Ranges, LengthsAreNotNegative) {
   EXPECT_TRUE(holds(simplified("  %m = maximum %a, %zero : i64\n  return %m\n"), "maximum"));
 }
 
+TEST(Ranges, LargestOfTheSameSumsIsOneValue) {
+  // The lengths of x[2:], x[:-2] and x[1:-1].
+  const std::string text = simplified(R"(
+  %two = constant 2 : i64
+  %start = minimum %two, %n : i64
+  %from = subtract %n, %start : i64
+  %less = subtract %n, %two : i64
+  %to = maximum %less, %zero : i64
+  %first = minimum %one, %n : i64
+  %before = subtract %n, %one : i64
+  %end = maximum %before, %zero : i64
+  %both = subtract %end, %first : i64
+  %inner = maximum %both, %zero : i64
+  %a1 = equal %from, %to : bool
+  %a2 = equal %to, %inner : bool
+  %all = bitwise_and %a1, %a2 : bool
+  %r = cast %all : i64
+  return %r
+)");
+  EXPECT_FALSE(holds(text, "equal")) << text;
+  const std::string other = simplified(R"(
+  %d = subtract %n, %b : i64
+  %m = maximum %d, %zero : i64
+  %k = minimum %b, %n : i64
+  %e = subtract %n, %k : i64
+  %q = equal %m, %e : bool
+  %r = cast %q : i64
+  return %r
+)");
+  EXPECT_TRUE(holds(other, "equal")) << other;
+}
+
 TEST(Ranges, SumsThatMayWrapAreNotCompared) {
   const std::string sum = "  %s = add %n, %one : i64\n";
   const std::string minimum = "  %m = minimum %n, %s : i64\n  return %m\n";
