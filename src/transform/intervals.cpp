@@ -258,8 +258,37 @@ std::optional<Intervals::Interval> Intervals::of_counter(NodeId loop, size_t slo
   return made;
 }
 
+/// `start` and the index of a loop of `stop - start` turns: at most the last place before `stop`.
+std::optional<Intervals::Interval> Intervals::of_range(NodeId sum) {
+  for (size_t side = 0; side < 2; ++side) {
+    const NodeId start = f_.operand(sum, side);
+    const NodeId index = f_.operand(sum, 1 - side);
+    const NodeId owner = f_[f_[index].parent].owner;
+    if (f_.op(index) != Op::param || !owner || f_.op(owner) != Op::for_ || f_.attribute(index, 0) != 0)
+      continue;
+    // greater(stop, start) ? stop - start : 0
+    const NodeId count = f_.operand(owner, 0);
+    if (f_.op(count) != Op::select || f_.op(f_.operand(count, 0)) != Op::greater ||
+        f_.op(f_.operand(count, 1)) != Op::subtract)
+      continue;
+    const auto compared = f_.operands(f_.operand(count, 0));
+    const NodeId none = f_.operand(count, 2);
+    const bool fits = compared[1] == start &&
+                      std::ranges::equal(compared, f_.operands(f_.operand(count, 1))) &&
+                      f_.is_constant(none) && f_.constant(none).as<int64_t>() == 0;
+    if (!fits) continue;
+    const auto low = interval(start);
+    const auto high = interval(compared[0]);
+    if (!low || !high) continue;
+    return Interval{low->low, loops_.subtract(high->high, b_.index(1)), both(low->holds, high->holds)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Intervals::Interval> Intervals::of_arithmetic(NodeId value) {
   const Op op = f_.op(value);
+  if (op == Op::add && !by_time_)
+    if (const auto range = of_range(value)) return range;
   const auto a = interval(f_.operand(value, 0));
   const auto b = interval(f_.operand(value, 1));
   if (!a || !b) return std::nullopt;

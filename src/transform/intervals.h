@@ -42,6 +42,7 @@ class Intervals {
   std::optional<Interval> find_interval(NodeId value);
   std::optional<Interval> of_index(NodeId parameter);
   std::optional<Interval> of_arithmetic(NodeId value);
+  std::optional<Interval> of_range(NodeId sum);
   Interval hull(const Interval& a, const Interval& b);
   std::optional<Interval> of_choice(NodeId value);
   std::optional<Interval> of_division(NodeId value);
