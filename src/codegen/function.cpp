@@ -138,6 +138,7 @@ void FunctionEmitter::find_escapes() {
     for (size_t k = 0; k < operands.size(); ++k) {
       const NodeId from = root[operands[k].index];
       if (!from) continue;
+      if (source_.op(id) == ir::Op::yield && gives_on(id, k, from, root)) continue;
       const bool by_element = k == 0 && (source_.op(id) == ir::Op::load || source_.op(id) == ir::Op::store);
       const bool views = k == 0 && source_.op(id) == ir::Op::view;
       if (!by_element && !views) on_stack_[from.index] = false;
@@ -151,6 +152,19 @@ void FunctionEmitter::find_escapes() {
     on_stack_[i] = all + size <= (recursive_ ? kMostOfRecursive : kMostOfAllOnStack);
     if (on_stack_[i]) all += size;
   }
+}
+
+/// Whether the arm of an `if` that a yield ends only gives a buffer on that was there before: what stands for
+/// it then, in `root`, is a view of it.
+bool FunctionEmitter::gives_on(NodeId yield, size_t index, NodeId alloc, std::vector<NodeId>& root) {
+  const NodeId owner = source_[source_[yield].parent].owner;
+  if (!owner || source_.op(owner) != ir::Op::if_) return false;
+  if (!source_.encloses(source_[alloc].parent, source_[owner].parent)) return false;
+  NodeId& known = root[source_.result(owner, index).index];
+  if (known && known != alloc) return false;
+  known = alloc;
+  on_stack_[alloc.index] = false;
+  return true;
 }
 
 void FunctionEmitter::release_buffers(RegionId region) {

@@ -104,6 +104,7 @@ class FunctionEmitter {
   /// Finds which allocated buffers may be known beyond the region that allocates them.
   void find_escapes();
   /// Frees those of a region whose end has been reached that are not.
+  bool gives_on(NodeId yield, size_t index, NodeId alloc, std::vector<NodeId>& root);
   void release_buffers(RegionId region);
   const Parts& parts(NodeId id) const { return parts_[id.index]; }
   void set(NodeId id, Parts value) { parts_[id.index] = std::move(value); }
@@ -305,6 +306,7 @@ class FunctionEmitter {
   void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
 
   // streaming.cpp
+  bool is_one_buffer(NodeId view) const;
   bool reads_buffer(RegionId region, llvm::Value* buffer) const;
   std::optional<NodeId> loop_of_index(NodeId index) const;
   llvm::Value* written_bytes(NodeId store, std::optional<NodeId> by);

@@ -37,7 +37,9 @@ Value* FunctionEmitter::buffer_data(Value* buffer) {
 Value* FunctionEmitter::allocate(Value* bytes, std::optional<NodeId> alloc) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type = llvm::FunctionType::get(pointer, {pointer, b_.getInt64Ty()}, false);
-  Value* const buffer = b_.CreateCall(unit_.outside("ingot_v1_allocate", type, false), {context_, bytes});
+  const bool is_temporary = alloc && !escapes_[alloc->index];
+  const char* const function = is_temporary ? "ingot_v1_allocate_temporary" : "ingot_v1_allocate";
+  Value* const buffer = b_.CreateCall(unit_.outside(function, type, false), {context_, bytes});
   Block* const failed = new_block("no_memory");
   leave_if(b_.CreateIsNull(buffer), failed);
   const auto place = b_.saveIP();

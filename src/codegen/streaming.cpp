@@ -37,6 +37,14 @@ bool FunctionEmitter::reads_buffer(RegionId region, Value* buffer) const {
   });
 }
 
+/// Whether a view is of one buffer, whatever branches are taken.
+bool FunctionEmitter::is_one_buffer(NodeId view) const {
+  while (ir::info(source_.op(view)).effects.pure() && source_.op(view) != ir::Op::result &&
+         !source_.operands(view).empty())
+    view = source_.operand(view, 0);
+  return source_.op(view) == ir::Op::param || source_.op(view) == ir::Op::alloc;
+}
+
 /// The loop around a node, up to the function's outermost, whose turn's number an index is made of.
 std::optional<FunctionEmitter::NodeId> FunctionEmitter::loop_of_index(NodeId index) const {
   const ir::Op op = source_.op(index);
@@ -77,7 +85,7 @@ void FunctionEmitter::find_streams(NodeId loop) {
   for (NodeId node : source_.region_body(body)) {
     if (source_.op(node) != ir::Op::store || cursor_of_store(node) != nullptr) continue;
     const NodeId view = source_.operand(node, 0);
-    if (parts(view).empty() || reads_buffer(body, parts(view)[1])) continue;
+    if (parts(view).empty() || !is_one_buffer(view) || reads_buffer(body, parts(view)[1])) continue;
     Value* const least = b_.getInt64(unit_.target.streamed_bytes);
     Value* const least_row = b_.getInt64(std::min(kRow, unit_.target.streamed_bytes));
     Value* const streams = b_.CreateAnd(b_.CreateICmpUGE(written_bytes(node, std::nullopt), least),

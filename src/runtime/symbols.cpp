@@ -23,6 +23,12 @@ Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept {
   return buffer;
 }
 
+Buffer* ingot_v1_allocate_temporary(Context* context, int64_t bytes) noexcept {
+  static constinit std::byte nothing{};
+  static constinit Buffer empty{&nothing, 0, nullptr, nullptr, nullptr};
+  return bytes == 0 ? &empty : ingot_v1_allocate(context, bytes);
+}
+
 void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
   if (!buffer || !is_linked(*context, *buffer)) return;
   unlink_buffer(*context, *buffer);
@@ -75,6 +81,7 @@ void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns
 // The table: X(name, address). Casts choose among the overloads that C++ adds.
 #define INGOT_SYMBOLS                                                                                  \
   X("ingot_v1_allocate", ingot_v1_allocate)                                                            \
+  X("ingot_v1_allocate_temporary", ingot_v1_allocate_temporary)                                        \
   X("ingot_v1_release", ingot_v1_release)                                                              \
   X("ingot_v1_outside", ingot_v1_outside)                                                              \
   X("ingot_v1_poll", ingot_v1_poll)                                                                    \

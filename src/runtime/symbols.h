@@ -28,6 +28,8 @@ extern "C" {
 /// A buffer of `bytes` bytes, their values unspecified, 0 included, that belongs to the call. Null if `bytes`
 /// is negative or too large or memory has run out: the context's error is then MemoryError without a site.
 Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept;
+/// The same for a buffer that is gone when the call ends. One of 0 bytes is all calls' own: it costs nothing.
+Buffer* ingot_v1_allocate_temporary(Context* context, int64_t bytes) noexcept;
 /// Frees a buffer that the call allocated. Does nothing for null and for the buffers of arguments, so that
 /// code in which a variable holds the one or the other need not know which.
 void ingot_v1_release(Context* context, Buffer* buffer) noexcept;

@@ -58,26 +58,29 @@ bool came_before(const ir::Function& function, const Root& unknown, const Root& 
 
 }  // namespace
 
-Root root_of(const ir::Function& function, NodeId node) {
-  for (;;) {
-    const ir::OpInfo& card = ir::info(function.op(node));
-    if (function.op(node) == ir::Op::param) {
-      if (function[node].parent == function.body()) {
-        const auto index = static_cast<size_t>(function.attribute(node, 0));
-        return {Root::Kind::Parameter, function.parameters()[index].alias_set};
-      }
-      const NodeId loop = loop_of(function, node);
-      if (loop && exchanges(function, loop)) return {Root::Kind::Carried, node.index};
-      return {Root::Kind::Unknown, node.index};
-    }
-    if (card.effects == ir::effect::Allocate && card.regions == 0 && is_memory(function, node))
-      return {Root::Kind::Fresh, node.index};
-    // A pure node that gives memory gives that of its first operand, if that is memory.
-    const bool goes_on = card.effects.pure() && !function.operands(node).empty() &&
-                         is_memory(function, function.operand(node, 0));
-    if (!goes_on) return {Root::Kind::Unknown, node.index};
+NodeId memory_of(const ir::Function& function, NodeId node) {
+  // A pure node that gives memory gives that of its first operand, if that is memory.
+  while (ir::info(function.op(node)).effects.pure() && !function.operands(node).empty() &&
+         is_memory(function, function.operand(node, 0)))
     node = function.operand(node, 0);
+  return node;
+}
+
+Root root_of(const ir::Function& function, NodeId node) {
+  node = memory_of(function, node);
+  const ir::OpInfo& card = ir::info(function.op(node));
+  if (function.op(node) == ir::Op::param) {
+    if (function[node].parent == function.body()) {
+      const auto index = static_cast<size_t>(function.attribute(node, 0));
+      return {Root::Kind::Parameter, function.parameters()[index].alias_set};
+    }
+    const NodeId loop = loop_of(function, node);
+    if (loop && exchanges(function, loop)) return {Root::Kind::Carried, node.index};
+    return {Root::Kind::Unknown, node.index};
   }
+  if (card.effects == ir::effect::Allocate && card.regions == 0 && is_memory(function, node))
+    return {Root::Kind::Fresh, node.index};
+  return {Root::Kind::Unknown, node.index};
 }
 
 bool may_overlap(const ir::Function& function, const Root& a, const Root& b) {

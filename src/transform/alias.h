@@ -17,6 +17,10 @@ struct Root {
   bool operator==(const Root&) const = default;
 };
 
+/// What a view or buffer is made of by pure nodes: views of one are parts of one buffer, whose offsets can be
+/// compared.
+ir::NodeId memory_of(const ir::Function& function, ir::NodeId view_or_buffer);
+
 /// Follows views to where their buffer comes from.
 Root root_of(const ir::Function& function, ir::NodeId view_or_buffer);
 

@@ -52,6 +52,8 @@ class RaceFinder {
   std::optional<Conflict> find() {
     if (auto conflict = carried_values()) return conflict;
     if (auto conflict = collect(body_)) return conflict;
+    const auto schedule = static_cast<ir::Schedule>(f_.attribute(loop_, 0));
+    if (schedule == ir::Schedule::Independent) return std::nullopt;
     for (size_t i = 0; i < accesses_.size(); ++i)
       for (size_t k = i; k < accesses_.size(); ++k) {
         const Access& a = accesses_[i];

@@ -223,6 +223,10 @@ void Lowering::lower_write(NodeId id) {
   const NodeId view = use(old_view);
   const Root root = root_of(source_, old_view);
   const bool in_place = reads_only_at(x, view, root);
+  if (!in_place && source_.type(old_view).rank() > 0 && reads_one_buffer(x, view, root)) {
+    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view), Nodes(); });
+    return;
+  }
   std::optional<Whole> held;
   if (!in_place) held = settled(x);
   const auto loops = [&] {

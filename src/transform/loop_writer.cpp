@@ -20,7 +20,10 @@ Nodes LoopWriter::nest(std::span<const NodeId> lengths, Nodes& indices, std::spa
   if (indices.size() == lengths.size()) return turn(indices, inits);
   Nodes operands{lengths[indices.size()]};
   operands.insert(operands.end(), inits.begin(), inits.end());
-  const ir::Schedule schedule = one_by_one_ ? ir::Schedule::Vector : ir::Schedule::Serial;
+  const bool independent = independent_ && inits.empty();
+  const ir::Schedule schedule = one_by_one_   ? ir::Schedule::Vector
+                                : independent ? ir::Schedule::Independent
+                                              : ir::Schedule::Serial;
   const int64_t attributes[] = {static_cast<int64_t>(schedule), one_by_one_ ? 1 : 0};
   const ir::SpanId place = b_.span();
   const NodeId loop = b_.begin(Op::for_, operands, attributes);

@@ -17,6 +17,9 @@ class LoopWriter {
   /// From now on, loops are to run one turn at a time (or as the scheduler chooses).
   void set_one_by_one(bool on) { one_by_one_ = on; }
   bool one_by_one() const { return one_by_one_; }
+  /// From now on, turns of loops that carry nothing are known to be independent.
+  void set_independent(bool on) { independent_ = on; }
+  bool independent() const { return independent_; }
 
   /// Loops for each axis, the first outermost; C order. Gives the carried values after the last turn.
   Nodes nest(std::span<const NodeId> lengths, std::span<const NodeId> inits, const Turn& turn);
@@ -67,6 +70,7 @@ class LoopWriter {
 
   ir::Builder& b_;
   bool one_by_one_ = false;
+  bool independent_ = false;
 };
 
 }  // namespace ingot::transform

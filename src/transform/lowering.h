@@ -156,6 +156,11 @@ class Lowering : public Rewriter {
   Work work_of(NodeId old) const;
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
+  /// @name Assignments to what is read at other places (in_place.cpp)
+  class InPlaceWriter;
+  bool reads_one_buffer(NodeId old, NodeId view, const Root& root) const;
+  void write_in_place(NodeId x, NodeId view);
+
   /// @name Elements by their number (flat.cpp)
   bool is_contiguous(NodeId view);
   bool is_flat(NodeId old) const;

@@ -133,7 +133,7 @@ TEST(Verifier, TypesAreInferred) {
 }
 
 TEST(Verifier, AttributesFollowTheSchema) {
-  expect_broken(4, [](Subject& s) { s.corrupt.set_attribute(kFor, 0, 8); });
+  expect_broken(4, [](Subject& s) { s.corrupt.set_attribute(kFor, 0, 9); });
   expect_broken(4, [](Subject& s) { s.corrupt.set_attribute(kFor, 0, -1); });
   expect_broken(4, [](Subject& s) { s.corrupt.set_attribute(kCheck, 0, base::kExceptionCount); });
   expect_broken(4, [](Subject& s) { s.corrupt.set_attribute(kCheck, 1, 1000); });

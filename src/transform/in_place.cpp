@@ -1,0 +1,329 @@
+// Assignments to memory that the value is evaluated from at other places. Rows of what is written - places
+// along the first axis - are compared with the rows that are read for them, when the assignment is come to.
+// Where no row is written that another one is evaluated from, elements are stored where they belong.
+//
+// Else the rows are taken in chunks, of at least as many rows as what is read and what is written are apart.
+// A chunk is computed into a buffer that stays in the cache, and put where it belongs once the next one has
+// been computed. Threads share blocks of chunks: the first and the last chunk of each, which other blocks may
+// need, are put where they belong when all blocks are done.
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "transform/lowering.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// Of rows, as far as these are not longer: what is computed before it is put where it belongs, ...
+constexpr int64_t kChunkBytes = 1 << 14;
+/// ... and what one thread does at least.
+constexpr int64_t kBlockBytes = 1 << 19;
+/// Places of a block for chunks: of its first and last one, and of two in turns.
+constexpr int64_t kPlaces = 4;
+
+}  // namespace
+
+class Lowering::InPlaceWriter {
+ public:
+  InPlaceWriter(Lowering& lowering, NodeId x, NodeId view)
+      : lowering_(lowering),
+        loops_(lowering.loops_),
+        b_(lowering.b_),
+        x_(x),
+        view_(view),
+        lengths_(lowering.lengths_of_view(view)),
+        strides_(lowering.strides_of_view(view)),
+        offset_(b_.make(Op::offset, {view})),
+        size_(b_.index(static_cast<int64_t>(base::size_of(dtype())))) {}
+
+  void write() {
+    rows_ = reach(lengths_, strides_, offset_, offset_);
+    collect(x_, b_.constant(true), true);
+    compare();
+    choose_blocks();
+    Nodes kept = lengths_;
+    kept[0] = loops_.select(meets_, loops_.multiply(blocks_, loops_.multiply(places_, chunk_)), b_.index(0));
+    kept_ = loops_.new_view(kept, dtype());
+    const Type type = b_.function().type(view_);
+    base_ = loops_.branch(meets_, {type}, [&] { return Nodes{kept_}; }, [&] { return Nodes{view_}; })[0];
+    const bool before = loops_.independent();
+    loops_.set_independent(true);
+    loops_.nest({&blocks_, 1}, [&](Indices number) { write_block(number[0]); });
+    const NodeId ends = loops_.select(meets_, blocks_, b_.index(0));
+    loops_.nest({&ends, 1}, [&](Indices number) { put_ends(number[0]); });
+    loops_.set_independent(before);
+  }
+
+ private:
+  /// Bytes of a buffer: from the first one to one behind the last.
+  struct Bytes {
+    NodeId low;
+    NodeId high;
+  };
+  struct Block {
+    NodeId first;  ///< row
+    NodeId count;
+    NodeId chunks;
+    NodeId place;  ///< where its places begin
+  };
+  /// Reads along the same axes: the views' strides, lengths, and whether their rows follow those of the
+  /// target.
+  struct Reads {
+    NodeId follows;
+    Nodes lengths;
+    Nodes strides;
+    NodeId first;  ///< the smallest offset
+    NodeId last;
+  };
+
+  DType dtype() const { return b_.function().type(view_).dtype(); }
+  NodeId absolute(NodeId value) { return b_.make(Op::absolute, {value}); }
+  NodeId maximum(NodeId a, NodeId b) { return b_.make(Op::maximum, {a, b}); }
+
+  /// The bytes of a row of views of these lengths and strides, from the one at `first` to that at `last`.
+  Bytes reach(const Nodes& lengths, const Nodes& strides, NodeId first, NodeId last) {
+    Bytes row{first, loops_.add(last, size_)};
+    for (size_t i = 1; i < lengths.size(); ++i) {
+      const NodeId far = loops_.multiply(loops_.subtract(lengths[i], b_.index(1)), strides[i]);
+      row.low = loops_.add(row.low, loops_.minimum(far, b_.index(0)));
+      row.high = loops_.add(row.high, maximum(far, b_.index(0)));
+    }
+    return row;
+  }
+  /// ... of all rows, `step` bytes apart.
+  Bytes all(Bytes row, NodeId count, NodeId step) {
+    const NodeId far = loops_.multiply(loops_.subtract(count, b_.index(1)), step);
+    return {loops_.add(row.low, loops_.minimum(far, b_.index(0))),
+            loops_.add(row.high, maximum(far, b_.index(0)))};
+  }
+
+  /// Collects what elements of `old` are read from that lies in the target's buffer. `follows`: whether the
+  /// row of an element is the row of the target's; `same`: so are all other indices, for certain.
+  void collect(NodeId old, NodeId follows, bool same) {
+    if (!lowering_.source_.type(old).is_array() || lowering_.whole(old).reads.empty()) return;
+    const Whole& w = lowering_.whole(old);
+    if (w.view) {
+      if (memory_of(b_.function(), w.view) == memory_of(b_.function(), view_) && !(same && w.view == view_))
+        add(w.view, follows);
+      return;
+    }
+    const bool steps = lowering_.is_pointwise(old);
+    if (!steps && lowering_.source_.op(old) == Op::broadcast) return collect_repeated(old, follows);
+    for (NodeId operand : lowering_.source_.operands(old))
+      collect(operand, steps ? follows : b_.constant(false), steps && same);
+  }
+  void collect_repeated(NodeId broadcast, NodeId follows) {
+    const NodeId x = lowering_.source_.operand(broadcast, 0);
+    if (!lowering_.source_.type(x).is_array()) return;
+    const Nodes& own = lowering_.whole(x).lengths;
+    const Nodes& to = lowering_.whole(broadcast).lengths;
+    const bool has_rows = own.size() == to.size();
+    const NodeId rows = has_rows ? lowering_.repeats_not(own[0], to[0]) : b_.constant(false);
+    collect(x, loops_.both(follows, rows), false);
+  }
+  void add(NodeId view, NodeId follows) {
+    Nodes lengths = lowering_.lengths_of_view(view);
+    Nodes strides = lowering_.strides_of_view(view);
+    if (b_.function().is_constant(follows) && b_.function().constant(follows).bits[0] == 0) {
+      // All of the view, for each row.
+      lengths.insert(lengths.begin(), b_.index(1));
+      strides.insert(strides.begin(), b_.index(0));
+    }
+    const NodeId offset = b_.make(Op::offset, {view});
+    const auto known = std::ranges::find_if(reads_, [&](const Reads& reads) {
+      return reads.follows == follows && reads.lengths == lengths && reads.strides == strides;
+    });
+    if (known == reads_.end()) return reads_.push_back({follows, lengths, strides, offset, offset});
+    known->first = loops_.minimum(known->first, offset);
+    known->last = maximum(known->last, offset);
+  }
+
+  /// Whether an element may be written before it is read, and how many rows apart these stand at most, at
+  /// least 1.
+  void compare() {
+    const NodeId zero = b_.index(0);
+    const NodeId one = b_.index(1);
+    const NodeId count = lengths_[0];
+    const NodeId step = maximum(absolute(strides_[0]), one);
+    // Rows of the target that lie in each other are written in one block.
+    apart_ = b_.make(Op::less_equal, {loops_.subtract(rows_.high, rows_.low), step});
+    reach_ = zero;
+    const Bytes target = all(rows_, count, strides_[0]);
+    for (const Reads& reads : reads_) {
+      const NodeId own_step = loops_.select(reads.follows, reads.strides[0], zero);
+      const Bytes row = reach(reads.lengths, reads.strides, reads.first, reads.last);
+      const Bytes read = all(row, count, own_step);
+      const NodeId overlaps =
+          loops_.both(loops_.less(read.low, target.high), loops_.less(target.low, read.high));
+      const NodeId far = loops_.branch(
+          overlaps, {ir::kInt64},
+          [&] {
+            const NodeId in_step = loops_.both(apart_, loops_.equal(own_step, strides_[0]));
+            // Row i that is read lies in rows i - before ... i + behind that are written.
+            const auto rows_to = [&](NodeId bytes) {
+              return b_.make(Op::floor_divide, {loops_.subtract(bytes, one), step});
+            };
+            const NodeId behind = rows_to(loops_.subtract(row.high, rows_.low));
+            const NodeId before = rows_to(loops_.subtract(rows_.high, row.low));
+            const NodeId any = loops_.less(b_.index(-1), loops_.add(behind, before));
+            const NodeId rows = maximum(loops_.minimum(maximum(behind, before), count), one);
+            return Nodes{loops_.select(in_step, loops_.select(any, rows, zero), count)};
+          },
+          [&] { return Nodes{zero}; })[0];
+      reach_ = maximum(reach_, far);
+    }
+    meets_ = loops_.less(zero, reach_);
+  }
+  void choose_blocks() {
+    const NodeId one = b_.index(1);
+    const NodeId count = maximum(lengths_[0], one);
+    const Nodes inner(lengths_.begin() + 1, lengths_.end());
+    const NodeId bytes = maximum(loops_.multiply(loops_.product(inner), size_), one);
+    const auto rows_of = [&](int64_t some) { return b_.make(Op::floor_divide, {b_.index(some), bytes}); };
+    const NodeId many =
+        loops_.select(apart_, loops_.minimum(maximum(rows_of(kBlockBytes), one), count), count);
+    const auto in_chunks = [&] {
+      const NodeId chunk = loops_.minimum(maximum(rows_of(kChunkBytes), reach_), count);
+      const NodeId chunks = ceiling(maximum(many, chunk), chunk);
+      return Nodes{chunk, chunks};
+    };
+    const Nodes sizes =
+        loops_.branch(meets_, {ir::kInt64, ir::kInt64}, in_chunks, [&] { return Nodes{many, one}; });
+    chunk_ = sizes[0];
+    places_ = loops_.select(loops_.less(b_.index(2), sizes[1]), b_.index(kPlaces), sizes[1]);
+    height_ = loops_.multiply(sizes[1], chunk_);
+    blocks_ = ceiling(lengths_[0], height_);
+  }
+  NodeId ceiling(NodeId count, NodeId by) {
+    return b_.make(Op::floor_divide, {loops_.add(count, loops_.subtract(by, b_.index(1))), by});
+  }
+
+  Block block_at(NodeId number) {
+    Block block;
+    block.first = loops_.multiply(number, height_);
+    block.count = loops_.minimum(height_, loops_.subtract(lengths_[0], block.first));
+    block.chunks = loops_.branch(
+        meets_, {ir::kInt64}, [&] { return Nodes{ceiling(block.count, chunk_)}; },
+        [&] { return Nodes{b_.index(1)}; })[0];
+    block.place = loops_.multiply(number, loops_.multiply(places_, chunk_));
+    return block;
+  }
+  /// Where a chunk of a block, neither the first nor the last one, stands before it is put where it belongs.
+  NodeId place_of(const Block& block, NodeId chunk) {
+    const NodeId turn = b_.make(Op::bitwise_and, {chunk, b_.index(1)});
+    return loops_.add(block.place, loops_.multiply(loops_.add(b_.index(2), turn), chunk_));
+  }
+  void write_block(NodeId number) {
+    const Block block = block_at(number);
+    const bool before = loops_.independent();
+    loops_.set_independent(false);
+    loops_.nest({&block.chunks, 1}, [&](Indices chunk) {
+      loops_.set_independent(true);
+      write_chunk(block, chunk[0]);
+      // The one before.
+      const NodeId last = loops_.subtract(chunk[0], b_.index(1));
+      const NodeId waits = loops_.both(meets_, loops_.less(b_.index(0), last));
+      put(loops_.select(waits, chunk_, b_.index(0)), place_of(block, last),
+          loops_.add(block.first, loops_.multiply(last, chunk_)));
+      loops_.set_independent(false);
+    });
+    loops_.set_independent(before);
+  }
+  void write_chunk(const Block& block, NodeId chunk) {
+    const NodeId zero = b_.index(0);
+    const NodeId start = loops_.multiply(chunk, chunk_);
+    const NodeId first = loops_.add(block.first, start);
+    Nodes lengths = lengths_;
+    lengths[0] = loops_.minimum(chunk_, loops_.subtract(block.count, start));
+    const NodeId is_last = loops_.equal(chunk, loops_.subtract(block.chunks, b_.index(1)));
+    const NodeId behind = loops_.select(is_last, loops_.add(block.place, chunk_), place_of(block, chunk));
+    const NodeId place = loops_.select(loops_.equal(chunk, zero), block.place, behind);
+    Nodes strides;
+    Nodes own = lowering_.strides_of_view(kept_);
+    for (size_t i = 0; i < own.size(); ++i) strides.push_back(loops_.select(meets_, own[i], strides_[i]));
+    const NodeId offset = loops_.add(loops_.select(meets_, zero, offset_),
+                                     loops_.multiply(loops_.select(meets_, place, first), strides[0]));
+    const NodeId buffer = b_.make(Op::buffer, {base_});
+    Elements elements{
+        .views = {loops_.view(buffer, offset, lengths, strides, b_.function().type(view_))},
+        .values =
+            [&](Indices at) {
+              Nodes from(at.begin(), at.end());
+              from[0] = loops_.add(first, at[0]);
+              return Nodes{lowering_.element(x_, from)};
+            },
+        .strides = {strides_},
+        .time = lowering_.whole(x_).work.time,
+    };
+    lowering_.collect_strides(x_, elements.strides);
+    lowering_.store_elements(elements);
+  }
+  /// Puts the first and the last chunk of a block where they belong.
+  void put_ends(NodeId number) {
+    const Block block = block_at(number);
+    const NodeId one = b_.index(1);
+    const NodeId two = b_.index(2);
+    loops_.nest({&two, 1}, [&](Indices end) {
+      const NodeId last = loops_.subtract(block.chunks, one);
+      const NodeId start = loops_.multiply(loops_.multiply(end[0], last), chunk_);
+      const NodeId rows = loops_.minimum(chunk_, loops_.subtract(block.count, start));
+      const NodeId is_other =
+          loops_.either(loops_.equal(end[0], b_.index(0)), loops_.less(one, block.chunks));
+      put(loops_.select(is_other, rows, b_.index(0)),
+          loops_.add(block.place, loops_.multiply(end[0], chunk_)), loops_.add(block.first, start));
+    });
+  }
+  /// Copies rows that wait to where they belong.
+  void put(NodeId rows, NodeId from, NodeId to) {
+    Nodes lengths = lengths_;
+    lengths[0] = rows;
+    loops_.nest(lengths, [&](Indices at) {
+      const auto place = [&](NodeId first) {
+        Nodes indices(at.begin(), at.end());
+        indices[0] = loops_.add(first, at[0]);
+        return indices;
+      };
+      loops_.store(view_, place(to), loops_.load(kept_, place(from)));
+    });
+  }
+
+  Lowering& lowering_;
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  NodeId x_;     ///< the array that is assigned, of the source
+  NodeId view_;  ///< ... and to which view
+  Nodes lengths_;
+  Nodes strides_;
+  NodeId offset_;
+  NodeId size_;
+  Bytes rows_;  ///< of the first row
+  std::vector<Reads> reads_;
+  NodeId apart_;   ///< rows of the target do not lie in each other
+  NodeId meets_;   ///< some element may be written before it is read
+  NodeId reach_;   ///< ... so many rows apart, at most; 0: none is
+  NodeId chunk_;   ///< rows of a chunk
+  NodeId height_;  ///< ... of a block
+  NodeId blocks_;
+  NodeId places_;  ///< chunks that a block has places for
+  NodeId kept_;    ///< a view of the rows that wait
+  NodeId base_;    ///< that view, or the target
+};
+
+/// Whether elements of `old` are read from this view's buffer alone, as far as they may be from memory of its
+/// root.
+bool Lowering::reads_one_buffer(NodeId old, NodeId view, const Root& root) const {
+  if (!source_.type(old).is_array()) return true;
+  const Whole& w = whole(old);
+  if (std::ranges::none_of(w.reads, [&](const Root& read) { return may_overlap(source_, read, root); }))
+    return true;
+  if (w.view) return memory_of(b_.function(), w.view) == memory_of(b_.function(), view);
+  return std::ranges::all_of(source_.operands(old),
+                             [&](NodeId operand) { return reads_one_buffer(operand, view, root); });
+}
+
+void Lowering::write_in_place(NodeId x, NodeId view) { InPlaceWriter(*this, x, view).write(); }
+
+}  // namespace ingot::transform
