@@ -1,5 +1,9 @@
 """NumPy's elementwise functions that are made of others."""
 
+import ctypes
+import mmap
+
+import ingot
 import numpy as np
 import pytest
 from support import DTYPES, MODES, check, refused, with_each
@@ -117,3 +121,29 @@ def test_exponents_of_all_dtypes(dtype):
 def test_arrays_without_axes_give_numbers():
     with_each([lambda x: np.positive(x), lambda x: np.clip(x, 0, None), lambda x: np.clip(x, None, 7)], np.array(3, np.uint8))
     check(lambda x, high: np.clip(x, None, high), np.array(3, np.uint8), 300)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_second_element(dtype):
+    for count in (0, 1, 2, 31, 64, 65, 300):
+        x = np.arange(2 * count).astype(dtype)
+        check(lambda x: (x[::2].copy(), x[1::2].copy(), x[1::2] == x[::2]), x)
+    z = np.arange(150) * (1 + 2j)
+    check(lambda z: (z.real.copy(), z.imag.copy(), z.imag + z.real), z)
+    check(lambda z: (z.real.copy(), z.imag.copy(), z.imag + z.real), z.astype(np.complex64))
+
+
+def test_every_second_element_up_to_the_end_of_memory():
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 2 * page)
+    whole = np.frombuffer(memory, np.uint8)
+    whole[:] = np.arange(2 * page) % 100
+    ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + page), ctypes.c_size_t(page), 0)
+    try:
+        for dtype in (np.int8, np.float32, np.complex64, np.complex128):
+            x = whole[:page].view(dtype)
+            second = ingot.jit(lambda x: (x.imag if x.dtype.kind == "c" else x[1::2]) + 0)
+            expected = (x.imag if x.dtype.kind == "c" else x[1::2]) + 0
+            assert (second(x) == expected).all()
+    finally:
+        ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + page), ctypes.c_size_t(page), 3)
