@@ -298,6 +298,9 @@ class FunctionEmitter {
   bool is_contiguous(LaneAddress& address, uint64_t size);
   llvm::Value* lane_pointers(const LaneAddress& address, uint64_t offset);
   Parts load_contiguous(DType dtype, llvm::Value* address);
+  /// The first numbers of as many pairs as there are lanes. What stands behind the last of them, which may be
+  /// behind the array, is not touched.
+  llvm::Value* load_every_second(llvm::Type* number, llvm::Value* address);
   void store_contiguous(NodeId id, DType dtype, const Parts& value, llvm::Value* address);
   bool masks_memory(llvm::Type* number, int level, unsigned least) const;
   llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);

@@ -184,6 +184,18 @@ Parts FunctionEmitter::load_contiguous(DType dtype, Value* address) {
           b_.CreateShuffleVector(pairs, every_second(lanes_.width, 1))};
 }
 
+Value* FunctionEmitter::load_every_second(llvm::Type* number, Value* address) {
+  const unsigned width = lanes_.width;
+  llvm::Type* const vector = llvm::FixedVectorType::get(number, width);
+  const uint64_t size = number->getPrimitiveSizeInBits().getFixedValue() / 8;
+  Value* const front = b_.CreateAlignedLoad(vector, address, llvm::Align(1));
+  Value* const back = b_.CreateAlignedLoad(vector, field(address, (width - 1) * size), llvm::Align(1));
+  llvm::SmallVector<int, 64> order;
+  // What both have is taken from the first; numbers of the second are counted behind it.
+  for (unsigned i = 0; i < width; ++i) order.push_back(static_cast<int>(2 * i < width ? 2 * i : 2 * i + 1));
+  return b_.CreateShuffleVector(front, back, order);
+}
+
 void FunctionEmitter::store_contiguous(NodeId id, DType dtype, const Parts& stored, Value* address) {
   if (lanes_.mask != nullptr) return masked_store(stored[0], address);
   if (!base::is_complex(dtype)) return store_lanes(id, stored[0], address);
@@ -203,7 +215,10 @@ void FunctionEmitter::emit_load_in_lanes(NodeId id) {
     loaded = load_contiguous(type, address.base);
   } else {
     llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(type)));
-    loaded.push_back(gather_lanes(part, lane_pointers(address, 0)));
+    const bool in_pairs = address.offsets == nullptr && is_number(address.step, 2 * size) &&
+                          lanes_.mask == nullptr && !base::is_complex(type);
+    loaded.push_back(in_pairs ? load_every_second(part, address.base)
+                              : gather_lanes(part, lane_pointers(address, 0)));
     if (base::is_complex(type)) loaded.push_back(gather_lanes(part, lane_pointers(address, size / 2)));
   }
   if (base::is_bool(type))

@@ -382,33 +382,39 @@ NodeId Evaluator::take_part(NodeId shaped, const Indexing& indexing) {
   return part;
 }
 
-std::vector<NodeId> Evaluator::index_arrays(NodeId shaped, const Indexing& indexing) {
-  std::vector<NodeId> arrays;
+void Evaluator::take_from_the_end(NodeId shaped, const Indexing& indexing, std::vector<NodeId>& arrays) {
+  size_t next = 0;
   for (const Indexing::Item& item : indexing.items) {
     if (item.part != Indexing::Part::Array) continue;
-    NodeId array = item.array;
-    if (builder_->function().type(array).is_array() && !item.of_mask) {
-      const NodeId length = builder_->length(shaped, item.axis);
-      const NodeId negative = builder_->make(Op::less, {array, builder_->index(0)});
-      const NodeId lowest = builder_->make(Op::negative, {length});
-      const NodeId bad = builder_->make(Op::bitwise_or, {builder_->make(Op::less, {array, lowest}),
-                                                         builder_->make(Op::greater_equal, {array, length})});
-      fork(
-          reduce_all({bad}, Op::bitwise_or),
-          [&]() -> Value {
-            const NodeId at = builder_->make(Op::arg_reduce, {bad}, {static_cast<int64_t>(Op::maximum), -1});
-            const NodeId flat = builder_->make(Op::reshape, {array, size_of(array)});
-            const NodeId one = builder_->index(1);
-            const NodeId culprit = reduce_all({builder_->make(Op::slice, {flat, at, one, one})}, Op::add);
-            raise(ExceptionKind::IndexError,
-                  "index {} is out of bounds for axis " + std::to_string(item.axis) + " with size {}",
-                  {culprit, length});
-          },
-          [] { return Value(Static{nb::none()}); });
-      array = builder_->make(Op::select, {negative, builder_->make(Op::add, {array, length}), array});
-    }
-    arrays.push_back(array);
+    NodeId& array = arrays[next++];
+    // A number beside arrays was looked at when it was taken as an index.
+    if (item.of_mask || !builder_->function().type(item.array).is_array()) continue;
+    const NodeId length = builder_->length(shaped, item.axis);
+    const NodeId lowest = builder_->make(Op::negative, {length});
+    const NodeId bad =
+        builder_->make(Op::bitwise_or, {builder_->make(Op::less, {item.array, lowest}),
+                                        builder_->make(Op::greater_equal, {item.array, length})});
+    fork(
+        reduce_all({bad}, Op::bitwise_or),
+        [&]() -> Value {
+          const NodeId at = builder_->make(Op::arg_reduce, {bad}, {static_cast<int64_t>(Op::maximum), -1});
+          const NodeId flat = builder_->make(Op::reshape, {item.array, size_of(item.array)});
+          const NodeId one = builder_->index(1);
+          const NodeId culprit = reduce_all({builder_->make(Op::slice, {flat, at, one, one})}, Op::add);
+          raise(ExceptionKind::IndexError,
+                "index {} is out of bounds for axis " + std::to_string(item.axis) + " with size {}",
+                {culprit, length});
+        },
+        [] { return Value(Static{nb::none()}); });
+    const NodeId negative = builder_->make(Op::less, {array, builder_->index(0)});
+    array = builder_->make(Op::select, {negative, builder_->make(Op::add, {array, length}), array});
   }
+}
+
+std::vector<NodeId> Evaluator::index_arrays(const Indexing& indexing) {
+  std::vector<NodeId> arrays;
+  for (const Indexing::Item& item : indexing.items)
+    if (item.part == Indexing::Part::Array) arrays.push_back(item.array);
   // A scalar beside arrays repeats.
   std::vector<NodeId> shaped_ones;
   for (const NodeId array : arrays)
@@ -544,7 +550,8 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
   if (!indexing.advanced) return viewing(part, source.access);
   if (indexing.mask)
     return from_node(builder_->make(Op::compress, {builder_->make(Op::read, {part}), indexing.mask}));
-  const std::vector<NodeId> arrays = index_arrays(source.node, indexing);
+  std::vector<NodeId> arrays = index_arrays(indexing);
+  take_from_the_end(source.node, indexing, arrays);
   std::vector<NodeId> operands{builder_->make(Op::read, {part})};
   operands.insert(operands.end(), arrays.begin(), arrays.end());
   std::vector<int64_t> axes;
@@ -793,7 +800,7 @@ void Evaluator::assign_mask(NodeId view, const Indexing& indexing, NodeId value)
 
 void Evaluator::assign_gathered(NodeId array, NodeId view, const Indexing& indexing, const Value& value) {
   const ir::Function& f = builder_->function();
-  const std::vector<NodeId> arrays = index_arrays(array, indexing);
+  std::vector<NodeId> arrays = index_arrays(indexing);
   std::vector<int64_t> attributes{static_cast<int64_t>(Op::constant)};
   const std::vector<NodeId> view_lengths = lengths_of(view);
   std::vector<NodeId> gathered_lengths = lengths_of(arrays[0]);
@@ -819,6 +826,7 @@ void Evaluator::assign_gathered(NodeId array, NodeId view, const Indexing& index
           {given, shown[0]});
   }
   values = fit(values, shown, true);
+  take_from_the_end(array, indexing, arrays);
   std::vector<NodeId> operands{values};
   if (f.type(values).is_scalar()) {
     operands.insert(operands.end(), gathered_lengths.begin(), gathered_lengths.end());

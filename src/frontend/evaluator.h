@@ -481,7 +481,10 @@ class Evaluator {
   Indexing classify(const Array& array, const Value& index, nb::handle node);
   void take_mask(Indexing& indexing, const Value& mask, int axis, NodeId array);
   NodeId take_part(NodeId shaped, const Indexing& indexing);
-  std::vector<NodeId> index_arrays(NodeId shaped, const Indexing& indexing);
+  /// The arrays of an index, broadcast together.
+  std::vector<NodeId> index_arrays(const Indexing& indexing);
+  /// Checks the arrays of an index against an array's lengths, and counts negative ones from the end.
+  void take_from_the_end(NodeId shaped, const Indexing& indexing, std::vector<NodeId>& arrays);
   std::vector<int64_t> gathered_order(const Indexing& indexing, int index_rank) const;
   NodeId unmasked(NodeId view, const Indexing& indexing, const Value& value);
   void need_depth(int rank, const Indexing& indexing);

@@ -254,6 +254,11 @@ Value Evaluator::primitive_need_writable(Call& call) {
   return Static{nb::none()};
 }
 
+Value Evaluator::primitive_need_size(Call& call) {
+  check_size(numbers_argument(call, 0), dtype_argument(call, 1, DType::Float64));
+  return Static{nb::none()};
+}
+
 Value Evaluator::primitive_new_stream(Call& call) {
   constexpr int64_t kWords = 12;
   const int64_t kind = static_int(call.positional.at(1)).value();

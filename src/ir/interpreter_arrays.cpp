@@ -91,7 +91,7 @@ ViewValue broadcast(const Step& step, ViewValue v) {
   for (size_t i = 0; i < v.lengths.size(); ++i) {
     const int64_t wanted = lengths[added + i];
     step.need(v.lengths[i] == wanted || v.lengths[i] == 1, "broadcasts an axis that is not 1 long");
-    strides[added + i] = v.lengths[i] == wanted ? v.strides[i] : 0;
+    strides[added + i] = v.lengths[i] == wanted && wanted != 1 ? v.strides[i] : 0;
   }
   v.lengths = lengths;
   v.strides = std::move(strides);

@@ -1,5 +1,9 @@
 """NumPy's elementwise functions that are made of others."""
 
+import ctypes
+import mmap
+
+import ingot
 import numpy as np
 import pytest
 from support import DTYPES, MODES, check, refused, with_each
@@ -129,3 +133,27 @@ def test_comparisons_with_numbers_that_the_dtype_has_not(dtype):
     x = np.array([info.min, info.min + 1, 0, 1, 3, 44, info.max - 1, info.max], dtype)
     check(comparisons, x, 3)
     check(comparisons, x, 0)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_second_element(dtype):
+    for count in (0, 1, 2, 31, 64, 65, 300):
+        x = np.arange(2 * count).astype(dtype)
+        check(lambda x: (x[::2].copy(), x[1::2].copy(), x[1::2] == x[::2]), x)
+    z = np.arange(150) * (1 + 2j)
+    check(lambda z: (z.real.copy(), z.imag.copy(), z.imag + z.real), z)
+    check(lambda z: (z.real.copy(), z.imag.copy(), z.imag + z.real), z.astype(np.complex64))
+
+
+def test_every_second_element_up_to_the_end_of_memory():
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 2 * page)
+    whole = np.frombuffer(memory, np.uint8)
+    whole[:] = np.arange(2 * page) % 100
+    ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + page), ctypes.c_size_t(page), 0)
+    try:
+        for dtype in (np.int8, np.float32, np.complex64, np.complex128):
+            x = whole[:page].view(dtype)
+            second = ingot.jit(lambda x: (x.imag if x.dtype.kind == "c" else x[1::2]) + 0)
+            expected = (x.imag if x.dtype.kind == "c" else x[1::2]) + 0
+            assert (second(x) == expected).all()
+    finally:
+        ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + page), ctypes.c_size_t(page), 3)

@@ -3,7 +3,7 @@
 import ingot
 import numpy as np
 import pytest
-from support import ARRAYS, DTYPES, GRID, LINE, MODES, check, jitted, layouts, refused
+from support import ARRAYS, DTYPES, GRID, LINE, MODES, check, difference, jitted, layouts, refused
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 
@@ -179,3 +179,12 @@ def test_histograms_of_many_axes():
     check(three, x, y, z)
     check(lambda a: np.histogramdd(a, (3, 4, 2), density=True), np.stack([x, y, z], 1), bound=1e-14)
     check(lambda a, b: np.histogramdd([a, b], 4, ((-1, 1), (0, 2)), weights=a), x, y, bound=1e-12)
+
+
+def test_results_of_two_types_have_the_common_one():
+    """NumPy takes the type of the first one; see difference 4."""
+    for mode in MODES:
+        mixed = jitted(lambda x: np.vectorize(lambda v: 1 if v < 2 else 2.5)(x), mode)
+        assert difference(mixed(np.arange(3.0)), np.array([1.0, 1.0, 2.5])) is None
+        lines = jitted(lambda x: np.apply_along_axis(lambda r: 1.5 if r[0] > 1 else 1, 1, x), mode)
+        assert difference(lines(np.arange(4).reshape(2, 2)), np.array([1.0, 1.5])) is None

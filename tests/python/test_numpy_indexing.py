@@ -415,3 +415,21 @@ def test_two_ellipses():
 
     check(write, A)
     check(lambda a: a[..., 0, ...], A)
+
+
+def test_shapes_are_looked_at_before_places():
+    def assign(x, k, y):
+        x[k] = y
+        return x
+
+    def two(x, i, j):
+        return x[i, j]
+
+    bad = np.array([9, 1])
+    check(assign, np.zeros(5), bad, np.zeros(3))
+    check(assign, np.zeros(5), bad, np.zeros(2))
+    check(assign, np.zeros((5, 2)), bad, np.zeros((2, 3)))
+    check(assign, np.zeros((5, 2)), np.array([-5, -1]), np.arange(4.0).reshape(2, 2))
+    check(assign, np.zeros((5, 2)), np.array([-6, -1]), np.zeros((2, 2)))
+    check(two, np.zeros((3, 4)), bad, np.array([1, 2, 3]))
+    check(two, np.zeros((3, 4)), bad, np.array([1, 2]))

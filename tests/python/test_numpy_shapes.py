@@ -299,3 +299,21 @@ def test_sliding_windows(a, mode):
 )
 def test_arrays_of_too_many_axes_are_refused(make):
     refused(make, np.ones(1), words="more than 16 axes")
+
+
+@pytest.mark.parametrize("shape", [(2**62, 1), (2**31, 2**31), (2**63 - 1,), (2**62, 0, 2)])
+def test_broadcasts_that_are_too_big(shape):
+    one, wide = np.zeros(1, np.int8), np.zeros(1)
+    check(lambda x: np.broadcast_to(x, shape).shape, one)
+    check(lambda x: np.broadcast_to(x, shape).shape, wide)
+
+
+def test_strides_of_repeated_axes():
+    def several(x, n):
+        rows = []
+        for _ in range(n):
+            rows.append(np.broadcast_to(x, (2, len(x))))
+        return [row.strides for row in rows]
+
+    check(several, np.zeros(1), 2)
+    check(several, np.zeros(3), 2)

@@ -198,3 +198,16 @@ def test_unique_as_the_standard_has_it(dtype):
 def test_unique_keeps_each_nan():
     x = np.array([np.nan, 1.0, np.nan])
     check(lambda x: (np.unique_counts(x), np.sort(np.unique_values(x))), x)
+
+
+def test_places_of_any_integer_type():
+    check(lambda x, k: np.partition(x, k), np.array([3.0, 1.0, 2.0]), np.uint64(2**64 - 1))
+    check(lambda x, k: np.partition(x, k), np.array([3.0, 1.0, 2.0]), np.int8(-1))
+    check(lambda x, k: np.partition(x, k), np.array([3.0, 1.0, 2.0]), np.uint8(3))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_extremes_beside_nan_of_nothing(shape, axis):
+    check(lambda x: np.nanargmax(x, axis=axis), np.zeros(shape))
+    check(lambda x: np.nanargmin(x, axis=axis), np.zeros(shape))

@@ -121,3 +121,32 @@ def test_a_product_is_put_into_an_output():
     for out in (np.zeros((2, 2)), np.zeros((2, 2), order="F"), np.zeros((2, 2), np.complex64), np.zeros((2, 2), int)):
         check(lambda a, out: np.matmul(a, a.T, out=out), a, out)
     check(lambda a, out: np.matmul(a, a.T, (out,)), a, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "subscripts, left, right",
+    [
+        ("ii,ij->j", (2, 2), (3, 2)),
+        ("ij,jk->ik", (2, 4), (3, 2)),
+        ("...i,...i", (5, 4), (3, 4)),
+        ("...ij,...jk->...ik", (5, 2, 4), (4, 4, 2)),
+        ("iBj,jak->ki", (5, 2, 4), (3, 4, 2)),
+        ("i,i", (4,), (5,)),
+        ("ij,jk->ik", (2, 1), (3, 2)),
+        ("ij,ij->i", (2, 1), (2, 3)),
+    ],
+)
+def test_lengths_of_one_letter(subscripts, left, right):
+    check(lambda a, b: np.einsum(subscripts, a, b), np.ones(left), np.ones(right))
+    check(lambda a, b: np.einsum(subscripts, a[..., : b.shape[-1] + 9], b), np.ones(left), np.ones(right))
+
+
+def test_letters_of_three_operands():
+    check(lambda a, b, c: np.einsum("i,j,i", a, b, c), np.ones(4), np.ones(3), np.ones(5))
+    check(lambda a, b, c: np.einsum("i,,i", a, b, c), np.ones(4), np.float64(3), np.ones(5))
+
+
+def test_densities_are_divided_in_numpys_order():
+    g = np.random.default_rng(5)
+    for _ in range(5):
+        check(lambda a, b: np.histogram2d(a, b, bins=[3, 7], density=True), g.random(31), g.random(31))

@@ -147,6 +147,11 @@ def need_writable(x: np.ndarray, message: str) -> None:
         raise ValueError(message)
 
 
+def need_size(shape: tuple[int, ...], dtype: Any) -> None:
+    """Raises ValueError where an array of this shape has 2**63 bytes or more."""
+    np.broadcast_to(np.zeros((), dtype), shape)
+
+
 def put(out: np.ndarray, value: Any, where: Any, name: str) -> np.ndarray:
     """The output that a ufunc of this name has put a value into, where a mask holds."""
     return np.positive(value, out=out, where=where)

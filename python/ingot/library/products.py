@@ -9,6 +9,7 @@ import numpy as np
 from . import primitives
 from .reductions import known_axis, product
 from .registry import implements
+from .shapes import text_of_shape
 
 
 @implements(np.outer)
@@ -213,6 +214,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
         )
         for i in range(len(arrays))
     ]
+    if len(terms) > 1:
+        need_equal_lengths(terms, kept)
     result, letters = terms[0]
     for i in range(1, len(terms)):
         later = "".join([terms[k][1] for k in range(i + 1, len(terms))]) + kept
@@ -231,6 +234,35 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     return out
 
 
+def need_equal_lengths(terms: Any, kept: str) -> None:
+    """The axes of one letter are of one length, or repeat."""
+    order = kept
+    for letter in sorted(list("".join([names for x, names in terms]))):
+        order = order if letter in order else order + letter
+    for letter in order:
+        common = 1
+        for x, names in terms:
+            if letter in names:
+                length = x.shape[names.index(letter)]
+                if length != common and length != 1 and common != 1:
+                    shapes = ""
+                    for a, own in terms:
+                        shapes = f"{shapes}{text_of_shape(a.shape)}->{remapped(a, own, order)} "
+                    raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: {shapes}")
+                common = length if common == 1 else common
+
+
+def remapped(x: Any, names: str, order: str) -> str:
+    """The axes of x in an order of letters, as NumPy's messages show them."""
+    lengths = []
+    for letter in order:
+        if letter in names:
+            lengths.append(x.shape[names.index(letter)])
+        elif len(lengths) > 0:
+            lengths.append(-1)
+    return text_of_shape(lengths) if len(order) == 1 or len(lengths) != 1 else f"({lengths[0]})"
+
+
 def contracted(x: Any, left: str, y: Any, right: str, later: str) -> tuple[Any, str]:
     """The product of two arrays, summed over the letters that nothing needs later."""
     batch = [c for c in left if c in right and c in later]
@@ -242,6 +274,9 @@ def contracted(x: Any, left: str, y: Any, right: str, later: str) -> tuple[Any, 
     if is_product and len(summed) == 1 and len(rows) == 1 and len(columns) == 1:
         p = aligned(x, left, "".join(batch + rows + summed))
         q = aligned(y, right, "".join(batch + summed + columns))
+        if p.shape[-1] != q.shape[-2]:  # one of them repeats
+            p = np.sum(p, axis=-1, keepdims=True)
+            q = np.sum(q, axis=-2, keepdims=True)
         return np.matmul(p, q), "".join(batch + rows + columns)
     products = aligned(x, left, order) * aligned(y, right, order)
     if len(summed) == 0:

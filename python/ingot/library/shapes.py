@@ -323,6 +323,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
                 "operands could not be broadcast together with remapped shapes [original->remapped]: "
                 f"{text_of_shape(array.shape)}  and requested shape {text_of_shape(lengths)}"
             )
+    primitives.need_size(lengths, array.dtype)
     return primitives.broadcast(array, lengths)
 
 

@@ -82,7 +82,7 @@ def place_on_line(k: int, length: int, size: int) -> int:
 def places_of(kth: Any, length: int, size: int) -> Any:
     """The places that `kth` names on lines of a length, in ascending order."""
     if isinstance(kth, (int, np.integer)) and not isinstance(kth, bool):
-        return (place_on_line(int(kth), length, size),)
+        return (place_on_line(int(np.int64(kth) if isinstance(kth, np.integer) else kth), length, size),)
     given = np.asarray(kth)
     if given.dtype.kind == "b":
         raise ValueError("Booleans unacceptable as partition index")
@@ -292,7 +292,7 @@ def without_nan(a: Any, axis: Any, least: float) -> Any:
     if x.dtype.kind not in "fc":
         return x
     unknown = np.isnan(x)
-    if np.any(np.all(unknown, axis=axis)):
+    if x.size > 0 and np.any(np.all(unknown, axis=axis)):
         raise ValueError("All-NaN slice encountered")
     return np.where(unknown, x.dtype.type(least), x)
 

@@ -470,8 +470,7 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
         if row >= 0 and column >= 0:
             result[row, column] += 1.0 if weights is None else weights[i]
     if density:
-        areas = (rows[1:] - rows[:-1])[:, None] * (columns[1:] - columns[:-1])
-        result = result / np.sum(result) / areas
+        result = result / (rows[1:] - rows[:-1])[:, None] / (columns[1:] - columns[:-1]) / np.sum(result)
     return result, rows, columns
 
 
