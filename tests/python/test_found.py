@@ -804,3 +804,10 @@ def test_counts_of_repeats():
         check(lambda a, n: np.repeat(a, n), line, repeats)
     for shape, axis in (((0,), None), ((0, 3), 1), ((3, 0), 0), ((3, 0), 1)):
         check(lambda a, n: np.repeat(a, n, axis=axis), np.zeros(shape), -1)
+
+
+def test_slices_beyond_64_bits_are_clipped():
+    for k, l, s in ((-1, -99, -(2**63)), (0, 99, 2**63 - 1), (None, None, -(2**63))):
+        check(lambda a, k, l, s: a[k:l:s], np.arange(2), k, l, s)
+        check(lambda a, k, l, s: a[k:l:s], np.arange(2), k, l, np.int64(s))
+    check(lambda a: (a[: 2**70], a[-(2**70) :: 2**70], a[:: -(2**64)], a[2**64 :]), np.arange(5.0))
