@@ -200,25 +200,31 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
     if (!is_none(*part) && !integer)
       raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
   }
-  const NodeId step = is_none(by) ? one : stage_index(by);
+  const auto is_unsigned_64 = [this](const Value& part) {
+    return kind_of(part) == Kind(DType::UInt64) && !part.is<Array>();
+  };
+  // What lies beyond 64 bits is clipped.
+  const auto given = [&](const Value& part) {
+    if (const Static* s = part.as<Static>(); s != nullptr && !static_int(part))
+      return builder_->index(s->object < nb::int_(0) ? INT64_MIN : INT64_MAX);
+    if (!is_unsigned_64(part)) return stage_index(part);
+    const NodeId integer = stage(part, Kind::py_int());
+    return builder_->make(Op::select,
+                          {builder_->make(Op::less, {integer, zero}), builder_->index(INT64_MAX), integer});
+  };
+  // The step has a number of its sign reversed.
+  const NodeId step =
+      is_none(by) ? one : builder_->make(Op::maximum, {given(by), builder_->index(-INT64_MAX)});
   check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError, "slice step cannot be zero");
   const NodeId up = builder_->make(Op::greater, {step, zero});
   // Python's slice.indices: each end is clipped to [0, n] going up, to [-1, n - 1] going down.
   const NodeId first = builder_->make(Op::select, {up, zero, builder_->index(-1)});
   const NodeId last = builder_->make(Op::select, {up, length, builder_->make(Op::subtract, {length, one})});
-  const auto is_unsigned_64 = [this](const Value& part) {
-    return kind_of(part) == Kind(DType::UInt64) && !part.is<Array>();
-  };
-  const auto clipped = [&](const Value& part) {
-    const NodeId integer = stage(part, Kind::py_int());
-    return builder_->make(Op::select,
-                          {builder_->make(Op::less, {integer, zero}), builder_->index(INT64_MAX), integer});
-  };
   const auto end = [&](const Value& part, NodeId otherwise) {
     if (is_none(part)) return otherwise;
-    const NodeId given = is_unsigned_64(part) ? clipped(part) : stage_index(part);
-    const NodeId wrapped = builder_->make(Op::select, {builder_->make(Op::less, {given, zero}),
-                                                       builder_->make(Op::add, {given, length}), given});
+    const NodeId place = given(part);
+    const NodeId wrapped = builder_->make(Op::select, {builder_->make(Op::less, {place, zero}),
+                                                       builder_->make(Op::add, {place, length}), place});
     return builder_->make(Op::minimum, {builder_->make(Op::maximum, {wrapped, first}), last});
   };
   const NodeId start = end(lower, builder_->make(Op::select, {up, first, last}));

@@ -455,6 +455,8 @@ class Evaluator {
   std::optional<Value> compare_complex_scalars(ir::Op op, const Value& a, const Value& b);
   std::optional<Value> compare_with_int(ir::Op op, const std::vector<Value>& operands,
                                         std::span<const Kind> kinds);
+  std::optional<Value> of_large_ints(const std::vector<Value>& operands, std::span<const Kind> kinds,
+                                     std::string_view numpy_name);
   Value elementwise(ir::Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle node);
   Value matmul(const Value& a, const Value& b, nb::handle node, bool is_dot = false);
   Value sum_of_products(NodeId left, NodeId right);

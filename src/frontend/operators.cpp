@@ -37,6 +37,38 @@ Op mirrored(Op op) {
   }
 }
 
+/// -1 or 1 for a Python int, known when compiling, that lies below or above 64 bits; 0: any other value.
+int side_of_64_bits(const Value& value) {
+  const Static* s = value.as<Static>();
+  if (s == nullptr || !PyLong_CheckExact(s->object.ptr())) return 0;
+  int side = 0;
+  PyLong_AsLongLongAndOverflow(s->object.ptr(), &side);
+  return side;
+}
+
+/// The most bits that an int which is known when compiling may have.
+constexpr double kMostBits = 1e6;
+
+/// How many bits a power or a shifted int may have; 0: the operation is another.
+double bits_of_result(const std::string& ast, const Value& a, const Value& b) {
+  const nb::object number = a.as<Static>()->object;
+  const nb::object by = b.as<Static>()->object;
+  if ((ast != "Pow" && ast != "LShift") || !PyLong_Check(number.ptr()) || !PyLong_Check(by.ptr())) return 0;
+  const double times = PyLong_AsDouble(by.ptr());
+  const bool is_huge = PyErr_Occurred() != nullptr;
+  PyErr_Clear();
+  const auto own = nb::cast<double>(number.attr("bit_length")());
+  if (own == 0 || (ast == "Pow" && own == 1)) return 0;
+  if (is_huge) return by < nb::int_(0) ? 0 : std::numeric_limits<double>::infinity();
+  return ast == "Pow" ? own * times : own + times;
+}
+
+/// `a op b`, where a lies on this side of b: above it for 1.
+bool compare_apart(Op op, int side) {
+  if (op == Op::equal || op == Op::not_equal) return op == Op::not_equal;
+  return (op == Op::greater || op == Op::greater_equal) == (side > 0);
+}
+
 struct OperatorInfo {
   const char* ast;       ///< class of the AST node
   const char* symbol;    ///< as Python's messages show it
@@ -103,6 +135,8 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   };
   const bool is_own = ast == "Pow" && (is_inexact(a) || is_inexact(b));
   if (a.is<Static>() && b.is<Static>() && !is_own) {
+    if (bits_of_result(ast, a, b) > kMostBits)
+      unsupported(node, "an int of more than a million bits", "use floats");
     try {
       return Static{
           nb::module_::import_("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};
@@ -384,6 +418,12 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
                                         "' not supported between instances of '" + type_name(a) + "' and '" +
                                         type_name(b) + "'");
   }
+  if (common == Kind::py_int()) {
+    const Op op = base::known(entry->op);
+    if (const int side = side_of_64_bits(a); side != 0) return Static{nb::bool_(compare_apart(op, side))};
+    if (const int side = side_of_64_bits(b); side != 0)
+      return Static{nb::bool_(compare_apart(mirrored(op), side))};
+  }
   const auto is_large = [this](const Value& v, Kind kind) {
     const std::optional<int64_t> known = kind == Kind::py_int() ? static_int(v) : std::nullopt;
     return kind == Kind::py_int() && (!known || *known < -kExactInFloat || *known > kExactInFloat);
@@ -639,6 +679,15 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
   const size_t at = kinds[0] == Kind::py_int() ? 0 : 1;
   const DType strong = kinds[1 - at].dtype();
   if (!base::is_int(strong)) return {};
+  if (const int side = side_of_64_bits(operands[at]); side != 0) {
+    const nb::object number = operands[at].as<Static>()->object;
+    if (strong == DType::UInt64 && side > 0 && number < (nb::int_(1) << nb::int_(64))) {
+      std::vector<Value> both = operands;
+      both[at] = Static{numpy_function("uint64")(number)};
+      return elementwise(op, std::move(both), "", {});
+    }
+    return of_no_number(operands[1 - at], operands[at], compare_apart(at == 0 ? op : mirrored(op), side));
+  }
   const NodeId integer = stage(operands[at], Kind::py_int());
   const bool unsigned_64 = strong == DType::UInt64;
   const DType loop = unsigned_64 ? DType::UInt64 : DType::Int64;
@@ -657,6 +706,23 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
                               [&](const auto& all) { return builder_->make(Op::select, all); }));
 }
 
+/// An elementwise function of Python's numbers alone, of which one lies beyond 64 bits: to NumPy, such an int
+/// is an object, or an element of uint64. None: others.
+std::optional<Value> Evaluator::of_large_ints(const std::vector<Value>& operands, std::span<const Kind> kinds,
+                                              std::string_view numpy_name) {
+  const auto is_large = [](const Value& value) { return side_of_64_bits(value) != 0; };
+  if (std::ranges::none_of(operands, is_large)) return {};
+  if (!std::ranges::all_of(kinds, [](Kind k) { return k.is_python(); })) return {};
+  nb::list given;
+  for (const Value& value : operands)
+    given.append(require_static(value, "a number beside an int of more than 64 bits", here_));
+  try {
+    return Static{numpy_function(numpy_name)(*given)};
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+}
+
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
   std::vector<Kind> kinds;
   for (const Value& value : operands) {
@@ -673,6 +739,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     }
     kinds.push_back(*kind);
   }
+  if (const std::optional<Value> made = of_large_ints(operands, kinds, numpy_name)) return *made;
   const bool whole_numbers =
       std::ranges::all_of(kinds, [](Kind k) { return base::is_int(k.dtype()) || base::is_bool(k.dtype()); });
   const bool rounds = op == Op::floor || op == Op::ceil || op == Op::trunc;

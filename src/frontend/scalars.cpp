@@ -59,9 +59,18 @@ NodeId Evaluator::stage(const Value& value, Kind kind) {
     int overflow = 0;
     const long long integer = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow != 0) {
-      if (base::is_float(kind.dtype()) || base::is_complex(kind.dtype()))
-        return builder_->cast(builder_->constant(PyLong_AsDouble(o)), kind.dtype());
-      raise(ExceptionKind::OverflowError, "Python int too large to convert to C long");
+      if (base::is_float(kind.dtype()) || base::is_complex(kind.dtype())) {
+        const double number = PyLong_AsDouble(o);
+        if (PyErr_Occurred() != nullptr) {
+          PyErr_Clear();
+          raise(ExceptionKind::OverflowError, "int too large to convert to float");
+        }
+        return builder_->cast(builder_->constant(number), kind.dtype());
+      }
+      if (!kind.is_python()) raise(ExceptionKind::OverflowError, "Python int too large to convert to C long");
+      // Python's own arithmetic goes on, and no clause catches this.
+      builder_->check(builder_->constant(false), ExceptionKind::OverflowError,
+                      "a Python int leaves 64 bits here");
     }
     bits = base::Scalar::of(static_cast<int64_t>(integer));
   } else if (own == Kind::py_float()) {
@@ -79,7 +88,7 @@ NodeId Evaluator::stage(const Value& value, Kind kind) {
 NodeId Evaluator::stage_for_loop(const Value& value, DType loop) {
   const Kind own = base::known(kind_of(value));
   if (own == Kind::py_int() && base::is_int(loop)) {
-    const NodeId integer = stage(value, own);
+    const NodeId integer = stage(value, DType::Int64);
     const NodeId fitted = builder_->cast(integer, loop);
     if (loop != DType::Int64) {
       NodeId fits = builder_->make(Op::equal, {builder_->cast(fitted, DType::Int64), integer});
@@ -107,7 +116,7 @@ NodeId Evaluator::stage_index(const Value& value) {
   }
   if (!kind || value.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object cannot be interpreted as an integer");
-  return stage(value, Kind::py_int());
+  return stage(value, DType::Int64);
 }
 
 std::optional<int64_t> Evaluator::static_int(const Value& value) const {

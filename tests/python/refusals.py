@@ -789,6 +789,7 @@ EXAMPLES = [
     (lambda x: Colour(x, 1), 1),
     (lambda x: Colour((1, 2)), 1),
     (lambda x: [1] * 30000, 1),
+    (lambda x: x if x > 0 else 10 ** (10**10), 1),
     (lambda x: x @ [1.0] * 4, X),
     (lambda x: [x] == [x], X),
     (lambda x: (1, x) is (1, x), 1.0),  # noqa: F632

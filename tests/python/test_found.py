@@ -7,7 +7,7 @@ import types
 import ingot
 import numpy as np
 import pytest
-from support import ARRAYS, MODES, check, difference, jitted, refused
+from support import ARRAYS, MODES, check, difference, jitted, raises, refused
 
 COMPLEX_NAN = complex(float("inf"), float("nan"))
 
@@ -804,3 +804,93 @@ def test_counts_of_repeats():
         check(lambda a, n: np.repeat(a, n), line, repeats)
     for shape, axis in (((0,), None), ((0, 3), 1), ((3, 0), 0), ((3, 0), 1)):
         check(lambda a, n: np.repeat(a, n, axis=axis), np.zeros(shape), -1)
+
+
+def test_constants_beyond_64_bits():
+    """On a path that is not taken they are nothing; no clause catches Ingot's own limit."""
+
+    def arm(a, n):
+        if a > n:
+            a = 9223372036854775807 + 1
+        return a
+
+    def expression(a, n):
+        return -(2**63) * 3 if a > n else a
+
+    def loop(a, n):
+        t = 0
+        for i in range(n):
+            if i > a:
+                t = 2**63
+        return t
+
+    def elements(a, n):
+        return [i if i < n else 2**65 for i in range(a)]
+
+    def growing(a, n):
+        kept = []
+        while n > 0:
+            kept.append(n if n < a else 2**70)
+            n -= 1
+        return kept
+
+    def caught(a, n):
+        try:
+            if a > n:
+                a = a + 2**64
+        except OverflowError:
+            a = 7
+        return a
+
+    for function, inside, beyond in (
+        (arm, (1, 100), (101, 100)),
+        (expression, (1, 100), (101, 100)),
+        (loop, (9, 3), (0, 3)),
+        (elements, (3, 3), (5, 3)),
+        (growing, (5, 3), (3, 3)),
+        (caught, (1, 100), (101, 100)),
+    ):
+        check(function, *inside)
+        assert raises(function, *beyond) == (OverflowError, "a Python int leaves 64 bits here")
+
+
+def test_constants_that_raise():
+    def operations(a, n):
+        try:
+            if a == n:
+                a = 5 // 0
+            elif a == n + 1:
+                a = 1 << -1
+            elif a == n + 2:
+                a = 0 % 0
+            elif a == n + 3:
+                a = a * 1.5 + 10**400
+            elif a == n + 4:
+                a = 0**-1
+        except ValueError:
+            a = -1
+        return a
+
+    for n in range(7):
+        check(operations, n + 1, 2)
+
+
+def test_ints_beyond_64_bits_are_compared():
+    def compares(a):
+        return a < 2**64, a > -(2**64), a == 2**70, 2**63 + 1 > a, a != 2**80, a <= 10**400, 2**63 == a
+
+    for a in (5, True, np.int64(-3), np.uint8(3), np.uint64(2**63), np.uint64(2**64 - 1), np.arange(3), np.arange(3, dtype=np.uint64) + 2**63):
+        check(compares, a)
+
+
+def test_ints_beyond_64_bits_in_functions():
+    for function in (lambda x: np.log1p(2**126), lambda x: np.log1p(2**63), lambda x: np.add(2**70, 5), lambda x: np.sqrt(-(2**70)), lambda x: x + 2**70):
+        for x in (1.5, np.float32(2), np.int64(3)):
+            check(function, x)
+
+
+def test_slices_beyond_64_bits_are_clipped():
+    for k, l, s in ((-1, -99, -(2**63)), (0, 99, 2**63 - 1), (None, None, -(2**63))):
+        check(lambda a, k, l, s: a[k:l:s], np.arange(2), k, l, s)
+        check(lambda a, k, l, s: a[k:l:s], np.arange(2), k, l, np.int64(s))
+    check(lambda a: (a[: 2**70], a[-(2**70) :: 2**70], a[:: -(2**64)], a[2**64 :]), np.arange(5.0))
