@@ -35,6 +35,7 @@
 #include "codegen/abi_layout.h"
 #include "codegen/compile_module.h"
 #include "codegen/emit.h"
+#include "codegen/glue.h"
 
 extern "C" {
 void LLVMInitializeX86TargetInfo();
@@ -161,7 +162,7 @@ class HoistFromSmallLoops : public llvm::PassInfoMixin<HoistFromSmallLoops> {
 
 /// What clean SSA still needs. The order: expand stack slots, find equal values, canonical instructions, then
 /// what the loops do not change goes before them, and blocks are merged. Parts of arrays that a function is
-/// passed and does not need are then known, and not passed.
+/// passed and does not need are then known, and not passed. Entries are parted into loops and glue.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
@@ -170,8 +171,14 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(HoistFromSmallLoops(), /*UseMemorySSA=*/true));
-  for (llvm::Function& function : module)
-    if (!function.isDeclaration()) passes.run(function, analyses.functions);
+  std::vector<llvm::Function*> entries;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    passes.run(function, analyses.functions);
+    if (!function.hasLocalLinkage()) entries.push_back(&function);
+  }
+  for (llvm::Function* entry : entries)
+    separate_glue(*entry, analyses.functions.getResult<llvm::LoopAnalysis>(*entry));
   llvm::DeadArgumentEliminationPass().run(module, analyses.modules);
   llvm::MergeFunctionsPass().run(module, analyses.modules);
 }
