@@ -160,6 +160,23 @@ class HoistFromSmallLoops : public llvm::PassInfoMixin<HoistFromSmallLoops> {
   llvm::LICMPass hoist_{llvm::LICMOptions()};
 };
 
+/// For each value, InstCombine looks at all conditions on the values that it is made of: where there are more
+/// branches than these, at too many.
+constexpr size_t kMostBranches = 1000;
+
+class CombineFewBranches : public llvm::PassInfoMixin<CombineFewBranches> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    size_t branches = 0;
+    for (const llvm::BasicBlock& block : function)
+      branches += block.getTerminator()->getNumSuccessors() > 1 ? 1 : 0;
+    return branches > kMostBranches ? llvm::PreservedAnalyses::all() : combine_.run(function, analyses);
+  }
+
+ private:
+  llvm::InstCombinePass combine_;
+};
+
 /// What clean SSA still needs. The order: expand stack slots, find equal values, canonical instructions, then
 /// what the loops do not change goes before them, and blocks are merged. Parts of arrays that a function is
 /// passed and does not need are then known, and not passed. Entries are parted into loops and glue.
@@ -168,7 +185,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(CombineFewBranches());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(HoistFromSmallLoops(), /*UseMemorySSA=*/true));
   std::vector<llvm::Function*> entries;
