@@ -10,8 +10,8 @@ namespace ingot::codegen {
 
 namespace {
 
-/// Less glue than so many instructions is not worth it; nor is less than what stands in loops, which then are passed
-/// more than is gained.
+/// Less glue than so many instructions is not worth it; nor is less than what stands in loops, which then are
+/// passed more than is gained.
 constexpr size_t kLeastGlue = 300;
 
 /// Whether code of this module is called: a nest, or a routine.
@@ -36,8 +36,8 @@ size_t own_size(const llvm::Loop& loop) {
   return size;
 }
 
-/// The blocks of a loop and the beginnings of those that it is left for: what it gives is then known when it ends, and
-/// not in each turn.
+/// The blocks of a loop and the beginnings of those that it is left for: what it gives is then known when it
+/// ends, and not in each turn.
 std::vector<llvm::BasicBlock*> region_of(const llvm::Loop& loop) {
   std::vector<llvm::BasicBlock*> blocks(loop.block_begin(), loop.block_end());
   llvm::SmallVector<llvm::BasicBlock*, 8> exits;
@@ -57,7 +57,8 @@ void sink_addresses(llvm::ArrayRef<llvm::BasicBlock*> region) {
       if (llvm::isa<llvm::PHINode>(user)) continue;
       for (llvm::Use& use : user.operands()) {
         auto* const address = llvm::dyn_cast<llvm::GetElementPtrInst>(use);
-        if (address == nullptr || !address->hasAllConstantIndices() || inside.contains(address->getParent())) continue;
+        if (address == nullptr || !address->hasAllConstantIndices() || inside.contains(address->getParent()))
+          continue;
         llvm::Instruction* const copy = address->clone();
         copy->insertBefore(&user);
         use.set(copy);
