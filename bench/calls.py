@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import timeit
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,8 +92,13 @@ def static(arguments: tuple) -> tuple[int, ...]:
 
 
 def _fresh(script: str) -> float | str:
-    """The number that a script prints in a process of its own, or the last line of its error."""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    """The number that a script prints in a process of its own, or the last line of its error.
+
+    Bytecode is kept between processes, as it is where packages are installed.
+    """
+    environment = os.environ | {"PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / f"ingot-bench-{os.getuid()}")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
     if done.returncode:
         return done.stderr.strip().splitlines()[-1]
     return float(done.stdout)

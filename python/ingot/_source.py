@@ -63,15 +63,20 @@ def _codes_by_place(codes: Iterable[types.CodeType]) -> dict[_Key, list[types.Co
 
 _blocks: dict[tuple[str, _Key], tuple[str, Any]] = {}
 _parts: dict[str, tuple[str, dict[_Key, str]]] = {}
+_GOES_ON = " \t\f\r\n#)]}"  # begins lines that end no function
 
 
 def _block(file: str, source: str, key: _Key) -> str:
-    """The part of a file that is a function, found once in each source of the file."""
+    """The part of a file that is a function of the module, as its indentation shows it, found once in each source of
+    the file; what stands in the first column of a text in it ends it too early, which its code then shows."""
     if file not in _parts or _parts[file][0] != source:
         _parts[file] = (source, {})
     parts = _parts[file][1]
     if key not in parts:
-        parts[key] = "".join(inspect.getblock(source.splitlines(keepends=True)[key[1] - 1 :]))
+        lines = source.splitlines(keepends=True)[key[1] - 1 :]
+        header = next((i for i, line in enumerate(lines) if line.startswith("def ")), 0)
+        after = (i for i, line in enumerate(lines) if i > header and line[0] not in _GOES_ON)
+        parts[key] = "".join(lines[: next(after, len(lines))])
     return parts[key]
 
 

@@ -35,6 +35,7 @@
 #include "codegen/abi_layout.h"
 #include "codegen/compile_module.h"
 #include "codegen/emit.h"
+#include "codegen/glue.h"
 
 extern "C" {
 void LLVMInitializeX86TargetInfo();
@@ -159,19 +160,42 @@ class HoistFromSmallLoops : public llvm::PassInfoMixin<HoistFromSmallLoops> {
   llvm::LICMPass hoist_{llvm::LICMOptions()};
 };
 
+/// For each value, InstCombine looks at all conditions on the values that it is made of: where there are more
+/// branches than these, at too many.
+constexpr size_t kMostBranches = 1000;
+
+class CombineFewBranches : public llvm::PassInfoMixin<CombineFewBranches> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    size_t branches = 0;
+    for (const llvm::BasicBlock& block : function)
+      branches += block.getTerminator()->getNumSuccessors() > 1 ? 1 : 0;
+    return branches > kMostBranches ? llvm::PreservedAnalyses::all() : combine_.run(function, analyses);
+  }
+
+ private:
+  llvm::InstCombinePass combine_;
+};
+
 /// What clean SSA still needs. The order: expand stack slots, find equal values, canonical instructions, then
 /// what the loops do not change goes before them, and blocks are merged. Parts of arrays that a function is
-/// passed and does not need are then known, and not passed.
+/// passed and does not need are then known, and not passed. Entries are parted into loops and glue.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(CombineFewBranches());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(HoistFromSmallLoops(), /*UseMemorySSA=*/true));
-  for (llvm::Function& function : module)
-    if (!function.isDeclaration()) passes.run(function, analyses.functions);
+  std::vector<llvm::Function*> entries;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    passes.run(function, analyses.functions);
+    if (!function.hasLocalLinkage()) entries.push_back(&function);
+  }
+  for (llvm::Function* entry : entries)
+    separate_glue(*entry, analyses.functions.getResult<llvm::LoopAnalysis>(*entry));
   llvm::DeadArgumentEliminationPass().run(module, analyses.modules);
   llvm::MergeFunctionsPass().run(module, analyses.modules);
 }

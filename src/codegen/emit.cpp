@@ -1,13 +1,50 @@
 #include "codegen/emit.h"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <memory>
+
 #include "base/error.h"
+#include "codegen/glue.h"
 
 namespace ingot::codegen {
+
+namespace {
+
+/// Registers for functions that are marked `optnone`, in one walk over each block: the allocator for all
+/// others, which comes later in the pipeline, then finds nothing left to do in them.
+class AllocateQuickly : public llvm::MachineFunctionPass {
+ public:
+  AllocateQuickly() : MachineFunctionPass(id), allocator_(llvm::createFastRegisterAllocator()) {}
+
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    if (!is_glue(function.getFunction())) return false;
+    struct Access : MachineFunctionPass {
+      using MachineFunctionPass::runOnMachineFunction;
+    };
+    auto& pass = static_cast<MachineFunctionPass&>(*allocator_);
+    return (pass.*(&Access::runOnMachineFunction))(function);
+  }
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+
+ private:
+  static char id;
+  std::unique_ptr<llvm::FunctionPass> allocator_;
+};
+
+char AllocateQuickly::id = 0;
+
+}  // namespace
 
 std::string text_of(const llvm::Module& module) {
   std::string text;
@@ -27,7 +64,19 @@ std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  const bool failed = machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true);
+  // As `addPassesToEmitFile` does it, with one pass more.
+  auto& generator = static_cast<llvm::LLVMTargetMachine&>(machine);
+  auto* const info = new llvm::MachineModuleInfoWrapperPass(&generator);
+  llvm::TargetPassConfig* const config = generator.createPassConfig(passes);
+  config->setDisableVerify(true);
+  config->insertPass(&llvm::TwoAddressInstructionPassID, new AllocateQuickly);
+  passes.add(config);
+  passes.add(info);
+  bool failed = config->addISelPasses();
+  config->addMachinePasses();
+  config->setInitialized();
+  failed |= generator.addAsmPrinter(passes, stream, nullptr, kind, info->getMMI().getContext());
+  passes.add(llvm::createFreeMachineFunctionPass());
   INGOT_ASSERT(!failed, "codegen: LLVM emits files of this kind");
   passes.run(module);
   return {bytes.data(), bytes.size()};

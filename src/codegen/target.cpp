@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/X86TargetParser.h>
 
 #include <algorithm>
 #include <string_view>
@@ -30,22 +31,33 @@ int level_of(std::string_view features) {
 
 int vector_bits_of(int level) { return level == 4 ? 512 : level == 3 ? 256 : 128; }
 
-}  // namespace
-
-Target Target::host() {
+Target find_host() {
   Target target;
   target.cpu = llvm::sys::getHostCPUName().str();
   target.needs = base::cpu_features();
   std::vector<std::string> names;
+  // What the name says already is not said again, as reading the list takes LLVM long.
+  llvm::SmallVector<llvm::StringRef, 128> own;
+  if (llvm::X86::parseArchX86(target.cpu) != llvm::X86::CK_None)
+    llvm::X86::getFeaturesForCPU(target.cpu, own);
   // What base/cpu.h does not know stays unused: objects could not say that they need it.
-  for (const auto& feature : llvm::sys::getHostCPUFeatures())
-    names.push_back((base::has_feature(target.needs, feature.first()) ? "+" : "-") + feature.first().str());
+  for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
+    if (!base::has_feature(target.needs, feature.first())) names.push_back("-" + feature.first().str());
+    else if (!llvm::is_contained(own, feature.first())) names.push_back("+" + feature.first().str());
+  }
   std::ranges::sort(names, {}, [](const std::string& name) { return name.substr(1); });
   for (const std::string& name : names) target.features += (target.features.empty() ? "" : ",") + name;
   target.level = level_of(target.needs);
   target.has_f16c = base::has_feature(target.needs, "f16c");
   target.vector_bits = vector_bits_of(target.level);
   return target;
+}
+
+}  // namespace
+
+Target Target::host() {
+  static const Target found = find_host();
+  return found;
 }
 
 Target Target::generic(int level) {

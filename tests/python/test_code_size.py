@@ -2,6 +2,7 @@
 
 import ingot
 import numpy as np
+from support import check
 
 
 def section(function, name, *arguments):
@@ -59,3 +60,35 @@ def test_a_loop_of_one_turn_is_its_body():
         return x + 1
 
     assert loops(f, np.ones(9)) == 1
+
+
+def much_glue(x, places, most):
+    """Steps of many nests; in each, and around them, loops that carry values, raise and are left."""
+    found = -1
+    for step in range(3):
+        for i in range(len(places)):
+            x[places[i]] += x[places[i] - 1] * 0.5
+            if x[places[i]] > most:
+                found = step * 10 + i
+                break
+        x[1:-1] = (x[:-2] + x[2:]) * 0.5 - np.roll(x, 1)[1:-1]
+        x[::2] += np.cumsum(x)[::2]
+        x -= x.mean() / (x.max() - x.min() + 1.0)
+    total, k = x[0] * 0, 0
+    while k < len(x) and total < most:
+        total += x[k]
+        k += 1
+    y = np.concatenate([x[:k], x[k:] * 2, np.outer(x, x[:2]).sum(axis=1)])
+    return y, found, total, k, np.sort(y)[::-1].copy()
+
+
+def test_what_is_left_of_an_entry_without_its_loops_is_compiled_with_little_effort():
+    x, places = np.sin(np.arange(12.0)), np.array([1, 5, 3])
+    code = section(much_glue, "LLVM IR", x, places, 1e9)
+    entry = next(line for line in code.splitlines() if "@ingot_entry_much_glue(" in line)
+    marked = [line.split()[1] for line in code.splitlines() if line.startswith("attributes") and "optnone" in line]
+    assert marked and any(f" {mark} " in entry for mark in marked)
+    assert "@ingot_entry_much_glue.loop" in code
+    for most in (1e9, 0.7, -1.0):
+        check(much_glue, x.copy(), places, most, bound=1e-9)
+    check(much_glue, x.copy(), np.array([1, 40]), 1e9, bound=1e-9)

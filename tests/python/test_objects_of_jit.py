@@ -20,6 +20,13 @@ from support import check, jitted, refused
 X = np.arange(4.0)
 
 
+def with_text_in_the_first_column(x):
+    text = """
+first
+"""
+    return x + len(text)
+
+
 @ingot.jit
 def at_module_level(x: float, n: int = 2, *, scale=1.0) -> float:
     """Says what it does."""
@@ -222,3 +229,7 @@ class TestImplements:
         for mode in ("interpreted", "compiled"):
             with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
                 jitted(lambda x: opaque(x, y=1), mode)(1.0)
+
+
+def test_a_function_ends_where_its_code_does():
+    check(with_text_in_the_first_column, X)

@@ -1,0 +1,103 @@
+#include "codegen/glue.h"
+
+#include <llvm/IR/Instructions.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/CodeExtractor.h>
+
+#include <vector>
+
+namespace ingot::codegen {
+
+namespace {
+
+/// Less glue than so many instructions is not worth it; nor is less than what stands in loops, which then are
+/// passed more than is gained.
+constexpr size_t kLeastGlue = 300;
+
+/// Whether code of this module is called: a nest, or a routine.
+bool calls_nests(const llvm::Loop& loop) {
+  for (const llvm::BasicBlock* block : loop.blocks())
+    for (const llvm::Instruction& instruction : *block)
+      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+        if (call->getCalledFunction() != nullptr && !call->getCalledFunction()->isDeclaration()) return true;
+  return false;
+}
+
+size_t size_of(llvm::ArrayRef<llvm::BasicBlock*> blocks) {
+  size_t size = 0;
+  for (const llvm::BasicBlock* block : blocks) size += block->size();
+  return size;
+}
+
+/// What stands in the loop but in no loop inside.
+size_t own_size(const llvm::Loop& loop) {
+  size_t size = size_of(loop.getBlocks());
+  for (const llvm::Loop* inner : loop.getSubLoops()) size -= size_of(inner->getBlocks());
+  return size;
+}
+
+/// The blocks of a loop and the beginnings of those that it is left for: what it gives is then known when it
+/// ends, and not in each turn.
+std::vector<llvm::BasicBlock*> region_of(const llvm::Loop& loop) {
+  std::vector<llvm::BasicBlock*> blocks(loop.block_begin(), loop.block_end());
+  llvm::SmallVector<llvm::BasicBlock*, 8> exits;
+  loop.getUniqueExitBlocks(exits);
+  for (llvm::BasicBlock* exit : exits) {
+    blocks.push_back(exit);
+    if (!llvm::succ_empty(exit)) llvm::SplitBlock(exit, exit->getFirstNonPHIIt());
+  }
+  return blocks;
+}
+
+/// Addresses in the frame and in records are computed where they are used, so that they are not passed.
+void sink_addresses(llvm::ArrayRef<llvm::BasicBlock*> region) {
+  const llvm::SmallPtrSet<const llvm::BasicBlock*, 32> inside(region.begin(), region.end());
+  for (llvm::BasicBlock* block : region) {
+    for (llvm::Instruction& user : *block) {
+      if (llvm::isa<llvm::PHINode>(user)) continue;
+      for (llvm::Use& use : user.operands()) {
+        auto* const address = llvm::dyn_cast<llvm::GetElementPtrInst>(use);
+        if (address == nullptr || !address->hasAllConstantIndices() || inside.contains(address->getParent()))
+          continue;
+        llvm::Instruction* const copy = address->clone();
+        copy->insertBefore(&user);
+        use.set(copy);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void separate_glue(llvm::Function& entry, const llvm::LoopInfo& loops) {
+  std::vector<const llvm::Loop*> hot;
+  const size_t all = entry.getInstructionCount();
+  size_t size = all;
+  const auto visit = [&](const llvm::Loop* loop) {
+    hot.push_back(loop);
+    size -= size_of(loop->getBlocks());
+  };
+  for (const llvm::Loop* loop : loops) {
+    // A loop over steps, each of which is much glue.
+    if (calls_nests(*loop) && own_size(*loop) >= kLeastGlue) llvm::for_each(loop->getSubLoops(), visit);
+    else visit(loop);
+  }
+  if (size < kLeastGlue || size < all / 2) return;
+  std::vector<std::vector<llvm::BasicBlock*>> regions;
+  for (const llvm::Loop* loop : hot) {
+    regions.push_back(region_of(*loop));
+    if (!llvm::CodeExtractor(regions.back()).isEligible()) return;
+  }
+  const llvm::CodeExtractorAnalysisCache cache(entry);
+  for (const std::vector<llvm::BasicBlock*>& region : regions) {
+    sink_addresses(region);
+    llvm::CodeExtractor(region, nullptr, false, nullptr, nullptr, nullptr, false, false, nullptr, "loop")
+        .extractCodeRegion(cache);
+  }
+  entry.addFnAttr(llvm::Attribute::OptimizeNone);
+  entry.addFnAttr(llvm::Attribute::NoInline);  // which `optnone` asks for
+}
+
+bool is_glue(const llvm::Function& function) { return function.hasOptNone(); }
+
+}  // namespace ingot::codegen
