@@ -133,6 +133,8 @@ def test_comparisons_with_numbers_that_the_dtype_has_not(dtype):
     x = np.array([info.min, info.min + 1, 0, 1, 3, 44, info.max - 1, info.max], dtype)
     check(comparisons, x, 3)
     check(comparisons, x, 0)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_second_element(dtype):
     for count in (0, 1, 2, 31, 64, 65, 300):
