@@ -40,7 +40,7 @@ class Lowering::InPlaceWriter {
         size_(b_.index(static_cast<int64_t>(base::size_of(dtype())))) {}
 
   void write() {
-    rows_ = reach(lengths_, strides_, offset_, offset_);
+    rows_ = reach(lengths_, strides_, {offset_, loops_.add(offset_, size_)});
     collect(x_, b_.constant(true), true);
     compare();
     choose_blocks();
@@ -75,17 +75,15 @@ class Lowering::InPlaceWriter {
     NodeId follows;
     Nodes lengths;
     Nodes strides;
-    NodeId first;  ///< the smallest offset
-    NodeId last;
+    Bytes elements;  ///< the first of each
   };
 
   DType dtype() const { return b_.function().type(view_).dtype(); }
   NodeId absolute(NodeId value) { return b_.make(Op::absolute, {value}); }
   NodeId maximum(NodeId a, NodeId b) { return b_.make(Op::maximum, {a, b}); }
 
-  /// The bytes of a row of views of these lengths and strides, from the one at `first` to that at `last`.
-  Bytes reach(const Nodes& lengths, const Nodes& strides, NodeId first, NodeId last) {
-    Bytes row{first, loops_.add(last, size_)};
+  /// The bytes of a row of views of these lengths and strides, from those of their first elements.
+  Bytes reach(const Nodes& lengths, const Nodes& strides, Bytes row) {
     for (size_t i = 1; i < lengths.size(); ++i) {
       const NodeId far = loops_.multiply(loops_.subtract(lengths[i], b_.index(1)), strides[i]);
       row.low = loops_.add(row.low, loops_.minimum(far, b_.index(0)));
@@ -133,12 +131,14 @@ class Lowering::InPlaceWriter {
       strides.insert(strides.begin(), b_.index(0));
     }
     const NodeId offset = b_.make(Op::offset, {view});
+    const auto size = static_cast<int64_t>(base::size_of(b_.function().type(view).dtype()));
+    const Bytes first{offset, loops_.add(offset, b_.index(size))};
     const auto known = std::ranges::find_if(reads_, [&](const Reads& reads) {
       return reads.follows == follows && reads.lengths == lengths && reads.strides == strides;
     });
-    if (known == reads_.end()) return reads_.push_back({follows, lengths, strides, offset, offset});
-    known->first = loops_.minimum(known->first, offset);
-    known->last = maximum(known->last, offset);
+    if (known == reads_.end()) return reads_.push_back({follows, lengths, strides, first});
+    known->elements.low = loops_.minimum(known->elements.low, first.low);
+    known->elements.high = maximum(known->elements.high, first.high);
   }
 
   /// Whether an element may be written before it is read, and how many rows apart these stand at most, at
@@ -154,7 +154,7 @@ class Lowering::InPlaceWriter {
     const Bytes target = all(rows_, count, strides_[0]);
     for (const Reads& reads : reads_) {
       const NodeId own_step = loops_.select(reads.follows, reads.strides[0], zero);
-      const Bytes row = reach(reads.lengths, reads.strides, reads.first, reads.last);
+      const Bytes row = reach(reads.lengths, reads.strides, reads.elements);
       const Bytes read = all(row, count, own_step);
       const NodeId overlaps =
           loops_.both(loops_.less(read.low, target.high), loops_.less(target.low, read.high));

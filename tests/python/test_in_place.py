@@ -9,7 +9,7 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
-from support import check
+from support import check, jitted
 
 LENGTHS = [0, 1, 2, 7, 2047, 2049, 5000, 140_001]
 
@@ -149,6 +149,23 @@ def test_rows_of_a_triangle():
     check(triangle, np.asfortranarray(a), bound=1e-12)
 
 
+def imaginary_parts(z, by):
+    z.imag[:, by:] = z.real[:, : z.shape[1] - by] + np.abs(z[:, : z.shape[1] - by])
+    z.real[by:] = np.abs(z)[: len(z) - by]
+
+
+def bytes_of(x):
+    x.view(np.uint8)[3:] = x.view(np.uint16)[:-1].astype(np.uint8).repeat(2)[: 2 * len(x) - 3]
+
+
+def test_parts_of_elements():
+    for shape in [(1, 7), (3, 5), (70, 500), (5, 9000)]:
+        for by in (0, 1, 2):
+            check(imaginary_parts, numbers(*shape) * (1 + 2j), min(by, *shape), bound=1e-13)
+    for n in (2, 50, 30_000):
+        check(bytes_of, numbers(n, dtype="u2"))
+
+
 def between(x, y):
     x[1:] = y[:-1] * 2
     y[:-1] += x[1:]
@@ -161,13 +178,19 @@ def test_arguments_that_overlap():
             check(between, memory[first : first + n], memory[2 : 2 + n])
 
 
-def test_places_that_are_one():
-    def step(x):
-        x[1:] = x[:-1] + 1
+def one_more(x):
+    x[1:] = x[:-1] + 1
 
+
+@pytest.mark.parametrize("function", [jitted(one_more), jitted(one_more, "interpreted"), one_more])
+def test_places_that_are_one(function):
     memory = numbers(30)
-    x = np.lib.stride_tricks.as_strided(memory, (10, 4), (16, 8))
-    check(step, x)
+    function(np.lib.stride_tricks.as_strided(memory, (10, 4), (16, 8)))
+    x = np.lib.stride_tricks.as_strided(numbers(30), (10, 4), (16, 8))
+    expected = numbers(30)
+    for row, values in enumerate(x[:-1] + 1):
+        expected[2 * row + 2 : 2 * row + 6] = values
+    assert (memory == expected).all()
 
 
 def steps(u, count):
