@@ -103,8 +103,8 @@ class FunctionEmitter {
   std::optional<Parts> emit_region(RegionId region, const Parts& arguments);
   /// Finds which allocated buffers may be known beyond the region that allocates them.
   void find_escapes();
-  /// Frees those of a region whose end has been reached that are not.
   bool gives_on(NodeId yield, size_t index, NodeId alloc, std::vector<NodeId>& root);
+  /// Frees those of a region whose end has been reached that are not.
   void release_buffers(RegionId region);
   const Parts& parts(NodeId id) const { return parts_[id.index]; }
   void set(NodeId id, Parts value) { parts_[id.index] = std::move(value); }

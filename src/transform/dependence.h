@@ -27,6 +27,8 @@ struct Conflict {
 ///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
 ///    raise.
 ///
+/// What a loop of schedule `independent` does with memory is taken as shown.
+///
 /// `cursors`: carried values of the loop that are followed in the order of its turns; what is stored at their
 /// places does not meet.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,

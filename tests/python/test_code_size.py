@@ -92,3 +92,16 @@ def test_what_is_left_of_an_entry_without_its_loops_is_compiled_with_little_effo
     for most in (1e9, 0.7, -1.0):
         check(much_glue, x.copy(), places, most, bound=1e-9)
     check(much_glue, x.copy(), np.array([1, 40]), 1e9, bound=1e-9)
+
+
+def test_functions_of_more_than_a_thousand_branches_are_right(tmp_path, monkeypatch):
+    lines = [f"    v = v * 3 - n // {k % 7 + 2} if 0 <= v < {10**6 + k} else -(v // 5)" for k in range(600)]
+    (tmp_path / "many_branches.py").write_text("\n".join(["def many(n, v):", *lines, "    return v"]) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from many_branches import many
+
+    text = section(many, "LLVM IR", 7, 1)
+    assert text.count("br i1 ") > 1000
+    check(many, 7, 1)
+    check(many, -2, 5)
+    check(many, 2**63 - 1, 2**62)
