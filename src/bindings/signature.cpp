@@ -243,8 +243,14 @@ void Signature::constant(PyObject* value, const Path& path) {
              static_cast<uint64_t>(PyArray_IS_F_CONTIGUOUS(array) ? 2 : 0);
   }
   uint64_t ones = 0;
-  for (int axis = 0; axis < rank; ++axis)
+  npy_intp longest = 0;
+  for (int axis = 0; axis < rank; ++axis) {
     ones |= static_cast<uint64_t>(PyArray_DIM(array, axis) == 1 ? 1 : 0) << axis;
+    longest = std::max(longest, PyArray_DIM(array, axis));
+  }
+  // Compiled code relies on lengths times bytes having a number; `zeros((2**62, 0), "i1").view("f8")` has
+  // none.
+  if (longest > NPY_MAX_INTP / 16 && longest > NPY_MAX_INTP / PyArray_ITEMSIZE(array)) return foreign(value);
   leaf(value, path);
   words_.push_back(word_of(Tag::Array, static_cast<uint64_t>(*dtype) | static_cast<uint64_t>(rank) << 8 |
                                            static_cast<uint64_t>(PyArray_ISWRITEABLE(array) ? 1 : 0) << 13 |

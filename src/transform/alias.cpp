@@ -1,6 +1,7 @@
 #include "transform/alias.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace ingot::transform {
@@ -8,6 +9,9 @@ namespace ingot::transform {
 using ir::NodeId;
 
 namespace {
+
+/// What may be of more places than this is of any.
+constexpr size_t kMostSources = 16;
 
 bool is_memory(const ir::Function& function, NodeId node) {
   return function.type(node).is_view() || function.type(node).is_buffer();
@@ -36,6 +40,7 @@ bool exchanges(const ir::Function& function, NodeId loop) {
   std::vector<NodeId> given;
   for (NodeId value : function.operands(last)) {
     if (!is_memory(function, value)) continue;
+    value = memory_of(function, value);
     const bool is_slot = function.op(value) == ir::Op::param && function[value].parent == body;
     if (!is_slot || std::ranges::find(given, value) != given.end()) return false;
     given.push_back(value);
@@ -54,6 +59,63 @@ bool came_before(const ir::Function& function, const Root& unknown, const Root& 
   const ir::RegionId region = function[NodeId(fresh.number)].parent;
   const bool same_region = function[NodeId(unknown.number)].parent == region;
   return same_region ? unknown.number < fresh.number : function.reaches(NodeId(unknown.number), region);
+}
+
+/// Adds the values that a parameter of a region, or the result of a node with regions, may be; false: not all
+/// are known.
+bool add_sources(const ir::Function& function, NodeId node, std::vector<NodeId>& sources) {
+  const bool is_parameter = function.op(node) == ir::Op::param;
+  const bool is_result = function.op(node) == ir::Op::result;
+  const NodeId owner = is_parameter ? function[function[node].parent].owner
+                       : is_result  ? function.operand(node, 0)
+                                    : node;
+  if (!owner || function[owner].region_count == 0) return false;
+  const ir::Op op = function.op(owner);
+  auto slot = static_cast<size_t>(is_parameter || is_result ? function.attribute(node, 0) : 0);
+  // Of a region that does not end by a yield, nothing comes.
+  const auto add_yielded = [&](size_t region, size_t fixed) {
+    const NodeId last = function.terminator(function.region(owner, region));
+    if (function.op(last) == ir::Op::yield) sources.push_back(function.operand(last, fixed + slot));
+  };
+  switch (op) {
+    case ir::Op::for_:
+      if (is_parameter && slot-- == 0) return false;
+      sources.push_back(function.operand(owner, 1 + slot));
+      add_yielded(0, 0);
+      return true;
+    case ir::Op::while_:
+      if (is_parameter && function[node].parent == function.region(owner, 0)) {
+        sources.push_back(function.operand(owner, slot));
+        add_yielded(1, 0);
+      } else {
+        add_yielded(0, 1);
+      }
+      return true;
+    case ir::Op::if_:
+      if (is_parameter) return false;
+      for (size_t arm = 0; arm < 2; ++arm) add_yielded(arm, 0);
+      return true;
+    default: return false;
+  }
+}
+
+/// All memory that a value may be of; none: not known.
+std::optional<std::vector<Root>> origins(const ir::Function& function, const Root& root) {
+  if (root.kind != Root::Kind::Unknown) return std::vector{root};
+  if (root.number == 0) return std::nullopt;
+  std::vector<Root> found;
+  std::vector<NodeId> open{NodeId(root.number)};
+  for (size_t i = 0; i < open.size(); ++i) {
+    std::vector<NodeId> sources;
+    if (i == kMostSources || !add_sources(function, open[i], sources)) return std::nullopt;
+    for (NodeId source : sources) {
+      const NodeId memory = memory_of(function, source);
+      const Root own = root_of(function, memory);
+      if (own.kind != Root::Kind::Unknown) found.push_back(own);
+      else if (std::ranges::find(open, memory) == open.end()) open.push_back(memory);
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -84,8 +146,16 @@ Root root_of(const ir::Function& function, NodeId node) {
 }
 
 bool may_overlap(const ir::Function& function, const Root& a, const Root& b) {
-  if (a.kind == Root::Kind::Unknown || b.kind == Root::Kind::Unknown)
-    return !came_before(function, a, b) && !came_before(function, b, a);
+  if (a.kind == Root::Kind::Unknown || b.kind == Root::Kind::Unknown) {
+    if (came_before(function, a, b) || came_before(function, b, a)) return false;
+    const auto all_a = origins(function, a);
+    const auto all_b = origins(function, b);
+    if (!all_a || !all_b) return true;
+    return std::ranges::any_of(*all_a, [&](const Root& one) {
+      return std::ranges::any_of(*all_b,
+                                 [&](const Root& other) { return may_overlap(function, one, other); });
+    });
+  }
   if (a == b) return true;
   const auto loop = [&](const Root& root) {
     return root.kind == Root::Kind::Carried ? loop_of(function, NodeId(root.number)) : NodeId();

@@ -137,11 +137,17 @@ Ranges::Interval Ranges::interval(NodeId atom) {
 Ranges::Interval Ranges::own_interval(NodeId atom) {
   const Interval any{kLowest, kHighest};
   const Interval natural{0, kHighest};
-  if (loop_of_index(f_, atom)) return natural;
-  if (nesting_ > kMostNesting) return f_.op(atom) == Op::length ? natural : any;
+  const NodeId loop = loop_of_index(f_, atom);
+  if (nesting_ > kMostNesting) return loop || f_.op(atom) == Op::length ? natural : any;
+  if (loop) return {0, std::max<Wide>(interval(linear(f_.operand(loop, 0))).high - 1, 0)};
   if (const auto given = interval_of_arms(atom)) return *given;
   switch (f_.op(atom)) {
-    case Op::length: return natural;
+    case Op::length: {
+      // So many elements would have a number of bytes; the caller sees to it.
+      const ir::Type type = f_.type(f_.operand(atom, 0));
+      const bool has_elements = type.is_array() || type.is_view();
+      return {0, has_elements ? kHighest / static_cast<int64_t>(base::size_of(type.dtype())) : kHighest};
+    }
     case Op::remainder: {
       const Interval by = interval(linear(f_.operand(atom, 1)));
       return by.low > 0 ? Interval{0, by.high - 1} : any;

@@ -61,7 +61,7 @@ class Rewriter {
   /// otherwise.
   bool visit_body(RegionId region);
   /// Ends the current region as this terminator does.
-  void terminate(NodeId terminator);
+  virtual void terminate(NodeId terminator);
   Nodes use_all(std::span<const NodeId> old);
   /// Nodes made from now on have the place of this one (or, if it has none, of the one before).
   void set_place(NodeId id);

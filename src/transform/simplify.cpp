@@ -7,6 +7,7 @@
 #include "transform/cost.h"
 #include "transform/ranges.h"
 #include "transform/rewriter.h"
+#include "transform/slot_shapes.h"
 
 namespace ingot::transform {
 
@@ -18,13 +19,26 @@ constexpr int kCheapArms = 3;
 
 class Simplifier : public Rewriter {
  public:
-  explicit Simplifier(const Function& source)
-      : Rewriter(source), exits_(source.node_count()), ranges_(b_.function()) {
+  Simplifier(const Function& source, const std::set<SlotShapes::Fact>& refuted)
+      : Rewriter(source), exits_(source.node_count()), ranges_(b_.function()), shapes_(source, b_, refuted) {
     for (uint32_t i = 0; i < source.node_count(); ++i)
       if (source.op(NodeId(i)) == Op::exit_) ++exits_[source.operand(NodeId(i), 0).index];
   }
 
+  const std::set<SlotShapes::Fact>& refuted() const { return shapes_.refuted(); }
+
  protected:
+  NodeId use(NodeId old) override {
+    const NodeId itself = ending_ ? shapes_.itself(old) : NodeId();
+    return itself ? itself : Rewriter::use(old);
+  }
+  void bind(NodeId old, NodeId made) override { Rewriter::bind(old, shapes_.bound(old, made)); }
+  void terminate(NodeId terminator) override {
+    shapes_.end(terminator, use_all(source_.operands(terminator)));
+    ending_ = true;
+    Rewriter::terminate(terminator);
+    ending_ = false;
+  }
   void visit(NodeId id) override {
     const bool writes = ir::effects_of(source_, id).any(kMayWrite);
     // A turn finds what the one before has written.
@@ -42,6 +56,7 @@ class Simplifier : public Rewriter {
       case Op::if_: return visit_if(id);
       case Op::block: return visit_block(id);
       case Op::for_: return visit_for(id);
+      case Op::while_: shapes_.expect(id, use_all(source_.operands(id))); return clone(id);
       case Op::check: return visit_check(id);
       case Op::less:
       case Op::less_equal:
@@ -164,8 +179,11 @@ class Simplifier : public Rewriter {
   /// A loop of one turn is its body; of none, nothing.
   void visit_for(NodeId id) {
     const NodeId count = use(source_.operand(id, 0));
-    if (!is_constant(count) || b_.function().constant(count).as<int64_t>() > 1) return clone(id);
     const auto inits = source_.operands(id).subspan(1);
+    if (!is_constant(count) || b_.function().constant(count).as<int64_t>() > 1) {
+      shapes_.expect(id, use_all(inits));
+      return clone(id);
+    }
     const auto parameters = source_.region_parameters(source_.region(id));
     const bool turns = turns_once(id);
     if (turns) bind(parameters[0], b_.index(0));
@@ -244,12 +262,20 @@ class Simplifier : public Rewriter {
   std::vector<std::vector<uint32_t>> loaded_;      ///< these, in order
   std::vector<size_t> loaded_before_;              ///< by open region: how many it began with
   Ranges ranges_;                                  ///< of what is built
+  SlotShapes shapes_;
+  bool ending_ = false;  ///< a region is being ended
 };
 
 }  // namespace
 
 std::unique_ptr<ir::Function> simplify(const ir::Function& function) {
-  return dce(*Simplifier(function).run());
+  std::set<SlotShapes::Fact> refuted;
+  for (;;) {
+    Simplifier simplifier(function, refuted);
+    std::unique_ptr<Function> made = simplifier.run();
+    if (simplifier.refuted().size() == refuted.size()) return dce(*made);
+    refuted = simplifier.refuted();
+  }
 }
 
 }  // namespace ingot::transform

@@ -289,3 +289,12 @@ def test_arrays_of_no_axes_and_large_integers_are_indices():
     check(f, np.array([3, 4]))
     assert raises(f, large)[0] is OverflowError
     check(lambda d: len(d), np.dtype("f8"))
+
+
+def test_lengths_that_no_memory_has():
+    """NumPy makes such arrays by `view` alone, without elements; their lengths in bytes have no number."""
+    x = np.zeros((2**62, 0), np.int8).view(np.float64)
+    with pytest.raises(ingot.UnsupportedError):
+        ingot.jit(lambda x: x.sum(axis=1))(x)
+    assert ingot.jit(lambda x: x.sum(axis=0))(np.zeros((2**62, 0), np.int8)).shape == (0,)
+    assert ingot.jit(lambda x: x.shape)(np.broadcast_to(np.int8(1), (2**63 - 1,))) == (2**63 - 1,)

@@ -66,13 +66,30 @@ TEST(Ranges, LargestOfTheSameSumsIsOneValue) {
 }
 
 TEST(Ranges, SumsThatMayWrapAreNotCompared) {
-  const std::string sum = "  %s = add %n, %one : i64\n";
-  const std::string minimum = "  %m = minimum %n, %s : i64\n  return %m\n";
+  const std::string sum = "  %s = add %a, %one : i64\n";
+  const std::string minimum = "  %m = minimum %a, %s : i64\n  return %m\n";
   EXPECT_TRUE(holds(simplified(sum + minimum), "minimum"));
   const std::string check =
-      "  %o = add_overflows %n, %one : bool\n  %e = invert %o : bool\n"
+      "  %o = add_overflows %a, %one : bool\n  %e = invert %o : bool\n"
       "  check %e {kind=OverflowError, message=\"\"}\n";
   EXPECT_FALSE(holds(simplified(check + sum + minimum), "minimum"));
+}
+
+TEST(Ranges, LengthsHaveBytes) {
+  // A length of float64 plus one does not wrap; nor does the index of a loop over it plus one.
+  EXPECT_FALSE(
+      holds(simplified("  %s = add %n, %one : i64\n  %m = minimum %n, %s : i64\n  return %m\n"), "minimum"));
+  EXPECT_FALSE(holds(simplified(R"(
+  %r = for %n, %zero {schedule=serial, width=0} : i64 {
+  ^(%i: i64, %s: i64):
+    %o = add_overflows %i, %n : bool
+    %e = cast %o : i64
+    %t = add %s, %e : i64
+    yield %t
+  }
+  return %r
+)"),
+                     "add_overflows"));
 }
 
 TEST(Ranges, WhatACheckLetsPassHoldsBehindIt) {
