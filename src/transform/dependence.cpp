@@ -37,11 +37,9 @@ struct Access {
 class RaceFinder {
  public:
   RaceFinder(const ir::Function& function, NodeId loop, std::span<const ir::Cursor> cursors)
-      : f_(function),
-        loop_(loop),
-        body_(function.region(loop)),
-        index_(function.region_parameters(body_)[0]),
-        cursors_(cursors) {}
+      : f_(function), loop_(loop), around_{function.region(loop)}, loops_{loop}, cursors_(cursors) {}
+  RaceFinder(const ir::Function& function, std::span<const RegionId> around, std::span<const NodeId> loops)
+      : f_(function), around_(around.begin(), around.end()), loops_(loops.begin(), loops.end()) {}
 
   /// Accumulations may meet; those that may are put there.
   void allow(std::vector<Accumulation>& meeting) {
@@ -51,9 +49,19 @@ class RaceFinder {
 
   std::optional<Conflict> find() {
     if (auto conflict = carried_values()) return conflict;
-    if (auto conflict = collect(body_)) return conflict;
+    if (auto conflict = collect(f_.region(loop_))) return conflict;
     const auto schedule = static_cast<ir::Schedule>(f_.attribute(loop_, 0));
     if (schedule == ir::Schedule::Independent) return std::nullopt;
+    return find_in_memory();
+  }
+  std::optional<Conflict> find_meeting() {
+    for (RegionId region : around_)
+      if (auto conflict = collect(region)) return conflict;
+    return find_in_memory();
+  }
+
+ private:
+  std::optional<Conflict> find_in_memory() {
     for (size_t i = 0; i < accesses_.size(); ++i)
       for (size_t k = i; k < accesses_.size(); ++k) {
         const Access& a = accesses_[i];
@@ -64,12 +72,22 @@ class RaceFinder {
     return std::nullopt;
   }
 
- private:
-  bool is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
+  bool is_inside(NodeId node) const {
+    return std::ranges::any_of(around_,
+                               [&](RegionId region) { return f_.encloses(region, f_[node].parent); });
+  }
+  bool is_in_turn(NodeId node) const {
+    return std::ranges::any_of(loops_,
+                               [&](NodeId loop) { return f_.encloses(f_.region(loop), f_[node].parent); });
+  }
+  bool is_index(NodeId node) const {
+    return std::ranges::any_of(loops_,
+                               [&](NodeId loop) { return f_.region_parameters(f_.region(loop))[0] == node; });
+  }
 
   std::optional<Conflict> carried_values() const {
-    const auto parameters = f_.region_parameters(body_);
-    const NodeId last = f_.terminator(body_);
+    const auto parameters = f_.region_parameters(f_.region(loop_));
+    const NodeId last = f_.terminator(f_.region(loop_));
     if (f_.op(last) == Op::raise || f_.op(last) == Op::unreachable) return std::nullopt;
     if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
     for (size_t i = 1; i < parameters.size(); ++i) {
@@ -135,7 +153,7 @@ class RaceFinder {
     return both;
   }
   std::optional<Affine> affine(NodeId node) const {
-    if (node == index_) return Affine{1, {}, 0};
+    if (is_index(node)) return Affine{1, {}, 0};
     if (f_.is_constant(node)) return Affine{0, {}, f_.constant(node).as<int64_t>()};
     if (!is_inside(node)) return Affine{0, node, 0};
     if (const auto most = most_of_index(node)) return Affine{0, {}, 0, *most};
@@ -223,7 +241,7 @@ class RaceFinder {
   /// Memory that the turn has made.
   bool is_own(NodeId view) const {
     const Root root = ir_root(view);
-    return root.kind == Root::Kind::Fresh && is_inside(NodeId(root.number));
+    return root.kind == Root::Kind::Fresh && is_in_turn(NodeId(root.number));
   }
 
   /// A slice of a view from outside that holds one place along an axis, another one in each turn.
@@ -253,8 +271,8 @@ class RaceFinder {
 
   const ir::Function& f_;
   NodeId loop_;
-  RegionId body_;
-  NodeId index_;
+  std::vector<RegionId> around_;  ///< in which everything is looked at
+  std::vector<NodeId> loops_;     ///< whose numbers of turns tell apart
   std::span<const ir::Cursor> cursors_;
   std::vector<Access> accesses_;
   std::vector<Accumulation> accumulations_;
@@ -267,6 +285,11 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors) {
   INGOT_ASSERT(function.op(loop) == ir::Op::for_, "find_race is of a for");
   return RaceFinder(function, loop, cursors).find();
+}
+
+std::optional<Conflict> find_meeting(const ir::Function& function, std::span<const ir::RegionId> around,
+                                     std::span<const ir::NodeId> loops) {
+  return RaceFinder(function, around, loops).find_meeting();
 }
 
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,

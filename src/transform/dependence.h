@@ -34,8 +34,15 @@ struct Conflict {
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors = {});
 
-/// The same for a loop over `prange`, whose accumulations (of one view by one op, if the loop does nothing
-/// else with that memory) may meet: those that may are put into `meeting`.
+/// Whether turns of different numbers of `loops`, of one count, touch different memory, be they turns of one
+/// of them or of two: none when that is proved. What stands in `around`, and the loops there, is taken into
+/// account - in other turns of loops around them, too. Nothing is said of what the loops carry. Of two
+/// loops that stand after each other alone, `around` is the regions of the two.
+std::optional<Conflict> find_meeting(const ir::Function& function, std::span<const ir::RegionId> around,
+                                     std::span<const ir::NodeId> loops);
+
+/// As `find_race` of a loop over `prange`, whose accumulations (of one view by one op, if the loop does
+/// nothing else with that memory) may meet: those that may are put into `meeting`.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::vector<Accumulation>& meeting);
 

@@ -2,6 +2,8 @@
 
 #include "transform/checks.h"
 #include "transform/fuse.h"
+#include "transform/fuse_nests.h"
+#include "transform/interchange.h"
 #include "transform/jam.h"
 #include "transform/parallel.h"
 #include "transform/schedule.h"
@@ -14,10 +16,16 @@ namespace ingot::transform {
 namespace {
 
 constexpr Pass kPasses[] = {
-    {"simplify", simplify, ir::Stage::Both}, {"dce", dce, ir::Stage::Both},
-    {"fuse", fuse, ir::Stage::Both},         {"to_loops", to_loops, ir::Stage::Loop},
-    {"checks", checks, ir::Stage::Loop},     {"schedule", schedule, ir::Stage::Loop},
-    {"threads", threads, ir::Stage::Loop},   {"jam", jam, ir::Stage::Loop},
+    {"simplify", simplify, ir::Stage::Both},
+    {"dce", dce, ir::Stage::Both},
+    {"fuse", fuse, ir::Stage::Both},
+    {"to_loops", to_loops, ir::Stage::Loop},
+    {"checks", checks, ir::Stage::Loop},
+    {"fuse_nests", fuse_nests, ir::Stage::Loop},
+    {"interchange", interchange, ir::Stage::Loop},
+    {"schedule", schedule, ir::Stage::Loop},
+    {"threads", threads, ir::Stage::Loop},
+    {"jam", jam, ir::Stage::Loop},
     {"parallel", parallel, ir::Stage::Both},
 };
 

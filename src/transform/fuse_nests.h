@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "ir/function.h"
+
+namespace ingot::transform {
+
+/// Loops after each other become one (loop fusion), so that what one writes is still at hand where the next
+/// one reads it: statements that change an array in place, one after the other, go through it once. At the
+/// loop stage, after `checks`.
+///
+/// Of two loops of one count that carry nothing, do nothing but read and write memory, some of it both, and
+/// of which no turn touches what another turn of either one does (`find_meeting`), the second moves into the
+/// first, turn by turn; so do loops in them. What stands between them must be free to be computed before.
+std::unique_ptr<ir::Function> fuse_nests(const ir::Function& function);
+
+}  // namespace ingot::transform

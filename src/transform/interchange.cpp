@@ -1,0 +1,247 @@
+#include "transform/interchange.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "transform/dependence.h"
+#include "transform/known_equal.h"
+#include "transform/loop_writer.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// What a strip holds of all arrays together: a third or half of the first cache of today's cores.
+constexpr int64_t kStripBytes = 16384;
+/// Strips of loops without others inside are multiples of this many turns.
+constexpr int64_t kStripGrain = 64;
+/// So many turns of the loop around the strips stand after each other, for `fuse_nests` to make one of; where
+/// they have no more nodes than this.
+constexpr int64_t kTurnsAtOnce = 4;
+constexpr size_t kMostNodes = 40;
+
+/// What is to be run by strips.
+struct Strips {
+  NodeId around;  ///< the loop that holds them
+  Nodes loops;    ///< of one count, in that order
+  NodeId count;
+  Nodes lengths;              ///< of the loops in them, from outside
+  int64_t element_bytes = 0;  ///< of an element of each view
+  size_t nodes = 0;           ///< in a turn of the loop around
+};
+
+/// Whether, and how, a loop goes into the nests in it.
+class StripJudge {
+ public:
+  StripJudge(const Function& function, NodeId loop) : f_(function), loop_(loop), depends_(f_.node_count()) {}
+
+  std::optional<Strips> judge() {
+    NodeId around = loop_;
+    for (;;) {
+      if (f_.operands(around).size() != 1 || f_.result_count(around) > 0) return std::nullopt;
+      const auto serial = static_cast<int64_t>(ir::Schedule::Serial);
+      if (f_.attribute(around, 0) != serial) return std::nullopt;
+      depends_[f_.region_parameters(f_.region(around))[0].index] = true;
+      Nodes loops;
+      for (NodeId node : f_.region_body(f_.region(around))) {
+        if (f_.op(node) == Op::for_) {
+          loops.push_back(node);
+          continue;
+        }
+        const ir::OpInfo& card = ir::info(f_.op(node));
+        const bool harmless = card.effects.pure() || card.effects == ir::effect::Read;
+        if (f_[node].region_count > 0 || !(harmless || card.terminator)) return std::nullopt;
+        mark(node);
+      }
+      if (loops.empty()) return std::nullopt;
+      if (can_be_strips(loops)) return describe(around, loops);
+      if (loops.size() > 1) return std::nullopt;
+      around = loops[0];
+    }
+  }
+
+ private:
+  void mark(NodeId node) {
+    depends_[node.index] =
+        std::ranges::any_of(f_.operands(node), [&](NodeId operand) { return depends_[operand.index]; });
+  }
+  bool is_outside(NodeId node) const { return !f_.encloses(f_.region(loop_), f_[node].parent); }
+
+  bool can_be_strips(const Nodes& loops) {
+    const NodeId count = f_.operand(loops[0], 0);
+    if (!is_outside(count) && !f_.is_constant(count)) return false;
+    const ir::Effects allowed = ir::effect::Read | ir::effect::Write;
+    for (NodeId loop : loops) {
+      if (f_.operands(loop).size() != 1 || f_.result_count(loop) > 0) return false;
+      if (!known_equal(f_, loop_, f_.operand(loop, 0), count)) return false;
+      if ((ir::effects_of(f_, loop).bits & ~allowed.bits) != 0) return false;
+    }
+    const bool rewrites =
+        std::ranges::any_of(loops, [&](NodeId each) { return rewrites_in(f_.region(each)); });
+    if (!rewrites) return false;
+    const RegionId around[] = {f_.region(loop_)};
+    return !find_meeting(f_, around, loops);
+  }
+  /// Whether something is stored at places that are the same in all turns around.
+  bool rewrites_in(RegionId region) {
+    bool any = false;
+    for (NodeId node : f_.region_body(region)) {
+      mark(node);
+      for (size_t i = 0; i < f_[node].region_count; ++i) any = rewrites_in(f_.region(node, i)) || any;
+      if (f_.op(node) != Op::store) continue;
+      const auto place = f_.operands(node).first(f_.operands(node).size() - 1);
+      any = any || std::ranges::none_of(place, [&](NodeId part) { return depends_[part.index]; });
+    }
+    return any;
+  }
+
+  std::optional<Strips> describe(NodeId around, const Nodes& loops) {
+    Strips strips{.around = around, .loops = loops, .count = f_.operand(loops[0], 0), .lengths = {}};
+    std::vector<uint32_t> views;
+    strips.nodes = nodes_in(f_.region(around));
+    for (NodeId loop : loops) collect(f_.region(loop), strips, views);
+    // The lengths of the longest way in.
+    for (NodeId loop : loops) {
+      Nodes lengths;
+      if (!lengths_in(f_.region(loop), lengths)) lengths.clear();
+      if (lengths.size() > strips.lengths.size()) strips.lengths = std::move(lengths);
+    }
+    return strips;
+  }
+  size_t nodes_in(RegionId region) const {
+    size_t count = 0;
+    for (NodeId node : f_.region_body(region)) {
+      ++count;
+      for (size_t i = 0; i < f_[node].region_count; ++i) count += nodes_in(f_.region(node, i));
+    }
+    return count;
+  }
+  void collect(RegionId region, Strips& strips, std::vector<uint32_t>& views) {
+    for (NodeId node : f_.region_body(region)) {
+      for (size_t i = 0; i < f_[node].region_count; ++i) collect(f_.region(node, i), strips, views);
+      if (f_.op(node) != Op::load && f_.op(node) != Op::store) continue;
+      const NodeId view = f_.operand(node, 0);
+      if (std::ranges::find(views, view.index) != views.end()) continue;
+      views.push_back(view.index);
+      strips.element_bytes += static_cast<int64_t>(base::size_of(f_.type(view).dtype()));
+    }
+  }
+  bool lengths_in(RegionId region, Nodes& lengths) {
+    for (NodeId node : f_.region_body(region)) {
+      if (f_.op(node) != Op::for_) continue;
+      const NodeId count = f_.operand(node, 0);
+      if (!is_outside(count) && !f_.is_constant(count)) return false;
+      lengths.push_back(count);
+      return lengths_in(f_.region(node), lengths);
+    }
+    return true;
+  }
+
+  const Function& f_;
+  NodeId loop_;
+  std::vector<bool> depends_;  ///< by node: on the turns of the loops around
+};
+
+class Interchanger : public Rewriter {
+ public:
+  explicit Interchanger(const Function& source) : Rewriter(source), loops_(b_) {}
+
+ protected:
+  void visit(NodeId id) override {
+    if (source_.op(id) != Op::for_) return clone(id);
+    if (first_) {
+      if (std::ranges::find(strips_->loops, id) != strips_->loops.end()) return write_strip(id);
+      return id == strips_->around && strips_->nodes <= kMostNodes ? write_unrolled(id) : clone(id);
+    }
+    strips_ = StripJudge(source_, id).judge();
+    if (!strips_) return clone(id);
+    write(id);
+  }
+
+ private:
+  /// What a count has become where the loops begin; a constant may stand further in.
+  NodeId outside(NodeId count) {
+    return source_.is_constant(count) ? b_.constant(source_.type(count), source_.constant(count))
+                                      : use(count);
+  }
+  /// Turns of a strip, so that it holds `kStripBytes`.
+  NodeId strip_length() {
+    const NodeId most = b_.index(kStripBytes);
+    NodeId bytes = b_.index(strips_->element_bytes);
+    for (NodeId length : strips_->lengths)
+      bytes = loops_.minimum(loops_.multiply(bytes, loops_.minimum(outside(length), most)), most);
+    NodeId turns = b_.make(Op::floor_divide, {most, b_.make(Op::maximum, {bytes, b_.index(1)})});
+    if (strips_->lengths.empty()) turns = b_.make(Op::bitwise_and, {turns, b_.index(-kStripGrain)});
+    return b_.make(Op::maximum, {turns, b_.index(1)});
+  }
+
+  void write(NodeId loop) {
+    const ir::SpanId place = b_.span();
+    const NodeId total = b_.make(Op::maximum, {outside(strips_->count), b_.index(0)});
+    const NodeId length = strip_length();
+    const NodeId last = loops_.subtract(length, b_.index(1));
+    const NodeId blocks = b_.make(Op::floor_divide, {loops_.add(total, last), length});
+    loops_.set_independent(true);
+    loops_.nest({&blocks, 1}, [&](std::span<const NodeId> at) {
+      loops_.set_independent(false);
+      first_ = loops_.multiply(at[0], length);
+      turns_ = loops_.minimum(length, loops_.subtract(total, first_));
+      visit(loop);
+      first_ = {};
+    });
+    b_.set_span(place);
+  }
+  void write_strip(NodeId loop) {
+    const ir::SpanId place = b_.span();
+    const NodeId made = b_.begin(Op::for_, {&turns_, 1}, source_.attributes(loop));
+    const NodeId index = b_.enter(made, 0, std::array{ir::kInt64})[0];
+    bind(source_.region_parameters(source_.region(loop))[0], loops_.add(first_, index));
+    visit_body(source_.region(loop));
+    b_.yield({});
+    b_.set_span(place);
+    b_.end(made);
+  }
+
+  /// Several turns of a loop after each other, and what is left.
+  void write_unrolled(NodeId loop) {
+    const ir::SpanId place = b_.span();
+    const RegionId body = source_.region(loop);
+    const NodeId index = source_.region_parameters(body)[0];
+    const NodeId several = b_.index(kTurnsAtOnce);
+    const NodeId count = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId blocks = b_.make(Op::floor_divide, {count, several});
+    const auto loop_of = [&](NodeId turns, const std::function<void(NodeId)>& write) {
+      const NodeId made = b_.begin(Op::for_, {&turns, 1}, source_.attributes(loop));
+      write(b_.enter(made, 0, std::array{ir::kInt64})[0]);
+      b_.yield({});
+      b_.set_span(place);
+      b_.end(made);
+    };
+    loop_of(blocks, [&](NodeId block) {
+      const NodeId turn = loops_.multiply(block, several);
+      for (int64_t i = 0; i < kTurnsAtOnce; ++i) {
+        bind(index, loops_.add(turn, b_.index(i)));
+        visit_body(body);
+      }
+    });
+    const NodeId done = loops_.multiply(blocks, several);
+    loop_of(loops_.subtract(count, done), [&](NodeId turn) {
+      bind(index, loops_.add(turn, done));
+      visit_body(body);
+    });
+  }
+
+  LoopWriter loops_;
+  std::optional<Strips> strips_;  ///< that are being written
+  NodeId first_;                  ///< turn of the strip; none: no strips are being written
+  NodeId turns_;                  ///< of the strip
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> interchange(const ir::Function& function) {
+  return Interchanger(function).run();
+}
+
+}  // namespace ingot::transform
