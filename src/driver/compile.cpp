@@ -36,19 +36,20 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
                              const codegen::Target& target, const std::vector<codegen::ErrorSite>& sites) {
   runtime::ObjectInfo info;
   info.features = target.needs;
-  for (ir::FunctionId entry : entries) info.entries.push_back(interface_of(module, entry));
+  for (const ir::FunctionId entry : entries) info.entries.push_back(interface_of(module, entry));
   for (const codegen::ErrorSite& site : sites)
     info.sites.push_back({site.kind, site.message, site.arguments, site.place, site.function, site.callers});
   return info;
 }
 
 /// From either stage to the loop stage, in this order.
-constexpr std::string_view kPasses[] = {"simplify",    "fuse",       "to_loops", "simplify", "checks", "dce",
-                                        "interchange", "fuse_nests", "schedule", "threads",  "jam"};
+constexpr std::string_view kPasses[] = {"simplify",   "reuse",    "fuse",    "to_loops",
+                                        "simplify",   "checks",   "dce",     "interchange",
+                                        "fuse_nests", "schedule", "threads", "jam"};
 
 void run_passes(ir::Module& module, Report& report) {
   ir::Stage stage = ir::Stage::Both;
-  for (std::string_view name : kPasses) {
+  for (const std::string_view name : kPasses) {
     const transform::Pass* pass = transform::find_pass(name);
     INGOT_ASSERT(pass != nullptr, "driver: no such pass");
     if (pass->after != ir::Stage::Both) stage = pass->after;
@@ -63,8 +64,8 @@ runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId functio
   const ir::Module::Signature& signature = module.signature(function);
   runtime::EntryInfo entry;
   entry.symbol = codegen::entry_symbol(signature.name);
-  for (ir::Type type : signature.parameters) entry.params.push_back(slot_of(module, type));
-  for (ir::Type type : signature.results) entry.results.push_back(slot_of(module, type));
+  for (const ir::Type type : signature.parameters) entry.params.push_back(slot_of(module, type));
+  for (const ir::Type type : signature.results) entry.results.push_back(slot_of(module, type));
   return entry;
 }
 

@@ -85,7 +85,7 @@ class Folder {
   bool has_length(NodeId node, NodeId array, int64_t axis) const;
   const ParameterInfo* parameter(NodeId node) const;
   NodeId length_against_one();
-  NodeId stride_in_layout(Layout layout, size_t axis);
+  NodeId stride_in_layout(const ParameterInfo& view, size_t axis);
   NodeId transposed();
   bool keeps_shape(size_t first, size_t step) const;
 
@@ -632,10 +632,10 @@ NodeId Folder::length() {
 }
 
 /// The stride of an array without gaps: the lengths of the axes inside it are all there is.
-NodeId Folder::stride_in_layout(Layout layout, size_t axis) {
+NodeId Folder::stride_in_layout(const ParameterInfo& view, size_t axis) {
   const NodeId x = at(0);
   const Type type = f_.type(x);
-  const bool is_c = layout == Layout::C;
+  const bool is_c = view.layout == Layout::C;
   if (axis == (is_c ? static_cast<size_t>(type.rank()) - 1 : 0))
     return b_.index(static_cast<int64_t>(base::size_of(type.dtype())));
   const int inside = static_cast<int>(axis) + (is_c ? 1 : -1);
@@ -646,9 +646,7 @@ NodeId Folder::stride() {
   const NodeId x = at(0);
   const auto a = static_cast<size_t>(attributes_[0]);
   if (const ParameterInfo* const known = parameter(x); known != nullptr && known->layout != Layout::Any)
-    return stride_in_layout(known->layout, a);
-  // of a new buffer: C order
-  if (f_.op(x) == Op::materialize) return stride_in_layout(Layout::C, a);
+    return stride_in_layout(*known, a);
   // stride(view(buffer, offset, n..., s...), i) = s[i]
   if (f_.op(x) == Op::view) return f_.operand(x, 2 + static_cast<size_t>(f_.type(x).rank()) + a);
   // stride(transpose(v, axes), i) = stride(v, axes[i])

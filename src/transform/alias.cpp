@@ -27,7 +27,7 @@ NodeId loop_of(const ir::Function& function, NodeId parameter) {
 /// The roots of the memory that a loop starts with.
 std::vector<Root> initial_roots(const ir::Function& function, NodeId loop) {
   std::vector<Root> roots;
-  for (NodeId init : function.operands(loop).subspan(1))
+  for (const NodeId init : function.operands(loop).subspan(1))
     if (is_memory(function, init)) roots.push_back(root_of(function, init));
   return roots;
 }
@@ -45,11 +45,15 @@ bool exchanges(const ir::Function& function, NodeId loop) {
     if (!is_slot || std::ranges::find(given, value) != given.end()) return false;
     given.push_back(value);
   }
+  // What is not known is not asked after here: the answer might hang on this loop again.
   const std::vector<Root> roots = initial_roots(function, loop);
-  for (size_t i = 0; i < roots.size(); ++i)
+  if (std::ranges::any_of(roots, [](const Root& root) { return root.kind == Root::Kind::Unknown; }))
+    return false;
+  for (size_t i = 0; i < roots.size(); ++i) {
     for (size_t k = 0; k < i; ++k)
       if (may_overlap(function, roots[i], roots[k])) return false;
-  return std::ranges::none_of(roots, [](const Root& root) { return root.kind == Root::Kind::Unknown; });
+  }
+  return true;
 }
 
 /// Whether `unknown` was found before `fresh` was made.
@@ -108,7 +112,7 @@ std::optional<std::vector<Root>> origins(const ir::Function& function, const Roo
   for (size_t i = 0; i < open.size(); ++i) {
     std::vector<NodeId> sources;
     if (i == kMostSources || !add_sources(function, open[i], sources)) return std::nullopt;
-    for (NodeId source : sources) {
+    for (const NodeId source : sources) {
       const NodeId memory = memory_of(function, source);
       const Root own = root_of(function, memory);
       if (own.kind != Root::Kind::Unknown) found.push_back(own);

@@ -55,20 +55,21 @@ class RaceFinder {
     return find_in_memory();
   }
   std::optional<Conflict> find_meeting() {
-    for (RegionId region : around_)
+    for (const RegionId region : around_)
       if (auto conflict = collect(region)) return conflict;
     return find_in_memory();
   }
 
  private:
   std::optional<Conflict> find_in_memory() {
-    for (size_t i = 0; i < accesses_.size(); ++i)
+    for (size_t i = 0; i < accesses_.size(); ++i) {
       for (size_t k = i; k < accesses_.size(); ++k) {
         const Access& a = accesses_[i];
         const Access& b = accesses_[k];
         if ((a.writes || b.writes) && may_meet(a, b) && !accumulate(a.node, b.node))
           return Conflict{a.node, b.node, "turns may touch the same element"};
       }
+    }
     return std::nullopt;
   }
 
@@ -99,7 +100,7 @@ class RaceFinder {
   }
 
   std::optional<Conflict> collect(RegionId region) {
-    for (NodeId node : f_.region_body(region)) {
+    for (const NodeId node : f_.region_body(region)) {
       for (size_t i = 0; i < f_[node].region_count; ++i)
         if (auto conflict = collect(f_.region(node, i))) return conflict;
       if (auto conflict = collect(node)) return conflict;
@@ -129,7 +130,7 @@ class RaceFinder {
     // A function that is given no memory works on its own.
     if (is_call && std::ranges::all_of(operands, is_scalar)) return;
     if (is_call) {
-      for (NodeId operand : operands) {
+      for (const NodeId operand : operands) {
         if (f_.type(operand).is_view()) accesses_.push_back({node, operand, {}, true, writes});
         else if (!is_scalar(operand)) accesses_.push_back({node, {}, {}, true, writes});
       }
@@ -143,7 +144,7 @@ class RaceFinder {
     const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store || f_.op(node) == Op::atomic;
     const auto indices = by_element ? operands.subspan(1, rank) : std::span<const NodeId>();
     accesses_.push_back({node, operands[0], indices, !by_element, writes});
-    for (NodeId other : operands.subspan(1))
+    for (const NodeId other : operands.subspan(1))
       if (f_.type(other).is_view()) accesses_.push_back({node, other, {}, true, false});
   }
 

@@ -72,12 +72,12 @@ class Neighbours {
     return (ir::effects_of(f_, loop).bits & ~allowed.bits) == 0;
   }
   void collect(RegionId region, std::vector<Memory>& found) const {
-    for (NodeId node : f_.region_body(region)) {
+    for (const NodeId node : f_.region_body(region)) {
       for (size_t i = 0; i < f_[node].region_count; ++i) collect(f_.region(node, i), found);
       const ir::Effects effects = ir::info(f_.op(node)).effects;
       const bool writes = effects.any(ir::effect::Write);
       if (!writes && !effects.any(ir::effect::Read)) continue;
-      for (NodeId operand : f_.operands(node)) {
+      for (const NodeId operand : f_.operands(node)) {
         if (!f_.type(operand).is_view()) continue;
         const auto known = std::ranges::find(found, operand, &Memory::view);
         if (known == found.end()) found.push_back({operand, writes});
@@ -119,7 +119,7 @@ class Neighbours {
     Nodes loops = group_.loops;
     loops.push_back(loop);
     std::vector<RegionId> regions;
-    for (NodeId each : loops) regions.push_back(f_.region(each));
+    for (const NodeId each : loops) regions.push_back(f_.region(each));
     return !find_meeting(f_, regions, loops);
   }
   /// Whether somebody may see, after an exception, what the group has written.
@@ -174,7 +174,7 @@ class NestFuser : public Rewriter {
  private:
   void write(const Group& group) {
     has_fused_ = true;
-    for (NodeId node : group.between) {
+    for (const NodeId node : group.between) {
       set_place(node);
       clone(node);
       is_done_[node.index] = true;
@@ -186,9 +186,9 @@ class NestFuser : public Rewriter {
     const NodeId made = b_.begin(Op::for_, {&count, 1}, source_.attributes(first));
     const NodeId index = b_.enter(made, 0, std::array{ir::kInt64})[0];
     stored_.clear();
-    for (NodeId loop : group.loops) {
+    for (const NodeId loop : group.loops) {
       const RegionId body = source_.region(loop);
-      for (NodeId node : source_.region_body(body))
+      for (const NodeId node : source_.region_body(body))
         has_new_neighbours_ = has_new_neighbours_ || source_.op(node) == Op::for_;
       bind(source_.region_parameters(body)[0], index);
       visit_body(body);

@@ -44,7 +44,7 @@ class StripJudge {
       if (f_.attribute(around, 0) != serial) return std::nullopt;
       depends_[f_.region_parameters(f_.region(around))[0].index] = true;
       Nodes loops;
-      for (NodeId node : f_.region_body(f_.region(around))) {
+      for (const NodeId node : f_.region_body(f_.region(around))) {
         if (f_.op(node) == Op::for_) {
           loops.push_back(node);
           continue;
@@ -72,7 +72,7 @@ class StripJudge {
     const NodeId count = f_.operand(loops[0], 0);
     if (!is_outside(count) && !f_.is_constant(count)) return false;
     const ir::Effects allowed = ir::effect::Read | ir::effect::Write;
-    for (NodeId loop : loops) {
+    for (const NodeId loop : loops) {
       if (f_.operands(loop).size() != 1 || f_.result_count(loop) > 0) return false;
       if (!known_equal(f_, loop_, f_.operand(loop, 0), count)) return false;
       if ((ir::effects_of(f_, loop).bits & ~allowed.bits) != 0) return false;
@@ -86,7 +86,7 @@ class StripJudge {
   /// Whether something is stored at places that are the same in all turns around.
   bool rewrites_in(RegionId region) {
     bool any = false;
-    for (NodeId node : f_.region_body(region)) {
+    for (const NodeId node : f_.region_body(region)) {
       mark(node);
       for (size_t i = 0; i < f_[node].region_count; ++i) any = rewrites_in(f_.region(node, i)) || any;
       if (f_.op(node) != Op::store) continue;
@@ -100,9 +100,9 @@ class StripJudge {
     Strips strips{.around = around, .loops = loops, .count = f_.operand(loops[0], 0), .lengths = {}};
     std::vector<uint32_t> views;
     strips.nodes = nodes_in(f_.region(around));
-    for (NodeId loop : loops) collect(f_.region(loop), strips, views);
+    for (const NodeId loop : loops) collect(f_.region(loop), strips, views);
     // The lengths of the longest way in.
-    for (NodeId loop : loops) {
+    for (const NodeId loop : loops) {
       Nodes lengths;
       if (!lengths_in(f_.region(loop), lengths)) lengths.clear();
       if (lengths.size() > strips.lengths.size()) strips.lengths = std::move(lengths);
@@ -111,14 +111,14 @@ class StripJudge {
   }
   size_t nodes_in(RegionId region) const {
     size_t count = 0;
-    for (NodeId node : f_.region_body(region)) {
+    for (const NodeId node : f_.region_body(region)) {
       ++count;
       for (size_t i = 0; i < f_[node].region_count; ++i) count += nodes_in(f_.region(node, i));
     }
     return count;
   }
   void collect(RegionId region, Strips& strips, std::vector<uint32_t>& views) {
-    for (NodeId node : f_.region_body(region)) {
+    for (const NodeId node : f_.region_body(region)) {
       for (size_t i = 0; i < f_[node].region_count; ++i) collect(f_.region(node, i), strips, views);
       if (f_.op(node) != Op::load && f_.op(node) != Op::store) continue;
       const NodeId view = f_.operand(node, 0);
@@ -128,7 +128,7 @@ class StripJudge {
     }
   }
   bool lengths_in(RegionId region, Nodes& lengths) {
-    for (NodeId node : f_.region_body(region)) {
+    for (const NodeId node : f_.region_body(region)) {
       if (f_.op(node) != Op::for_) continue;
       const NodeId count = f_.operand(node, 0);
       if (!is_outside(count) && !f_.is_constant(count)) return false;
@@ -151,11 +151,12 @@ class Interchanger : public Rewriter {
   void visit(NodeId id) override {
     if (source_.op(id) != Op::for_) return clone(id);
     if (first_) {
-      if (std::ranges::find(strips_->loops, id) != strips_->loops.end()) return write_strip(id);
-      return id == strips_->around && strips_->nodes <= kMostNodes ? write_unrolled(id) : clone(id);
+      if (std::ranges::find(strips_.loops, id) != strips_.loops.end()) return write_strip(id);
+      return id == strips_.around && strips_.nodes <= kMostNodes ? write_unrolled(id) : clone(id);
     }
-    strips_ = StripJudge(source_, id).judge();
-    if (!strips_) return clone(id);
+    std::optional<Strips> found = StripJudge(source_, id).judge();
+    if (!found) return clone(id);
+    strips_ = std::move(*found);
     write(id);
   }
 
@@ -168,17 +169,17 @@ class Interchanger : public Rewriter {
   /// Turns of a strip, so that it holds `kStripBytes`.
   NodeId strip_length() {
     const NodeId most = b_.index(kStripBytes);
-    NodeId bytes = b_.index(strips_->element_bytes);
-    for (NodeId length : strips_->lengths)
+    NodeId bytes = b_.index(strips_.element_bytes);
+    for (const NodeId length : strips_.lengths)
       bytes = loops_.minimum(loops_.multiply(bytes, loops_.minimum(outside(length), most)), most);
     NodeId turns = b_.make(Op::floor_divide, {most, b_.make(Op::maximum, {bytes, b_.index(1)})});
-    if (strips_->lengths.empty()) turns = b_.make(Op::bitwise_and, {turns, b_.index(-kStripGrain)});
+    if (strips_.lengths.empty()) turns = b_.make(Op::bitwise_and, {turns, b_.index(-kStripGrain)});
     return b_.make(Op::maximum, {turns, b_.index(1)});
   }
 
   void write(NodeId loop) {
     const ir::SpanId place = b_.span();
-    const NodeId total = b_.make(Op::maximum, {outside(strips_->count), b_.index(0)});
+    const NodeId total = b_.make(Op::maximum, {outside(strips_.count), b_.index(0)});
     const NodeId length = strip_length();
     const NodeId last = loops_.subtract(length, b_.index(1));
     const NodeId blocks = b_.make(Op::floor_divide, {loops_.add(total, last), length});
@@ -233,9 +234,9 @@ class Interchanger : public Rewriter {
   }
 
   LoopWriter loops_;
-  std::optional<Strips> strips_;  ///< that are being written
-  NodeId first_;                  ///< turn of the strip; none: no strips are being written
-  NodeId turns_;                  ///< of the strip
+  Strips strips_;  ///< that are being written
+  NodeId first_;   ///< turn of the strip; none: no strips are being written
+  NodeId turns_;   ///< of the strip
 };
 
 }  // namespace

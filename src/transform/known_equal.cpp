@@ -25,7 +25,7 @@ bool says(const Function& f, NodeId condition, NodeId a, NodeId b) {
 bool compared(const Function& f, NodeId where, NodeId a, NodeId b) {
   for (NodeId node = where; node;) {
     const RegionId region = f[node].parent;
-    for (NodeId before : f.region_body(region)) {
+    for (const NodeId before : f.region_body(region)) {
       if (before == node) break;
       if (f.op(before) == Op::check && says(f, f.operand(before, 0), a, b)) return true;
     }

@@ -6,6 +6,7 @@
 #include "transform/interchange.h"
 #include "transform/jam.h"
 #include "transform/parallel.h"
+#include "transform/reuse.h"
 #include "transform/schedule.h"
 #include "transform/simplify.h"
 #include "transform/threads.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr Pass kPasses[] = {
     {"simplify", simplify, ir::Stage::Both},
     {"dce", dce, ir::Stage::Both},
+    {"reuse", reuse, ir::Stage::Both},
     {"fuse", fuse, ir::Stage::Both},
     {"to_loops", to_loops, ir::Stage::Loop},
     {"checks", checks, ir::Stage::Loop},

@@ -58,6 +58,7 @@ class Simplifier : public Rewriter {
       case Op::for_: return visit_for(id);
       case Op::while_: shapes_.expect(id, use_all(source_.operands(id))); return clone(id);
       case Op::check: return visit_check(id);
+      case Op::stride: return bind(id, stride_of(b_, use(source_.operand(id, 0)), source_.attribute(id, 0)));
       case Op::less:
       case Op::less_equal:
       case Op::greater:

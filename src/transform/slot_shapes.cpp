@@ -2,11 +2,25 @@
 
 namespace ingot::transform {
 
+NodeId stride_of(ir::Builder& builder, NodeId view, int64_t axis) {
+  const NodeId made = builder.make(Op::stride, {view}, {axis});
+  const Function& f = builder.function();
+  if (f.op(made) != Op::stride || f.op(f.operand(made, 0)) != Op::materialize) return made;
+  // In C order: all elements of the axes inside it.
+  const NodeId fresh = f.operand(made, 0);
+  const Type type = f.type(fresh);
+  NodeId stride = builder.index(static_cast<int64_t>(base::size_of(type.dtype())));
+  for (int64_t inside = type.rank() - 1; inside > f.attribute(made, 0); --inside)
+    stride = builder.make(Op::multiply, {stride, builder.make(Op::length, {fresh}, {inside})});
+  return stride;
+}
+
 SlotShapes::SlotShapes(const Function& source, ir::Builder& builder, const std::set<Fact>& refuted)
     : source_(source), b_(builder), refuted_(refuted), is_asked_(source.node_count()) {
-  for (uint32_t i = 0; i < source.node_count(); ++i)
-    for (NodeId operand : source.operands(NodeId(i)))
+  for (uint32_t i = 0; i < source.node_count(); ++i) {
+    for (const NodeId operand : source.operands(NodeId(i)))
       if (asks_for_shape(NodeId(i), operand)) is_asked_[operand.index] = true;
+  }
 }
 
 bool SlotShapes::asks_for_shape(NodeId user, NodeId operand) const {
@@ -22,7 +36,8 @@ bool SlotShapes::asks_for_shape(NodeId user, NodeId operand) const {
 
 NodeId SlotShapes::part(NodeId view, size_t i) {
   const size_t rank = rank_of(b_.function().type(view));
-  return b_.make(i < rank ? Op::length : Op::stride, {view}, {static_cast<int64_t>(i % rank)});
+  return i < rank ? b_.make(Op::length, {view}, {static_cast<int64_t>(i)})
+                  : stride_of(b_, view, static_cast<int64_t>(i - rank));
 }
 
 /// A node, if it can be seen where the builder stands; of a constant, one that can.

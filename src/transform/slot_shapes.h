@@ -9,6 +9,10 @@
 
 namespace ingot::transform {
 
+/// The stride of a view's axis. That of a new array is known here, but not to the frontend: where NumPy's
+/// order is not known when compiling, programs that ask for the order in memory are refused.
+NodeId stride_of(ir::Builder& builder, NodeId view, int64_t axis);
+
 /// The lengths and strides of views that loops carry and branches give, found while a function is built anew.
 ///
 /// Of a loop it is assumed that a slot keeps the lengths and strides of what the loop starts with. Where a

@@ -17,14 +17,16 @@ std::string function_of(const std::string& body) {
 std::string after(const std::string& body, std::initializer_list<std::string_view> passes) {
   const std::string text = function_of(body);
   const Comparison comparison(text, passes);
-  for (int64_t length : {0, 1, 5, 70})
-    for (int64_t m : {0, 1, 4, 7})
+  for (int64_t length : {0, 1, 5, 70}) {
+    for (const int64_t m : {0, 1, 4, 7}) {
       for (Layout layout : {Layout::Contiguous, Layout::Reversed}) {
         const auto view = [&](uint64_t seed) {
           return make_view(base::DType::Float64, {length}, layout, seed);
         };
         comparison.check({view(1), view(2), view(3), base::Scalar::of(length), base::Scalar::of(m)}, text);
       }
+    }
+  }
   return comparison.text();
 }
 
