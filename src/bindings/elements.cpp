@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -22,6 +23,14 @@ int64_t Column::integer(int64_t place) const {
   int64_t number;
   std::memcpy(&number, at(place), sizeof number);
   return number;
+}
+
+std::vector<size_t> pools_of(nb::handle described) {
+  std::vector<size_t> pools;
+  if (PyTuple_Check(described.ptr()) == 0) pools.push_back(nb::cast<size_t>(described));
+  else
+    for (const nb::handle pool : described) pools.push_back(nb::cast<size_t>(pool));
+  return pools;
 }
 
 Form::Form(nb::handle description) {
@@ -52,7 +61,7 @@ void Form::read(nb::handle description, size_t& columns) {
     parts.push_back(Form(PyTuple_GET_ITEM(description.ptr(), 1), columns));
   } else if (tag == "record") {
     kind = Kind::Record;
-    pool = nb::cast<size_t>(description[1]);
+    pools = pools_of(description[1]);
     object = PyTuple_GET_ITEM(description.ptr(), 2);
     has_records = true;
     ++columns;
@@ -92,7 +101,7 @@ PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place
       return missing == 1 ? nb::none().release().ptr() : nullptr;
     }
     case Form::Kind::Record:
-      return record(form.pool, form.object, columns[form.column].integer(place)).release().ptr();
+      return record(form.pools, form.object, columns[form.column].integer(place)).release().ptr();
     case Form::Kind::Array: return held(form, columns, place).release().ptr();
     case Form::Kind::Tuple:
     case Form::Kind::Named: break;
@@ -148,8 +157,16 @@ void Elements::add_rows(int64_t length, Columns headers, const Form& form, Colum
                     std::vector<nb::object>(static_cast<size_t>(length))});
 }
 
-nb::object Elements::record(size_t number, nb::handle type, int64_t place) {
+nb::object Elements::record(std::span<const size_t> pools, nb::handle type, int64_t place) {
   if (place < 0) return place == -1 ? nb::none() : nb::object();
+  size_t number = pools[0];
+  if (pools.size() > 1) {
+    const auto bits = std::bit_width(pools.size() - 1);
+    const auto kin = static_cast<size_t>(place) & ((size_t{1} << bits) - 1);
+    number = pools[kin];
+    type = PyTuple_GET_ITEM(type.ptr(), static_cast<Py_ssize_t>(kin));
+    place >>= bits;
+  }
   Pool& pool = pools_[number];
   nb::object& made = pool.made[static_cast<size_t>(place)];
   if (made.is_valid()) return made;
@@ -218,8 +235,8 @@ class PythonElements {
   nb::object list(const nb::object& form, int64_t length, const nb::object& columns) {
     return elements_.list(Form(form), length, columns_of(columns));
   }
-  nb::object record(size_t pool, nb::handle type, int64_t place) {
-    return elements_.record(pool, type, place);
+  nb::object record(nb::handle pools, nb::handle type, int64_t place) {
+    return elements_.record(pools_of(pools), type, place);
   }
   void add_pool(const nb::object& names, const nb::list& lists) {
     given_.append(names);
@@ -258,7 +275,7 @@ void bind_elements(nb::module_& m) {
       .def(nb::init<nb::object>(), "make_array"_a)
       .def("add_pool", &PythonElements::add_pool, "names"_a.none(), "lists"_a)
       .def("list", &PythonElements::list, "form"_a, "length"_a, "columns"_a)
-      .def("record", &PythonElements::record, "pool"_a, "type"_a.none(), "place"_a)
+      .def("record", &PythonElements::record, "pools"_a, "type"_a.none(), "place"_a)
       .def("fill", &PythonElements::fill);
 }
 

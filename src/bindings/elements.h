@@ -42,6 +42,9 @@ struct Column {
   int64_t integer(int64_t place) const;  ///< of int64 or int8
 };
 
+/// The pools that the description of a record names: one number, or a tuple.
+std::vector<size_t> pools_of(nb::handle described);
+
 /// What an element of a list is like. Borrows what is in the description that it is made of.
 struct Form {
   enum class Kind : uint8_t { Static, Absent, Number, NumpyNumber, Maybe, Record, Array, Tuple, Named };
@@ -55,9 +58,9 @@ struct Form {
   bool has_records = false;  ///< in any part
   base::DType dtype{};       ///< of an array
   int rank = 0;
-  size_t column = 0;    ///< the first of its own
-  size_t pool = 0;      ///< of a record
-  nb::handle object{};  ///< what is static; a namedtuple's class; the class of a record
+  size_t column = 0;            ///< the first of its own
+  std::vector<size_t> pools{};  ///< of a record: by the number of its class in its family
+  nb::handle object{};  ///< what is static; a namedtuple's class; the class of a record, or those of a family
   std::vector<Form> parts{};
 
  private:
@@ -83,8 +86,9 @@ class Elements {
 
   /// A list of so many elements.
   nb::object list(const Form& form, int64_t length, const Columns& columns);
-  /// An instance, or list, of a pool; None at -1, an invalid object at -2.
-  nb::object record(size_t pool, nb::handle type, int64_t place);
+  /// An instance, or list, of a pool; None at -1, an invalid object at -2. Of several pools, the lowest bits
+  /// of the place are the number of the pool, and of the type among `type`.
+  nb::object record(std::span<const size_t> pools, nb::handle type, int64_t place);
 
  private:
   struct Pool {

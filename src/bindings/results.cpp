@@ -293,7 +293,7 @@ struct ResultPlan::Maker {
   }
 
   nb::object holding(const ResultPlan& plan) {
-    for (const size_t result : plan.buffers_)
+    for (const size_t result : plan.numbers_)
       for (const Buffer* const buffer : call.frame().held_buffers(result)) ++held[buffer];
     return make(plan.parts_[0]);
   }
@@ -317,8 +317,7 @@ struct ResultPlan::Maker {
             .attr("__new__")(plan.object_, sequence(plan.parts_, true));
       case Kind::Again: return made[static_cast<size_t>(plan.argument_)];
       case Kind::Object: return instance(plan);
-      case Kind::Record:
-        return elements().record(static_cast<size_t>(plan.argument_), plan.object_, integer());
+      case Kind::Record: return elements().record(plan.numbers_, plan.object_, integer());
       case Kind::Pooled: return pooled(plan);
       case Kind::Holding: return holding(plan);
       case Kind::List: return sequence(plan.parts_, false);
@@ -400,7 +399,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     lists_.push_back({Form(object_), nb::len(nb::handle(description[2]))});
   } else if (tag == "record") {
     kind_ = Kind::Record;
-    argument_ = nb::cast<int64_t>(description[1]);
+    numbers_ = pools_of(description[1]);
     object_ = description[2];
   } else if (tag == "pooled") {
     kind_ = Kind::Pooled;
@@ -413,7 +412,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     kind_ = Kind::Holding;
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
     for (const nb::handle result : nb::cast<nb::tuple>(description[2]))
-      buffers_.push_back(nb::cast<size_t>(result));
+      numbers_.push_back(nb::cast<size_t>(result));
   } else if (tag == "again") {
     kind_ = Kind::Again;
     argument_ = nb::cast<int64_t>(description[1]);

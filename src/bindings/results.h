@@ -67,14 +67,14 @@ class ResultPlan {
   bool is_writable_ = false;      ///< of an array
   bool may_be_argument_ = false;  ///< of an array: a number after it says which one, -1 none
   bool owns_ = false;             ///< of an array: others that own the same memory are the same object
-  int64_t argument_ = -1;  ///< of an array: the leaf that it is; of the caller's container, of a record's
-                           ///< pool: which;
+  int64_t argument_ = -1;         ///< of an array: the leaf that it is; of the caller's container, which;
                            ///< of what has been made before: its place among arrays, containers and instances
   nb::object object_;  ///< what is static; what an element is like; keys, names of attributes; a text with
                        ///< holes; a namedtuple's class; pools
   nb::object type_;    ///< of an instance
-  std::vector<List> lists_;      ///< of unknown length, borrowing from `object_`: itself, or those of pools
-  std::vector<size_t> buffers_;  ///< the results that are columns of numbers of buffers
+  std::vector<List> lists_;  ///< of unknown length, borrowing from `object_`: itself, or those of pools
+  std::vector<size_t>
+      numbers_;  ///< of the results that are columns of numbers of buffers; of a record's pools
   std::vector<ResultPlan> parts_;
 };
 

@@ -97,7 +97,7 @@ Value Evaluator::builtin_print(Call& call) {
   Outward outward;
   for (const Value& value : call.positional) {
     const Error* error = value.as<Error>();
-    const bool has_text = class_of_value(value).is_valid();
+    const bool has_text = has_class(value);
     arguments.append(describe_result(error != nullptr ? text_of_error(*error)
                                      : has_text       ? text_of_value(value, "{!s}", call.node)
                                                       : value,

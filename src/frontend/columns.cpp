@@ -92,8 +92,7 @@ Value Evaluator::Columns::take(const Value& form, std::span<const NodeId>& numbe
     return number;
   };
   if (const Scalar* s = form.as<Scalar>()) return Scalar{s->kind, next()};
-  if (const Record* r = form.as<Record>())
-    return Record{r->pool, next(), r->may_be_none, r->may_be_unbound, r->is_list};
+  if (const Record* r = form.as<Record>()) return r->at(next());
   if (const Array* a = form.as<Array>()) {
     Array array = *a;
     std::vector<NodeId> operands{e_.builder_->make(Op::kept, {next()}), next()};

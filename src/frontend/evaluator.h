@@ -680,6 +680,7 @@ class Evaluator {
   // objects.cpp
   /// The class of an instance, a namedtuple or a member of an Enum; invalid for all other values.
   nb::object class_of_value(const Value& value) const;
+  bool has_class(const Value& value) const;  ///< whether it is one of these
   nb::object class_attribute(const nb::object& type, const std::string& name);  ///< guarded; see `lookup`
   /// Whether a class has under a name just what `from` has.
   bool inherits(const nb::object& type, const std::string& name, nb::handle from);

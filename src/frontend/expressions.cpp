@@ -322,7 +322,12 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     use_foreign("attribute", name, {value}, e);
   }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
-  if (class_of_value(value).is_valid()) return open(object_attribute(value, name, e), name, e);
+  if (has_class(value)) return open(object_attribute(value, name, e), name, e);
+  if (Records::is_open_class(value)) {
+    return Records(*this).on_each(*Records::decides(value), [&](const Value& known) {
+      return attribute_of(Static{class_of_value(known)}, name, e);
+    });
+  }
   if (const Slice* slice = value.as<Slice>()) {
     static constexpr std::array kParts = {"start", "stop", "step"};
     const auto part = std::ranges::find(kParts, name);
@@ -437,6 +442,11 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   }
   if (const Array* a = value.as<Array>(); a != nullptr && !is_instance(index))
     return index_array(*a, index, e);
+  if (const Record* r = Records::open(value)) {
+    const Record there =
+        Records(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not subscriptable");
+    return Records(*this).on_each(there, [&](const Value& known) { return eval_item(known, index, e); });
+  }
   if (const std::optional<Value> item = call_special(value, "__getitem__", {index}, e)) return *item;
   if (is_instance(index) && !is_instance(value))
     unsupported(e, "an index that is a " + type_name(index), "use a number");
@@ -694,6 +704,15 @@ void Evaluator::refuse_call(const nb::object& function, nb::handle node) {
 }
 
 Value Evaluator::call(const Value& callee, Call& call) {
+  if (Records::decides(callee) != nullptr) return Records(*this).call_by_class(*callee.as<Method>(), call);
+  if (const Record* r = Records::open(callee)) {
+    const Record there =
+        Records(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not callable");
+    return Records(*this).on_each(there, [&](const Value& known) {
+      Call again = call;
+      return this->call(known, again);
+    });
+  }
   if (const Method* m = callee.as<Method>(); m != nullptr && m->function.is_valid()) {
     call.positional.insert(call.positional.begin(), *m->self);
     return this->call(Static{m->function}, call);

@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 // Arguments that compiled code does not have. Nothing is known of them but what their types say, and so every
 // use of one is decided here: `ingot._foreign` says what Python raises for such types, if that is certain.
@@ -54,7 +54,10 @@ nb::object Evaluator::stand_in(const Value& value) const {
   }
   if (const Maybe* m = value.as<Maybe>()) return stand_in(*m->present);
   if (row_of(value) != nullptr) return nb::list();
-  if (is_instance(value)) return nb::module_::import_("ingot._foreign").attr("Kind")(class_of_value(value));
+  const nb::object kind_of_class = nb::module_::import_("ingot._foreign").attr("Kind");
+  if (const Record* r = Records::open(value))
+    return kind_of_class(Records(const_cast<Evaluator&>(*this)).classes_of(*r)[0]);
+  if (is_instance(value)) return kind_of_class(class_of_value(value));
   if (value.is<Text>()) return nb::str("text");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
   if (value.is<Range>()) return nb::module_::import_("builtins").attr("range")(1);
@@ -110,6 +113,7 @@ void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
   }
   for (const Value& operand : operands) {
     if (operand.is<Conflict>()) present(operand, "the value", here_);  // it has no type to raise by
+    if (Records::open(operand) != nullptr) return;
     const nb::object one = stand_in(operand);
     if (!one.is_valid()) return;
     given.append(one);

@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 // Generators. A generator is evaluated where it is walked: its body in an activation of its own, and at each
 // `yield` what the consumer does with the element. What either of them changes is changed inside the loops
@@ -458,6 +458,8 @@ Value Evaluator::builtin_iter(Call& call) {
 
 std::optional<Value> Evaluator::iterator_of_object(const Value& value, nb::handle node) {
   if (!is_instance(value)) return std::nullopt;
+  if (Records::open(value) != nullptr)
+    unsupported(node, "walking what may be an instance of several classes", "write a method that walks it");
   const std::optional<Value> made = call_special(value, "__iter__", {}, node);
   if (!made || made->is<Iterator>()) return made;
   if (is_instance(*made))

@@ -20,10 +20,13 @@ constexpr int64_t kFewest = 8;
 }  // namespace
 
 std::optional<Value> Evaluator::form_of(const Value& element) {
-  if (const std::optional<Record> record = Records(*this).of(element))
-    return Record{record->pool, {}, record->may_be_none, record->may_be_unbound, record->is_list};
+  if (const std::optional<Record> record = Records(*this).of(element)) return record->at({});
   if (const Object* o = element.as<Object>(); o != nullptr && pools_.makings.classes.contains(o->object))
-    Records(*this).ask_for(pools_.makings.classes.at(o->object), {});
+    Records(*this).ask_for({pools_.makings.classes.at(o->object)}, {});
+  if (const Conflict* c = element.as<Conflict>()) {
+    if (!c->pools.empty()) Records(*this).ask_for(c->pools, {});
+    if (!c->rows.empty()) Rows(*this).ask_for(c->rows, {});
+  }
   if (element.is<Reference>())
     if (const std::vector<std::string> sites = Rows(*this).sites_of(element); !sites.empty())
       Rows(*this).ask_for(sites, {});

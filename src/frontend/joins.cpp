@@ -35,6 +35,7 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
   for (size_t arm = 0; arm < 2; ++arm) {
     state_ = before;
     builder_->enter(node, arm, {});
+    Records(*this).narrow(condition, arm == 0);
     const Pushed<NodeId> inside(conditions_, condition);
     try {
       Value value = arm == 0 ? then() : other();
@@ -136,9 +137,7 @@ Value Evaluator::shape_of(const Value& value, const Stays& stays) {
     }
     return shape;
   }
-  if (const Record* r = value.as<Record>())
-    return Record{r->pool, reaches(r->place) ? r->place : NodeId(), r->may_be_none, r->may_be_unbound,
-                  r->is_list};
+  if (const Record* r = value.as<Record>()) return r->at(reaches(r->place) ? r->place : NodeId());
   if (const Maybe* m = value.as<Maybe>())
     return Maybe{reaches(m->node) ? m->node : NodeId(), m->present, m->may_be_unbound, m->may_be_none};
   std::vector<Value> parts = parts_of(value);
@@ -161,7 +160,7 @@ bool Evaluator::same(const Value& a, const Value& b) const {
   if (const Record* r = a.as<Record>()) {
     const Record* s = b.as<Record>();
     return r->pool == s->pool && r->place == s->place && r->may_be_none == s->may_be_none &&
-           r->may_be_unbound == s->may_be_unbound;
+           r->may_be_unbound == s->may_be_unbound && r->classes == s->classes;
   }
   if (const Maybe* m = a.as<Maybe>()) {
     const Maybe* n = b.as<Maybe>();
@@ -250,6 +249,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     }
     return shape;
   }
+  if (const std::optional<Value> method = Records(*this).joined_method(a, b)) return *method;
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (j && k && x == nullptr && y == nullptr) {
@@ -371,8 +371,7 @@ Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
     }
     return array;
   }
-  if (const Record* r = shape.as<Record>())
-    return Record{r->pool, r->place ? r->place : next(), r->may_be_none, r->may_be_unbound, r->is_list};
+  if (const Record* r = shape.as<Record>()) return r->at(r->place ? r->place : next());
   if (const Maybe* m = shape.as<Maybe>())
     return Maybe{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
   std::vector<Value> parts = parts_of(shape);

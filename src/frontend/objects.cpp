@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "frontend/evaluator_parts.h"
 #include "frontend/records.h"
 
@@ -58,10 +60,11 @@ bool is_enum(nb::handle type) {
 
 nb::object Evaluator::class_of_value(const Value& value) const {
   if (const Object* o = value.as<Object>()) return state_.heap.at(o->object).type_of;
-  if (const Record* r = value.as<Record>(); r != nullptr && !r->is_list) {
-    for (const auto& [type, pool] : pools_.by_class)
-      if (pool == r->pool) return nb::borrow(type);
-  }
+  if (Records::open(value) != nullptr)
+    throw base::Unsupported(place_of(here_), "this use of what may be an instance of several classes",
+                            "call a method of it");
+  if (const Record* r = value.as<Record>(); r != nullptr && r->classes != 0)
+    return pools_.kin.at(r->pool)[static_cast<size_t>(std::countr_zero(r->classes))];
   if (const Tuple* t = value.as<Tuple>()) return t->type;
   if (const Static* s = value.as<Static>(); s != nullptr && is_member_of_enum(s->object))
     return nb::borrow<nb::object>(s->object.type());
@@ -72,6 +75,10 @@ nb::object Evaluator::class_attribute(const nb::object& type, const std::string&
   const nb::object raw = lookup(type, name);
   guards_.push_back({type, name, raw, true});
   return raw;
+}
+
+bool Evaluator::has_class(const Value& value) const {
+  return Records::open(value) != nullptr || class_of_value(value).is_valid();
 }
 
 bool Evaluator::inherits(const nb::object& type, const std::string& name, nb::handle from) {
@@ -162,6 +169,7 @@ Value Evaluator::object_attribute(const Value& given, const std::string& name, n
     record = Records(*this).present(*record, ExceptionKind::AttributeError,
                                     "'NoneType' object has no attribute '" + name + "'");
     value = *record;
+    if (Records::open(value) != nullptr) return Records(*this).open_attribute(*record, name, node);
   }
   const nb::object type = class_of_value(value);
   if (name == "__class__") return Static{type};
@@ -185,7 +193,8 @@ Value Evaluator::object_attribute(const Value& given, const std::string& name, n
     return bind_attribute(value, type, raw, name, node);
   const bool is_own_slot = raw.is_valid() && is_slot(raw);
   if (is_own_slot || as_type(type)->tp_dictoffset != 0) {
-    const HeapObject& holder = record ? pool_at(record->pool) : state_.heap.at(value.as<Object>()->object);
+    const HeapObject& holder =
+        record ? Records(*this).pool_of(*record) : state_.heap.at(value.as<Object>()->object);
     const size_t place = place_of_attribute(holder, name, node);
     Value found = record ? Records(*this).attribute(*record, place) : holder.values[place];
     const std::string missing = "'" + name_of(type) + "' object has no attribute '" + name + "'";
@@ -305,7 +314,7 @@ void Evaluator::set_plain_attribute(const Value& target, const std::string& name
   if (const std::optional<Record> record = Records(*this).of(target)) {
     const Record there = Records(*this).present(*record, ExceptionKind::AttributeError,
                                                 "'NoneType' object has no attribute '" + name + "'");
-    const size_t place = place_of_attribute(pool_at(there.pool), name, node);
+    const size_t place = place_of_attribute(Records(*this).pool_of(there), name, node);
     return Records(*this).set_attribute(there, place, stored(std::move(value)), node);
   }
   const Object object = *target.as<Object>();
@@ -324,6 +333,16 @@ void Evaluator::set_plain_attribute(const Value& target, const std::string& name
 }
 
 void Evaluator::set_attribute(const Value& target, const std::string& name, Value value, nb::handle node) {
+  if (const Record* r = Records::open(target)) {
+    const Record there = Records(*this).present(*r, ExceptionKind::AttributeError,
+                                                "'NoneType' object has no attribute '" + name + "'");
+    const Value held = Records(*this).held(stored(std::move(value)), node);
+    Records(*this).on_each(there, [&](const Value& known) {
+      set_attribute(known, name, held, node);
+      return Value(Static{nb::none()});
+    });
+    return;
+  }
   const nb::object type = class_of_value(target);
   if (!is_instance(target)) {
     if (const Tuple* t = target.as<Tuple>(); t != nullptr && t->type.is_valid()) {

@@ -259,6 +259,20 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   if (ast != "Is" && ast != "IsNot")
     if (const std::optional<Value> result = Rows(*this).compare(ast, first, second, node)) return *result;
   if (by_value && (first.is<Maybe>() || second.is<Maybe>())) return compare_maybe(ast, first, second, node);
+  const bool compares_types = ast == "Eq" || ast == "NotEq" || ast == "Is" || ast == "IsNot";
+  if (compares_types && (Records::is_open_class(first) || Records::is_open_class(second))) {
+    const bool is_first = Records::is_open_class(first);
+    const Value& other = is_first ? second : first;
+    const Record& record = *Records::decides(is_first ? first : second);
+    if (!Records::is_open_class(other)) {
+      const bool wanted = ast == "Eq" || ast == "Is";
+      return Records(*this).is_of(record, [&](const nb::object& type) {
+        return wanted == (other.is<Static>() && other.as<Static>()->object.is(type));
+      });
+    }
+    return Records(*this).on_each(
+        record, [&](const Value& known) { return compare(ast, Static{class_of_value(known)}, other, node); });
+  }
   const bool are_known = first.is<Static>() && second.is<Static>();
   const Value a = are_known || !by_value ? first : plain_number(first);
   const Value b = are_known || !by_value ? second : plain_number(second);
@@ -779,6 +793,11 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
 }
 
 std::optional<bool> Evaluator::static_truth(const Value& value) {
+  if (const Record* r = Records::open(value)) {
+    for (const nb::object& type : Records(*this).classes_of(*r))
+      if (has_truth(type)) return std::nullopt;
+    return r->may_be_none ? std::nullopt : std::optional(true);
+  }
   if (const nb::object type = class_of_value(value); type.is_valid() && has_truth(type)) return std::nullopt;
   if (const Static* s = value.as<Static>()) {
     const int truth = PyObject_IsTrue(s->object.ptr());
@@ -807,7 +826,7 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (value.is<Foreign>()) use_foreign("", "", {value}, node);
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
   if (const Record* r = value.as<Record>(); r != nullptr && r->may_be_none) {
-    const Record there{r->pool, r->place, false, false, r->is_list};
+    const Record there = Records::certain(*r);
     const NodeId is_there = Records(*this).is_there(*r);
     if (static_truth(there)) return is_there;
     const Value both = fork(
@@ -817,7 +836,7 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
   }
   if (const Record* row = row_of(value))
     return builder_->make(Op::not_equal, {Rows(*this).length(*row), builder_->index(0)});
-  if (class_of_value(value).is_valid()) return truth(truth_of_object(value, node), node);
+  if (has_class(value)) return truth(truth_of_object(value, node), node);
   if (const Maybe* m = value.as<Maybe>()) {
     return truth(
         fork(

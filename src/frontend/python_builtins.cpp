@@ -98,6 +98,8 @@ Value Evaluator::builtin_reversed(Call& call) {
 
 nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   const nb::module_ builtins = nb::module_::import_("builtins");
+  if (Records::decides(value) != nullptr)
+    unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
   if (const nb::object type = class_of_value(value); type.is_valid()) return type;
   if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
   if (value.is<Foreign>()) return nb::borrow<nb::object>(value.as<Foreign>()->description[1]);
@@ -119,6 +121,8 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
 Value Evaluator::builtin_type(Call& call) {
   if (call.positional.size() != 1)
     unsupported(call.node, "`type` with several arguments", "define the class outside");
+  if (const Record* r = Records::open(call.positional[0]); r != nullptr && !r->may_be_none)
+    return object_attribute(*r, "__class__", call.node);
   return Static{type_of(call.positional[0], call.node)};
 }
 
@@ -140,6 +144,15 @@ Value Evaluator::builtin_isinstance(Call& call) {
     return Records(*this).on_both(*r, [&](const Value& v) {
       Call again{.positional = {v, call.positional[1]}, .keywords = {}, .name = call.name, .node = call.node};
       return builtin_isinstance(again);
+    });
+  }
+  if (const Record* r = Records::open(value)) {
+    return Records(*this).is_of(*r, [&](const nb::object& type) {
+      Call again{.positional = {Records(*this).of_type(*r, type), call.positional[1]},
+                 .keywords = {},
+                 .name = call.name,
+                 .node = call.node};
+      return static_truth(builtin_isinstance(again)) == true;
     });
   }
   const nb::object type = type_of(present(value, "the value", call.node), call.node);

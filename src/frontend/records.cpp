@@ -9,6 +9,7 @@ using base::ExceptionKind;
 using ir::Op;
 
 void Evaluator::Records::make_pools() {
+  std::vector<uint32_t> made;
   for (const nb::object& type : e_.pools_.classes) {
     const uint32_t id = new_pool("instances of " + std::to_string(e_.pools_.by_class.size()));
     HeapObject pool{.type = HeapObject::Type::List, .values = {}, .keys = {}};
@@ -17,6 +18,9 @@ void Evaluator::Records::make_pools() {
       for (const nb::handle name : e_.attributes_[type]) pool.keys.push_back(nb::borrow<nb::object>(name));
     e_.state_.heap.at(id) = std::move(pool);
     e_.pools_.by_class.emplace(type.ptr(), id);
+    const size_t first = e_.pools_.first_of_kin.at(made.size());
+    made.push_back(id);
+    e_.pools_.kin[made.at(first)].push_back(type);
   }
 }
 
@@ -27,11 +31,6 @@ uint32_t Evaluator::Records::new_pool(const std::string& purpose) {
   e_.state_.heap.emplace(number->second,
                          HeapObject{.type = HeapObject::Type::List, .values = {}, .keys = {}});
   return number->second;
-}
-
-void Evaluator::Records::ask_for(const nb::object& type, nb::handle node) {
-  e_.pools_.classes.push_back(type);
-  throw Demand{"pool " + std::to_string(e_.pools_.classes.size()), -1, e_.Evaluator::place_of(node)};
 }
 
 void Evaluator::Records::replace(const std::function<bool(const Value&)>& is_it, const Record& record) {
@@ -98,7 +97,21 @@ Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
   }
   const NodeId place = e_.state_.heap.at(pool.object).values[0].as<Scalar>()->node;
   e_.grow(pool, attributes, node);
-  const Record record{pool.object, place};
+  const auto kin = std::ranges::find_if(e_.pools_.kin, [&](const auto& family) {
+    return std::ranges::any_of(family.second,
+                               [&](const nb::object& type) { return type.is(object.type_of); });
+  });
+  const auto member =
+      std::ranges::find_if(kin->second, [&](const nb::object& type) { return type.is(object.type_of); });
+  Record record{.pool = kin->first};
+  const auto number = static_cast<size_t>(member - kin->second.begin());
+  record.classes = uint64_t{1} << number;
+  record.place = place;
+  if (const int bits = bits_of(record); bits > 0) {
+    const NodeId shifted = e_.builder_->make(Op::left_shift, {place, e_.builder_->index(bits)});
+    record.place =
+        e_.builder_->make(Op::bitwise_or, {shifted, e_.builder_->index(static_cast<int64_t>(number))});
+  }
   HeapObject& moved = e_.state_.heap.at(instance.object);
   moved.type = HeapObject::Type::Cell;
   moved.values = {record};
@@ -126,7 +139,7 @@ Value Evaluator::Records::held(const Value& value, nb::handle node) {
   if (const std::optional<Record> record = of(value)) return *record;
   const HeapObject& object = e_.state_.heap.at(o->object);
   if (object.argument >= 0 || object.given_away) return value;
-  if (!has_pool(object.type_of)) ask_for(object.type_of, node);
+  if (!has_pool(object.type_of)) ask_for({object.type_of}, node);
   return moved(*o, node);
 }
 
@@ -144,26 +157,31 @@ std::optional<Record> Evaluator::Records::join(const Value& a, const Value& b) {
   const auto any = [&](bool Record::* flag) {
     return (x != nullptr && x->*flag) || (y != nullptr && y->*flag);
   };
-  return Record{pool,
-                {},
-                any(&Record::may_be_none) || is_none(a) || is_none(b),
-                any(&Record::may_be_unbound) || a.is<Unbound>() || b.is<Unbound>(),
-                any(&Record::is_list)};
+  const bool is_one = x != nullptr && y != nullptr && x->place == y->place;
+  return Record{.pool = pool,
+                .place = is_one ? x->place : NodeId(),
+                .may_be_none = any(&Record::may_be_none) || is_none(a) || is_none(b),
+                .may_be_unbound = any(&Record::may_be_unbound) || a.is<Unbound>() || b.is<Unbound>(),
+                .is_list = any(&Record::is_list),
+                .classes = (x != nullptr ? x->classes : 0) | (y != nullptr ? y->classes : 0)};
 }
 
 Conflict Evaluator::Records::conflict(const Value& a, const Value& b, std::string reason) const {
-  const auto class_of = [&](const Value& v) {
+  const auto classes_in = [&](const Value& v) {
+    if (is_instance(v) && v.is<Record>()) return classes_of(*v.as<Record>());
     const Object* o = v.as<Object>();
     const std::map<uint32_t, nb::object>& classes = e_.pools_.makings.classes;
     const auto known = o == nullptr ? classes.end() : classes.find(o->object);
-    return known == classes.end() ? nb::object() : known->second;
+    return known == classes.end() ? std::vector<nb::object>() : std::vector{known->second};
   };
   const auto is_empty = [](const Value& v) { return v.is<Unbound>() || is_none(v); };
-  const nb::object left = class_of(a);
-  const nb::object right = class_of(b);
+  const std::vector<nb::object> left = classes_in(a);
+  const std::vector<nb::object> right = classes_in(b);
   Conflict conflict{std::move(reason)};
-  if (left.is_valid() && (is_empty(b) || (right.is_valid() && left.is(right)))) conflict.pool = left;
-  if (right.is_valid() && is_empty(a)) conflict.pool = right;
+  if ((!left.empty() || is_empty(a)) && (!right.empty() || is_empty(b))) {
+    conflict.pools = left;
+    conflict.pools.insert(conflict.pools.end(), right.begin(), right.end());
+  }
   const std::vector<std::string> first = Rows(e_).sites_of(a);
   const std::vector<std::string> second = Rows(e_).sites_of(b);
   if ((!first.empty() || is_empty(a)) && (!second.empty() || is_empty(b))) {
@@ -185,20 +203,30 @@ NodeId Evaluator::Records::is_there(const Record& record) {
 Record Evaluator::Records::present(const Record& record, ExceptionKind kind, const std::string& message) {
   if (!record.may_be_none) return record;
   e_.check(is_there(record), kind, message);
-  return {record.pool, record.place, false, record.may_be_unbound, record.is_list};
+  Record there = record;
+  there.may_be_none = false;
+  return there;
+}
+
+Record Evaluator::Records::certain(const Record& record) {
+  Record there = record;
+  there.may_be_none = false;
+  there.may_be_unbound = false;
+  return there;
 }
 
 Record Evaluator::Records::bound(const Record& record, ExceptionKind kind, const std::string& message) {
   if (!record.may_be_unbound) return record;
   e_.check(e_.builder_->make(Op::not_equal, {record.place, e_.builder_->index(Record::kUnbound)}), kind,
            message);
-  return {record.pool, record.place, record.may_be_none, false, record.is_list};
+  Record there = record;
+  there.may_be_unbound = false;
+  return there;
 }
 
 Value Evaluator::Records::on_both(const Record& record, const std::function<Value(const Value&)>& make) {
   return e_.fork(
-      is_there(record), [&] { return make(Record{record.pool, record.place, false, false, record.is_list}); },
-      [&] { return make(Static{nb::none()}); });
+      is_there(record), [&] { return make(certain(record)); }, [&] { return make(Static{nb::none()}); });
 }
 
 NodeId Evaluator::Records::is_same(const Value& a, const Value& b) {
@@ -215,9 +243,10 @@ Value Evaluator::Records::attribute(const Record& record, size_t number) {
   const std::vector<Value> forms = parts_of(*pool.element);
   size_t column = 1;
   for (size_t i = 0; i < number; ++i) column += Columns::kinds_of(forms[i]).size();
+  const NodeId place = row(record);
   std::vector<NodeId> numbers;
   for (size_t i = 0; i < Columns::kinds_of(forms[number]).size(); ++i)
-    numbers.push_back(e_.builder_->make(Op::load, {pool.values[column + i].as<Array>()->node, record.place}));
+    numbers.push_back(e_.builder_->make(Op::load, {pool.values[column + i].as<Array>()->node, place}));
   return Columns(e_).element_of(forms[number], numbers);
 }
 
@@ -239,12 +268,13 @@ void Evaluator::Records::set_attribute(const Record& record, size_t number, cons
         "let it be a number, None, an array, a tuple, or another such instance, the same in all of them");
   }
   forms[number] = *form;
-  e_.become_growing(record.pool, Tuple{forms});
+  e_.become_growing(e_.pools_.by_class.at(pool.type_of.ptr()), Tuple{forms});
+  const NodeId place = row(record);
   const std::vector<Value> columns = pool_of(record).values;
   size_t column = 1;
   for (size_t i = 0; i < number; ++i) column += Columns::kinds_of(forms[i]).size();
   for (const NodeId number_in : Columns(e_).numbers_of(*form, value))
-    e_.builder_->make(Op::store, {columns[column++].as<Array>()->node, record.place, number_in});
+    e_.builder_->make(Op::store, {columns[column++].as<Array>()->node, place, number_in});
 }
 
 nb::object Evaluator::Records::describe(const Record& record, Outward& outward) {
@@ -254,11 +284,25 @@ nb::object Evaluator::Records::describe(const Record& record, Outward& outward) 
         {}, "what stands in a list of a length that is not known when compiling, outside of the result",
         "return it");
   }
-  auto pool = std::ranges::find(outward.pools, record.pool);
-  if (pool == outward.pools.end()) pool = outward.pools.insert(pool, record.pool);
-  const nb::object list = nb::borrow<nb::object>(reinterpret_cast<PyObject*>(&PyList_Type));
-  const nb::object type = record.is_list ? list : pool_of(record).type_of;
-  return nb::make_tuple("record", pool - outward.pools.begin(), type);
+  const auto number_of = [&](uint32_t id) {
+    auto pool = std::ranges::find(outward.pools, id);
+    if (pool == outward.pools.end()) pool = outward.pools.insert(pool, id);
+    return pool - outward.pools.begin();
+  };
+  if (record.is_list) {
+    const nb::object list = nb::borrow<nb::object>(reinterpret_cast<PyObject*>(&PyList_Type));
+    return nb::make_tuple("record", number_of(record.pool), list);
+  }
+  const std::vector<nb::object>& kin = kin_of(record);
+  if (kin.size() == 1) return nb::make_tuple("record", number_of(record.pool), kin[0]);
+  nb::list numbers;
+  nb::list types;
+  for (size_t i = 0; i < kin.size(); ++i) {
+    const bool is_possible = (record.classes >> i & 1) != 0;
+    numbers.append(is_possible ? number_of(e_.pools_.by_class.at(kin[i].ptr())) : 0);
+    types.append(kin[i]);
+  }
+  return nb::make_tuple("record", nb::tuple(numbers), nb::tuple(types));
 }
 
 nb::object Evaluator::Records::describe_pool(uint32_t pool, Outward& outward) {

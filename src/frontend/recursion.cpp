@@ -366,7 +366,7 @@ void Evaluator::ask_for_pools(const Routine& routine, const Passed& given, nb::h
   for (const auto& [formal, object] : routine.entry->heap)
     if (object.type == HeapObject::Type::Object) --more[object.type_of.ptr()];
   for (const auto& [type, count] : more)
-    if (count != 0) Records(*this).ask_for(nb::borrow(type), node);
+    if (count != 0) Records(*this).ask_for({nb::borrow(type)}, node);
   for (const uint32_t object : given.objects) {
     std::vector<std::string> places;
     for (const Value& value : state_.heap.at(object).values) {

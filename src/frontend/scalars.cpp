@@ -183,7 +183,7 @@ Value Evaluator::present(const Value& given, const std::string& name, nb::handle
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
     throw Demand{c->loop, c->argument, place_of(node)};
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {
-    if (c->pool.is_valid()) Records(*this).ask_for(c->pool, node);
+    if (!c->pools.empty()) Records(*this).ask_for(c->pools, node);
     Rows(*this).ask_for(c->rows, node);
   }
   if (const Conflict* c = value.as<Conflict>())
@@ -220,6 +220,12 @@ std::string Evaluator::type_name(const Value& value) const {
   if (const auto* s = value.as<Scalar>())
     return std::string(s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name());
   if (value.is<Array>()) return "numpy.ndarray";
+  if (const Record* r = Records::open(value)) {
+    std::string names;
+    for (const nb::object& type : Records(const_cast<Evaluator&>(*this)).classes_of(*r))
+      names += (names.empty() ? "" : " or ") + text_of(type.attr("__name__"));
+    return names;
+  }
   if (const nb::object type = class_of_value(value); type.is_valid()) return text_of(type.attr("__name__"));
   if (value.is<Tuple>()) return "tuple";
   if (value.is<Range>()) return "range";

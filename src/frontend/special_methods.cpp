@@ -81,6 +81,10 @@ Tuple Evaluator::fields_of(const Value& object, const nb::object& type, const ch
 
 std::optional<Value> Evaluator::call_special(const Value& given, const std::string& method,
                                              std::vector<Value> arguments, nb::handle node) {
+  if (Records::open(given) != nullptr) {
+    unsupported(node, "`" + method + "` of what may be an instance of several classes",
+                "write a method, and call it");
+  }
   const nb::object type = class_of_value(given);
   if (!type.is_valid()) return std::nullopt;
   const nb::object raw = class_attribute(type, method);
@@ -142,11 +146,15 @@ bool is_numpys(const Value& value, const std::optional<Kind>& kind) {
 
 std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const Value& a, const Value& b,
                                                   nb::handle node) {
-  if (!class_of_value(a).is_valid() && !class_of_value(b).is_valid()) return std::nullopt;
+  if (!has_class(a) && !has_class(b)) return std::nullopt;
   if (const Record* r = a.as<Record>(); r != nullptr && r->may_be_none)
     return Records(*this).on_both(*r, [&](const Value& one) { return binary(ast, one, b, node); });
   if (const Record* r = b.as<Record>(); r != nullptr && r->may_be_none)
     return Records(*this).on_both(*r, [&](const Value& one) { return binary(ast, a, one, node); });
+  if (const Record* r = Records::open(a))
+    return Records(*this).on_each(*r, [&](const Value& one) { return binary(ast, one, b, node); });
+  if (const Record* r = Records::open(b))
+    return Records(*this).on_each(*r, [&](const Value& one) { return binary(ast, a, one, node); });
   const Special& special = special_of(ast);
   if (!class_of_value(a).is_valid() && is_numpys(a, kind_of(a)) && !class_of_value(b).is_valid())
     return std::nullopt;
@@ -170,6 +178,12 @@ std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const 
 
 std::optional<Value> Evaluator::in_place_of_object(const std::string& ast, const Value& a, const Value& b,
                                                    nb::handle node) {
+  if (const Record* r = Records::open(a); r != nullptr && !r->may_be_none) {
+    return Records(*this).on_each(*r, [&](const Value& one) {
+      const std::optional<Value> changed = in_place_of_object(ast, one, b, node);
+      return changed ? *changed : binary(ast, one, b, node);
+    });
+  }
   const std::string method = "__i" + std::string(special_of(ast).method).substr(2);
   std::optional<Value> result = call_special(a, method, {b}, node);
   return result && !is_not_implemented(*result) ? result : std::nullopt;
@@ -177,11 +191,15 @@ std::optional<Value> Evaluator::in_place_of_object(const std::string& ast, const
 
 std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Value& a, const Value& b,
                                                 nb::handle node) {
-  if (!class_of_value(a).is_valid() && !class_of_value(b).is_valid()) return std::nullopt;
+  if (!has_class(a) && !has_class(b)) return std::nullopt;
   if (const Record* r = a.as<Record>(); r != nullptr && r->may_be_none)
     return Records(*this).on_both(*r, [&](const Value& one) { return compare(ast, one, b, node); });
   if (const Record* r = b.as<Record>(); r != nullptr && r->may_be_none)
     return Records(*this).on_both(*r, [&](const Value& one) { return compare(ast, a, one, node); });
+  if (const Record* r = Records::open(a))
+    return Records(*this).on_each(*r, [&](const Value& one) { return compare(ast, one, b, node); });
+  if (const Record* r = Records::open(b))
+    return Records(*this).on_each(*r, [&](const Value& one) { return compare(ast, a, one, node); });
   const Special& special = special_of(ast);
   if (is_instance(a) != is_instance(b) && (is_numpys(a, kind_of(a)) || is_numpys(b, kind_of(b))))
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
@@ -213,6 +231,15 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
 }
 
 std::optional<Value> Evaluator::unary_of_object(const std::string& ast, const Value& a, nb::handle node) {
+  if (const Record* r = Records::open(a)) {
+    const Record there = Records(*this).present(*r, ExceptionKind::TypeError,
+                                                std::string("bad operand type for unary ") +
+                                                    (ast == "USub"   ? "-"
+                                                     : ast == "UAdd" ? "+"
+                                                                     : "~") +
+                                                    ": 'NoneType'");
+    return Records(*this).on_each(there, [&](const Value& one) { return unary(ast, one, node); });
+  }
   const char* method = ast == "USub" ? "__neg__" : ast == "UAdd" ? "__pos__" : "__invert__";
   if (std::optional<Value> result = call_special(a, method, {}, node)) return result;
   if (!is_instance(a) && !a.is<Tuple>()) return std::nullopt;
@@ -222,6 +249,10 @@ std::optional<Value> Evaluator::unary_of_object(const std::string& ast, const Va
 }
 
 Value Evaluator::truth_of_object(const Value& value, nb::handle node) {
+  if (const Record* r = Records::open(value)) {
+    return Records(*this).on_each(
+        *r, [&](const Value& known) { return Value(Scalar{Kind::py_bool(), truth(known, node)}); });
+  }
   if (const std::optional<Value> result = call_special(value, "__bool__", {}, node)) {
     const std::optional<Kind> kind = kind_of(*result);
     if (kind != Kind::py_bool() || result->is<Array>())
@@ -245,8 +276,15 @@ std::optional<Value> Evaluator::builtin_of_object(const Builtin& builtin, Call& 
   if (builtin.module != "builtins" && builtin.module != "math") return std::nullopt;
   const auto method = kMethods.find(builtin.name);
   if (method == kMethods.end() || call.positional.empty() || !call.keywords.empty()) return std::nullopt;
-  if (!class_of_value(call.positional[0]).is_valid()) return std::nullopt;
+  if (!has_class(call.positional[0])) return std::nullopt;
   const Value self = call.positional[0];
+  if (const Record* r = Records::open(self); r != nullptr && !r->may_be_none) {
+    return Records(*this).on_each(*r, [&](const Value& known) {
+      Call again = call;
+      again.positional[0] = known;
+      return this->call(Static{call.function}, again);
+    });
+  }
   const std::vector<Value> rest(call.positional.begin() + 1, call.positional.end());
   if (std::optional<Value> result = call_special(self, method->second, rest, call.node)) {
     const std::optional<Kind> kind = kind_of(*result);

@@ -75,7 +75,9 @@ struct Object {
 };
 
 /// An instance of a class that has a pool, or a list that stands in one: its place there, known at run
-/// time. `pool` is a number of the shadow heap.
+/// time. `pool` is a number of the shadow heap. Where instances of several classes may stand in one place,
+/// these are a family: the pool is that of the first of them, and the lowest bits of the place are the
+/// number of the class in its family.
 struct Record {
   static constexpr int64_t kNone = -1;     ///< the place of None
   static constexpr int64_t kUnbound = -2;  ///< of what is not bound, or an attribute that is not there
@@ -86,6 +88,13 @@ struct Record {
   bool may_be_none = false;
   bool may_be_unbound = false;
   bool is_list = false;
+  uint64_t classes = 0;  ///< of an instance: the classes of its family that it may be of, a bit for each
+
+  Record at(NodeId other) const {
+    Record record = *this;
+    record.place = other;
+    return record;
+  }
 };
 
 /// `range(start, stop, step)` and `prange`, of integers known now or at run time.
@@ -188,11 +197,11 @@ struct Conflict {
   /// a roll-back takes away.
   std::string loop{};
   int argument = -1;
-  nb::object pool{};                ///< the class whose instances would have to stand in a pool
+  std::vector<nb::object> pools{};  ///< the classes whose instances would have to stand in pools
   std::vector<std::string> rows{};  ///< where the lists are made that would
 
   bool has_source() const { return !loop.empty() || argument >= 0; }
-  bool can_be_settled() const { return has_source() || pool.is_valid() || !rows.empty(); }
+  bool can_be_settled() const { return has_source() || !pools.empty() || !rows.empty(); }
 };
 
 struct Value {
@@ -268,11 +277,13 @@ struct Pools {
   };
 
   std::vector<nb::object> classes{};
+  std::vector<size_t> first_of_kin{};             ///< by class: the first one of its family
   std::map<std::string, std::string> families{};  ///< where lists are made, and another such place or itself
   /// Of the objects of pools, by what they are for: the same in all evaluations of a function and in all of
   /// its routines.
   std::map<std::string, uint32_t> numbers{};
   std::map<PyObject*, uint32_t> by_class{};
+  std::map<uint32_t, std::vector<nb::object>> kin{};  ///< the classes of a family, by the pool of the first
   std::map<std::string, uint32_t> by_family{};
   std::set<uint32_t> objects{};  ///< pools and stores
   Makings makings{};
@@ -280,6 +291,7 @@ struct Pools {
   /// Forgets all but what has a pool.
   void begin() {
     by_class.clear();
+    kin.clear();
     by_family.clear();
     objects.clear();
     makings = {};

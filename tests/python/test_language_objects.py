@@ -862,14 +862,6 @@ def test_classes_that_are_refused():
 
     refused(stored, Vec(1, 2), words="element")
 
-    def other(c):
-        p = Particle(1, 2)
-        if c[0] > 0:
-            p = Vec(1, 2)
-        return p.x
-
-    refused(other, X)
-
     def on_one_path(c):
         p = Particle(1, 2)
         if c[0] > 0:

@@ -539,22 +539,11 @@ def test_instances_that_stay_refused():
             if n > 1:
                 self.cells = np.zeros(n)
 
-    class Other:
-        def __init__(self, x):
-            self.x = x
-
     def of_arrays(n):
         grids = []
         for i in range(n):
             grids.append(Grid(i))
         return len(grids)
-
-    def of_two_classes(n):
-        several = []
-        for i in range(n):
-            several.append(Particle(1.0, 2.0))
-            several.append(Other(1.0))
-        return len(several)
 
     def of_the_caller(p, n):
         ps = []
@@ -563,5 +552,4 @@ def test_instances_that_stay_refused():
         return len(ps)
 
     refused(of_arrays, 3, words="attribute `cells`")
-    refused(of_two_classes, 3)
     refused(of_the_caller, Particle(1.0, 2.0), 3)

@@ -1,0 +1,282 @@
+#include <bit>
+
+#include "frontend/records.h"
+
+// Families of classes: instances of several classes that may stand in one place. A record says of which of
+// them it may be; what hangs on the class is evaluated on a path for each of them, where the record is of
+// that class alone. The number of the class stands in the lowest bits of the place, so it takes no memory,
+// and the place alone tells records apart.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+constexpr size_t kMostKin = 64;
+
+bool holds_class(uint64_t classes, size_t number) { return (classes >> number & 1) != 0; }
+
+}  // namespace
+
+void Evaluator::Records::ask_for(const std::vector<nb::object>& types, nb::handle node) {
+  Pools& pools = e_.pools_;
+  std::vector<size_t> places;
+  for (const nb::object& type : types) {
+    const auto known =
+        std::ranges::find_if(pools.classes, [&](const nb::object& one) { return one.is(type); });
+    places.push_back(static_cast<size_t>(known - pools.classes.begin()));
+    if (known != pools.classes.end()) continue;
+    pools.first_of_kin.push_back(pools.classes.size());
+    pools.classes.push_back(type);
+  }
+  std::set<size_t> families;
+  for (const size_t place : places) families.insert(pools.first_of_kin[place]);
+  for (size_t& first : pools.first_of_kin)
+    if (families.contains(first)) first = *families.begin();
+  const auto size = std::ranges::count(pools.first_of_kin, *families.begin());
+  if (static_cast<size_t>(size) > kMostKin) {
+    e_.unsupported(node, "instances of more than " + std::to_string(kMostKin) + " classes in one place",
+                   "use fewer classes");
+  }
+  std::string fact = "instances of " + std::to_string(pools.classes.size()) + " classes";
+  for (const size_t first : pools.first_of_kin) fact += " " + std::to_string(first);
+  throw Demand{fact, -1, e_.Evaluator::place_of(node)};
+}
+
+std::vector<nb::object> Evaluator::Records::classes_of(const Record& record) const {
+  std::vector<nb::object> classes;
+  if (record.classes == 0) return classes;
+  const std::vector<nb::object>& kin = kin_of(record);
+  for (size_t i = 0; i < kin.size(); ++i)
+    if (holds_class(record.classes, i)) classes.push_back(kin[i]);
+  return classes;
+}
+
+const Record* Evaluator::Records::open(const Value& value) {
+  const Record* record = value.as<Record>();
+  return record != nullptr && std::popcount(record->classes) > 1 ? record : nullptr;
+}
+
+int Evaluator::Records::bits_of(const Record& record) const {
+  return static_cast<int>(std::bit_width(kin_of(record).size() - 1));
+}
+
+HeapObject& Evaluator::Records::pool_of(const Record& record) const {
+  const auto number = static_cast<size_t>(std::countr_zero(record.classes));
+  return e_.pool_at(e_.pools_.by_class.at(kin_of(record).at(number).ptr()));
+}
+
+NodeId Evaluator::Records::row(const Record& record) {
+  const int bits = bits_of(record);
+  return bits == 0 ? record.place
+                   : e_.builder_->make(Op::right_shift, {record.place, e_.builder_->index(bits)});
+}
+
+Record Evaluator::Records::of_class(const Record& record, size_t n) {
+  Record known = certain(record);
+  known.classes = uint64_t{1} << n;
+  return known;
+}
+
+Record Evaluator::Records::of_type(const Record& record, const nb::object& type) const {
+  const std::vector<nb::object>& kin = kin_of(record);
+  const auto found = std::ranges::find_if(kin, [&](const nb::object& one) { return one.is(type); });
+  return of_class(record, static_cast<size_t>(found - kin.begin()));
+}
+
+/// The smaller side is asked for.
+NodeId Evaluator::Records::is_among(const Record& record, uint64_t classes) {
+  ir::Builder& builder = *e_.builder_;
+  const uint64_t asked = classes & record.classes;
+  if (2 * std::popcount(asked) > std::popcount(record.classes))
+    return builder.make(Op::invert, {is_among(record, record.classes & ~asked)});
+  const int64_t mask = (int64_t{1} << bits_of(record)) - 1;
+  const NodeId own = builder.make(Op::bitwise_and, {record.place, builder.index(mask)});
+  NodeId among{};
+  for (size_t i = 0; i < kMostKin; ++i) {
+    if (!holds_class(asked, i)) continue;
+    const NodeId is = builder.make(Op::equal, {own, builder.index(static_cast<int64_t>(i))});
+    among = among ? builder.make(Op::bitwise_or, {among, is}) : is;
+  }
+  return among ? among : builder.constant(false);
+}
+
+Value Evaluator::Records::is_of(const Record& record, const std::function<bool(const nb::object&)>& is_it) {
+  const std::vector<nb::object>& kin = kin_of(record);
+  uint64_t found = 0;
+  for (size_t i = 0; i < kin.size(); ++i)
+    if (holds_class(record.classes, i) && is_it(kin[i])) found |= uint64_t{1} << i;
+  if (found == 0 || found == record.classes) return Static{nb::bool_(found != 0)};
+  return e_.as_bool(is_among(record, found));
+}
+
+Value Evaluator::Records::on_some(const Record& record, const std::vector<uint64_t>& groups,
+                                  const std::function<Value(const Record&)>& make) {
+  const std::function<Value(size_t, Record)> from = [&](size_t i, const Record& left) -> Value {
+    Record known = left;
+    Record others = left;
+    known.classes = groups[i];
+    others.classes &= ~groups[i];
+    if (i + 1 == groups.size()) return make(known);
+    return e_.fork(
+        is_among(left, groups[i]), [&] { return make(known); }, [&] { return from(i + 1, others); });
+  };
+  return from(0, certain(record));
+}
+
+Value Evaluator::Records::on_each(const Record& record, const std::function<Value(const Value&)>& make) {
+  std::vector<uint64_t> groups;
+  for (size_t i = 0; i < kMostKin; ++i)
+    if (holds_class(record.classes, i)) groups.push_back(uint64_t{1} << i);
+  return on_some(record, groups, [&](const Record& known) { return make(known); });
+}
+
+bool Evaluator::Records::is_for_all(const nb::object& method) {
+  if (!PyFunction_Check(method.ptr())) return false;
+  const nb::object code = method.attr("__code__");
+  return !nb::cast<bool>(code.attr("co_freevars").attr("__contains__")("__class__")) &&
+         !nb::cast<bool>(code.attr("co_names").attr("__contains__")("super"));
+}
+
+/// What a class has under a name, where that is called with the instance or the class; invalid: it is
+/// something else, or instances may have an attribute of that name.
+nb::object Evaluator::Records::method_of(const Record& record, const std::string& name, nb::handle node) {
+  const nb::object type = e_.class_of_value(record);
+  const nb::object raw = e_.class_attribute(type, name);
+  if (!raw.is_valid()) return {};
+  const bool is_method = PyFunction_Check(raw.ptr()) || Py_IS_TYPE(raw.ptr(), &PyStaticMethod_Type) ||
+                         Py_IS_TYPE(raw.ptr(), &PyClassMethod_Type) || is_jitted(raw);
+  if (!is_method) return {};
+  if (reinterpret_cast<PyTypeObject*>(type.ptr())->tp_dictoffset != 0) {
+    const HeapObject& pool = pool_of(record);
+    const size_t place = e_.place_of_attribute(pool, name, node);
+    if (pool.element != nullptr && !parts_of(*pool.element)[place].is<Unbound>()) return {};
+  }
+  return raw;
+}
+
+Value Evaluator::Records::open_attribute(const Record& record, const std::string& name, nb::handle node) {
+  if (name == "__class__") return Method{share(Value(record)), name};
+  std::vector<nb::object> methods;
+  for (size_t i = 0; i < kMostKin; ++i)
+    if (holds_class(record.classes, i)) methods.push_back(method_of(of_class(record, i), name, node));
+  if (!std::ranges::all_of(methods, &nb::object::is_valid))
+    return on_each(record, [&](const Value& known) { return e_.object_attribute(known, name, node); });
+  const bool is_one = is_for_all(methods[0]) && std::ranges::all_of(methods, [&](const nb::object& method) {
+                        return method.is(methods[0]);
+                      });
+  return Method{share(Value(record)), name, is_one ? methods[0] : nb::object()};
+}
+
+const Record* Evaluator::Records::decides(const Value& value) {
+  const Method* method = value.as<Method>();
+  if (method == nullptr || method->function.is_valid() || !is_instance(*method->self)) return nullptr;
+  return method->self->as<Record>();
+}
+
+bool Evaluator::Records::is_open_class(const Value& value) {
+  return decides(value) != nullptr && value.as<Method>()->name == "__class__";
+}
+
+Value Evaluator::Records::call_by_class(const Method& method, Call& call) {
+  const Record record = *method.self->as<Record>();
+  std::vector<uint64_t> groups;
+  std::vector<nb::object> functions;
+  for (size_t i = 0; i < kMostKin; ++i) {
+    if (!holds_class(record.classes, i)) continue;
+    const nb::object function =
+        method.name == "__class__" ? nb::object() : method_of(of_class(record, i), method.name, call.node);
+    const auto known = std::ranges::find_if(functions, [&](const nb::object& one) {
+      return function.is_valid() && one.is(function) && is_for_all(function);
+    });
+    if (known != functions.end()) {
+      groups[static_cast<size_t>(known - functions.begin())] |= uint64_t{1} << i;
+      continue;
+    }
+    groups.push_back(uint64_t{1} << i);
+    functions.push_back(function);
+  }
+  return on_some(record, groups, [&](const Record& known) {
+    Call again = call;
+    const Value callee = e_.object_attribute(known, method.name, call.node);
+    return e_.call(callee, again);
+  });
+}
+
+std::optional<Value> Evaluator::Records::joined_method(const Value& a, const Value& b) const {
+  const Method* x = a.as<Method>();
+  const Method* y = b.as<Method>();
+  if (x == nullptr || y == nullptr || x->name != y->name) return std::nullopt;
+  for (const Method* method : {x, y}) {
+    const Record* record = method->self->as<Record>();
+    if (record == nullptr || record->classes == 0 || record->may_be_none) return std::nullopt;
+    for (const nb::object& type : classes_of(*record))
+      if (method->function.is_valid() && !method->function.is(lookup(type, method->name)))
+        return std::nullopt;
+  }
+  const std::optional<Record> self = join(*x->self, *y->self);
+  if (!self) return std::nullopt;
+  const bool is_one = x->function.is_valid() && x->function.is(y->function) && is_for_all(x->function);
+  return Method{share(Value(*self)), x->name, is_one ? x->function : nb::object()};
+}
+
+/// What a condition says of the class of the record at a place.
+struct Evaluator::Records::Test {
+  NodeId place;
+  uint64_t classes = 0;  ///< where it holds
+};
+
+std::optional<Evaluator::Records::Test> Evaluator::Records::test_of(NodeId condition) const {
+  const ir::Function& f = e_.builder_->function();
+  const auto constant = [&](NodeId node) -> std::optional<int64_t> {
+    if (!f.is_constant(node) || f.type(node) != ir::kInt64) return std::nullopt;
+    return static_cast<int64_t>(f.constant(node).bits[0]);
+  };
+  const Op op = f.op(condition);
+  if (op == Op::invert) {
+    std::optional<Test> test = test_of(f.operand(condition, 0));
+    if (test) test->classes = ~test->classes;
+    return test;
+  }
+  if (op == Op::bitwise_and || op == Op::bitwise_or) {
+    if (f.type(condition) != ir::Type::scalar(DType::Bool)) return std::nullopt;
+    const std::optional<Test> a = test_of(f.operand(condition, 0));
+    const std::optional<Test> b = test_of(f.operand(condition, 1));
+    if (!a || !b || a->place != b->place) return std::nullopt;
+    const bool both = op == Op::bitwise_and;
+    return Test{a->place, both ? a->classes & b->classes : a->classes | b->classes};
+  }
+  if (op != Op::equal && op != Op::not_equal) return std::nullopt;
+  const std::optional<int64_t> number = constant(f.operand(condition, 1));
+  const NodeId own = f.operand(condition, 0);
+  if (!number || f.op(own) != Op::bitwise_and || !constant(f.operand(own, 1))) return std::nullopt;
+  if (*number < 0 || static_cast<size_t>(*number) >= kMostKin) return std::nullopt;
+  const uint64_t classes = uint64_t{1} << *number;
+  return Test{f.operand(own, 0), op == Op::equal ? classes : ~classes};
+}
+
+void Evaluator::Records::narrow(NodeId condition, bool holds) {
+  if (e_.pools_.kin.size() == e_.pools_.classes.size()) return;  // each has a family of its own
+  const std::optional<Test> test = test_of(condition);
+  if (!test) return;
+  const uint64_t classes = holds ? test->classes : ~test->classes;
+  const std::function<Value(const Value&)> narrowed = [&](const Value& value) -> Value {
+    if (const Record* r = value.as<Record>()) {
+      if (r->place != test->place || (r->classes & classes) == 0) return value;
+      Record record = certain(*r);
+      record.classes &= classes;
+      return record;
+    }
+    std::vector<Value> parts = parts_of(value);
+    if (parts.empty()) return value;
+    for (Value& part : parts) part = narrowed(part);
+    return with_parts(value, std::move(parts));
+  };
+  for (auto& [name, local] : e_.state_.locals) local = narrowed(local);
+  for (auto& [id, object] : e_.state_.heap)
+    for (Value& value : object.values) value = narrowed(value);
+}
+
+}  // namespace ingot::frontend
