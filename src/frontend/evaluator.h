@@ -164,8 +164,11 @@ class Evaluator {
   void bind(const std::string& name, Value value);
 
   // patterns.cpp
-  Value match_pattern(nb::handle pattern, const Value& subject);
-  Value match_sequence(nb::handle pattern, const Value& subject);
+  /// How what is matched is read once more, where it has been read on a path that may not be taken.
+  using Reading = std::function<Value()>;
+  Value match_pattern(nb::handle pattern, const Value& subject, const Reading& read = {});
+  Value match_sequence(nb::handle pattern, const Value& subject, const Reading& read);
+  Value match_instance(nb::handle pattern, const nb::object& type, const Value& subject, const Reading& read);
   Value both_of(const Value& a, const std::function<Value()>& b, nb::handle node);
 
   // closures.cpp
@@ -875,6 +878,7 @@ class Evaluator {
     std::string name;
     Value value;
     bool is_list = false;
+    Reading read{};  ///< of a value that is not known where the name is bound
   };
   std::vector<Capturing> captures_;  ///< of the pattern being matched
   base::Place result_place_;         ///< of the statement that returns the result

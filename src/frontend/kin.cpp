@@ -133,6 +133,57 @@ Value Evaluator::Records::on_each(const Record& record, const std::function<Valu
   return on_some(record, groups, [&](const Record& known) { return make(known); });
 }
 
+Value Evaluator::Records::of_subclasses(const Value& instance, const nb::object& base) const {
+  const std::optional<Record> record = of(instance);
+  if (!record || record->classes == 0) return instance;
+  Record fewer = certain(*record);
+  const std::vector<nb::object>& kin = kin_of(*record);
+  for (size_t i = 0; i < kin.size(); ++i) {
+    if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(kin[i].ptr()),
+                         reinterpret_cast<PyTypeObject*>(base.ptr())) == 0)
+      fewer.classes &= ~(uint64_t{1} << i);
+  }
+  return fewer.classes == 0 ? *record : fewer;
+}
+
+std::optional<bool> Evaluator::Records::has_attribute(const Value& instance, const std::string& name,
+                                                      nb::handle node) {
+  const std::optional<Record> record = of(instance);
+  std::set<bool> answers;
+  const auto ask = [&](const nb::object& type, const HeapObject& holder, const auto& form_at) {
+    const nb::object raw = e_.class_attribute(type, name);
+    const bool is_slot = raw.is_valid() && Py_IS_TYPE(raw.ptr(), &PyMemberDescr_Type);
+    const bool decides_itself = raw.is_valid() && !is_slot && Py_TYPE(raw.ptr())->tp_descr_set != nullptr;
+    if (decides_itself || e_.class_attribute(type, "__getattr__").is_valid()) return false;
+    const bool is_of_class = raw.is_valid() && !is_slot;
+    if (!is_slot && reinterpret_cast<PyTypeObject*>(type.ptr())->tp_dictoffset == 0) {
+      answers.insert(is_of_class);
+      return true;
+    }
+    const Value form = form_at(e_.place_of_attribute(holder, name, node));
+    const Maybe* maybe = form.template as<Maybe>();
+    const Record* other = form.template as<Record>();
+    if ((maybe != nullptr && maybe->may_be_unbound) || (other != nullptr && other->may_be_unbound))
+      return false;
+    answers.insert(is_of_class || !form.template is<Unbound>());
+    return true;
+  };
+  if (!record) {
+    const HeapObject& object = e_.state_.heap.at(instance.as<Object>()->object);
+    if (!ask(object.type_of, object, [&](size_t place) { return object.values[place]; })) return std::nullopt;
+  } else {
+    for (const nb::object& type : classes_of(*record)) {
+      const HeapObject& pool = pool_of(of_type(*record, type));
+      const auto form_at = [&](size_t place) {
+        return pool.element == nullptr ? Value(Unbound{}) : parts_of(*pool.element)[place];
+      };
+      if (!ask(type, pool, form_at)) return std::nullopt;
+    }
+  }
+  if (answers.size() != 1) return std::nullopt;
+  return *answers.begin();
+}
+
 bool Evaluator::Records::is_for_all(const nb::object& method) {
   if (!PyFunction_Check(method.ptr())) return false;
   const nb::object code = method.attr("__code__");

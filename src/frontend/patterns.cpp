@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
 
 // `match`. A pattern gives its condition: known now, or a node; what it captures is bound on the way.
 
@@ -24,7 +24,7 @@ Value Evaluator::both_of(const Value& a, const std::function<Value()>& b, nb::ha
   return fork(truth(a, node), b, [] { return Value(Static{nb::bool_(false)}); });
 }
 
-Value Evaluator::match_sequence(nb::handle pattern, const Value& subject) {
+Value Evaluator::match_sequence(nb::handle pattern, const Value& subject, const Reading& read) {
   const nb::list patterns = pattern.attr("patterns");
   const Value no = Static{nb::bool_(false)};
   const Reference* r = subject.as<Reference>();
@@ -44,6 +44,8 @@ Value Evaluator::match_sequence(nb::handle pattern, const Value& subject) {
     if (i == star) {
       const nb::object name = attribute(patterns[i], "name");
       const auto first = members.begin() + static_cast<ptrdiff_t>(star);
+      if (!name.is_none() && read)
+        unsupported(patterns[i], "a star in a pattern of an attribute", "match the attribute by itself");
       if (!name.is_none())
         captures_.push_back(
             {text_of(name),
@@ -52,12 +54,60 @@ Value Evaluator::match_sequence(nb::handle pattern, const Value& subject) {
       return from(i + 1);
     }
     const size_t at = i < star ? i : i + members.size() - count;
-    return both_of(match_pattern(patterns[i], members[at]), [&] { return from(i + 1); }, pattern);
+    const Reading part = read ? Reading([=] { return parts_of(read()).at(at); }) : Reading();  // of a tuple
+    return both_of(match_pattern(patterns[i], members[at], part), [&] { return from(i + 1); }, pattern);
   };
   return from(0);
 }
 
-Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
+/// The patterns of attributes; the subject is an instance of the class.
+Value Evaluator::match_instance(nb::handle pattern, const nb::object& type, const Value& subject,
+                                const Reading& read) {
+  std::vector<std::pair<std::string, nb::object>> parts;
+  const nb::list positional = pattern.attr("patterns");
+  const std::string shown = text_of(type.attr("__name__"));
+  const nb::object own = class_attribute(type, "__match_args__");
+  const nb::object names = own.is_valid() ? own : nb::tuple();
+  if (PyTuple_CheckExact(names.ptr()) == 0)
+    unsupported(pattern, "a `__match_args__` that is no tuple", "write a tuple of names");
+  if (nb::len(positional) > nb::len(names)) {
+    const std::string count = std::to_string(nb::len(names));
+    raise(ExceptionKind::TypeError, shown + "() accepts " + count + " positional sub-pattern" +
+                                        (count == "1" ? "" : "s") + " (" +
+                                        std::to_string(nb::len(positional)) + " given)");
+  }
+  for (size_t i = 0; i < nb::len(positional); ++i) parts.emplace_back(text_of(names[i]), positional[i]);
+  const nb::list keywords = pattern.attr("kwd_attrs");
+  const nb::list inner = pattern.attr("kwd_patterns");
+  for (size_t i = 0; i < nb::len(keywords); ++i) parts.emplace_back(text_of(keywords[i]), inner[i]);
+  std::set<std::string> seen;
+  for (const auto& [name, part] : parts) {
+    if (!seen.insert(name).second) {
+      raise(ExceptionKind::TypeError, shown + "() got multiple sub-patterns for attribute '" + name + "'");
+    }
+  }
+  const std::function<Value(size_t)> from = [&](size_t i) -> Value {
+    if (i == parts.size()) return Static{nb::bool_(true)};
+    const std::string name = parts[i].first;
+    if (const std::optional<bool> has = Records(*this).has_attribute(subject, name, pattern); !has) {
+      unsupported(pattern,
+                  "the pattern `" + as_written(pattern) + "`, whose attribute `" + name +
+                      "` is a property, or missing in some instances,",
+                  "use if and isinstance");
+    } else if (!*has) {
+      return Static{nb::bool_(false)};
+    }
+    const Reading part = [this, name, pattern, subject, read] {
+      return attribute_of(read ? read() : subject, name, pattern);
+    };
+    return both_of(
+        match_pattern(parts[i].second, attribute_of(subject, name, pattern), part),
+        [&] { return from(i + 1); }, pattern);
+  };
+  return from(0);
+}
+
+Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const Reading& read) {
   const Here here(*this, pattern);
   const std::string kind = class_of(pattern);
   const Value yes = Static{nb::bool_(true)};
@@ -68,7 +118,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
     if (kind == "MatchSingleton" && attribute(pattern, "value").is_none())
       return Scalar{Kind::py_bool(), negate(is_there(*m))};
     return fork(
-        is_there(*m), [&] { return match_pattern(pattern, present(subject, "the subject", pattern)); },
+        is_there(*m), [&] { return match_pattern(pattern, present(subject, "the subject", pattern), read); },
         [&] { return no; });
   }
   if (kind == "MatchValue") {
@@ -93,17 +143,17 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
     const nb::object inner = attribute(pattern, "pattern");
     const auto bound = [&] {
       if (!attribute(pattern, "name").is_none())
-        captures_.push_back({text_of(pattern.attr("name")), subject});
+        captures_.push_back({text_of(pattern.attr("name")), subject, false, read});
       return yes;
     };
-    return inner.is_none() ? bound() : both_of(match_pattern(inner, subject), bound, pattern);
+    return inner.is_none() ? bound() : both_of(match_pattern(inner, subject, read), bound, pattern);
   }
   if (kind == "MatchOr") {
     const nb::list patterns = pattern.attr("patterns");
     const std::function<Value(size_t)> from = [&](size_t i) -> Value {
       if (i == nb::len(patterns)) return no;
       const size_t captured = captures_.size();
-      const Value matched = match_pattern(patterns[i], subject);
+      const Value matched = match_pattern(patterns[i], subject, read);
       if (const std::optional<bool> known = static_truth(matched); known && *known) return yes;
       if (captures_.size() > captured && !static_truth(matched))
         unsupported(pattern, "names in alternatives that are not known when compiling", "use several cases");
@@ -113,9 +163,8 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
     };
     return from(0);
   }
-  if (kind == "MatchSequence") return match_sequence(pattern, subject);
-  if (kind == "MatchClass" && nb::len(nb::list(pattern.attr("kwd_attrs"))) == 0 &&
-      nb::len(nb::list(pattern.attr("patterns"))) <= 1) {
+  if (kind == "MatchSequence") return match_sequence(pattern, subject, read);
+  if (kind == "MatchClass") {
     const Value type = eval(pattern.attr("cls"));
     static constexpr std::array kSelf = {"bool", "int", "float", "str", "bytes", "tuple", "list", "dict"};
     const Static* known = type.as<Static>();
@@ -123,14 +172,21 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject) {
     const bool own = known != nullptr && std::ranges::any_of(kSelf, [&](const char* name) {
                        return known->object.is(builtins.attr(name));
                      });
-    const bool plain = nb::len(nb::list(pattern.attr("patterns"))) == 0;
-    if (known == nullptr || !PyType_Check(known->object.ptr()) || (!own && !plain))
+    const size_t keywords = nb::len(nb::list(pattern.attr("kwd_attrs")));
+    const size_t positional = nb::len(nb::list(pattern.attr("patterns")));
+    const bool plain = positional == 0 && keywords == 0;
+    const bool is_simple = plain || (own && positional <= 1 && keywords == 0);
+    if (known == nullptr || !PyType_Check(known->object.ptr()) || (!is_simple && !is_instance(subject)))
       unsupported(pattern, "the pattern `" + as_written(pattern) + "`", "use if and isinstance");
     Call test{.positional = {subject, type}, .keywords = {}, .name = "isinstance", .node = pattern};
     const Value is = builtin_isinstance(test);
     if (plain) return is;
+    if (!is_simple) {
+      const Value instance = Records(*this).of_subclasses(subject, known->object);
+      return both_of(is, [&] { return match_instance(pattern, known->object, instance, read); }, pattern);
+    }
     return both_of(
-        is, [&] { return match_pattern(pattern.attr("patterns")[nb::int_(0)], subject); }, pattern);
+        is, [&] { return match_pattern(pattern.attr("patterns")[nb::int_(0)], subject, read); }, pattern);
   }
   unsupported(pattern, "the pattern `" + as_written(pattern) + "`", "use if and isinstance");
 }
@@ -150,15 +206,17 @@ void Evaluator::run_match(nb::handle s) {
     const auto bind_captured = [&](const auto& wanted) {
       for (const Capturing& name : captured)
         if (wanted(name))
-          bind(name.name, name.is_list ? new_list(name.value.as<Tuple>()->members) : name.value);
+          bind(name.name, name.is_list ? new_list(name.value.as<Tuple>()->members)
+                          : name.read  ? name.read()
+                                       : name.value);
     };
     // Without a guard names are bound where the body is, so that a case that is not taken has no part in
     // their types; else before the guard, and in the body once more with the types that they have there, but
     // for what the guard may have changed.
     Value matched = fits;
     const auto is_bound_by_body = [&](const Capturing& bound) {
-      return guard.is_none() ||
-             (!bound.is_list && !frame_->shared.contains(bound.name) && !assigns(guard, bound.name));
+      return guard.is_none() || (!bound.is_list && !bound.read && !frame_->shared.contains(bound.name) &&
+                                 !assigns(guard, bound.name));
     };
     if (!guard.is_none()) {
       matched = both_of(

@@ -62,6 +62,11 @@ class Evaluator::Records {
   static const Record* open(const Value& value);
   /// Whether an instance that is there is of one of the classes for which this is true.
   Value is_of(const Record& record, const std::function<bool(const nb::object&)>& is_it);
+  /// An instance as one of those of its classes that are subclasses of another.
+  Value of_subclasses(const Value& instance, const nb::object& base) const;
+  /// Whether all that an instance may be have a plain attribute or a method of a name; none: some have, or
+  /// a property.
+  std::optional<bool> has_attribute(const Value& instance, const std::string& name, nb::handle node);
   /// What is made of a record that is there, for each of its classes on a path of its own.
   Value on_each(const Record& record, const std::function<Value(const Value&)>& make);
   /// What an attribute of an open record is: a method that is looked up again when it is called, or what it
