@@ -68,9 +68,10 @@ Value Evaluator::match_instance(nb::handle pattern, const nb::object& type, cons
   const std::string shown = text_of(type.attr("__name__"));
   const nb::object own = class_attribute(type, "__match_args__");
   const nb::object names = own.is_valid() ? own : nb::tuple();
-  if (PyTuple_CheckExact(names.ptr()) == 0)
+  const bool is_named = nb::len(positional) > 0;
+  if (is_named && PyTuple_CheckExact(names.ptr()) == 0)
     unsupported(pattern, "a `__match_args__` that is no tuple", "write a tuple of names");
-  if (nb::len(positional) > nb::len(names)) {
+  if (is_named && nb::len(positional) > nb::len(names)) {
     const std::string count = std::to_string(nb::len(names));
     raise(ExceptionKind::TypeError, shown + "() accepts " + count + " positional sub-pattern" +
                                         (count == "1" ? "" : "s") + " (" +

@@ -476,17 +476,94 @@ def matches_mapping(d):
     return 0
 
 
-def matches_class(x):
-    match x:
-        case Point(x=1):
-            return 1
+class Stepped(Point):
+    __match_args__ = ["x"]
+
+    def __iter__(self):
+        yield self.x
+
+    def __contains__(self, x):
+        return x == self.x
+
+    @property
+    def z(self):
+        return self.x
+
+
+class SteppedToo:
+    def __init__(self, x, y):
+        self.x = x
+        self.ends = (x, y, x)
+
+    def __iter__(self):
+        yield self.x
+
+    def __contains__(self, x):
+        return x == self.x
+
+
+MANY = tuple([type(f"Many{i}", (), {}) for i in range(70)])
+
+
+def of_two_classes(n):
+    made = []
+    for i in range(n):
+        made.append(Stepped(i, i))
+        made.append(SteppedToo(i, i))
+    return made
+
+
+def walks_two_classes(n):
+    total = 0
+    for p in of_two_classes(n):
+        for v in p:
+            total += v
+    return total
+
+
+def looks_into_two_classes(n):
+    return [n in p for p in of_two_classes(n)]
+
+
+def formats_two_classes(n):
+    for p in of_two_classes(n):
+        print(f"{p:>4}")
+
+
+def class_of_class_of_two(n):
+    for p in of_two_classes(n):
+        print(type(type(p)))
+
+
+def one_of_many(n):
+    made = []
+    for i in range(n):
+        for one in MANY:
+            made.append(one())
+    return len(made)
+
+
+def matches_property(n):
+    for p in of_two_classes(n):
+        match p:
+            case Stepped(z=z):
+                return z
     return 0
 
 
-def matches_parts(p):
-    match p:
-        case Point(1, 2):
-            return 1
+def matches_listed(n):
+    for p in of_two_classes(n):
+        match p:
+            case Stepped(z):
+                return z
+    return 0
+
+
+def matches_star(n):
+    for p in of_two_classes(n):
+        match p:
+            case SteppedToo(ends=(a, *b)):
+                return a
     return 0
 
 
@@ -797,8 +874,14 @@ EXAMPLES = [
     (lambda x: np.sin(x), [1.0]),
     (matches_range, 3),
     (matches_mapping, {"a": 1}),
-    (matches_class, P),
-    (matches_parts, P),
+    (matches_property, 3),
+    (matches_listed, 3),
+    (matches_star, 3),
+    (walks_two_classes, 3),
+    (looks_into_two_classes, 3),
+    (formats_two_classes, 3),
+    (class_of_class_of_two, 3),
+    (one_of_many, 3),
     (matches_names, (1, 2)),
     (lambda x: type("A", (), {}), 1),
     (lambda x: pow(x, 2, 3), 5),

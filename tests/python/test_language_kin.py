@@ -798,8 +798,8 @@ def test_patterns_of_several_classes():
                     total += r
                 case Cube(side=a, name=2) if a > 3:
                     total += 1000 * a
-                case Square(side=side) | Cube(side=side):
-                    total -= side
+                case Cube() | Square(side=_):
+                    total -= s.side
         return total
 
     def by_place(n):
