@@ -9,7 +9,6 @@
 
 namespace ingot::frontend {
 
-using base::ExceptionKind;
 using ir::Op;
 
 namespace {
@@ -263,9 +262,10 @@ std::optional<Value> Evaluator::Records::joined_method(const Value& a, const Val
   for (const Method* method : {x, y}) {
     const Record* record = method->self->as<Record>();
     if (record == nullptr || record->classes == 0 || record->may_be_none) return std::nullopt;
-    for (const nb::object& type : classes_of(*record))
+    for (const nb::object& type : classes_of(*record)) {
       if (method->function.is_valid() && !method->function.is(lookup(type, method->name)))
         return std::nullopt;
+    }
   }
   const std::optional<Record> self = join(*x->self, *y->self);
   if (!self) return std::nullopt;

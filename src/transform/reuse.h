@@ -12,8 +12,8 @@ namespace ingot::transform {
 ///
 /// The new array's elements are made of elements of the old one at the same places, by elementwise ops alone;
 /// nobody looks at the old one when the new one has been made, and nothing but the loop holds either of them.
-/// What the loop begins with is copied before, unless nothing else holds it, so that others see nothing of the
-/// turns; no turn writes to it then. Where the loop has no turn, it is what it was.
+/// What the loop begins with is copied before, unless nothing else holds it, so that others see nothing of
+/// the turns; no turn writes to it then. Where the loop has no turn, it is what it was.
 std::unique_ptr<ir::Function> reuse(const ir::Function& function);
 
 }  // namespace ingot::transform
