@@ -597,6 +597,13 @@ class Evaluator {
 
   // ufuncs.cpp
   Value elementwise_call(ir::Op op, Call& call);
+  /// Takes keywords that say what NumPy does anyway out of a ufunc's call. Whether others are left that the
+  /// library alone knows (`dtype` among them where `dtype` is not).
+  bool needs_library(Call& call, bool dtype);
+  /// A call of a ufunc with any keywords, by the library.
+  Value ufunc_by_library(const Call& call);
+  /// The same, if a ufunc that the library has is called with what its function for it does not take.
+  std::optional<Value> ufunc_of_library(Call& call);
   /// `array op= right`: NumPy's function with the array as its output.
   void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
   /// What `array op= right` puts into an array that nothing else sees.
@@ -641,11 +648,12 @@ class Evaluator {
   using NewArray = std::function<Array(std::span<const NodeId> lengths)>;
   /// The same with its axes in Fortran's order in memory.
   Array new_array(std::vector<NodeId> lengths, bool fortran, const NewArray& make);
+  std::string order_argument(Call& call, size_t position, const char* otherwise);  ///< one of C, F, A, K
   bool wants_fortran_order(Call& call, size_t position);
   void need_rank(size_t rank);      ///< refuses arrays of more axes than there can be
   void need_no_device(Call& call);  ///< NumPy's keywords `device` and `like`
   /// What `copy` gives as function and method, whose default orders are NumPy's K and C.
-  Array copy(Call& call, std::string lie);
+  Value copy(Call& call, const char* otherwise);
   /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.
   Value like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make);
   Value minmax(Call& call, bool is_max);

@@ -241,6 +241,9 @@ class Evaluator::Pins {
   size_t before_;
 };
 
+/// Whether a ufunc is told along which axes its core runs.
+bool has_axes(const Evaluator::Call& call);
+
 template <class T>
 std::shared_ptr<const T> share(T value) {
   return std::make_shared<const T>(std::move(value));

@@ -762,6 +762,9 @@ Value Evaluator::call(const Value& callee, Call& call) {
       call.positional[0] = Value(*f->shape);
     if (!takes.foreign) refuse_foreign(call, builtin->name, function);
     if (!builtin->library.is_valid()) return handle(*builtin, call);
+    if (!call.keywords.empty() || call.positional.size() > 1) {
+      if (const std::optional<Value> result = ufunc_of_library(call)) return *result;
+    }
     refuse_keywords(builtin->library, call);
     if (!binds(builtin->library, call)) raise_as_called(call);
     Value result = inline_function(builtin->library, call);

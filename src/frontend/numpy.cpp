@@ -100,8 +100,11 @@ Array Evaluator::new_memory(std::span<const NodeId> lengths, DType dtype) {
 }
 
 void Evaluator::need_no_device(Call& call) {
-  if (const Value* like = argument(call, SIZE_MAX, "like"); like != nullptr && !is_none(*like))
-    unsupported(call.node, "the keyword `like` of `" + call.name + "`", "leave it out");
+  if (const Value* like = argument(call, SIZE_MAX, "like");
+      like != nullptr && !is_none(*like) && !like->is<Array>()) {
+    raise(ExceptionKind::TypeError,
+          "The `like` argument must be an array-like that implements the `__array_function__` protocol.");
+  }
   const Value* device = argument(call, SIZE_MAX, "device");
   if (device == nullptr || is_none(*device)) return;
   const nb::object name = require_static(*device, "a device", call.node);
@@ -110,13 +113,24 @@ void Evaluator::need_no_device(Call& call) {
                                        nb::cast<std::string>(nb::str(name)));
 }
 
+std::string Evaluator::order_argument(Call& call, size_t position, const char* otherwise) {
+  const Value* order = argument(call, position, "order");
+  if (order == nullptr || is_none(*order)) return otherwise;
+  const nb::object given = require_static(*order, "an order", call.node);
+  if (!PyUnicode_Check(given.ptr()))
+    raise(ExceptionKind::TypeError, "order must be str, not " + type_name(*order));
+  const std::string name = text_of(given);
+  if (name.size() == 1 && std::string_view("CFAKcfak").contains(name[0]))
+    return text_of(given.attr("upper")());
+  raise(ExceptionKind::ValueError,
+        "order must be one of 'C', 'F', 'A', or 'K' (got '" + base::escape_message(name) + "')");
+}
+
 bool Evaluator::wants_fortran_order(Call& call, size_t position) {
   need_no_device(call);
-  const Value* order = argument(call, position, "order");
-  if (order == nullptr || is_none(*order)) return false;
-  const std::string name = text_of(require_static(*order, "an order", call.node));
-  if (name != "C" && name != "F") raise(ExceptionKind::ValueError, "only 'C' or 'F' order is permitted");
-  return name == "F";
+  const std::string order = order_argument(call, position, "C");
+  if (order != "C" && order != "F") raise(ExceptionKind::ValueError, "only 'C' or 'F' order is permitted");
+  return order == "F";
 }
 
 Array Evaluator::new_array(std::vector<NodeId> lengths, bool fortran, const NewArray& make) {
@@ -181,21 +195,34 @@ Value Evaluator::like(Call& call, const std::function<Array(std::span<const Node
   if (a == nullptr)
     unsupported(call.node, "`np." + call.name + "` of a " + type_name(prototype), "give it an array");
   const DType dtype = dtype_argument(call, 1, a->type.dtype());
-  const Value* order = argument(call, 2, "order");
-  const std::string lie = order == nullptr ? "K" : text_of(require_static(*order, "an order", call.node));
+  const std::string lie = order_argument(call, 2, "K");
   argument(call, 3, "subok");
   const Value* shape = argument(call, 4, "shape");
   const bool reshaped = shape != nullptr && !is_none(*shape);
   const std::vector<NodeId> lengths = reshaped ? shape_argument(*shape) : lengths_of(a->node);
   need_no_device(call);
   finish(call, 5);
+  if (lie == "A" && a->type.rank() > 1) {
+    Call test{.positional = {named(prototype), Static{nb::str("A")}},
+              .keywords = {},
+              .name = call.name,
+              .node = call.node};
+    const Value fortran =
+        inline_function(nb::module_::import_("ingot.library.shapes").attr("is_fortran"), test);
+    const auto in_order = [&](bool reversed) {
+      return [&, reversed] {
+        return Value(
+            new_array(lengths, reversed, [&](auto as_they_lie) { return make(as_they_lie, dtype); }));
+      };
+    };
+    return fork(truth(fortran, call.node), in_order(true), in_order(false));
+  }
   std::vector<int64_t> axes(lengths.size());
   std::iota(axes.begin(), axes.end(), 0);
   const bool alike = lengths.size() == static_cast<size_t>(a->type.rank());
   const std::vector<int64_t> own = memory_order(builder_->function(), {&a->node, 1});
   if (lie == "K" && alike) axes = own;
-  if (lie == "F" || (lie == "A" && own.size() > 1 && std::ranges::is_sorted(own, std::greater())))
-    std::ranges::reverse(axes);
+  if (lie == "F") std::ranges::reverse(axes);
   std::vector<NodeId> as_they_lie;
   for (const int64_t axis : axes) as_they_lie.push_back(lengths[static_cast<size_t>(axis)]);
   return owner(transposed(make(as_they_lie, dtype).node, inverse_of(axes)));
@@ -218,11 +245,16 @@ Value Evaluator::np_ones_like(Call& call) {
 }
 
 Value Evaluator::np_full_like(Call& call) {
-  const Value value = need(call, 1, "fill_value");
-  if (!kind_of(value) || value.is<Array>())
-    unsupported(call.node, "np.full_like with a " + type_name(value), "use a number");
+  Value value = need(call, 1, "fill_value");
+  if (value.is<Tuple>() || value.is<Reference>()) value = array_of(value, call.node);
+  if (!kind_of(value)) unsupported(call.node, "np.full_like with a " + type_name(value), "use a number");
   Call rest = call;
   if (rest.positional.size() > 1) rest.positional.erase(rest.positional.begin() + 1);
+  if (value.is<Array>()) {
+    const Value result = like(rest, [&](auto lengths, DType dtype) { return empty(lengths, dtype); });
+    assign_index(*result.as<Array>(), Static{nb::ellipsis()}, value, call.node);
+    return result;
+  }
   return like(rest, [&](auto lengths, DType dtype) { return filled(lengths, value_for(value, dtype)); });
 }
 
@@ -301,6 +333,7 @@ Value Evaluator::primitive_select(Call& call) {
 }
 
 Value Evaluator::np_matmul(Call& call) {
+  if (!call.keywords.empty() && (needs_library(call, true) || has_axes(call))) return ufunc_by_library(call);
   const Value a = need(call, 0, "x1");
   const Value b = need(call, 1, "x2");
   const Value* out = argument(call, 2, "out");
@@ -315,22 +348,28 @@ Value Evaluator::np_matmul(Call& call) {
 Value Evaluator::np_dot(Call& call) {
   const Value a = need(call, 0, "a");
   const Value b = need(call, 1, "b");
-  finish(call, 2);
+  const Value* out = argument(call, 2, "out");
+  finish(call, 3);
   const auto axes = [](const Value& v) { return v.is<Array>() ? v.as<Array>()->type.rank() : 0; };
+  const bool is_into = out != nullptr && !is_none(*out);
+  if (is_into || ((axes(a) > 2 || axes(b) > 2) && axes(a) > 0 && axes(b) > 0)) {
+    Call whole{.positional = {a, b}, .keywords = {}, .name = "dot", .node = call.node};
+    if (is_into) whole.positional.push_back(*out);
+    return inline_function(nb::module_::import_("ingot.library.products").attr("dot"), whole);
+  }
   if (axes(a) == 0 || axes(b) == 0) return elementwise(Op::multiply, {a, b}, "multiply", call.node);
-  if (axes(a) > 2 || axes(b) > 2) unsupported(call.node, "np.dot of arrays of more than two axes", "use `@`");
   return matmul(a, b, call.node, true);
 }
 
-Array Evaluator::copy(Call& call, std::string lie) {
+Value Evaluator::copy(Call& call, const char* otherwise) {
   const Value value = need(call, 0, "a");
-  if (const Value* order = argument(call, 1, "order"); order != nullptr)
-    lie = text_of(require_static(*order, "an order", call.node));
+  const std::string lie = order_argument(call, 1, otherwise);
   argument(call, 2, "subok");
   finish(call, 3);
-  if (lie == "A") unsupported(call.node, "the order 'A'", "use 'C', 'F' or 'K'");
-  if (lie != "C" && lie != "F" && lie != "K")
-    raise(ExceptionKind::ValueError, "order must be one of 'C', 'F', 'A', or 'K' (got '" + lie + "')");
+  if (lie == "A" && value.is<Array>()) {
+    Call whole{.positional = {named(value)}, .keywords = {}, .name = "copy", .node = call.node};
+    return inline_function(nb::module_::import_("ingot.library.creation").attr("copy_as_it_lies"), whole);
+  }
   if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
   const NodeId array = whole(value);
   if (builder_->function().type(array).is_scalar()) return filled({}, array);
@@ -346,7 +385,16 @@ Value Evaluator::array_copy(Call& call) { return copy(call, "C"); }
 
 Value Evaluator::np_astype(Call& call) {
   const Value value = need(call, 0, "a");
+  const Call given = call;
   const DType dtype = dtype_argument(call, 1, DType::Float64);
+  if (call.positional.size() > 2 ||
+      std::ranges::any_of(call.keywords, [](const auto& keyword) { return !keyword.first.empty(); })) {
+    const nb::object function = nb::module_::import_("ingot.library.creation").attr("astype_of_array");
+    if (binds(function, given)) {
+      Call whole = given;
+      return inline_function(function, whole);
+    }
+  }
   finish(call, 2);
   if (!value.is<Array>()) return Scalar{Kind(dtype), stage(value, Kind(dtype))};
   const NodeId array = whole(value);

@@ -303,7 +303,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     } else if (is_distinct(a, b)) {
       identical = false;
     } else if (const Static* s = a.is<Static>() ? a.as<Static>() : b.as<Static>();
-               s != nullptr && (a.is<Scalar>() || b.is<Scalar>()) && !kind_of(*s)) {
+               s != nullptr && !kind_of(*s) &&
+               (a.is<Scalar>() || b.is<Scalar>() || a.is<Reference>() || b.is<Reference>())) {
       identical = false;
     } else if (!is_none(a) && !is_none(b)) {
       unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");

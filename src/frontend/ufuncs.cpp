@@ -28,8 +28,97 @@ std::string complaint(const std::string& ufunc, const std::string& what, DType f
 
 }  // namespace
 
+bool has_axes(const Evaluator::Call& call) {
+  return std::ranges::any_of(call.keywords, [](const auto& keyword) {
+    return keyword.first == "axes" || keyword.first == "axis" || keyword.first == "keepdims";
+  });
+}
+
+bool Evaluator::needs_library(Call& call, bool dtype) {
+  bool needs = false;
+  const auto means_nothing = [](const std::string& name, const nb::object& value) {
+    if (name == "casting") return value.equal(nb::str("same_kind"));
+    if (name == "order") return value.is_none() || value.equal(nb::str("K"));
+    if (name == "subok") return PyBool_Check(value.ptr()) != 0;
+    return value.is_none();
+  };
+  std::erase_if(call.keywords, [&](const std::pair<std::string, Value>& keyword) {
+    static const std::set<std::string> kRare = {"casting", "order", "dtype", "subok", "signature", "sig"};
+    const auto& [name, value] = keyword;
+    if (!kRare.contains(name)) return false;
+    if (value.is<Static>() && means_nothing(name, value.as<Static>()->object)) return true;
+    if (name != "dtype" || dtype) needs = true;
+    return false;
+  });
+  return needs;
+}
+
+Value Evaluator::ufunc_by_library(const Call& call) {
+  Call whole = call;
+  whole.positional.insert(whole.positional.begin(), Static{call.function});
+  const nb::module_ library = nb::module_::import_("ingot.library.ufuncs");
+  const bool has_core = !call.function.attr("signature").is_none();
+  const nb::object function = library.attr(has_core ? "with_core_and_keywords" : "with_keywords");
+  if (!binds(function, whole)) raise_as_called(call);
+  return inline_function(function, whole);
+}
+
+std::optional<Value> Evaluator::ufunc_of_library(Call& call) {
+  if (!nb::isinstance(call.function, nb::module_::import_("numpy").attr("ufunc"))) return {};
+  const auto inputs = nb::cast<size_t>(call.function.attr("nin"));
+  const bool has_core = !call.function.attr("signature").is_none();
+  const bool has_output =
+      call.positional.size() > inputs || std::ranges::any_of(call.keywords, [&](const auto& keyword) {
+        return (keyword.first == "out" || keyword.first == "where") && !is_none(keyword.second);
+      });
+  const bool only_here = has_core || nb::cast<int>(call.function.attr("nout")) > 1;
+  if (!needs_library(call, true) && !has_axes(call) && !(only_here && has_output)) return {};
+  return ufunc_by_library(call);
+}
+
+/// What NumPy decides by the types of operands and outputs, and by the keywords.
+Value Evaluator::primitive_loop(Call& call) {
+  const nb::object ufunc = require_static(call.positional.at(0), "a ufunc", call.node);
+  const nb::object operands = stand_in(call.positional.at(1));
+  const nb::object outputs = stand_in(call.positional.at(2));
+  nb::dict keywords;
+  bool is_known = operands.is_valid() && outputs.is_valid();
+  for (const auto& [name, value] : call.keywords) {
+    const nb::object one = stand_in(value);
+    if (one.is_valid()) keywords[name.c_str()] = one;
+    else is_known = false;
+  }
+  if (!is_known)
+    unsupported(call.node, "the function `np." + text_of(ufunc.attr("__name__")) + "` of such values",
+                "pass numbers or arrays");
+  nb::object dtypes;
+  try {
+    dtypes = nb::module_::import_("ingot._ufuncs").attr("loop")(ufunc, operands, outputs, keywords);
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+  std::vector<Value> members;
+  for (const nb::handle dtype : dtypes) members.push_back(Static{nb::borrow<nb::object>(dtype)});
+  return Tuple{.members = std::move(members)};
+}
+
+Value Evaluator::primitive_at_dtype(Call& call) {
+  const Value& value = call.positional.at(0);
+  const DType dtype = dtype_of(call.positional.at(1), call.node);
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind) unsupported(call.node, "a ufunc of a " + type_name(value), "pass numbers or arrays");
+  if (*kind == Kind(dtype)) return value;
+  if (value.is<Array>()) return from_node(builder_->cast(whole(value), dtype));
+  return from_node(kind->is_python() ? stage_for_loop(value, dtype) : stage(value, dtype));
+}
+
 Value Evaluator::elementwise_call(Op op, Call& call) {
   const size_t wanted = ir::info(op).operands;
+  for (Value& operand : call.positional)
+    if (operand.is<Reference>()) operand = array_of(operand, call.node);
+  if (!call.keywords.empty() && needs_library(call, false)) return ufunc_by_library(call);
+  std::optional<Call> given;  // `argument` marks what it has found
+  if (!call.keywords.empty()) given = call;
   std::vector<Value> operands = call.positional;
   if (operands.size() < wanted || operands.size() > wanted + 1) raise_as_called(call);
   if (operands.size() < wanted || operands.size() > wanted + 1) {
@@ -57,20 +146,11 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
   operands.resize(wanted, Value());
   const Value* where = keyword("where");
   if (where != nullptr && where->is<Static>() && static_truth(*where) == true) where = nullptr;
-  const Value* casting = keyword("casting");
-  if (casting != nullptr &&
-      !require_static(*casting, "a casting rule", call.node).equal(nb::str("same_kind")))
-    unsupported(call.node, "another casting rule than 'same_kind'", "convert the operands with astype");
-  const Value* order = keyword("order");
-  if (order != nullptr && !require_static(*order, "an order", call.node).equal(nb::str("K")))
-    unsupported(call.node, "the keyword `order` of `np." + call.name + "`", "copy the result");
-  keyword("subok");
   if (const Value* dtype = keyword("dtype"); dtype != nullptr) {
     const DType at = dtype_of(*dtype, call.node);
     const std::vector<Kind> kinds(wanted, Kind(at));
     if (loop_dtype(op, kinds) != at || base::is_bool(at) || ir::result_dtype(op, at) != at)
-      unsupported(call.node, "the keyword `dtype` of `np." + call.name + "` with this dtype",
-                  "convert with astype");
+      return ufunc_by_library(*given);
     for (size_t i = 0; i < wanted; ++i) {
       const std::string which = wanted == 1 ? "input" : "input " + std::to_string(i);
       operands[i] = operand_as(operands[i], at, call.name, which);

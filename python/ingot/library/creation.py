@@ -9,12 +9,12 @@ import numpy as np
 
 from . import primitives
 from .registry import implements
-from .shapes import along_diagonal, swapaxes
+from .shapes import along_diagonal, is_fortran, swapaxes
 
 
 def as_array(a: Any, dtype: Any, copy: Any, order: Any, ndmin: int) -> Any:
     """What np.array and np.asarray make of an array."""
-    wanted = "K" if order is None else order
+    wanted = "K" if order is None else order.upper()
     in_place = dtype is None or dtype == a.dtype
     if wanted == "F" and a.ndim > 1:
         in_place = in_place and primitives.is_contiguous(a.T)
@@ -34,20 +34,52 @@ def as_array(a: Any, dtype: Any, copy: Any, order: Any, ndmin: int) -> Any:
         elif wanted == "C":
             a = converted.copy()
         else:
-            a = np.copy(converted)
+            a = copy_as_it_lies(a).astype(converted.dtype) if wanted == "A" else np.copy(converted)
     if a.ndim < ndmin:
         return a[(*[None for _ in range(ndmin - a.ndim)], ...)]
     return a
 
 
+def copy_as_it_lies(a: Any) -> Any:
+    """A copy in Fortran's order where the array is in that alone, else in C order."""
+    if is_fortran(a, "A"):
+        return np.copy(a, "F")
+    return np.copy(a, "C")
+
+
+def astype_of_array(
+    a: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
+) -> Any:
+    """`astype` of an array or a number with all its keywords."""
+    wanted = np.dtype(dtype)
+    if casting == "same_value":
+        primitives.refuse("the casting rule 'same_value'", "compare the array with the converted one")
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe', 'same_value' (got {casting!r})")
+    if not np.can_cast(a.dtype, wanted, casting):
+        what = "array data" if isinstance(a, np.ndarray) and a.ndim > 0 else "scalar"
+        raise TypeError(f"Cannot cast {what} from {a.dtype!r} to {wanted!r} according to the rule '{casting}'")
+    if not isinstance(a, np.ndarray):
+        return a.astype(wanted)
+    return as_array(a, wanted, True if copy else None, order, 0)
+
+
+def need_like(like: Any) -> None:
+    """Raises where what new arrays are to be like is no array; arrays are made alike all the same."""
+    if like is not None and not isinstance(like, np.ndarray):
+        raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
+
+
 @implements(np.ascontiguousarray)
-def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    need_like(like)
     a = np.asarray(a, dtype, order="C")
     return a[None] if a.ndim == 0 else a
 
 
 @implements(np.asfortranarray)
-def asfortranarray(a: Any, dtype: Any = None) -> Any:
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    need_like(like)
     a = np.asarray(a, dtype, order="F")
     return a[None] if a.ndim == 0 else a
 
@@ -122,20 +154,21 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 
 @implements(np.eye)
-def eye(N: int, M: Any = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None) -> Any:
+def eye(N: int, M: Any = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
     columns = N if M is None else M
-    result = np.zeros((N, columns), dtype, order, device=device)
+    result = np.zeros((N, columns), dtype, order, device=device, like=like)
     along_diagonal(result, operator.index(k))[...] = 1
     return result
 
 
 @implements(np.identity)
-def identity(n: int, dtype: Any = None) -> Any:
-    return eye(n, dtype=float if dtype is None else dtype)
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> Any:
+    return eye(n, dtype=float if dtype is None else dtype, like=like)
 
 
 @implements(np.tri)
-def tri(N: int, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
+def tri(N: int, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
+    need_like(like)
     columns = N if M is None else M
     return (np.arange(N)[:, None] >= np.arange(columns) - k).astype(dtype)
 
@@ -176,7 +209,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 
 
 @implements(np.fromfunction)
-def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    need_like(like)
     return function(*indices(shape, dtype, sparse=False, apart=True), **kwargs)
 
 

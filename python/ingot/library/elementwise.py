@@ -47,7 +47,7 @@ def logical_xor(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> A
 @implements(np.positive)
 def positive(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
     if isinstance(x, np.ndarray) and x.ndim > 0:
-        result = x.copy()
+        result = np.copy(x)
     else:
         result = np.asarray(x)[()]
     return finished(result, out, where, "positive")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import primitives
+from .creation import need_like
 from .indexing import at_number
 from .registry import implements
 from .shapes import normal_axis, product
@@ -134,7 +135,8 @@ def vectorize(pyfunc: Any, otypes: Any = None, doc: Any = None, excluded: Any = 
 
 
 @implements(np.fromiter)
-def fromiter(iter: Any, dtype: Any, count: int = -1) -> Any:
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    need_like(like)
     values = list(iter)
     if count < 0:
         return np.array(values, dtype)

@@ -502,11 +502,11 @@ def norm_of_matrices(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) ->
 
 
 @implements(np.linalg.multi_dot)
-def multi_dot(arrays: Any) -> Any:
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     factors = [np.asarray(array) for array in arrays]
     if len(factors) < 2:
         raise ValueError("Expecting at least two arrays.")
     result = factors[0]
-    for factor in factors[1:]:
+    for factor in factors[1:-1]:
         result = np.dot(result, factor)
-    return result
+    return np.dot(result, factors[-1], out)

@@ -157,6 +157,18 @@ def put(out: np.ndarray, value: Any, where: Any, name: str) -> np.ndarray:
     return np.positive(value, out=out, where=where)
 
 
+def loop(ufunc: Any, operands: Sequence[Any], outputs: Sequence[Any], **keywords: Any) -> tuple[np.dtype, ...]:
+    """The dtypes that a ufunc computes at, inputs first; raises what a call raises by its types and keywords."""
+    from .._ufuncs import loop
+
+    return loop(ufunc, tuple(operands), tuple(outputs), keywords)
+
+
+def at_dtype(x: Any, dtype: Any) -> Any:
+    """A number or an array at a dtype; a Python int must be one of its numbers."""
+    return np.asarray(x).astype(dtype)[()]
+
+
 def real(z: Any) -> Any:
     """The real part of complex numbers."""
     return np.real(z)

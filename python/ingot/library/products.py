@@ -31,6 +31,31 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     return np.matmul(x1, x2)
 
 
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """`np.dot` of arrays of more than two axes, or into an output."""
+    if out is not None:
+        return into(np.dot(a, b), out)
+    x = np.asarray(a)
+    y = np.asarray(b)
+    core = max(y.ndim - 2, 0)
+    if x.shape[-1] != y.shape[core]:
+        raise ValueError(f"shapes {shown(x.shape)} and {shown(y.shape)} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[core]} (dim {core})")
+    return tensordot(x, y, (-1, core))
+
+
+def into(result: Any, out: Any) -> Any:
+    """The output that a product is put into, which must be like the result."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError("'out' must be an array")
+    if out.dtype != np.asarray(result).dtype or out.ndim != np.ndim(result) or not primitives.is_contiguous(out):
+        raise ValueError("output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)")
+    primitives.need_writable(out, "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)")
+    if out.shape != np.shape(result):
+        raise ValueError("output array has wrong dimensions")
+    out[...] = result
+    return out
+
+
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
     x = np.asarray(a)

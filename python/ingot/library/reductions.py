@@ -466,9 +466,15 @@ def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any 
 
 
 @implements(np.ufunc.outer)
-def outer(ufunc: Any, A: Any, B: Any, /, **keywords: Any) -> Any:
-    a = np.asarray(A)
-    b = np.asarray(B)
+def outer(ufunc: Any, /, *arrays: Any, **keywords: Any) -> Any:
+    if ufunc.signature is not None:
+        raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
+    if ufunc.nin != 2:
+        raise ValueError("outer product only supported for binary functions")
+    if len(arrays) != 2:
+        raise TypeError("exactly two arguments expected")
+    a = np.asarray(arrays[0])
+    b = np.asarray(arrays[1])
     return ufunc(a[(Ellipsis,) + (None,) * b.ndim], b, **keywords)
 
 

@@ -444,8 +444,10 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 @implements(np.trace, np.ndarray.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    return np.sum(along_diagonal(np.asarray(a), offset, axis1, axis2), axis=-1, dtype=dtype)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    if out is not None and not isinstance(out, np.ndarray):
+        raise TypeError("output must be an array")
+    return np.sum(along_diagonal(np.asarray(a), offset, axis1, axis2), axis=-1, dtype=dtype, out=out)
 
 
 @implements(np.linalg.trace)

@@ -33,9 +33,6 @@ OWN_TYPES = frozenset(
 )
 # Parameters whose numbers are always known when compiling, as flags are.
 KNOWN = {"axis", "axes", "ord"}
-# Keywords of NumPy's that compiled code has one value of.
-FIXED = {"casting", "subok", "signature", "like"}
-FIXED_OF = {"dot": {"out"}, "matmul": {"axes", "axis", "keepdims", "dtype"}}
 
 
 class EagerFunction(Function):
@@ -121,9 +118,8 @@ def function_of(text: str, path: str, names: dict[str, Any]) -> FunctionType:
 
 
 def forwarding(path: str, original: Any) -> FunctionType:
-    """A function of NumPy's parameters, but for those that compiled code has one value of, that calls NumPy's."""
-    fixed = FIXED | FIXED_OF.get(path, set()) | ({"order"} if isinstance(original, np.ufunc) else set())
-    parameters = [p for p in inspect.signature(original).parameters.values() if p.name not in fixed]
+    """A function of NumPy's parameters that calls NumPy's."""
+    parameters = list(inspect.signature(original).parameters.values())
     passed = [
         p.name if p.kind is p.POSITIONAL_ONLY else f"*{p.name}" if p.kind is p.VAR_POSITIONAL else f"{p.name}={p.name}"
         for p in parameters
