@@ -186,7 +186,7 @@ def examples() -> tuple[dict[str, str], list[str]]:
         message = message_of(function, tuple(arguments))
         headline = message and which(message.splitlines()[0].removesuffix(" is not supported"), known)
         if headline is None:
-            wrong.append(f"refusals.py:{function.__code__.co_firstlineno}: {message or 'not refused'}")
+            wrong.append(f"{Path(function.__code__.co_filename).name}:{function.__code__.co_firstlineno}: {message or 'not refused'}")
         else:
             found.setdefault(headline, example_in(message))
     return found, wrong

@@ -758,6 +758,9 @@ def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...], err
         known = errors[message]
         error = type(known).__new__(type(known), *known.args)
         error.__dict__.update(known.__dict__)
+        for name in (name for parent in type(known).__mro__ for name in getattr(parent, "__slots__", ())):
+            if hasattr(known, name):
+                setattr(error, name, getattr(known, name))
         return error
     if kind == "KeyboardInterrupt":
         return KeyboardInterrupt()

@@ -28,10 +28,7 @@ def loop(ufunc: np.ufunc, operands: tuple, outputs: tuple, keywords: dict[str, A
         given["where"] = _emptied(given.get("where", True))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        try:
-            ufunc(*operands, out=outs, **given)
-        except np.exceptions.AxisError as error:  # of some, NumPy cannot show the text
-            raise np.exceptions.AxisError(*error.args[:2]) if len(error.args) > 1 else error
+        ufunc(*operands, out=outs, **given)
     signature = given.get("signature", given.get("sig"))
     if signature is None and given.get("dtype") is not None:
         signature = (*[None] * ufunc.nin, *[given["dtype"]] * ufunc.nout)

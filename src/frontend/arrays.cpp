@@ -53,8 +53,15 @@ NodeId Evaluator::transposed(NodeId array, std::span<const int64_t> axes) {
   return std::ranges::is_sorted(axes) ? array : builder_->make(Op::transpose, {&array, 1}, axes);
 }
 
+std::vector<int64_t> Evaluator::order_of(std::span<const NodeId> operands) {
+  return memory_order(builder_->function(), operands, [this](NodeId array, int axis) {
+    const NodeId one = builder_->make(Op::equal, {builder_->length(array, axis), builder_->index(1)});
+    return builder_->function().is_constant(one, 1);
+  });
+}
+
 NodeId Evaluator::by_element(std::vector<NodeId> operands, const Making& make) {
-  const std::vector<int64_t> order = memory_order(builder_->function(), operands);
+  const std::vector<int64_t> order = order_of(operands);
   for (NodeId& operand : operands)
     if (!builder_->function().type(operand).is_scalar()) operand = transposed(operand, order);
   return transposed(make(operands), inverse_of(order));
@@ -88,7 +95,7 @@ NodeId Evaluator::size_of(NodeId shaped) {
 }
 
 NodeId Evaluator::reduce(std::vector<NodeId> operands, Op combiner, std::span<const int64_t> axes) {
-  std::vector<int64_t> order = memory_order(builder_->function(), {operands.data(), 1});
+  std::vector<int64_t> order = order_of({operands.data(), 1});
   // Axes of one index lie nowhere: they are not to be the last.
   std::ranges::stable_partition(order, [&](int64_t axis) {
     return builder_->function().is_constant(builder_->length(operands[0], static_cast<int>(axis)), 1);

@@ -523,6 +523,7 @@ class Evaluator {
   using Making = std::function<NodeId(const std::vector<NodeId>& operands)>;
   /// What is made element by element of arrays of one rank, and scalars, in memory_order.
   NodeId by_element(std::vector<NodeId> operands, const Making& make);
+  std::vector<int64_t> order_of(std::span<const NodeId> operands);  ///< `memory_order`
   /// A combination of the elements along axes (ascending), in memory_order; over all axes.
   NodeId reduce(std::vector<NodeId> operands, ir::Op combiner, std::span<const int64_t> axes);
   NodeId reduce_all(const std::vector<NodeId>& operands, ir::Op combiner);
@@ -617,7 +618,8 @@ class Evaluator {
   /// The same for the output that a call names; that is its value.
   Value into_output(const Value& out, const Call& call, const std::function<Value()>& make,
                     const Value* where);
-  NodeId masked(const Value& where, NodeId result, NodeId otherwise);
+  void make_arrays(Call& call, size_t count);  ///< of the first arguments, where they are sequences
+  NodeId masked(const Value& given, NodeId result, NodeId otherwise);
   Value operand_as(const Value& operand, DType dtype, const std::string& ufunc, const std::string& which);
 
   // primitives.cpp: arguments of the library's own calls

@@ -30,11 +30,13 @@ Distances of_parameter(const ir::Function& f, NodeId node) {
   return distances;
 }
 
-Distances of_branch(const ir::Function& f, NodeId node);
+using IsOne = std::function<bool(NodeId, int)>;
 
-Distances distances_of(const ir::Function& f, NodeId node) {
+Distances of_branch(const ir::Function& f, NodeId node, const IsOne& is_one);
+
+Distances distances_of(const ir::Function& f, NodeId node, const IsOne& is_one) {
   const auto rank = static_cast<size_t>(f.type(node).rank());
-  const auto inner = [&] { return distances_of(f, f.operand(node, 0)); };
+  const auto inner = [&] { return distances_of(f, f.operand(node, 0), is_one); };
   switch (f.op(node)) {
     case Op::param: return of_parameter(f, node);
     case Op::read:
@@ -61,18 +63,21 @@ Distances distances_of(const ir::Function& f, NodeId node) {
       return distances;
     }
     case Op::broadcast: {
-      Distances distances = f.type(f.operand(node, 0)).is_scalar() ? Distances() : inner();
+      const NodeId repeated = f.operand(node, 0);
+      Distances distances = f.type(repeated).is_scalar() ? Distances() : inner();
+      for (size_t axis = 0; axis < distances.size(); ++axis)
+        if (is_one(repeated, static_cast<int>(axis))) distances[axis] = 0;
       distances.insert(distances.begin(), rank - distances.size(), 0);
       return distances;
     }
     case Op::if_:
-    case Op::result: return of_branch(f, node);
+    case Op::result: return of_branch(f, node, is_one);
     default: return in_c_order(rank);
   }
 }
 
 /// Of what both arms of a branch lay out alike; of all else C order.
-Distances of_branch(const ir::Function& f, NodeId node) {
+Distances of_branch(const ir::Function& f, NodeId node, const IsOne& is_one) {
   const NodeId branch = f.op(node) == Op::result ? f.operand(node, 0) : node;
   const auto slot = f.op(node) == Op::result ? static_cast<size_t>(f.attribute(node, 0)) : 0;
   Distances other = in_c_order(static_cast<size_t>(f.type(node).rank()));
@@ -81,7 +86,7 @@ Distances of_branch(const ir::Function& f, NodeId node) {
   for (size_t arm = 0; arm < 2; ++arm) {
     const NodeId last = f.terminator(f.region(branch, arm));
     if (f.op(last) != Op::yield) continue;
-    const Distances distances = distances_of(f, f.operand(last, slot));
+    const Distances distances = distances_of(f, f.operand(last, slot), is_one);
     if (both && *both != distances) return other;
     both = distances;
   }
@@ -101,10 +106,11 @@ std::optional<bool> lies_outside(const std::vector<Distances>& all, size_t inner
 
 }  // namespace
 
-std::vector<int64_t> memory_order(const ir::Function& function, std::span<const NodeId> operands) {
+std::vector<int64_t> memory_order(const ir::Function& function, std::span<const NodeId> operands,
+                                  const IsOne& is_one) {
   std::vector<Distances> all;
   for (const NodeId operand : operands)
-    if (!function.type(operand).is_scalar()) all.push_back(distances_of(function, operand));
+    if (!function.type(operand).is_scalar()) all.push_back(distances_of(function, operand, is_one));
   if (all.empty()) return {};
   // The innermost first; each axis goes inside of those that lie outside of it, as NumPy's iterator sorts
   // them.

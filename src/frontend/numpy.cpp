@@ -120,7 +120,7 @@ std::string Evaluator::order_argument(Call& call, size_t position, const char* o
   if (!PyUnicode_Check(given.ptr()))
     raise(ExceptionKind::TypeError, "order must be str, not " + type_name(*order));
   const std::string name = text_of(given);
-  if (name.size() == 1 && std::string_view("CFAKcfak").contains(name[0]))
+  if (name.size() == 1 && std::string_view("CFAKcfak").find(name[0]) != std::string_view::npos)
     return text_of(given.attr("upper")());
   raise(ExceptionKind::ValueError,
         "order must be one of 'C', 'F', 'A', or 'K' (got '" + base::escape_message(name) + "')");
@@ -220,7 +220,7 @@ Value Evaluator::like(Call& call, const std::function<Array(std::span<const Node
   std::vector<int64_t> axes(lengths.size());
   std::iota(axes.begin(), axes.end(), 0);
   const bool alike = lengths.size() == static_cast<size_t>(a->type.rank());
-  const std::vector<int64_t> own = memory_order(builder_->function(), {&a->node, 1});
+  const std::vector<int64_t> own = order_of({&a->node, 1});
   if (lie == "K" && alike) axes = own;
   if (lie == "F") std::ranges::reverse(axes);
   std::vector<NodeId> as_they_lie;
@@ -334,6 +334,7 @@ Value Evaluator::primitive_select(Call& call) {
 
 Value Evaluator::np_matmul(Call& call) {
   if (!call.keywords.empty() && (needs_library(call, true) || has_axes(call))) return ufunc_by_library(call);
+  make_arrays(call, 2);
   const Value a = need(call, 0, "x1");
   const Value b = need(call, 1, "x2");
   const Value* out = argument(call, 2, "out");
@@ -346,6 +347,7 @@ Value Evaluator::np_matmul(Call& call) {
 }
 
 Value Evaluator::np_dot(Call& call) {
+  make_arrays(call, 2);
   const Value a = need(call, 0, "a");
   const Value b = need(call, 1, "b");
   const Value* out = argument(call, 2, "out");

@@ -1,3 +1,5 @@
+#include <ranges>
+
 #include "frontend/evaluator_parts.h"
 
 // Calls of NumPy's elementwise functions, with an output, a mask and a dtype.
@@ -84,7 +86,12 @@ Value Evaluator::primitive_loop(Call& call) {
   nb::dict keywords;
   bool is_known = operands.is_valid() && outputs.is_valid();
   for (const auto& [name, value] : call.keywords) {
-    const nb::object one = stand_in(value);
+    const auto members =
+        value.is<Reference>() ? static_elements(value, call.node) : std::optional<std::vector<Value>>();
+    nb::object one;
+    if (name == "where") one = stand_in(value);
+    else if (members) one = nb::list(require_static(Tuple{.members = *members}, "a keyword", call.node));
+    else one = require_static(value, "a keyword", call.node);
     if (one.is_valid()) keywords[name.c_str()] = one;
     else is_known = false;
   }
@@ -112,10 +119,14 @@ Value Evaluator::primitive_at_dtype(Call& call) {
   return from_node(kind->is_python() ? stage_for_loop(value, dtype) : stage(value, dtype));
 }
 
+void Evaluator::make_arrays(Call& call, size_t count) {
+  for (Value& value : call.positional | std::views::take(count))
+    if (value.is<Reference>() || value.is<Tuple>()) value = array_of(value, call.node);
+}
+
 Value Evaluator::elementwise_call(Op op, Call& call) {
   const size_t wanted = ir::info(op).operands;
-  for (Value& operand : call.positional)
-    if (operand.is<Reference>()) operand = array_of(operand, call.node);
+  make_arrays(call, wanted);
   if (!call.keywords.empty() && needs_library(call, false)) return ufunc_by_library(call);
   std::optional<Call> given;  // `argument` marks what it has found
   if (!call.keywords.empty()) given = call;
@@ -137,11 +148,11 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
     raise(ExceptionKind::TypeError, "cannot specify 'out' as both a positional and keyword argument");
   }
   const Value* out = argument(call, wanted, "out");
-  if (out != nullptr && out->is<Tuple>() && out->as<Tuple>()->members.size() != 1) {
-    raise(ExceptionKind::ValueError, "The 'out' tuple must have exactly one entry per ufunc output");
-  }
-  if (out != nullptr && out->is<Tuple>() && out->as<Tuple>()->members.size() == 1)
+  if (out != nullptr && out->is<Tuple>() && call.positional.size() <= wanted) {
+    if (out->as<Tuple>()->members.size() != 1)
+      raise(ExceptionKind::ValueError, "The 'out' tuple must have exactly one entry per ufunc output");
     out = out->as<Tuple>()->members.data();
+  }
   if (out != nullptr && is_none(*out)) out = nullptr;
   operands.resize(wanted, Value());
   const Value* where = keyword("where");
@@ -190,7 +201,9 @@ Value Evaluator::operand_as(const Value& operand, DType dtype, const std::string
   return from_node(operand.is<Array>() ? builder_->cast(whole(operand), dtype) : stage(operand, dtype));
 }
 
-NodeId Evaluator::masked(const Value& where, NodeId result, NodeId otherwise) {
+NodeId Evaluator::masked(const Value& given, NodeId result, NodeId otherwise) {
+  const bool is_sequence = given.is<Reference>() || given.is<Tuple>();
+  const Value where = is_sequence ? array_of(given, here_, DType::Bool) : given;
   const std::optional<Kind> kind = kind_of(where);
   if (!kind) unsupported(here_, "a mask that is a " + type_name(where), "give it an array of bools");
   const bool is_number = kind->is_python() && !where.is<Array>();

@@ -15,7 +15,7 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
-from refusals import mixed
+from refused import mixed
 from support import MODES, jitted, refused
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +98,7 @@ def test_a_refusal_has_no_line_of_ingots_in_its_traceback():
 @pytest.mark.parametrize(
     "function, arguments, words",
     [
-        (lambda items: np.sin(items), ([1.0, 2.0],), "np.sin of a list is not supported"),
+        (lambda items: np.float64(items), ([1.0, 2.0],), "np.float64 of a list is not supported"),
         (lambda items, x: x @ items, ([1.0] * 4, X), "'@' of numpy.ndarray and list"),
         (lambda x: x * 2 if x[0] > 0 else None, (X,), "an array on one path and None on another"),
         (lambda x: (x if x[0] > 0 else x[0]) + 1, (X,), "which is an array float64[:] on one path and"),

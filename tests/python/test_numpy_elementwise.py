@@ -108,8 +108,8 @@ def test_special_functions(dtype):
         check(lambda x: np.i0(x), x, bound=1e-5 if dtype == "float32" else 1e-13)
 
 
-def test_keywords_that_are_not_taken_are_refused():
-    refused(lambda x: np.logical_and(x, 1, dtype=bool), FLOATS, words="the keyword `dtype`")
+def test_keywords_that_few_give():
+    check(lambda x: np.logical_and(x, 1, dtype=bool), FLOATS)
     check(lambda x: np.clip(x, 0, 1, other=1), FLOATS)
 
 

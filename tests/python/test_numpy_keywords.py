@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import ARRAYS, GRID, LINE, check
+from support import ARRAYS, GRID, LINE, check, refused
 
 SQUARE = np.arange(1, 10).reshape(3, 3)
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -184,3 +184,49 @@ def test_outer_takes_keywords():
     check(lambda x: np.negative.outer(x, x), x)
     check(lambda x: np.matmul.outer(x, x), x)
     check(lambda x, y: np.add.outer(x, x, out=y, where=y > 0), x, np.ones((3, 3)))
+
+
+def test_masks_that_are_lists():
+    check(lambda x, y: np.add(x, 1, out=y, where=[True, False, True], casting="unsafe"), np.arange(3.0), np.ones(3))
+    check(lambda x, y: np.add(x, 1, out=y, where=[1, 0, 1], casting="unsafe"), np.arange(3.0), np.ones(3))
+    check(lambda x, y: np.add(x, 1, out=y, where=[True, False], casting="unsafe"), np.arange(3.0), np.ones(3))
+    for where in ([True, False, True], [1, 0, 1], (1, 0, 1), [0.0, 2.0, 3.0]):
+        check(lambda x, y, where: np.add(x, 1, out=y, where=where), np.arange(3.0), np.ones(3), where)
+
+
+def test_keywords_of_arguments():
+    check(lambda x, axis: np.vecdot(x, x, axis=axis), np.arange(6.0).reshape(2, 3), 0)
+    check(lambda x, order: laid(np.add(x, 1, order=order)), np.ones((2, 3)), "F")
+    refused(lambda n: np.add([1], 1, dtype=f"f{n}"), 8, words="a dtype that is not known when compiling")
+    refused(lambda x, n: np.add(x, 1, casting=f"saf{n}"), np.ones(2), 1, words="a keyword that is not known when compiling")
+    refused(lambda n: np.zeros(3, f"f{n}"), 8, words="a dtype that is not known when compiling")
+
+
+def test_outputs_by_place_are_arrays():
+    x = np.ones((3, 3))
+    for given in ((x.copy(),), [x.copy()], [1.0, 2.0, 3.0]):
+        check(lambda x, given: np.add(x, x, given), x, given)
+        check(lambda x, given: np.matmul(x, x, given), x, given)
+
+
+def test_sequences_are_arrays():
+    for a, b in (((1, 2), [3.0, 4.0]), ([1, 2], (3, 4)), ((), ()), ([[1, 2], [3, 4]], ((1, 2), (3, 4)))):
+        check(lambda a, b: (np.add(a, b), np.maximum(a, b, dtype=np.float32), np.divmod(a, b)), a, b)
+        check(lambda a, b: (np.matmul(a, b), np.dot(a, b)), a, b)
+    check(lambda x: np.add(x, (1, 2, 3)), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", [None, np.int64, np.float32])
+def test_columns_do_not_change_the_order(dtype):
+    x, column = np.arange(12).reshape(3, 4).T, np.ones((4, 1), np.int32)
+    check(lambda x, column: laid(np.add(x, column, dtype=dtype)), x, column)
+    check(lambda x, column: laid(x + (column + 1) + column * 2), x, column)
+    check(lambda x, column: laid(x + column[:, :0] if x.size == 0 else (column - 1) - x), x, column)
+
+
+def test_numbers_that_a_dtype_has_not():
+    check(lambda x: laid(np.less(x, 300, order="F")), np.ones((2, 3), np.uint8))
+    check(lambda x: np.add(x, 300, order="F"), np.ones((2, 3), np.uint8))
+    for number in (-1, 300, 70000, True, 2.0):
+        check(lambda x, n: (np.ldexp(x, n), np.ldexp(x, n, order="F"), np.ldexp(x, 3)), number, np.ones((3, 1), np.int32))
+        check(lambda x, n: np.ldexp(x, n), number, np.int8(2))

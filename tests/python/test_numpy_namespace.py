@@ -207,8 +207,10 @@ def test_what_is_missing():
         inp.frombuffer  # noqa: B018
     with pytest.raises(AttributeError, match="module 'ingot.numpy' has no attribute 'nonsense'"):
         inp.nonsense  # noqa: B018
-    with pytest.raises(ingot.UnsupportedError, match="keyword `casting` of `ingot.numpy.add`"):
-        inp.add(1, 2, casting="no")
+    with pytest.raises(np.exceptions.AxisError):
+        inp.matmul(GRID, GRID.T, axes=[(0, 3), (0, 1), (0, 1)])
+    with pytest.raises(TypeError, match="matmul does not support keepdims"):
+        inp.matmul(GRID, GRID.T, keepdims=False)
     with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
         inp.add(1, 2, foo=1)
     with pytest.raises(ingot.UnsupportedError):
@@ -232,7 +234,7 @@ def test_functions_look_like_numpys():
     assert repr(inp.linalg.inv) == "<compiled function ingot.numpy.linalg.inv>"
     assert pickle.loads(pickle.dumps(inp.sum)) is inp.sum and pickle.loads(pickle.dumps(inp.fft.fft)) is inp.fft.fft
     assert list(inspect.signature(inp.sum).parameters) == list(inspect.signature(np.sum).parameters)
-    assert str(inspect.signature(inp.add)) == "(x1, x2, /, out=None, *, where=True, dtype=None)"
+    assert str(inspect.signature(inp.add)) == str(inspect.signature(np.add))
     space = {}
     exec("from ingot.numpy import *", space)
     assert space["sum"] is inp.sum and space["linalg"] is inp.linalg

@@ -90,8 +90,13 @@ def test_a_dtype_to_compute_at(dtype):
         check(into, x, np.zeros(5, at))
 
 
-def test_what_ufuncs_refuse():
+def test_casting_order_and_signature():
     refused(lambda x: np.equal(x, 1, dtype=object), LINE)
+    refused(lambda x: np.add(x, 1, signature="gg->g"), LINE)
+    check(lambda x: np.add(x, 1, dtype=np.int64, casting="unsafe"), LINE)
+    check(lambda x: np.add(x, 1, dtype=np.float32, casting="safe"), LINE)
+    check(lambda x: np.add(x, x, order="F").strides, np.ones((2, 3)))
+    check(lambda x: np.add(x, 1, signature="ff->f", subok=False), LINE)
     check(lambda x: np.add(x, 1, casting="same_kind", order="K", subok=True), LINE)
     check(lambda x: np.greater(x, 1, dtype=np.float64), LINE)
     check(lambda x: np.add(x, 1.5, dtype=np.int64), np.arange(4))

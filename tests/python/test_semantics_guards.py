@@ -268,9 +268,13 @@ def test_bad_arguments_that_are_not_used_do_no_harm():
             assert jitted(lambda x, a: x + 1, mode)(2, bad) == 3
 
 
-def test_lists_are_no_arrays():
-    refused(lambda a: np.sqrt(a), [1.0, 2.0])
+def test_lists_become_arrays():
+    check(lambda a: np.sqrt(a), [1.0, 2.0])
+    check(lambda a: np.add(a, 1, dtype=np.float32), [1, 2])
     check(lambda a: np.sum(a), [1.0, 2.0])
+    check(lambda a: np.sqrt(a), [])
+    check(lambda a, b: np.add(a, b), [1, 2], [1, 2, 3])
+    refused(lambda a: np.float64(a), [1.0, 2.0])
 
 
 def test_wrong_arguments_raise_as_python():

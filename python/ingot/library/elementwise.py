@@ -114,6 +114,8 @@ def frexp(x: Any, /) -> Any:
 @implements(np.ldexp)
 def ldexp(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     number = np.add(x1, inexact_zero(x1))
+    if isinstance(x1, int) and isinstance(x2, (np.ndarray, np.generic)):  # the smallest float that is safe
+        number = np.float16(x1)
     given = np.asarray(x2).dtype
     if given.kind not in "biu" or given == np.uint64 or number.dtype.kind == "c":
         raise TypeError(

@@ -68,13 +68,17 @@ def with_keywords(
     """A call of a ufunc whose operands and results have shapes of their own."""
     operands = tuple([array_or_number(x) for x in given[: ufunc.nin]])
     outs = outputs_of(ufunc, given, out)
+    if isinstance(where, (list, tuple)):
+        where = np.asarray(where, dtype=bool)
     dtypes = primitives.loop(
         ufunc, operands, outs, where=where, casting=casting, order=order, dtype=dtype, subok=subok, signature=signature, sig=sig
     )
     for one in outs:
         if one is not None:
             primitives.need_writable(one, "output array is read-only")
-    converted = tuple([primitives.at_dtype(x, dtypes[i]) for i, x in enumerate(operands)])
+    converted = operands
+    if dtype is not None or signature is not None or sig is not None:
+        converted = tuple([primitives.at_dtype(x, dtypes[i]) for i, x in enumerate(operands)])
     if ufunc.nout > 1:
         return several(ufunc, operands, converted, outs, where, order)
     one = outs[0]

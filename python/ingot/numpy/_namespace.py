@@ -120,13 +120,16 @@ def function_of(text: str, path: str, names: dict[str, Any]) -> FunctionType:
 def forwarding(path: str, original: Any) -> FunctionType:
     """A function of NumPy's parameters that calls NumPy's."""
     parameters = list(inspect.signature(original).parameters.values())
+    if isinstance(original, np.ufunc):  # of which some refuse `keepdims` even where it is False
+        parameters = [p.replace(default=np._NoValue) if p.name == "keepdims" else p for p in parameters]
     passed = [
         p.name if p.kind is p.POSITIONAL_ONLY else f"*{p.name}" if p.kind is p.VAR_POSITIONAL else f"{p.name}={p.name}"
         for p in parameters
     ]
     name = path.rpartition(".")[2]
-    text = f"def {name}{inspect.Signature(parameters)}:\n    return np.{path}({', '.join(passed)})\n"
-    return function_of(text, path, {"np": np})
+    shown = str(inspect.Signature(parameters)).replace(repr(np._NoValue), "no_value")
+    text = f"def {name}{shown}:\n    return np.{path}({', '.join(passed)})\n"
+    return function_of(text, path, {"np": np, "no_value": np._NoValue})
 
 
 @functools.cache
@@ -185,7 +188,7 @@ class Namespace:
         subject, path = registered()[id(original)]
         if name in self.standard:
             function = self.standard[name]
-        elif subject:
+        elif subject and not isinstance(original, np.ufunc):
             importlib.import_module(f"ingot.library.{subject}")
             function = implementations[original]
         else:
