@@ -194,7 +194,7 @@ bool Evaluator::Records::is_for_all(const nb::object& method) {
 /// something else, or instances may have an attribute of that name.
 nb::object Evaluator::Records::method_of(const Record& record, const std::string& name, nb::handle node) {
   const nb::object type = e_.class_of_value(record);
-  const nb::object raw = e_.class_attribute(type, name);
+  nb::object raw = e_.class_attribute(type, name);
   if (!raw.is_valid()) return {};
   const bool is_method = PyFunction_Check(raw.ptr()) || Py_IS_TYPE(raw.ptr(), &PyStaticMethod_Type) ||
                          Py_IS_TYPE(raw.ptr(), &PyClassMethod_Type) || is_jitted(raw);
