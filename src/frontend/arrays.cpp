@@ -299,7 +299,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
       result.advanced = true;
       result.items.push_back(
           {Indexing::Part::Array, axis++, {}, {}, {}, builder_->cast(whole(part), DType::Int64)});
-    } else if (kind && base::is_int(kind->dtype())) {
+    } else if (kind && base::is_int(kind->dtype()) && !is_object_of_numpy(part)) {
       result.items.push_back({Indexing::Part::Point, axis, stage_index(part), {}, {}, {}});
       ++axis;
     } else if (part.is<Reference>()) {
@@ -311,8 +311,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
     } else {
       raise(ExceptionKind::IndexError,
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-            "arrays are "
-            "valid indices");
+            "arrays are valid indices");
     }
   }
   const bool one_mask = result.mask && !result.items.empty() && result.items[0].part == Indexing::Part::Array;

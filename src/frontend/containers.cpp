@@ -41,6 +41,7 @@ std::optional<size_t> Evaluator::place_in(const Reference& container, const Valu
   if (!is_list) ask_for_mapping(container, index, node);
   key = require_static(index, is_list ? "an index into a container" : "a key of a dict", node);
   if (is_list) {
+    need_index_sized(Static{key});
     const std::optional<int64_t> i = static_int(Static{key});
     const int64_t size = static_cast<int64_t>(object.values.size());
     if (!i)

@@ -536,6 +536,7 @@ class Evaluator {
   NodeId stage_index(const Value& value);                 ///< an integer (by __index__) as i64
   std::optional<Kind> kind_of(const Value& value) const;  ///< of numbers and arrays
   std::optional<int64_t> static_int(const Value& value) const;
+  void need_index_sized(const Value& index);  ///< else raises IndexError as Python's sequences do
   /// The loop or argument that a number is made of and that can be known when compiling.
   std::optional<Demand> source_of(NodeId number, nb::handle node) const;
   void settle(Conflict& conflict, NodeId condition) const;

@@ -241,6 +241,12 @@ class Evaluator::Pins {
   size_t before_;
 };
 
+/// -1 or 1 for a Python int, known when compiling, that lies below or above 64 bits; 0: any other value.
+int side_of_64_bits(const Value& value);
+
+/// Whether it is such an int of which NumPy makes an object, as no integer dtype has it.
+bool is_object_of_numpy(const Value& value);
+
 /// Whether a ufunc is told along which axes its core runs.
 bool has_axes(const Evaluator::Call& call);
 

@@ -492,6 +492,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
       return pick_staged(members, place_of_staged(index, size, std::string(what) + " index out of range"), e);
     }
     const Value at = Static{require_static(index, "an index into a container", e)};
+    need_index_sized(at);
     const std::optional<int64_t> i = static_int(at);
     if (!i) {
       raise(ExceptionKind::TypeError,
@@ -511,6 +512,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
   }
   if (const Range* r = value.as<Range>(); r != nullptr && !index.is<Slice>()) {
+    if (side_of_64_bits(index) != 0) raise(ExceptionKind::IndexError, "range object index out of range");
     const Trips trips = trips_of_range(*r);
     const NodeId zero = builder_->index(0);
     const NodeId given = stage_index(index);

@@ -272,6 +272,7 @@ Value Evaluator::checked_index(const Value& index) {
   const std::optional<Kind> kind = kind_of(index);
   if (!kind || index.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
     raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(index));
+  need_index_sized(index);
   return index;
 }
 

@@ -93,7 +93,12 @@ void Evaluator::run_for(nb::handle s) {
       };
       return walk(iterable, s, turn, is_held(given, since, s.attr("iter")));
     }
-    if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, iterable, *elements);
+    // What one turn makes of a variable meets nothing where no other turn follows.
+    const Range* range = iterable.as<Range>();
+    const bool is_one_turn = range != nullptr && !range->parallel &&
+                             builder_->function().is_constant(trips_of_range(*range).count, 1);
+    if (const auto elements = static_elements(iterable, s, is_one_turn))
+      return unrolled_loop(s, iterable, *elements);
     if (unrolled_.contains(key_of(s))) counted_.insert(key_of(s));
     const Checkpoint point = checkpoint();
     try {

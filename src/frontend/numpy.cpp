@@ -52,6 +52,7 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
       check(builder_->make(Op::greater_equal, {stage(part, Kind::py_int()), builder_->index(0)}),
             ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
     }
+    if (side_of_64_bits(part) != 0) raise(ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
     const NodeId length = stage_index(part);
     check(builder_->make(Op::greater_equal, {length, builder_->index(0)}), ExceptionKind::ValueError,
           "negative dimensions are not allowed");

@@ -37,15 +37,6 @@ Op mirrored(Op op) {
   }
 }
 
-/// -1 or 1 for a Python int, known when compiling, that lies below or above 64 bits; 0: any other value.
-int side_of_64_bits(const Value& value) {
-  const Static* s = value.as<Static>();
-  if (s == nullptr || !PyLong_CheckExact(s->object.ptr())) return 0;
-  int side = 0;
-  PyLong_AsLongLongAndOverflow(s->object.ptr(), &side);
-  return side;
-}
-
 /// The most bits that an int which is known when compiling may have.
 constexpr double kMostBits = 1e6;
 

@@ -119,6 +119,24 @@ NodeId Evaluator::stage_index(const Value& value) {
   return stage(value, DType::Int64);
 }
 
+int side_of_64_bits(const Value& value) {
+  const Static* s = value.as<Static>();
+  if (s == nullptr || !PyLong_CheckExact(s->object.ptr())) return 0;
+  int side = 0;
+  PyLong_AsLongLongAndOverflow(s->object.ptr(), &side);
+  return side;
+}
+
+bool is_object_of_numpy(const Value& value) {
+  const int side = side_of_64_bits(value);
+  return side < 0 || (side > 0 && nb::cast<int64_t>(value.as<Static>()->object.attr("bit_length")()) > 64);
+}
+
+void Evaluator::need_index_sized(const Value& index) {
+  if (side_of_64_bits(index) != 0)
+    raise(ExceptionKind::IndexError, "cannot fit 'int' into an index-sized integer");
+}
+
 std::optional<int64_t> Evaluator::static_int(const Value& value) const {
   const Static* s = value.as<Static>();
   if (s == nullptr || !PyIndex_Check(s->object.ptr())) return std::nullopt;

@@ -894,3 +894,46 @@ def test_slices_beyond_64_bits_are_clipped():
         check(lambda a, k, l, s: a[k:l:s], np.arange(2), k, l, s)
         check(lambda a, k, l, s: a[k:l:s], np.arange(2), k, l, np.int64(s))
     check(lambda a: (a[: 2**70], a[-(2**70) :: 2**70], a[:: -(2**64)], a[2**64 :]), np.arange(5.0))
+
+
+def test_indices_beyond_64_bits():
+    def stores(a):
+        a[2**70] = 1.0
+
+    for function in (
+        lambda a: a[2**63],
+        lambda a: a[2**64],
+        lambda a: a[..., -(2**63) - 1],
+        lambda a: a[2**64 - 1, :],
+        stores,
+        lambda a: [1, 2, 3][2**63],
+        lambda a: (1, 2, 3)[-(2**70)],
+        lambda a: [v for v in a][2**70],
+        lambda a: range(3)[2**64],
+        lambda a: np.zeros(2**63),
+        lambda a: np.ones((2, -(2**70))),
+    ):
+        check(function, np.ones((2, 3)))
+
+
+def test_a_loop_of_one_turn_is_its_body():
+    def changes_kind():
+        v = 1.0
+        for _ in range(1):
+            v = 0
+            v ^= 0
+        return v
+
+    def leaves(x):
+        v = 1.0
+        for i in range(5, 6):
+            if x > 0:
+                break
+            v = i
+        else:
+            v = 7.0
+        return v, i
+
+    check(changes_kind)
+    for x in (-1, 0, 1, 3):
+        check(leaves, x)
