@@ -252,7 +252,7 @@ def test_functions_are_called_in_compiled_functions():
 METHODS = """
 add.reduce(GRID) add.reduce(GRID, axis=1, keepdims=True) maximum.reduce(LINE) multiply.reduce(INTS, initial=2) add.reduce(GRID, (0, 1), where=GRID > 2)
 logical_and.reduce(FLAGS) add.accumulate(GRID, 1) maximum.accumulate(INTS) subtract.outer(LINE, INTS) less.outer(INTS, LINE) bitwise_or.reduce(BITS)
-add.reduceat(LINE, np.array([0, 2])) add.reduce(GRID, dtype=np.float32) minimum.reduce(GRID, axis=None)
+add.outer(LINE, INTS, dtype=np.float32, casting='unsafe') add.outer(INTS, INTS, order='F') add.reduceat(LINE, np.array([0, 2])) add.reduce(GRID, dtype=np.float32) minimum.reduce(GRID, axis=None)
 """
 
 

@@ -62,10 +62,11 @@ class EagerFunction(Function):
     def _refuse(self, args: tuple, kwargs: dict) -> None:
         """Refuses what NumPy's function takes and this one does not; what neither takes is an error of the caller's."""
         try:
-            given = inspect.signature(self._original).bind(*args, **kwargs).arguments
+            bound = inspect.signature(self._original).bind(*args, **kwargs)
         except (TypeError, ValueError):
             return
-        missing = [name for name in given if name not in self._names]
+        kinds = {name: parameter.kind for name, parameter in bound.signature.parameters.items()}
+        missing = [name for name in bound.arguments if name not in self._names and kinds[name] is not inspect.Parameter.VAR_KEYWORD]
         if missing:
             raise UnsupportedError(
                 f"the keyword `{missing[0]}` of `{self.__module__}.{self.__name__}` is not supported\n"
@@ -73,12 +74,12 @@ class EagerFunction(Function):
             )
 
 
-# The parameters of the methods of ufuncs, but for `outer`'s keywords.
+# The parameters of the methods of ufuncs.
 METHODS = {
     "reduce": "array, /, axis=0, dtype=None, out=None, keepdims=False, initial=no_value, where=True",
     "accumulate": "array, /, axis=0, dtype=None, out=None",
     "reduceat": "array, /, indices, axis=0, dtype=None, out=None",
-    "outer": "A, B, /",
+    "outer": "A, B, /, *, out=None, where=True, casting='same_kind', order='K', dtype=None, subok=True, signature=None",
     "at": "a, indices, b=None, /",
 }
 
@@ -91,7 +92,7 @@ class EagerUfunc(EagerFunction):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         words = [parameter.partition("=")[0] for parameter in METHODS[name].split(", ")]
         first = words.index("/")
-        passed = words[:first] + [f"{word}={word}" for word in words[first + 1 :]]
+        passed = words[:first] + [f"{word}={word}" for word in words[first + 1 :] if word != "*"]
         text = f"def {name}({METHODS[name]}):\n    return ufunc.{name}({', '.join(passed)})\n"
         path = f"{self.__name__}.{name}"
         function = function_of(text, path, {"ufunc": self._original, "no_value": np._NoValue})
