@@ -95,7 +95,7 @@ void Evaluator::run_for(nb::handle s) {
     }
     // What one turn makes of a variable meets nothing where no other turn follows.
     const Range* range = iterable.as<Range>();
-    const bool is_one_turn = range != nullptr && !range->parallel &&
+    const bool is_one_turn = range != nullptr && !range->parallel && !range->endless &&
                              builder_->function().is_constant(trips_of_range(*range).count, 1);
     if (const auto elements = static_elements(iterable, s, is_one_turn))
       return unrolled_loop(s, iterable, *elements);
