@@ -67,7 +67,7 @@ void Form::read(nb::handle description, size_t& columns) {
     ++columns;
   } else if (tag == "array") {
     kind = Kind::Array;
-    dtype = base::dtype_from_name(nb::cast<std::string>(description[1])).value();
+    dtype = base::known(base::dtype_from_name(nb::cast<std::string>(description[1])));
     rank = nb::cast<int>(description[2]);
     is_writable = nb::cast<bool>(description[3]);
     owns = nb::cast<bool>(description[4]);
@@ -258,7 +258,7 @@ class PythonElements {
     for (const nb::handle given : arrays) {
       PyArrayObject* const array = as_array(given.ptr());
       columns.push_back({static_cast<const std::byte*>(PyArray_DATA(array)), PyArray_STRIDE(array, 0),
-                         dtype_of(PyArray_TYPE(array)).value()});
+                         base::known(dtype_of(PyArray_TYPE(array)))});
     }
     return columns;
   }

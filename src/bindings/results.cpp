@@ -221,7 +221,7 @@ struct ResultPlan::Maker {
   nb::object part(const Window& window) {
     Buffer* const buffer = window.slot.buffer;
     const nb::object memory = call.memory_of(buffer);
-    const nb::object array = view(window, memory, true, false);
+    nb::object array = view(window, memory, true, false);
     const bool is_alone = uses(buffer) == 1 && PyArray_NBYTES(as_array(array.ptr())) == buffer->size;
     if (!is_alone) return array;
     nb::object copy = nb::steal(PyArray_NewCopy(as_array(array.ptr()), NPY_KEEPORDER));
@@ -307,7 +307,7 @@ struct ResultPlan::Maker {
       case Kind::Array: return made.emplace_back(array(plan));
       case Kind::Maybe: {
         const bool is_there = integer() == 0;
-        nb::object inside = make(plan.parts_[0]);
+        const nb::object inside = make(plan.parts_[0]);
         return is_there ? inside : nb::none();
       }
       case Kind::Text: return nb::object(plan.object_.attr("format"))(*sequence(plan.parts_, true));
@@ -405,9 +405,10 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     kind_ = Kind::Pooled;
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
     object_ = description[2];
-    for (const nb::handle pool : object_)
+    for (const nb::handle pool : object_) {
       for (size_t i = 1; i < nb::len(pool); ++i)
         lists_.push_back({Form(nb::object(pool[i][1])), nb::len(nb::handle(pool[i][2]))});
+    }
   } else if (tag == "holding") {
     kind_ = Kind::Holding;
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));

@@ -44,9 +44,10 @@ std::optional<size_t> Evaluator::place_in(const Reference& container, const Valu
     need_index_sized(Static{key});
     const std::optional<int64_t> i = static_int(Static{key});
     const int64_t size = static_cast<int64_t>(object.values.size());
-    if (!i)
+    if (!i) {
       raise(ExceptionKind::TypeError,
             "list indices must be integers or slices, not " + type_name(Static{key}));
+    }
     if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, missing);
     return static_cast<size_t>(*i < 0 ? *i + size : *i);
   }
@@ -79,11 +80,12 @@ NodeId Evaluator::place_of_staged(const Value& index, NodeId length, const std::
 }
 
 Value Evaluator::pick_staged(const std::vector<Value>& members, NodeId place, nb::handle node) {
-  if (members.size() > 64)
+  if (members.size() > 64) {
     unsupported(
         node,
         "an index that is not known when compiling, into " + std::to_string(members.size()) + " elements",
         "use an array");
+  }
   if (members.empty()) {  // the check before has raised
     builder_->terminate(Op::unreachable, {});
     throw Diverged{};
@@ -122,9 +124,10 @@ std::optional<Value> Evaluator::item_by_staged_key(const HeapObject& dict, const
   }
   if (!numbers.empty()) demand(s->node, node);
   NodeId place = builder_->index(-1);
-  for (size_t i = 0; i < numbers.size(); ++i)
+  for (size_t i = 0; i < numbers.size(); ++i) {
     place = builder_->make(Op::select, {truth(compare("Eq", key, numbers[i], node), node),
                                         builder_->index(static_cast<int64_t>(i)), place});
+  }
   if (numbers.empty()) raise_showing(ExceptionKind::KeyError, *s, "");
   check_showing(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::KeyError, *s,
                 "");
@@ -169,9 +172,10 @@ void Evaluator::put_staged(const Reference& list, const Value& index, const Valu
   const size_t size = contents(list, node).values.size();
   const NodeId place = place_of_staged(index, builder_->index(static_cast<int64_t>(size)),
                                        "list assignment index out of range");
-  if (size > 64)
+  if (size > 64) {
     unsupported(node, "an index that is not known when compiling, into " + std::to_string(size) + " elements",
                 "use an array");
+  }
   for (size_t i = 0; i < size; ++i) {
     const NodeId here = builder_->make(Op::equal, {place, builder_->index(static_cast<int64_t>(i))});
     const auto store = [&] {
@@ -198,9 +202,10 @@ void Evaluator::append(const Reference& container, Value element, nb::handle nod
 }
 
 void Evaluator::need_own(const HeapObject& object, nb::handle node) {
-  if (object.given_away)
+  if (object.given_away) {
     unsupported(node, "using a list, a dict or an instance after it was put into a container of the caller",
                 "finish it before, and take it from there");
+  }
 }
 
 void Evaluator::give_away(const Value& value, nb::handle node) {
@@ -235,7 +240,7 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
   if (!writes_) throw NeedsCells{};
   const std::optional<Kind> kind = kind_of(value);
   const bool has_cell =
-      place && *place < object.leaves && !(*place < object.absent.size() && object.absent[*place]);
+      place && *place < object.leaves && (*place >= object.absent.size() || !object.absent[*place]);
   if (kind && !value.is<Array>() && has_cell) {
     const DType dtype = kind->dtype();
     const auto cell = [&](const char* what) { return cell_of(object.argument, what); };

@@ -163,7 +163,7 @@ class Evaluator::Here {
 template <class T>
 class Pushed {
  public:
-  Pushed(std::vector<T>& stack, T element) : stack_(stack) { stack_.push_back(element); }
+  Pushed(std::vector<T>& stack, T element) : stack_(stack) { stack_.push_back(std::move(element)); }
   ~Pushed() { stack_.pop_back(); }
   Pushed(const Pushed&) = delete;
   Pushed& operator=(const Pushed&) = delete;

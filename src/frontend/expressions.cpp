@@ -689,7 +689,7 @@ nb::object Evaluator::implementation_of(const nb::object& function) {
   const nb::object users = registry.attr("users");
   // Other hashes may be code of the user's.
   if (nb::len(users) == 0 || Py_TYPE(function.ptr())->tp_hash != PyBaseObject_Type.tp_hash) return {};
-  nb::object found = nb::borrow(PyDict_GetItemWithError(users.ptr(), function.ptr()));
+  const nb::object found = nb::borrow(PyDict_GetItemWithError(users.ptr(), function.ptr()));
   if (!found.is_valid()) return {};
   guards_.push_back({nb::borrow<nb::object>(registry.attr("__dict__")), "changed", registry.attr("changed")});
   return is_jitted(found) ? nb::object(found.attr("__ingot_function__")) : found;

@@ -41,14 +41,14 @@ nb::object Evaluator::stand_in(const Value& value) const {
     return nb::object(parts);
   };
   if (const Tuple* t = value.as<Tuple>()) {
-    const nb::object parts = parts_of(t->members);
+    nb::object parts = parts_of(t->members);
     if (!parts.is_valid()) return parts;
-    const nb::tuple members{parts};
+    nb::tuple members{parts};
     if (!t->type.is_valid()) return members;
     return nb::module_::import_("builtins").attr("tuple").attr("__new__")(t->type, members);
   }
   if (const Slice* s = value.as<Slice>()) {
-    const nb::object parts = parts_of(*s->parts);
+    nb::object parts = parts_of(*s->parts);
     if (!parts.is_valid()) return parts;
     return nb::module_::import_("builtins").attr("slice")(parts[0], parts[1], parts[2]);
   }
@@ -73,9 +73,9 @@ nb::object Evaluator::stand_in(const Value& value) const {
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject& object = state_.heap.at(r->object);
     if (object.element != nullptr) return parts_of(std::vector<Value>{*object.element});
-    const nb::object parts = parts_of(object.values);
+    nb::object parts = parts_of(object.values);
     if (!parts.is_valid() || object.type == HeapObject::Type::List) return parts;
-    nb::dict dict;
+    const nb::dict dict;
     for (size_t i = 0; i < object.keys.size(); ++i) dict[object.keys[i]] = parts[i];
     return nb::object(dict);
   }
@@ -131,9 +131,10 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
   while (!pending.empty()) {
     const Value value = std::move(pending.back());
     pending.pop_back();
-    if (const Foreign* f = value.as<Foreign>())
+    if (const Foreign* f = value.as<Foreign>()) {
       unsupported(node, "`" + f->name + "`, " + text_of(foreign.attr("words")(f->description)) + ",",
                   "pass numbers, NumPy arrays of their dtypes, or small tuples, lists and dicts of them");
+    }
     const auto push = [&](const auto& values) {
       pending.insert(pending.end(), values.begin(), values.end());
     };
@@ -147,7 +148,7 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
 void Evaluator::raise_object(nb::handle error) {
   const std::string message = text_of(nb::str(error));
   const nb::object types = attribute(error.type(), "__mro__");
-  for (nb::handle type : types) {
+  for (const nb::handle type : types) {
     const auto kind = base::exception_from_name(text_of(type.attr("__name__")));
     if (!kind) continue;
     if (!type.is(error.type())) errors_[message.c_str()] = error;

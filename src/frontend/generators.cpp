@@ -60,9 +60,10 @@ Value Evaluator::suspended(const Frame& frame, const std::map<std::string, Value
 
 Value Evaluator::eval_generator(nb::handle e) {
   const nb::object node = scope("generator", e);
-  if (node.is_none())
+  if (node.is_none()) {
     unsupported(e, "an assignment expression in a generator expression that is not consumed at once",
                 "write a loop");
+  }
   Value first = stored(first_iterable(e));
   need_iterable(first);
   Definition definition{.node = node,
@@ -123,7 +124,7 @@ bool Evaluator::is_new(const Value& iterable, uint32_t since) const {
 bool Evaluator::is_held(const Value& given, uint32_t since, nb::handle expression) const {
   const std::string kind = class_of(expression);
   if (kind == "Call" || kind == "GeneratorExp") return !is_new(given, since);
-  return !(frame_->consumer != nullptr && is_library(frame_->globals)) || frame_->is_held;
+  return frame_->consumer == nullptr || !is_library(frame_->globals) || frame_->is_held;
 }
 
 void Evaluator::walk(const Value& iterable, nb::handle node, const Turn& turn, bool held) {
@@ -438,7 +439,7 @@ void Evaluator::need_iterable(const Value& value) {
 }
 
 Value Evaluator::builtin_iter(Call& call) {
-  const Value value = need(call, 0, "object");
+  Value value = need(call, 0, "object");
   if (call.positional.size() > 1) unsupported(call.node, "`iter` with two arguments", "write a loop");
   finish(call, 1);
   if (value.is<Iterator>()) return value;

@@ -27,12 +27,14 @@ std::optional<Value> Evaluator::form_of(const Value& element) {
     if (!c->pools.empty()) Records(*this).ask_for(c->pools, {});
     if (!c->rows.empty()) Rows(*this).ask_for(c->rows, {});
   }
-  if (element.is<Reference>())
+  if (element.is<Reference>()) {
     if (const std::vector<std::string> sites = Rows(*this).sites_of(element); !sites.empty())
       Rows(*this).ask_for(sites, {});
-  if (const Maybe* m = element.as<Maybe>(); m != nullptr && m->present->is<Scalar>())
+  }
+  if (const Maybe* m = element.as<Maybe>(); m != nullptr && m->present->is<Scalar>()) {
     return Maybe{
         {}, share(Value(Scalar{m->present->as<Scalar>()->kind, {}})), m->may_be_unbound, m->may_be_none};
+  }
   if (const Array* a = element.as<Array>()) {
     return Array{.type = ir::Type::view(a->type.dtype(), a->type.rank()),
                  .access = a->access,
@@ -322,6 +324,7 @@ std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values
   become_growing(list.object, *form);
   by_library("sort", {list}, call.node, call.keywords);
   std::vector<Value> sorted;
+  sorted.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i)
     sorted.push_back(load_element(state_.heap.at(list.object), builder_->index(static_cast<int64_t>(i))));
   return sorted;
@@ -371,9 +374,10 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node, std:
   const bool is_flat = list.element->is<Scalar>();
   const Tuple* row = list.element->as<Tuple>();
   const auto is_number = [](const Value& member) { return member.is<Scalar>(); };
-  if (!is_flat && (row == nullptr || row->members.empty() || !std::ranges::all_of(row->members, is_number)))
+  if (!is_flat && (row == nullptr || row->members.empty() || !std::ranges::all_of(row->members, is_number))) {
     unsupported(node, "an array of a list whose elements are no numbers, nor tuples of numbers",
                 "fill an array in a loop");
+  }
   const DType dtype = wanted.value_or(result_kind(kinds).dtype());
   const auto may_raise = [&](Kind kind) {
     return kind.is_python() && !base::can_cast_safely(kind.dtype(), dtype) && !base::is_float(dtype) &&

@@ -225,6 +225,7 @@ Value Evaluator::like(Call& call, const std::function<Array(std::span<const Node
   if (lie == "K" && alike) axes = own;
   if (lie == "F") std::ranges::reverse(axes);
   std::vector<NodeId> as_they_lie;
+  as_they_lie.reserve(axes.size());
   for (const int64_t axis : axes) as_they_lie.push_back(lengths[static_cast<size_t>(axis)]);
   return owner(transposed(make(as_they_lie, dtype).node, inverse_of(axes)));
 }

@@ -60,9 +60,10 @@ bool is_enum(nb::handle type) {
 
 nb::object Evaluator::class_of_value(const Value& value) const {
   if (const Object* o = value.as<Object>()) return state_.heap.at(o->object).type_of;
-  if (Records::open(value) != nullptr)
+  if (Records::open(value) != nullptr) {
     throw base::Unsupported(place_of(here_), "this use of what may be an instance of several classes",
                             "call a method of it");
+  }
   if (const Record* r = value.as<Record>(); r != nullptr && r->classes != 0)
     return pools_.kin.at(r->pool)[static_cast<size_t>(std::countr_zero(r->classes))];
   if (const Tuple* t = value.as<Tuple>()) return t->type;
@@ -251,9 +252,10 @@ std::optional<Value> Evaluator::super_attribute(nb::handle e) {
   } else {
     const auto cell = frame_->cells.find("__class__");
     const nb::list parameters = frame_->node.attr("args").attr("args");
-    if (nb::len(arguments) != 0 || cell == frame_->cells.end() || nb::len(parameters) == 0)
+    if (nb::len(arguments) != 0 || cell == frame_->cells.end() || nb::len(parameters) == 0) {
       unsupported(inner, "`" + as_written(inner) + "` outside of a method, or with such arguments",
                   "call it in a method, without arguments");
+    }
     after = attribute(cell->second, "cell_contents");
     guards_.push_back({cell->second, "", after});
     self = *local(text_of(parameters[0].attr("arg")));
@@ -597,9 +599,10 @@ Value Evaluator::namedtuple_method(const nb::object& function, Call& call) {
 Value Evaluator::enum_member(const nb::object& type, Call& call) {
   const nb::object members = class_attribute(type, "_value2member_map_");
   const bool is_found = call.positional.size() == 1 && call.keywords.empty() && members.is_valid();
-  if (!is_found)
+  if (!is_found) {
     unsupported(call.node, "a call of the Enum `" + name_of(type) + "` with these arguments",
                 "name the member");
+  }
   const nb::object value = require_static(call.positional[0], "the value of a member", call.node);
   if (is_member_of_enum(value) && nb::borrow(value.type()).is(type)) return Static{value};
   const bool is_plain = PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr()) ||

@@ -736,9 +736,10 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     if (is_none(value))
       unsupported(here_, "np." + std::string(numpy_name) + " of None", "pass numbers or arrays");
     if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
-    if (value.is<Reference>() || value.is<Tuple>() || is_text(value))
+    if (value.is<Reference>() || value.is<Tuple>() || is_text(value)) {
       unsupported({}, "np." + std::string(numpy_name) + " of a " + type_name(value),
                   "make an array of it with np.array(...)");
+    }
     if (!kind) {
       raise(ExceptionKind::TypeError,
             "ufunc '" + std::string(numpy_name) + "' not supported for the input types");

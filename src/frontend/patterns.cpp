@@ -26,7 +26,7 @@ Value Evaluator::both_of(const Value& a, const std::function<Value()>& b, nb::ha
 
 Value Evaluator::match_sequence(nb::handle pattern, const Value& subject, const Reading& read) {
   const nb::list patterns = pattern.attr("patterns");
-  const Value no = Static{nb::bool_(false)};
+  Value no = Static{nb::bool_(false)};
   const Reference* r = subject.as<Reference>();
   const bool is_list = r != nullptr && contents(*r, pattern).type == HeapObject::Type::List;
   if (!subject.is<Tuple>() && !is_list) {
@@ -46,11 +46,12 @@ Value Evaluator::match_sequence(nb::handle pattern, const Value& subject, const 
       const auto first = members.begin() + static_cast<ptrdiff_t>(star);
       if (!name.is_none() && read)
         unsupported(patterns[i], "a star in a pattern of an attribute", "match the attribute by itself");
-      if (!name.is_none())
+      if (!name.is_none()) {
         captures_.push_back(
             {text_of(name),
              Tuple{std::vector<Value>(first, first + static_cast<ptrdiff_t>(members.size() + 1 - count))},
              true});
+      }
       return from(i + 1);
     }
     const size_t at = i < star ? i : i + members.size() - count;
@@ -77,6 +78,7 @@ Value Evaluator::match_instance(nb::handle pattern, const nb::object& type, cons
                                         (count == "1" ? "" : "s") + " (" +
                                         std::to_string(nb::len(positional)) + " given)");
   }
+  parts.reserve(nb::len(positional));
   for (size_t i = 0; i < nb::len(positional); ++i) parts.emplace_back(text_of(names[i]), positional[i]);
   const nb::list keywords = pattern.attr("kwd_attrs");
   const nb::list inner = pattern.attr("kwd_patterns");
@@ -84,7 +86,8 @@ Value Evaluator::match_instance(nb::handle pattern, const nb::object& type, cons
   std::set<std::string> seen;
   for (const auto& [name, part] : parts) {
     if (!seen.insert(name).second) {
-      raise(ExceptionKind::TypeError, shown + "() got multiple sub-patterns for attribute '" + name + "'");
+      raise(ExceptionKind::TypeError,
+            (shown + "() got multiple sub-patterns for attribute '").append(name).append("'"));
     }
   }
   const std::function<Value(size_t)> from = [&](size_t i) -> Value {
@@ -111,8 +114,8 @@ Value Evaluator::match_instance(nb::handle pattern, const nb::object& type, cons
 Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const Reading& read) {
   const Here here(*this, pattern);
   const std::string kind = class_of(pattern);
-  const Value yes = Static{nb::bool_(true)};
-  const Value no = Static{nb::bool_(false)};
+  Value yes = Static{nb::bool_(true)};
+  Value no = Static{nb::bool_(false)};
   if (const Maybe* m = subject.as<Maybe>(); m != nullptr && kind != "MatchAs" && kind != "MatchOr") {
     if (kind == "MatchClass")
       unsupported(pattern, "matching what may be None by its type", "test for None before");
@@ -134,10 +137,11 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
     const nb::object wanted = attribute(pattern, "value");
     if (const Static* s = subject.as<Static>()) return Static{nb::bool_(s->object.is(wanted))};
     const std::optional<Kind> of = kind_of(subject);
-    if (!wanted.is_none() && of == Kind::py_bool() && !subject.is<Array>())
+    if (!wanted.is_none() && of == Kind::py_bool() && !subject.is<Array>()) {
       return Scalar{
           Kind::py_bool(),
           builder_->make(Op::equal, {stage(subject, *of), builder_->constant(wanted.is(nb::bool_(true)))})};
+    }
     return no;
   }
   if (kind == "MatchAs") {
@@ -180,7 +184,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
     if (known == nullptr || !PyType_Check(known->object.ptr()) || (!is_simple && !is_instance(subject)))
       unsupported(pattern, "the pattern `" + as_written(pattern) + "`", "use if and isinstance");
     Call test{.positional = {subject, type}, .keywords = {}, .name = "isinstance", .node = pattern};
-    const Value is = builtin_isinstance(test);
+    Value is = builtin_isinstance(test);
     if (plain) return is;
     if (!is_simple) {
       const Value instance = Records(*this).of_subclasses(subject, known->object);
@@ -205,11 +209,13 @@ void Evaluator::run_match(nb::handle s) {
     const Value fits = match_pattern(one.attr("pattern"), subject);
     const std::vector<Capturing> captured = std::move(captures_);
     const auto bind_captured = [&](const auto& wanted) {
-      for (const Capturing& name : captured)
-        if (wanted(name))
+      for (const Capturing& name : captured) {
+        if (wanted(name)) {
           bind(name.name, name.is_list ? new_list(name.value.as<Tuple>()->members)
                           : name.read  ? name.read()
                                        : name.value);
+        }
+      }
     };
     // Without a guard names are bound where the body is, so that a case that is not taken has no part in
     // their types; else before the guard, and in the body once more with the types that they have there, but

@@ -112,9 +112,10 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
       value.is<Slice>() || value.is<Text>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
-  if (value.is<Iterator>())
+  if (value.is<Iterator>()) {
     if (const nb::object model = stand_in(value); model.is_valid())
       return nb::borrow<nb::object>(model.type());
+  }
   unsupported(node, "the type of a " + type_name(value), "use the value itself");
 }
 
@@ -317,7 +318,7 @@ Value Evaluator::array_of_range(const Range& range, nb::handle node) {
 
 Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DType> wanted) {
   if (const Range* range = value.as<Range>(); range != nullptr && !range->endless) {
-    const Value made = array_of_range(*range, node);
+    Value made = array_of_range(*range, node);
     if (wanted) return owner(materialized(builder_->cast(whole(made), *wanted)));
     check(builder_->make(Op::greater, {size_of(made.as<Array>()->node), builder_->index(0)}),
           ExceptionKind::TypeChangeError, "an empty range makes an array of float64 here");
@@ -403,7 +404,7 @@ Value Evaluator::np_array(Call& call) {
   Value made = value;
   if (!value.is<Array>() && !kind) made = array_of(value, call.node, dtype);
   else if (!value.is<Array>()) {
-    const DType of_number = dtype.value_or(kind->dtype());
+    const DType of_number = dtype.value_or(base::known(kind).dtype());
     made = filled({}, dtype ? value_for(value, of_number) : stage(value, Kind(of_number)));
   }
   const bool is_new = !value.is<Array>();

@@ -248,9 +248,10 @@ State Evaluator::key_of(const State& passed) const {
 bool Evaluator::is_same_key(const Value& a, const Value& b) const {
   const Record* x = a.as<Record>();
   const Record* y = b.as<Record>();
-  if (x != nullptr && y != nullptr)
+  if (x != nullptr && y != nullptr) {
     return x->is_list == y->is_list &&
            (x->pool == y->pool || x->pool == Record::kNoPool || y->pool == Record::kNoPool);
+  }
   if (!a.is<Tuple>()) return same(a, b);
   return same_form(a, b) &&
          std::ranges::equal(parts_of(a), parts_of(b),
@@ -360,9 +361,10 @@ HeapObject& Evaluator::pool_at(uint32_t pool) {
 /// Asks for pools of what makes the arguments of a routine differ from call to call.
 void Evaluator::ask_for_pools(const Routine& routine, const Passed& given, nb::handle node) {
   std::map<PyObject*, int> more;  // instances than in calls before
-  for (const uint32_t object : given.objects)
+  for (const uint32_t object : given.objects) {
     if (const auto made = pools_.makings.classes.find(object); made != pools_.makings.classes.end())
       ++more[made->second.ptr()];
+  }
   for (const auto& [formal, object] : routine.entry->heap)
     if (object.type == HeapObject::Type::Object) --more[object.type_of.ptr()];
   for (const auto& [type, count] : more)
@@ -385,9 +387,10 @@ void Evaluator::describe_objects(Routine& routine, const std::vector<uint32_t>& 
       known.classes.insert_or_assign(formal, type->second);
     const auto places = pools_.makings.places.find(objects[i]);
     if (places == pools_.makings.places.end()) continue;
-    for (const std::string& place : places->second)
+    for (const std::string& place : places->second) {
       if (std::ranges::find(known.places[formal], place) == known.places[formal].end())
         known.places[formal].push_back(place);
+    }
   }
 }
 

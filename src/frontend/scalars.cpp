@@ -104,7 +104,7 @@ NodeId Evaluator::stage_for_loop(const Value& value, DType loop) {
 NodeId Evaluator::stage_index(const Value& value) {
   const std::optional<Kind> kind = kind_of(value);
   const Array* array = value.as<Array>();
-  if (array != nullptr && array->type.rank() == 0 && base::is_int(kind->dtype()))
+  if (array != nullptr && array->type.rank() == 0 && base::is_int(base::known(kind).dtype()))
     return stage_index(from_node(whole(value)));
   if (array != nullptr)
     raise(ExceptionKind::TypeError, "only integer scalar arrays can be converted to a scalar index");
@@ -160,13 +160,13 @@ std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node) const
       return Demand{{}, given->second, place_of(node)};
     const ir::Function& f = builder_->function();
     if (ir::info(f.op(at)).elementwise || f.op(at) == Op::cast || f.op(at) == Op::select)
-      for (NodeId operand : f.operands(at)) pending.push_back(operand);
+      for (const NodeId operand : f.operands(at)) pending.push_back(operand);
   }
   return std::nullopt;
 }
 
 void Evaluator::demand(NodeId number, nb::handle node) {
-  if (const std::optional<Demand> source = source_of(number, node)) throw *source;
+  if (const std::optional<Demand> source = source_of(number, node)) throw Demand(*source);
 }
 
 void Evaluator::settle(Conflict& conflict, NodeId condition) const {
@@ -197,7 +197,7 @@ NodeId Evaluator::is_there(const Maybe& maybe) {
 }
 
 Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
-  const Value value = given;  // which may stand in the state that a check replaces
+  Value value = given;  // which may stand in the state that a check replaces
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
     throw Demand{c->loop, c->argument, place_of(node)};
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {
@@ -206,9 +206,10 @@ Value Evaluator::present(const Value& given, const std::string& name, nb::handle
   }
   if (const Conflict* c = value.as<Conflict>())
     unsupported(node, c->reason, "use two names, or make both of one type");
-  if (value.is<Unbound>())
+  if (value.is<Unbound>()) {
     raise(ExceptionKind::UnboundLocalError,
           "cannot access local variable '" + name + "' where it is not associated with a value");
+  }
   if (const Record* r = value.as<Record>()) {
     return Records(*this).bound(
         *r, ExceptionKind::UnboundLocalError,

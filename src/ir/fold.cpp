@@ -300,7 +300,7 @@ NodeId Folder::of_same_op() {
     case Op::ceil:
     case Op::trunc:
     case Op::rint:
-      for (Op whole : {Op::floor, Op::ceil, Op::trunc, Op::rint})
+      for (const Op whole : {Op::floor, Op::ceil, Op::trunc, Op::rint})
         if (f_.op(inner) == whole) return inner;
       return {};
     default: return {};
@@ -442,7 +442,7 @@ namespace {
 /// Whether `to` holds every value of `from`.
 bool lossless(DType from, DType to) {
   const bool wide_int = base::is_int(from) && base::size_of(from) == 8;
-  return base::can_cast_safely(from, to) && !(wide_int && !base::is_int(to));
+  return base::can_cast_safely(from, to) && (!wide_int || base::is_int(to));
 }
 
 /// Whether from → through → to is from → to. Between integers and floats, C goes by way of different types
@@ -569,12 +569,12 @@ Folder::Extent Folder::extent_of_result(NodeId array, int64_t axis) const {
   const auto axes = [&] { return f_.ints(array); };
   // The axis of x that is the i-th not listed.
   const auto kept = [&](std::span<const int64_t> dropped, int64_t i) {
-    for (int64_t axis_dropped : dropped) i += axis_dropped <= i ? 1 : 0;
+    for (const int64_t axis_dropped : dropped) i += axis_dropped <= i ? 1 : 0;
     return i;
   };
   if (info(op).elementwise || op == Op::select) {
     // length(op(x, y), i) = length of the first that is an array
-    for (NodeId x : f_.operands(array))
+    for (const NodeId x : f_.operands(array))
       if (f_.type(x).is_array()) return {x, axis};
   }
   // length(reduce(x, axes), i) = length(x, the i-th kept axis); so of squeeze
@@ -704,7 +704,7 @@ NodeId Folder::transposed() {
   if (f_.op(x) != Op::transpose) return {};
   // transpose(transpose(x, p), q) = transpose(x, p[q])
   std::vector<int64_t> both;
-  for (int64_t axis : axes) both.push_back(f_.ints(x)[static_cast<size_t>(axis)]);
+  for (const int64_t axis : axes) both.push_back(f_.ints(x)[static_cast<size_t>(axis)]);
   const NodeId inner = f_.operand(x, 0);
   return b_.make(Op::transpose, {&inner, 1}, both);
 }

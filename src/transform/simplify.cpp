@@ -82,7 +82,7 @@ class Simplifier : public Rewriter {
   /// What has been loaded before, and not been written since.
   void visit_load(NodeId id) {
     std::vector<uint32_t> key;
-    for (NodeId operand : use_all(source_.operands(id))) key.push_back(operand.index);
+    for (const NodeId operand : use_all(source_.operands(id))) key.push_back(operand.index);
     const auto known = loads_.find(key);
     if (known != loads_.end()) return bind(id, known->second);
     clone(id);
@@ -119,7 +119,7 @@ class Simplifier : public Rewriter {
   void raise_if(NodeId id, size_t arm, NodeId condition) {
     const NodeId raise = source_.terminator(source_.region(id, arm));
     Nodes operands{arm == 0 ? b_.make(Op::invert, {condition}) : condition};
-    for (NodeId shown : use_all(source_.operands(raise))) operands.push_back(shown);
+    for (const NodeId shown : use_all(source_.operands(raise))) operands.push_back(shown);
     set_place(raise);
     if (std::ranges::find(checked_, operands[0]) != checked_.end()) return;
     b_.make(Op::check, operands, source_.attributes(raise));
@@ -273,7 +273,7 @@ std::unique_ptr<ir::Function> simplify(const ir::Function& function) {
   std::set<SlotShapes::Fact> refuted;
   for (;;) {
     Simplifier simplifier(function, refuted);
-    std::unique_ptr<Function> made = simplifier.run();
+    const std::unique_ptr<Function> made = simplifier.run();
     if (simplifier.refuted().size() == refuted.size()) return dce(*made);
     refuted = simplifier.refuted();
   }
