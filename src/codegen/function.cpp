@@ -117,6 +117,7 @@ void FunctionEmitter::find_escapes() {
   // What each node is a view of, or the buffer itself; none: of nothing allocated in this function.
   std::vector<NodeId> root(source_.node_count());
   escapes_.assign(source_.node_count(), false);
+  handed_.assign(source_.node_count(), false);
   on_stack_.assign(source_.node_count(), false);
   for (uint32_t i = 0; i < source_.node_count(); ++i) {
     const NodeId id(i);
@@ -143,6 +144,7 @@ void FunctionEmitter::find_escapes() {
       const bool views = k == 0 && source_.op(id) == ir::Op::view;
       if (!by_element && !views) on_stack_[from.index] = false;
       if (!is_window && keeps) escapes_[from.index] = true;
+      if (card.effects.any(ir::effect::Host)) handed_[from.index] = true;
     }
   }
   int64_t all = 0;

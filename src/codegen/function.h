@@ -337,6 +337,7 @@ class FunctionEmitter {
   Parts member_of(NodeId compound, size_t index) const;
 
   std::vector<bool> escapes_;   ///< by alloc node
+  std::vector<bool> handed_;    ///< by alloc node: outside may take it
   std::vector<bool> on_stack_;  ///< by alloc node: small, and nobody but loads and stores sees it
   Unit& unit_;
   const ir::Function& source_;

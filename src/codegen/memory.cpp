@@ -37,7 +37,7 @@ Value* FunctionEmitter::buffer_data(Value* buffer) {
 Value* FunctionEmitter::allocate(Value* bytes, std::optional<NodeId> alloc) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type = llvm::FunctionType::get(pointer, {pointer, b_.getInt64Ty()}, false);
-  const bool is_temporary = alloc && !escapes_[alloc->index];
+  const bool is_temporary = alloc && !escapes_[alloc->index] && !handed_[alloc->index];
   const char* const function = is_temporary ? "ingot_v1_allocate_temporary" : "ingot_v1_allocate";
   Value* const buffer = b_.CreateCall(unit_.outside(function, type, false), {context_, bytes});
   Block* const failed = new_block("no_memory");

@@ -208,6 +208,7 @@ void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const 
   function->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   FunctionEmitter inner(unit_, source_, function, Form::Turns, false);
   inner.escapes_ = escapes_;
+  inner.handed_ = handed_;
   inner.on_stack_ = on_stack_;
   inner.emit_prologue();
   llvm::DenseMap<Value*, Value*> taken;

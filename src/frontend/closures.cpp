@@ -109,7 +109,12 @@ Value Evaluator::call_closure(const Closure& closure, Call& call) {
 class Evaluator::Renamed {
  public:
   Renamed(Evaluator& evaluator, nb::handle comprehension)
-      : evaluator_(evaluator), before_(evaluator.frame_->renamed), frame_(evaluator.frame_) {
+      : evaluator_(evaluator),
+        before_(evaluator.frame_->renamed),
+        frame_(evaluator.frame_),
+        nested_(frame_->is_nested) {
+    // PEP 709: in Python 3.12 lists, sets and dicts of comprehensions are made in the function around.
+    frame_->is_nested = nested_ || PY_VERSION_HEX < 0x030c0000 || class_of(comprehension) == "GeneratorExp";
     const std::string suffix = evaluator.suffix_of(comprehension);
     for (const nb::handle name : scope("targets", comprehension)) {
       frame_->renamed[text_of(name)] = text_of(name) + suffix;
@@ -118,7 +123,10 @@ class Evaluator::Renamed {
     for (const nb::handle name : scope("shared_targets", comprehension))
       frame_->shared[text_of(name) + suffix] = evaluator.new_cell(Unbound{});
   }
-  ~Renamed() { frame_->renamed = std::move(before_); }
+  ~Renamed() {
+    frame_->renamed = std::move(before_);
+    frame_->is_nested = nested_;
+  }
   Renamed(const Renamed&) = delete;
   Renamed& operator=(const Renamed&) = delete;
 
@@ -126,6 +134,7 @@ class Evaluator::Renamed {
   Evaluator& evaluator_;
   std::map<std::string, std::string> before_;
   Frame* frame_;
+  bool nested_;
 };
 
 void Evaluator::comprehend(nb::handle e, const Value& first, const std::function<void()>& element) {

@@ -371,6 +371,8 @@ class Evaluator {
   Value eval_binary(nb::handle e);
   Value eval_unary(nb::handle e);
   Value eval_compare(nb::handle e);
+  /// The exception of a variable that is not bound, and its message.
+  std::pair<base::ExceptionKind, std::string> absence_of(const std::string& name) const;
   Value eval_name_open(nb::handle e);
   Value eval_bool(nb::handle e);
   /// `and` and `or`; `by_truth`: no more than the truth of the result is wanted.
@@ -779,7 +781,11 @@ class Evaluator {
   [[noreturn]] void unsupported(nb::handle node, const std::string& reason, const std::string& advice);
   /// What the variables in an expression are, for a message; of the user's call where Ingot's library runs.
   std::vector<std::string> operands_of(nb::handle node) const;
+  /// What the variables in an expression hold, by name; of the user's call where Ingot's library runs.
+  std::vector<std::pair<std::string, const Value*>> variables_in(nb::handle node) const;
   std::string words_of(const Value& value) const;  ///< "an int"; empty: nothing that a message says
+  /// Whether what a number comes from has been of another kind on another path.
+  bool comes_of_mixed(const Value& value) const;
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
                           std::initializer_list<NodeId> values = {});
   [[noreturn]] void raise_host_error(nb::python_error& error);
@@ -853,6 +859,7 @@ class Evaluator {
   Merges* merges_ = nullptr;  ///< where paths meet: what is one object on each of them is one; null: in loops
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far
   std::set<std::string> unrolled_;
+  std::set<uint32_t> mixed_;       ///< nodes of numbers that are `is_mixed`
   std::set<std::string> counted_;  ///< loops that cannot be unrolled: their indices are never known
   std::set<std::string> peeled_;
   std::set<std::string> grown_;  ///< comprehensions that are growing lists, though their lengths can be known

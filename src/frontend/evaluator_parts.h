@@ -79,6 +79,7 @@ struct Evaluator::Frame {
   std::set<std::string> declared_global;
   std::map<std::string, uint32_t> shared;  ///< variables that inner functions use: their cells in the heap
   std::map<std::string, std::string> renamed;  ///< targets of the comprehensions that are being evaluated
+  bool is_nested = false;                      ///< one of these is a function of its own in Python
   std::string qualname;
   std::map<std::string, Value> callers_locals;  ///< while this activation is the current one
   std::map<std::string, Value> arguments;       ///< its variables when it began, see recursion.cpp

@@ -41,12 +41,14 @@ class Evaluator::AtHandler {
 };
 
 /// Evaluates a handler where something is raised: in the activation of its `try`, with the handlers outside
-/// it.
+/// it, and nothing of what was being evaluated.
 class Evaluator::Handling {
  public:
   Handling(Evaluator& evaluator, size_t number)
       : handlers_(evaluator.handlers_, {evaluator.handlers_.begin(),
-                                        evaluator.handlers_.begin() + static_cast<ptrdiff_t>(number)}) {
+                                        evaluator.handlers_.begin() + static_cast<ptrdiff_t>(number)}),
+        outputs_(evaluator.outputs_, {}),
+        captures_(evaluator.captures_, {}) {
     const Catcher& handler = *handlers_.before()[number];
     const Frame* const home = handler.frame->home();
     std::map<std::string, Value> locals = evaluator.state_.locals;
@@ -58,6 +60,8 @@ class Evaluator::Handling {
 
  private:
   Restored<std::vector<Catcher*>> handlers_;
+  Restored<std::vector<NodeId>> outputs_;
+  Restored<std::vector<Capturing>> captures_;
   std::optional<AtHandler> at_handler_;
 };
 
@@ -96,7 +100,64 @@ Error Evaluator::error_of(ExceptionKind kind, std::string_view message, std::spa
   return error;
 }
 
+namespace {
+
+/// Whether it is raised for what things are, rather than for what they hold.
+bool is_about_types(ExceptionKind kind) {
+  return kind == ExceptionKind::TypeError || kind == ExceptionKind::IndexError ||
+         kind == ExceptionKind::AttributeError;
+}
+
+}  // namespace
+
+bool Evaluator::comes_of_mixed(const Value& value) const {
+  if (mixed_.empty()) return false;
+  const ir::Function& f = builder_->function();
+  std::vector<bool> seen(f.node_count());
+  std::vector<NodeId> waiting;
+  const auto add = [&](NodeId node) {
+    if (!node || seen[node.index]) return;
+    seen[node.index] = true;
+    waiting.push_back(node);
+  };
+  std::set<uint32_t> objects;
+  const std::function<void(const Value&)> visit = [&](const Value& part) {
+    if (const Scalar* s = part.as<Scalar>()) add(s->node);
+    if (const Array* a = part.as<Array>()) add(a->node);
+    if (const Maybe* m = part.as<Maybe>()) add(m->node);
+    const Reference* r = part.as<Reference>();
+    const Object* o = part.as<Object>();
+    const uint32_t object = r != nullptr ? r->object : o != nullptr ? o->object : 0;
+    const auto held = state_.heap.find(object);
+    if (held != state_.heap.end() && objects.insert(object).second)
+      for (const Value& each : held->second.values) visit(each);
+    for (const Value& each : parts_of(part)) visit(each);
+  };
+  visit(value);
+  while (!waiting.empty()) {
+    const NodeId node = waiting.back();
+    waiting.pop_back();
+    if (mixed_.contains(node.index)) return true;
+    for (const NodeId operand : f.operands(node)) add(operand);
+    if (f.op(node) == Op::param) add(f[f[node].parent].owner);
+    for (size_t i = 0; i < f[node].region_count; ++i) {
+      const auto body = f.region_body(f.region(node, i));
+      if (!body.empty() && ir::info(f.op(body.back())).terminator) add(body.back());
+    }
+  }
+  return false;
+}
+
 void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {
+  if (is_about_types(kind) && values.size() == 0) {
+    for (const auto& [name, held] : variables_in(here_)) {
+      if (comes_of_mixed(*held))
+        unsupported(here_,
+                    "an expression that raises " + std::string(base::name_of(kind)) +
+                        " for one of the kinds of number that `" + name + "` comes from on different paths",
+                    "let it be of one kind on all paths, as 0.0 where others give a float");
+    }
+  }
   raise_error(error_of(kind, message, std::span(values.begin(), values.size())));
 }
 

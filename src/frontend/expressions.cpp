@@ -64,6 +64,14 @@ Value Evaluator::eval(nb::handle e) {
   return present(value, class_of(e) == "Name" ? text_of(e.attr("id")) : "the value", e);
 }
 
+std::pair<ExceptionKind, std::string> Evaluator::absence_of(const std::string& name) const {
+  const bool own = frame_ == nullptr || frame_->renamed.contains(name) ||
+                   (frame_->local_names.contains(name) && !frame_->is_nested);
+  const std::string rest = "' where it is not associated with a value";
+  if (own) return {ExceptionKind::UnboundLocalError, "cannot access local variable '" + name + rest};
+  return {ExceptionKind::NameError, "cannot access free variable '" + name + rest + " in enclosing scope"};
+}
+
 Value Evaluator::open(const Value& value, const std::string& name, nb::handle node) {
   const Maybe* m = value.as<Maybe>();
   return m != nullptr && m->may_be_none ? value : present(value, name, node);
@@ -76,15 +84,12 @@ Value Evaluator::eval_name_open(nb::handle e) {
   const Value* value = local(name);
   if (value == nullptr && frame_->local_names.contains(name)) return Unbound{};
   if (value == nullptr) return load_global(name, e);
-  const bool own = frame_->local_names.contains(name) || frame_->renamed.contains(name);
-  const std::string message =
-      own ? "cannot access local variable '" + name + "' where it is not associated with a value"
-          : "cannot access free variable '" + name +
-                "' where it is not associated with a value in enclosing scope";
-  const ExceptionKind kind = own ? ExceptionKind::UnboundLocalError : ExceptionKind::NameError;
-  if (value->is<Unbound>()) raise(kind, message);
   Value found = *value;
-  if (Maybe* m = found.as<Maybe>(); m != nullptr && m->may_be_unbound) {
+  Maybe* const m = found.as<Maybe>();
+  if (!found.is<Unbound>() && !found.is<Record>() && (m == nullptr || !m->may_be_unbound)) return found;
+  const auto [kind, message] = absence_of(name);
+  if (found.is<Unbound>()) raise(kind, message);
+  if (m != nullptr) {
     const NodeId tag = builder_->make(Op::tag, {m->node});
     check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), kind, message);
     m->may_be_unbound = false;
@@ -97,8 +102,8 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
   if (const auto it = frame_->cells.find(name); it != frame_->cells.end()) {
     const nb::object content = nb::getattr(it->second, "cell_contents", nb::object());
     if (!content.is_valid()) {
-      raise(ExceptionKind::NameError, "cannot access free variable '" + name +
-                                          "' where it is not associated with a value in enclosing scope");
+      const auto [kind, message] = absence_of(name);
+      raise(kind, message);
     }
     return outside(it->second, {}, content, name, e);
   }

@@ -40,7 +40,7 @@ std::optional<Value> Evaluator::form_of(const Value& element) {
                  .access = a->access,
                  .owns = a->owns || a->type.is_array()};
   }
-  if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}};
+  if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}, is_mixed(element)};
   if (element.is<Static>() || element.is<Unbound>()) return element;
   if (!element.is<Tuple>()) return std::nullopt;
   std::vector<Value> parts = parts_of(element);

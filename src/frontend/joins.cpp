@@ -122,7 +122,8 @@ Value Evaluator::shape_of(const Value& value, ir::RegionId seen_from) {
 
 Value Evaluator::shape_of(const Value& value, const Stays& stays) {
   const auto reaches = [&](NodeId node) { return node && stays(node); };
-  if (const Scalar* s = value.as<Scalar>()) return Scalar{s->kind, reaches(s->node) ? s->node : NodeId()};
+  if (const Scalar* s = value.as<Scalar>())
+    return Scalar{s->kind, reaches(s->node) ? s->node : NodeId(), s->is_mixed};
   if (const Array* a = value.as<Array>()) {
     Array shape = *a;
     // What joins paths is memory: values become views on the way.
@@ -149,7 +150,8 @@ bool Evaluator::same(const Value& a, const Value& b) const {
   if (a.v.index() != b.v.index()) return false;
   if (const Static* s = a.as<Static>()) return same_static(s->object, b.as<Static>()->object);
   if (const Scalar* s = a.as<Scalar>())
-    return s->kind == b.as<Scalar>()->kind && s->node == b.as<Scalar>()->node;
+    return s->kind == b.as<Scalar>()->kind && s->node == b.as<Scalar>()->node &&
+           s->is_mixed == b.as<Scalar>()->is_mixed;
   if (const Array* x = a.as<Array>()) {
     const Array* y = b.as<Array>();
     return x->node == y->node && x->type == y->type && x->argument == y->argument && x->origin == y->origin &&
@@ -185,7 +187,7 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
   // Numbers become slots without a node: nothing is built between a construct and its results.
   const auto slot = [this](const Value& v) {
     const std::optional<Kind> kind = v.is<Array>() ? std::nullopt : kind_of(v);
-    return kind ? Value(Scalar{*kind, {}}) : shape_of(v, ir::RegionId(0));
+    return kind ? Value(Scalar{*kind, {}, is_mixed(v)}) : shape_of(v, ir::RegionId(0));
   };
   const Value first = slot(x != nullptr ? *x : *y);
   Value joined = y != nullptr ? join(first, slot(*y), what) : first;
@@ -253,7 +255,8 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (j && k && x == nullptr && y == nullptr) {
-    if (const std::optional<Kind> kind = frontend::join(*j, *k)) return Scalar{*kind, {}};
+    if (const std::optional<Kind> kind = frontend::join(*j, *k))
+      return Scalar{*kind, {}, *j != *k || is_mixed(a) || is_mixed(b)};
     return apart(a, b, what);
   }
   std::vector<Value> parts = parts_of(a);
@@ -361,7 +364,11 @@ Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
     values = values.subspan(1);
     return node;
   };
-  if (const Scalar* s = shape.as<Scalar>()) return Scalar{s->kind, s->node ? s->node : next()};
+  if (const Scalar* s = shape.as<Scalar>()) {
+    const Scalar filled{s->kind, s->node ? s->node : next(), s->is_mixed};
+    if (s->is_mixed) mixed_.insert(filled.node.index);
+    return filled;
+  }
   if (const Array* a = shape.as<Array>()) {
     Array array = *a;
     if (!a->node) array.node = next();
@@ -372,8 +379,11 @@ Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
     return array;
   }
   if (const Record* r = shape.as<Record>()) return r->at(r->place ? r->place : next());
-  if (const Maybe* m = shape.as<Maybe>())
-    return Maybe{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
+  if (const Maybe* m = shape.as<Maybe>()) {
+    const Maybe filled{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
+    if (is_mixed(*m->present)) mixed_.insert(filled.node.index);
+    return filled;
+  }
   std::vector<Value> parts = parts_of(shape);
   for (Value& part : parts) part = fill(part, values);
   return with_parts(shape, std::move(parts));

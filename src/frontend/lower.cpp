@@ -53,17 +53,27 @@ void Evaluator::unsupported(nb::handle node, const std::string& reason, const st
 }
 
 std::vector<std::string> Evaluator::operands_of(nb::handle node) const {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : variables_in(node)) {
+    if (all.size() == kMostOperands) break;
+    if (const std::string words = words_of(*value); !words.empty())
+      all.push_back("`" + name + "` is " + words);
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, const Value*>> Evaluator::variables_in(nb::handle node) const {
   const Frame* frame = frame_;
   const std::map<std::string, Value>* locals = &state_.locals;
   for (; frame->of_library && frame->caller != nullptr; frame = frame->caller) {
     node = frame->call;
     if (frame->consumer == nullptr) locals = &frame->callers_locals;
   }
-  std::vector<std::string> all;
+  std::vector<std::pair<std::string, const Value*>> all;
   if (!node.is_valid() || nb::hasattr(node, "body")) return all;
   std::set<std::string> seen;
   for (const nb::handle part : nb::module_::import_("ast").attr("walk")(node)) {
-    if (class_of(part) != "Name" || all.size() == kMostOperands) continue;
+    if (class_of(part) != "Name") continue;
     const std::string name = text_of(part.attr("id"));
     const auto cell = frame->shared.find(name);
     const Value* value = nullptr;
@@ -73,9 +83,7 @@ std::vector<std::string> Evaluator::operands_of(nb::handle node) const {
     } else if (const auto known = locals->find(frame->own_name(name)); known != locals->end()) {
       value = &known->second;
     }
-    if (value == nullptr || !seen.insert(name).second) continue;
-    if (const std::string words = words_of(*value); !words.empty())
-      all.push_back("`" + name + "` is " + words);
+    if (value != nullptr && seen.insert(name).second) all.emplace_back(name, value);
   }
   return all;
 }

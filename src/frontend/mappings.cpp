@@ -112,13 +112,12 @@ Value Evaluator::mapping_method(const Reference& dict, const std::string& name, 
   if (name == "setdefault") {
     const Value otherwise = given.size() > 1 ? given[1] : Value(Static{nb::none()});
     const Value is_in = by_dicts("contains", object, {given[0]}, node, false);
-    fork(
-        truth(is_in, node), [] { return Value(Static{nb::none()}); },
+    return fork(
+        truth(is_in, node), [&] { return by_dicts("item", state_.heap.at(dict.object), {given[0]}, node); },
         [&] {
           put_in_mapping(dict, given[0], otherwise, node);
-          return Value(Static{nb::none()});
+          return by_dicts("newest", state_.heap.at(dict.object), {}, node);
         });
-    return by_dicts("item", state_.heap.at(dict.object), {given[0]}, node);
   }
   if (name == "clear") {
     for (const Value& list : {object.values[0], object.values[1]}) {

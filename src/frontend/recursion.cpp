@@ -154,6 +154,7 @@ class Evaluator::InRoutine {
         makings_(e.pools_.makings, routine.makings),
         pinned_(e.pinned_, {}),
         outputs_(e.outputs_, {}),
+        mixed_(e.mixed_, {}),
         here_(e.here_, {}),
         place_(e.result_place_, {}) {}
 
@@ -175,6 +176,7 @@ class Evaluator::InRoutine {
   Restored<Pools::Makings> makings_;
   Restored<std::vector<uint32_t>> pinned_;
   Restored<std::vector<NodeId>> outputs_;
+  Restored<std::set<uint32_t>> mixed_;
   Restored<nb::handle> here_;
   Restored<base::Place> place_;
 };

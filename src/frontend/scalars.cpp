@@ -206,22 +206,14 @@ Value Evaluator::present(const Value& given, const std::string& name, nb::handle
   }
   if (const Conflict* c = value.as<Conflict>())
     unsupported(node, c->reason, "use two names, or make both of one type");
-  if (value.is<Unbound>()) {
-    raise(ExceptionKind::UnboundLocalError,
-          "cannot access local variable '" + name + "' where it is not associated with a value");
-  }
-  if (const Record* r = value.as<Record>()) {
-    return Records(*this).bound(
-        *r, ExceptionKind::UnboundLocalError,
-        "cannot access local variable '" + name + "' where it is not associated with a value");
-  }
   const Maybe* m = value.as<Maybe>();
-  if (m == nullptr) return value;
+  if (m == nullptr && !value.is<Unbound>() && !value.is<Record>()) return value;
+  const auto [absent, message] = absence_of(name);
+  if (value.is<Unbound>()) raise(absent, message);
+  if (const Record* r = value.as<Record>()) return Records(*this).bound(*r, absent, message);
   const NodeId tag = builder_->make(Op::tag, {m->node});
   if (m->may_be_unbound) {
-    check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}),
-          ExceptionKind::UnboundLocalError,
-          "cannot access local variable '" + name + "' where it is not associated with a value");
+    check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), absent, message);
   }
   if (m->may_be_none) {
     check(builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}), ExceptionKind::TypeError,

@@ -33,6 +33,7 @@ struct Static {
 struct Scalar {
   Kind kind;
   NodeId node{};
+  bool is_mixed = false;  ///< in Python of another kind where another path led here
 };
 
 /// Whether an array may be written; `Differs`: on some of the paths that led here.
@@ -227,6 +228,11 @@ struct Value {
     return std::holds_alternative<T>(v);
   }
 };
+
+inline bool is_mixed(const Value& value) {
+  const Scalar* number = value.as<Scalar>();
+  return number != nullptr && number->is_mixed;
+}
 
 /// Of a class of the user's.
 inline bool is_instance(const Value& value) {

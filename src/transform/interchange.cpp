@@ -51,7 +51,7 @@ class StripJudge {
         }
         const ir::OpInfo& card = ir::info(f_.op(node));
         const bool harmless = card.effects.pure() || card.effects == ir::effect::Read;
-        if (f_[node].region_count > 0 || !(harmless || card.terminator)) return std::nullopt;
+        if (f_[node].region_count > 0 || !(harmless || f_.op(node) == Op::yield)) return std::nullopt;
         mark(node);
       }
       if (loops.empty()) return std::nullopt;

@@ -42,9 +42,9 @@ class Simplifier : public Rewriter {
   void visit(NodeId id) override {
     const bool writes = ir::effects_of(source_, id).any(kMayWrite);
     // A turn finds what the one before has written.
-    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !turns_once(id)) forget_loads();
+    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !turns_once(id)) loads_.clear();
     visit_one(id);
-    if (writes) forget_loads();
+    if (writes) loads_.clear();
   }
 
  private:
@@ -74,10 +74,6 @@ class Simplifier : public Rewriter {
       case Op::multiply_overflows: return visit_overflow(id, Op::multiply);
       default: clone(id);
     }
-  }
-  void forget_loads() {
-    loads_.clear();
-    loaded_.clear();
   }
   /// What has been loaded before, and not been written since.
   void visit_load(NodeId id) {
@@ -260,7 +256,7 @@ class Simplifier : public Rewriter {
   std::vector<size_t> checked_before_;             ///< by open region: how many it began with
   std::vector<uint32_t> exits_;                    ///< by label: how many exits go there
   std::map<std::vector<uint32_t>, NodeId> loads_;  ///< by view and indices
-  std::vector<std::vector<uint32_t>> loaded_;      ///< these, in order
+  std::vector<std::vector<uint32_t>> loaded_;      ///< these, in order, and some that were forgotten
   std::vector<size_t> loaded_before_;              ///< by open region: how many it began with
   Ranges ranges_;                                  ///< of what is built
   SlotShapes shapes_;

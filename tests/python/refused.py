@@ -676,6 +676,13 @@ def sets_apart(x):
     return len(s)
 
 
+def kind_that_raises(x):
+    total = 0
+    for value in x:
+        total = value
+    return total & 2
+
+
 def two_kinds(x):
     y = x if x[0] > 0 else 1.0
     return y + 1

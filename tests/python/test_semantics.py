@@ -324,6 +324,14 @@ def test_branches_join_kinds():
 
     refused(incompatible, np.array([True]), np.int64(1), np.float32(2), words="int64")
 
+    def masks(x):
+        v = 0
+        for e in x:
+            v = e
+        return v & 2
+
+    refused(masks, np.ones(2), words="different paths")
+
 
 # ---- Facts and loops
 

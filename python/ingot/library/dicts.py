@@ -92,6 +92,11 @@ def item(keys: list[Any], values: list[Any], table: np.ndarray, key: Any) -> Any
     return values[found]
 
 
+def newest(keys: list[Any], values: list[Any], table: np.ndarray) -> Any:
+    """The value of the key that was entered last."""
+    return values[-1]
+
+
 def get(keys: list[Any], values: list[Any], table: np.ndarray, key: Any, default: Any = None, /) -> Any:
     found = place(keys, table, key)
     if found < 0:

@@ -1,0 +1,177 @@
+"""Programs that were once wrong, found by long campaigns of random ones."""
+
+import ingot
+import numpy as np
+import pytest
+from support import check, refused
+
+
+class Pair:
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+
+    def __lt__(self, other):
+        return self.a
+
+
+def test_loops_that_always_raise_are_not_taken_apart():
+    def in_place(x, n):
+        r = x >> n
+        for _ in range(2):
+            r |= r
+            x[:] += x
+
+    def caught(x):
+        v = np.concatenate((x, x))
+        try:
+            for _ in v:
+                x //= x
+        finally:
+            v &= 2
+
+    def of_broadcast(x):
+        v = np.broadcast_to(x, 2)
+        for _ in x:
+            np.subtract(x, x, out=x, where=False)
+            np.negative(v, out=v)
+
+    locked = np.ones((1, 4), np.int8)
+    locked.flags.writeable = False
+    check(in_place, locked, np.uint8(1))
+    check(caught, locked[0])
+    check(of_broadcast, np.ones(2, np.uint16))
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_arrays_put_into_containers_have_memory_of_their_own(length):
+    def puts(x, numbers):
+        numbers[1] += x
+
+    def puts_two(x, numbers):
+        numbers[0] = x + 1
+        numbers[1] = x + 2
+
+    check(puts, np.ones(length, np.int16), [0.0, 4])
+    check(puts_two, np.ones(length, np.int16), [0.0, 4])
+    given = [0, 0]
+    ingot.jit(puts_two)(np.ones(length, np.int16), given)
+    assert given[0] is not given[1]
+
+
+def test_loads_of_one_arm_are_not_used_in_the_other():
+    def largest(n):
+        first = Pair(n, n)
+        if first.a:
+            first.b = 0.0
+            first < first
+        else:
+            assert first.a, "odd"
+        second = Pair(max(0.0, first.b), 0.0)
+        return max(second, first).b
+
+    for n in (1.0, -2.0):
+        check(largest, n)
+
+
+def test_setdefault_gives_what_it_puts():
+    def f(x):
+        d = {}
+        first = d.setdefault(x, 1.5)
+        return first, len(d), d.setdefault(2.0, 3.5)
+
+    for key in (1.0, 2.0, float("nan"), np.float16("nan")):
+        check(f, key)
+
+
+def test_names_of_the_function_around_are_free_in_generators():
+    def generator(x):
+        for i, _ in x:
+            pass
+        return sum(i for _ in range(2))
+
+    def first_iterable(x):
+        for i, _ in x:
+            pass
+        return sum(j for j in i)
+
+    def nested_list(x):
+        for i, _ in x:
+            pass
+        return [[i for _ in range(2)] for _ in range(3)]
+
+    for function in (generator, first_iterable, nested_list):
+        check(function, np.zeros((0, 2)))
+    check(generator, np.ones((3, 2)))
+
+
+def test_handlers_know_nothing_of_what_was_being_called():
+    def masked(x):
+        try:
+            np.floor_divide(x, x[:0], out=x)
+        except ValueError:
+            x[x <= 2] = x[x <= 2]
+
+    def added(x):
+        try:
+            np.add(x, np.ones(7), out=np.ones((2, 3)))
+        except ValueError:
+            return x + np.ones(4)
+        return x
+
+    check(masked, np.array([[5, 0, 0, 4]], np.uint16))
+    check(added, np.ones((1, 4)))
+    check(added, np.ones((3, 4)))
+
+
+def test_type_errors_of_numbers_of_several_kinds_are_refused():
+    def by_and(x):
+        v = 0
+        for e in x:
+            v = e
+        v &= 2
+        return v
+
+    def by_floor(n):
+        total = 0
+        for _ in range(n):
+            total += 1j
+        return 0.0 // total**total
+
+    def by_out(x):
+        v = 3
+        for _ in x:
+            v -= 1.0
+        x[x] *= v
+
+    def by_index(n, x):
+        i = 0
+        if n > 2:
+            i = 0.5
+        return x[i]
+
+    def derived(n):
+        v = 1.0
+        if n > 2:
+            v = 1
+        w = v + 1
+        return w << 1
+
+    words = "on different paths"
+    refused(by_and, np.ones(2), words=words)
+    refused(by_floor, 3, words=words)
+    refused(by_out, np.zeros(2, np.int64), words=words)
+    refused(by_index, 3, np.ones(3), words=words)
+    refused(derived, 3, words=words)
+
+
+def test_type_errors_of_numbers_of_one_kind_are_raised():
+    def plain(n):
+        total = 0
+        for _ in range(n):
+            total += 1.5
+        if n > 100:
+            return total
+        return n & 1.5
+
+    check(plain, 3)
