@@ -22,11 +22,12 @@ class InternalError(RuntimeError):
 
 
 class Demanded(Exception):
-    """Compiling needs the value of the scalar argument of this number; never leaves the package."""
+    """Compiling needs the value of the scalar argument of this number, or the lengths of its arrays; never leaves the package."""
 
-    def __init__(self, argument: int):
-        super().__init__(argument)
+    def __init__(self, argument: int, of_lengths: bool):
+        super().__init__(argument, of_lengths)
         self.argument = argument
+        self.of_lengths = of_lengths
 
 
 class Captured(Exception):

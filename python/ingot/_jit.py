@@ -520,9 +520,9 @@ class Function(_ingot.Callable):
                 captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
                 program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._attributes(), self._relaxed)
             except Demanded as demand:
-                self._demand(demand.argument)
+                (self._measure if demand.of_lengths else self._demand)(demand.argument)
                 arguments = self._describe(values)
-                why = "the value of an argument must be known"
+                why = f"the {'length of a short axis' if demand.of_lengths else 'value'} of an argument must be known"
                 continue
             except Used as used:
                 self._describe_attributes(used.type, used.names)

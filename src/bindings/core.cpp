@@ -475,7 +475,7 @@ NB_MODULE(_core, m) {
       const nb::object error = errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands);
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Demand& demand) {
-      const nb::object error = errors.attr("Demanded")(demand.argument);
+      const nb::object error = errors.attr("Demanded")(demand.argument, demand.of_lengths);
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Uses& uses) {
       const nb::object error = errors.attr("Used")(uses.type, nb::tuple(uses.names));

@@ -10,6 +10,7 @@
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/streams.h"
+#include "ir/function.h"
 
 #define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
 #define NO_IMPORT_UFUNC
@@ -25,7 +26,8 @@ namespace {
 using base::DType;
 
 /// What a word is about: its lowest byte. The rest of it:
-///   Array     8: dtype, 16: axes, 21: writable, 22: layout, 24: orders, 32: alias set, 48: ones
+///   Array     8: dtype, 16: axes, 21: writable, 22: layout, 24: orders, 26: length of a short last axis,
+///             30: measured, 32: alias set, 48: ones
 ///   Scalar    8: dtype, or one of Python's kinds
 ///   Constant  8: hash; an object
 ///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
@@ -56,6 +58,9 @@ constexpr uint64_t kMaxAliasSet = 0xffff;
 constexpr Py_ssize_t kMaxLeaves = 16;
 constexpr size_t kMaxContainers = 256;  ///< of which instances can be some
 constexpr int kMaxDepth = 64;           ///< of containers; deeper ones are walked with an eye on the stack
+
+constexpr uint64_t kMeasured = 16;  ///< beside the length of a last axis, 0 if it is not short
+static_assert(ir::kLongestShort < kMeasured);
 
 enum class Layout : uint8_t { Any, C, F };
 constexpr const char* kStreamParts[] = {"words", "legacy_words"};
@@ -248,6 +253,11 @@ void Signature::constant(PyObject* value, const Path& path) {
     ones |= static_cast<uint64_t>(PyArray_DIM(array, axis) == 1 ? 1 : 0) << axis;
     longest = std::max(longest, PyArray_DIM(array, axis));
   }
+  uint64_t last = 0;
+  if (is_measured_ && rank >= 2) {
+    const npy_intp length = PyArray_DIM(array, rank - 1);
+    last = kMeasured | static_cast<uint64_t>(length >= 2 && length <= ir::kLongestShort ? length : 0);
+  }
   // Compiled code relies on lengths times bytes having a number; `zeros((2**62, 0), "i1").view("f8")` has
   // none.
   if (longest > NPY_MAX_INTP / 16 && longest > NPY_MAX_INTP / PyArray_ITEMSIZE(array)) return foreign(value);
@@ -255,7 +265,7 @@ void Signature::constant(PyObject* value, const Path& path) {
   words_.push_back(word_of(Tag::Array, static_cast<uint64_t>(*dtype) | static_cast<uint64_t>(rank) << 8 |
                                            static_cast<uint64_t>(PyArray_ISWRITEABLE(array) ? 1 : 0) << 13 |
                                            static_cast<uint64_t>(layout_of(array)) << 14 | orders << 16 |
-                                           ones << 40));
+                                           last << 18 | ones << 40));
   add_memory(value);
   return true;
 }
@@ -525,6 +535,7 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
   if (value != nullptr) hold(value);
   const Path path{nullptr, capture.name, 0, 0};
   const size_t argument = static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)) + number;
+  is_measured_ = parameters.measured[argument] != 0;
   if (value != nullptr && is_number(value) && parameters.demanded[argument]) {
     constant(value, path);
     return true;
@@ -543,6 +554,7 @@ bool Signature::describe_all(const Parameters& parameters, PyObject* const* valu
   for (size_t i = 0; i < count; ++i) {
     const Path path{nullptr, PyTuple_GET_ITEM(parameters.names, static_cast<Py_ssize_t>(i)), 0, 0};
     is_known_ = parameters.demanded[i] != 0;
+    is_measured_ = parameters.measured[i] != 0;
     if (!describe_value(values[i], path)) return false;
   }
   is_known_ = false;
@@ -576,9 +588,10 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
   const uint64_t alias_set = now >> kAliasShift & kMaxAliasSet;
   switch (tag_of(now)) {
     case Tag::Array:
-      return nb::make_tuple("array", std::string(base::info(static_cast<DType>(rest & 0xff)).numpy),
-                            rest >> 8 & 0x1f, (rest >> 13 & 1) != 0, alias_set, kLayouts[rest >> 14 & 3],
-                            now >> 48);
+      return nb::make_tuple(
+          "array", std::string(base::info(static_cast<DType>(rest & 0xff)).numpy), rest >> 8 & 0x1f,
+          (rest >> 13 & 1) != 0, alias_set, kLayouts[rest >> 14 & 3], now >> 48,
+          (rest >> 18 & kMeasured) != 0 ? nb::cast(rest >> 18 & (kMeasured - 1)) : nb::none());
     case Tag::Scalar:
       if (rest >= base::kDTypeCount) return nb::make_tuple("scalar", kPythonKinds[rest - base::kDTypeCount]);
       return nb::make_tuple("scalar", "numpy." + std::string(base::info(static_cast<DType>(rest)).numpy));

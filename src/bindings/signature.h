@@ -38,6 +38,7 @@ struct Parameters {
   PyObject* names = nullptr;      ///< a tuple of texts
   std::vector<uint8_t> demanded;  ///< by argument and capture: whether the values of numbers, and of those in
                                   ///< it, are part of its kind
+  std::vector<uint8_t> measured;  ///< ... whether short last axes of arrays are
   std::vector<Capture> captures;
   std::vector<Attributes> attributes;
   /// Whether arrays that NumPy says are in C or Fortran order are of kinds of their own.
@@ -122,7 +123,8 @@ class Signature {
   const Parameters* parameters_ = nullptr;
   PyObject* refusal_ = nullptr;
   bool is_quick_ = true;
-  bool is_known_ = false;  ///< whether the argument that is being described is demanded
+  bool is_known_ = false;     ///< whether the argument that is being described is demanded
+  bool is_measured_ = false;  ///< ... measured
   bool is_closed_ = true;
   bool together_ = false;  ///< all arrays count as sharing memory
 };

@@ -90,6 +90,7 @@ void FunctionEmitter::fill_in(ir::Type type, const ir::ParameterInfo& known, Par
   if (known.layout != ir::Layout::Any) parts[2 + rank + inner] = b_.getInt64(base::size_of(type.dtype()));
   for (size_t axis = 0; known.ones && axis < rank; ++axis)
     if ((*known.ones >> axis & 1) != 0) parts[2 + axis] = b_.getInt64(1);
+  if (known.last > 0) parts[1 + rank] = b_.getInt64(static_cast<uint64_t>(known.last));
 }
 
 std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& arguments) {

@@ -43,9 +43,9 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
 }
 
 /// From either stage to the loop stage, in this order.
-constexpr std::string_view kPasses[] = {"simplify",   "reuse",    "fuse",    "to_loops",
-                                        "simplify",   "checks",   "dce",     "interchange",
-                                        "fuse_nests", "schedule", "threads", "jam"};
+constexpr std::string_view kPasses[] = {"simplify", "reuse",   "fuse",        "to_loops",   "simplify",
+                                        "checks",   "dce",     "interchange", "fuse_nests", "contract",
+                                        "schedule", "threads", "jam"};
 
 void run_passes(ir::Module& module, Report& report) {
   ir::Stage stage = ir::Stage::Both;

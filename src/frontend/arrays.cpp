@@ -94,6 +94,16 @@ NodeId Evaluator::size_of(NodeId shaped) {
   return size;
 }
 
+void Evaluator::measure(NodeId array, int axis) {
+  const ir::Function& f = builder_->function();
+  const NodeId length = builder_->length(array, axis);
+  if (f.op(length) != Op::length || axis == 0) return;
+  const NodeId measured = f.operand(length, 0);
+  const auto argument = unmeasured_.find(measured.index);
+  if (argument == unmeasured_.end() || f.attribute(length, 0) + 1 != f.type(measured).rank()) return;
+  throw Demand{{}, argument->second, place_of(here_), true};
+}
+
 NodeId Evaluator::reduce(std::vector<NodeId> operands, Op combiner, std::span<const int64_t> axes) {
   std::vector<int64_t> order = order_of({operands.data(), 1});
   // Axes of one index lie nowhere: they are not to be the last.
@@ -107,6 +117,8 @@ NodeId Evaluator::reduce(std::vector<NodeId> operands, Op combiner, std::span<co
     if (std::ranges::find(axes, order[i]) != axes.end()) attributes.push_back(static_cast<int64_t>(i));
     else kept.push_back(order[i]);
   }
+  if (axes.size() == 1 && attributes.back() + 1 == static_cast<int64_t>(order.size()))
+    measure(operands[0], static_cast<int>(attributes.back()));
   const NodeId reduced = builder_->make(Op::reduce, operands, attributes);
   // The axes that are kept, in the order in which they stand in the result.
   for (int64_t& axis : kept) axis -= std::ranges::count_if(axes, [&](int64_t gone) { return gone < axis; });

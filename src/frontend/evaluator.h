@@ -56,6 +56,7 @@ struct Demand {
   std::string loop;   ///< the key of a loop to unroll; empty: none
   int argument = -1;  ///< an argument whose numbers are to be known statically
   base::Place place;
+  bool of_lengths = false;  ///< ... whose short last axes are
 };
 
 /// An array (or a number that keeps changing) outside the function, which is to be a hidden argument: what
@@ -527,6 +528,8 @@ class Evaluator {
   NodeId by_element(std::vector<NodeId> operands, const Making& make);
   std::vector<int64_t> order_of(std::span<const NodeId> operands);  ///< `memory_order`
   /// A combination of the elements along axes (ascending), in memory_order; over all axes.
+  /// Asks for what is known of the last axis of an argument, if an array's axis has its length.
+  void measure(NodeId array, int axis);
   NodeId reduce(std::vector<NodeId> operands, ir::Op combiner, std::span<const int64_t> axes);
   NodeId reduce_all(const std::vector<NodeId>& operands, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
@@ -869,6 +872,7 @@ class Evaluator {
   Captures captured_;                                   ///< that this function has
   Captures given_captures_;                             ///< that the entry has
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they stand in
+  std::unordered_map<uint32_t, int> unmeasured_;        ///< ... of arrays, whose lengths could be known
   std::vector<NodeId> conditions_;                      ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated

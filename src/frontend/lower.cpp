@@ -168,13 +168,16 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
     const int number = static_cast<int>(builder_->function().parameters().size());
     const std::string layout = type.rank() > 0 ? text_of(description[5]) : "A";
+    const int64_t last = description[7].is_none() ? 0 : nb::cast<int64_t>(description[7]);
     const NodeId node = builder_->add_parameter(type, {.name = name,
                                                        .alias_set = nb::cast<uint32_t>(description[4]),
                                                        .writable = writable,
                                                        .layout = layout == "C"   ? ir::Layout::C
                                                                  : layout == "F" ? ir::Layout::F
                                                                                  : ir::Layout::Any,
-                                                       .ones = nb::cast<uint32_t>(description[6])});
+                                                       .ones = nb::cast<uint32_t>(description[6]),
+                                                       .last = last});
+    if (argument >= 0 && type.rank() >= 2 && description[7].is_none()) unmeasured_[node.index] = argument;
     return Array{.type = type,
                  .node = node,
                  .access = writable ? Access::Writable : Access::ReadOnly,
@@ -606,6 +609,8 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   solutions_.clear();
   loop_indices_.clear();
   scalar_arguments_.clear();
+  unmeasured_.clear();
+  mixed_.clear();
   captured_.clear();
   guards_.clear();
   hosts_.clear();

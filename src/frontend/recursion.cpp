@@ -145,6 +145,7 @@ class Evaluator::InRoutine {
         indices_(e.loop_indices_, {}),
         captured_(e.captured_, {}),
         arguments_(e.scalar_arguments_, {}),
+        unmeasured_(e.unmeasured_, {}),
         conditions_(e.conditions_, {}),
         handlers_(e.handlers_, {}),
         handled_(e.handled_, {}),
@@ -167,6 +168,7 @@ class Evaluator::InRoutine {
   Restored<std::unordered_map<uint32_t, std::string>> indices_;
   Restored<Captures> captured_;
   Restored<std::unordered_map<uint32_t, int>> arguments_;
+  Restored<std::unordered_map<uint32_t, int>> unmeasured_;
   Restored<std::vector<NodeId>> conditions_;
   Restored<std::vector<Catcher*>> handlers_;
   Restored<std::vector<const Error*>> handled_;

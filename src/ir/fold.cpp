@@ -628,6 +628,8 @@ NodeId Folder::length() {
   if (f_.op(found.node) == Op::expand) return b_.index(1);
   const ParameterInfo* const known = parameter(found.node);
   if (known != nullptr && known->ones && (*known->ones >> found.axis & 1) != 0) return b_.index(1);
+  if (known != nullptr && known->last > 0 && found.axis + 1 == f_.type(found.node).rank())
+    return b_.index(known->last);
   return found.node == at(0) ? NodeId() : b_.make(Op::length, {found.node}, {found.axis});
 }
 

@@ -75,6 +75,9 @@ struct Span {
 /// innermost, or any. A view without elements has each of them, whatever its strides.
 enum class Layout : uint8_t { Any, C, F };
 
+/// Axes of up to this length are short: what runs along them can be written out.
+inline constexpr int64_t kLongestShort = 8;
+
 /// What is known of a function's parameter beyond its type. Buffers and views whose alias sets differ never
 /// share memory.
 struct ParameterInfo {
@@ -83,6 +86,7 @@ struct ParameterInfo {
   bool writable = true;
   Layout layout = Layout::Any;
   std::optional<uint32_t> ones = {};  ///< bit i: whether axis i has length 1; none: not known of any axis
+  int64_t last = 0;                   ///< the length of the last axis, 2 to kLongestShort; 0: not known
   bool operator==(const ParameterInfo&) const = default;
 };
 

@@ -522,7 +522,7 @@ class ModuleReader : Reader {
   void read_header();
   void read_parameter(Header& header);
   Layout read_layout();
-  uint32_t read_ones(int rank);
+  void read_lengths(int rank, ParameterInfo& info);
   Relaxations read_relaxations();
   void declare(const Token& at, const std::string& name, Header& header);
   void skip_body();
@@ -567,7 +567,7 @@ void ModuleReader::read_parameter(Header& header) {
   if (skip_word("readonly")) info.writable = false;
   const bool is_array = header.types.back().is_view() && header.types.back().rank() > 0;
   if (is_array && skip_word("layout")) info.layout = read_layout();
-  if (is_array && skip_word("lengths")) info.ones = read_ones(header.types.back().rank());
+  if (is_array && skip_word("lengths")) read_lengths(header.types.back().rank(), info);
   if (skip_word("name")) info.name = read_text();
   header.parameters.push_back(std::move(info));
 }
@@ -578,18 +578,20 @@ Layout ModuleReader::read_layout() {
   return word.text == "C" ? Layout::C : Layout::F;
 }
 
-/// Bit i: whether the length along axis i is 1.
-uint32_t ModuleReader::read_ones(int rank) {
+void ModuleReader::read_lengths(int rank, ParameterInfo& info) {
   uint32_t ones = 0;
   for (int axis = 0; axis < rank; ++axis) {
     expect_mark(axis == 0 ? "(" : ",");
     if (skip_word("n")) continue;
     const Token at = lexer_.peek();
-    if (read_int<uint32_t>() != 1) fail(at, "a length is 1, or n: any but 1");
-    ones |= uint32_t{1} << axis;
+    const auto length = read_int<int64_t>();
+    const bool may_be_short = axis > 0 && axis + 1 == rank && length >= 2 && length <= kLongestShort;
+    if (may_be_short) info.last = length;
+    else if (length == 1) ones |= uint32_t{1} << axis;
+    else fail(at, "a length is 1, of a last axis 2 to 8, or n: any but 1");
   }
   expect_mark(")");
-  return ones;
+  info.ones = ones;
 }
 
 Relaxations ModuleReader::read_relaxations() {

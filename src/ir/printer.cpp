@@ -227,10 +227,14 @@ void Printer::print_region(RegionId id, size_t depth) {
   }
 }
 
-std::string lengths_text(uint32_t ones, int rank) {
+std::string lengths_text(const ParameterInfo& parameter, int rank) {
   std::string out = "(";
-  for (int axis = 0; axis < rank; ++axis)
-    out += std::string(axis == 0 ? "" : ", ") + ((ones >> axis & 1) != 0 ? "1" : "n");
+  for (int axis = 0; axis < rank; ++axis) {
+    const bool is_one = (*parameter.ones >> axis & 1) != 0;
+    const bool is_short = axis + 1 == rank && parameter.last > 0;
+    out += axis == 0 ? "" : ", ";
+    out += is_one ? "1" : is_short ? std::to_string(parameter.last) : "n";
+  }
   return out += ")";
 }
 
@@ -242,7 +246,7 @@ void Printer::print_parameter(size_t index) {
   if (!parameter.writable) out_ += " readonly";
   if (parameter.layout != Layout::Any) out_ += parameter.layout == Layout::C ? " layout C" : " layout F";
   if (parameter.ones && function_.type(node).rank() > 0)
-    out_ += " lengths " + lengths_text(*parameter.ones, function_.type(node).rank());
+    out_ += " lengths " + lengths_text(parameter, function_.type(node).rank());
   if (parameter_names_[index].empty() && !parameter.name.empty()) out_ += " name " + quoted(parameter.name);
 }
 

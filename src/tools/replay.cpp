@@ -196,6 +196,7 @@ void check_shapes(const ir::Function& function, const Record& record) {
     }
     for (size_t axis = 0; axis < rank && known.ones; ++axis)
       fits = fits && (slot.lengths[axis] == 1) == ((*known.ones >> axis & 1) != 0);
+    fits = fits && (known.last == 0 || slot.lengths[rank - 1] == known.last);
     if (!fits)
       throw ReplayFault{"argument " + std::to_string(i + 1) + " has other lengths or strides than are known"};
   }

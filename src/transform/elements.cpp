@@ -32,6 +32,7 @@ NodeId Lowering::evaluated_element(NodeId old, Indices indices) {
     case Op::slice:
     case Op::squeeze:
     case Op::expand: return element_of_rearrangement(old, indices);
+    case Op::reduce: return element_of_short(old, indices);
     default: return element_of_elementwise(old, indices);
   }
 }
@@ -253,7 +254,7 @@ void Lowering::lower_materialize(NodeId id) {
   if (is_output(x) && here) {
     for (Nest& nest : nests_)
       for (Output& output : nest.outputs)
-        if (output.node == x && !output.buffer_of && source_.op(x) != Op::reduce) {
+        if (output.node == x && !output.buffer_of && !is_reduction(x)) {
           output.buffer_of = id;
           is_deferred_[id.index] = true;
           return;

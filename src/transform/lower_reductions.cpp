@@ -1,12 +1,18 @@
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 #include "base/reduction.h"
 #include "ir/evaluate.h"
+#include "transform/cost.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
 
 namespace {
+
+/// Past this time of all their elements together, short reductions are not written out.
+constexpr int kLongestTimeOfShort = 256;
 
 /// Whether combining with the identity gives every value back that a reduction can have. Not of complex
 /// products, where inf * (1+0j) has a NaN, nor of multiples that have wrapped to a negative number.
@@ -131,7 +137,65 @@ Nodes Lowering::combine_range(const Reductions& all, NodeId count, Indices inits
   return b_.end(loop);
 }
 
+int64_t Lowering::find_short_length(NodeId id) const {
+  if (!source_.type(id).is_array() || source_.operands(id).size() > 1) return 0;
+  const NodeId x = source_.operand(id, 0);
+  const auto axes = source_.ints(id);
+  if (axes.size() != 1 || axes[0] + 1 != source_.type(x).rank()) return 0;
+  const Op combiner = source_.op_attribute(id, 0);
+  const bool ordered = base::is_float(dtype_of(x)) || base::is_complex(dtype_of(x));
+  if (!keeps_by_identity(combiner, dtype_of(x)) ||
+      (ordered && combiner != Op::add && combiner != Op::multiply))
+    return 0;
+  const NodeId length = whole(x).lengths.empty() ? NodeId() : whole(x).lengths.back();
+  if (!length || !b_.function().is_constant(length)) return 0;
+  const auto count = b_.function().constant(length).as<int64_t>();
+  const bool is_short = count >= 1 && count <= ir::kLongestShort;
+  return is_short && count * whole(x).work.time <= kLongestTimeOfShort ? count : 0;
+}
+
+void Lowering::lower_short(NodeId id) {
+  const NodeId x = source_.operand(id, 0);
+  const auto count = static_cast<int>(short_lengths_[id.index]);
+  const int own = cost_of(source_.op_attribute(id, 0), dtype_of(id));
+  Whole w{.dtype = dtype_of(id), .lengths = whole(x).lengths};
+  w.lengths.pop_back();
+  w.cost = count * (whole(x).cost + 1);
+  for (int i = 0; i < count; ++i) {
+    w.work.add(work_of(x));
+    w.work.add({.time = own, .loads = 0});
+  }
+  add_reads(w, whole(x));
+  define(id, std::move(w));
+}
+
+/// The element at some indices of the kept axes, in the order of base/reduction.h: of so few elements each
+/// has a lane of its own.
+NodeId Lowering::element_of_short(NodeId id, Indices kept) {
+  const NodeId x = source_.operand(id, 0);
+  const Op combiner = source_.op_attribute(id, 0);
+  const DType lane = base::lane_dtype(dtype_of(x));
+  Nodes at(kept.begin(), kept.end());
+  at.emplace_back();
+  Nodes lanes;
+  for (int64_t i = 0; i < short_lengths_[id.index]; ++i) {
+    at.back() = b_.index(i);
+    lanes.push_back(b_.cast(element(x, at), lane));
+  }
+  for (size_t half = std::bit_ceil(lanes.size()) / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i + half < lanes.size(); ++i)
+      lanes[i] = b_.make(combiner, {lanes[i], lanes[i + half]});
+    lanes.resize(std::min(half, lanes.size()));
+  }
+  // Lanes start from +0, which a sum of zeros is then; products from 1.
+  const bool may_be_negative_zero = combiner == Op::add && !base::is_int(lane) && !base::is_bool(lane);
+  const base::Scalar zero = *ir::identity_of(Op::add, lane);
+  if (may_be_negative_zero) lanes[0] = b_.make(Op::add, {lanes[0], b_.constant(Type::scalar(lane), zero)});
+  return b_.cast(lanes[0], dtype_of(id));
+}
+
 void Lowering::lower_reduce(NodeId id) {
+  if (short_lengths_[id.index] > 0) return lower_short(id);
   const NodeId x = source_.operand(id, 0);
   const Axes axes = split_axes(x, source_.ints(id));
   if (!keeps_by_identity(source_.op_attribute(id, 0), dtype_of(x))) {
@@ -189,21 +253,27 @@ Nodes Lowering::reduce_flat(const Reductions& all, const Axes& axes) {
 /// The index of the first extreme or NaN of a range, as it stands in C order.
 NodeId Lowering::arg_reduce_range(NodeId id, const Axes& axes, Indices kept) {
   const NodeId x = source_.operand(id, 0);
-  const Op better = source_.op_attribute(id, 0) == Op::minimum ? Op::less : Op::greater;
+  const bool smallest = source_.op_attribute(id, 0) == Op::minimum;
   const bool has_nan = base::is_float(dtype_of(x)) || base::is_complex(dtype_of(x));
+  const bool is_line = axes.reduced.size() == 1;
   const NodeId zero = b_.index(0);
-  const Nodes inits = {zero, zero, element(x, axes.join(kept, Nodes(axes.reduced.size(), zero)))};
+  const NodeId nowhere = b_.index(std::numeric_limits<int64_t>::max());
+  // Places of the extreme and of the first NaN, the extreme, and the number of the element.
+  Nodes inits = {zero, nowhere, element(x, axes.join(kept, Nodes(axes.reduced.size(), zero)))};
+  if (!is_line) inits.push_back(zero);
   const auto turn = [&](Indices indices, std::span<const NodeId> carried) {
     const NodeId value = element(x, axes.join(kept, indices));
-    NodeId wins = b_.make(better, {value, carried[2]});
-    if (has_nan) {
-      wins = loops_.either(wins, b_.make(Op::isnan, {value}));
-      wins = loops_.both(wins, loops_.negate(b_.make(Op::isnan, {carried[2]})));
-    }
-    return Nodes{loops_.add(carried[0], b_.index(1)), loops_.select(wins, carried[0], carried[1]),
-                 loops_.select(wins, value, carried[2])};
+    const NodeId number = is_line ? indices[0] : carried[3];
+    const NodeId wins = b_.make(smallest ? Op::less : Op::greater, {value, carried[2]});
+    NodeId nan = carried[1];
+    if (has_nan) nan = loops_.minimum(nan, loops_.select(b_.make(Op::isnan, {value}), number, nowhere));
+    Nodes next{loops_.select(wins, number, carried[0]), nan, loops_.select(wins, value, carried[2])};
+    if (!is_line) next.push_back(loops_.add(number, b_.index(1)));
+    return next;
   };
-  return loops_.nest(axes.reduced, inits, turn)[1];
+  const Nodes found = loops_.nest(axes.reduced, inits, turn);
+  if (!has_nan) return found[0];
+  return loops_.select(loops_.equal(found[1], nowhere), found[0], found[1]);
 }
 
 void Lowering::lower_arg_reduce(NodeId id) {

@@ -220,6 +220,11 @@ class Lowering : public Rewriter {
   /// Reductions of arrays of the same lengths over the same axes.
   using Reductions = std::vector<Reduction>;
   Reduction describe_reduction(NodeId id) const;
+  /// How many elements a reduction combines that is evaluated where its elements are used; 0: it is not.
+  int64_t find_short_length(NodeId id) const;
+  bool is_reduction(NodeId id) const { return source_.op(id) == Op::reduce && short_lengths_[id.index] == 0; }
+  void lower_short(NodeId id);
+  NodeId element_of_short(NodeId id, Indices kept);
   Nodes contributions(const Reductions& all, Indices at);
   Nodes starts(const Reductions& all, const Axes& axes, Indices kept);
   Nodes combine_range(const Reductions& all, NodeId count, Indices inits,
@@ -287,6 +292,7 @@ class Lowering : public Rewriter {
   std::vector<uint32_t> sinks_;            ///< by node: how many there are, if there is no such node
   bool by_number_ = false;                 ///< elements are asked for by their number in C order
   std::map<uint32_t, NodeId> flat_views_;  ///< then: by view, that of one axis
+  std::vector<int64_t> short_lengths_;     ///< by reduction: what `find_short_length` has found
   std::vector<bool> is_identity_;          ///< by broadcast: known to be in the loops being written
   int versions_ = 0;                       ///< being written: what is made there does not reach what follows
   std::map<std::vector<uint32_t>, NodeId> elements_;  ///< made in one region: by node and indices

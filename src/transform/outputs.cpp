@@ -71,7 +71,7 @@ size_t Lowering::collect_sources(NodeId old, Sources& sources, std::vector<bool>
     for (size_t i = 0; i < nests_.size(); ++i)
       for (const Output& output : nests_[i].outputs)
         if (output.node == old) first = nests_[i].is_reduced.empty() ? i : i + 1;
-    if (source_.op(old) == Op::reduce) return first;
+    if (is_reduction(old)) return first;
   }
   for (NodeId operand : source_.operands(old))
     first = std::max(first, collect_sources(operand, sources, seen));
@@ -111,7 +111,7 @@ std::set<std::pair<uint32_t, uint32_t>> Lowering::compared_lengths(NodeId old) c
 
 /// Lets an array (`buffer_of` as for Output), or a reduction, wait for others.
 void Lowering::write_later(NodeId node, NodeId buffer_of) {
-  const bool reduces = source_.op(node) == Op::reduce;
+  const bool reduces = is_reduction(node);
   Output output{.node = node, .buffer_of = buffer_of};
   Nest own;
   int cost = whole(node).cost;
@@ -196,7 +196,7 @@ void Lowering::drop_outputs() {
   for (Nest& nest : nests_ | std::views::reverse)
     for (size_t i = nest.outputs.size(); i-- > 0;) {
       const NodeId node = nest.outputs[i].node;
-      if (source_.op(node) == Op::reduce || nest.outputs[i].buffer_of) continue;
+      if (is_reduction(node) || nest.outputs[i].buffer_of) continue;
       OnlyNests known;
       const auto only = only_nest(node, known);
       if (!only || nests_[*only].cost + whole(node).cost > kLargestCost) continue;
@@ -275,7 +275,7 @@ void Lowering::add_root(NodeId array, const Root& root) {
 void Lowering::prepare(NodeId id) {
   if (nests_.empty() && deferred_.empty()) return;
   const Op op = source_.op(id);
-  if (op == Op::length || op == Op::reduce || op == Op::materialize) return;
+  if (op == Op::length || is_reduction(id) || op == Op::materialize) return;
   const bool pointwise = is_pointwise(id) && source_.type(id).is_array();
   // Numbers are not made where elements are evaluated.
   for (NodeId operand : source_.operands(id))

@@ -1,6 +1,7 @@
 #include "transform/passes.h"
 
 #include "transform/checks.h"
+#include "transform/contract.h"
 #include "transform/fuse.h"
 #include "transform/fuse_nests.h"
 #include "transform/interchange.h"
@@ -24,6 +25,7 @@ constexpr Pass kPasses[] = {
     {"to_loops", to_loops, ir::Stage::Loop},
     {"checks", checks, ir::Stage::Loop},
     {"fuse_nests", fuse_nests, ir::Stage::Loop},
+    {"contract", contract, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},
     {"schedule", schedule, ir::Stage::Loop},
     {"threads", threads, ir::Stage::Loop},

@@ -18,6 +18,7 @@ Lowering::Lowering(const Function& source)
       user_crosses_loop_(source.node_count()),
       sink_(source.node_count()),
       sinks_(source.node_count()),
+      short_lengths_(source.node_count()),
       is_identity_(source.node_count()),
       is_output_(source.node_count()),
       is_deferred_(source.node_count()) {
@@ -288,8 +289,9 @@ void Lowering::visit(NodeId id) {
     deferred_.push_back(id);
     return;
   }
-  prepare(id);
   const Op op = source_.op(id);
+  if (op == Op::reduce) short_lengths_[id.index] = find_short_length(id);
+  prepare(id);
   if (op == Op::length && source_.type(source_.operand(id, 0)).is_array())
     return Rewriter::bind(
         id, whole(source_.operand(id, 0)).lengths[static_cast<size_t>(source_.attribute(id, 0))]);

@@ -41,6 +41,10 @@ bool Lowering::collect_strides(NodeId old, std::vector<Nodes>& found) {
   if (operands.empty() || !source_.type(operands[0]).is_array()) return true;
   const size_t first = found.size();
   in_c_order = collect_strides(operands[0], found) && source_.op(old) != Op::transpose;
+  if (source_.op(old) == Op::reduce) {
+    for (size_t i = first; i < found.size(); ++i) found[i].pop_back();
+    return in_c_order;
+  }
   for (size_t i = first; i < found.size(); ++i)
     found[i] = rearranged_strides(old, whole(operands[0]).lengths, found[i]);
   return in_c_order;

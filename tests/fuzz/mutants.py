@@ -50,7 +50,7 @@ MUTANTS = (
     # Simplification.
     Mutant("transform/simplify.cpp", "ir::effects_of(source_, id).any(kMayWrite);", "kMayWrite",
            "ir::effect::Host | ir::effect::Sync", "what was loaded before a write is used after it"),
-    Mutant("transform/simplify.cpp", "if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !turns_once(id)) forget_loads();",
+    Mutant("transform/simplify.cpp", "if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !turns_once(id)) loads_.clear();",
            "writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block", "false",
            "what was loaded before a loop is used in its turns"),
     Mutant("transform/simplify.cpp", "for (; loaded_.size() > loaded_before_.back(); loaded_.pop_back())",

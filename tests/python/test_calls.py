@@ -280,7 +280,7 @@ def test_descriptions():
     values = [x, x.astype(">f4"), (1, True, 1j), {"a": inner, 3: inner, None: 2.0}, slice(1, None, np.int8(1))]
     function = Function(lambda a, b, c, d, e: None)
     described = function._describe(values)
-    array = ("array", "float32", 2, False, 1, "C", 0)
+    array = ("array", "float32", 2, False, 1, "C", 0, None)
     assert described.key == (
         array,
         ("foreign", np.ndarray, np.dtype(">f4"), 2, 2),

@@ -328,6 +328,24 @@ def test_reductions(a):
         check(lambda a: (a.mean(), np.cumsum(a)), a)
 
 
+def test_short_axes_make_specialisations():
+    def lengths(a):
+        return np.sqrt((a * a).sum(axis=1))
+
+    def rows(a):
+        return a.sum(axis=0)
+
+    for function, counts in ((lengths, (8, 8)), (rows, (1, 1))):
+        compiled = [jitted(function, mode) for mode in MODES]
+        for width in (*range(2, 20), 3, 5):
+            a = np.arange(6.0 * width).reshape(6, width)
+            for one in compiled:
+                got = one(a)
+                assert got.dtype == np.float64 and np.allclose(got, function(a), rtol=1e-15)
+            assert compiled[0](a).tobytes() == compiled[1](a).tobytes()
+        assert tuple(len(one.specialisations) for one in compiled) == counts
+
+
 @pytest.mark.parametrize("a", [*SCALARS, *ARRAYS], ids=[*DTYPES, *(f"{d}[:]" for d in DTYPES)])
 def test_unary_operators(a):
     for function in (lambda a: +a, lambda a: -a, lambda a: ~a, lambda a: abs(a)):

@@ -224,6 +224,10 @@ def first_place(ufunc: Any, x: Any) -> Any:
     return np.int64(begin) + np.min(np.where(is_it, np.arange(len(part)), some))
 
 
+SHORT_ROW = 32
+"""Rows of up to this length are walked side by side, in lanes."""
+
+
 def places_in_rows(ufunc: Any, x: Any) -> Any:
     """The first places of the extremes, or NaN, along the last axis."""
     axis = x.ndim - 1
@@ -257,7 +261,7 @@ def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims
         return np.int64(0)
     if x.shape[along] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
-    if along == x.ndim - 1 and x.ndim > 1 and x.dtype.kind in "iuf":
+    if along == x.ndim - 1 and x.ndim > 1 and x.dtype.kind in "iuf" and x.shape[along] > SHORT_ROW:
         places = places_in_rows(ufunc, x)
     else:
         places = find(x, along)

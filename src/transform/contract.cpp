@@ -1,0 +1,176 @@
+#include "transform/contract.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "transform/dependence.h"
+#include "transform/loop_writer.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// What the arrays of a block hold together: a third or half of the first cache of today's cores.
+constexpr int64_t kBlockBytes = 16384;
+
+/// An array of which each turn of a loop has a part.
+struct Part {
+  NodeId alloc;
+  NodeId view;
+  NodeId loop;
+  size_t axis;  ///< of the loop's index
+};
+
+/// Finds them.
+class PartFinder {
+ public:
+  explicit PartFinder(const Function& function) : f_(function), users_(function.node_count()) {
+    for (uint32_t i = 0; i < f_.node_count(); ++i)
+      for (const NodeId operand : f_.operands(NodeId(i))) users_[operand.index].emplace_back(i);
+  }
+
+  std::vector<Part> find() const {
+    std::vector<Part> parts;
+    for (uint32_t i = 0; i < f_.node_count(); ++i)
+      if (f_.op(NodeId(i)) == Op::alloc)
+        if (const std::optional<Part> part = part_of(NodeId(i))) parts.push_back(*part);
+    return parts;
+  }
+
+ private:
+  std::optional<Part> part_of(NodeId alloc) const {
+    const Nodes& users = users_[alloc.index];
+    if (users.size() != 1 || f_.op(users[0]) != Op::view || f_.operand(users[0], 0) != alloc)
+      return std::nullopt;
+    const NodeId view = users[0];
+    if (f_[view].parent != f_[alloc].parent || f_.type(view).rank() < 2) return std::nullopt;
+    if (!std::ranges::all_of(users_[view.index], [&](NodeId user) { return is_access(user, view); }))
+      return std::nullopt;
+    for (size_t axis = 0; axis < static_cast<size_t>(f_.type(view).rank()); ++axis)
+      if (const NodeId loop = loop_along(view, axis)) return Part{alloc, view, loop, axis};
+    return std::nullopt;
+  }
+  bool is_access(NodeId user, NodeId view) const {
+    const bool is_by_element = f_.op(user) == Op::load || f_.op(user) == Op::store;
+    return is_by_element && std::ranges::count(f_.operands(user), view) == 1 && f_.operand(user, 0) == view;
+  }
+  /// The loop beside the view whose index all accesses have along an axis; none: there is no such.
+  NodeId loop_along(NodeId view, size_t axis) const {
+    NodeId index;
+    for (const NodeId user : users_[view.index]) {
+      const NodeId own = f_.operand(user, 1 + axis);
+      if (f_.op(own) != Op::param || (index && own != index)) return {};
+      index = own;
+    }
+    const NodeId loop = index ? f_[f_[index].parent].owner : NodeId();
+    if (!loop || f_.op(loop) != Op::for_ || f_[loop].parent != f_[view].parent) return {};
+    const bool carries = f_.operands(loop).size() > 1 || f_.result_count(loop) > 0;
+    const bool is_shared = ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop, 0)));
+    return carries || is_shared ? NodeId() : loop;
+  }
+
+  const Function& f_;
+  std::vector<Nodes> users_;
+};
+
+class Contractor : public Rewriter {
+ public:
+  explicit Contractor(const Function& source) : Rewriter(source), loops_(b_), gone_(source.node_count()) {
+    for (const Part& part : PartFinder(source).find()) {
+      parts_[part.loop.index].push_back(part);
+      gone_[part.alloc.index] = gone_[part.view.index] = true;
+    }
+  }
+
+ protected:
+  void visit(NodeId id) override {
+    if (gone_[id.index]) return;
+    if (parts_.contains(id.index)) return write_blocks(id);
+    const bool is_by_element = source_.op(id) == Op::load || source_.op(id) == Op::store;
+    const auto place = is_by_element ? places_.find(source_.operand(id, 0).index) : places_.end();
+    if (place == places_.end()) return clone(id);
+    Nodes operands = use_all(source_.operands(id).subspan(1));
+    operands[place->second.axis] = place->second.turn;
+    operands.insert(operands.begin(), place->second.view);
+    bind(id, b_.make(source_.op(id), operands, source_.attributes(id)));
+  }
+
+ private:
+  /// Where accesses of an array go now.
+  struct Place {
+    NodeId view;
+    size_t axis;
+    NodeId turn;  ///< of the block
+  };
+
+  Nodes lengths_of(const Part& part) {
+    return use_all(
+        source_.operands(part.view).subspan(2, static_cast<size_t>(source_.type(part.view).rank())));
+  }
+  /// Turns of a block, of so many in all.
+  NodeId block_length(const std::vector<Part>& parts, NodeId total) {
+    const NodeId most = b_.index(kBlockBytes);
+    NodeId all = b_.index(0);
+    for (const Part& part : parts) {
+      NodeId bytes = b_.index(static_cast<int64_t>(base::size_of(source_.type(part.view).dtype())));
+      const Nodes lengths = lengths_of(part);
+      for (size_t axis = 0; axis < lengths.size(); ++axis)
+        if (axis != part.axis)
+          bytes = loops_.minimum(loops_.multiply(bytes, loops_.minimum(lengths[axis], most)), most);
+      all = loops_.add(all, bytes);
+    }
+    const NodeId turns = b_.make(Op::floor_divide, {most, b_.make(Op::maximum, {all, b_.index(1)})});
+    return b_.make(Op::maximum, {loops_.minimum(turns, total), b_.index(1)});
+  }
+
+  void write_blocks(NodeId loop) {
+    const std::vector<Part>& parts = parts_.at(loop.index);
+    const ir::SpanId place = b_.span();
+    const NodeId total = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId length = block_length(parts, total);
+    const NodeId blocks =
+        b_.make(Op::floor_divide, {loops_.add(total, loops_.subtract(length, b_.index(1))), length});
+    const bool before = loops_.independent();
+    loops_.set_independent(!find_race(source_, loop));
+    loops_.nest({&blocks, 1}, [&](std::span<const NodeId> at) {
+      loops_.set_independent(before);
+      const NodeId first = loops_.multiply(at[0], length);
+      const NodeId turns = loops_.minimum(length, loops_.subtract(total, first));
+      for (const Part& part : parts) {
+        Nodes lengths = lengths_of(part);
+        lengths[part.axis] = length;
+        b_.set_span(source_[part.alloc].span);
+        const NodeId view = loops_.new_view(lengths, source_.type(part.view).dtype());
+        places_[part.view.index] = {view, part.axis, {}};
+      }
+      b_.set_span(place);
+      write_block(loop, first, turns);
+    });
+    b_.set_span(place);
+  }
+  void write_block(NodeId loop, NodeId first, NodeId turns) {
+    const ir::SpanId place = b_.span();
+    const RegionId body = source_.region(loop);
+    const NodeId made = b_.begin(Op::for_, {&turns, 1}, source_.attributes(loop));
+    const NodeId turn = b_.enter(made, 0, std::array{ir::kInt64})[0];
+    for (const Part& part : parts_.at(loop.index)) places_.at(part.view.index).turn = turn;
+    bind(source_.region_parameters(body)[0], loops_.add(first, turn));
+    visit_body(body);
+    b_.yield({});
+    b_.set_span(place);
+    b_.end(made);
+  }
+
+  LoopWriter loops_;
+  std::map<uint32_t, std::vector<Part>> parts_;  ///< by loop
+  std::map<uint32_t, Place> places_;             ///< by view
+  std::vector<bool> gone_;
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> contract(const ir::Function& function) { return Contractor(function).run(); }
+
+}  // namespace ingot::transform
