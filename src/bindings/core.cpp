@@ -483,7 +483,7 @@ NB_MODULE(_core, m) {
     } catch (const frontend::Capture& capture) {
       const nb::object error = errors.attr("Captured")(capture.owner, capture.name);
       PyErr_SetObject(error.type().ptr(), error.ptr());
-    } catch (const base::InternalError& fault) {
+    } catch (const std::logic_error& fault) {  // base::InternalError, and the standard library's
       PyErr_SetString(errors.attr("InternalError").ptr(), fault.what());
     }
   });

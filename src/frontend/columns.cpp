@@ -165,7 +165,7 @@ class Evaluator::Columns::Conversion {
     return numbers;
   }
   void add(NodeId numbers) { made_.push_back(e_.builder_->make(Op::materialize, {numbers})); }
-  void fill(NodeId number) { made_.push_back(e_.filled({&length_, 1}, number).node); }
+  void fill(NodeId number) { add(e_.builder_->make(Op::broadcast, {number, length_})); }
 
   void convert_optional(const Value& from, Kind to) {
     if (const Maybe* m = from.as<Maybe>()) {

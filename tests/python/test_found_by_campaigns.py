@@ -124,6 +124,31 @@ def test_handlers_know_nothing_of_what_was_being_called():
     check(added, np.ones((3, 4)))
 
 
+def test_instances_that_move_into_pools_know_no_handlers():
+    class Node:
+        def __init__(self, key):
+            pass
+
+    def insert(t, key):
+        if t is None:
+            return Node(key)
+        t.left = t
+
+    def f(n, m):
+        r = m // m
+        try:
+            for i in range(4):
+                q = None
+                for _ in range(3):
+                    q = insert(q, i)
+        finally:
+            n = (lambda a, b=2: m)(m, b=1)
+        return n, r
+
+    check(f, 1.0, 2.0)
+    check(f, 1.0, 0.0)
+
+
 def test_type_errors_of_numbers_of_several_kinds_are_refused():
     def by_and(x):
         v = 0
