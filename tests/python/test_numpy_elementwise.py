@@ -6,7 +6,7 @@ import mmap
 import ingot
 import numpy as np
 import pytest
-from support import DTYPES, MODES, check, refused, with_each
+from support import DTYPES, MODES, check, raises, refused, with_each
 
 QUICK = ("interpreted",)
 FLOATS = np.array([0.0, -0.0, 1.5, -2.5, 0.5, 1e-9, np.inf, -np.inf, np.nan, 3.0])
@@ -31,6 +31,26 @@ def test_logic(dtype):
     check(lambda x: (np.logical_and(x, 1), np.logical_or(x, x[::-1]), np.logical_xor(x, True), np.logical_not(x)), x, modes=modes(dtype))
     check(lambda x: (np.logical_and(x[0], x[1]), np.logical_not(x[2]), np.isreal(x), np.iscomplex(x)), x, modes=modes(dtype))
     check(lambda x: (np.iscomplexobj(x), np.isrealobj(x), np.isscalar(x), np.isscalar(x[0]), np.isscalar(3)), x, modes=modes(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_real_if_close(dtype):
+    x = sample(dtype)
+    if x.dtype.kind == "c":
+        x = x.real.astype(dtype)
+        x.imag = np.finfo(dtype).eps * 50
+    check(lambda x: np.real_if_close(x), x, modes=modes(dtype))
+    check(lambda x: (np.real_if_close(x[3]), np.real_if_close(x, 1000)), x, modes=modes(dtype))
+    if x.dtype.kind == "c":
+        for tol in (10, 1e-30):
+            assert raises(lambda x, tol: np.real_if_close(x, tol=tol), x, tol)[0] is ingot.TypeChangeError
+        check(lambda x: np.real_if_close(x[:0]), x)
+
+
+def test_iterable():
+    check(lambda x: (np.iterable(x), np.iterable(x[0]), np.iterable(x.sum()), np.iterable(np.array(3))), FLOATS)
+    check(lambda x: (np.iterable([x]), np.iterable({1: x}), np.iterable("a"), np.iterable(None), np.iterable(range(3))), 1)
+    check(lambda x: (np.iterable(x), np.iterable((x, x)), np.iterable(2j)), 1.5)
 
 
 def test_logic_with_outputs():

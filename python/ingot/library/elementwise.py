@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import TypeChangeError
 from . import primitives
 from .registry import implements
 from .shapes import output
@@ -169,6 +170,26 @@ def iscomplexobj(x: Any) -> bool:
 @implements(np.isrealobj)
 def isrealobj(x: Any) -> bool:
     return np.asarray(x).dtype.kind != "c"
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    x = np.asarray(a)
+    if x.dtype.kind != "c":
+        return x
+    bound = np.finfo(x.dtype).eps * tol if tol > 1 else tol
+    if not np.all(np.abs(x.imag) < bound):
+        raise TypeChangeError("numbers that are not all close to real ones stay complex (take them as they are, or their `.real`)")
+    return x.real
+
+
+@implements(np.iterable)
+def iterable(y: Any) -> bool:
+    if isinstance(y, np.ndarray):
+        return y.ndim > 0
+    if not isinstance(y, (list, tuple, dict, set, frozenset, str, range, int, float, complex, np.generic, type(None))):
+        primitives.refuse("np.iterable of what is no array, number or container", "ask for its type")
+    return isinstance(y, (list, tuple, dict, set, frozenset, str, range))
 
 
 @implements(np.isscalar)

@@ -204,6 +204,7 @@ from numpy import isreal as isreal
 from numpy import isrealobj as isrealobj
 from numpy import isscalar as isscalar
 from numpy import issubdtype as issubdtype
+from numpy import iterable as iterable
 from numpy import ix_ as ix_
 from numpy import kaiser as kaiser
 from numpy import kron as kron
@@ -308,6 +309,7 @@ from numpy import radians as radians
 from numpy import ravel as ravel
 from numpy import ravel_multi_index as ravel_multi_index
 from numpy import real as real
+from numpy import real_if_close as real_if_close
 from numpy import reciprocal as reciprocal
 from numpy import remainder as remainder
 from numpy import repeat as repeat
