@@ -20,6 +20,14 @@ bool keeps_by_identity(Op combiner, DType dtype) {
   return combiner == Op::multiply ? !base::is_complex(dtype) : combiner != Op::lcm;
 }
 
+/// Whether lanes that no element reaches, and what lanes start from, change nothing of floats' values but for
+/// the sign of a zero that is a sum. Of equal extremes the first stands, wherever they are combined.
+bool has_plain_lanes(Op combiner, bool is_complex) {
+  const bool is_extreme =
+      combiner == Op::minimum || combiner == Op::maximum || combiner == Op::fmin || combiner == Op::fmax;
+  return combiner == Op::add || (!is_complex && (combiner == Op::multiply || is_extreme));
+}
+
 /// What gives back every value that it is combined with, from the left; none: there is no such.
 std::optional<base::Scalar> exact_identity_of(Op combiner, DType dtype) {
   // +0 + -0 is +0, but -0 + x is x.
@@ -143,9 +151,9 @@ int64_t Lowering::find_short_length(NodeId id) const {
   const auto axes = source_.ints(id);
   if (axes.size() != 1 || axes[0] + 1 != source_.type(x).rank()) return 0;
   const Op combiner = source_.op_attribute(id, 0);
-  const bool ordered = base::is_float(dtype_of(x)) || base::is_complex(dtype_of(x));
-  if (!keeps_by_identity(combiner, dtype_of(x)) ||
-      (ordered && combiner != Op::add && combiner != Op::multiply))
+  const bool is_complex = base::is_complex(dtype_of(x));
+  const bool is_exact = base::is_int(dtype_of(x)) || base::is_bool(dtype_of(x));
+  if (!(is_exact ? keeps_by_identity(combiner, dtype_of(x)) : has_plain_lanes(combiner, is_complex)))
     return 0;
   const NodeId length = whole(x).lengths.empty() ? NodeId() : whole(x).lengths.back();
   if (!length || !b_.function().is_constant(length)) return 0;

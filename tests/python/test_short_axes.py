@@ -93,6 +93,25 @@ def test_dtypes(dtype, width):
     check(decides, x)
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_extremes(dtype, width):
+    def extremes(x):
+        return x.min(axis=-1), x.max(axis=1), np.fmin.reduce(x, axis=1), np.fmax.reduce(x, axis=1)
+
+    compiled = [jitted(extremes, mode) for mode in MODES]
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        values = [0.0, -0.0, 1.0, -1.0, 2.5] + [np.nan] * (seed % 3)
+        x = random.choice(values, (9, width)) if "f" in np.dtype(dtype).kind else grid(9, width, dtype, seed)
+        x = x.astype(dtype)
+        for a, b, c in zip(*(one(x) for one in (*compiled, extremes))):
+            nan = a != a
+            assert a.dtype == b.dtype == c.dtype and (nan == (b != b)).all()
+            assert a[~nan].tobytes() == b[~nan].tobytes()
+            assert np.array_equal(a, c, equal_nan=True)
+
+
 def test_a_sum_of_negative_zeros_is_zero():
     for width in (1, 2, 3, 5):
         for mode in MODES:
