@@ -109,10 +109,7 @@ Value Evaluator::call_closure(const Closure& closure, Call& call) {
 class Evaluator::Renamed {
  public:
   Renamed(Evaluator& evaluator, nb::handle comprehension)
-      : evaluator_(evaluator),
-        before_(evaluator.frame_->renamed),
-        frame_(evaluator.frame_),
-        nested_(frame_->is_nested) {
+      : before_(evaluator.frame_->renamed), frame_(evaluator.frame_), nested_(frame_->is_nested) {
     // PEP 709: in Python 3.12 lists, sets and dicts of comprehensions are made in the function around.
     frame_->is_nested = nested_ || PY_VERSION_HEX < 0x030c0000 || class_of(comprehension) == "GeneratorExp";
     const std::string suffix = evaluator.suffix_of(comprehension);
@@ -131,7 +128,6 @@ class Evaluator::Renamed {
   Renamed& operator=(const Renamed&) = delete;
 
  private:
-  Evaluator& evaluator_;
   std::map<std::string, std::string> before_;
   Frame* frame_;
   bool nested_;

@@ -151,11 +151,11 @@ bool Evaluator::comes_of_mixed(const Value& value) const {
 void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {
   if (is_about_types(kind) && values.size() == 0) {
     for (const auto& [name, held] : variables_in(here_)) {
-      if (comes_of_mixed(*held))
-        unsupported(here_,
-                    "an expression that raises " + std::string(base::name_of(kind)) +
-                        " for one of the kinds of number that `" + name + "` comes from on different paths",
-                    "let it be of one kind on all paths, as 0.0 where others give a float");
+      if (!comes_of_mixed(*held)) continue;
+      unsupported(here_,
+                  "an expression that raises " + std::string(base::name_of(kind)) +
+                      " for one of the kinds of number that `" + name + "` comes from on different paths",
+                  "let it be of one kind on all paths, as 0.0 where others give a float");
     }
   }
   raise_error(error_of(kind, message, std::span(values.begin(), values.size())));

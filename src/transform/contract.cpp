@@ -34,13 +34,13 @@ class PartFinder {
   std::vector<Part> find() const {
     std::vector<Part> parts;
     for (uint32_t i = 0; i < f_.node_count(); ++i)
-      if (f_.op(NodeId(i)) == Op::alloc)
-        if (const std::optional<Part> part = part_of(NodeId(i))) parts.push_back(*part);
+      if (const std::optional<Part> part = part_of(NodeId(i))) parts.push_back(*part);
     return parts;
   }
 
  private:
   std::optional<Part> part_of(NodeId alloc) const {
+    if (f_.op(alloc) != Op::alloc) return std::nullopt;
     const Nodes& users = users_[alloc.index];
     if (users.size() != 1 || f_.op(users[0]) != Op::view || f_.operand(users[0], 0) != alloc)
       return std::nullopt;
@@ -116,9 +116,10 @@ class Contractor : public Rewriter {
     for (const Part& part : parts) {
       NodeId bytes = b_.index(static_cast<int64_t>(base::size_of(source_.type(part.view).dtype())));
       const Nodes lengths = lengths_of(part);
-      for (size_t axis = 0; axis < lengths.size(); ++axis)
-        if (axis != part.axis)
-          bytes = loops_.minimum(loops_.multiply(bytes, loops_.minimum(lengths[axis], most)), most);
+      for (size_t axis = 0; axis < lengths.size(); ++axis) {
+        if (axis == part.axis) continue;
+        bytes = loops_.minimum(loops_.multiply(bytes, loops_.minimum(lengths[axis], most)), most);
+      }
       all = loops_.add(all, bytes);
     }
     const NodeId turns = b_.make(Op::floor_divide, {most, b_.make(Op::maximum, {all, b_.index(1)})});

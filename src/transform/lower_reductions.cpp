@@ -43,7 +43,8 @@ Nodes Lowering::Axes::join(Indices kept_indices, Indices reduced_indices) const 
   Nodes all;
   size_t k = 0;
   size_t r = 0;
-  for (bool reduced_axis : is_reduced) all.push_back(reduced_axis ? reduced_indices[r++] : kept_indices[k++]);
+  for (const bool reduced_axis : is_reduced)
+    all.push_back(reduced_axis ? reduced_indices[r++] : kept_indices[k++]);
   return all;
 }
 
@@ -69,17 +70,17 @@ Lowering::Axes Lowering::split_axes(NodeId old, std::span<const int64_t> axes) c
 void Lowering::define_reduced(std::span<const NodeId> ids, const Axes& axes,
                               const std::function<Nodes(Indices)>& values, const Reductions& of_rows) {
   Nodes operands;
-  for (NodeId id : ids)
+  for (const NodeId id : ids)
     operands.insert(operands.end(), source_.operands(id).begin(), source_.operands(id).end());
   if (source_.type(ids[0]).is_scalar()) {
     std::vector<Type> types;
-    for (NodeId id : ids) types.push_back(source_.type(id));
+    for (const NodeId id : ids) types.push_back(source_.type(id));
     const Nodes given = in_versions(operands, types, [&] { return values({}); });
     for (size_t i = 0; i < ids.size(); ++i) bind(ids[i], given[i]);
     return;
   }
   Nodes views;
-  for (NodeId id : ids) views.push_back(loops_.new_view(axes.kept, dtype_of(id)));
+  for (const NodeId id : ids) views.push_back(loops_.new_view(axes.kept, dtype_of(id)));
   in_versions(operands, {}, [&] {
     if (!of_rows.empty()) return reduce_columns(of_rows, axes, views), Nodes();
     loops_.nest(axes.kept, [&](Indices kept) {
@@ -108,7 +109,7 @@ Nodes Lowering::contributions(const Reductions& all, Indices at) {
   for (const Reduction& r : all) {
     NodeId value = element(source_.operand(r.id, 0), at);
     if (source_.operands(r.id).size() > 1) {
-      const base::Scalar identity = *ir::identity_of(r.combiner, r.dtype);
+      const base::Scalar identity = base::known(ir::identity_of(r.combiner, r.dtype));
       const NodeId start = b_.constant(Type::scalar(r.dtype), identity);
       value = loops_.select(element(source_.operand(r.id, 1), at), value, start);
     }
@@ -197,7 +198,7 @@ NodeId Lowering::element_of_short(NodeId id, Indices kept) {
   }
   // Lanes start from +0, which a sum of zeros is then; products from 1.
   const bool may_be_negative_zero = combiner == Op::add && !base::is_int(lane) && !base::is_bool(lane);
-  const base::Scalar zero = *ir::identity_of(Op::add, lane);
+  const base::Scalar zero = base::known(ir::identity_of(Op::add, lane));
   if (may_be_negative_zero) lanes[0] = b_.make(Op::add, {lanes[0], b_.constant(Type::scalar(lane), zero)});
   return b_.cast(lanes[0], dtype_of(id));
 }
@@ -207,7 +208,7 @@ void Lowering::lower_reduce(NodeId id) {
   const NodeId x = source_.operand(id, 0);
   const Axes axes = split_axes(x, source_.ints(id));
   if (!keeps_by_identity(source_.op_attribute(id, 0), dtype_of(x))) {
-    for (NodeId operand : source_.operands(id)) make_ready(operand);
+    for (const NodeId operand : source_.operands(id)) make_ready(operand);
     return define_reduced({&id, 1}, axes, [&](Indices kept) { return Nodes{reduce_lanes(id, axes, kept)}; });
   }
   if (source_.type(id).is_array())
@@ -219,7 +220,7 @@ void Lowering::lower_reduce(NodeId id) {
 void Lowering::reduce_together(std::span<const NodeId> ids) {
   const Axes axes = split_axes(source_.operand(ids[0], 0), source_.ints(ids[0]));
   Reductions all;
-  for (NodeId id : ids) all.push_back(describe_reduction(id));
+  for (const NodeId id : ids) all.push_back(describe_reduction(id));
   const bool ordered = std::ranges::any_of(all, &Reduction::ordered);
   const bool of_rows = !axes.reduced.empty() && !axes.is_reduced.back();
   const bool by_number = axes.kept.empty() && axes.reduced.size() > 1 && is_flat_reduction(all);

@@ -183,15 +183,6 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     return x.real
 
 
-@implements(np.iterable)
-def iterable(y: Any) -> bool:
-    if isinstance(y, np.ndarray):
-        return y.ndim > 0
-    if not isinstance(y, (list, tuple, dict, set, frozenset, str, range, int, float, complex, np.generic, type(None))):
-        primitives.refuse("np.iterable of what is no array, number or container", "ask for its type")
-    return isinstance(y, (list, tuple, dict, set, frozenset, str, range))
-
-
 @implements(np.isscalar)
 def isscalar(element: Any) -> bool:
     return isinstance(element, (int, float, complex, str, bytes, np.generic)) and not isinstance(element, np.ndarray)

@@ -225,7 +225,7 @@ def first_place(ufunc: Any, x: Any) -> Any:
 
 
 SHORT_ROW = 32
-"""Rows of up to this length are walked side by side, in lanes."""
+"""Rows of up to this length are walked in order: vectors of them would be mostly mask."""
 
 
 def places_in_rows(ufunc: Any, x: Any) -> Any:

@@ -204,7 +204,6 @@ from numpy import isreal as isreal
 from numpy import isrealobj as isrealobj
 from numpy import isscalar as isscalar
 from numpy import issubdtype as issubdtype
-from numpy import iterable as iterable
 from numpy import ix_ as ix_
 from numpy import kaiser as kaiser
 from numpy import kron as kron
