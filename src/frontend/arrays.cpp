@@ -321,6 +321,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
     } else if (part.is<Array>()) {
       raise(ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
     } else {
+      need_one_kind(ExceptionKind::IndexError);
       raise(ExceptionKind::IndexError,
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
             "arrays are valid indices");

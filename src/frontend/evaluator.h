@@ -527,9 +527,9 @@ class Evaluator {
   /// What is made element by element of arrays of one rank, and scalars, in memory_order.
   NodeId by_element(std::vector<NodeId> operands, const Making& make);
   std::vector<int64_t> order_of(std::span<const NodeId> operands);  ///< `memory_order`
-  /// A combination of the elements along axes (ascending), in memory_order; over all axes.
   /// Asks for what is known of the last axis of an argument, if an array's axis has its length.
   void measure(NodeId array, int axis);
+  /// A combination of the elements along axes (ascending), in memory_order; over all axes.
   NodeId reduce(std::vector<NodeId> operands, ir::Op combiner, std::span<const int64_t> axes);
   NodeId reduce_all(const std::vector<NodeId>& operands, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
@@ -789,6 +789,8 @@ class Evaluator {
   std::string words_of(const Value& value) const;  ///< "an int"; empty: nothing that a message says
   /// Whether what a number comes from has been of another kind on another path.
   bool comes_of_mixed(const Value& value) const;
+  /// Refuses what is about to raise for what numbers are, if they are so on some paths only.
+  void need_one_kind(base::ExceptionKind kind);
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
                           std::initializer_list<NodeId> values = {});
   [[noreturn]] void raise_host_error(nb::python_error& error);

@@ -100,16 +100,6 @@ Error Evaluator::error_of(ExceptionKind kind, std::string_view message, std::spa
   return error;
 }
 
-namespace {
-
-/// Whether it is raised for what things are, rather than for what they hold.
-bool is_about_types(ExceptionKind kind) {
-  return kind == ExceptionKind::TypeError || kind == ExceptionKind::IndexError ||
-         kind == ExceptionKind::AttributeError;
-}
-
-}  // namespace
-
 bool Evaluator::comes_of_mixed(const Value& value) const {
   if (mixed_.empty()) return false;
   const ir::Function& f = builder_->function();
@@ -138,7 +128,8 @@ bool Evaluator::comes_of_mixed(const Value& value) const {
     const NodeId node = waiting.back();
     waiting.pop_back();
     if (mixed_.contains(node.index)) return true;
-    for (const NodeId operand : f.operands(node)) add(operand);
+    if (f.op(node) != Op::if_)  // whose condition decides no kind
+      for (const NodeId operand : f.operands(node)) add(operand);
     if (f.op(node) == Op::param) add(f[f[node].parent].owner);
     for (size_t i = 0; i < f[node].region_count; ++i) {
       const auto body = f.region_body(f.region(node, i));
@@ -148,16 +139,18 @@ bool Evaluator::comes_of_mixed(const Value& value) const {
   return false;
 }
 
-void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {
-  if (is_about_types(kind) && values.size() == 0) {
-    for (const auto& [name, held] : variables_in(here_)) {
-      if (!comes_of_mixed(*held)) continue;
-      unsupported(here_,
-                  "an expression that raises " + std::string(base::name_of(kind)) +
-                      " for one of the kinds of number that `" + name + "` comes from on different paths",
-                  "let it be of one kind on all paths, as 0.0 where others give a float");
-    }
+void Evaluator::need_one_kind(ExceptionKind kind) {
+  for (const auto& [name, held] : variables_in(here_)) {
+    if (!comes_of_mixed(*held)) continue;
+    unsupported(here_,
+                "an expression that raises " + std::string(base::name_of(kind)) +
+                    " for one of the kinds of number that `" + name + "` comes from on different paths",
+                "let it be of one kind on all paths, as 0.0 where others give a float");
   }
+}
+
+void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {
+  if (kind == ExceptionKind::TypeError || kind == ExceptionKind::AttributeError) need_one_kind(kind);
   raise_error(error_of(kind, message, std::span(values.begin(), values.size())));
 }
 

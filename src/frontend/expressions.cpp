@@ -471,8 +471,9 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
       const std::optional<Kind> of_item = kind_of(item);
       const Static* known = item.as<Static>();
       const bool open = known != nullptr && (known->object.is_none() || known->object.is(nb::ellipsis()));
-      if (!open && !(of_item && base::is_bool(of_item->dtype())))
-        raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
+      if (open || (of_item && base::is_bool(of_item->dtype()))) continue;
+      need_one_kind(ExceptionKind::IndexError);
+      raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
     }
     return index_array(filled({}, stage(value, *kind)), index, e);
   }

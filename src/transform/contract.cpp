@@ -12,9 +12,6 @@ namespace ingot::transform {
 
 namespace {
 
-/// What the arrays of a block hold together: a third or half of the first cache of today's cores.
-constexpr int64_t kBlockBytes = 16384;
-
 /// An array of which each turn of a loop has a part.
 struct Part {
   NodeId alloc;
@@ -111,19 +108,14 @@ class Contractor : public Rewriter {
   }
   /// Turns of a block, of so many in all.
   NodeId block_length(const std::vector<Part>& parts, NodeId total) {
-    const NodeId most = b_.index(kBlockBytes);
-    NodeId all = b_.index(0);
+    NodeId bytes = b_.index(0);
     for (const Part& part : parts) {
-      NodeId bytes = b_.index(static_cast<int64_t>(base::size_of(source_.type(part.view).dtype())));
-      const Nodes lengths = lengths_of(part);
-      for (size_t axis = 0; axis < lengths.size(); ++axis) {
-        if (axis == part.axis) continue;
-        bytes = loops_.minimum(loops_.multiply(bytes, loops_.minimum(lengths[axis], most)), most);
-      }
-      all = loops_.add(all, bytes);
+      Nodes lengths = lengths_of(part);
+      lengths.erase(lengths.begin() + static_cast<ptrdiff_t>(part.axis));
+      const auto element = static_cast<int64_t>(base::size_of(source_.type(part.view).dtype()));
+      bytes = loops_.add(bytes, loops_.bytes_in_cache(element, lengths));
     }
-    const NodeId turns = b_.make(Op::floor_divide, {most, b_.make(Op::maximum, {all, b_.index(1)})});
-    return b_.make(Op::maximum, {loops_.minimum(turns, total), b_.index(1)});
+    return b_.make(Op::maximum, {loops_.minimum(loops_.turns_in_cache(bytes), total), b_.index(1)});
   }
 
   void write_blocks(NodeId loop) {
@@ -131,14 +123,7 @@ class Contractor : public Rewriter {
     const ir::SpanId place = b_.span();
     const NodeId total = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
     const NodeId length = block_length(parts, total);
-    const NodeId blocks =
-        b_.make(Op::floor_divide, {loops_.add(total, loops_.subtract(length, b_.index(1))), length});
-    const bool before = loops_.independent();
-    loops_.set_independent(!find_race(source_, loop));
-    loops_.nest({&blocks, 1}, [&](std::span<const NodeId> at) {
-      loops_.set_independent(before);
-      const NodeId first = loops_.multiply(at[0], length);
-      const NodeId turns = loops_.minimum(length, loops_.subtract(total, first));
+    loops_.blocks(total, length, !find_race(source_, loop), [&](NodeId first, NodeId turns) {
       for (const Part& part : parts) {
         Nodes lengths = lengths_of(part);
         lengths[part.axis] = length;

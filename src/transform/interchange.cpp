@@ -12,8 +12,6 @@ namespace ingot::transform {
 
 namespace {
 
-/// What a strip holds of all arrays together: a third or half of the first cache of today's cores.
-constexpr int64_t kStripBytes = 16384;
 /// Strips of loops without others inside are multiples of this many turns.
 constexpr int64_t kStripGrain = 64;
 /// So many turns of the loop around the strips stand after each other, for `fuse_nests` to make one of; where
@@ -50,8 +48,9 @@ class StripJudge {
           continue;
         }
         const ir::OpInfo& card = ir::info(f_.op(node));
-        const bool harmless = card.effects.pure() || card.effects == ir::effect::Read;
-        if (f_[node].region_count > 0 || !(harmless || f_.op(node) == Op::yield)) return std::nullopt;
+        const bool harmless =
+            card.effects.pure() || card.effects == ir::effect::Read || f_.op(node) == Op::yield;
+        if (f_[node].region_count > 0 || !harmless) return std::nullopt;
         mark(node);
       }
       if (loops.empty()) return std::nullopt;
@@ -166,28 +165,21 @@ class Interchanger : public Rewriter {
     return source_.is_constant(count) ? b_.constant(source_.type(count), source_.constant(count))
                                       : use(count);
   }
-  /// Turns of a strip, so that it holds `kStripBytes`.
+  /// Turns of a strip, of which the cache holds what it touches of all arrays.
   NodeId strip_length() {
-    const NodeId most = b_.index(kStripBytes);
-    NodeId bytes = b_.index(strips_.element_bytes);
-    for (const NodeId length : strips_.lengths)
-      bytes = loops_.minimum(loops_.multiply(bytes, loops_.minimum(outside(length), most)), most);
-    NodeId turns = b_.make(Op::floor_divide, {most, b_.make(Op::maximum, {bytes, b_.index(1)})});
-    if (strips_.lengths.empty()) turns = b_.make(Op::bitwise_and, {turns, b_.index(-kStripGrain)});
+    Nodes lengths;
+    for (const NodeId length : strips_.lengths) lengths.push_back(outside(length));
+    NodeId turns = loops_.turns_in_cache(loops_.bytes_in_cache(strips_.element_bytes, lengths));
+    if (lengths.empty()) turns = b_.make(Op::bitwise_and, {turns, b_.index(-kStripGrain)});
     return b_.make(Op::maximum, {turns, b_.index(1)});
   }
 
   void write(NodeId loop) {
     const ir::SpanId place = b_.span();
     const NodeId total = b_.make(Op::maximum, {outside(strips_.count), b_.index(0)});
-    const NodeId length = strip_length();
-    const NodeId last = loops_.subtract(length, b_.index(1));
-    const NodeId blocks = b_.make(Op::floor_divide, {loops_.add(total, last), length});
-    loops_.set_independent(true);
-    loops_.nest({&blocks, 1}, [&](std::span<const NodeId> at) {
-      loops_.set_independent(false);
-      first_ = loops_.multiply(at[0], length);
-      turns_ = loops_.minimum(length, loops_.subtract(total, first_));
+    loops_.blocks(total, strip_length(), true, [&](NodeId first, NodeId turns) {
+      first_ = first;
+      turns_ = turns;
       visit(loop);
       first_ = {};
     });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace ingot::transform {
 
@@ -9,7 +10,7 @@ namespace {
 
 std::vector<Type> types_of(const Function& function, std::span<const NodeId> nodes) {
   std::vector<Type> types;
-  for (NodeId node : nodes) types.push_back(function.type(node));
+  for (const NodeId node : nodes) types.push_back(function.type(node));
   return types;
 }
 
@@ -28,7 +29,7 @@ Nodes LoopWriter::nest(std::span<const NodeId> lengths, Nodes& indices, std::spa
   const ir::SpanId place = b_.span();
   const NodeId loop = b_.begin(Op::for_, operands, attributes);
   std::vector<Type> types{ir::kInt64};
-  for (NodeId init : inits) types.push_back(b_.function().type(init));
+  for (const NodeId init : inits) types.push_back(b_.function().type(init));
   const Nodes entered = b_.enter(loop, 0, types);
   indices.push_back(entered[0]);
   b_.yield(nest(lengths, indices, std::span(entered).subspan(1), turn));
@@ -83,9 +84,32 @@ void LoopWriter::store(NodeId view, std::span<const NodeId> indices, NodeId valu
   b_.make(Op::store, operands);
 }
 
+NodeId LoopWriter::bytes_in_cache(int64_t element, std::span<const NodeId> lengths) {
+  const NodeId most = b_.index(kCacheBytes);
+  NodeId bytes = b_.index(element);
+  for (const NodeId length : lengths) bytes = minimum(multiply(bytes, minimum(length, most)), most);
+  return bytes;
+}
+
+NodeId LoopWriter::turns_in_cache(NodeId bytes) {
+  return b_.make(Op::floor_divide, {b_.index(kCacheBytes), b_.make(Op::maximum, {bytes, b_.index(1)})});
+}
+
+void LoopWriter::blocks(NodeId total, NodeId length, bool are_independent,
+                        const std::function<void(NodeId first, NodeId turns)>& block) {
+  const NodeId last = subtract(length, b_.index(1));
+  const NodeId count = b_.make(Op::floor_divide, {add(total, last), length});
+  const bool before = std::exchange(independent_, are_independent);
+  nest({&count, 1}, [&](std::span<const NodeId> at) {
+    independent_ = before;
+    const NodeId first = multiply(at[0], length);
+    block(first, minimum(length, subtract(total, first)));
+  });
+}
+
 NodeId LoopWriter::product(std::span<const NodeId> lengths) {
   NodeId count = b_.index(1);
-  for (NodeId length : lengths) count = multiply(count, length);
+  for (const NodeId length : lengths) count = multiply(count, length);
   return count;
 }
 

@@ -190,6 +190,28 @@ def test_type_errors_of_numbers_of_several_kinds_are_refused():
     refused(derived, 3, words=words)
 
 
+def test_index_errors_of_what_holds_such_numbers_are_raised():
+    def of_tuple(x):
+        total = 0
+        for e in x:
+            total += e
+        parts = (total, 1)
+        try:
+            return parts[2]
+        except IndexError:
+            return total
+
+    def chosen(n):
+        v = 0
+        if n > 2:
+            v = 1.0
+        w = 2.5 if v > 0 else 3.5
+        return w & 1
+
+    check(of_tuple, np.ones(2))
+    check(chosen, 3)
+
+
 def test_type_errors_of_numbers_of_one_kind_are_raised():
     def plain(n):
         total = 0

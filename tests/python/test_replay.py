@@ -448,6 +448,16 @@ def test_differences(old, new, said, sample, tmp_path):
     assert (status, out) == (1, "") and said in err, err
 
 
+def test_short_axes_are_those_that_are_known(tmp_path):
+    path = tmp_path / "given"
+    recorded(lambda x: x.sum(axis=1), np.arange(12.0).reshape(4, 3), path=path)
+    replays(path)
+    other = tmp_path / "other"
+    other.mkdir()
+    status, _, err = opt("--replay", changed(path, other, "lengths (4, 3) strides (24, 8)", "lengths (6, 2) strides (16, 8)"))
+    assert status == 1 and "argument 1 has other lengths or strides than are known" in err, err
+
+
 def test_a_wrong_text_is_found(sample, tmp_path):
     folder = changed(sample, tmp_path, "returned", "returned")
     file = folder / "5-to_loops.ir"

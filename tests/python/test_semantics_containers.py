@@ -156,6 +156,17 @@ def test_arrays_put_into_containers_are_the_functions():
     check(many, [0], [0], 5)
 
 
+def test_nan_is_no_key():
+    def f(x, y):
+        d = {x: 1, y: 2}
+        d[x] = 3
+        return len(d), x in d, d.get(x, 5), d.setdefault(x, 6), d[y]
+
+    check(f, 1.0, 2.0)
+    for mode in MODES:
+        assert jitted(f, mode)(float("nan"), 2.0) == (3, False, 5, 6, 2)
+
+
 def test_structures_that_paths_disagree_about_are_refused():
     def f(l, c):
         if c:
