@@ -308,7 +308,7 @@ class Specialisation(_ingot.Specialisation):
 
     def compile(self, texts: bool = False) -> dict[str, Any]:
         """The object file and how it was made; with the IR and assembly if `texts`."""
-        return _ingot.with_room(self.program.compile, texts)
+        return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads())
 
 
 def _why(owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> str:

@@ -222,7 +222,7 @@ struct Program {
 
   nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, const nb::object& keeps,
                        uint64_t seed) const;
-  nb::dict compile(bool texts) const;
+  nb::dict compile(bool texts, int threads) const;
 };
 
 std::string_view variable(const char* name) {
@@ -242,13 +242,14 @@ codegen::Target asked_for() {
   return target;
 }
 
-/// From array IR to a sealed object. With `texts`, also what stood between the stages.
-nb::dict Program::compile(bool texts) const {
+/// From array IR to a sealed object, by so many threads. With `texts`, also what stood between the stages.
+nb::dict Program::compile(bool texts, int threads) const {
   const std::unique_ptr<ir::Module> copy = module->clone();  // the passes replace functions
   const ir::FunctionId entry = base::known(copy->find(module->signature(lowered.function).name));
   driver::CompileOptions options{.target = asked_for(), .codegen = {}};
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
+  options.codegen.threads = static_cast<unsigned>(std::max(threads, 1));
   driver::Report report;
   nb::list after;  // each pass: its name, the IR that it left
   if (texts) {
@@ -459,7 +460,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("writes", [](const Program& p) { return p.lowered.writes; })
       .def_prop_ro("layouts", [](const Program& p) { return p.lowered.layouts; })
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
-      .def("compile", &Program::compile, "texts"_a = false)
+      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a,

@@ -29,13 +29,20 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include <algorithm>
 #include <ctime>
+#include <exception>
 #include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
 
 #include "codegen/abi_layout.h"
 #include "codegen/compile_module.h"
 #include "codegen/emit.h"
 #include "codegen/glue.h"
+#include "codegen/join.h"
+#include "codegen/shares.h"
 
 extern "C" {
 void LLVMInitializeX86TargetInfo();
@@ -77,9 +84,10 @@ const llvm::Target& x86() {
     LLVMInitializeX86AsmPrinter();
     // Our loops count in a way that addresses take as it is, and values stay in the registers of their kind:
     // what these passes look for costs a third of the time.
-    for (const char* option : {"disable-lsr", "disable-x86-domain-reassignment"})
+    for (const char* option : {"disable-lsr", "disable-x86-domain-reassignment"}) {
       if (llvm::cl::Option* const known = llvm::cl::getRegisteredOptions().lookup(option))
         known->addOccurrence(1, option, "true");
+    }
     std::string error;
     return llvm::TargetRegistry::lookupTarget(kTriple, error);
   }();
@@ -192,13 +200,58 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     passes.run(function, analyses.functions);
-    if (!function.hasLocalLinkage()) entries.push_back(&function);
+    if (!is_inside(function)) entries.push_back(&function);
   }
   for (llvm::Function* entry : entries)
     separate_glue(*entry, analyses.functions.getResult<llvm::LoopAnalysis>(*entry));
   llvm::DeadArgumentEliminationPass().run(module, analyses.modules);
   llvm::MergeFunctionsPass().run(module, analyses.modules);
 }
+
+/// A program as a module of LLVM, on its way to an object.
+class Translation {
+ public:
+  Translation(const ir::Module& source, const Target& target, const Options& options,
+              const std::function<void(Unit&)>& emit)
+      : options_(options), machine_(make_machine(target, options.effort)) {
+    context_.setDiscardValueNames(!options.want_llvm_ir);
+    module_.setTargetTriple(kTriple);
+    module_.setDataLayout(machine_->createDataLayout());
+    module_.setPICLevel(llvm::PICLevel::SmallPIC);
+    const Timer timer(compiled.times.emit);
+    Unit unit(source, target, module_);
+    emit(unit);
+    compiled.sites = std::move(unit.sites);
+  }
+
+  Division divide(unsigned most) const { return codegen::divide(module_, most); }
+  void keep_share(const Division& division, uint32_t share) { codegen::keep_share(module_, division, share); }
+
+  /// From what has been emitted to the object and the texts that are asked for.
+  void finish() {
+    if (options_.verify) verify(module_);
+    if (options_.want_llvm_ir) compiled.llvm_ir = text_of(module_);
+    {
+      const Timer timer(compiled.times.passes);
+      optimize(module_, *machine_);
+    }
+    if (options_.want_llvm_ir) compiled.llvm_ir_optimized = text_of(module_);
+    if (options_.want_assembly) {
+      const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module_);
+      compiled.assembly = emit_file(*copy, *machine_, llvm::CodeGenFileType::AssemblyFile);
+    }
+    const Timer timer(compiled.times.select);
+    compiled.object = emit_file(module_, *machine_, llvm::CodeGenFileType::ObjectFile);
+  }
+
+  Compiled compiled;
+
+ private:
+  const Options& options_;
+  llvm::LLVMContext context_;
+  llvm::Module module_{"ingot", context_};
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
 
 }  // namespace
 
@@ -213,34 +266,50 @@ Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entri
 
 Compiled compile_module(const ir::Module& source, const Target& target, const Options& options,
                         const std::function<void(Unit&)>& emit) {
-  Compiled compiled;
-  llvm::LLVMContext context;
-  context.setDiscardValueNames(!options.want_llvm_ir);
-  llvm::Module module("ingot", context);
-  const std::unique_ptr<llvm::TargetMachine> machine = make_machine(target, options.effort);
-  module.setTargetTriple(kTriple);
-  module.setDataLayout(machine->createDataLayout());
-  module.setPICLevel(llvm::PICLevel::SmallPIC);
-  {
-    const Timer timer(compiled.times.emit);
-    Unit unit(source, target, module);
-    emit(unit);
-    compiled.sites = std::move(unit.sites);
+  Translation first(source, target, options, emit);
+  const bool wants_texts = options.want_llvm_ir || options.want_assembly;
+  const Division division = first.divide(wants_texts ? 1 : options.threads);
+  const uint32_t count = division.count;
+  if (count == 1) {
+    first.finish();
+    return std::move(first.compiled);
   }
-  if (options.verify) verify(module);
-  if (options.want_llvm_ir) compiled.llvm_ir = text_of(module);
-  {
-    const Timer timer(compiled.times.passes);
-    optimize(module, *machine);
+  std::vector<Compiled> parts(count);
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&](uint32_t share) {
+    try {
+      std::optional<Translation> own;
+      if (share > 0) own.emplace(source, target, options, emit);
+      Translation& translation = share > 0 ? *own : first;
+      translation.keep_share(division, share);
+      translation.finish();
+      parts[share] = std::move(translation.compiled);
+    } catch (...) {
+      failures[share] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(count);
+  bool has_thread = true;  // else the system gives no more: what is left is compiled here
+  for (uint32_t share = 1; share < count; ++share) {
+    try {
+      if (has_thread) threads.emplace_back(work, share);
+    } catch (const std::system_error&) {
+      has_thread = false;
+    }
+    if (!has_thread) work(share);
   }
-  if (options.want_llvm_ir) compiled.llvm_ir_optimized = text_of(module);
-  if (options.want_assembly) {
-    const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-    compiled.assembly = emit_file(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  std::vector<std::string> objects;
+  for (Compiled& part : parts) {
+    objects.push_back(std::move(part.object));
+    if (&part != &parts[0]) parts[0].times.add(part.times);
   }
-  const Timer timer(compiled.times.select);
-  compiled.object = emit_file(module, *machine, llvm::CodeGenFileType::ObjectFile);
-  return compiled;
+  parts[0].object = join(objects);
+  return std::move(parts[0]);
 }
 
 }  // namespace ingot::codegen

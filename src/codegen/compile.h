@@ -40,6 +40,8 @@ struct Options {
   bool want_llvm_ir = false;  ///< the text before and after LLVM's passes
   bool want_assembly = false;
   bool verify = false;  ///< LLVM's own verifier before its passes
+  /// How many threads may compile at the same time; one where texts are asked for.
+  unsigned threads = 1;
 };
 
 /// CPU milliseconds of each phase.
@@ -47,6 +49,12 @@ struct Times {
   double emit = 0;
   double passes = 0;
   double select = 0;  ///< instruction selection to object bytes
+
+  void add(const Times& other) {
+    emit += other.emit;
+    passes += other.passes;
+    select += other.select;
+  }
 };
 
 struct Compiled {

@@ -6,20 +6,26 @@
 
 #include <vector>
 
+#include "codegen/shares.h"
+
 namespace ingot::codegen {
 
 namespace {
 
-/// Less glue than so many instructions is not worth it; nor is less than what stands in loops, which then are
-/// passed more than is gained.
+/// Less glue than so many instructions is not worth it; nor is less than such a part of what stands in loops,
+/// which then are passed more than is gained.
 constexpr size_t kLeastGlue = 300;
+constexpr size_t kLeastPart = 8;
 
 /// Whether code of this module is called: a nest, or a routine.
 bool calls_nests(const llvm::Loop& loop) {
-  for (const llvm::BasicBlock* block : loop.blocks())
-    for (const llvm::Instruction& instruction : *block)
-      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
-        if (call->getCalledFunction() != nullptr && !call->getCalledFunction()->isDeclaration()) return true;
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    for (const llvm::Instruction& instruction : *block) {
+      const auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr || call->getCalledFunction() == nullptr) continue;
+      if (is_inside(*call->getCalledFunction())) return true;
+    }
+  }
   return false;
 }
 
@@ -73,16 +79,19 @@ void separate_glue(llvm::Function& entry, const llvm::LoopInfo& loops) {
   std::vector<const llvm::Loop*> hot;
   const size_t all = entry.getInstructionCount();
   size_t size = all;
-  const auto visit = [&](const llvm::Loop* loop) {
-    hot.push_back(loop);
-    size -= size_of(loop->getBlocks());
-  };
-  for (const llvm::Loop* loop : loops) {
-    // A loop over steps, each of which is much glue.
-    if (calls_nests(*loop) && own_size(*loop) >= kLeastGlue) llvm::for_each(loop->getSubLoops(), visit);
-    else visit(loop);
+  std::vector<const llvm::Loop*> open(loops.begin(), loops.end());
+  while (!open.empty()) {
+    const llvm::Loop* const loop = open.back();
+    open.pop_back();
+    // Of a loop over steps, each of which is much glue, only the loops inside are hot.
+    if (calls_nests(*loop) && own_size(*loop) >= kLeastGlue) {
+      open.insert(open.end(), loop->begin(), loop->end());
+    } else {
+      hot.push_back(loop);
+      size -= size_of(loop->getBlocks());
+    }
   }
-  if (size < kLeastGlue || size < all / 2) return;
+  if (size < kLeastGlue || size < all / kLeastPart) return;
   std::vector<std::vector<llvm::BasicBlock*>> regions;
   for (const llvm::Loop* loop : hot) {
     regions.push_back(region_of(*loop));

@@ -13,7 +13,7 @@ NodeId Lowering::element(NodeId old, Indices indices) {
   // Two arrays in one view have the same elements.
   const NodeId view = whole(old).view;
   std::vector<uint32_t> key{view ? 1U : 0U, view ? view.index : old.index};
-  for (NodeId index : indices) key.push_back(index.index);
+  for (const NodeId index : indices) key.push_back(index.index);
   if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
   const ir::SpanId place = b_.span();
   if (source_[old].span) b_.set_span(source_[old].span);
@@ -39,7 +39,7 @@ NodeId Lowering::evaluated_element(NodeId old, Indices indices) {
 
 NodeId Lowering::element_of_elementwise(NodeId old, Indices indices) {
   Nodes operands;
-  for (NodeId operand : source_.operands(old)) operands.push_back(element(operand, indices));
+  for (const NodeId operand : source_.operands(old)) operands.push_back(element(operand, indices));
   const Type type = ir::info(source_.op(old)).typed ? source_.type(old).element() : Type();
   return b_.make(source_.op(old), operands, source_.attributes(old), type);
 }
@@ -67,9 +67,10 @@ NodeId Lowering::element_of_rearrangement(NodeId old, Indices indices) {
   const Op op = source_.op(old);
   Nodes at(static_cast<size_t>(source_.type(x).rank()), b_.index(0));
   if (op == Op::slice) {
-    for (size_t i = 0; i < at.size(); ++i)
+    for (size_t i = 0; i < at.size(); ++i) {
       at[i] = loops_.add(use(source_.operand(old, 1 + 3 * i)),
                          loops_.multiply(indices[i], use(source_.operand(old, 3 + 3 * i))));
+    }
     return element(x, at);
   }
   const auto axes = source_.ints(old);
@@ -99,7 +100,7 @@ void Lowering::collect_broadcasts(NodeId old, Nodes& found, std::vector<bool>& s
   if (!source_.type(old).is_array() || whole(old).view || seen[old.index]) return;
   seen[old.index] = true;
   const bool is_broadcast = source_.op(old) == Op::broadcast;
-  for (NodeId operand : source_.operands(old).first(is_broadcast ? 1 : source_.operands(old).size()))
+  for (const NodeId operand : source_.operands(old).first(is_broadcast ? 1 : source_.operands(old).size()))
     collect_broadcasts(operand, found, seen);
   const NodeId x = source_.operands(old).empty() ? NodeId() : source_.operand(old, 0);
   if (is_broadcast && source_.type(x).is_array() && !whole(x).view && whole(x).cost > 0) found.push_back(old);
@@ -118,11 +119,11 @@ Nodes Lowering::in_versions(std::span<const NodeId> roots, const std::vector<Typ
                             const std::function<Nodes()>& loops) {
   Nodes broadcasts;
   std::vector<bool> seen(source_.node_count());
-  for (NodeId root : roots) collect_broadcasts(root, broadcasts, seen);
+  for (const NodeId root : roots) collect_broadcasts(root, broadcasts, seen);
   NodeId all = b_.constant(true);
-  for (NodeId id : broadcasts) all = loops_.both(all, is_identity(id));
+  for (const NodeId id : broadcasts) all = loops_.both(all, is_identity(id));
   const auto assume = [&](bool identity) {
-    for (NodeId id : broadcasts) is_identity_[id.index] = identity;
+    for (const NodeId id : broadcasts) is_identity_[id.index] = identity;
   };
   const auto as_identities = [&] {
     assume(true);
@@ -135,7 +136,7 @@ Nodes Lowering::in_versions(std::span<const NodeId> roots, const std::vector<Typ
   const auto repeated = [&] {
     std::vector<std::pair<NodeId, Whole>> before;
     loops_.set_one_by_one(true);
-    for (NodeId id : broadcasts) {
+    for (const NodeId id : broadcasts) {
       const NodeId x = source_.operand(id, 0);
       if (whole(x).view) continue;
       before.emplace_back(x, whole(x));
@@ -171,14 +172,32 @@ bool Lowering::repeats_nothing(NodeId old) const {
 /// Whether evaluating elements of `old` reads memory of this root only at the element of `view` of the same
 /// indices.
 bool Lowering::reads_only_at(NodeId old, NodeId view, const Root& root) const {
-  if (!source_.type(old).is_array()) return true;
-  const Whole& w = whole(old);
-  if (std::ranges::none_of(w.reads, [&](const Root& read) { return may_overlap(source_, read, root); }))
-    return true;
-  if (w.view) return w.view == view;
-  if (!is_pointwise(old)) return false;
-  return std::ranges::all_of(source_.operands(old),
-                             [&](NodeId operand) { return reads_only_at(operand, view, root); });
+  return all_below({&old, 1}, [&](NodeId each) -> std::optional<bool> {
+    const Whole& w = whole(each);
+    if (!may_read(w, root)) return true;
+    if (w.view) return w.view == view;
+    return is_pointwise(each) ? std::nullopt : std::optional(false);
+  });
+}
+
+bool Lowering::may_read(const Whole& w, const Root& root) const {
+  return std::ranges::any_of(w.reads, [&](const Root& read) { return may_overlap(source_, read, root); });
+}
+
+/// Whether all that elements of some arrays are evaluated from is as `decides` says; where it says nothing,
+/// the operands decide. What many use is asked for once.
+bool Lowering::all_below(std::span<const NodeId> arrays, const Decision& decides) const {
+  Nodes open(arrays.begin(), arrays.end());
+  std::set<uint32_t> seen;
+  while (!open.empty()) {
+    const NodeId old = open.back();
+    open.pop_back();
+    if (!source_.type(old).is_array() || !seen.insert(old.index).second) continue;
+    const std::optional<bool> decided = decides(old);
+    if (decided == false) return false;
+    if (!decided) std::ranges::copy(source_.operands(old), std::back_inserter(open));
+  }
+  return true;
 }
 
 void Lowering::lower_pointwise(NodeId id) {
@@ -252,13 +271,14 @@ void Lowering::lower_materialize(NodeId id) {
   const bool here = source_[x].parent == regions_.back().region;
   const bool last = uses_[x.index] == 1 && !crosses_loop(source_[id].parent, source_[x].parent);
   if (is_output(x) && here) {
-    for (Nest& nest : nests_)
-      for (Output& output : nest.outputs)
-        if (output.node == x && !output.buffer_of && !is_reduction(x)) {
-          output.buffer_of = id;
-          is_deferred_[id.index] = true;
-          return;
-        }
+    for (Nest& nest : nests_) {
+      for (Output& output : nest.outputs) {
+        if (output.node != x || output.buffer_of || is_reduction(x)) continue;
+        output.buffer_of = id;
+        is_deferred_[id.index] = true;
+        return;
+      }
+    }
   }
   if (here && !whole(x).view && !is_output(x)) return write_later(x, id);
   make_ready(x);

@@ -19,24 +19,21 @@ bool Lowering::is_contiguous(NodeId view) {
   return true;
 }
 
-/// Whether elements of `old` are evaluated from those of the same number.
-bool Lowering::is_flat(NodeId old) const {
-  if (!source_.type(old).is_array()) return true;
-  if (whole(old).view) return whole(old).contiguous;
-  const auto operands = source_.operands(old);
-  if (source_.op(old) == Op::broadcast) {
-    const bool stays =
-        source_.type(operands[0]).is_array() ? is_identity_[old.index] || repeats_nothing(old) : true;
-    const bool same_rank =
-        !source_.type(operands[0]).is_array() || source_.type(operands[0]).rank() == source_.type(old).rank();
-    return stays && same_rank && is_flat(operands[0]);
-  }
-  return is_pointwise(old) && are_flat(operands);
+/// Whether elements of arrays are evaluated from those of the same number.
+bool Lowering::are_flat(std::span<const NodeId> arrays) const {
+  return all_below(arrays, [&](NodeId old) -> std::optional<bool> {
+    if (whole(old).view) return whole(old).contiguous;
+    if (source_.op(old) == Op::broadcast) {
+      const NodeId x = source_.operand(old, 0);
+      const bool stays = !source_.type(x).is_array() || ((is_identity_[old.index] || repeats_nothing(old)) &&
+                                                         source_.type(x).rank() == source_.type(old).rank());
+      return stays ? std::nullopt : std::optional(false);
+    }
+    return is_pointwise(old) ? std::nullopt : std::optional(false);
+  });
 }
 
-bool Lowering::are_flat(std::span<const NodeId> arrays) const {
-  return std::ranges::all_of(arrays, [&](NodeId old) { return is_flat(old); });
-}
+bool Lowering::is_flat(NodeId old) const { return are_flat({&old, 1}); }
 
 NodeId Lowering::flat_view(NodeId view) {
   const auto [found, is_new] = flat_views_.try_emplace(view.index);

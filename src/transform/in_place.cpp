@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "transform/lowering.h"
@@ -102,6 +104,7 @@ class Lowering::InPlaceWriter {
   /// row of an element is the row of the target's; `same`: so are all other indices, for certain.
   void collect(NodeId old, NodeId follows, bool same) {
     if (!lowering_.source_.type(old).is_array() || lowering_.whole(old).reads.empty()) return;
+    if (!collected_.emplace(old.index, follows.index, same).second) return;
     const Whole& w = lowering_.whole(old);
     if (w.view) {
       if (memory_of(b_.function(), w.view) == memory_of(b_.function(), view_) && !(same && w.view == view_))
@@ -301,7 +304,8 @@ class Lowering::InPlaceWriter {
   NodeId size_;
   Bytes rows_;  ///< of the first row
   std::vector<Reads> reads_;
-  NodeId apart_;   ///< rows of the target do not lie in each other
+  std::set<std::tuple<uint32_t, uint32_t, bool>> collected_;  ///< what `collect` has been asked for
+  NodeId apart_;                                              ///< rows of the target do not lie in each other
   NodeId meets_;   ///< some element may be written before it is read
   NodeId reach_;   ///< ... so many rows apart, at most; 0: none is
   NodeId chunk_;   ///< rows of a chunk
@@ -315,13 +319,12 @@ class Lowering::InPlaceWriter {
 /// Whether elements of `old` are read from this view's buffer alone, as far as they may be from memory of its
 /// root.
 bool Lowering::reads_one_buffer(NodeId old, NodeId view, const Root& root) const {
-  if (!source_.type(old).is_array()) return true;
-  const Whole& w = whole(old);
-  if (std::ranges::none_of(w.reads, [&](const Root& read) { return may_overlap(source_, read, root); }))
-    return true;
-  if (w.view) return memory_of(b_.function(), w.view) == memory_of(b_.function(), view);
-  return std::ranges::all_of(source_.operands(old),
-                             [&](NodeId operand) { return reads_one_buffer(operand, view, root); });
+  return all_below({&old, 1}, [&](NodeId each) -> std::optional<bool> {
+    const Whole& w = whole(each);
+    if (!may_read(w, root)) return true;
+    return w.view ? std::optional(memory_of(b_.function(), w.view) == memory_of(b_.function(), view))
+                  : std::nullopt;
+  });
 }
 
 void Lowering::write_in_place(NodeId x, NodeId view) { InPlaceWriter(*this, x, view).write(); }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -154,6 +155,9 @@ class Lowering : public Rewriter {
   bool is_pointwise(NodeId old) const;
   bool repeats_nothing(NodeId old) const;
   Work work_of(NodeId old) const;
+  using Decision = std::function<std::optional<bool>(NodeId)>;
+  bool all_below(std::span<const NodeId> arrays, const Decision& decides) const;
+  bool may_read(const Whole& w, const Root& root) const;
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
   /// @name Assignments to what is read at other places (in_place.cpp)
@@ -170,6 +174,11 @@ class Lowering : public Rewriter {
   void by_number(std::span<const NodeId> arrays, const std::function<void()>& loops);
 
   /// @name Order of loops (traversal.cpp)
+  struct Reached {
+    std::vector<Nodes> strides;  ///< of the first few arrays in memory
+    bool in_c_order = true;      ///< whether all of them are known to be
+  };
+  const Reached& reach(NodeId old, std::unordered_map<uint32_t, Reached>& reached);
   bool collect_strides(NodeId old, std::vector<Nodes>& found);
   NodeId lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order);
   NodeId is_turned(const Nodes& strides);

@@ -24,30 +24,45 @@ constexpr int64_t kFewLines = 1024;
 
 }  // namespace
 
+/// What elements of an array are evaluated from: `reached` holds what has been seen below, so that what many
+/// use is looked at once.
+const Lowering::Reached& Lowering::reach(NodeId old, std::unordered_map<uint32_t, Reached>& reached) {
+  const auto [at, is_new] = reached.try_emplace(old.index);
+  Reached& all = at->second;  // which stays where it is
+  if (!is_new || !source_.type(old).is_array()) return all;
+  if (whole(old).view) {
+    all.strides.push_back(strides_of_view(whole(old).view));
+    all.in_c_order = whole(old).contiguous;
+    return all;
+  }
+  const auto operands = source_.operands(old);
+  if (is_pointwise(old)) {
+    for (const NodeId operand : operands) {
+      const Reached& below = reach(operand, reached);
+      all.in_c_order = all.in_c_order && below.in_c_order;
+      for (const Nodes& each : below.strides)
+        if (all.strides.size() < kLooksAtArrays) all.strides.push_back(each);
+    }
+    return all;
+  }
+  if (operands.empty() || !source_.type(operands[0]).is_array()) return all;
+  all = reach(operands[0], reached);
+  all.in_c_order = all.in_c_order && source_.op(old) != Op::transpose;
+  for (Nodes& each : all.strides) {
+    if (source_.op(old) == Op::reduce) each.pop_back();
+    else each = rearranged_strides(old, whole(operands[0]).lengths, each);
+  }
+  return all;
+}
+
 /// Adds the strides of arrays in memory from which elements of `old` are evaluated, the first few ones;
 /// gives whether all that are there are known to be in C order.
 bool Lowering::collect_strides(NodeId old, std::vector<Nodes>& found) {
-  if (!source_.type(old).is_array() || found.size() >= kLooksAtArrays) return true;
-  if (whole(old).view) {
-    found.push_back(strides_of_view(whole(old).view));
-    return whole(old).contiguous;
-  }
-  const auto operands = source_.operands(old);
-  bool in_c_order = true;
-  if (is_pointwise(old)) {
-    for (NodeId operand : operands) in_c_order = collect_strides(operand, found) && in_c_order;
-    return in_c_order;
-  }
-  if (operands.empty() || !source_.type(operands[0]).is_array()) return true;
-  const size_t first = found.size();
-  in_c_order = collect_strides(operands[0], found) && source_.op(old) != Op::transpose;
-  if (source_.op(old) == Op::reduce) {
-    for (size_t i = first; i < found.size(); ++i) found[i].pop_back();
-    return in_c_order;
-  }
-  for (size_t i = first; i < found.size(); ++i)
-    found[i] = rearranged_strides(old, whole(operands[0]).lengths, found[i]);
-  return in_c_order;
+  std::unordered_map<uint32_t, Reached> reached;
+  const Reached& all = reach(old, reached);
+  for (const Nodes& each : all.strides)
+    if (found.size() < kLooksAtArrays) found.push_back(each);
+  return all.in_c_order;
 }
 
 /// Whether elements of `old` lie closer together along one axis than along another; `in_c_order` where they
@@ -130,7 +145,7 @@ void Lowering::store_tile(const Elements& all, const Nodes& first, const Nodes& 
   if (first.size() != 2 || all.time < kLongTime)
     return loops_.nest(counts, [&](Indices in_tile) { store_at(all, place(in_tile)); });
   Nodes computed;
-  for (NodeId view : all.views) {
+  for (const NodeId view : all.views) {
     const Nodes edges{b_.index(kTileOfLast), b_.index(kTileOfOthers[2])};
     computed.push_back(loops_.new_view(edges, b_.function().type(view).dtype()));
   }

@@ -1,5 +1,7 @@
 """Programs that were once wrong, found by long campaigns of random ones."""
 
+import runpy
+
 import ingot
 import numpy as np
 import pytest
@@ -222,3 +224,31 @@ def test_type_errors_of_numbers_of_one_kind_are_raised():
         return n & 1.5
 
     check(plain, 3)
+
+
+def test_what_many_steps_share_is_looked_at_once(tmp_path):
+    # Each array of a chain is used by the next two: there are as many ways to the first as rabbits.
+    steps = "    a, b = np.where(a > b, b * 0.5, a + 0.25), a\n" * 60
+    path = tmp_path / "chain.py"
+    path.write_text(f"import numpy as np\n\n\ndef f(n):\n    a = np.arange(n) * 1e-3\n    b = a * 0.5\n{steps}    return a, b\n")
+    check(runpy.run_path(str(path))["f"], 9)
+
+
+def test_index_arrays_beside_empty_ones_are_not_looked_at():
+    def gets(x, i, j):
+        return x[i, j], x[[1], j]
+
+    def sets(x, i, j):
+        x[i, j] = 0
+        x[[1], j] += 1
+        np.add.at(x, (i, j), 1)
+
+    def of_number(x, j):
+        return x[1, j]
+
+    x = np.ones((1, 2))
+    none = np.zeros(0, int)
+    for i, j in (([1], none), ([[5], [0]], none.reshape(1, 0)), ([0], [1]), ([1], [0]), ([0], [2])):
+        check(gets, x, np.array(i), np.array(j))
+        check(sets, x, np.array(i), np.array(j))
+    check(of_number, x, none)

@@ -1,0 +1,110 @@
+#include "codegen/shares.h"
+
+#include <llvm/ADT/EquivalenceClasses.h>
+#include <llvm/IR/Instructions.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace ingot::codegen {
+
+namespace {
+
+/// A share of fewer instructions is not worth a thread, and what each share needs of its own.
+constexpr size_t kLeastOfShare = 400;
+
+/// Much of an entry is glue, which takes less time.
+constexpr size_t kPartOfEntry = 2;
+
+/// Functions that stay together.
+struct Group {
+  size_t size = 0;
+  std::vector<size_t> members;  ///< by their numbers in the module
+};
+
+std::vector<Group> groups_of(const llvm::Module& module) {
+  std::map<const llvm::Function*, size_t> numbers;
+  llvm::EquivalenceClasses<size_t> together;
+  for (const llvm::Function& function : module) {
+    together.insert(numbers.size());
+    numbers.emplace(&function, numbers.size());
+  }
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration() || function.getCallingConv() != llvm::CallingConv::Fast) continue;
+    for (const llvm::User* user : function.users()) {
+      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(user))
+        together.unionSets(numbers.at(&function), numbers.at(call->getFunction()));
+    }
+  }
+  std::map<size_t, Group> groups;  // by the first member
+  size_t number = 0;
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration()) {
+      Group& group = groups[together.getLeaderValue(number)];
+      group.size += function.getInstructionCount() / (is_inside(function) ? 1 : kPartOfEntry);
+      group.members.push_back(number);
+    }
+    ++number;
+  }
+  std::vector<Group> all;
+  all.reserve(groups.size());
+  for (auto& [leader, group] : groups) all.push_back(std::move(group));
+  return all;
+}
+
+}  // namespace
+
+Division divide(const llvm::Module& module, unsigned most) {
+  Division division;
+  for (const llvm::Function& function : module) division.sizes.push_back(function.getInstructionCount());
+  division.shares.resize(division.sizes.size());
+  std::vector<Group> groups = groups_of(module);
+  size_t all = 0;
+  for (const Group& group : groups) all += group.size;
+  const size_t count = std::min<size_t>({most, groups.size(), all / kLeastOfShare});
+  if (count < 2) return division;
+
+  // The largest first, each to the smallest share.
+  std::ranges::sort(groups, [](const Group& a, const Group& b) {
+    return std::tuple(b.size, a.members.front()) < std::tuple(a.size, b.members.front());
+  });
+  division.count = static_cast<uint32_t>(count);
+  std::vector<size_t> filled(count);
+  for (const Group& group : groups) {
+    const auto least = std::ranges::min_element(filled);
+    *least += group.size;
+    for (const size_t member : group.members)
+      division.shares[member] = static_cast<uint32_t>(least - filled.begin());
+  }
+  return division;
+}
+
+void keep_share(llvm::Module& module, const Division& division, uint32_t share) {
+  size_t number = 0;
+  for (llvm::Function& function : module) {
+    INGOT_ASSERT(number < division.sizes.size(), "codegen: no more functions than were divided");
+    INGOT_ASSERT(function.getInstructionCount() == division.sizes[number],
+                 "codegen: what is emitted again is what was divided");
+    const bool is_own = division.shares[number++] == share;
+    if (function.isDeclaration()) continue;
+    if (function.hasLocalLinkage()) {
+      function.setLinkage(llvm::GlobalValue::ExternalLinkage);
+      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+      function.setDSOLocal(true);
+    }
+    if (!is_own) function.deleteBody();
+  }
+  const auto erase_unused = [](auto&& globals) {
+    for (auto& global : llvm::make_early_inc_range(globals)) {
+      if (global.use_empty() && (global.isDeclaration() || global.hasLocalLinkage()))
+        global.eraseFromParent();
+    }
+  };
+  erase_unused(module.functions());
+  erase_unused(module.globals());
+}
+
+}  // namespace ingot::codegen
