@@ -409,6 +409,7 @@ NodeId Evaluator::take_part(NodeId shaped, const Indexing& indexing) {
 
 void Evaluator::take_from_the_end(NodeId shaped, const Indexing& indexing, std::vector<NodeId>& arrays) {
   size_t next = 0;
+  const std::vector<NodeId> given = arrays;
   for (const Indexing::Item& item : indexing.items) {
     if (item.part != Indexing::Part::Array) continue;
     NodeId& array = arrays[next++];
@@ -419,8 +420,15 @@ void Evaluator::take_from_the_end(NodeId shaped, const Indexing& indexing, std::
     const NodeId bad =
         builder_->make(Op::bitwise_or, {builder_->make(Op::less, {item.array, lowest}),
                                         builder_->make(Op::greater_equal, {item.array, length})});
+    NodeId is_bad = reduce_all({bad}, Op::bitwise_or);
+    // Where another array has no elements, nothing is taken, and NumPy does not look at this one.
+    for (const NodeId other : given) {
+      if (other == item.array || !builder_->function().type(other).is_array()) continue;
+      const NodeId some = builder_->make(Op::greater, {size_of(other), builder_->index(0)});
+      is_bad = builder_->make(Op::bitwise_and, {is_bad, some});
+    }
     fork(
-        reduce_all({bad}, Op::bitwise_or),
+        is_bad,
         [&]() -> Value {
           const NodeId at = builder_->make(Op::arg_reduce, {bad}, {static_cast<int64_t>(Op::maximum), -1});
           const NodeId flat = builder_->make(Op::reshape, {item.array, size_of(item.array)});
