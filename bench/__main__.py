@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
         return not options.only or any(name.startswith(n) for n in options.only)
 
     extras = {
-        "first": lambda: calls.first_calls(machine, min(options.rounds, 5), options.small),
+        "first": lambda: calls.first_calls(machine, min(options.rounds, 5), options.small, options.clock),
         "import": lambda: calls.imports(machine, min(options.rounds, 5)),
         "call": lambda: calls.overheads(machine, options.rounds, options.small),
     }

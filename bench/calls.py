@@ -17,7 +17,7 @@ import numpy as np
 import ingot
 from ingot.tour.peers import Machine
 
-# Each is a script that makes the arguments, imports the compiler, and prints the CPU seconds of the first call.
+# Each is a script that makes the arguments, imports the compiler, and prints the seconds of the first call.
 FIRST_CALL = """
 import time
 import numpy as np
@@ -25,9 +25,9 @@ import numpy as np
 from bench import calls
 arguments = calls.first_arguments({program!r})
 function = calls.first_function({program!r}, {peer!r})
-start = time.process_time()
+start = time.{clock}()
 {compile}
-print(time.process_time() - start)
+print(time.{clock}() - start)
 """
 SET_UP = {
     "ingot": "import ingot",
@@ -118,12 +118,13 @@ def _rounds(scripts: dict[str, str], rounds: int) -> dict[str, Any]:
     return {n: failed.get(n) or {"min": min(s), "median": statistics.median(s)} for n, s in seconds.items()}
 
 
-def first_calls(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
-    """CPU seconds of first calls, by program and compiler."""
+def first_calls(machine: Machine, rounds: int, small: bool, clock: str) -> dict[str, dict]:
+    """Seconds of first calls, by program and compiler: those that a user waits, or those of all threads."""
+    clock = {"wall": "perf_counter", "cpu": "process_time"}[clock]
     tables = {}
     for program in PROGRAMS[:1] if small else PROGRAMS:
         scripts = {
-            peer: FIRST_CALL.format(program=program, peer=peer, set_up=SET_UP[peer], compile=COMPILE[peer])
+            peer: FIRST_CALL.format(program=program, peer=peer, set_up=SET_UP[peer], compile=COMPILE[peer], clock=clock)
             for peer in ("ingot", *machine.peers) if peer in SET_UP
         }
         tables[f"first call: {program}"] = _rounds(scripts, rounds)

@@ -183,14 +183,15 @@ def _least(calls: list[Callable], program: Program, small: bool) -> list[float]:
 
 
 def measure(program: Program, small: bool = False) -> dict[str, Any]:
-    """Seconds of a program and of its compiled form, and CPU time of the latter's first call; or what is wrong."""
+    """Seconds of a program and of its compiled form, and of the latter's first call; or what is wrong."""
     compiled = ingot.jit(program.function)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            start = time.process_time()
-            result = compiled(*program.arguments(True))
-            first = time.process_time() - start
+            arguments = program.arguments(True)
+            start = time.perf_counter()
+            result = compiled(*arguments)
+            first = time.perf_counter() - start
             fault = difference(result, program.function(*program.arguments(True)), program.bound)
             if fault is None:
                 bound = program.bound and 1e-5

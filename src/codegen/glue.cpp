@@ -12,8 +12,8 @@ namespace ingot::codegen {
 
 namespace {
 
-/// Less glue than so many instructions is not worth it; nor is less than such a part of what stands in loops,
-/// which then are passed more than is gained.
+/// Less glue than so many instructions is not worth it; nor is less than such a part of an entry, whose loops
+/// then are passed more than is gained. Steps are glue where half of the entry is, for they run often.
 constexpr size_t kLeastGlue = 300;
 constexpr size_t kLeastPart = 8;
 
@@ -73,24 +73,35 @@ void sink_addresses(llvm::ArrayRef<llvm::BasicBlock*> region) {
   }
 }
 
-}  // namespace
-
-void separate_glue(llvm::Function& entry, const llvm::LoopInfo& loops) {
+/// The loops that may run often. Of a loop over steps, each of which is much glue, those are the loops inside
+/// if `in_steps`.
+std::vector<const llvm::Loop*> hot_loops(const llvm::LoopInfo& loops, bool in_steps) {
   std::vector<const llvm::Loop*> hot;
-  const size_t all = entry.getInstructionCount();
-  size_t size = all;
   std::vector<const llvm::Loop*> open(loops.begin(), loops.end());
   while (!open.empty()) {
     const llvm::Loop* const loop = open.back();
     open.pop_back();
-    // Of a loop over steps, each of which is much glue, only the loops inside are hot.
-    if (calls_nests(*loop) && own_size(*loop) >= kLeastGlue) {
+    if (in_steps && calls_nests(*loop) && own_size(*loop) >= kLeastGlue) {
       open.insert(open.end(), loop->begin(), loop->end());
     } else {
       hot.push_back(loop);
-      size -= size_of(loop->getBlocks());
     }
   }
+  return hot;
+}
+
+size_t glue_beside(llvm::ArrayRef<const llvm::Loop*> hot, size_t all) {
+  for (const llvm::Loop* loop : hot) all -= size_of(loop->getBlocks());
+  return all;
+}
+
+}  // namespace
+
+void separate_glue(llvm::Function& entry, const llvm::LoopInfo& loops) {
+  const size_t all = entry.getInstructionCount();
+  std::vector<const llvm::Loop*> hot = hot_loops(loops, true);
+  if (glue_beside(hot, all) < all / 2) hot = hot_loops(loops, false);
+  const size_t size = glue_beside(hot, all);
   if (size < kLeastGlue || size < all / kLeastPart) return;
   std::vector<std::vector<llvm::BasicBlock*>> regions;
   for (const llvm::Loop* loop : hot) {
