@@ -29,13 +29,9 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include <algorithm>
 #include <ctime>
-#include <exception>
 #include <memory>
 #include <optional>
-#include <system_error>
-#include <thread>
 
 #include "codegen/abi_layout.h"
 #include "codegen/compile_module.h"
@@ -275,34 +271,14 @@ Compiled compile_module(const ir::Module& source, const Target& target, const Op
     return std::move(first.compiled);
   }
   std::vector<Compiled> parts(count);
-  std::vector<std::exception_ptr> failures(count);
-  const auto work = [&](uint32_t share) {
-    try {
-      std::optional<Translation> own;
-      if (share > 0) own.emplace(source, target, options, emit);
-      Translation& translation = share > 0 ? *own : first;
-      translation.keep_share(division, share);
-      translation.finish();
-      parts[share] = std::move(translation.compiled);
-    } catch (...) {
-      failures[share] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> threads;
-  threads.reserve(count);
-  bool has_thread = true;  // else the system gives no more: what is left is compiled here
-  for (uint32_t share = 1; share < count; ++share) {
-    try {
-      if (has_thread) threads.emplace_back(work, share);
-    } catch (const std::system_error&) {
-      has_thread = false;
-    }
-    if (!has_thread) work(share);
-  }
-  work(0);
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  at_once(count, [&](uint32_t share) {
+    std::optional<Translation> own;
+    if (share > 0) own.emplace(source, target, options, emit);
+    Translation& translation = share > 0 ? *own : first;
+    translation.keep_share(division, share);
+    translation.finish();
+    parts[share] = std::move(translation.compiled);
+  });
   std::vector<std::string> objects;
   for (Compiled& part : parts) {
     objects.push_back(std::move(part.object));

@@ -2,9 +2,12 @@
 
 #include <llvm/ADT/EquivalenceClasses.h>
 #include <llvm/IR/Instructions.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "base/error.h"
@@ -18,6 +21,27 @@ constexpr size_t kLeastOfShare = 400;
 
 /// Much of an entry is glue, which takes less time.
 constexpr size_t kPartOfEntry = 2;
+
+/// What LLVM's passes may need, whatever the process gives its threads.
+constexpr size_t kStack = size_t{8} << 20;
+
+struct Task {
+  const std::function<void(uint32_t)>* work;
+  uint32_t number;
+  std::exception_ptr failure;
+  pthread_t thread;
+  bool has_thread;
+
+  static void* run(void* pointer) noexcept {
+    auto& task = *static_cast<Task*>(pointer);
+    try {
+      (*task.work)(task.number);
+    } catch (...) {
+      task.failure = std::current_exception();
+    }
+    return nullptr;
+  }
+};
 
 /// Functions that stay together.
 struct Group {
@@ -105,6 +129,23 @@ void keep_share(llvm::Module& module, const Division& division, uint32_t share) 
   };
   erase_unused(module.functions());
   erase_unused(module.globals());
+}
+
+void at_once(uint32_t count, const std::function<void(uint32_t)>& work) {
+  std::vector<Task> tasks(count);
+  for (uint32_t i = 0; i < count; ++i) tasks[i] = {&work, i, {}, {}, false};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  for (Task& task : std::span(tasks).subspan(1))
+    task.has_thread = pthread_create(&task.thread, &attributes, &Task::run, &task) == 0;
+  pthread_attr_destroy(&attributes);
+  for (Task& task : tasks)
+    if (!task.has_thread) Task::run(&task);
+  for (const Task& task : tasks)
+    if (task.has_thread) pthread_join(task.thread, nullptr);
+  for (const Task& task : tasks)
+    if (task.failure) std::rethrow_exception(task.failure);
 }
 
 }  // namespace ingot::codegen

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 /// Functions of one program are compiled at the same time: each of several threads emits the whole module,
@@ -24,6 +25,10 @@ Division divide(const llvm::Module& module, unsigned most);
 /// Leaves one share of a module that is the same as the one that was divided: functions of others are
 /// outside, and its own are seen from there.
 void keep_share(llvm::Module& module, const Division& division, uint32_t share);
+
+/// Calls `work` with 0 ... count - 1 at the same time, with room on the stack for LLVM; where the system
+/// gives no threads, one after another. Throws what the first of them throws, when all have ended.
+void at_once(uint32_t count, const std::function<void(uint32_t)>& work);
 
 /// Whether only the program itself calls a function, in whichever share it is.
 inline bool is_inside(const llvm::Function& function) {
