@@ -93,6 +93,9 @@ NodeId Evaluator::stage_for_loop(const Value& value, DType loop) {
     if (loop != DType::Int64) {
       NodeId fits = builder_->make(Op::equal, {builder_->cast(fitted, DType::Int64), integer});
       if (loop == DType::UInt64) fits = builder_->make(Op::greater_equal, {integer, builder_->index(0)});
+      const ir::Function& f = builder_->function();
+      const bool never = f.is_constant(fits) && f.constant(fits).bits[0] == 0;
+      if (never) need_one_kind(ExceptionKind::OverflowError);
       check(fits, ExceptionKind::OverflowError,
             "Python integer {} out of bounds for " + std::string(base::info(loop).numpy), {integer});
     }

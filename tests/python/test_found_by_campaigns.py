@@ -184,12 +184,19 @@ def test_type_errors_of_numbers_of_several_kinds_are_refused():
         w = v + 1
         return w << 1
 
+    def beside_minus_one(x):
+        v = 0
+        for e in x:
+            v = e if e > 1 else v
+        return np.maximum(v, -1)
+
     words = "on different paths"
     refused(by_and, np.ones(2), words=words)
     refused(by_floor, 3, words=words)
     refused(by_out, np.zeros(2, np.int64), words=words)
     refused(by_index, 3, np.ones(3), words=words)
     refused(derived, 3, words=words)
+    refused(beside_minus_one, np.zeros(1, np.uint32), words=words)
 
 
 def test_index_errors_of_what_holds_such_numbers_are_raised():
@@ -223,7 +230,11 @@ def test_type_errors_of_numbers_of_one_kind_are_raised():
             return total
         return n & 1.5
 
+    def beside_minus_one(x):
+        return np.maximum(x[0], -1)
+
     check(plain, 3)
+    check(beside_minus_one, np.zeros(1, np.uint32))
 
 
 def test_what_many_steps_share_is_looked_at_once(tmp_path):
@@ -232,6 +243,26 @@ def test_what_many_steps_share_is_looked_at_once(tmp_path):
     path = tmp_path / "chain.py"
     path.write_text(f"import numpy as np\n\n\ndef f(n):\n    a = np.arange(n) * 1e-3\n    b = a * 0.5\n{steps}    return a, b\n")
     check(runpy.run_path(str(path))["f"], 9)
+
+
+def test_index_arrays_beside_empty_ones_are_not_looked_at():
+    def gets(x, i, j):
+        return x[i, j], x[[1], j]
+
+    def sets(x, i, j):
+        x[i, j] = 0
+        x[[1], j] += 1
+        np.add.at(x, (i, j), 1)
+
+    def of_number(x, j):
+        return x[1, j]
+
+    x = np.ones((1, 2))
+    none = np.zeros(0, int)
+    for i, j in (([1], none), ([[5], [0]], none.reshape(1, 0)), ([0], [1]), ([1], [0]), ([0], [2])):
+        check(gets, x, np.array(i), np.array(j))
+        check(sets, x, np.array(i), np.array(j))
+    check(of_number, x, none)
 
 
 def test_index_arrays_beside_empty_ones_are_not_looked_at():
