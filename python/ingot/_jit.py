@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import builtins
 import contextlib
 import ctypes
@@ -336,6 +337,7 @@ def _renew_lock() -> None:
 
 
 os.register_at_fork(after_in_child=_renew_lock)
+atexit.register(_ingot.finish_calls_with_room)
 
 
 RELAXATIONS = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")

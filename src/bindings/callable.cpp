@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/gil.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/signature.h"
@@ -223,7 +224,7 @@ std::pair<nb::object, nb::dict> packed(PyObject* const* arguments, size_t count,
 template <class Fn>
 auto guarded(Fn&& fn, decltype(fn()) failed) -> decltype(fn()) {
   try {
-    return fn();
+    return resting_at_the_end(fn);
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "bindings/exceptions.h"
+#include "bindings/gil.h"
 #include "codegen/device.h"
 #include "driver/compile.h"
 #include "frontend/evaluator.h"
@@ -257,7 +258,10 @@ nb::dict Program::compile(bool texts, int threads) const {
       after.append(nb::make_tuple(std::string(pass), ir::print(left, {.spans = true})));
     };
   }
+  Gil gil;
+  if (!texts) gil.release();  // nothing of Python's is needed
   const driver::CompileResult result = driver::compile(*copy, {&entry, 1}, options, report);
+  gil.hold();
   nb::dict stages;
   stages["object"] = nb::bytes(result.bytes.data(), result.bytes.size());
   if (texts) {

@@ -70,7 +70,7 @@ NB_MODULE(_ingot, m) {
   if (_import_array() < 0 || _import_umath() < 0) throw nb::python_error();
   check_environment();
   use_numpys_sorts();
-  watch_interrupts();
+  find_main_thread();
   Specialisation::bind(m);
   bind_callable(m);
   bind_elements(m);
@@ -86,6 +86,8 @@ NB_MODULE(_ingot, m) {
       },
       "function"_a, "arguments"_a,
       "What a function of the compiler gives or raises, called where the stack has room for it.");
+  m.def("finish_calls_with_room", &finish_calls_with_room,
+        "Waits for the compiler's functions that other threads run, and lets them run no more.");
   m.attr("MAX_THREADS") = runtime::Pool::kMaxThreads;
   m.def("get_num_threads", &runtime::Pool::threads);
   m.def("set_num_threads", &runtime::Pool::set_threads, "count"_a);

@@ -9,6 +9,7 @@
 
 #include "bindings/exceptions.h"
 #include "bindings/gufuncs.h"
+#include "bindings/interrupts.h"
 #include "bindings/numpy.h"
 #include "bindings/results.h"
 
@@ -42,9 +43,8 @@ Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, cons
     : code_(code),
       outside_(outside),
       context_([&] {
-        static constexpr runtime::Hooks hooks = {&Invocation::release_gil, &Invocation::handle_interrupt,
-                                                 &Invocation::call_outside};
-        return runtime::make_context(attention_of_thread(own_attention_), &hooks, this);
+        static constexpr runtime::Hooks hooks = {&Invocation::attend, &Invocation::call_outside};
+        return runtime::make_context(&attention_, &hooks, this);
       }()),
       call_(context_),
       frame_(code, leaves) {}
@@ -140,7 +140,7 @@ runtime::Status Invocation::with_gil(Fn&& fn) {
   pending_.reset();
   runtime::Status status = 0;
   try {
-    fn();
+    resting_at_the_end(fn);
   } catch (nb::python_error& error) {
     pending_ = nb::borrow<nb::object>(error.value());
     status = runtime::status_of(kind_of(pending_));
@@ -150,9 +150,16 @@ runtime::Status Invocation::with_gil(Fn&& fn) {
   return status;
 }
 
-/// Lets Python's own handler of the signal decide.
-runtime::Status Invocation::handle_interrupt(runtime::Context* context) {
-  return of(context).with_gil([] {
+/// A long call lets go of the GIL. Where it goes on, and the thread is the one that handles signals, it takes
+/// the GIL back for those that have come; what a handler raises leaves the call.
+runtime::Status Invocation::attend(runtime::Context* context) {
+  Invocation& self = of(context);
+  if (self.gil_.is_held()) {
+    self.gil_.release();
+    if (!is_main_thread()) runtime::unwatch_length(*context);
+    return 0;
+  }
+  return self.with_gil([] {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   });
 }

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "bindings/code.h"
-#include "bindings/interrupts.h"
+#include "bindings/gil.h"
 #include "runtime/context.h"
 
 namespace ingot::bindings {
@@ -52,8 +52,7 @@ class Invocation {
   struct Word;
 
   static Invocation& of(runtime::Context* context) { return *static_cast<Invocation*>(context->user); }
-  static void release_gil(runtime::Context* context) { of(context).gil_.release(); }
-  static runtime::Status handle_interrupt(runtime::Context* context);
+  static runtime::Status attend(runtime::Context* context);
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots);
   nb::object key_of(const runtime::Buffer* buffer) const;
@@ -64,7 +63,7 @@ class Invocation {
 
   const Code& code_;
   const Outside& outside_;
-  uint32_t own_attention_ = 0;
+  uint32_t attention_ = 0;  ///< what the call polls
   runtime::Context context_;
   runtime::Call call_;
   Frame frame_;

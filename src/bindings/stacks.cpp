@@ -1,68 +1,177 @@
 #include "bindings/stacks.h"
 
+#include <nanobind/nanobind.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <vector>
+
+#include "bindings/gil.h"
+#include "bindings/interrupts.h"
 #include "runtime/context.h"
 
 namespace ingot::bindings {
+
+namespace nb = nanobind;
 
 namespace {
 
 constexpr size_t kLeast = size_t{2} << 20;
 constexpr size_t kGiven = size_t{64} << 20;
+constexpr int64_t kBetweenLooks = 50'000'000;  ///< nanoseconds
 
+/// Part of the closed list of process-wide state; the GIL's holder reads and changes it.
+int under_way = 0;
+bool is_at_the_end = false;
+
+/// A call that a thread of its own makes. Held by both threads; what is Python's in it is the GIL's holder's.
 struct CallElsewhere {
-  PyObject* callable;
-  PyObject* const* arguments;
-  size_t count;
-  PyObject* context;
+  nb::object callable;
+  std::vector<nb::object> arguments;
+  nb::object context;
   PyObject* result = nullptr;
-  PyObject* error[3] = {};
+  nb::object error;
+  bool has_ended = false;
+  bool is_abandoned = false;  ///< nobody waits for it
+  sem_t end{};
 
-  void make() {
-    const PyGILState_STATE state = PyGILState_Ensure();
-    if (PyContext_Enter(context) == 0) {
-      result = PyObject_Vectorcall(callable, arguments, count, nullptr);
-      PyErr_Fetch(&error[0], &error[1], &error[2]);
-      PyContext_Exit(context);
-    } else {
-      PyErr_Fetch(&error[0], &error[1], &error[2]);
-    }
-    PyGILState_Release(state);
-  }
+  CallElsewhere() { sem_init(&end, 0, 0); }
+  ~CallElsewhere() { sem_destroy(&end); }
+  CallElsewhere(const CallElsewhere&) = delete;
+  CallElsewhere& operator=(const CallElsewhere&) = delete;
+
+  void make();
 };
 
-void* make_call(void* call) {
-  static_cast<CallElsewhere*>(call)->make();
+/// Takes the exception that is set.
+nb::object raised() {
+  const nb::python_error error;
+  return nb::borrow(error.value());
+}
+
+void CallElsewhere::make() {
+  std::vector<PyObject*> given;
+  for (const nb::object& argument : arguments) given.push_back(argument.ptr());
+  if (PyContext_Enter(context.ptr()) == 0) {
+    result = PyObject_Vectorcall(callable.ptr(), given.data(), given.size(), nullptr);
+    if (result == nullptr) error = raised();
+    PyContext_Exit(context.ptr());
+  } else {
+    error = raised();
+  }
+  arguments.clear();
+  callable.reset();
+  context.reset();
+  if (is_abandoned) {
+    Py_CLEAR(result);
+    error.reset();
+  }
+  has_ended = true;
+  --under_way;
+}
+
+void* make_call(void* given) {
+  const std::unique_ptr<std::shared_ptr<CallElsewhere>> call(
+      static_cast<std::shared_ptr<CallElsewhere>*>(given));
+  const PyGILState_STATE state = PyGILState_Ensure();
+  (*call)->make();
+  PyGILState_Release(state);
+  sem_post(&(*call)->end);
   return nullptr;
 }
 
-bool run_to_its_end(CallElsewhere& call) {
+/// Starts a thread that blocks all signals: they are the others'.
+bool start(const std::shared_ptr<CallElsewhere>& call) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setstacksize(&attributes, kGiven);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread{};
-  const bool started = pthread_create(&thread, &attributes, make_call, &call) == 0;
+  auto given = std::make_unique<std::shared_ptr<CallElsewhere>>(call);
+  const bool started = pthread_create(&thread, &attributes, make_call, given.get()) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (!started) return false;
-  Py_BEGIN_ALLOW_THREADS;
-  pthread_join(thread, nullptr);
-  Py_END_ALLOW_THREADS;
-  return true;
+  if (started) given.release();  // NOLINT(bugprone-unused-return-value): the thread's
+  return started;
+}
+
+/// Waits, without the GIL, until a semaphore is posted, or a signal or some time has come.
+void wait_for(sem_t& semaphore) {
+  Gil gil;
+  gil.release();
+  timespec until{};
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += kBetweenLooks;
+  if (until.tv_nsec >= 1'000'000'000) {
+    until.tv_nsec -= 1'000'000'000;
+    ++until.tv_sec;
+  }
+  sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until);
+}
+
+PyObject* call_elsewhere(PyObject* callable, PyObject* const* arguments, size_t count) {
+  const auto call = std::make_shared<CallElsewhere>();
+  call->context = nb::steal(PyContext_CopyCurrent());
+  if (!call->context.is_valid()) return nullptr;
+  call->callable = nb::borrow(callable);
+  for (size_t i = 0; i < count; ++i) call->arguments.push_back(nb::borrow(arguments[i]));
+  if (!start(call)) {
+    PyErr_SetString(PyExc_RuntimeError, "can't start new thread");
+    return nullptr;
+  }
+  ++under_way;
+  const pid_t process = getpid();
+  while (!call->has_ended) {
+    wait_for(call->end);
+    if (!call->has_ended && PyErr_CheckSignals() != 0) {
+      call->is_abandoned = true;
+      return nullptr;
+    }
+    if (getpid() != process) {  // a handler forked, and the other thread stayed behind
+      PyErr_SetString(PyExc_RuntimeError, "the process was forked while it compiled");
+      return nullptr;
+    }
+  }
+  if (call->result == nullptr) PyErr_SetObject(call->error.type().ptr(), call->error.ptr());
+  call->error.reset();
+  return call->result;
 }
 
 }  // namespace
 
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count) {
-  if (runtime::stack_left() >= kLeast) return PyObject_Vectorcall(callable, arguments, count, nullptr);
-  PyObject* const context = PyContext_CopyCurrent();
-  if (context == nullptr) return nullptr;
-  CallElsewhere call{callable, arguments, count, context};
-  const bool made = run_to_its_end(call);
-  Py_DECREF(context);
-  if (!made) PyErr_SetString(PyExc_RuntimeError, "can't start new thread");
-  else PyErr_Restore(call.error[0], call.error[1], call.error[2]);
-  return call.result;
+  // A child that is forked has none of the threads that make calls.
+  static const int is_told = pthread_atfork(nullptr, nullptr, [] { under_way = 0; });
+  (void)is_told;
+  if (is_at_the_end && !is_main_thread()) {
+    Gil gil;
+    gil.release();
+    rest();
+  }
+  if (is_main_thread() || runtime::stack_left() < kLeast) return call_elsewhere(callable, arguments, count);
+  ++under_way;
+  PyObject* const result = PyObject_Vectorcall(callable, arguments, count, nullptr);
+  --under_way;
+  return result;
+}
+
+void finish_calls_with_room() {
+  is_at_the_end = true;
+  sem_t never;
+  sem_init(&never, 0, 0);
+  while (under_way > 0) {
+    wait_for(never);
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  sem_destroy(&never);
 }
 
 }  // namespace ingot::bindings

@@ -2,12 +2,19 @@
 
 #include <Python.h>
 
-/// Room on the stack for the compiler, whatever thread asks.
+/// A place for the compiler to run, whatever thread asks.
 namespace ingot::bindings {
 
-/// What a callable gives for arguments; null: a Python exception is set. The compiler recurses over what it
-/// compiles: where less than 2 MiB of the calling thread's stack are left, the call is made, in the calling
-/// thread's context, by a thread of its own with 64 MiB. RuntimeError where there can be no such thread.
+/// What a callable gives for arguments; null: a Python exception is set. Python's handlers of signals do not
+/// run amid the compiler's work, which could take what they raise for what the program raises: a call of
+/// Python's main thread is made, in its context, by a thread of its own, while the main thread handles
+/// signals. What a handler raises leaves the call at once; the other thread goes on to its end. The same is
+/// done where less than 2 MiB of the calling thread's stack are left, since the compiler recurses over what
+/// it compiles; the new thread has 64 MiB. RuntimeError where there can be no such thread.
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count);
+
+/// Waits until the calls of `call_with_room` that are under way have ended, and lets other threads than this
+/// one make no more: those rest. For the end of Python, which must not end threads amid C++.
+void finish_calls_with_room();
 
 }  // namespace ingot::bindings

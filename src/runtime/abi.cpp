@@ -16,7 +16,7 @@ static_assert(offsetof(Context, buffers) == 272);
 static_assert(offsetof(Context, hooks) == kContextHooksOffset);
 static_assert(offsetof(Context, user) == 288);
 static_assert(offsetof(Context, stack_limit) == kContextStackLimitOffset);
-static_assert(sizeof(Context) == 320 && alignof(Context) == 8);
+static_assert(sizeof(Context) == 328 && alignof(Context) == 8);
 
 static_assert(offsetof(Error, status) == kErrorStatusOffset);
 static_assert(offsetof(Error, site) == kErrorSiteOffset);

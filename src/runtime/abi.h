@@ -70,9 +70,8 @@ struct Hooks;
 /// in context.h does).
 struct Context {
   /// Bits of `*attention`.
-  static constexpr uint32_t kInterrupt =
-      1;                                  ///< leave with KeyboardInterrupt, unless `Hooks::interrupt` objects
-  static constexpr uint32_t kLength = 2;  ///< the call's length is watched, see `watch_length`
+  static constexpr uint32_t kInterrupt = 1;  ///< leave with KeyboardInterrupt
+  static constexpr uint32_t kLength = 2;     ///< the call's length is watched, see `watch_length`
 
   /// Not 0: the next poll calls `ingot_v1_poll`. `kInterrupt` may be set from a signal handler or another
   /// thread. The pointer itself is never null.
@@ -84,17 +83,19 @@ struct Context {
   /// Recursion that would take the stack below this raises RecursionError. `Call::run` sets it; null: there
   /// is no limit.
   std::byte* stack_limit;
-  int64_t watched_since;  ///< ticks of the processor's clock
-  uint32_t polls;         ///< since then
+  // Of a call whose length is watched, in ticks of the processor's clock.
+  int64_t next_look;  ///< when it is looked at
+  int64_t last_read;  ///< when a poll read the clock
+  uint32_t unread;    ///< how many polls do not read it from now on
+  uint32_t skipped;   ///< how many did not since `last_read`
 };
 
 /// What the program around the runtime does on request of the code.
 struct Hooks {
-  /// Called by the first poll that finds a watched call to be long (to release the GIL).
-  void (*long_call)(Context*);
-  /// Called by a poll that finds `kInterrupt`, which is then no longer set: 0 to go on, or the status to
-  /// leave with. Null: the call leaves with KeyboardInterrupt, and the bit stays.
-  Status (*interrupt)(Context*);
+  /// Called by a poll of a watched call that is long: first to let go of what others wait for (the GIL), then
+  /// time and again, so that signals are handled (`kLongCall` and `kBetweenLooks` in context.h). 0 to go on,
+  /// or the status to leave with, the error being in the context.
+  Status (*long_call)(Context*);
   /// Runs what only the embedding program has: the library routine `what`, or, `what` being "host", its own
   /// call number `number`. The slots are those of the operands, each as `layout` says it: words such as `f64`
   /// and `view<f64,2>`, each with a space after it. Returns a status as an entry does; null: there is no such

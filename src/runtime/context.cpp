@@ -18,7 +18,7 @@ namespace {
 
 /// Never written, since neither an interrupt nor a watch is asked for.
 const uint32_t kNoAttention = 0;
-constexpr Hooks kNoHooks = {[](Context*) {}, nullptr, nullptr};
+constexpr Hooks kNoHooks = {[](Context*) -> Status { return 0; }, nullptr};
 
 /// What is left of the stack for the functions that compiled code calls, Python's among them.
 constexpr size_t kStackReserve = size_t{512} << 10;
@@ -47,6 +47,9 @@ std::byte* stack_limit() {
   return used == 0 ? nullptr : stack().last(used).data() + std::min(kStackReserve, used / 2);
 }
 
+/// How many polls at most do not read the clock.
+constexpr uint32_t kMostUnread = 15;
+
 /// Much cheaper to read than the time, which is all that a short call would do. Processors count between one
 /// and five of these a nanosecond.
 int64_t ticks() { return static_cast<int64_t>(__builtin_ia32_rdtsc()); }
@@ -63,8 +66,10 @@ Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   context.hooks = hooks != nullptr ? hooks : &kNoHooks;
   context.user = user;
   context.stack_limit = nullptr;
-  context.watched_since = 0;
-  context.polls = 0;
+  context.next_look = 0;
+  context.last_read = 0;
+  context.unread = 0;
+  context.skipped = 0;
   return context;
 }
 
@@ -77,8 +82,9 @@ size_t stack_left() {
 
 void watch_length(Context& context) {
   if (context.attention == &kNoAttention) return;
-  context.watched_since = ticks();
-  context.polls = 0;
+  context.last_read = ticks();
+  context.next_look = context.last_read + kLongCall;
+  context.unread = context.skipped = 0;
   std::atomic_ref(*context.attention).fetch_or(Context::kLength, std::memory_order_relaxed);
 }
 
@@ -88,28 +94,26 @@ void unwatch_length(Context& context) {
 }
 
 Status ingot_v1_poll(Context* context) noexcept {
-  const std::atomic_ref attention(*context->attention);
-  const uint32_t wanted = attention.load(std::memory_order_relaxed);
+  const uint32_t wanted = std::atomic_ref(*context->attention).load(std::memory_order_relaxed);
   if ((wanted & Context::kInterrupt) != 0) {
-    Status status = status_of(base::ExceptionKind::KeyboardInterrupt);
-    if (context->hooks->interrupt != nullptr) {
-      attention.fetch_and(~Context::kInterrupt, std::memory_order_relaxed);
-      status = context->hooks->interrupt(context);
-    }
-    if (status != 0) {
-      context->error = Error{status, Error::kNoSite, {}};
-      return status;
-    }
+    const Status status = status_of(base::ExceptionKind::KeyboardInterrupt);
+    context->error = Error{status, Error::kNoSite, {}};
+    return status;
   }
   if ((wanted & Context::kLength) == 0) return 0;
-  // The first, second, fourth and eighth poll, then every sixteenth.
-  const uint32_t number = ++context->polls;
-  if ((number & (number - 1)) != 0 && number % 16 != 0) return 0;
-  if (ticks() - context->watched_since > kLongCall) {
-    unwatch_length(*context);
-    context->hooks->long_call(context);
+  if (context->unread > 0) {
+    --context->unread;
+    return 0;
   }
-  return 0;
+  const int64_t now = ticks();
+  // The faster polls follow each other, the fewer of them read the clock.
+  const bool is_fast = now - context->last_read < kLongCall;
+  context->skipped = is_fast ? std::min(2 * context->skipped + 1, kMostUnread) : 0;
+  context->unread = context->skipped;
+  context->last_read = now;
+  if (now < context->next_look) return 0;
+  context->next_look = now + kBetweenLooks;
+  return context->hooks->long_call(context);
 }
 
 void FreeBuffer::operator()(Buffer* buffer) const noexcept { Allocator::free(buffer); }

@@ -18,9 +18,12 @@ size_t stack_left();
 
 /// A watched call is long if it polls later than this after the watch began.
 inline constexpr int64_t kLongCall = 30'000;  // ticks of the processor's clock: about 10 microseconds
+/// A long call is looked at again after this time: between 20 and 100 milliseconds.
+inline constexpr int64_t kBetweenLooks = 100'000'000;
 
-/// Watches the context's call from now on: if it is long, a poll calls `Hooks::long_call` and ends the watch.
-/// The clock is not read at each of many polls, so that these stay cheap.
+/// Watches the context's call from now on: if it is long, polls call `Hooks::long_call`, the first time after
+/// `kLongCall`, then every `kBetweenLooks`, until the watch ends. The clock is not read at each of many
+/// polls, so that these stay cheap.
 void watch_length(Context& context);
 /// Ends the watch, if it has not ended.
 void unwatch_length(Context& context);

@@ -263,7 +263,7 @@ Outcome run_call(const driver::CompiledFunction& function, const Record& record)
     if (i < params.size()) slots[i].fill(record.arguments[i], memory);
   }
   Player player(record.calls);
-  const runtime::Hooks hooks{.long_call = nullptr, .interrupt = nullptr, .outside = &Player::call_outside};
+  const runtime::Hooks hooks{.long_call = nullptr, .outside = &Player::call_outside};
   runtime::Context context = runtime::make_context(nullptr, &hooks, &player);
   runtime::Call call(context);
   Outcome outcome;

@@ -362,8 +362,7 @@ TEST(Control, SomeErrorsOfTheLibraryCannotBeCaught) {
   return %s
 })");
   static constexpr runtime::Hooks hooks = {
-      [](runtime::Context*) {}, nullptr,
-      [](runtime::Context*, const char*, const char*, int64_t, void** slots) {
+      nullptr, [](runtime::Context*, const char*, const char*, int64_t, void** slots) {
         return runtime::Status(*static_cast<int64_t*>(slots[1]));
       }};
   p.context = runtime::make_context(nullptr, &hooks);

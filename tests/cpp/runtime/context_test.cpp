@@ -173,49 +173,71 @@ TEST(Context, can_always_be_polled) {
 
   uint32_t flag = 1;
   int user = 0;
-  static constexpr Hooks hooks = {[](Context* c) { *static_cast<int*>(c->user) += 5; }, nullptr, nullptr};
+  static constexpr Hooks hooks = {[](Context* c) -> Status { return *static_cast<int*>(c->user) += 5; },
+                                  nullptr};
   context = make_context(&flag, &hooks, &user);
   EXPECT_EQ(*context.attention, 1u);
   context.hooks->long_call(&context);
   EXPECT_EQ(user, 5);
 }
 
-/// A context whose hooks count: long calls, and interrupts, of which each gives `answer`.
+/// A context whose hook counts long calls, and gives `answer`.
 struct Counted {
   uint32_t attention = 0;
   int long_calls = 0;
-  int interrupts = 0;
   Status answer = 0;
   Context context = make_context(&attention, &hooks, this);
 
   static Counted& of(Context* context) { return *static_cast<Counted*>(context->user); }
-  static constexpr Hooks hooks = {[](Context* c) { ++of(c).long_calls; },
-                                  [](Context* c) {
-                                    ++of(c).interrupts;
+  static constexpr Hooks hooks = {[](Context* c) -> Status {
+                                    ++of(c).long_calls;
                                     return of(c).answer;
                                   },
                                   nullptr};
+
+  /// Polls until the hook has been called so often.
+  void poll_until(int calls) {
+    while (long_calls < calls) EXPECT_EQ(ingot_v1_poll(&context), 0);
+  }
 };
 
-TEST(Poll, calls_the_hook_once_in_a_long_call) {
+TEST(Poll, calls_the_hook_again_and_again_in_a_long_call) {
   Counted counted;
   const auto start = std::chrono::steady_clock::now();
   watch_length(counted.context);
   EXPECT_EQ(counted.attention, Context::kLength);
-  while (counted.attention != 0) EXPECT_EQ(ingot_v1_poll(&counted.context), 0);
+  counted.poll_until(1);
   EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::nanoseconds(kLongCall / 8));
-  EXPECT_EQ(counted.long_calls, 1);
-  for (int i = 0; i < 100; ++i) ingot_v1_poll(&counted.context);
-  EXPECT_EQ(counted.long_calls, 1);
-  watch_length(counted.context);
-  while (counted.attention != 0) ingot_v1_poll(&counted.context);
+  counted.poll_until(2);
+  EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::nanoseconds(kBetweenLooks / 8));
+  unwatch_length(counted.context);
+  EXPECT_EQ(counted.attention, 0u);
+  counted.context.next_look = counted.context.unread = 0;
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(ingot_v1_poll(&counted.context), 0);
   EXPECT_EQ(counted.long_calls, 2);
+  watch_length(counted.context);
+  counted.poll_until(3);
+}
+
+TEST(Poll, reads_the_clock_each_time_where_polls_are_rare) {
+  Counted counted;
+  watch_length(counted.context);
+  for (int i = 0; i < 1000; ++i) ingot_v1_poll(&counted.context);
+  EXPECT_GT(counted.context.skipped, 0u);
+  while (counted.context.unread > 0) ingot_v1_poll(&counted.context);
+  for (int i = 0; i < 3; ++i) {
+    counted.context.last_read -= 2 * kLongCall;  // as if so much time had passed
+    counted.context.next_look = 0;
+    const int before = counted.long_calls;
+    ingot_v1_poll(&counted.context);
+    EXPECT_EQ(counted.long_calls, before + 1);
+  }
 }
 
 TEST(Poll, leaves_a_short_call_alone) {
   Counted counted;
   watch_length(counted.context);
-  counted.context.watched_since += int64_t{1} << 40;  // as if no time passed
+  counted.context.next_look += int64_t{1} << 40;  // as if no time passed
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(ingot_v1_poll(&counted.context), 0);
   EXPECT_EQ(counted.long_calls, 0);
   unwatch_length(counted.context);
@@ -231,15 +253,14 @@ TEST(Poll, leaves_with_a_keyboard_interrupt) {
   EXPECT_EQ(attention, Context::kInterrupt) << "it is the caller's";
 }
 
-TEST(Poll, asks_the_hook_whether_to_leave) {
+TEST(Poll, leaves_with_what_the_hook_gives) {
   Counted counted;
-  counted.attention = Context::kInterrupt;
-  EXPECT_EQ(ingot_v1_poll(&counted.context), 0);
-  EXPECT_EQ(counted.attention, 0u);
-  counted.attention = Context::kInterrupt;
-  counted.answer = status_of(ExceptionKind::KeyboardInterrupt);
-  EXPECT_EQ(ingot_v1_poll(&counted.context), counted.answer);
-  EXPECT_EQ(counted.interrupts, 2);
+  counted.answer = status_of(ExceptionKind::ValueError);
+  watch_length(counted.context);
+  Status status = 0;
+  while (status == 0) status = ingot_v1_poll(&counted.context);
+  EXPECT_EQ(status, counted.answer);
+  EXPECT_EQ(counted.long_calls, 1);
 }
 
 TEST(Poll, can_be_asked_for_by_no_one_of_a_context_without_attention) {

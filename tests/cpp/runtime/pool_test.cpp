@@ -164,9 +164,9 @@ TEST(Pool, polls_while_it_waits_for_others) {
   const Threads set(2);
   static std::atomic<int> asked;
   asked = 0;
-  static const Hooks hooks = {[](Context*) {},
-                              [](Context*) -> Status {
+  static const Hooks hooks = {[](Context* context) -> Status {
                                 ++asked;
+                                unwatch_length(*context);
                                 return 0;
                               },
                               nullptr};
@@ -183,7 +183,7 @@ TEST(Pool, polls_while_it_waits_for_others) {
       return 0;
     }
     while (!has_begun) std::this_thread::yield();
-    std::atomic_ref(attention).fetch_or(Context::kInterrupt);
+    watch_length(context);
     return 0;
   });
   EXPECT_EQ(status, 0) << "the hook said to go on";
@@ -277,16 +277,17 @@ TEST(Pool, ends_in_a_child_that_is_forked_by_the_hook) {
   const Threads set(2);
   static pid_t child;
   child = -1;
-  static const Hooks hooks = {[](Context*) {},
-                              [](Context*) -> Status {
+  static const Hooks hooks = {[](Context* context) -> Status {
                                 child = fork();
                                 if (child == 0) alarm(20);
+                                unwatch_length(*context);
                                 return 0;
                               },
                               nullptr};
-  uint32_t attention = Context::kInterrupt;
+  uint32_t attention = 0;
   Context context = make_context(&attention, &hooks);
   const Call call(context);
+  watch_length(context);
   const Status status = run(context, 64, 1, [&](Context*, int64_t, int64_t) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return 0;

@@ -27,7 +27,7 @@ constexpr std::string_view kDeclarations = R"(
 #include <stddef.h>
 typedef struct Buffer { char* data; int64_t size; void* owner; struct Buffer *next, *previous; } Buffer;
 typedef struct { int32_t status; uint32_t site; uint64_t arguments[6]; } Error;
-typedef struct { uint32_t* attention; Error error; Buffer* buffers; void *hooks, *user; char* stack_limit; int64_t watched_since; uint32_t polls; } Context;
+typedef struct { uint32_t* attention; Error error; Buffer* buffers; void *hooks, *user; char* stack_limit; int64_t next_look, last_read; uint32_t unread, skipped; } Context;
 typedef struct { char* data; Buffer* buffer; int64_t extent[]; } View;
 Buffer* ingot_v1_allocate(Context*, int64_t);
 void ingot_v1_release(Context*, Buffer*);

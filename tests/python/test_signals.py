@@ -1,0 +1,238 @@
+"""Signals while compiled code runs or is made: the rules of docs/semantics.md on them."""
+
+import signal
+import time
+
+import pytest
+from support import interrupt, start
+
+SPIN = """
+import asyncio, os, signal, sys, threading, time, traceback
+{before}
+import numpy as np
+import ingot
+
+@ingot.jit
+def spin(n, m):
+    s = 0
+    for i in range(n):
+        for j in range(m):
+            s = (s + i * j) % 1000003
+    return s
+
+@ingot.jit
+def add(x, y):
+    return x + y
+
+FOREVER = 2**30
+spin(2, 2), add(np.ones(3), 1.0)
+{after}
+"""
+
+
+def program(tmp_path, after, before=""):
+    return start(tmp_path / "program.py", SPIN.format(before=before, after=after))
+
+
+def send(process, number, after=0.3):
+    """Sends a signal to a program some time after it has said `ready`: its exit status, output and errors."""
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(after)
+        process.send_signal(number)
+        out, error = process.communicate(timeout=60)
+        return process.returncode, out, error
+    finally:
+        process.kill()
+
+
+LEFT = """
+print("ready", flush=True)
+try:
+    spin(FOREVER, FOREVER)
+except {0} as error:
+    print("left", error)
+"""
+
+
+def test_a_handler_set_after_the_import_is_asked(tmp_path):
+    after = "def handler(*_):\n    raise LookupError('from the handler')\nsignal.signal(signal.SIGINT, handler)\n"
+    assert interrupt(program(tmp_path, after + LEFT.format("LookupError"))) == (0, "left from the handler\n", "")
+
+
+def test_a_handler_is_changed_before_each_call(tmp_path):
+    """As a notebook does for each of its cells."""
+    after = "signal.signal(signal.SIGINT, signal.SIG_DFL)\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    assert interrupt(program(tmp_path, after + LEFT.format("KeyboardInterrupt"))) == (0, "left \n", "")
+
+
+def test_a_signal_ignored_at_the_import_is_heard_later(tmp_path):
+    before = "signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    after = "signal.signal(signal.SIGINT, signal.default_int_handler)\n" + LEFT.format("KeyboardInterrupt")
+    assert interrupt(program(tmp_path, after, before)) == (0, "left \n", "")
+
+
+def test_an_ignored_signal_is_ignored(tmp_path):
+    after = "signal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('ready', flush=True)\nprint(spin(14000, 14000) >= 0)"
+    assert interrupt(program(tmp_path, after)) == (0, "True\n", "")
+
+
+def test_the_default_action_of_a_signal_ends_the_process(tmp_path):
+    after = "signal.signal(signal.SIGINT, signal.SIG_DFL)\n" + LEFT.format("KeyboardInterrupt")
+    assert interrupt(program(tmp_path, after)) == (-signal.SIGINT, "", "")
+
+
+def test_a_coroutine_is_cancelled_and_left_at_the_second_signal(tmp_path):
+    after = """
+async def main():
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    print("ready", flush=True)
+    spin(FOREVER, FOREVER)
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    print("left")
+"""
+    assert interrupt(program(tmp_path, after)) == (0, "left\n", "")
+
+
+@pytest.mark.parametrize("number", ["SIGALRM", "SIGUSR1", "SIGTERM"])
+def test_handlers_of_other_signals_leave_the_call(tmp_path, number):
+    after = f"def handler(number, frame):\n    raise TimeoutError(number)\nsignal.signal(signal.{number}, handler)\n"
+    number = getattr(signal, number)
+    assert send(program(tmp_path, after + LEFT.format("TimeoutError")), number) == (0, f"left {number.value}\n", "")
+
+
+def test_a_timer_handled_in_a_long_call_calls_compiled_functions(tmp_path):
+    after = """
+turns = []
+def handler(*_):
+    turns.append((spin(30, 30), spin(4000, 4000), add(np.arange(10**6), 1).sum()))
+    if len(turns) == 3:
+        raise TimeoutError
+signal.signal(signal.SIGALRM, handler)
+wanted = (spin(30, 30), spin(4000, 4000), add(np.arange(10**6), 1).sum())
+signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+try:
+    spin(FOREVER, FOREVER)
+except TimeoutError:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    print(len(turns), turns == [wanted] * 3)
+"""
+    out, error = program(tmp_path, after).communicate(timeout=60)
+    assert (out, error) == ("3 True\n", "")
+
+
+def test_shared_loops_are_left(tmp_path):
+    after = """
+@ingot.jit
+def shared(x, n):
+    for _ in range(n):
+        for i in ingot.prange(len(x)):
+            x[i] = x[i] * 0.5 + 1.0
+x = np.zeros(10**6)
+shared(x, 1)
+def handler(*_):
+    shared(np.zeros(10**6), 3)
+    raise TimeoutError("in time")
+signal.signal(signal.SIGUSR1, handler)
+print("ready", flush=True)
+try:
+    shared(x, FOREVER)
+except TimeoutError as error:
+    print("left", error)
+"""
+    assert send(program(tmp_path, after), signal.SIGUSR1) == (0, "left in time\n", "")
+
+
+LONG = """
+text = "def long(x):\\n" + "".join(f"    x = np.sort(x) + np.roll(x, {k}) * np.median(x)\\n" for k in range(80)) + "    return x\\n"
+with open(sys.argv[0] + "_long.py", "w") as file:
+    file.write("import numpy as np\\n" + text)
+import importlib.util
+spec = importlib.util.spec_from_file_location("long", sys.argv[0] + "_long.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+np.seterr(all="ignore")
+long = ingot.jit(module.long)
+wanted = module.long(np.arange(5.0))
+"""
+
+
+def test_ctrl_c_while_compiling_is_raised_at_the_users_line(tmp_path):
+    after = LONG + """
+print("ready", flush=True)
+start = time.monotonic()
+try:
+    long(np.arange(5.0))
+except KeyboardInterrupt as error:
+    frames = traceback.extract_tb(error.__traceback__)
+    print([frame.line for frame in frames], time.monotonic() - start < 1.5)
+print(np.array_equal(long(np.arange(5.0)), wanted, equal_nan=True))
+"""
+    expected = (0, "['long(np.arange(5.0))'] True\nTrue\n", "")
+    assert interrupt(program(tmp_path, after.replace("{{", "{").replace("}}", "}")), after=0.4) == expected
+
+
+def test_what_a_handler_raises_while_compiling_is_no_part_of_the_program(tmp_path):
+    after = LONG + """
+def handler(*_):
+    raise ValueError("too late")
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+for _ in range(4):
+    try:
+        long(np.arange(5.0))
+    except ValueError as error:
+        print(error)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(np.array_equal(long(np.arange(5.0)), wanted, equal_nan=True))
+"""
+    out, error = program(tmp_path, after).communicate(timeout=60)
+    assert (out, error) == ("too late\n" * 4 + "True\n", "")
+
+
+def test_python_ends_while_a_call_that_was_left_is_still_compiled(tmp_path):
+    after = LONG + """
+print("ready", flush=True)
+long(np.arange(5.0))
+"""
+    code, out, error = interrupt(program(tmp_path, after), after=0.2)
+    assert code in (1, -signal.SIGINT) and out == "" and error.endswith("KeyboardInterrupt\n") and "terminate" not in error
+
+
+def test_python_ends_while_daemon_threads_compile(tmp_path):
+    after = """
+import itertools
+sys.setswitchinterval(1e-5)
+def work(number):
+    for k in itertools.count():
+        exec(compile(f"def made(x):\\n    return np.sort(x) + np.median(x) + {k} + x.sum()\\n", "<made>", "exec"), scope := {{"np": np}})
+        made = scope["made"]
+        made.__ingot_source__ = f"def made(x):\\n    return np.sort(x) + np.median(x) + {k} + x.sum()\\n"
+        ingot.jit(made)(np.ones(3))
+for number in range(3):
+    threading.Thread(target=work, args=(number,), daemon=True).start()
+time.sleep(0.5)
+print("end", flush=True)
+""".replace("{{", "{").replace("}}", "}")
+    for _ in range(3):
+        process = program(tmp_path, after)
+        out, error = process.communicate(timeout=60)
+        assert (process.returncode, out, error) == (0, "end\n", "")
+
+
+def test_a_child_forked_while_another_thread_compiles_ends(tmp_path):
+    after = LONG + """
+thread = threading.Thread(target=lambda: long(np.arange(5.0)))
+thread.start()
+time.sleep(0.1)
+child = os.fork()
+if child == 0:
+    print(add(np.ones(3), 2.0), flush=True)
+    sys.exit(0)
+print(os.waitpid(child, 0)[1])
+thread.join()
+"""
+    out, error = program(tmp_path, after).communicate(timeout=60)
+    assert (out, error) == ("[3. 3. 3.]\n0\n", "")
