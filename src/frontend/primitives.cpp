@@ -136,8 +136,6 @@ Value Evaluator::primitive_reduce(Call& call) {
   if (where != nullptr && !is_none(*where)) operands.push_back(whole(*where));
   const ir::Function& f = builder_->function();
   if (axes.empty() && operands.size() == 1) return from_node(operands[0]);
-  if (!f.type(operands[0]).is_array())
-    for (NodeId& operand : operands) operand = builder_->make(Op::broadcast, {operand, builder_->index(1)});
   if (axes.empty()) {
     const NodeId start =
         builder_->constant(ir::Type::scalar(f.type(operands[0]).dtype()),
@@ -146,6 +144,8 @@ Value Evaluator::primitive_reduce(Call& call) {
     std::swap(operands[0], operands[1]);
     return from_node(builder_->make(Op::select, operands));
   }
+  if (!f.type(operands[0]).is_array())
+    for (NodeId& operand : operands) operand = builder_->make(Op::broadcast, {operand, builder_->index(1)});
   return from_node(reduce(operands, combiner, axes));
 }
 

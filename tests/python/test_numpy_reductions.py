@@ -245,3 +245,34 @@ def test_calls_that_raise():
     check(lambda x: np.add.accumulate(x[0, 0]), x)
     check(lambda x: np.add.reduceat(x, [0, 3]), x)
     check(lambda x: np.sum(x, 0, None, None, False, 0, True, 3), x)
+
+
+def with_masks(x, mask):
+    return np.sum(x, where=mask), np.prod(x, where=mask), np.any(x, where=mask), np.all(x, where=mask), np.max(x, where=mask, initial=0)
+
+
+def means_with_masks(x, mask):
+    return np.mean(x, where=mask), np.std(x, where=mask), np.var(x, where=mask, keepdims=True)
+
+
+def without_nans(x):
+    return np.nansum(x), np.nanmax(x), np.nanmean(x), np.nanvar(x), np.nanstd(x, where=x > 1), np.nanmedian(x)
+
+
+def places(x):
+    return np.argmax(x, keepdims=True), np.argmin(x, axis=0), np.argsort(x), np.argsort(x, axis=None), x.argsort(axis=0)
+
+
+@pytest.mark.parametrize("value", [2.0, 0.5, np.nan, 3, True, 2 + 1j, np.float32(1.5)], ids=repr)
+def test_arrays_without_axes(value):
+    x = np.array(value)
+    for mask in (np.array(True), np.array(False), np.True_, True):
+        if x.dtype.kind != "c":
+            check(with_masks, x, mask)
+            check(means_with_masks, x, mask, bound=1e-7)
+    check(lambda x: np.sum(x, where=x == x), x)
+    check(places, x)
+    check(lambda x: np.argsort(x, axis=1), x)
+    check(lambda x: np.trapezoid(x), x)
+    if x.dtype.kind == "f":
+        check(without_nans, x)

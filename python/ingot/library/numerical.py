@@ -137,6 +137,8 @@ def slope(x: Any, axis: int, step: Any, edge_order: int) -> Any:
 @implements(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     values = np.asarray(y)
+    if values.ndim == 0:
+        raise IndexError("list assignment index out of range")
     axis = known_axis(axis, values.ndim)
     if x is None:
         widths = dx

@@ -90,8 +90,8 @@ def delivered(result: Any, out: Any, name: str, keepdims: Any = False) -> Any:
 
 
 def is_absent(where: Any) -> bool:
-    """Whether a mask is none, or lets everything through."""
-    return where is NoValue or where is None or (isinstance(where, bool) and where)
+    """Whether a mask is none, or is known to let everything through."""
+    return where is NoValue or where is None or (isinstance(where, bool) and primitives.is_known(where) and where)
 
 
 def is_given(value: Any) -> bool:
@@ -107,7 +107,7 @@ def mask_of(where: Any, x: Any) -> Any:
         raise TypeError(f"Cannot cast array data from dtype('{mask.dtype}') to dtype('bool') according to the rule 'safe'")
     if mask.ndim > x.ndim:
         raise ValueError("input operand has more dimensions than allowed by the axis remapping")
-    return np.logical_and(mask, np.ones((), np.bool_)) if x.ndim == 0 else primitives.broadcast(mask, x.shape)
+    return mask if x.ndim == 0 else primitives.broadcast(mask, x.shape)
 
 
 def product(numbers: Any) -> int:
@@ -167,7 +167,7 @@ def combined(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, mask: Any)
         if has_identity:
             return ufunc(start, primitives.reduce(ufunc, x, axes, mask))
         if mask is not None:
-            x = np.where(mask, x, start)
+            x = np.asarray(np.where(mask, x, start))
         # What has no identity cannot be reduced where there is nothing.
         if x.size == 0:
             result = np.full(tuple([x.shape[i] for i in kept_axes(axes, x.ndim)]), start)[()]

@@ -42,7 +42,7 @@ def sort_in_place(a: Any, axis: int = -1, kind: Any = None, order: Any = None, *
 
 @implements(np.argsort, np.ndarray.argsort)
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    x, along = line_and_axis(np.asarray(a), axis)
+    x, along = line_and_axis(np.atleast_1d(np.asarray(a)), axis)
     return primitives.argsort(x, along, is_stable(kind, stable))
 
 
@@ -252,7 +252,7 @@ def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims
             place = first_place(ufunc, line)
         else:
             place = find(x, None) if x.ndim > 0 else np.int64(0)
-        if not keepdims and out is None:
+        if out is None and (not keepdims or x.ndim == 0):
             return place
         result = np.full(tuple([1 for _ in range(x.ndim)]) if keepdims else (), place)
         return into(out, result)
