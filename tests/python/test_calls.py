@@ -369,6 +369,7 @@ def pickled(x):
     return x + 1
 
 
+@pytest.mark.alone
 def test_direct_calls_leave_nothing_behind():
     compiled = [(ingot.jit(f), f, arguments) for f, arguments in CALLS if f not in (first_of,)]
     failing, x = ingot.jit(fails), np.ones(3)

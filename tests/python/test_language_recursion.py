@@ -4,6 +4,7 @@ import sys
 
 import ingot
 import numpy as np
+import pytest
 from support import check, in_both_modes, interrupt, jitted, refused, start
 
 
@@ -649,6 +650,7 @@ def test_recursion_in_parallel_loops():
     check(f, 15)
 
 
+@pytest.mark.alone
 def test_recursion_is_interrupted(tmp_path):
     text = """
 import ingot

@@ -42,6 +42,7 @@ def test_lives_with_the_llvms_of_numba_and_jax(tmp_path, order):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.alone
 def test_ctrl_c_leaves_a_long_loop(tmp_path):
     program = (
         "import ingot, sys\n"
@@ -77,6 +78,7 @@ def test_many_threads_call_one_function():
     assert not wrong
 
 
+@pytest.mark.alone
 def test_a_forked_child_can_compile_and_call():
     @ingot.jit
     def twice(x):
@@ -100,6 +102,7 @@ def test_results_own_their_memory_and_views_do_not():
     assert np.shares_memory(view, x) and same is x
 
 
+@pytest.mark.alone
 def test_memory_does_not_grow_with_calls():
     @ingot.jit
     def work(x):

@@ -251,6 +251,7 @@ def test_a_loop_in_a_shared_loop_runs_on_its_thread():
         np.testing.assert_array_equal(y, wanted)
 
 
+@pytest.mark.alone
 def test_many_callers_at_once():
     ingot.set_num_threads(4)
     function = ingot.jit(steps)
@@ -271,6 +272,7 @@ def test_many_callers_at_once():
     assert got == [[w] * 6 for w in wanted]
 
 
+@pytest.mark.alone
 def test_forked_children_have_their_own_threads():
     ingot.set_num_threads(3)
     function = ingot.jit(chain)
@@ -330,6 +332,7 @@ print((y == want).all())
 """
 
 
+@pytest.mark.alone
 def test_ctrl_c_leaves_a_shared_loop_at_once(tmp_path):
     process = start(tmp_path / "program.py", INTERRUPTED)
     status, out, error = interrupt(process, 0.5)
@@ -339,6 +342,7 @@ def test_ctrl_c_leaves_a_shared_loop_at_once(tmp_path):
     assert float(left) < 2, left  # 0.1 s where the machine does nothing else
 
 
+@pytest.mark.alone
 def test_python_ends_while_threads_run(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(

@@ -237,6 +237,7 @@ def test_arrays_die_in_other_threads(nothing_kept):
     assert ingot.memory()["in_use"] == before
 
 
+@pytest.mark.alone
 def test_arrays_live_and_die_in_a_forked_child():
     r = add_one(np.arange(500_000.0))
     child = os.fork()
@@ -275,6 +276,7 @@ sys.held = add_one(np.zeros(300_000))
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.alone
 def test_tracemalloc_sees_results():
     import tracemalloc
 

@@ -6,6 +6,8 @@ import time
 import pytest
 from support import interrupt, start
 
+pytestmark = pytest.mark.alone
+
 SPIN = """
 import asyncio, os, signal, sys, threading, time, traceback
 {before}

@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 from support import interrupt, start
 
+pytestmark = pytest.mark.alone
+
+
 @ingot.jit
 def spin(n, m):
     s = 0
