@@ -1,7 +1,8 @@
-"""The C++ sources are as clang-format writes them; a missing clang-format is a failure."""
+"""The C++ sources are as clang-format writes them, a missing clang-format is a failure; in Python sources a name stands once."""
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,3 +26,21 @@ def test_an_unformatted_source_is_found(tmp_path):
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
     result = format_check(tmp_path)
     assert result.returncode != 0 and "bad.cpp:1" in result.stderr
+
+
+def defined_twice(folder: Path) -> subprocess.CompletedProcess:
+    """Of two functions of one name, tests say, the first never runs."""
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F811", "--output-format", "concise"]
+    return subprocess.run([*command, folder], capture_output=True, text=True)
+
+
+def test_no_name_is_defined_twice():
+    for folder in ("tests", "tools", "bench", "python", "examples"):
+        result = defined_twice(ROOT / folder)
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_test_that_hides_another_is_found(tmp_path):
+    (tmp_path / "test_same.py").write_text("def test_a():\n    pass\n\n\ndef test_a():\n    assert False\n")
+    result = defined_twice(tmp_path)
+    assert result.returncode == 1 and "F811" in result.stdout

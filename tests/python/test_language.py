@@ -503,7 +503,7 @@ def test_try():
 
     check(fin_while, X)
 
-    def g(x, i):
+    def doubled(x, i):
         k = i * 2
         return x[k]
 
@@ -512,14 +512,14 @@ def test_try():
         for i in range(6):
             try:
                 k += 1
-                v = g(x, i)
+                v = doubled(x, i)
             except IndexError:
                 k += 100
         return k
 
     check(exc_in_callee, X)
 
-    def g(x, i):
+    def with_finally(x, i):
         try:
             return x[i]
         finally:
@@ -529,9 +529,9 @@ def test_try():
         n = 0
         try:
             n = 1
-            g(x, 2)
+            with_finally(x, 2)
             n = 2
-            g(x, 9)
+            with_finally(x, 9)
             n = 3
         except IndexError as e:
             print(e, n)

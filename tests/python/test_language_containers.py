@@ -1,7 +1,9 @@
 """Rows of docs/language.md about containers: each program under Ingot against CPython, in its order."""
 
+import ingot
 import numpy as np
-from support import check, jitted, refused
+import pytest
+from support import MODES, check, jitted, refused
 
 X = np.arange(6.0)
 
@@ -559,3 +561,165 @@ def test_the_callers_objects_stay_the_same():
 
     jitted(g)(mapping)
     assert list(mapping) == ["b", "c"] and mapping["c"] is inner and mapping["b"] is array and array[0] == 9
+
+
+def found_in_tuple(n):
+    t = (1, 2, n, 2.0)
+    return t.count(2), t.count(n), t.index(n), (1, 2).index(2)
+
+
+def not_in_tuple(n):
+    return (1, 2).index(n)
+
+
+def test_tuples_count_and_find():
+    for n in (1, 7, 2.5, np.int8(2)):
+        check(found_in_tuple, n)
+        check(not_in_tuple, n)
+
+
+def test_containers_take_what_may_be_none():
+    def f(c):
+        values, table = [1.5, 2.5], {}
+        o = None
+        if c:
+            o = 2.5
+        values[0] = o
+        values.append(o)
+        values.insert(0, o)
+        table["a"] = o
+        return values.count(o), table.setdefault("b", o), values
+
+    for c in (0, 1):
+        check(f, c)
+
+
+def test_attributes_that_may_be_none_are_refused():
+    class Point:
+        def __init__(self):
+            self.x = 1.0
+
+    def f(c, point):
+        o = None
+        if c:
+            o = 2.5
+        point.x = o
+
+    refused(f, 0, Point(), words="None on some paths")
+
+
+def test_loops_see_what_they_change_in_a_list():
+    def adds(values):
+        for i, x in enumerate(values):
+            values[1] += x
+        return values
+
+    def grows(values):
+        seen = []
+        for x in values:
+            if len(values) < 6:
+                values.append(x * 2)
+            seen.append(x)
+        return seen
+
+    def shrinks(values):
+        seen = [values.pop() for x in values]
+        for x in values:
+            values.pop()
+        return seen
+
+    def keys(table):
+        for key in table:
+            table[key] = table[key] + 1
+        for key in table:
+            table[key + 1] = 0
+
+    check(adds, [0.1, 0.5, -0.0])
+    check(adds, [1, 2.5, 3])
+    check(grows, [1, 2.5, 3])
+    check(shrinks, [1, 2.5, 3, 4, 5, 6])
+    check(keys, {1: 2.0, 2: 3})
+    check(keys, {})
+
+
+def test_augmented_items_change_the_objects_themselves():
+    def f(values):
+        inner = [1]
+        outer = [inner, 2.5, np.ones(2)]
+        outer[0] += [2]
+        outer[1] += 1
+        outer[2] *= 3
+        values[0] += [5]
+        return inner, outer, values
+
+    check(f, [[1, 2], 3])
+
+
+def test_results_of_functions_and_elements_may_be_none():
+    def f(n, a):
+        o = None
+        if n > 1:
+            o = n
+        values, table = [o], {"a": o}
+        v = values[0]
+        seen = values[0] is None, v is None, table["a"] is None, table.get("a") is None, (w := values[0]) is None
+        return seen, v, w, (lambda: o)() is None
+
+    def used(n, a):
+        o = None
+        if n > 1:
+            o = n
+        a[0] += (lambda: o)()
+        return (lambda: o)() + 1
+
+    for n in (1, 2):
+        check(f, n, np.ones(2))
+    check(used, 2, np.ones(2))
+    for mode in MODES:
+        with pytest.raises(TypeError):
+            jitted(used, mode)(1, np.ones(2))
+
+
+def test_containers_equal_themselves():
+    """What a list or dict holds is itself, NaN too."""
+
+    def lists(x):
+        g = []
+        for v in x:
+            g.append(v * 1.0)
+        return g == g, g != g
+
+    def dicts(x):
+        d = {}
+        for i in range(len(x)):
+            d[i] = x[i]
+        return d == d, d != d
+
+    for function in (lists, dicts):
+        check(function, np.array([1.0, np.nan]))
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_arrays_put_into_containers_have_memory_of_their_own(length):
+    def puts(x, numbers):
+        numbers[1] += x
+
+    def puts_two(x, numbers):
+        numbers[0] = x + 1
+        numbers[1] = x + 2
+
+    check(puts, np.ones(length, np.int16), [0.0, 4])
+    check(puts_two, np.ones(length, np.int16), [0.0, 4])
+    given = [0, 0]
+    ingot.jit(puts_two)(np.ones(length, np.int16), given)
+    assert given[0] is not given[1]
+
+
+def test_setdefault_gives_what_it_puts():
+    def f(x):
+        d = {}
+        first = d.setdefault(x, 1.5)
+        return first, len(d), d.setdefault(2.0, 3.5)
+
+    for key in (1.0, 2.0, float("nan"), np.float16("nan")):
+        check(f, key)

@@ -294,11 +294,11 @@ def test_assignment_expressions_and_targets():
 
     check(ann, 2.5)
 
-    def g(*a, **k):
+    def all_given(*a, **k):
         return (a, k)
 
     def starred_call(x):
-        return g(*[1, x], *(2,), k=1, **{'z': x})
+        return all_given(*[1, x], *(2,), k=1, **{'z': x})
 
     check(starred_call, 1.5)
 

@@ -231,3 +231,24 @@ def test_a_host_function_works_in_threads(tmp_path):
     )
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)
     assert done.stdout == "True\n", done.stderr
+
+
+def printed_twice(x):
+    r = x / 1
+    r[1] = 2
+    print(1, r)
+    r[1] = 3
+    print(1, r)
+    return r
+
+
+def test_what_is_printed_is_as_it_is_now():
+    check(printed_twice, np.ones(3))
+
+
+def test_classes_without_source_are_refused():
+    space = {}
+    exec("class Point:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, o):\n        return True", space)
+    point = space["Point"]
+    refused(lambda x: point(x).x, 1.5)
+    refused(lambda p: p == 1, point(1.5))

@@ -5,8 +5,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
-from support import check, jitted, refused
+from support import check
 
 SIGNED = np.array([1.5, -2.0, 0.25, -0.5, 3.0, -4.0, 0.0, 2.0])
 

@@ -5,8 +5,7 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
-from support import check, jitted, refused
+from support import check, refused
 
 KEYS = np.array([50, 20, 70, 10, 30, 60, 80, 25, 65, 5, 50])
 

@@ -1,8 +1,9 @@
 """New arrays, as `ingot.library.creation` has them."""
 
+import ingot
 import numpy as np
 import pytest
-from support import check, with_each
+from support import MODES, check, jitted, with_each
 
 A = np.arange(12.0).reshape(3, 4)
 BACKWARDS = np.arange(12, dtype="i2").reshape(3, 4)[::-1]
@@ -252,3 +253,15 @@ def test_copies(a, mode):
         a,
         modes=(mode,),
     )
+
+
+def kept(x, n):
+    return np.array([v for v in x if v > n]), np.array([i for i in range(3) if 0]), np.array([i for i in range(3) if i]), np.array([1.5 for v in x if v < -9])
+
+
+def test_an_array_of_what_no_condition_keeps_is_of_float64():
+    check(kept, np.arange(4), 1)
+    check(kept, np.arange(4.0), 7)
+    for mode in MODES:
+        with pytest.raises(ingot.TypeChangeError):
+            jitted(kept, mode)(np.arange(4), 7)

@@ -6,7 +6,7 @@ import mmap
 import ingot
 import numpy as np
 import pytest
-from support import DTYPES, MODES, check, raises, refused, with_each
+from support import DTYPES, MODES, check, raises, with_each
 
 QUICK = ("interpreted",)
 FLOATS = np.array([0.0, -0.0, 1.5, -2.5, 0.5, 1e-9, np.inf, -np.inf, np.nan, 3.0])

@@ -188,3 +188,64 @@ def test_results_of_two_types_have_the_common_one():
         assert difference(mixed(np.arange(3.0)), np.array([1.0, 1.0, 2.5])) is None
         lines = jitted(lambda x: np.apply_along_axis(lambda r: 1.5 if r[0] > 1 else 1, 1, x), mode)
         assert difference(lines(np.arange(4).reshape(2, 2)), np.array([1.0, 1.5])) is None
+
+
+def test_functions_of_numpy_at_their_edges():
+    f = np.asfortranarray([[0.0, 1.0], [2.0, 3.0]])
+    g = np.arange(24.0).reshape(2, 3, 4)
+    check(lambda a, b: (np.kron(a, b), np.kron(b, a)), f, np.array([[1.0, 10.0]]))
+    check(lambda a, b: np.kron(a, b), g.T, np.ones((2, 1, 2)))
+    for flags in (np.array([True, False, True]), np.zeros(0, bool), [True, True, False]):
+        check(lambda x: np.bincount(x), flags)
+        check(lambda x: np.bincount(x, minlength=5), flags)
+    check(lambda x, w: np.bincount(x, w), np.array([True, False, True]), np.array([1.0, 2.0, 4.0]))
+    check(lambda x, w: np.bincount(x, weights=w), np.array([1, 2]), np.array([1, 2j]))
+    check(lambda: (np.bincount([]), np.bincount([3, 1])))
+    for flag in (True, np.True_, np.array([True])):
+        check(lambda x: np.negative(x), flag)
+    for shape in (0, (3, 0)):
+        check(lambda x: (np.partition(x, 0), np.argpartition(x, 2)), np.zeros(shape))
+    check(lambda: (np.arange(stop=5), np.arange(3), np.arange(1, 2, 0.5)))
+    for step in (0, 2, -1):
+        check(lambda s: np.arange(1, 5, s), step)
+    for dtype in (np.float64, np.int32, np.int64):
+        check(lambda a, o: np.argmax(a, 0, o), np.arange(4.0).reshape(2, 2), np.zeros(2, dtype))
+    for dtype in (np.float16, np.float32, np.float64):
+        zeros = np.tile(np.array([0.0, -0.0, 1.0, 0.0], dtype), 10)
+        check(lambda x: np.sort(x, kind="stable"), zeros)
+        check(lambda x: np.sort(x[::-1], stable=True), zeros)
+    for function in (lambda a: np.where(a > 0, a, None), lambda a: np.equal(a, None)):
+        with pytest.raises(ingot.UnsupportedError):
+            ingot.jit(function)(np.arange(3.0))
+
+
+def test_functions_of_the_library_at_their_edges():
+    for shape in ((2, 3), (3, 2), (1, 3), (2, 2)):
+        for subscripts in ("ii", "ii->i", "ij,jj->i", "ii,ij"):
+            a = np.arange(1.0, 1 + shape[0] * shape[1]).reshape(shape)
+            if "," not in subscripts:
+                check(lambda a: np.einsum(subscripts, a), a)
+            elif shape[0] == shape[1] or subscripts == "ii,ij":
+                check(lambda a: np.einsum(subscripts, a, a), a)
+    check(lambda a: np.einsum("ij,jj->i", a, a[:, :1] * np.ones(4)), np.ones((3, 3)))
+    for empty in (np.zeros(0), np.zeros(0, np.float32)):
+        check(lambda a: np.polymul(a, a), empty)
+        check(lambda a: np.polymul(a, [1, 2]), empty)
+        check(lambda a: np.polymul([1, 2], a), empty)
+    check(lambda a: np.common_type(a), np.array([True]))
+    check(lambda a, b: np.common_type(a, b), np.ones(2, np.float32), np.array([True]))
+    for function in (lambda z: np.frexp(z), lambda z: np.modf(z)):
+        check(function, np.ones(2, np.complex64))
+        check(function, np.complex128(1j))
+    for line, number in ((np.ones(2, np.int8), 300), (np.ones(2, np.uint8), -1), (np.ones(2, np.int8), 100), (np.ones(2), 2**40)):
+        check(lambda a, n: np.r_[a, n], line, number)
+        check(lambda a, n: np.r_[n, 1:3, a], line, number)
+    for dtype in ("float16", "float32", "int32"):
+        a = np.arange(8).reshape(4, 2).astype(dtype)
+        check(lambda a: np.histogramdd(a, bins=[2, 3]), a)
+        check(lambda a: np.histogramdd([a[:, 0], a[:, 1]], bins=2), a)
+        check(lambda a: np.histogram2d(a[:, 0], a[:, 1], bins=2), a)
+        check(lambda a: np.histogram2d(a[:, 0], a[:, 1], bins=[3, 2], range=[[0, 5], [0.5, 7]]), a)
+        check(lambda a: np.histogramdd(a, bins=[3, 2], range=[[0, 5], [0.5, 7]]), a)
+    with pytest.raises(ingot.UnsupportedError):
+        ingot.jit(lambda a: np.histogramdd([a], bins=2))(np.ones(3, np.complex64))

@@ -1,5 +1,7 @@
 """Functions that choose elements by indices and conditions, as `ingot.library.indexing` has them."""
 
+import math
+
 import numpy as np
 import pytest
 from support import check, with_each
@@ -433,3 +435,133 @@ def test_shapes_are_looked_at_before_places():
     check(assign, np.zeros((5, 2)), np.array([-6, -1]), np.zeros((2, 2)))
     check(two, np.zeros((3, 4)), bad, np.array([1, 2, 3]))
     check(two, np.zeros((3, 4)), bad, np.array([1, 2]))
+
+
+def deeper(a):
+    a[:] = [[1, 2, 3]]
+
+
+def deeper_part(a):
+    a[:2] = [[1, 2]]
+
+
+def deeper_masked(a):
+    a[a > 0] = [[5, 6]]
+
+
+def test_sequences_deeper_than_the_part():
+    for function in (deeper, deeper_part, deeper_masked):
+        check(function, np.arange(3.0))
+    check(deeper, np.zeros((2, 3)))
+
+
+def assign(x, v, i, m):
+    x[i] = v
+    x[m] = v
+    return x
+
+
+def assign_part(x, v):
+    x[0:0] = v
+    x[...] = v
+    return x
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("v", [math.inf, np.float64("inf"), np.float64(300.7), 300.7, np.int64(300), np.complex64(300), 1j])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float16", "bool"])
+def test_indexed_assignments_cast_numpys_numbers(v, dtype):
+    for index in (np.array([0]), np.array([], int)):
+        check(assign, np.zeros(2, dtype), v, index, np.array([False, True]))
+    check(assign_part, np.zeros(2, dtype), v)
+
+
+def scalar_indices(n):
+    return n[()], n[...], n[None]
+
+
+def scalar_index(n, i):
+    return n[i]
+
+
+def test_numpys_scalars_are_indexed():
+    check(scalar_indices, np.uint16(3))
+    check(scalar_index, np.uint16(3), 0)
+
+
+def open_index(x, y):
+    return x[...], y[0, ...]
+
+
+def adds_in_place(a, b):
+    a += b
+    return a
+
+
+def test_results_of_augmented_assignments_do_not_broadcast():
+    for shape, other in (((12,), (1, 12)), ((3,), (2, 3)), ((1,), (3,)), ((1, 3), (2, 3)), ((2, 1), (2, 3)), ((), (3,)), ((2, 3), (1, 3))):
+        check(adds_in_place, np.ones(shape), np.ones(other))
+
+
+def fills(a, b):
+    a[:] = b * 2
+    return a + b
+
+
+def test_messages_about_arrays_of_many_axes():
+    shape = (2,) * 8
+    check(fills, np.ones(shape), np.ones(shape[1:]))
+    check(fills, np.ones(shape), np.ones((2, 3) + shape[2:]))
+    check(fills, np.ones((2,) * 16), np.ones((2,) * 15 + (3,)))
+
+
+def test_an_ellipsis_gives_an_array():
+    check(open_index, np.array(1.5), np.arange(3))
+
+
+def divide_in_place(x, n):
+    x //= n
+    return x
+
+
+@pytest.mark.parametrize("n", [-3, 1.5, 1j, None, np.ones(7)])
+def test_a_read_only_array_is_the_first_complaint(n):
+    x = np.zeros(3, np.uint16)
+    x.flags.writeable = False
+    check(divide_in_place, x, n)
+
+
+def column_of_no_rows(x):
+    return np.tan(x)[1:, 2]
+
+
+def test_an_empty_part_behind_the_end_of_its_buffer():
+    check(column_of_no_rows, np.ones((1, 4), np.float16))
+
+
+def test_arrays_change_by_their_dtypes_before_their_shapes():
+    def f(a, b):
+        a //= b
+
+    check(f, np.ones(3, bool), np.ones(0, bool))
+    check(f, np.ones(3, np.int8), np.ones(2, np.float32))
+
+
+def test_index_arrays_beside_empty_ones_are_not_looked_at():
+    def gets(x, i, j):
+        return x[i, j], x[[1], j]
+
+    def sets(x, i, j):
+        x[i, j] = 0
+        x[[1], j] += 1
+        np.add.at(x, (i, j), 1)
+
+    def of_number(x, j):
+        return x[1, j]
+
+    x = np.ones((1, 2))
+    none = np.zeros(0, int)
+    for i, j in (([1], none), ([[5], [0]], none.reshape(1, 0)), ([0], [1]), ([1], [0]), ([0], [2])):
+        check(gets, x, np.array(i), np.array(j))
+        check(sets, x, np.array(i), np.array(j))
+    check(of_number, x, none)

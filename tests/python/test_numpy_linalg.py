@@ -147,3 +147,22 @@ def test_limits_of_several_matrices():
 
 def test_an_order_that_is_an_argument():
     check(lambda a, order: np.linalg.norm(a, order), np.array([[1.0, 2.0], [3.0, -4.0]]), 1, bound=1e-13)
+
+
+def products(a, b):
+    return np.dot(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int16"])
+def test_dot_names_the_shapes_that_do_not_fit(dtype):
+    for a, b in [(1, 2), ((2, 3), 2), (2, (3, 2)), ((2, 3), (2, 3))]:
+        check(products, np.ones(a, dtype), np.ones(b))
+
+
+def product_with_number(a, b):
+    return a @ b
+
+
+def test_matmul_names_the_number():
+    check(product_with_number, np.ones(2), np.float64(2))
+    check(product_with_number, np.float64(2), np.ones(2))

@@ -598,3 +598,16 @@ def test_another_numpy_is_refused(monkeypatch):
     monkeypatch.setattr(np, "__version__", "2.0.0")
     with pytest.raises(ingot.UnsupportedError, match="np.random of another NumPy"):
         ingot.jit(source("g.random()"))(generator())
+
+
+def test_bounds_of_random_integers_are_lengths():
+    def drawn(r):
+        a = np.zeros(5)
+        return r.integers(0, len(a)), r.integers(0, a.shape[0], 2), r.integers(a.shape[0]), r.choice(np.arange(5), 2), r.choice(a, 2)
+
+    def large(r):
+        return r.integers(0, 2**64 - 1, dtype=np.uint64), r.integers(2**63, 2**64, dtype=np.uint64), r.integers(-3, 3)
+
+    for function in (drawn, large):
+        for mode in MODES:
+            assert difference(jitted(function, mode)(np.random.default_rng(3)), function(np.random.default_rng(3))) is None

@@ -276,3 +276,17 @@ def test_arrays_without_axes(value):
     check(lambda x: np.trapezoid(x), x)
     if x.dtype.kind == "f":
         check(without_nans, x)
+
+
+def test_cumsum_along_axes():
+    def f(a, axis):
+        return np.cumsum(a), a.cumsum(), np.cumsum(a, axis), a.cumsum(axis=axis), np.cumsum(a, axis=None)
+
+    for dtype in ("bool", "int8", "uint16", "float32", "complex128"):
+        for shape in ((3, 4), (2, 3, 2), (0, 3), (3, 0), (1, 1)):
+            a = (np.arange(np.prod(shape)) % 5).astype(dtype).reshape(shape)
+            for axis in (0, 1, -1):
+                check(f, a, axis)
+            check(f, a.T, 0)
+            check(f, a[::-1], -1)
+    check(f, np.ones((2, 2)), 2)

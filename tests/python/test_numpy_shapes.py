@@ -317,3 +317,13 @@ def test_strides_of_repeated_axes():
 
     check(several, np.zeros(1), 2)
     check(several, np.zeros(3), 2)
+
+
+def test_counts_of_repeats():
+    line = np.arange(3.0)
+    for repeats in (2.0, np.float64(2), np.float32(2.5), True, [2.0], [1, 0, 2], (2, 1.5, 0), -1, [-1], np.array(2), np.array([2])):
+        check(lambda a, n: np.repeat(a, n), line, repeats)
+    for repeats in (np.array([True, False, True]), np.array([1, 0, 3], np.uint8), np.array([2.0]), np.array([1, -1, 1]), float("nan")):
+        check(lambda a, n: np.repeat(a, n), line, repeats)
+    for shape, axis in (((0,), None), ((0, 3), 1), ((3, 0), 0), ((3, 0), 1)):
+        check(lambda a, n: np.repeat(a, n, axis=axis), np.zeros(shape), -1)

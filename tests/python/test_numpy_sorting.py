@@ -211,3 +211,13 @@ def test_places_of_any_integer_type():
 def test_extremes_beside_nan_of_nothing(shape, axis):
     check(lambda x: np.nanargmax(x, axis=axis), np.zeros(shape))
     check(lambda x: np.nanargmin(x, axis=axis), np.zeros(shape))
+
+
+def test_places_of_partitions():
+    for kth in (True, np.True_, np.array([True, False])):
+        for function in (lambda x, k: np.partition(x, k), lambda x, k: np.argpartition(x, k)):
+            check(function, np.arange(5.0), kth)
+    for kth in (0, 1):
+        check(lambda x, k: np.argpartition(x, k), np.array(3.0), kth)
+        check(lambda x, k: np.argpartition(x, k, axis=1), np.array(3.0), kth)
+        check(lambda x, k: np.partition(x, k), np.array(3.0), kth)

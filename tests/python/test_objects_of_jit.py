@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import importlib.util
 import inspect
 import io
 import marshal

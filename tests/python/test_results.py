@@ -10,7 +10,7 @@ import threading
 import ingot
 import numpy as np
 import pytest
-from support import jitted
+from support import check, jitted
 
 SHAPES = [(), (0,), (1,), (10,), (1000, 3), (0, 4), (3, 0), (2, 3, 4), (1, 1, 5), (300_000,)]
 
@@ -291,3 +291,62 @@ def test_tracemalloc_sees_results():
         assert tracemalloc.get_traced_memory()[0] - before < 100_000
     finally:
         tracemalloc.stop()
+
+
+def left_early(x, n):
+    if 0:
+        return x
+    for _ in range(n):
+        x = x[:1]
+    return x
+
+
+def test_an_array_carried_out_of_a_function_keeps_its_origin():
+    for n in (0, 2):
+        check(left_early, np.arange(3.0), n)
+
+
+def reversed_shift(x, n):
+    r = x << n
+    return r[::-1]
+
+
+def test_empty_views_are_returned():
+    check(reversed_shift, np.empty(0, np.uint64), 0)
+    check(reversed_shift, np.empty((0, 3), np.int64), 1)
+
+
+def reverse_into(p, q, r):
+    q[:] = r[::-1]
+
+
+def test_an_array_that_bridges_two_others_shares_with_both():
+    x = np.arange(8.0)
+    check(reverse_into, x[0:4], x[4:8], x[2:6])
+    check(reverse_into, x[0:2], x[2:4], x[6:8])
+
+
+def test_what_nobody_has_written_is_one_number():
+    def f():
+        small = np.empty(4, np.int64)
+        k = small[1]
+        return k > 5, k <= 5, k + 1 - k
+
+    for mode in ("compiled", "interpreted"):
+        more, less, one = jitted(f, mode)()
+        assert more != less and one == 1
+
+
+def test_a_view_on_one_path_shares_memory():
+    def f(x, c):
+        r = np.copy(x)
+        v = r
+        if c:
+            r = v[:1]
+        r[0] = 7.0
+        return r, v
+
+    for mode in ("compiled", "interpreted"):
+        for c in (True, False):
+            r, v = jitted(f, mode)(np.arange(3.0), c)
+            assert np.shares_memory(r, v) and r[0] == v[0] == 7.0 and len(r) == (1 if c else 3)

@@ -314,3 +314,20 @@ def test_dead_branches_do_no_harm():
         return s + x
 
     check(f, "text", 1)
+
+
+def test_modules_named_like_numpy_are_guarded(monkeypatch):
+    module = types.ModuleType("numpy_helpers")
+    exec("SCALE = 2.0\nclass C:\n    K = 3", vars(module))
+    monkeypatch.setitem(sys.modules, "numpy_helpers", module)
+    f = ingot.jit(lambda x: (x * module.SCALE, module.C.K))
+    assert f(1.0) == (2.0, 3)
+    module.SCALE, module.C.K = 5.0, 7
+    assert f(1.0) == (5.0, 7)
+    made = {}
+    exec("class C:\n    L = (1,)", made)  # of no module: builtins
+    own = made["C"]
+    h = ingot.jit(lambda: own.L)
+    assert h() == (1,)
+    own.L = (4, 5)
+    assert h() == (4, 5)

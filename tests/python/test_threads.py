@@ -1,7 +1,6 @@
 """Python's threads, signals and end while compiled code runs: a long call does not hold the GIL."""
 
 import inspect
-import signal
 import subprocess
 import sys
 import threading

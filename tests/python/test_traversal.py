@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from support import check, copied, difference, jitted, outcome
+from support import copied, difference, jitted, outcome
 
 SHAPES = [(0, 9), (9, 0), (1, 1), (1, 20), (20, 1), (7, 8), (9, 257), (256, 8), (7, 1025), (257, 1030), (2, 33, 40)]
 
