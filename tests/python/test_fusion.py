@@ -8,6 +8,7 @@ from support import MODES, check, difference, jitted
 
 SHAPES = [(0, 9), (9, 0), (1, 1), (3, 9), (33, 10), (1030, 17), (5, 1200), (260, 8), (2, 40, 9), (1, 1100, 3), (0, 3, 9)]
 DTYPES = ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"]
+SLOW_DTYPES = ["u8", "f2", "f4", "c8"]  # those that have one of their kind beside them
 
 
 def layouts(x):
@@ -54,7 +55,7 @@ def with_row(x):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", [first_axis, last_axis, turned, two_axes, outer_axes, extremes, with_row])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [pytest.param(d, marks=pytest.mark.slow) if d in SLOW_DTYPES else d for d in DTYPES])
 def test_every_way_through_an_array_has_the_same_value(function, dtype):
     compiled, interpreted = jitted(function), jitted(function, "interpreted")
     for shape in SHAPES:

@@ -36,6 +36,8 @@ def test_programs_hold_what_language_md_says_compiles():
     seen: collections.Counter = collections.Counter()
     for number in range(1000):
         seen.update(campaign.constructs(generate.program(1, number).source))
+        if all(seen[name] >= 2 for name in PYTHON):
+            break
     assert [name for name in PYTHON if seen[name] < 2] == []
 
 
@@ -63,6 +65,8 @@ def test_programs_hold_arrays_and_classes_in_all_their_uses():
         program = generate.program(1, number)
         text = program.source + str(program.arguments)
         seen.update(name for name, pattern in ARRAYS.items() if re.search(pattern, text))
+        if all(seen[name] >= 2 for name in ARRAYS):
+            break
     assert [name for name in ARRAYS if seen[name] < 2] == []
 
 

@@ -229,7 +229,7 @@ def test_steps(n):
     check(steps, x[:n], x[3:], 5)
 
 
-@pytest.mark.parametrize("shape", [(5, 5), (5, 400), (400, 6), (70, 3000)])
+@pytest.mark.parametrize("shape", [(5, 5), (5, 400), (400, 6), pytest.param((70, 3000), marks=pytest.mark.slow)])
 def test_planes(shape):
     for kernel in ((1, 1), (3, 3), (5, 4), (4, 5)):
         check(convolved, numbers(*shape), numbers(*kernel))
@@ -382,7 +382,7 @@ def leaves(x, n):
     return x, -1
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5])
+@pytest.mark.parametrize("n", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2)), 5])
 @pytest.mark.parametrize("shape", [(0,), (1,), (9,), (3000,), (4, 4), (3, 5), (1, 5), (0, 4)])
 def test_arrays_that_loops_carry(shape, n):
     x, w = numbers(*shape), numbers(*shape) + 1
