@@ -75,6 +75,12 @@ Value Evaluator::sum_of_products(NodeId left, NodeId right) {
 Value Evaluator::product_of_matrices(NodeId left, NodeId right) {
   const ir::Function& f = builder_->function();
   const int rank = std::max(f.type(left).rank(), f.type(right).rank());
+  const ir::Type type = ir::Type::array(f.type(left).dtype(), rank);
+  const auto by_library = [&] {
+    return from_node(builder_->make(Op::library, {left, right}, {module_.text("matmul").index, 0}, type));
+  };
+  // The library takes a single matrix for all of the batch.
+  if (f.type(right).rank() == 2 && has_library(type.dtype())) return by_library();
   for (NodeId* operand : {&left, &right})
     while (f.type(*operand).rank() < rank) *operand = builder_->make(Op::expand, {*operand}, {0});
   std::vector<NodeId> common;
@@ -96,9 +102,8 @@ Value Evaluator::product_of_matrices(NodeId left, NodeId right) {
       for (int axis = rank - 2; axis < rank; ++axis) parts.push_back(builder_->length(*operand, axis));
       *operand = builder_->make(Op::broadcast, parts);
     }
-  const ir::Type type = f.type(left);
-  if (!has_library(type.dtype())) return from_node(builder_->make(Op::dot, {left, right}));
-  return from_node(builder_->make(Op::library, {left, right}, {module_.text("matmul").index, 0}, type));
+  if (has_library(type.dtype())) return by_library();
+  return from_node(builder_->make(Op::dot, {left, right}));
 }
 
 }  // namespace ingot::frontend

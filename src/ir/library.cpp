@@ -6,10 +6,14 @@ namespace ingot::ir {
 
 namespace {
 
-/// a[..., m, k], b[..., k, n] → x[..., m, n]: NumPy's matmul, of f32, f64, c64 or c128; batch lengths equal.
+/// a[..., m, k], b[..., k, n] → x[..., m, n]: NumPy's matmul, of f32, f64, c64 or c128; batch lengths equal,
+/// or b a single matrix.
 bool fits_matmul(std::span<const Type> operands, std::span<const Type> results) {
-  return operands.size() == 2 && results.size() == 1 && operands[0].is_array() && operands[0].rank() >= 2 &&
-         operands[0].dtype() >= DType::Float32 && operands[1] == operands[0] && results[0] == operands[0];
+  if (operands.size() != 2 || results.size() != 1) return false;
+  const Type& a = operands[0];
+  const Type& b = operands[1];
+  return a.is_array() && a.rank() >= 2 && a.dtype() >= DType::Float32 && results[0] == a && b.is_array() &&
+         b.dtype() == a.dtype() && (b.rank() == 2 || b.rank() == a.rank());
 }
 
 /// One of NumPy's gufuncs by a name with a dot: inputs, outputs, and an i64 vector of one element, all of

@@ -31,6 +31,16 @@ def test_square_matrices(name):
     check(lambda x, b: np.linalg.solve(x, b), x, SQUARE, bound=bound)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "float16", "int64"])
+def test_products_of_a_batch_and_one_matrix(dtype):
+    rows, matrix = GENERATOR.integers(-9, 9, (5, 6, 1, 4)).astype(dtype), GENERATOR.integers(-9, 9, (4, 4)).astype(dtype)
+    for one in (matrix, matrix.T, matrix[::-1, ::-1], matrix[:, :0]):
+        check(lambda x, y: (x @ y, (x @ y).shape, (x + x) @ (y * 2)), rows, one)
+        check(lambda x, y: x @ y, rows[:0], one)
+    check(lambda x, y: x @ y, matrix, rows.transpose(0, 1, 3, 2))
+    check(lambda x, y: x @ y, rows, matrix[:3])
+
+
 @pytest.mark.parametrize("name", [*MATRICES, "tall", "wide"])
 def test_decompositions(name):
     x = TALL if name == "tall" else TALL.T if name == "wide" else MATRICES[name]
