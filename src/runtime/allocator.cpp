@@ -14,6 +14,8 @@
 #include <new>
 #include <type_traits>
 
+#include "runtime/available_memory.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define INGOT_POISONS 1
 #elif defined(__has_feature)
@@ -28,6 +30,10 @@
 namespace ingot::runtime {
 
 namespace {
+
+/// Blocks from here on are asked for only where the memory for them is there: it is going to be written, and
+/// the system hands out more than it has, and kills who uses it.
+constexpr size_t kVeryLarge = size_t{256} << 20;
 
 /// What stands before the data. While a block is kept, the links of its buffer are those of the list of its
 /// class, and the block stands in the list of all kept ones by age.
@@ -86,6 +92,7 @@ void* map(size_t size) {
 }
 
 void* get_memory(size_t size) {
+  if (size >= kVeryLarge && static_cast<int64_t>(size) > available_memory()) return nullptr;
   return size >= Allocator::kLarge ? map(size) : std::aligned_alloc(Allocator::kAlignment, size);
 }
 
@@ -96,23 +103,11 @@ void give_memory_back(Block* block) {
   else std::free(block);
 }
 
-/// The limit of the control group that this process is in, as far as it sees one.
-int64_t group_limit() {
-  const int file = open("/sys/fs/cgroup/memory.max", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return INT64_MAX;
-  char text[32] = {};
-  const ssize_t length = read(file, text, sizeof text);
-  close(file);
-  int64_t bytes = 0;
-  const auto end = std::from_chars(text, text + std::max<ssize_t>(length, 0), bytes);
-  return end.ec == std::errc{} ? bytes : INT64_MAX;
-}
-
 int64_t initial_limit() {
   if (const char* text = std::getenv("INGOT_CACHE_BYTES"))
     if (const auto limit = parse_cache_limit(text)) return *limit;
   const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  return std::min(machine, group_limit()) / 8;
+  return std::min(machine, memory_limit_of_group()) / 8;
 }
 
 /// The kept blocks. Every function wants `mutex` held.

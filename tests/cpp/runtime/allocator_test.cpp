@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/available_memory.h"
 #include "runtime/context.h"
 #include "runtime/symbols.h"
 
@@ -219,6 +220,13 @@ TEST_F(Allocation, works_in_a_child_that_was_forked_while_others_allocate) {
 
 // The sanitizers reserve more addresses than such a limit allows.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(Allocation, gives_no_more_than_the_machine_has) {
+  const int64_t available = available_memory();
+  ASSERT_GT(available, 0);
+  if (available > Allocator::kMaxBytes / 2) GTEST_SKIP() << "the system does not tell";
+  EXPECT_EQ(Allocator::allocate(available + (int64_t{256} << 20)), nullptr);
+}
+
 TEST_F(Allocation, gives_what_it_keeps_back_when_memory_runs_out) {
   const pid_t child = fork();
   if (child == 0) {
