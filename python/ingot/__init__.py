@@ -3,6 +3,7 @@
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._host import host
+from ._jit import disabled as _disabled
 from ._jit import jit
 from ._memory import memory, set_cache_limit
 from ._signature import Type
@@ -21,6 +22,10 @@ complex64, complex128 = Type("complex64"), Type("complex128")
 def prange(*bounds: int) -> range:
     """`range`, whose turns may run in parallel in compiled code; refused there where they depend on each other."""
     return range(*bounds)
+
+
+if _disabled():
+    prange = range  # type: ignore[assignment]
 
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._jit import Function
+from ._jit import Function, disabled
 from ._signature import Signature, parse_signatures
 
 
@@ -36,7 +36,7 @@ class GUFunction:
         for signature in signatures:
             if len(signature.parameters) != len(self.inputs) + len(self.outputs):
                 raise TypeError(f"the layout {layout!r} and the signature {signature} differ in length")
-        self._core = Function(function)
+        self._core = function if disabled() else Function(function)
 
     def __call__(self, *args: Any) -> Any:
         if len(args) not in (len(self.inputs), len(self.inputs) + len(self.outputs)):

@@ -340,6 +340,11 @@ os.register_at_fork(after_in_child=_renew_lock)
 atexit.register(_ingot.finish_calls_with_room)
 
 
+def disabled() -> bool:
+    """Whether the environment says that nothing is to be compiled, by INGOT_DISABLE."""
+    return os.environ.get("INGOT_DISABLE", "") not in ("", "0")
+
+
 RELAXATIONS = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
 
 
@@ -394,6 +399,9 @@ class Function(_ingot.Callable):
     def specialisations(self) -> list[Specialisation]:
         """What has been compiled so far, in order, each with the reason why."""
         return [s for entries in self._table.values() for s in entries]
+
+    def __repr__(self) -> str:
+        return f"<ingot.jit function {self.__module__}.{self.__qualname__}>"
 
     def __copy__(self) -> Function:
         return self
@@ -823,22 +831,28 @@ def jit(
     `fastmath` names what float arithmetic, in the function and in what it calls, need not keep (docs/semantics.md):
     `nnan`, `ninf`, `nsz`, `arcp`, `contract`, `afn`, `reassoc`, one or several; True or "fast": all. Without it
     arithmetic is NumPy's, bit for bit.
+
+    Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
     """
     unknown = set(options) - {"nopython", "parallel", "cache"}
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     relaxed = relaxations(fastmath)
-    if isinstance(function, Function):
-        function = function.__ingot_function__
-    if isinstance(function, types.FunctionType):
-        return Function(function, parse_signatures(signatures) if signatures is not None else None, relaxed=relaxed)
+    if isinstance(function, (types.FunctionType, Function)):
+        return _made(function, parse_signatures(signatures) if signatures is not None else None, relaxed)
     if function is not None:
         signatures = function
     parsed = parse_signatures(signatures) if signatures is not None else None
 
-    def decorate(f: Any) -> Function:
+    def decorate(f: Any) -> Any:
         if not isinstance(f, (types.FunctionType, Function)):
             raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
-        return Function(f.__ingot_function__ if isinstance(f, Function) else f, parsed, relaxed=relaxed)
+        return _made(f, parsed, relaxed)
 
     return decorate
+
+
+def _made(f: types.FunctionType | Function, signatures: list[Signature] | None, relaxed: tuple[str, ...]) -> Any:
+    """What `jit` makes of a function, or of one that it has made."""
+    function = f.__ingot_function__ if isinstance(f, Function) else f
+    return function if disabled() else Function(function, signatures, relaxed=relaxed)

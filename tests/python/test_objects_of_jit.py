@@ -232,3 +232,8 @@ class TestImplements:
 
 def test_a_function_ends_where_its_code_does():
     check(with_text_in_the_first_column, X)
+
+
+def test_repr_names_the_function():
+    assert repr(at_module_level) == f"<ingot.jit function {__name__}.at_module_level>"
+    assert repr(made(2)) == f"<ingot.jit function {__name__}.made.<locals>.inner>"

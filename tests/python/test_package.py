@@ -42,6 +42,37 @@ def test_lives_with_the_llvms_of_numba_and_jax(tmp_path, order):
     assert done.returncode == 0, done.stderr
 
 
+PLAIN = """
+import sys, types, numpy as np, ingot
+@ingot.jit
+def f(x):
+    return [type(x).__name__, {1, x}, sys._getframe().f_code.co_name]
+@ingot.jit("float64(float64)", fastmath=True)
+def g(x):
+    return x
+@ingot.guvectorize("(float64[:], float64[:])", "(n)->(n)")
+def twice(x, out):
+    frames.append(sys._getframe().f_code.co_name)
+    for i in ingot.prange(len(x)):
+        out[i] = 2 * x[i]
+frames = []
+assert f(2) == ["int", {1, 2}, "f"] and g("text") == "text"
+assert type(f) is type(g) is types.FunctionType and ingot.prange is range
+assert (twice(np.ones((3, 2))) == 2).all() and frames == ["twice"] * 3
+assert "ingot._core" not in sys.modules
+print("plain")
+"""
+
+
+def test_nothing_is_compiled_where_the_environment_says_so():
+    for value in ("1", "yes"):
+        done = run(PLAIN, env={**os.environ, "INGOT_DISABLE": value})
+        assert done.stdout == "plain\n", done.stderr
+    for value in ("", "0"):
+        done = run("import ingot; print(ingot.prange is range)", env={**os.environ, "INGOT_DISABLE": value})
+        assert done.stdout == "False\n", done.stderr
+
+
 @pytest.mark.alone
 def test_ctrl_c_leaves_a_long_loop(tmp_path):
     program = (
