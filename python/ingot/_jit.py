@@ -17,14 +17,14 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
 from . import _errors, _ingot, _source
 from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._host import HostFunction, c_pointer
-from ._signature import Signature, parse_signatures
+from ._signature import Signature, Type, parse_signatures
 
 DTYPES = {
     np.dtype(n)
@@ -358,11 +358,47 @@ def relaxations(fastmath: bool | str | Iterable[str]) -> tuple[str, ...]:
     return RELAXATIONS if "fast" in names else tuple(name for name in RELAXATIONS if name in names)
 
 
-class Function(_ingot.Callable):
+Q = ParamSpec("Q")
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+Owner = TypeVar("Owner")
+
+if TYPE_CHECKING:
+
+    class Base(Generic[P, R_co]):
+        """The base as type checkers see it: called with what the function takes, and bound as a function is."""
+
+        __name__: str
+        __qualname__: str
+        _describe: Any
+        _remember: Any
+        _demand: Any
+        _measure: Any
+        _capture: Any
+        _describe_attributes: Any
+        _attributes: Any
+        _captures: Any
+        _demanded: Any
+
+        def __init__(self, function: Any, names: tuple[str, ...], **binding: Any) -> None: ...
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+        @overload
+        def __get__(self, instance: None, owner: Any = None) -> Function[P, R_co]: ...
+        @overload
+        def __get__(self: Base[Concatenate[Owner, Q], R_co], instance: Owner, owner: Any = None) -> Callable[Q, R_co]: ...
+        def __get__(self, instance: Any, owner: Any = None) -> Any: ...
+
+else:
+    Base = {(P, R_co): _ingot.Callable}  # `Base[P, R_co]` is the class of C++'s, which knows nothing of types
+
+
+class Function(Base[P, R_co]):
     """A Python function that is compiled when it is called.
 
     The base makes the calls whose arguments are of a description that it remembers; all others come here.
     """
+
+    __class_getitem__: Any = classmethod(types.GenericAlias)
 
     most_values: int | None = 16  # of one argument whose value decides what is compiled
 
@@ -818,6 +854,34 @@ def _type_text(value: Any) -> str:
     return type(value).__name__
 
 
+class Decorator(Protocol):
+    """What `jit` gives for signatures and options."""
+
+    def __call__(self, function: Callable[P, R_co], /) -> Function[P, R_co]: ...
+
+
+@overload
+def jit(
+    function: Callable[P, R_co],
+    /,
+    signatures: Any = None,
+    *,
+    fastmath: bool | str | Iterable[str] = False,
+    nopython: bool = ...,
+    parallel: bool = ...,
+    cache: bool = ...,
+) -> Function[P, R_co]: ...
+@overload
+def jit(
+    function: str | Signature | tuple[Type, ...] | list[Any] | None = None,
+    /,
+    signatures: Any = None,
+    *,
+    fastmath: bool | str | Iterable[str] = False,
+    nopython: bool = ...,
+    parallel: bool = ...,
+    cache: bool = ...,
+) -> Decorator: ...
 def jit(
     function: Any = None, /, signatures: Any = None, *, fastmath: bool | str | Iterable[str] = False, **options: Any
 ) -> Any:

@@ -1,0 +1,100 @@
+"""What type checkers see of compiled functions: the parameters and results of the functions that they are made of."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_overloads
+
+import ingot
+import pytest
+
+PROGRAM = """
+import ingot
+from ingot import float64
+
+@ingot.jit
+def bare(x: float, n: int = 2, *, scale: float = 1.0) -> float:
+    return x * n * scale
+
+@ingot.jit(fastmath=True)
+def with_options(x: int) -> str:
+    return str(x)
+
+@ingot.jit("float64(float64)")
+def with_text(x: float) -> float:
+    return x
+
+@ingot.jit(float64(float64), cache=True)
+def with_types(x: float) -> float:
+    return x
+
+@ingot.jit([float64(float64), "int64(int64)"])
+def with_several(x: float) -> float:
+    return x
+
+class Body:
+    @ingot.jit
+    def moved(self, by: float) -> tuple[float, int]:
+        return by, 1
+
+def untyped(x):
+    return x
+
+reveal_type(bare(1.0))
+reveal_type(bare(1.0, n=3, scale=2.0))
+reveal_type(with_options(1))
+reveal_type(with_text(1.0))
+reveal_type(with_types(1.0))
+reveal_type(with_several(1.0))
+reveal_type(Body().moved(1.0))
+reveal_type(Body.moved(Body(), 1.0))
+reveal_type(ingot.jit(lambda x: 2)(1))
+reveal_type(bare.explain(1.0))
+reveal_type(ingot.jit(bare)(1.0))
+ingot.jit(untyped)(1)
+"""
+REVEALED = ["float", "float", "str", "float", "float", "float", "tuple[float, int]", "tuple[float, int]", "int", "str", "float"]
+WRONG = {
+    'bare("text")': "arg-type",
+    "bare()": "call-arg",
+    "bare(1.0, size=2)": "call-arg",
+    "Body().moved()": "call-arg",
+    "with_options(1) + 1": "operator",
+    "bare.explian(1.0)": "attr-defined",
+    "ingot.jit(nopyhton=True)": "call-overload",
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What mypy says of the program, as pairs of line and text."""
+    file = tmp_path_factory.mktemp("typing") / "program.py"
+    file.write_text(PROGRAM + "".join(f"{line}\n" for line in WRONG))
+    package = str(Path(ingot.__file__).parents[1])
+    options = ["--follow-imports=silent", "--cache-dir", str(file.parent), str(file)]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options], env={"MYPYPATH": package, "PATH": ""}, capture_output=True, text=True, timeout=300
+    )
+    lines = [line.split(":", 2) for line in done.stdout.splitlines() if line.startswith(str(file))]
+    assert lines, done.stdout + done.stderr
+    return [(int(number), text) for _, number, text in lines]
+
+
+def test_results_have_the_types_of_the_function(said):
+    revealed = [text.split('"')[1].replace("builtins.", "") for _, text in said if "Revealed type" in text]
+    assert [text.removesuffix("?") for text in revealed] == REVEALED
+
+
+def test_wrong_calls_are_seen(said):
+    first = PROGRAM.count("\n") + 1
+    errors = {number: text for number, text in said if "error:" in text}
+    assert set(errors) == set(range(first, first + len(WRONG)))
+    for number, (line, kind) in enumerate(WRONG.items(), first):
+        assert errors[number].endswith(f"[{kind}]"), line
+
+
+def test_overloads_are_of_the_function_itself():
+    real = {name for name in inspect.signature(ingot.jit).parameters if name != "options"}
+    for form in get_overloads(ingot.jit):
+        assert set(inspect.signature(form).parameters) == real | {"nopython", "parallel", "cache"}
