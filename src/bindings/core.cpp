@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 #include "bindings/exceptions.h"
 #include "bindings/gil.h"
@@ -169,7 +172,9 @@ struct Program {
 
   nb::tuple guards() const {
     nb::list guards;
+    std::set<std::tuple<PyObject*, std::string_view, PyObject*, bool>> seen;
     for (const frontend::Guard& g : lowered.guards) {
+      if (!seen.emplace(g.owner.ptr(), g.name, g.expected.ptr(), g.in_class).second) continue;
       guards.append(nb::make_tuple(g.owner, g.name, g.expected.is_valid() ? g.expected : nb::none(),
                                    g.expected.is_valid(), g.in_class));
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bindings/inline_vector.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
@@ -51,6 +52,16 @@ int same_tuple(PyObject* a, PyObject* b) {
   return 1;
 }
 
+/// A number that another content of the dict has another of; 0: Python keeps none.
+uint64_t version_of(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030C0000
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+  (void)dict;
+  return 0;
+#endif
+}
+
 }  // namespace
 
 PyObject* held(PyObject* owner, PyObject* name) {
@@ -94,7 +105,10 @@ Guards::Guards(const nb::tuple& guards) {
     const bool is_present = nb::cast<bool>(given[3]);
     Guard guard{given, owner, nb::steal(name), is_present ? given[2].ptr() : nullptr, Owner::Other, {}};
     const auto is_named = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
-    if (PyDict_CheckExact(owner)) guard.kind = Owner::Dict;
+    if (PyDict_CheckExact(owner)) {
+      guard.kind = Owner::Dict;
+      guard.dict = place_of(owner);
+    }
     if (PyCell_Check(owner)) guard.kind = Owner::Cell;
     if (nb::cast<bool>(given[4])) guard.kind = Owner::Class;
     if (PyFunction_Check(owner)) {
@@ -145,9 +159,24 @@ bool Guards::holds(const Guard& guard) {
   return is_same == 1;
 }
 
+size_t Guards::place_of(PyObject* dict) {
+  size_t place = 0;
+  while (place < dicts_.size() && dicts_[place].object != dict) ++place;
+  if (place == dicts_.size()) dicts_.push_back({dict, 0});
+  return place;
+}
+
 PyObject* Guards::changed() const {
-  for (size_t i = 0; i < guards_.size(); ++i)
-    if (!holds_at_once(guards_[i]) && !holds(guards_[i])) return guards_[i].given.ptr();
+  // Looking at guards may run code that calls this again, so versions are those from before.
+  InlineVector<uint64_t, 16> versions;
+  for (const Dict& dict : dicts_) versions.push_back(version_of(dict.object));
+  for (size_t i = 0; i < guards_.size(); ++i) {
+    const Guard& guard = guards_[i];
+    const bool is_as_it_was = guard.kind == Owner::Dict && versions[guard.dict] != 0 &&
+                              versions[guard.dict] == dicts_[guard.dict].version;
+    if (!is_as_it_was && !holds_at_once(guard) && !holds(guard)) return guard.given.ptr();
+  }
+  for (size_t i = 0; i < dicts_.size(); ++i) dicts_[i].version = versions[i];
   return nullptr;
 }
 

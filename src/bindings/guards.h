@@ -37,7 +37,10 @@ class Guards {
   bool runs_code() const { return runs_code_; }
 
   int traverse(visitproc visit, void* argument) const;
-  void clear() { guards_.clear(); }
+  void clear() {
+    guards_.clear();
+    dicts_.clear();
+  }
 
  private:
   enum class Owner : uint8_t { Dict, Cell, Function, Class, Other };
@@ -50,13 +53,22 @@ class Guards {
     PyObject* expected;  ///< null: nothing
     Owner kind;
     Attribute attribute;  ///< of a function
+    size_t dict = 0;      ///< of a dict: its place among `dicts_`
+  };
+  /// A dict that guards look into, and its version when they last held; 0: not known.
+  struct Dict {
+    PyObject* object;
+    uint64_t version;
   };
 
   static PyObject* of_function(const Guard& guard);
   static bool holds_at_once(const Guard& guard);
   static bool holds(const Guard& guard);
 
+  size_t place_of(PyObject* dict);
+
   std::vector<Guard> guards_;
+  mutable std::vector<Dict> dicts_;
   bool runs_code_ = false;
 };
 

@@ -838,6 +838,8 @@ class Evaluator {
   Value outside(const nb::object& owner, const std::string& name, const nb::object& object,
                 const std::string& what, nb::handle e);
   Value host_value(nb::object object, const std::string& what, nb::handle node);
+  /// What decides how a function's arguments are bound is that of the call.
+  void guard_binding(const nb::object& function);
   std::map<std::string, Value> bind_arguments(const nb::object& function, std::vector<Value> positional,
                                               const std::vector<std::pair<std::string, Value>>& keywords,
                                               nb::handle node, const Closure* closure = nullptr);

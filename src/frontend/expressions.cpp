@@ -102,6 +102,7 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
   if (const auto it = frame_->cells.find(name); it != frame_->cells.end()) {
     const nb::object content = nb::getattr(it->second, "cell_contents", nb::object());
     if (!content.is_valid()) {
+      guards_.push_back({it->second, {}, {}});
       const auto [kind, message] = absence_of(name);
       raise(kind, message);
     }
@@ -113,10 +114,13 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
     return outside(frame_->globals, name, content, name, e);
   }
   const nb::object builtins = nb::module_::import_("builtins");
-  if (!nb::hasattr(builtins, name.c_str()))
-    raise(ExceptionKind::NameError, "name '" + name + "' is not defined");
-  guards_.push_back({frame_->globals, name, {}});
-  return Static{attribute(builtins, name.c_str())};
+  const nb::object found = nb::getattr(builtins, name.c_str(), nb::object());
+  if (!frame_->of_library || !found.is_valid()) {
+    guards_.push_back({frame_->globals, name, {}});
+    guards_.push_back({attribute(builtins, "__dict__"), name, found});
+  }
+  if (!found.is_valid()) raise(ExceptionKind::NameError, "name '" + name + "' is not defined");
+  return Static{found};
 }
 
 Value Evaluator::outside(const nb::object& owner, const std::string& name, const nb::object& object,
@@ -357,6 +361,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
         }
       }
       if (!member.is_valid()) {
+        if (PyModule_Check(s->object.ptr())) guards_.push_back({attribute(s->object, "__dict__"), name, {}});
         raise(ExceptionKind::AttributeError,
               PyModule_Check(s->object.ptr())
                   ? "module '" + text_of(s->object.attr("__name__")) + "' has no attribute '" + name + "'"
@@ -375,7 +380,12 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
                                            Py_TPFLAGS_HEAPTYPE) != 0;
       const bool trusted = package == "numpy" || package == "ingot" ||
                            (kOwn.contains(module) && !(is_users && module == "builtins"));
-      if (trusted) return host_value(member, name, e);
+      if (trusted) {
+        const nb::object names = is_module ? attribute(s->object, "__dict__") : nb::object();
+        const bool is_held = is_module && PyDict_GetItemString(names.ptr(), name.c_str()) == member.ptr();
+        if (is_held && !frame_->of_library) guards_.push_back({names, name, member});
+        return host_value(member, name, e);
+      }
       const bool is_plain_class =
           !is_module && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(s->object.type());
       if (!is_module && lookup(s->object, name).is_valid() &&

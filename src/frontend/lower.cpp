@@ -350,6 +350,22 @@ bool Evaluator::binds(const nb::object& function, const Call& call) const {
   return true;
 }
 
+void Evaluator::guard_binding(const nb::object& function) {
+  const nb::object code = attribute(function, "__code__");
+  const nb::object keyword_defaults = attribute(function, "__kwdefaults__");
+  guards_.push_back({function, "__code__", code});
+  guards_.push_back({function, "__defaults__", attribute(function, "__defaults__")});
+  guards_.push_back({function, "__kwdefaults__", keyword_defaults});
+  if (keyword_defaults.is_none()) return;
+  const size_t first = nb::cast<size_t>(code.attr("co_argcount"));
+  const size_t count = nb::cast<size_t>(code.attr("co_kwonlyargcount"));
+  const nb::tuple names = code.attr("co_varnames");
+  for (size_t i = first; i < first + count; ++i) {
+    const nb::object held = nb::borrow(PyDict_GetItemWithError(keyword_defaults.ptr(), names[i].ptr()));
+    guards_.push_back({keyword_defaults, text_of(names[i]), held});
+  }
+}
+
 std::map<std::string, Value> Evaluator::bind_arguments(
     const nb::object& function, std::vector<Value> positional,
     const std::vector<std::pair<std::string, Value>>& keywords, nb::handle node, const Closure* closure) {
@@ -362,6 +378,7 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   try {
     bind_nothing(function, positional.size(), keywords);
   } catch (nb::python_error& error) {
+    if (closure == nullptr) guard_binding(function);
     raise_host_error(error);
   }
   const size_t positional_only = nb::cast<size_t>(code.attr("co_posonlyargcount"));
@@ -411,6 +428,7 @@ std::map<std::string, Value> Evaluator::bind_arguments(
       locals[parameter_name] = (*closure->defaults)[with_default + i - count];
       continue;
     }
+    guards_.push_back({function, "__kwdefaults__", keyword_defaults});
     guards_.push_back({keyword_defaults, parameter_name, keyword_defaults[names[i]]});
     locals[parameter_name] = host_value(keyword_defaults[names[i]], parameter_name, node);
   }

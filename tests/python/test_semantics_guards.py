@@ -135,6 +135,21 @@ def test_attributes_are_guarded(monkeypatch):
     assert difference(compiled(), f()) is None
 
 
+def uses_names_of_others(x):
+    return abs(x) + float(np.sqrt(x))
+
+
+def test_names_of_python_and_numpy_are_guarded(monkeypatch):
+    compiled = jitted(uses_names_of_others)
+    assert compiled(4.0) == 6.0
+    monkeypatch.setattr("builtins.abs", helper)
+    assert compiled(4.0) == 7.0
+    monkeypatch.setattr(np, "sqrt", helper)
+    assert compiled(4.0) == 10.0
+    monkeypatch.undo()
+    assert compiled(4.0) == 6.0 and len(compiled.specialisations) == 3
+
+
 def test_callees_are_guarded(monkeypatch):
     compiled = jitted(calls_helper)
     assert compiled(1) == 2
