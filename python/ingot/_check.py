@@ -3,6 +3,7 @@
 The file is imported, as `import` would; none of its functions is called. Where the types of all parameters are known -
 from signatures, annotations or defaults - the function is compiled for them. Of all others only what is refused
 whatever the types are is looked for: statements, and calls of functions that Ingot does not know.
+`--args "f: np.ones(3), 2.0"` gives example arguments of a function, which it is then compiled for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import inspect
 import json
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,12 +51,15 @@ class Verdict(NamedTuple):
 def add_command(subparsers: Any) -> None:
     parser = subparsers.add_parser("check", help="say which functions of a file compile, without calling them")
     parser.add_argument("file", type=Path, help="a Python file; it is imported")
+    parser.add_argument(
+        "--args", action="append", default=[], metavar="'NAME: VALUES'", help="arguments to compile a function for: 'f: np.ones(3), 2.0'"
+    )
     parser.add_argument("--json", action="store_true", help="print a list of objects")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    verdicts = check(options.file)
+    verdicts = check(options.file, [example(text) for text in options.args])
     if options.json:
         print(json.dumps([v._asdict() for v in verdicts], indent=2))
     else:
@@ -69,10 +73,42 @@ def as_text(verdict: Verdict) -> str:
     return f"{verdict.name}, line {verdict.line}: {verdict.status}{types}{message}"
 
 
-def check(file: Path) -> list[Verdict]:
-    """The verdicts on all functions of a file and methods of its classes, in their order."""
+def example(text: str) -> tuple[str, str]:
+    """Reads `f: np.ones(3), 2.0`: a function's name and the arguments of a call of it."""
+    name, colon, arguments = text.partition(":")
+    if not colon or not all(part.isidentifier() for part in name.strip().split(".")):
+        raise SystemExit(f"--args takes a function's name, a colon and values, as 'f: np.ones(3), 2.0', not {text!r}")
+    return name.strip(), arguments.strip()
+
+
+def check(file: Path, examples: Iterable[tuple[str, str]] = ()) -> list[Verdict]:
+    """The verdicts on all functions of a file and methods of its classes, in their order.
+
+    Functions that examples name, by name and arguments, have a verdict for each of these.
+    """
     module = _imported(file)
-    return [_verdict(name, function) for name, function in _functions(module, file)]
+    functions = list(_functions(module, file))
+    given: dict[str, list[tuple[tuple, dict[str, Any]]]] = {}
+    for name, arguments in examples:
+        if name not in dict(functions):
+            raise SystemExit(f"{file} has no function {name}")
+        given.setdefault(name, []).append(_arguments(name, arguments, module))
+    return [
+        verdict
+        for name, member in functions
+        for verdict in ([_verdict(name, member, call) for call in given[name]] if name in given else [_verdict(name, member)])
+    ]
+
+
+def _arguments(name: str, text: str, module: types.ModuleType) -> tuple[tuple, dict[str, Any]]:
+    """The arguments of an example, whose expressions see what the module sees, and `np`."""
+    space = {"np": np, **vars(module), "arguments of the example": lambda *args, **kwargs: (args, kwargs)}
+    try:
+        tree = ast.parse(f"call({text}\n)", mode="eval")
+        tree.body.func.id = "arguments of the example"  # type: ignore[attr-defined]
+        return eval(compile(tree, "--args", "eval"), space)
+    except Exception as error:
+        raise SystemExit(f"--args of {name}: {type(error).__name__}: {error}") from None
 
 
 def _imported(file: Path) -> types.ModuleType:
@@ -115,7 +151,7 @@ def _plain(member: Any) -> types.FunctionType | None:
     return member if isinstance(member, types.FunctionType) else None
 
 
-def _verdict(name: str, member: Any) -> Verdict:
+def _verdict(name: str, member: Any, call: tuple[tuple, dict[str, Any]] | None = None) -> Verdict:
     function = _plain(member)
     assert function is not None
     line = function.__code__.co_firstlineno
@@ -128,12 +164,26 @@ def _verdict(name: str, member: Any) -> Verdict:
         return Verdict(name, line, "refused", None, "\n".join(map(str, refusals)))
     if _scope.yields(node):
         return Verdict(name, line, "unknown", None, "a generator is compiled into the functions that walk it")
+    if call is not None:
+        try:
+            bound = inspect.signature(function).bind(*call[0], **call[1])
+        except TypeError as error:
+            raise SystemExit(f"--args of {name}: {error}") from None
+        bound.apply_defaults()
+        return _compiled(name, line, member, function, dict(bound.arguments), call)
     signatures = getattr(member, "_signatures", None) or [None]
     verdicts = [_compiled(name, line, member, function, _samples(function, s)) for s in signatures]
     return next((v for v in verdicts if v.status != "compiles"), verdicts[0])
 
 
-def _compiled(name: str, line: int, member: Any, function: types.FunctionType, samples: dict[str, Any]) -> Verdict:
+def _compiled(
+    name: str,
+    line: int,
+    member: Any,
+    function: types.FunctionType,
+    samples: dict[str, Any],
+    call: tuple[tuple, dict[str, Any]] | None = None,
+) -> Verdict:
     parameters = inspect.signature(function).parameters
     missing = [p for p in parameters if p not in samples]
     if missing:
@@ -142,7 +192,7 @@ def _compiled(name: str, line: int, member: Any, function: types.FunctionType, s
     shown = ", ".join(_type_name(v) for v in samples.values())
     compiled = Function(function, relaxed=getattr(member, "_relaxed", ()))
     try:
-        specialisation, _ = compiled._prepare(tuple(samples.values()), {})
+        specialisation, _ = compiled._prepare(*(call or (tuple(samples.values()), {})))
         specialisation.compile()
     except UnsupportedError as error:
         return Verdict(name, line, "refused", shown, str(error))

@@ -125,3 +125,57 @@ def test_a_file_without_refusals_exits_with_0(tmp_path):
 def test_what_is_no_file_is_named(tmp_path):
     done = subprocess.run([sys.executable, "-m", "ingot", "check", str(tmp_path / "none.py")], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "is no Python file" in done.stderr
+
+
+EXAMPLES = """
+import ingot
+
+SCALE = 2.0
+
+
+@ingot.jit
+def added(x, y, *, z=1):
+    return x + y * z
+
+
+def opened(x):
+    return open(x)
+
+
+class Box:
+    @staticmethod
+    def twice(x):
+        return 2 * x
+"""
+
+
+def checked_with(tmp_path, *examples):
+    file = tmp_path / "examples.py"
+    file.write_text(EXAMPLES)
+    arguments = [a for example in examples for a in ("--args", example)]
+    command = [sys.executable, "-m", "ingot", "check", str(file), "--json", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_examples_are_compiled_for(tmp_path):
+    examples = ("added: np.ones(3), SCALE", "added: 1, y=2, z=3.0", "Box.twice: np.ones((2, 2), np.int8)", "added: 'text', 2")
+    done = checked_with(tmp_path, *examples)
+    verdicts = [(v["name"], v["status"], v["types"]) for v in json.loads(done.stdout)]
+    assert verdicts[:2] == [("added", "compiles", "float64[:], float, int"), ("added", "compiles", "int, int, float")], done.stderr
+    assert verdicts[2][0] == "added" and verdicts[3][:2] == ("opened", "refused")
+    assert verdicts[4:] == [("Box.twice", "compiles", "int8[:, :]")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("added", "a function's name, a colon"),
+        ("absent: 1", "has no function absent"),
+        ("added: 1 +", "SyntaxError"),
+        ("added: unknown", "NameError"),
+        ("added: 1", "missing a required argument: 'y'"),
+    ],
+)
+def test_examples_that_are_wrong_are_said_so(text, words, tmp_path):
+    done = checked_with(tmp_path, text)
+    assert done.returncode == 1 and words in done.stderr and "Traceback" not in done.stderr
