@@ -19,7 +19,7 @@ def _paths() -> list[Path]:
 
 
 def functions(paths: list[Path], every: int) -> list[types.CodeType]:
-    """Every `every`-th function of the files under paths, class bodies and comprehensions aside."""
+    """Every `every`-th function of the files under paths, class bodies, comprehensions and coroutines aside."""
     files = sorted(f for p in paths for f in ([p] if p.is_file() else p.rglob("*.py")) if p.is_file() or "site-packages" not in str(f.relative_to(p)))
     found: list[types.CodeType] = []
     for file in files[::every]:
@@ -28,7 +28,7 @@ def functions(paths: list[Path], every: int) -> list[types.CodeType]:
         except (SyntaxError, ValueError):
             continue
         left_out = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-        plain = (c for c in _codes(code) if c.co_flags & inspect.CO_NEWLOCALS and not c.co_flags & left_out)
+        plain = (c for c in _codes(code) if c.co_flags & inspect.CO_NEWLOCALS and not any(d.co_flags & left_out for d in [c, *_codes(c)]))
         found += [c for c in plain if c.co_name == "<lambda>" or not c.co_name.startswith("<")]
     return found
 

@@ -65,7 +65,7 @@ class _Function(Guards):
             node.args = arguments
             return at(node, i.place)
         node.args, node.returns = arguments, annotations.get("return")
-        return Marker("def", node)
+        return Marker("def", at(node, i.place))
 
 
 def _comprehension(code: types.CodeType, iterable: Any, call: Any, outer: _Function) -> Any:
@@ -131,6 +131,8 @@ def _proposal(code: types.CodeType, choices: Choices, same_code: _Same) -> Any:
         if isinstance(body[-1].value, ast.Constant) and body[-1].value.value is None:
             body.pop()
     body = _scopes(code, part.code) + body
+    if code.co_flags & inspect.CO_GENERATOR and not any(x.op in ("YIELD_VALUE", "SEND") for x in part.code):
+        body.append(at(ast.Expr(at(ast.Yield(None), place)), place))  # never comes to run
     if code.co_consts and isinstance(code.co_consts[0], str) and not choices.choose(-1, "no doc"):
         body.insert(0, at(ast.Expr(at(ast.Constant(code.co_consts[0]), place)), place))
     return at(ast.FunctionDef(code.co_name, arguments, body or [at(ast.Pass(), place)], []), place)
@@ -158,6 +160,8 @@ def compiled(node: Any, code: types.CodeType) -> types.CodeType:
     place = (1, 0, 1, 0)
     names = [at(ast.Name(n, ast.Store()), place) for n in code.co_freevars]
     inside: list[ast.stmt] = [at(ast.Assign(names, at(ast.Constant(None), place)), place)] if names else []
+    if code.co_name not in code.co_freevars and not isinstance(node, ast.Lambda):
+        inside.insert(0, at(ast.Global([code.co_name]), place))
     inside.append(at(ast.Expr(node), place) if isinstance(node, ast.Lambda) else node)
     nothing = ast.arguments([], [], None, [], [], None, [])
     imports = [at(ast.Import([at(ast.alias(n), place)]), place) for n in sorted(_imported(code))]

@@ -24,7 +24,8 @@ class Marker:
 
 
 def at(node: Any, place: tuple[int, int, int, int]) -> Any:
-    node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = place
+    node.lineno, node.col_offset, *_ = place
+    node.end_lineno, node.end_col_offset = max(place[:2], place[2:])
     return node
 
 

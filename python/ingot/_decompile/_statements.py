@@ -211,7 +211,10 @@ class Blocks(Structure):
         if ins.op == "POP_EXCEPT":
             return i + 1
         if ins.op == "RETURN_VALUE":
-            out.append(at(ast.Return(stack.pop()), ins.place))
+            value = stack.pop()
+            is_none = isinstance(value, ast.Constant) and value.value is None
+            if not (is_none and self.choices.choose(i, "implicit return")):
+                out.append(at(ast.Return(value), ins.place))
             return i + 1
         if ins.op == "RAISE_VARARGS":
             self._raised(i, stack, out)
@@ -353,14 +356,12 @@ class Blocks(Structure):
         s = self._last_jump(i, context)
         if s < 0 or s >= hi:
             return None
-        if self.code[s].is_conditional:
-            s_end = s + 1
-        else:
-            s_end = s + 1
+        s_end = hi if self.choices.choose(i, "loop to the end") else s + 1
         inner = replace(context, head=i, leave=(s_end,), iterates=False, follow=i, loops=(*context.loops, i))
         before = self.code[i - 1].place if i and self.code[i - 1].op == "NOP" else self.code[i].place
         body = self.block(i, s_end, inner)
-        test = at(ast.Constant(True), before)
+        has_true = any(c is True for c in self.constants) or not any(type(c) is int and c == 1 for c in self.constants)
+        test = at(ast.Constant(True if has_true else 1), before)
         out.append(at(ast.While(test, body or [at(ast.Pass(), before)], []), before))
         return s_end
 
