@@ -17,7 +17,7 @@ from ._guards import Guards
 from ._structure import Choices, Context
 
 _Same = Callable[[types.CodeType, types.CodeType], bool]
-_TRIES = 60
+_TRIES = 120
 _COMPREHENSIONS = {"<listcomp>": ast.ListComp, "<setcomp>": ast.SetComp, "<dictcomp>": ast.DictComp, "<genexpr>": ast.GeneratorExp}
 
 

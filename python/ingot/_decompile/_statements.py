@@ -6,10 +6,11 @@ from typing import Any
 
 from ._conditions import Item, negated
 from ._decode import Unstructured
-from ._expressions import Marker, at, start
+from ._expressions import Marker, at, constant, start
 from ._structure import _DELETES, _STORES, Context, Structure
 
 
+_LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _UNKNOWN = False  # the test of an assertion until its branch is known
 
 
@@ -73,6 +74,9 @@ class Blocks(Structure):
                 i = k
         if stack:
             raise Unstructured("values are left on the stack")
+        for k, node in enumerate(out):
+            if isinstance(node, _LEAVES):
+                return out[: k + 1]
         return out
 
     def _nothing(self, i: int, hi: int, context: Context, out: list[ast.stmt]) -> int:
@@ -213,7 +217,7 @@ class Blocks(Structure):
         if ins.op == "RETURN_VALUE":
             value = stack.pop()
             is_none = isinstance(value, ast.Constant) and value.value is None
-            if not (is_none and self.choices.choose(i, "implicit return")):
+            if not is_none or self.choices.choose(i, "implicit return") == int(self.is_implicit(i)):
                 out.append(at(ast.Return(value), ins.place))
             return i + 1
         if ins.op == "RAISE_VARARGS":
@@ -296,6 +300,11 @@ class Blocks(Structure):
             jump = ast.Break()
         elif self.same(other, context.follow):
             jump = ast.Pass()
+        elif self.returned(self.final(other)) is not None:
+            value = self.code[self.final(other)]
+            jump = ast.Return(constant(value.value, value.place))
+            if not self.choices.choose(n, "return early") and n < hi:
+                jump = ast.Pass()
         else:
             raise Unstructured("a branch to elsewhere")
         to_follow = self.same(other, context.follow)
@@ -321,8 +330,14 @@ class Blocks(Structure):
         elif last >= n and self.op(last) == "JUMP_BACKWARD" and other < hi and self.same(self.code[last].target, context.follow):
             if not self.choices.choose(last, "else to the end"):
                 join = hi
-        if join < 0 and self.choices.choose(n, "else", 2) == 1:
-            join = hi
+        if join < 0:
+            implied = self.is_implicit(last)
+            if self.choices.choose(n, "else") != int(implied):
+                join = hi
+                if not implied and self.returned(last - 1) == "NoneType None":
+                    self.choices.taken[(last, "implicit return")] = 1
+            elif implied:
+                self.choices.taken[(last, "implicit return")] = 1
         end = join if join >= 0 else other
         inner = replace(context, follow=context.follow if end == hi else end)
         body = self.block(n, other, inner if join >= 0 or other == hi else replace(context, follow=other))

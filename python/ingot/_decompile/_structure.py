@@ -52,6 +52,7 @@ class Structure(Expressions):
                 self.entries.setdefault(i.target, []).append(k)
         self.dead: set[int] = set()
         self.steps = 0
+        self.places: set[tuple[int, int, int, int]] = set()
 
     # Places
 
@@ -73,7 +74,26 @@ class Structure(Expressions):
         return i
 
     def same(self, a: int, b: int) -> bool:
-        return a == b or (a >= 0 and b >= 0 and self.final(a) == self.final(b))
+        if a == b:
+            return True
+        if a < 0 or b < 0:
+            return False
+        a, b = self.final(a), self.final(b)
+        return a == b or (self.returned(a) is not None and self.returned(a) == self.returned(b))
+
+    def returned(self, i: int) -> str | None:
+        """The constant that is returned at an index, as text."""
+        if self.op(i) != "LOAD_CONST" or self.op(i + 1) != "RETURN_VALUE":
+            return None
+        return f"{type(self.code[i].value).__name__} {self.code[i].value!r}"
+
+    def is_implicit(self, i: int) -> bool:
+        """Whether a RETURN_VALUE is the end of a function that returns nothing, as its place shows."""
+        if i < 1 or self.returned(i - 1) != "NoneType None":
+            return False
+        if not self.places:
+            self.places = {x.place for x in self.code if x.op not in ("LOAD_CONST", "RETURN_VALUE", "NOP")}
+        return self.code[i].place in self.places
 
     def entered(self, i: int, first: int, end: int) -> bool:
         return any(not first <= k < end and k not in self.dead for k in self.entries.get(i, ()))
