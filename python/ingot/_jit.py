@@ -657,7 +657,7 @@ class Function(Base[P, R_co]):
             drawing = _drawing.svg(_fusion.read(loops, specialisation.program.interface[0], arguments.leaves))
             with open(svg, "w", encoding="utf-8") as file:
                 file.write(drawing)
-        sections = [("source", inspect.getsource(self.__ingot_function__)), ("array IR", specialisation.program.text())]
+        sections = [("source", _source.shown(self.__ingot_function__)), ("array IR", specialisation.program.text())]
         sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
         times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
         return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])

@@ -4,10 +4,14 @@ import __future__
 import ast
 import inspect
 import linecache
+import os
+import stat
+import sys
 import types
 from collections.abc import Iterable
 from typing import Any
 
+from . import _decompile
 from ._errors import UnsupportedError
 
 
@@ -139,37 +143,112 @@ def text_of(function: types.FunctionType) -> str:
     return captured if captured is not None else "".join(linecache.getlines(function.__code__.co_filename, function.__globals__))
 
 
+def _command(arguments: list[str]) -> str | None:
+    """The text that Python was given with `-c`."""
+    k = 1
+    while k < len(arguments) and arguments[k].startswith("-"):
+        option = arguments[k]
+        for n, letter in enumerate(option[1:] if not option.startswith("--") else "", 2):
+            if letter == "c":
+                return option[n:] or (arguments[k + 1] if k + 1 < len(arguments) else None)
+            if letter == "m":
+                return None
+            if letter in "WX":
+                k += len(option) == n
+                break
+        k += 1 + (option == "--check-hash-based-pycs")
+    return None
+
+
+def _standard_input() -> str | None:
+    """The whole of a standard input that is a file; where it stands does not change."""
+    try:
+        descriptor = sys.__stdin__.fileno()  # type: ignore[union-attr]
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return os.pread(descriptor, status.st_size, 0).decode()
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _program(file: str) -> str | None:
+    """The text of a program that stands in no file."""
+    if file == "<string>":
+        text = _command(sys.orig_argv)
+    else:
+        text = _standard_input() if file == "<stdin>" else None
+    return f"{text}\n" if text is not None else None
+
+
+def _found(function: types.FunctionType, file: str, source: str) -> Any:
+    """The AST of a function in a text; None: the text has no function of this code."""
+    code = function.__code__
+    alone = _alone(file, source, function)
+    if alone is not None:
+        return alone
+    functions, codes = _parsed(file, source)
+    key = (code.co_name, code.co_firstlineno)
+    nodes = functions.get(key, [])
+    same = _matching(nodes, codes.get(key, []), code) or _matching(nodes, _rewritten(file, source, function).get(key, []), code)
+    return same[0] if same else None
+
+
+_rebuilt: dict[types.CodeType, Any] = {}
+
+
+def _without_text(function: types.FunctionType, file: str) -> Any:
+    """The AST of a function whose text is in no file: from the program's own text, or else from its bytecode."""
+    code = function.__code__
+    if code not in _rebuilt:
+        text = _program(file)
+        try:
+            node = _found(function, file, text) if text is not None else None
+        except SyntaxError:
+            node = None
+        if node is None:
+            try:
+                node = _decompile.rebuild(code, _same_code)
+            except _decompile.Unstructured as error:
+                raise UnsupportedError(
+                    f"`{function.__qualname__}` has no source that can be read ({file}), and none was found for its bytecode ({error})\n"
+                    "  instead: define it in a file or a notebook cell"
+                ) from None
+        _rebuilt[code] = node
+    return _rebuilt[code]
+
+
 def find(function: types.FunctionType) -> tuple[Any, str, int]:
     """The `ast.FunctionDef` or `ast.Lambda` of a Python function, the file it stands in, and its first line.
 
-    Raises UnsupportedError where the source is missing or is not what the function was compiled from.
+    Raises UnsupportedError where the source is not what the function was compiled from, or where it is missing and none
+    that gives the function's bytecode is found.
     """
     code = function.__code__
     file = code.co_filename
     source = text_of(function)
-    if not source:
-        raise UnsupportedError(
-            f"`{function.__qualname__}` has no source that can be read ({file})\n"
-            "  instead: define it in a file or a notebook cell"
-        )
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise UnsupportedError(f"the coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")
-    alone = _alone(file, source, function)
-    if alone is not None:
-        return alone, file, code.co_firstlineno
+    if not source:
+        return _without_text(function, file), file, code.co_firstlineno
     try:
-        functions, codes = _parsed(file, source)
+        node = _found(function, file, source)
     except SyntaxError as error:
         raise UnsupportedError(f"{file} does not parse any more: {error}\n  instead: import it again") from None
-    key = (code.co_name, code.co_firstlineno)
-    nodes = functions.get(key, [])
-    same = _matching(nodes, codes.get(key, []), code) or _matching(nodes, _rewritten(file, source, function).get(key, []), code)
-    if not same:
+    if node is None:
         raise UnsupportedError(
             f"the source of `{function.__qualname__}` has changed since it was defined\n"
             f"  {file}:{code.co_firstlineno}\n  instead: define or import it again"
         )
-    return same[0], file, code.co_firstlineno
+    return node, file, code.co_firstlineno
+
+
+def shown(function: types.FunctionType) -> str:
+    """The source of a function to read; where its text is nowhere, that of its AST."""
+    try:
+        return inspect.getsource(function)
+    except OSError:
+        return ast.unparse(find(function)[0]) + "\n"
 
 
 def _matching(nodes: list[ast.AST], places: list[types.CodeType], code: types.CodeType) -> list[ast.AST]:

@@ -1,0 +1,172 @@
+"""Functions whose text stands in no file: found in the program's own text, or rebuilt from their bytecode."""
+
+import os
+import pty
+import random
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ingot
+from ingot import _decompile, _source
+
+TEXT = """
+import ingot
+@ingot.jit
+def f(x, n):
+    total = 0.0
+    for i in range(n):
+        if i % 2 and x > 0.5:
+            total += x * i
+        elif i > 5:
+            continue
+        else:
+            total -= 1.0
+    return total
+
+print(f(2.0, 8))
+"""
+
+
+def _run(*arguments: str, text: str | None = None, **options) -> str:
+    done = subprocess.run([sys.executable, *arguments], input=text, capture_output=True, text=True, timeout=100, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _executed(text: str, name: str = "f"):
+    scope: dict = {"np": np, "ingot": ingot}
+    exec(text, scope)
+    return scope[name]
+
+
+def _is_same(text: str, *arguments, name: str = "f") -> None:
+    function = _executed(text, name)
+    expected, got = function(*arguments), ingot.jit(function)(*arguments)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_text_of_a_command():
+    assert _run("-c", TEXT).split() == ["29.0"]
+
+
+def test_text_of_standard_input(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(TEXT)
+    with file.open() as given:
+        done = subprocess.run([sys.executable], stdin=given, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["29.0"]
+
+
+def test_standard_input_that_is_a_pipe():
+    assert _run(text=TEXT).split() == ["29.0"]
+
+
+def test_prompt_with_piped_input():
+    assert _run("-i", "-q", text=TEXT).split() == ["29.0"]
+
+
+def test_prompt_of_a_terminal():
+    main, side = pty.openpty()
+    with subprocess.Popen([sys.executable, "-q"], stdin=side, stdout=subprocess.PIPE, stderr=side, text=True) as process:
+        os.close(side)
+        os.write(main, (TEXT + "\nexit()\n").encode())
+        shown, _ = process.communicate(timeout=100)
+    os.close(main)
+    assert shown.split() == ["29.0"]
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["python", "-c", "a", "-c", "b"], "a"),
+        (["python", "-ca"], "a"),
+        (["python", "-Ic", "a"], "a"),
+        (["python", "-X", "dev", "-W", "error", "-c", "a"], "a"),
+        (["python", "-Xdev", "-c", "a"], "a"),
+        (["python", "-m", "c", "-c", "a"], None),
+        (["python", "file.py", "-c", "a"], None),
+        (["python"], None),
+    ],
+)
+def test_command_of_arguments(arguments, expected):
+    assert _source._command(arguments) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    return a + b if a > b else a - b",
+        "    x = a and b or a\n    return x",
+        "    while a < b:\n        a += 1.5\n        if a > 7: break\n    else:\n        a = -a\n    return a",
+        "    for i in range(10):\n        for j in range(i):\n            if j == 4: break\n            a += j\n        else:\n            b -= 1\n    return a * b",
+        "    a, b = b, a\n    x = y = a\n    return x - b + y",
+        "    z = np.zeros(5)\n    z[1:3] = a\n    z[4] += b\n    return z",
+        "    return [i * a for i in range(5) if i % 2]",
+        "    g = lambda x, y=2: x * y + a\n    return g(b)",
+        "    def g(x):\n        return x * a\n    return g(b) + g(x=a)",
+        "    n = 0\n    def g():\n        nonlocal n\n        n += 1\n    g()\n    g()\n    return n",
+        "    try:\n        x = [a][int(b)]\n    except IndexError:\n        x = -1.0\n    finally:\n        a += 1\n    return x + a",
+        "    if 0 < a < b <= 9 and not a == 3:\n        return 1\n    return 0",
+        "    if (n := a * 2) > 3:\n        return n\n    return -n",
+        "    while True:\n        a += 1\n        if a > 10:\n            return a",
+        "    assert a < b, 'order'\n    return np.where(np.arange(4) > a, a, b)",
+    ],
+)
+def test_bytecode_alone(body):
+    _is_same(f"def f(a, b):\n{body}\n", 2.0, 5.0)
+
+
+def test_lambda_of_eval():
+    function = eval("lambda x, y: x * 2 + y if x > y else np.sin(x)", {"np": np})
+    assert ingot.jit(function)(3.0, 1.0) == 7.0
+    assert ingot.jit(function)(1.0, 3.0) == function(1.0, 3.0)
+
+
+def test_generated_closure():
+    text = "def make(k):\n    @ingot.jit\n    def f(x):\n        total = k\n        for v in x:\n            total += v * k\n        return total\n    return f\n"
+    make = _executed(text, "make")
+    assert [make(k)(np.arange(4.0)) for k in (1.0, 2.0)] == [7.0, 14.0]
+
+
+def test_helpers_without_text():
+    scope: dict = {}
+    exec("def h(x):\n    return x * x\n\ndef f(x):\n    return h(x) + h(x + 1)\n", scope)
+    assert ingot.jit(scope["f"])(2.0) == 13.0
+
+
+def test_line_of_an_error():
+    function = _executed("def f(x):\n    y = x + 1\n    return x[7] + y\n")
+    with pytest.raises(IndexError) as caught:
+        ingot.jit(function)(np.arange(3))
+    frames = []
+    trace = caught.value.__traceback__
+    while trace is not None:
+        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    assert ("<string>", 3) in frames
+
+
+def test_what_is_not_rebuilt_is_refused():
+    function = _executed("def f(x):\n    class A:\n        pass\n    return x\n")
+    with pytest.raises(ingot.UnsupportedError, match="define it in a file or a notebook cell"):
+        ingot.jit(function)(1)
+
+
+def test_other_code_is_never_accepted():
+    """What is rebuilt is accepted only where it gives the function's own code."""
+    code = _executed("def f(x):\n    return x + 1\n").__code__
+    with pytest.raises(_decompile.Unstructured):
+        _decompile.rebuild(code, lambda a, b: False)
+
+
+def test_sample_of_the_standard_library():
+    judge = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "decompile_judge"))
+    codes = judge["functions"]([Path(random.__file__).parent], every=150)
+    good, failed = judge["judge"](codes)
+    assert good >= 0.95 * len(codes), failed
