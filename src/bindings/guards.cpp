@@ -118,6 +118,7 @@ Guards::Guards(const nb::tuple& guards) {
       else if (is_named("__kwdefaults__")) guard.attribute = Attribute::KeywordDefaults;
       else guard.kind = Owner::Other;
     }
+    if (guard.kind != Owner::Dict) others_.push_back(guards_.size());
     runs_code_ = runs_code_ || guard.kind == Owner::Other;
     guards_.push_back(std::move(guard));
   }
@@ -166,12 +167,26 @@ size_t Guards::place_of(PyObject* dict) {
   return place;
 }
 
+/// Whether the dicts hold what they held when all guards held last.
+bool Guards::are_dicts_as_they_were() const {
+  for (const Dict& dict : dicts_)
+    if (dict.version == 0 || version_of(dict.object) != dict.version) return false;
+  return true;
+}
+
 PyObject* Guards::changed() const {
+  if (!are_dicts_as_they_were()) return changed_anew();
+  for (const size_t i : others_)
+    if (!holds_at_once(guards_[i]) && !holds(guards_[i])) return guards_[i].given.ptr();
+  return nullptr;
+}
+
+/// The same, where all guards are looked at.
+PyObject* Guards::changed_anew() const {
   // Looking at guards may run code that calls this again, so versions are those from before.
   InlineVector<uint64_t, 16> versions;
   for (const Dict& dict : dicts_) versions.push_back(version_of(dict.object));
-  for (size_t i = 0; i < guards_.size(); ++i) {
-    const Guard& guard = guards_[i];
+  for (const Guard& guard : guards_) {
     const bool is_as_it_was = guard.kind == Owner::Dict && versions[guard.dict] != 0 &&
                               versions[guard.dict] == dicts_[guard.dict].version;
     if (!is_as_it_was && !holds_at_once(guard) && !holds(guard)) return guard.given.ptr();

@@ -39,6 +39,7 @@ class Guards {
   int traverse(visitproc visit, void* argument) const;
   void clear() {
     guards_.clear();
+    others_.clear();
     dicts_.clear();
   }
 
@@ -67,7 +68,11 @@ class Guards {
 
   size_t place_of(PyObject* dict);
 
+  bool are_dicts_as_they_were() const;
+  PyObject* changed_anew() const;
+
   std::vector<Guard> guards_;
+  std::vector<size_t> others_;  ///< the places of those that look into no dict
   mutable std::vector<Dict> dicts_;
   bool runs_code_ = false;
 };
