@@ -4,6 +4,7 @@ import ast
 import builtins
 import functools
 import linecache
+import re
 import sys
 import types
 from typing import Any
@@ -56,6 +57,7 @@ _MOST_CALLERS = 3
 
 def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = ()) -> UnsupportedError:
     """The refusal of what stands at the first of some places; the others are those of the calls that led there."""
+    reason, operands = shown_names(reason), [shown_names(operand) for operand in operands]
     file, line, column, end_column, function = sites[0] if sites else ("", 0, 0, 0, "")
     parts = [f"{reason} is not supported"]
     if line:
@@ -72,6 +74,16 @@ def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: lis
         parts += _excerpt(file, line, 0, 0)[:1]
     parts.append(f"  instead: {advice}")
     return UnsupportedError("\n".join(parts))
+
+
+_OWN = re.compile(r"`@(\w+)(?:[.@:]\w+)*`")
+_SUFFIX = re.compile(r"`(\w+)(?:@[gw]?\d[\d:]*)+`")
+_OWN_NAMES = {"it": "what is walked", "items": "what is walked", "item": "an element", "result": "the result", "value": "an element"}
+
+
+def shown_names(text: str) -> str:
+    """A text in which the evaluator's own names are said in words, and names of inner scopes are as they were written."""
+    return _SUFFIX.sub(r"`\1`", _OWN.sub(lambda own: _OWN_NAMES.get(own[1], "a value of the loop"), text))
 
 
 def _in(function: str) -> str:

@@ -57,12 +57,25 @@ def part(description: tuple, ndim: int) -> tuple | None:
 def words(description: tuple) -> str:
     """How a message names it: `an array of dtype object`."""
     _, kind, dtype, ndim, _ = description
+    if kind is list:
+        return "a list of more than 16 elements"
+    if kind is dict:
+        return "a dict of more than 16 elements, or with keys that are neither numbers nor texts"
     if dtype is None:
         return f"an argument of type {kind.__module__}.{kind.__qualname__}"
     if ndim > 16:
         return f"an array of {ndim} axes"
     swapped = "" if dtype.isnative else "byte-swapped "
     return f"{'an array' if kind is np.ndarray else 'a scalar'} of {swapped}dtype {dtype}"
+
+
+def advice(description: tuple) -> str:
+    """What to pass instead."""
+    if (kind := description[1]).__module__.partition(".")[0] == "pandas" and hasattr(kind, "to_numpy"):
+        return "use .to_numpy()"
+    if kind is list:
+        return "pass np.array of its numbers, or a list of at most 16 elements"
+    return "pass numbers, NumPy arrays of their dtypes, or tuples, lists and dicts of at most 16 elements"
 
 
 # A text that is made when the call runs; an error that shows it is one of its value.

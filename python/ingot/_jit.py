@@ -660,7 +660,9 @@ class Function(Base[P, R_co]):
         sections = [("source", _source.shown(self.__ingot_function__)), ("array IR", specialisation.program.text())]
         sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
         times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
-        return "\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)])
+        from ._explanation import Explanation
+
+        return Explanation("\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)]))
 
 
 def _restored(function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], source: str) -> Function:

@@ -133,7 +133,7 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
     pending.pop_back();
     if (const Foreign* f = value.as<Foreign>()) {
       unsupported(node, "`" + f->name + "`, " + text_of(foreign.attr("words")(f->description)) + ",",
-                  "pass numbers, NumPy arrays of their dtypes, or small tuples, lists and dicts of them");
+                  text_of(foreign.attr("advice")(f->description)));
     }
     const auto push = [&](const auto& values) {
       pending.insert(pending.end(), values.begin(), values.end());

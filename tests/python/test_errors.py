@@ -15,6 +15,7 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
+from ingot._errors import shown_names
 from refused import mixed
 from support import MODES, jitted, refused
 
@@ -268,3 +269,24 @@ def test_every_refusal_has_an_example():
     """docs/errors.md is what the sources say, and each example is refused as its row says."""
     done = subprocess.run([sys.executable, ROOT / "tools" / "errors_docs.py", "--check"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+class Series:
+    def to_numpy(self):
+        return np.zeros(2)
+
+
+def test_arguments_that_are_not_taken_say_what_to_pass():
+    def first(x):
+        return x[0]
+
+    series = type("Series", (Series, bytearray), {"__module__": "pandas.core.series", "__getitem__": lambda self, i: i})()
+    assert "instead: use .to_numpy()" in refused(first, series)
+    message = refused(first, list(range(17)))
+    assert "`x`, a list of more than 16 elements, is not" in message and "np.array" in message
+    assert "a dict of more than 16 elements" in refused(first, dict.fromkeys(range(17), 1))
+
+
+def test_names_of_the_compilers_own_are_not_shown():
+    names = {"`@it`": "what is walked", "`@result@197:19`": "the result", "`v@12:3@g1`": "`v`", "`total@g0`": "`total`", "`a @ b`": "`a @ b`"}
+    assert {name: shown_names(name) for name in names} == names

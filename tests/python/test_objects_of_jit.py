@@ -237,3 +237,13 @@ def test_a_function_ends_where_its_code_does():
 def test_repr_names_the_function():
     assert repr(at_module_level) == f"<ingot.jit function {__name__}.at_module_level>"
     assert repr(made(2)) == f"<ingot.jit function {__name__}.made.<locals>.inner>"
+
+
+def test_explanations_show_themselves():
+    explained = at_module_level.explain(1.0)
+    assert isinstance(explained, str) and repr(explained) == str(explained) and "\n" in repr(explained)
+    assert explained._repr_html_().startswith("<pre>=== source ===\n") and "-&gt; float" in explained._repr_html_()
+    printer = types.SimpleNamespace(text=lambda text: shown.append(text))
+    shown = []
+    explained._repr_pretty_(printer, False)
+    assert shown == [str(explained)]
