@@ -101,11 +101,12 @@ def _alone(file: str, source: str, function: types.FunctionType) -> Any:
             compiled = compile(text, file, "exec", flags=future, dont_inherit=True)
             own = [c for c in compiled.co_consts if isinstance(c, types.CodeType) and c.co_name == code.co_name]
             node = tree.body[-1]
-            is_right = len(own) == 1 and isinstance(node, ast.FunctionDef) and _same_code(own[0], code)
-            _blocks[key] = (block, node if is_right else None)
+            is_one = len(own) == 1 and isinstance(node, ast.FunctionDef)
+            _blocks[key] = (block, (node, own[0]) if is_one else None)
     except (SyntaxError, IndexError):
         return None
-    return _blocks[key][1]
+    known = _blocks[key][1]
+    return known[0] if known is not None and _same_code(known[1], code) else None
 
 
 _Parsed = tuple[dict[_Key, list[ast.AST]], dict[_Key, list[types.CodeType]]]
@@ -233,6 +234,9 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
         return _without_text(function, file), file, code.co_firstlineno
     try:
         node = _found(function, file, source)
+        if node is None:  # what was read may be older than the function
+            linecache.checkcache(file)
+            node = _found(function, file, text_of(function))
     except SyntaxError as error:
         raise UnsupportedError(f"{file} does not parse any more: {error}\n  instead: import it again") from None
     if node is None:

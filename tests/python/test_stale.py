@@ -291,7 +291,6 @@ def test_what_is_replaced_outside_is_seen(call, change, depth, package):
     see(call, change, depth, package)
 
 
-@pytest.mark.xfail(strict=False, reason="linecache may hold the source from before the module was read again")
 @pytest.mark.parametrize(("call", "change"), pairs(RELOADS), ids=str)
 @pytest.mark.parametrize("depth", ["itself", "through another"])
 def test_what_is_read_again_is_seen(call, change, depth, package):
