@@ -33,9 +33,6 @@ INGOT_UNARY_KERNELS(KERNEL)
 INGOT_BINARY_KERNELS(KERNEL)
 #undef KERNEL
 
-double arcsinh(double x) { return round(std::asinh(Wide{x})); }
-double arccosh(double x) { return round(std::acosh(Wide{x})); }
-double arctanh(double x) { return round(std::atanh(Wide{x})); }
 double erf(double x) { return round(std::erf(Wide{x})); }
 double erfc(double x) { return round(std::erfc(Wide{x})); }
 double gamma(double x) { return round(std::tgamma(Wide{x})); }

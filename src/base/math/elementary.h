@@ -33,6 +33,9 @@ INGOT_KERNEL(arctan)
 INGOT_KERNEL(sinh)
 INGOT_KERNEL(cosh)
 INGOT_KERNEL(tanh)
+INGOT_KERNEL(arcsinh)
+INGOT_KERNEL(arccosh)
+INGOT_KERNEL(arctanh)
 #undef INGOT_KERNEL
 #define INGOT_KERNEL(name)         \
   double name(double x, double y); \
@@ -43,9 +46,6 @@ INGOT_KERNEL(logaddexp)
 INGOT_KERNEL(logaddexp2)
 INGOT_KERNEL(power)
 #undef INGOT_KERNEL
-double arcsinh(double x);
-double arccosh(double x);
-double arctanh(double x);
 double erf(double x);
 double erfc(double x);
 double gamma(double x);

@@ -3,6 +3,7 @@
 #include "base/math/kernels/exponential.h"
 #include "base/math/kernels/hyperbolic.h"
 #include "base/math/kernels/inverse.h"
+#include "base/math/kernels/inverse_hyperbolic.h"
 #include "base/math/kernels/logarithm.h"
 #include "base/math/kernels/power.h"
 #include "base/math/kernels/root.h"
@@ -27,5 +28,8 @@
   X(arctan)                    \
   X(sinh)                      \
   X(cosh)                      \
-  X(tanh)
+  X(tanh)                      \
+  X(arcsinh)                   \
+  X(arccosh)                   \
+  X(arctanh)
 #define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2) X(logaddexp) X(logaddexp2)
