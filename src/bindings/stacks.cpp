@@ -55,6 +55,7 @@ nb::object raised() {
 
 void CallElsewhere::make() {
   std::vector<PyObject*> given;
+  given.reserve(arguments.size());
   for (const nb::object& argument : arguments) given.push_back(argument.ptr());
   if (PyContext_Enter(context.ptr()) == 0) {
     result = PyObject_Vectorcall(callable.ptr(), given.data(), given.size(), nullptr);

@@ -8,6 +8,8 @@ from support import interrupt, start
 
 pytestmark = pytest.mark.alone
 
+pytestmark = pytest.mark.alone
+
 SPIN = """
 import asyncio, os, signal, sys, threading, time, traceback
 {before}
