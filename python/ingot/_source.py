@@ -1,6 +1,7 @@
 """The AST of a function: found in its file, and accepted only if compiling it gives the function's own code."""
 
 import __future__
+
 import ast
 import inspect
 import linecache

@@ -33,7 +33,9 @@ print(f(2.0, 8))
 
 
 def _run(*arguments: str, text: str | None = None, **options) -> str:
-    done = subprocess.run([sys.executable, *arguments], input=text, capture_output=True, text=True, timeout=100, **options)
+    done = subprocess.run(
+        [sys.executable, *arguments], check=False, input=text, capture_output=True, text=True, timeout=100, **options
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -58,7 +60,7 @@ def test_text_of_standard_input(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(TEXT)
     with file.open() as given:
-        done = subprocess.run([sys.executable], stdin=given, capture_output=True, text=True, timeout=100)
+        done = subprocess.run([sys.executable], check=False, stdin=given, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["29.0"]
 

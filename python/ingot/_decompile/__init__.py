@@ -18,10 +18,20 @@ from ._structure import Choices, Context
 
 _Same = Callable[[types.CodeType, types.CodeType], bool]
 _TRIES = 120
-_COMPREHENSIONS = {"<listcomp>": ast.ListComp, "<setcomp>": ast.SetComp, "<dictcomp>": ast.DictComp, "<genexpr>": ast.GeneratorExp}
+_COMPREHENSIONS = {
+    "<listcomp>": ast.ListComp,
+    "<setcomp>": ast.SetComp,
+    "<dictcomp>": ast.DictComp,
+    "<genexpr>": ast.GeneratorExp,
+}
 
 
-def _arguments(code: types.CodeType, defaults: list[Any], named: dict[str, Any], annotations: dict[str, Any]) -> ast.arguments:
+def _arguments(
+    code: types.CodeType,
+    defaults: list[Any],
+    named: dict[str, Any],
+    annotations: dict[str, Any],
+) -> ast.arguments:
     place = (code.co_firstlineno, 0, code.co_firstlineno, 0)
 
     def one(name: str) -> ast.arg:
@@ -34,7 +44,15 @@ def _arguments(code: types.CodeType, defaults: list[Any], named: dict[str, Any],
     extra = one(rest.pop(0)) if code.co_flags & inspect.CO_VARKEYWORDS else None
     positional = [one(n) for n in names[: code.co_posonlyargcount]]
     plain = [one(n) for n in names[code.co_posonlyargcount : count]]
-    return ast.arguments(positional, plain, variable, [one(n) for n in keywords], [named.get(n) for n in keywords], extra, defaults)
+    return ast.arguments(
+        positional,
+        plain,
+        variable,
+        [one(n) for n in keywords],
+        [named.get(n) for n in keywords],
+        extra,
+        defaults,
+    )
 
 
 class _Function(Guards):
@@ -47,7 +65,10 @@ class _Function(Guards):
 
     def inner(self, code: types.CodeType, flags: int, parts: list[Any], i: Any) -> Any:
         if code.co_name in _COMPREHENSIONS:
-            return Marker("comprehension", lambda iterable, call: _comprehension(code, iterable, call, self))
+            return Marker(
+                "comprehension",
+                lambda iterable, call: _comprehension(code, iterable, call, self),
+            )
         if flags & 8:
             parts = parts[:-1]
         annotations, named, defaults = {}, {}, []
@@ -109,7 +130,14 @@ def _as_expression(body: list[ast.stmt]) -> ast.expr:
     if body and isinstance(body[0], ast.Return) and body[0].value is not None:
         return body[0].value
     if body and isinstance(body[0], ast.If):
-        return at(ast.IfExp(body[0].test, _as_expression(body[0].body), _as_expression(body[0].orelse or body[1:])), start(body[0].test, (0,) * 4))
+        return at(
+            ast.IfExp(
+                body[0].test,
+                _as_expression(body[0].body),
+                _as_expression(body[0].orelse or body[1:]),
+            ),
+            start(body[0].test, (0,) * 4),
+        )
     raise Unstructured("a lambda")
 
 
@@ -135,7 +163,10 @@ def _proposal(code: types.CodeType, choices: Choices, same_code: _Same) -> Any:
         body.append(at(ast.Expr(at(ast.Yield(None), place)), place))  # never comes to run
     if code.co_consts and isinstance(code.co_consts[0], str) and not choices.choose(-1, "no doc"):
         body.insert(0, at(ast.Expr(at(ast.Constant(code.co_consts[0]), place)), place))
-    return at(ast.FunctionDef(code.co_name, arguments, body or [at(ast.Pass(), place)], []), place)
+    return at(
+        ast.FunctionDef(code.co_name, arguments, body or [at(ast.Pass(), place)], []),
+        place,
+    )
 
 
 def _imported(code: types.CodeType) -> set[str]:
@@ -209,7 +240,16 @@ def rebuild(code: types.CodeType, same_code: _Same) -> Any:
             agreement, reason = _agreement(made, code), "it compiles to other code"
         except Unstructured as error:
             reason = str(error)
-        except (SyntaxError, ValueError, TypeError, IndexError, AttributeError, StopIteration, KeyError, RecursionError) as error:
+        except (
+            SyntaxError,
+            ValueError,
+            TypeError,
+            IndexError,
+            AttributeError,
+            StopIteration,
+            KeyError,
+            RecursionError,
+        ) as error:
             reason = f"{type(error).__name__}: {error}"
         if agreement >= best:
             best = agreement

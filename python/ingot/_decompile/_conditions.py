@@ -48,19 +48,65 @@ def _pair(a: Item, b: Item, same: Callable[[int, int], bool]) -> Item | None:
         if same(a.no, b.begin) and same(a.yes, b.yes):
             return Item("test", a.begin, b.end, joined(ast.Or, a.value, b.value), b.yes, b.no)
         if same(a.yes, b.begin) and same(a.no, b.yes):
-            return Item("test", a.begin, b.end, joined(ast.Or, negated(a.value), b.value), b.yes, b.no)
+            return Item(
+                "test",
+                a.begin,
+                b.end,
+                joined(ast.Or, negated(a.value), b.value),
+                b.yes,
+                b.no,
+            )
         if same(a.no, b.begin) and same(a.yes, b.no):
-            return Item("test", a.begin, b.end, joined(ast.And, negated(a.value), b.value), b.yes, b.no)
+            return Item(
+                "test",
+                a.begin,
+                b.end,
+                joined(ast.And, negated(a.value), b.value),
+                b.yes,
+                b.no,
+            )
     if a.kind == "keep" and same(a.no, b.begin) and b.kind in ("value", "keep") and same(a.yes, b.yes):
         if b.kind == "value" or a.operator is b.operator:
-            return Item(b.kind, a.begin, b.end, joined(a.operator, a.value, b.value), b.yes, b.no, b.operator)
+            return Item(
+                b.kind,
+                a.begin,
+                b.end,
+                joined(a.operator, a.value, b.value),
+                b.yes,
+                b.no,
+                b.operator,
+            )
     if a.kind == "test" and b.kind == "keep":
         if same(a.yes, b.begin) and same(a.no, b.no) and b.operator is ast.Or:
-            return Item("keep", a.begin, b.end, joined(ast.And, a.value, b.value), b.yes, b.no, b.operator)
+            return Item(
+                "keep",
+                a.begin,
+                b.end,
+                joined(ast.And, a.value, b.value),
+                b.yes,
+                b.no,
+                b.operator,
+            )
         if same(a.no, b.begin) and same(a.yes, b.no) and b.operator is ast.And:
-            return Item("keep", a.begin, b.end, joined(ast.Or, a.value, b.value), b.yes, b.no, b.operator)
+            return Item(
+                "keep",
+                a.begin,
+                b.end,
+                joined(ast.Or, a.value, b.value),
+                b.yes,
+                b.no,
+                b.operator,
+            )
         if same(a.no, b.begin) and same(a.yes, b.no) and b.operator is ast.Or:
-            return Item("keep", a.begin, b.end, joined(ast.And, negated(a.value), b.value), b.yes, b.no, b.operator)
+            return Item(
+                "keep",
+                a.begin,
+                b.end,
+                joined(ast.And, negated(a.value), b.value),
+                b.yes,
+                b.no,
+                b.operator,
+            )
     return None
 
 
@@ -78,7 +124,11 @@ def _triple(a: Item, b: Item, c: Item, same: Callable[[int, int], bool]) -> Item
     return Item(b.kind, a.begin, c.end, whole, c.yes, c.no)
 
 
-def reduce(items: list[Item], same: Callable[[int, int], bool], entered: Callable[[int, int, int], bool]) -> Item:
+def reduce(
+    items: list[Item],
+    same: Callable[[int, int], bool],
+    entered: Callable[[int, int, int], bool],
+) -> Item:
     """The first item after all reductions; `entered(i, a, b)`: others than the indices a..b jump to i."""
     items = list(items)
     changed = True

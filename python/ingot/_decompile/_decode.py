@@ -5,7 +5,15 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-SKIPPED = {"CACHE", "EXTENDED_ARG", "RESUME", "PRECALL", "MAKE_CELL", "COPY_FREE_VARS", "RETURN_GENERATOR"}
+SKIPPED = {
+    "CACHE",
+    "EXTENDED_ARG",
+    "RESUME",
+    "PRECALL",
+    "MAKE_CELL",
+    "COPY_FREE_VARS",
+    "RETURN_GENERATOR",
+}
 
 
 class Unstructured(Exception):
@@ -44,7 +52,12 @@ def decode(code: types.CodeType) -> tuple[list[Instruction], list[int]]:
         p = i.positions
         place = (line, column, line, column)
         if p is not None and p.lineno is not None:
-            place = (p.lineno, p.col_offset or 0, p.end_lineno or p.lineno, p.end_col_offset or 0)
+            place = (
+                p.lineno,
+                p.col_offset or 0,
+                p.end_lineno or p.lineno,
+                p.end_col_offset or 0,
+            )
             line, column = place[:2]
         found.append(Instruction(i.opname, i.arg or 0, i.argval, place, i.offset))
     for i in found:

@@ -10,8 +10,20 @@ _BINARY: list[type[ast.operator]] = [
     ast.Add, ast.BitAnd, ast.FloorDiv, ast.LShift, ast.MatMult, ast.Mult, ast.Mod,
     ast.BitOr, ast.Pow, ast.RShift, ast.Sub, ast.Div, ast.BitXor,
 ]  # fmt: skip
-_COMPARE = {"<": ast.Lt, "<=": ast.LtE, "==": ast.Eq, "!=": ast.NotEq, ">": ast.Gt, ">=": ast.GtE}
-_UNARY = {"UNARY_NEGATIVE": ast.USub, "UNARY_POSITIVE": ast.UAdd, "UNARY_INVERT": ast.Invert, "UNARY_NOT": ast.Not}
+_COMPARE = {
+    "<": ast.Lt,
+    "<=": ast.LtE,
+    "==": ast.Eq,
+    "!=": ast.NotEq,
+    ">": ast.Gt,
+    ">=": ast.GtE,
+}
+_UNARY = {
+    "UNARY_NEGATIVE": ast.USub,
+    "UNARY_POSITIVE": ast.UAdd,
+    "UNARY_INVERT": ast.Invert,
+    "UNARY_NOT": ast.Not,
+}
 _LOADS = {"LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CLASSDEREF"}
 _IGNORED = {"NOP", "GET_ITER", "GET_YIELD_FROM_ITER"}
 
@@ -49,7 +61,10 @@ def _formatted(i: Instruction, stack: list[Any]) -> ast.expr:
     if spec is not None and not isinstance(spec, ast.JoinedStr):
         spec = at(ast.JoinedStr([spec]), i.place)
     conversion = (-1, ord("s"), ord("r"), ord("a"))[i.arg & 3]
-    return at(ast.JoinedStr([at(ast.FormattedValue(stack.pop(), conversion, spec), i.place)]), i.place)
+    return at(
+        ast.JoinedStr([at(ast.FormattedValue(stack.pop(), conversion, spec), i.place)]),
+        i.place,
+    )
 
 
 def _pop(stack: list[Any], count: int) -> list[Any]:
@@ -128,7 +143,12 @@ class Expressions:
         left, right = _pop(stack, 2)
         if isinstance(left, Marker) and left.kind == "chain":
             first, operators, values = left.value
-            stack.append(at(ast.Compare(first, [*operators, operator], [*values, right]), i.place))
+            stack.append(
+                at(
+                    ast.Compare(first, [*operators, operator], [*values, right]),
+                    i.place,
+                )
+            )
             return
         stack.append(at(ast.Compare(left, [operator], [right]), i.place))
 
@@ -180,7 +200,10 @@ class Expressions:
     def _dict_update(self, i: Instruction, stack: list[Any]) -> None:
         value = stack.pop()
         base = stack[-i.arg]
-        if isinstance(value, ast.Dict) and i.place[:2] == (value.lineno, value.col_offset):
+        if isinstance(value, ast.Dict) and i.place[:2] == (
+            value.lineno,
+            value.col_offset,
+        ):
             base.keys.extend(value.keys)
             base.values.extend(value.values)
         else:
@@ -228,7 +251,12 @@ class Expressions:
             return
         split = len(arguments) - len(names)
         keywords = [at(ast.keyword(n, v), i.place) for n, v in zip(names, arguments[split:])]
-        stack.append(at(ast.Call(function, arguments[:split], keywords), start(function, i.place)))
+        stack.append(
+            at(
+                ast.Call(function, arguments[:split], keywords),
+                start(function, i.place),
+            )
+        )
 
     def _call_function_ex(self, i: Instruction, stack: list[Any]) -> None:
         keywords = []

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ._decode import Unstructured
-from ._expressions import at, start
+from ._expressions import at
 from ._statements import Blocks
 from ._structure import _STORES, Context
 
@@ -34,11 +34,21 @@ class Guards(Blocks):
         return max((k for k in range(i, h) if h in self._chain_of(k)), default=i - 1) + 1
 
     def skipped(self, i: int, hi: int, context: Context) -> int:
-        if [self.op(i + k) for k in range(5)] == ["LOAD_CONST", "LOAD_CONST", "LOAD_CONST", "CALL", "POP_TOP"]:
+        if [self.op(i + k) for k in range(5)] == [
+            "LOAD_CONST",
+            "LOAD_CONST",
+            "LOAD_CONST",
+            "CALL",
+            "POP_TOP",
+        ]:
             values = [self.code[i + k].value for k in range(3)]
             if values == [None] * 3 and self.code[i + 3].arg == 2:
                 return i + 5
-        if context.named and [self.op(i + k)[:6] for k in range(3)] == ["LOAD_C", "STORE_", "DELETE"]:
+        if context.named and [self.op(i + k)[:6] for k in range(3)] == [
+            "LOAD_C",
+            "STORE_",
+            "DELETE",
+        ]:
             if self.code[i + 1].value == context.named == self.code[i + 2].value and self.code[i].value is None:
                 return i + 3
         for h, end in context.finals:
@@ -58,15 +68,33 @@ class Guards(Blocks):
         if cleanup < 0:
             raise Unstructured("a handler without an end")
         end = self._covered_end(i, h)
-        if any(self.op(k) == "CHECK_EXC_MATCH" and self.handler[k] == cleanup for k in range(h, cleanup)) or self.op(h + 1) == "POP_TOP":
+        if (
+            any(self.op(k) == "CHECK_EXC_MATCH" and self.handler[k] == cleanup for k in range(h, cleanup))
+            or self.op(h + 1) == "POP_TOP"
+        ):
             return self._caught(i, h, end, cleanup, hi, context, place, out)
         return self._finally(i, h, end, cleanup, hi, context, place, out)
 
-    def _finally(self, i: int, h: int, end: int, cleanup: int, hi: int, context: Context, place: Any, out: list[ast.stmt]) -> int:
+    def _finally(
+        self,
+        i: int,
+        h: int,
+        end: int,
+        cleanup: int,
+        hi: int,
+        context: Context,
+        place: Any,
+        out: list[ast.stmt],
+    ) -> int:
         last = cleanup - 1
         if self.op(last) != "RERAISE":
             raise Unstructured("a finally that leaves")
-        own = replace(context, handlers=(*context.handlers, h), finals=((h, last), *context.finals), follow=end)
+        own = replace(
+            context,
+            handlers=(*context.handlers, h),
+            finals=((h, last), *context.finals),
+            follow=end,
+        )
         body = self.block(i, end, own)
         join = self.code[h - 1].target if self.op(h - 1) == "JUMP_FORWARD" else cleanup + 3
         if self.op(end) == "RETURN_VALUE" or (end < h and body == []):
@@ -75,7 +103,11 @@ class Guards(Blocks):
         rest = self.skipped(end, h, own)
         if rest < h and not self.code[rest].is_jump:
             body += self.block(rest, h, own)
-        final = self.block(h + 1, last, replace(context, handlers=(*context.handlers, h, cleanup), follow=last))
+        final = self.block(
+            h + 1,
+            last,
+            replace(context, handlers=(*context.handlers, h, cleanup), follow=last),
+        )
         if len(body) == 1 and isinstance(body[0], ast.Try) and not body[0].finalbody and body[0].lineno == place[0]:
             body[0].finalbody = final
             out.append(body[0])
@@ -83,7 +115,17 @@ class Guards(Blocks):
             out.append(at(ast.Try(body, [], [], final), place))
         return max(join, cleanup + 3) if join <= hi else cleanup + 3
 
-    def _caught(self, i: int, h: int, end: int, cleanup: int, hi: int, context: Context, place: Any, out: list[ast.stmt]) -> int:
+    def _caught(
+        self,
+        i: int,
+        h: int,
+        end: int,
+        cleanup: int,
+        hi: int,
+        context: Context,
+        place: Any,
+        out: list[ast.stmt],
+    ) -> int:
         after = cleanup + 3
         own = replace(context, handlers=(*context.handlers, h), follow=end)
         if self.op(end) in ("RETURN_VALUE",) or (self.op(end) == "SWAP" and self.op(end + 2) == "RETURN_VALUE"):
@@ -93,8 +135,16 @@ class Guards(Blocks):
         body = self.block(i, end, replace(own, follow=end))
         orelse: list[ast.stmt] = []
         if end < h:
-            orelse = self.block(end, h, replace(context, follow=self.code[h - 1].target if jump else follow))
-        handlers = self._handlers(h, cleanup, replace(context, handlers=(*context.handlers, h, cleanup), follow=follow))
+            orelse = self.block(
+                end,
+                h,
+                replace(context, follow=self.code[h - 1].target if jump else follow),
+            )
+        handlers = self._handlers(
+            h,
+            cleanup,
+            replace(context, handlers=(*context.handlers, h, cleanup), follow=follow),
+        )
         out.append(at(ast.Try(body or [at(ast.Pass(), place)], handlers, orelse, []), place))
         return after
 
@@ -113,9 +163,17 @@ class Guards(Blocks):
             while stop > j and name and self.op(stop) != "LOAD_CONST":
                 stop -= 1
             inner = replace(context, named=name, handlers=(*context.handlers, self.handler[j + 1]))
-            inner.handlers = (*inner.handlers, *(x for x in {self.handler[k] for k in range(j, after)} if self.op(x) == "LOAD_CONST"))
+            inner.handlers = (
+                *inner.handlers,
+                *(x for x in {self.handler[k] for k in range(j, after)} if self.op(x) == "LOAD_CONST"),
+            )
             body = self.block(j + 1, stop, inner)
-            found.append(at(ast.ExceptHandler(kind, name or None, body or [at(ast.Pass(), place)]), place))
+            found.append(
+                at(
+                    ast.ExceptHandler(kind, name or None, body or [at(ast.Pass(), place)]),
+                    place,
+                )
+            )
             j = after
         return found
 
@@ -125,7 +183,10 @@ class Guards(Blocks):
         if h < 0 or h >= hi:
             raise Unstructured("a with without a handler")
         target, n = (None, i + 2) if self.op(i + 1) == "POP_TOP" else self.target(i + 1, hi)
-        cleanup = next((k for k in range(h, hi) if self.op(k) == "COPY" and self.op(k + 1) == "POP_EXCEPT"), -1)
+        cleanup = next(
+            (k for k in range(h, hi) if self.op(k) == "COPY" and self.op(k + 1) == "POP_EXCEPT"),
+            -1,
+        )
         if cleanup < 0 or self.op(h + 1) != "WITH_EXCEPT_START":
             raise Unstructured("a with")
         after = cleanup + 7

@@ -9,7 +9,6 @@ from ._decode import Unstructured
 from ._expressions import Marker, at, constant, start
 from ._structure import _DELETES, _STORES, Context, Structure
 
-
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _UNKNOWN = False  # the test of an assertion until its branch is known
 
@@ -103,7 +102,10 @@ class Blocks(Structure):
         if ins.op in _STORES and not local:
             return at(ast.Name(ins.value, ast.Store()), ins.place), i + 1
         if ins.op == "STORE_ATTR" and len(local) == 1:
-            return at(ast.Attribute(local[0], ins.value, ast.Store()), start(local[0], ins.place)), i + 1
+            return at(
+                ast.Attribute(local[0], ins.value, ast.Store()),
+                start(local[0], ins.place),
+            ), i + 1
         if ins.op == "STORE_SUBSCR" and len(local) == 2:
             return at(ast.Subscript(local[0], local[1], ast.Store()), ins.place), i + 1
         if ins.op in ("UNPACK_SEQUENCE", "UNPACK_EX") and not local:
@@ -154,7 +156,10 @@ class Blocks(Structure):
         for k in reversed(order):
             targets[k], i = self.target(i, hi)
         place = start(targets[0], self.code[i - 1].place)
-        values = at(ast.Tuple(list(stack), ast.Load()), start(stack[0], stack[-1].__dict__.get("place", place)))
+        values = at(
+            ast.Tuple(list(stack), ast.Load()),
+            start(stack[0], stack[-1].__dict__.get("place", place)),
+        )
         stack.clear()
         out.append(at(ast.Assign([at(ast.Tuple(targets, ast.Store()), place)], values), place))
         return i
@@ -181,10 +186,25 @@ class Blocks(Structure):
             return self._assigned(i, hi, stack, out)
         if ins.op == "STORE_ATTR":
             owner = stack.pop()
-            return self._assign([at(ast.Attribute(owner, ins.value, ast.Store()), start(owner, ins.place))], stack.pop(), i + 1, out)
+            return self._assign(
+                [
+                    at(
+                        ast.Attribute(owner, ins.value, ast.Store()),
+                        start(owner, ins.place),
+                    )
+                ],
+                stack.pop(),
+                i + 1,
+                out,
+            )
         if ins.op == "STORE_SUBSCR":
             index, owner = stack.pop(), stack.pop()
-            return self._assign([at(ast.Subscript(owner, index, ast.Store()), ins.place)], stack.pop(), i + 1, out)
+            return self._assign(
+                [at(ast.Subscript(owner, index, ast.Store()), ins.place)],
+                stack.pop(),
+                i + 1,
+                out,
+            )
         if ins.op == "BEFORE_WITH":
             return self.managed(i, hi, context, stack, out)
         if ins.op == "FOR_ITER":
@@ -277,7 +297,12 @@ class Blocks(Structure):
             i += 1
         stored = self.code[i].value
         is_plain = stored == parts[0] and self.code[i - 1].op == "IMPORT_NAME"
-        out.append(at(ast.Import([at(ast.alias(ins.value, None if is_plain else stored), ins.place)]), ins.place))
+        out.append(
+            at(
+                ast.Import([at(ast.alias(ins.value, None if is_plain else stored), ins.place)]),
+                ins.place,
+            )
+        )
         return i + 1
 
     # Branches
@@ -291,7 +316,12 @@ class Blocks(Structure):
             test, other = negated(item.value), item.yes
         else:
             raise Unstructured("a test that goes on nowhere")
-        place = (test.lineno, max(test.col_offset - 3, 0), test.end_lineno, test.end_col_offset)
+        place = (
+            test.lineno,
+            max(test.col_offset - 3, 0),
+            test.end_lineno,
+            test.end_col_offset,
+        )
         if n <= other <= hi and not (other == hi and n == hi):
             return self._forward(test, n, other, hi, context, place, out)
         if context.head >= 0 and self.same(other, context.head):
@@ -315,7 +345,16 @@ class Blocks(Structure):
         out.append(at(ast.If(negated(test), [at(jump, place)], []), place))
         return n
 
-    def _forward(self, test: Any, n: int, other: int, hi: int, context: Context, place: Any, out: list[ast.stmt]) -> int:
+    def _forward(
+        self,
+        test: Any,
+        n: int,
+        other: int,
+        hi: int,
+        context: Context,
+        place: Any,
+        out: list[ast.stmt],
+    ) -> int:
         """An `if` whose body ends before where its test jumps to."""
         last = other - 1
         while last in self.dead:
@@ -327,7 +366,9 @@ class Blocks(Structure):
                 join = target
             elif target > hi and self.same(target, context.follow) and other < hi:
                 join = hi
-        elif last >= n and self.op(last) == "JUMP_BACKWARD" and other < hi and self.same(self.code[last].target, context.follow):
+        elif (
+            last >= n and self.op(last) == "JUMP_BACKWARD" and other < hi and self.same(self.code[last].target, context.follow)
+        ):
             if not self.choices.choose(last, "else to the end"):
                 join = hi
         if join < 0:
@@ -340,7 +381,11 @@ class Blocks(Structure):
                 self.choices.taken[(last, "implicit return")] = 1
         end = join if join >= 0 else other
         inner = replace(context, follow=context.follow if end == hi else end)
-        body = self.block(n, other, inner if join >= 0 or other == hi else replace(context, follow=other))
+        body = self.block(
+            n,
+            other,
+            inner if join >= 0 or other == hi else replace(context, follow=other),
+        )
         orelse = self.block(other, join, inner) if join >= 0 else []
         if len(body) == 1 and _is_raised_assert(body[0]) and not orelse:
             body[0].test = negated(test)
@@ -355,7 +400,10 @@ class Blocks(Structure):
         """The last jump back to an index that no loop begins at yet; -1: none."""
         if i in context.loops:
             return -1
-        return max((k for k in self.entries.get(i, ()) if k >= i and k not in self.dead), default=-1)
+        return max(
+            (k for k in self.entries.get(i, ()) if k >= i and k not in self.dead),
+            default=-1,
+        )
 
     def loop(self, i: int, hi: int, context: Context, out: list[ast.stmt]) -> int | None:
         """A `while` statement that begins at an index; None: there is none."""
@@ -372,7 +420,14 @@ class Blocks(Structure):
         if s < 0 or s >= hi:
             return None
         s_end = hi if self.choices.choose(i, "loop to the end") else s + 1
-        inner = replace(context, head=i, leave=(s_end,), iterates=False, follow=i, loops=(*context.loops, i))
+        inner = replace(
+            context,
+            head=i,
+            leave=(s_end,),
+            iterates=False,
+            follow=i,
+            loops=(*context.loops, i),
+        )
         before = self.code[i - 1].place if i and self.code[i - 1].op == "NOP" else self.code[i].place
         body = self.block(i, s_end, inner)
         has_true = any(c is True for c in self.constants) or not any(type(c) is int and c == 1 for c in self.constants)
@@ -402,14 +457,26 @@ class Blocks(Structure):
         test = item.value if self.same(item.yes, h) else negated(item.value)
         leave = item.no if self.same(item.yes, h) else item.yes
         end = self.live(item2.end)
-        join = leave if leave >= end else end
+        join = max(leave, end)
         for k in range(h, again):
             if self.code[k].op == "JUMP_FORWARD" and join < self.code[k].target <= hi:
                 join = self.code[k].target
-        inner = replace(context, head=i, leave=(join,), iterates=False, follow=again, loops=(*context.loops, i, h))
+        inner = replace(
+            context,
+            head=i,
+            leave=(join,),
+            iterates=False,
+            follow=again,
+            loops=(*context.loops, i, h),
+        )
         body = self.block(h, again, inner)
         orelse = self.block(end, join, replace(context, follow=join)) if join > end else []
-        place = (test.lineno, max(test.col_offset - 6, 0), test.end_lineno, test.end_col_offset)
+        place = (
+            test.lineno,
+            max(test.col_offset - 6, 0),
+            test.end_lineno,
+            test.end_col_offset,
+        )
         out.append(at(ast.While(test, body or [at(ast.Pass(), place)], orelse), place))
         return max(join, end)
 
@@ -422,10 +489,22 @@ class Blocks(Structure):
             jump = self.code[k + 1]
             if self.op(k) == "POP_TOP" and jump.op == "JUMP_FORWARD" and join < jump.target <= hi:
                 join = jump.target
-        inner = replace(context, head=i, leave=(join,), iterates=True, follow=i, loops=(*context.loops, i))
+        inner = replace(
+            context,
+            head=i,
+            leave=(join,),
+            iterates=True,
+            follow=i,
+            loops=(*context.loops, i),
+        )
         body = self.block(n, leave, inner)
         orelse = self.block(leave, join, replace(context, follow=join)) if join > leave else []
         place = self.code[i].place
         place = (place[0], max(min(target.col_offset, place[1]) - 4, 0), *place[2:])
-        out.append(at(ast.For(target, iterable, body or [at(ast.Pass(), place)], orelse), place))
+        out.append(
+            at(
+                ast.For(target, iterable, body or [at(ast.Pass(), place)], orelse),
+                place,
+            )
+        )
         return join

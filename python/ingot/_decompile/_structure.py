@@ -1,12 +1,12 @@
 """The statements of a range of instructions."""
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from ._conditions import Item, negated, reduce
+from ._conditions import Item, reduce
 from ._decode import Instruction, Unstructured
-from ._expressions import Expressions, Marker, at, constant, start
+from ._expressions import Expressions, Marker, at, constant
 
 _STORES = {"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"}
 _DELETES = {"DELETE_FAST", "DELETE_NAME", "DELETE_GLOBAL", "DELETE_DEREF"}
@@ -43,9 +43,20 @@ class Choices:
 class Structure(Expressions):
     """Makes statements of the instructions of one code object."""
 
-    def __init__(self, code: list[Instruction], handlers: list[int], constants: tuple[Any, ...], choices: Choices) -> None:
+    def __init__(
+        self,
+        code: list[Instruction],
+        handlers: list[int],
+        constants: tuple[Any, ...],
+        choices: Choices,
+    ) -> None:
         super().__init__()
-        self.code, self.handler, self.constants, self.choices = code, handlers, constants, choices
+        self.code, self.handler, self.constants, self.choices = (
+            code,
+            handlers,
+            constants,
+            choices,
+        )
         self.entries: dict[int, list[int]] = {}
         for k, i in enumerate(code):
             if i.target >= 0:
@@ -173,8 +184,14 @@ class Structure(Expressions):
                     return i
                 if self.op(i + 2) in _STORES or self.op(i + 2) == "COPY":
                     return i
-                name = at(ast.Name(self.code[i + 1].value, ast.Store()), self.code[i + 1].place)
-                stack[-1] = at(ast.NamedExpr(name, stack[-1]), (*self.code[i + 1].place[:2], *ins.place[2:]))
+                name = at(
+                    ast.Name(self.code[i + 1].value, ast.Store()),
+                    self.code[i + 1].place,
+                )
+                stack[-1] = at(
+                    ast.NamedExpr(name, stack[-1]),
+                    (*self.code[i + 1].place[:2], *ins.place[2:]),
+                )
                 i += 2
                 continue
             if ins.op == "YIELD_VALUE" and self.op(i + 1) == "RESUME":
@@ -223,7 +240,10 @@ class Structure(Expressions):
         if ins.op.endswith("NONE"):
             is_not = ins.op.endswith("NOT_NONE")
             none = constant(None, ins.place)
-            value = at(ast.Compare(value, [ast.IsNot() if is_not else ast.Is()], [none]), ins.place)
+            value = at(
+                ast.Compare(value, [ast.IsNot() if is_not else ast.Is()], [none]),
+                ins.place,
+            )
         if ins.op.endswith("IF_FALSE"):
             return Item("test", begin, i + 1, value, after, ins.target)
         return Item("test", begin, i + 1, value, ins.target, after)
