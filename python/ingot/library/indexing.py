@@ -10,7 +10,7 @@ from . import primitives
 from .joining import need_castable
 from .reductions import NoValue
 from .registry import implements
-from .shapes import flat_index, normal_axis, product, put_in_turn, ravel, write_flat
+from .shapes import normal_axis, product, put_in_turn, ravel, write_flat
 
 
 def in_mode(indices: Any, length: int, mode: str) -> Any:
