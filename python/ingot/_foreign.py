@@ -69,13 +69,13 @@ def words(description: tuple) -> str:
     return f"{'an array' if kind is np.ndarray else 'a scalar'} of {swapped}dtype {dtype}"
 
 
-def advice(description: tuple) -> str:
-    """What to pass instead."""
+def hint(description: tuple) -> str:
+    """What to pass instead, where it is a thing of its own; else nothing."""
     if (kind := description[1]).__module__.partition(".")[0] == "pandas" and hasattr(kind, "to_numpy"):
         return "use .to_numpy()"
     if kind is list:
         return "pass np.array of its numbers, or a list of at most 16 elements"
-    return "pass numbers, NumPy arrays of their dtypes, or tuples, lists and dicts of at most 16 elements"
+    return ""
 
 
 # A text that is made when the call runs; an error that shows it is one of its value.

@@ -28,6 +28,13 @@ constexpr int64_t kBetweenLooks = 50'000'000;  ///< nanoseconds
 int under_way = 0;
 bool is_at_the_end = false;
 
+PyObject* call_here(PyObject* callable, PyObject* const* arguments, size_t count) {
+  ++under_way;
+  PyObject* const result = PyObject_Vectorcall(callable, arguments, count, nullptr);
+  --under_way;
+  return result;
+}
+
 /// A call that a thread of its own makes. Held by both threads; what is Python's in it is the GIL's holder's.
 struct CallElsewhere {
   nb::object callable;
@@ -157,11 +164,10 @@ PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t 
     gil.release();
     rest();
   }
-  if (is_main_thread() || runtime::stack_left() < kLeast) return call_elsewhere(callable, arguments, count);
-  ++under_way;
-  PyObject* const result = PyObject_Vectorcall(callable, arguments, count, nullptr);
-  --under_way;
-  return result;
+  // When Python ends, a new thread would not get the GIL any more.
+  const bool wants_other = is_main_thread() || runtime::stack_left() < kLeast;
+  return wants_other && !is_at_the_end ? call_elsewhere(callable, arguments, count)
+                                       : call_here(callable, arguments, count);
 }
 
 void finish_calls_with_room() {

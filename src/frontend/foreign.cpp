@@ -132,8 +132,12 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
     const Value value = std::move(pending.back());
     pending.pop_back();
     if (const Foreign* f = value.as<Foreign>()) {
-      unsupported(node, "`" + f->name + "`, " + text_of(foreign.attr("words")(f->description)) + ",",
-                  text_of(foreign.attr("advice")(f->description)));
+      const std::string what = "`" + f->name + "`, " + text_of(foreign.attr("words")(f->description)) + ",";
+      const std::string hint = text_of(foreign.attr("hint")(f->description));
+      if (!hint.empty()) unsupported(node, what, hint);
+      unsupported(
+          node, what,
+          "pass numbers, NumPy arrays of their dtypes, or tuples, lists and dicts of at most 16 elements");
     }
     const auto push = [&](const auto& values) {
       pending.insert(pending.end(), values.begin(), values.end());

@@ -1,6 +1,5 @@
 #include "runtime/allocator.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>

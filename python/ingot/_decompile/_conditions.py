@@ -42,71 +42,29 @@ def joined(operator: type[ast.boolop], a: ast.expr, b: ast.expr) -> ast.expr:
 
 def _pair(a: Item, b: Item, same: Callable[[int, int], bool]) -> Item | None:
     """Two neighbours as one item, or None."""
-    if a.kind == "test" and b.kind == "test":
-        if same(a.yes, b.begin) and same(a.no, b.no):
-            return Item("test", a.begin, b.end, joined(ast.And, a.value, b.value), b.yes, b.no)
-        if same(a.no, b.begin) and same(a.yes, b.yes):
-            return Item("test", a.begin, b.end, joined(ast.Or, a.value, b.value), b.yes, b.no)
-        if same(a.yes, b.begin) and same(a.no, b.yes):
-            return Item(
-                "test",
-                a.begin,
-                b.end,
-                joined(ast.Or, negated(a.value), b.value),
-                b.yes,
-                b.no,
-            )
-        if same(a.no, b.begin) and same(a.yes, b.no):
-            return Item(
-                "test",
-                a.begin,
-                b.end,
-                joined(ast.And, negated(a.value), b.value),
-                b.yes,
-                b.no,
-            )
+
+    def whole(kind: str, operator: type[ast.boolop], first: ast.expr) -> Item:
+        return Item(kind, a.begin, b.end, joined(operator, first, b.value), b.yes, b.no, b.operator)
+
     if a.kind == "keep" and same(a.no, b.begin) and b.kind in ("value", "keep") and same(a.yes, b.yes):
-        if b.kind == "value" or a.operator is b.operator:
-            return Item(
-                b.kind,
-                a.begin,
-                b.end,
-                joined(a.operator, a.value, b.value),
-                b.yes,
-                b.no,
-                b.operator,
-            )
-    if a.kind == "test" and b.kind == "keep":
-        if same(a.yes, b.begin) and same(a.no, b.no) and b.operator is ast.Or:
-            return Item(
-                "keep",
-                a.begin,
-                b.end,
-                joined(ast.And, a.value, b.value),
-                b.yes,
-                b.no,
-                b.operator,
-            )
-        if same(a.no, b.begin) and same(a.yes, b.no) and b.operator is ast.And:
-            return Item(
-                "keep",
-                a.begin,
-                b.end,
-                joined(ast.Or, a.value, b.value),
-                b.yes,
-                b.no,
-                b.operator,
-            )
-        if same(a.no, b.begin) and same(a.yes, b.no) and b.operator is ast.Or:
-            return Item(
-                "keep",
-                a.begin,
-                b.end,
-                joined(ast.And, negated(a.value), b.value),
-                b.yes,
-                b.no,
-                b.operator,
-            )
+        return whole(b.kind, a.operator, a.value) if b.kind == "value" or a.operator is b.operator else None
+    if a.kind != "test" or b.kind not in ("test", "keep"):
+        return None
+    # Where a test leads to, and the join that this is: of the test, or of its negation. What keeps its value is left
+    # by its own operator alone.
+    is_test = b.kind == "test"
+    if same(a.yes, b.begin):
+        if same(a.no, b.no) and (is_test or b.operator is ast.Or):
+            return whole(b.kind, ast.And, a.value)
+        if is_test and same(a.no, b.yes):
+            return whole(b.kind, ast.Or, negated(a.value))
+    if same(a.no, b.begin):
+        if is_test and same(a.yes, b.yes):
+            return whole(b.kind, ast.Or, a.value)
+        if same(a.yes, b.no) and (is_test or b.operator is ast.Or):
+            return whole(b.kind, ast.And, negated(a.value))
+        if same(a.yes, b.no) and not is_test:
+            return whole(b.kind, ast.Or, a.value)
     return None
 
 

@@ -1,5 +1,6 @@
 """Instructions that only move values of the stack, as expressions."""
 
+import abc
 import ast
 import types
 from typing import Any
@@ -75,14 +76,15 @@ def _pop(stack: list[Any], count: int) -> list[Any]:
     return taken
 
 
-class Expressions:
+class Expressions(abc.ABC):
     """Runs one instruction on a symbolic stack; `function` makes the AST of an inner code object."""
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
 
+    @abc.abstractmethod
     def inner(self, code: types.CodeType, flags: int, parts: list[Any], i: Instruction) -> Any:
-        raise NotImplementedError
+        """The AST of an inner code object, or a Marker of what is made of it."""
 
     def run(self, i: Instruction, stack: list[Any]) -> bool:
         """False: the instruction is none of an expression."""

@@ -2,12 +2,22 @@
 
 import ast
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._decode import Unstructured
 from ._expressions import at
 from ._statements import Blocks
 from ._structure import _STORES, Context
+
+
+class _Guard(NamedTuple):
+    """A range with a handler: its begin, the handler, its end, the handler's cleanup, and its place in the text."""
+
+    begin: int
+    handler: int
+    end: int
+    cleanup: int
+    place: Any
 
 
 class Guards(Blocks):
@@ -67,25 +77,16 @@ class Guards(Blocks):
         cleanup = self.handler[h]
         if cleanup < 0:
             raise Unstructured("a handler without an end")
-        end = self._covered_end(i, h)
+        guard = _Guard(i, h, self._covered_end(i, h), cleanup, place)
         if (
             any(self.op(k) == "CHECK_EXC_MATCH" and self.handler[k] == cleanup for k in range(h, cleanup))
             or self.op(h + 1) == "POP_TOP"
         ):
-            return self._caught(i, h, end, cleanup, hi, context, place, out)
-        return self._finally(i, h, end, cleanup, hi, context, place, out)
+            return self._caught(guard, hi, context, out)
+        return self._finally(guard, hi, context, out)
 
-    def _finally(
-        self,
-        i: int,
-        h: int,
-        end: int,
-        cleanup: int,
-        hi: int,
-        context: Context,
-        place: Any,
-        out: list[ast.stmt],
-    ) -> int:
+    def _finally(self, guard: _Guard, hi: int, context: Context, out: list[ast.stmt]) -> int:
+        i, h, end, cleanup, place = guard
         last = cleanup - 1
         if self.op(last) != "RERAISE":
             raise Unstructured("a finally that leaves")
@@ -115,17 +116,8 @@ class Guards(Blocks):
             out.append(at(ast.Try(body, [], [], final), place))
         return max(join, cleanup + 3) if join <= hi else cleanup + 3
 
-    def _caught(
-        self,
-        i: int,
-        h: int,
-        end: int,
-        cleanup: int,
-        hi: int,
-        context: Context,
-        place: Any,
-        out: list[ast.stmt],
-    ) -> int:
+    def _caught(self, guard: _Guard, hi: int, context: Context, out: list[ast.stmt]) -> int:
+        i, h, end, cleanup, place = guard
         after = cleanup + 3
         own = replace(context, handlers=(*context.handlers, h), follow=end)
         if self.op(end) in ("RETURN_VALUE",) or (self.op(end) == "SWAP" and self.op(end + 2) == "RETURN_VALUE"):

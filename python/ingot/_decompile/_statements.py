@@ -1,5 +1,6 @@
 """Blocks of statements: what stores, returns, branches and loops become."""
 
+import abc
 import ast
 from dataclasses import replace
 from typing import Any
@@ -28,17 +29,17 @@ def _is_raised_assert(node: ast.stmt) -> bool:
 class Blocks(Structure):
     """Simple statements, branches and loops."""
 
+    @abc.abstractmethod
     def guarded(self, i: int, hi: int, context: Context, out: list[ast.stmt]) -> int | None:
         """A `try` statement that begins at an index; None: there is none."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def managed(self, i: int, hi: int, context: Context, stack: list[Any], out: list[ast.stmt]) -> int:
         """A `with` statement whose manager is on the stack."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def skipped(self, i: int, hi: int, context: Context) -> int:
         """The index after copies of what runs before a jump out of a statement."""
-        raise NotImplementedError
 
     def block(self, lo: int, hi: int, context: Context) -> list[ast.stmt]:
         out: list[ast.stmt] = []
@@ -86,8 +87,9 @@ class Blocks(Structure):
         out.extend(trial)
         return i + 1
 
+    @abc.abstractmethod
     def begins_try(self, i: int, context: Context) -> bool:
-        raise NotImplementedError
+        """Whether the handlers of an index are none that are open already."""
 
     def begins_loop(self, i: int, context: Context) -> bool:
         return self._last_jump(i, context) >= 0
