@@ -240,3 +240,11 @@ thread.join()
 """
     out, error = program(tmp_path, after).communicate(timeout=60)
     assert (out, error) == ("[3. 3. 3.]\n0\n", "")
+
+
+def test_functions_are_compiled_while_python_ends(tmp_path):
+    before = "import atexit\natexit.register(lambda: print(late(2.0), flush=True))"
+    after = "late = ingot.jit(lambda x: x * 3)\n"
+    process = program(tmp_path, after, before)
+    out, error = process.communicate(timeout=60)
+    assert (process.returncode, out, error) == (0, "6.0\n", "")
