@@ -132,9 +132,9 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
     const Value value = std::move(pending.back());
     pending.pop_back();
     if (const Foreign* f = value.as<Foreign>()) {
-      const std::string what = "`" + f->name + "`, " + text_of(foreign.attr("words")(f->description)) + ",";
+      const std::string what = text_of(foreign.attr("words")(f->description));
       const std::string hint = text_of(foreign.attr("hint")(f->description));
-      if (!hint.empty()) unsupported(node, what, hint);
+      if (!hint.empty()) unsupported(node, "`" + f->name + "`, " + what + ",", hint);
       unsupported(
           node, what,
           "pass numbers, NumPy arrays of their dtypes, or tuples, lists and dicts of at most 16 elements");

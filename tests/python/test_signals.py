@@ -114,13 +114,13 @@ def handler(*_):
     turns.append((spin(30, 30), spin(4000, 4000), add(np.arange(10**6), 1).sum()))
     if len(turns) == 3:
         raise TimeoutError
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
 signal.signal(signal.SIGALRM, handler)
 wanted = (spin(30, 30), spin(4000, 4000), add(np.arange(10**6), 1).sum())
-signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
 try:
     spin(FOREVER, FOREVER)
 except TimeoutError:
-    signal.setitimer(signal.ITIMER_REAL, 0)
     print(len(turns), turns == [wanted] * 3)
 """
     out, error = program(tmp_path, after).communicate(timeout=60)
