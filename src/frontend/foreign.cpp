@@ -135,9 +135,8 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
       const std::string what = text_of(foreign.attr("words")(f->description));
       const std::string hint = text_of(foreign.attr("hint")(f->description));
       if (!hint.empty()) unsupported(node, "`" + f->name + "`, " + what + ",", hint);
-      unsupported(
-          node, what,
-          "pass numbers, NumPy arrays of their dtypes, or tuples, lists and dicts of at most 16 elements");
+      unsupported(node, "`" + f->name + "`, " + what + ",",
+                  "pass numbers, NumPy arrays of their dtypes, or containers of at most 16 elements");
     }
     const auto push = [&](const auto& values) {
       pending.insert(pending.end(), values.begin(), values.end());
