@@ -134,9 +134,10 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
     if (const Foreign* f = value.as<Foreign>()) {
       const std::string what = text_of(foreign.attr("words")(f->description));
       const std::string hint = text_of(foreign.attr("hint")(f->description));
-      if (!hint.empty()) unsupported(node, "`" + f->name + "`, " + what + ",", hint);
-      unsupported(node, "`" + f->name + "`, " + what + ",",
-                  "pass numbers, NumPy arrays of their dtypes, or containers of at most 16 elements");
+      if (hint.empty())
+        unsupported(node, "`" + f->name + "`, " + what + ",",
+                    "pass numbers, NumPy arrays of their dtypes, or containers of at most 16 elements");
+      unsupported(node, "`" + f->name + "`, " + what + ",", hint);
     }
     const auto push = [&](const auto& values) {
       pending.insert(pending.end(), values.begin(), values.end());
