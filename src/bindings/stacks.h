@@ -14,7 +14,8 @@ namespace ingot::bindings {
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count);
 
 /// Waits until the calls of `call_with_room` that are under way have ended, and lets other threads than this
-/// one make no more: those rest; this one makes its own. For the end of Python, which must not end threads amid C++.
+/// one make no more: those rest; this one makes its own. For the end of Python, which must not end threads
+/// amid C++.
 void finish_calls_with_room();
 
 }  // namespace ingot::bindings

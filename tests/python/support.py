@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import ctypes
+import inspect
 import io
 import signal
 import subprocess
@@ -35,6 +36,18 @@ def start(file, text, **options):
     file.write_text(LISTENS + text)
     pipe = subprocess.PIPE
     return subprocess.Popen([sys.executable, file], stdout=pipe, stderr=pipe, text=True, **options)
+
+
+def spin(n, m):
+    """As many turns as are asked for, none of which can be left out."""
+    s = 0
+    for i in range(n):
+        for j in range(m):
+            s = (s + i * j) % 1000003
+    return s
+
+
+SPIN = f"@ingot.jit\n{inspect.getsource(spin)}\nspin(2, 2)\n"
 
 
 def interrupt(process, after=0.3):

@@ -4,38 +4,29 @@ import signal
 import time
 
 import pytest
-from support import interrupt, start
+from support import SPIN, interrupt, start
 
 pytestmark = pytest.mark.alone
 
 pytestmark = pytest.mark.alone
 
-SPIN = """
+BEFORE = """
 import asyncio, os, signal, sys, threading, time, traceback
 {before}
 import numpy as np
 import ingot
 
 @ingot.jit
-def spin(n, m):
-    s = 0
-    for i in range(n):
-        for j in range(m):
-            s = (s + i * j) % 1000003
-    return s
-
-@ingot.jit
 def add(x, y):
     return x + y
 
 FOREVER = 2**30
-spin(2, 2), add(np.ones(3), 1.0)
-{after}
+add(np.ones(3), 1.0)
 """
 
 
 def program(tmp_path, after, before=""):
-    return start(tmp_path / "program.py", SPIN.format(before=before, after=after))
+    return start(tmp_path / "program.py", BEFORE.format(before=before) + SPIN + after)
 
 
 def send(process, number, after=0.3):

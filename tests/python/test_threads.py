@@ -1,6 +1,5 @@
 """Python's threads, signals and end while compiled code runs: a long call does not hold the GIL."""
 
-import inspect
 import subprocess
 import sys
 import threading
@@ -10,27 +9,20 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
+import support
 from support import interrupt, start
 
 pytestmark = pytest.mark.alone
 
 
-@ingot.jit
-def spin(n, m):
-    s = 0
-    for i in range(n):
-        for j in range(m):
-            s = (s + i * j) % 1000003
-    return s
-
-
-SPIN = """
+BEFORE = """
 import signal, sys, threading, time
 
 {before}
 import ingot
 
-""" + f"{inspect.getsource(spin.__wrapped__)}\nspin(2, 2)\n"
+"""
+spin = ingot.jit(support.spin)
 
 
 @ingot.jit
@@ -78,7 +70,7 @@ class Counting(threading.Thread):
 
 
 def run_program(tmp_path: Path, text: str, before: str = "", **options: object) -> subprocess.Popen:
-    return start(tmp_path / "program.py", SPIN.format(before=before) + text, **options)
+    return start(tmp_path / "program.py", BEFORE.format(before=before) + support.SPIN + text, **options)
 
 
 def test_another_thread_runs_during_a_product_of_matrices():
