@@ -36,6 +36,7 @@ def figures(tmp_path_factory):
     return {name: json.loads((folder / name).read_text()) for name in started}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(WORKLOADS)), ids=lambda n: WORKLOADS[n].name)
 def test_contestants_are_right(figures, number):
     rows = [row for part in figures.values() for row in part["workloads"][number]["rows"]]
@@ -48,6 +49,7 @@ def test_contestants_are_right(figures, number):
         assert row["times"] or (row["refused"] and skipped), row
 
 
+@pytest.mark.slow
 def test_calls_are_measured(figures):
     for part in figures.values():
         for title in ("first call: add_one", "import", "call, output given", "call, new output", "call, dict of 10 arrays"):
@@ -97,6 +99,7 @@ def test_the_roof_is_the_lower_of_two():
     assert report.roof(measure.Outcome("one", [], 20, 1000), peaks) == (10.0, "arithmetic")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", functions.FUNCTIONS)
 def test_functions_are_numpys(name, monkeypatch):
     monkeypatch.setattr(functions, "SECONDS", 0.0)

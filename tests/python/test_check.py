@@ -5,6 +5,7 @@ import importlib.util
 import time
 from pathlib import Path
 
+import conftest
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,3 +84,25 @@ def test_a_suite_that_ends_without_a_report_counts_as_one_failure(check, tmp_pat
 
 def test_unknown_parts_are_refused(check):
     assert check.main(["nonsense"]) == 2
+
+
+class Case:
+    """A test's case as far as the sampling looks at it."""
+
+    def __init__(self, name: str, share: int | None):
+        self.path, self.originalname, self.share = Path("test_x.py"), name, share
+        self.marks: list[str] = []
+
+    def get_closest_marker(self, name: str):
+        return pytest.mark.sampled(self.share).mark if name == "sampled" and self.share else None
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        self.marks.append(mark.name)
+
+
+def test_of_sampled_tests_one_case_in_n_is_quick():
+    cases = [Case(name, share) for name, share in (("test_a", 4), ("test_b", 3), ("test_c", None)) for _ in range(10)]
+    conftest.pytest_collection_modifyitems(cases)
+    quick = [sum(case.originalname == name and not case.marks for case in cases) for name in ("test_a", "test_b", "test_c")]
+    assert quick == [3, 4, 10]
+    assert {mark for case in cases for mark in case.marks} == {"slow"}

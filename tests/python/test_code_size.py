@@ -2,6 +2,7 @@
 
 import ingot
 import numpy as np
+import pytest
 from support import check
 
 
@@ -94,6 +95,7 @@ def test_what_is_left_of_an_entry_without_its_loops_is_compiled_with_little_effo
     check(much_glue, x.copy(), np.array([1, 40]), 1e9, bound=1e-9)
 
 
+@pytest.mark.slow
 def test_functions_of_more_than_a_thousand_branches_are_right(tmp_path, monkeypatch):
     lines = [f"    v = v * 3 - n // {k % 7 + 2} if 0 <= v < {10**6 + k} else -(v // 5)" for k in range(600)]
     (tmp_path / "many_branches.py").write_text("\n".join(["def many(n, v):", *lines, "    return v"]) + "\n")

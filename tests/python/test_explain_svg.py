@@ -120,6 +120,7 @@ def test_the_version_that_runs_is_shown(length, op):
 DISTINCT = list({p.plain: p for p in PROGRAMS if p.calls is None}.values())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", DISTINCT, ids=lambda p: p.name)
 def test_drawings_are_well_formed(program, tmp_path):
     ingot.jit(program.plain).explain(*program.arguments(True), svg=tmp_path / "drawing.svg")

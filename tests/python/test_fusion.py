@@ -53,6 +53,7 @@ def with_row(x):
     return np.sum(x * x[:1] + x, axis=0), np.sum(x - x[:1])
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", [first_axis, last_axis, turned, two_axes, outer_axes, extremes, with_row])
 @pytest.mark.parametrize("dtype", [pytest.param(d, marks=pytest.mark.slow) if d in SLOW_DTYPES else d for d in DTYPES])

@@ -32,6 +32,7 @@ PYTHON = (
 ).split()
 
 
+@pytest.mark.slow
 def test_programs_hold_what_language_md_says_compiles():
     seen: collections.Counter = collections.Counter()
     for number in range(1000):
@@ -59,6 +60,7 @@ ARRAYS = {
 }
 
 
+@pytest.mark.slow
 def test_programs_hold_arrays_and_classes_in_all_their_uses():
     seen: collections.Counter = collections.Counter()
     for number in range(600):

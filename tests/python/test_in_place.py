@@ -46,6 +46,7 @@ def downwards(x):
     x[:0:-1] = x[-2::-1] + 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_lines(n):
     for function in (both_sides, reversed_, half, downwards):
@@ -107,6 +108,7 @@ def first_row_to_all(u):
 SHAPES = [(0, 5), (5, 0), (1, 1), (3, 3), (40, 50), (5, 3000), (300, 700), (3000, 60), (70_000, 3)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
     "function", [five_points, columns, eliminate, rest_of, turned, by_mean, first_row_to_all], ids=lambda f: f.__name__

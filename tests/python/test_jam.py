@@ -135,6 +135,7 @@ def layouts(x):
     yield np.repeat(x, 2, axis=1)[::-1, ::2]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_turns_that_run_together(function):
     for n, m, k in COUNTS:
@@ -144,6 +145,7 @@ def test_turns_that_run_together(function):
             check(function, x, y)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["i1", "u8", "i8", "f2", "f4", "f8", "c8", "c16"])
 def test_products_of_dtypes(dtype):
     for n, m, k in COUNTS:

@@ -391,6 +391,7 @@ def expected():
         return all_results(lambda program: program)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_lanes_give_pythons_bits(kind, expected):
     need_vectors(kind)

@@ -47,6 +47,7 @@ def test_keys_that_are_not_known():
         check(remembered, n)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "float16"])
 def test_keys_of_all_dtypes(dtype):
     def places(x):

@@ -514,6 +514,7 @@ def check(name, key):
     return 0.0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, key", CASES, ids=[f"{name}-{key}" for name, key in CASES])
 def test_op(name, key):
     check(name, key)
@@ -535,6 +536,7 @@ def test_complex_products_are_those_of_numpy_scalars(key):
     demand(same(got, want), got, want, (a, b), "scalar products")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", DTYPES)
 @pytest.mark.parametrize("target", DTYPES)
 def test_cast(source, target):

@@ -215,6 +215,7 @@ def rows_added(x, n):
     return total
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_steps(n):
     for count in (0, 1, 3, 4, 9):
@@ -382,6 +383,7 @@ def leaves(x, n):
     return x, -1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2)), 5])
 @pytest.mark.parametrize("shape", [(0,), (1,), (9,), (3000,), (4, 4), (3, 5), (1, 5), (0, 4)])
 def test_arrays_that_loops_carry(shape, n):

@@ -89,6 +89,7 @@ def test_numbers_in_place_of_nan(dtype):
     check(lambda x: np.nan_to_num(x, copy=False), x)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "float64", "complex128"])
 def test_closeness(dtype):
     x = sample(dtype)
@@ -155,6 +156,7 @@ def test_comparisons_with_numbers_that_the_dtype_has_not(dtype):
     check(comparisons, x, 0)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_second_element(dtype):
     for count in (0, 1, 2, 31, 64, 65, 300):

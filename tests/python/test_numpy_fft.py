@@ -19,6 +19,7 @@ INPUTS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", INPUTS)
 def test_transforms(name):
     x = INPUTS[name]

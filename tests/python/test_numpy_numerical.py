@@ -51,6 +51,7 @@ def test_interpolation(dtype):
     check(lambda x, p, v: np.interp(x, p, v[1:]), wanted, PLACES, values)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_convolutions(mode, dtype):

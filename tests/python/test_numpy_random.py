@@ -106,6 +106,7 @@ def test_other_dtypes_raise():
 INTEGERS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("stream", ["generator", "legacy"])
 def test_integers(dtype, stream):
@@ -172,6 +173,7 @@ PARAMETERS = {
 """Parameters of the distributions of a Generator, wrong ones among them."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_distributions(name):
     def call(parameters, **keywords):

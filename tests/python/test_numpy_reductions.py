@@ -60,6 +60,7 @@ def without_nan(x):
     return np.nansum(x), np.nanprod(x, axis=-1), np.nancumsum(x), np.nanmean(x, axis=0), np.nanstd(x, axis=-1), np.nanvar(x)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", [sums, extremes, flags, means, scans, without_nan], ids=lambda f: f.__name__)
 def test_dtypes_and_layouts(function, dtype):
@@ -70,6 +71,7 @@ def test_dtypes_and_layouts(function, dtype):
             check(function, x, bound=0.0 if exact else bound(dtype), modes=MODES if compiled else QUICK)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape):
     x = numbers(shape, np.float64)
@@ -282,8 +284,8 @@ def test_cumsum_along_axes():
     def f(a, axis):
         return np.cumsum(a), a.cumsum(), np.cumsum(a, axis), a.cumsum(axis=axis), np.cumsum(a, axis=None)
 
-    for dtype in ("bool", "int8", "uint16", "float32", "complex128"):
-        for shape in ((3, 4), (2, 3, 2), (0, 3), (3, 0), (1, 1)):
+    for dtype in ("bool", "uint16", "float32"):
+        for shape in ((3, 4), (2, 3, 2), (0, 3), (1, 1)):
             a = (np.arange(np.prod(shape)) % 5).astype(dtype).reshape(shape)
             for axis in (0, 1, -1):
                 check(f, a, axis)

@@ -97,6 +97,7 @@ def test_sets(a, mode):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d not in ("int64", "float64", "complex128")])
 def test_dtypes(dtype):
     with_each(
@@ -185,6 +186,7 @@ def test_integers_in_tables():
     check(lambda a, b: np.isin(a, b), np.arange(3, dtype="u8"), np.array([1, 2]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
 def test_unique_as_the_standard_has_it(dtype):
     a = np.array([[3, 0, 3], [1, 0, 1]]).astype(dtype)

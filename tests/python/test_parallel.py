@@ -114,6 +114,7 @@ def all_results(lengths, functions):
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_large_loops_have_the_same_bits_for_any_number_of_threads(program):
     function = ingot.jit(program)
@@ -127,6 +128,7 @@ def test_large_loops_have_the_same_bits_for_any_number_of_threads(program):
 SMALL = (1, 2, 3, 7, 8, 63, 64, 65, 700, 1023, 1024, 1025, 2048, 5000)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sharing", ["always", "never"])
 def test_small_loops_have_the_bits_of_the_interpreter(sharing):
     environment = {**os.environ, "INGOT_THREADS": sharing, "PYTHONPATH": os.pathsep.join(sys.path)}

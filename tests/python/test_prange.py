@@ -105,6 +105,7 @@ def two_extremes(x, start):
 SPECIAL = [0.0, -0.0, np.nan, 1.0, -1.0, np.inf, -np.inf]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u8", "i8"])
 @pytest.mark.parametrize("function", [largest, smallest_if, last_largest, last_smallest, two_extremes])
@@ -283,6 +284,7 @@ def test_reductions_go_through_loops_inside(shape):
     check(through_loops_inside, np.where(x > 0, np.nan, 0.0))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("n", [1, 2, 33, 1025, 70000])
 def test_sums_of_floats_have_the_order_of_reductions(dtype, n):
@@ -415,6 +417,7 @@ def two_arrays(index, v, h):
     return g
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("n", [0, 1, 7, 100, 3000])
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f4", "f8", "c16"])

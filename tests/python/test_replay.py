@@ -46,6 +46,7 @@ def replays(*paths):
 DRAWING = ("spca_unopt", "spca_unopt_int")  # they draw random numbers, which is not recorded
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name not in DRAWING], ids=lambda p: p.name)
 def test_tour(program, tmp_path, monkeypatch):
     """Each call of a program of the tour at its small size."""

@@ -25,6 +25,7 @@ def test_customers_in_a_queue(counters, customers):
     check(queues.simulate, counters, customers, 7)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_over_arrays(name):
     program = PROGRAMS[name]

@@ -221,6 +221,7 @@ SHAPES = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_dot_is_numpys(shapes):
     def f(a, b):
@@ -949,6 +950,7 @@ def test_layouts(layout):
         check(function, LAYOUTS[layout])
 
 
+@pytest.mark.slow
 def test_lengths_of_one_and_layouts_make_specialisations():
     def f(a, b):
         return a + b, np.sqrt(a * a + 1) * b, (a - b).sum()

@@ -184,6 +184,7 @@ def test_unpacking():
 # ---- Assignment
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
 def test_assignment_casts(a):
     def element(a, v):
@@ -202,6 +203,7 @@ def test_assignment_casts(a):
     check(element, a, 1j)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
 def test_augmented_assignment_keeps_the_dtype(a):
     def f(a, b):
@@ -371,6 +373,7 @@ def strides(array):
     return [s for s, n in zip(array.strides, array.shape) if n > 1 and array.size > 0]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_new_arrays_lie_as_numpys(mode):
     def made(a, b):

@@ -110,6 +110,7 @@ def test_all_relaxations_keep_ordinary_numbers():
     np.testing.assert_allclose(ingot.jit(sum_of_rows, fastmath=True)(z, np.ones(5)), sum_of_rows(z, np.ones(5)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "uint64"])
 def test_integers_are_combined_in_any_order(dtype, length):

@@ -55,6 +55,7 @@ def in_a_loop(x):
 FLOATS = (distances, accelerations, unit, used_twice, written_between, nearest, masked, in_a_loop)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("function", FLOATS, ids=lambda f: f.__name__)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -72,6 +73,7 @@ def test_values_are_numpys_and_the_interpreters(function, width):
             assert np.allclose(a, c, rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "complex64", "complex128"])
 @pytest.mark.parametrize("width", [1, 2, 3, 6, 8])
 def test_dtypes(dtype, width):

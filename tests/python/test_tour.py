@@ -183,6 +183,7 @@ def machine():
     return open_machine(2, ("jax", "cpp"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.task.cpp], ids=lambda p: p.name)
 def test_peers_are_right(program, machine):
     row = run_program(program, True, machine)
@@ -190,6 +191,7 @@ def test_peers_are_right(program, machine):
     assert all("run_s" in said for said in row["peers"].values()), row["peers"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name, said",
     [("quadratic_prange", "run_s"), ("sum_dict_values", "refused"), ("accumulate_global", "wrong"), ("spca_unopt", "refused")],

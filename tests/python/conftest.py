@@ -1,0 +1,20 @@
+"""Of the cases of a test marked `sampled(n)`, one in n runs in `make test`; the others have the mark `slow`."""
+
+import random
+from collections import defaultdict
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """The cases that run are drawn by the test's name, so that they are the same in each run and in each worker."""
+    cases = defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None and item.get_closest_marker("slow") is None:
+            cases[item.path, item.originalname, mark.args[0]].append(item)
+    for (_, name, share), same in cases.items():
+        kept = random.Random(name).sample(range(len(same)), -(-len(same) // share))
+        for number in set(range(len(same))).difference(kept):
+            same[number].add_marker(pytest.mark.slow)
