@@ -23,13 +23,13 @@ Targets targets() {
 }
 
 codegen::Target asked_for() {
-  using Sharing = codegen::Target::Sharing;
+  using Sharing = base::Machine::Sharing;
   codegen::Target target = codegen::Target::named(variable("INGOT_VECTORS"));
   const std::string_view sharing = variable("INGOT_THREADS");
-  target.sharing = sharing == "always"  ? Sharing::Always
-                   : sharing == "never" ? Sharing::Never
-                                        : Sharing::Large;
-  if (variable("INGOT_STREAMS") == "always") target.streamed_bytes = 1;
+  target.machine.sharing = sharing == "always"  ? Sharing::Always
+                           : sharing == "never" ? Sharing::Never
+                                                : Sharing::Large;
+  if (variable("INGOT_STREAMS") == "always") target.machine.streamed_bytes = 1;
   return target;
 }
 
