@@ -4,22 +4,17 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <string_view>
 #include <tuple>
 
 #include "bindings/exceptions.h"
 #include "bindings/gil.h"
-#include "codegen/device.h"
-#include "driver/compile.h"
+#include "driver/program.h"
+#include "driver/targets.h"
 #include "frontend/evaluator.h"
 #include "ir/interpreter.h"
 #include "ir/text.h"
-#include "ir/verifier.h"
-#include "transform/dependence.h"
-#include "transform/parallel.h"
-#include "transform/simplify.h"
 
 // The core: everything of the compiler that is loaded at the first compile, as the Python module `_core`.
 
@@ -163,12 +158,13 @@ class Outward {
   std::map<const ir::MemoryBlock*, nb::object> memories_;
 };
 
-/// A function lowered to IR, for Python: its texts, and running it in the interpreter.
+/// A function lowered to IR, for Python: its texts, its code, and running it in the interpreter.
 struct Program {
-  std::unique_ptr<ir::Module> module = std::make_unique<ir::Module>();
+  driver::Program program;
   frontend::Lowered lowered;
 
-  std::string text(bool spans) const { return ir::print(*module, {.spans = spans}); }
+  const ir::Module& module() const { return program.module(); }
+  std::string text(bool spans) const { return ir::print(module(), {.spans = spans}); }
 
   nb::tuple guards() const {
     nb::list guards;
@@ -189,14 +185,14 @@ struct Program {
     nb::list hosts;
     for (size_t i = 0; i < spans.size(); ++i) {
       const frontend::HostSite& host = lowered.hosts[i];
-      hosts.append(nb::make_tuple(host.function, host.arguments, tuple_of(module->sites(spans[i]))));
+      hosts.append(nb::make_tuple(host.function, host.arguments, tuple_of(module().sites(spans[i]))));
     }
     return nb::tuple(hosts);
   }
   template <class Fn>
   void for_each_host(Fn&& fn) const {
-    for (uint32_t i = 0; i < module->function_count(); ++i) {
-      const ir::Function* const function = module->function(ir::FunctionId(i));
+    for (uint32_t i = 0; i < module().function_count(); ++i) {
+      const ir::Function* const function = module().function(ir::FunctionId(i));
       for (uint32_t k = 0; function != nullptr && k < function->node_count(); ++k)
         if (function->op(ir::NodeId(k)) == ir::Op::host) fn(*function, ir::NodeId(k));
     }
@@ -220,7 +216,7 @@ struct Program {
       for (const ir::Type type : types) names.append(std::string(base::info(type.dtype()).name));
       return names;
     };
-    const auto& [name, parameters, results] = module->signature(lowered.function);
+    const auto& [name, parameters, results] = program.signature();
     nb::dict hosts;
     for (const auto& [site, types] : host_types()) hosts[nb::int_(site)] = dtypes(types);
     return nb::make_tuple(name, dtypes(parameters), dtypes(results), hosts);
@@ -231,47 +227,30 @@ struct Program {
   nb::dict compile(bool texts, int threads) const;
 };
 
-std::string_view variable(const char* name) {
-  const char* const word = std::getenv(name);
-  return word == nullptr ? "" : word;
-}
-
-/// The kind of code that the environment asks for, for tests.
-codegen::Target asked_for() {
-  using Sharing = codegen::Target::Sharing;
-  codegen::Target target = codegen::Target::named(variable("INGOT_VECTORS"));
-  const std::string_view sharing = variable("INGOT_THREADS");
-  target.sharing = sharing == "always"  ? Sharing::Always
-                   : sharing == "never" ? Sharing::Never
-                                        : Sharing::Large;
-  if (const std::string_view bytes = variable("INGOT_STREAMS"); bytes == "always") target.streamed_bytes = 1;
-  return target;
-}
-
 /// From array IR to a sealed object, by so many threads. With `texts`, also what stood between the stages.
 nb::dict Program::compile(bool texts, int threads) const {
-  const std::unique_ptr<ir::Module> copy = module->clone();  // the passes replace functions
-  const ir::FunctionId entry = base::known(copy->find(module->signature(lowered.function).name));
-  driver::CompileOptions options{.target = asked_for(), .codegen = {}};
+  driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}};
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
   options.codegen.threads = static_cast<unsigned>(std::max(threads, 1));
   driver::Report report;
   nb::list after;  // each pass: its name, the IR that it left
+  std::string last;
   if (texts) {
     report.dump = [&](std::string_view pass, const ir::Module& left) {
+      last = ir::print(left);
       after.append(nb::make_tuple(std::string(pass), ir::print(left, {.spans = true})));
     };
   }
   Gil gil;
   if (!texts) gil.release();  // nothing of Python's is needed
-  const driver::CompileResult result = driver::compile(*copy, {&entry, 1}, options, report);
+  const driver::CompileResult result = program.compile(options, report);
   gil.hold();
   nb::dict stages;
   stages["object"] = nb::bytes(result.bytes.data(), result.bytes.size());
   if (texts) {
     stages["passes"] = after;
-    stages["loop IR"] = ir::print(*copy);
+    stages["loop IR"] = last;
     stages["LLVM IR"] = result.code.llvm_ir_optimized;
     stages["assembly"] = result.code.assembly;
     nb::dict times;
@@ -297,28 +276,9 @@ bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Rai
   }
 }
 
-/// Whether different indices of an argument are different places: from the smallest stride to the largest,
-/// each is at least as long as all that the smaller ones reach over.
-bool is_apart(const ir::Value& argument) {
-  const auto* const view = std::get_if<ir::ViewValue>(&argument);
-  if (view == nullptr) return true;
-  std::vector<std::pair<int64_t, int64_t>> axes;  // strides, and how many steps
-  for (size_t i = 0; i < view->lengths.size(); ++i) {
-    if (view->lengths[i] < 1) return true;
-    if (view->lengths[i] > 1) axes.emplace_back(std::abs(view->strides[i]), view->lengths[i] - 1);
-  }
-  std::ranges::sort(axes);
-  auto reach = static_cast<int64_t>(base::size_of(view->dtype));
-  for (const auto& [stride, steps] : axes) {
-    if (stride < reach) return false;
-    reach += stride * steps;
-  }
-  return true;
-}
-
 nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::object library,
                               const nb::object& keeps, uint64_t seed) const {
-  const auto& signature = module->signature(lowered.function);
+  const auto& signature = program.signature();
   std::vector<ir::Value> arguments;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const nb::handle leaf = leaves[i];
@@ -326,7 +286,6 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
     arguments.push_back(type.is_view() ? ir::Value(view_of(leaf))
                                        : ir::Value(scalar_bits(type.dtype(), leaf)));
   }
-  const bool in_order = !std::ranges::all_of(arguments, is_apart);
   Outward outward(arguments);
   nb::object pending;
   ir::Externals externals;
@@ -365,11 +324,10 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
         },
         pending, raised);
   };
-  const ir::Outcome outcome = ir::interpret(*module, lowered.function, arguments,
-                                            {.seed = seed, .externals = &externals, .in_order = in_order});
+  const ir::Outcome outcome = program.interpret(arguments, externals, seed);
   if (outcome.raised) {
     return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,
-                          tuple_of(module->sites(outcome.exception.span)),
+                          tuple_of(module().sites(outcome.exception.span)),
                           pending.is_valid() ? pending : nb::none());
   }
   nb::list results;
@@ -384,61 +342,23 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
   return results;
 }
 
-/// Refuses loops over `prange` whose turns are not shown to be independent, and makes parallel loops of those
-/// that carry values.
-void prepare_parallel_loops(ir::Module& module, ir::FunctionId function) {
-  const ir::Function& built = *module.function(function);
-  const auto is_parallel = [](const ir::Function& f, ir::NodeId node) {
-    return f.op(node) == ir::Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(node, 0)));
-  };
-  bool any = false;
-  for (uint32_t i = 0; i < built.node_count(); ++i) any = any || is_parallel(built, ir::NodeId(i));
-  if (!any) return;
-  const std::unique_ptr<ir::Function> simple = transform::simplify(built);
-  for (uint32_t i = 0; i < simple->node_count(); ++i) {
-    if (!is_parallel(*simple, ir::NodeId(i))) continue;
-    std::vector<transform::Accumulation> meeting;
-    const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting);
-    if (!conflict) continue;
-    const base::Place first = module.place((*simple)[conflict->first].span);
-    const base::Place second = module.place((*simple)[conflict->second].span);
-    base::Unsupported refusal(
-        first,
-        "a prange loop whose turns may depend on each other (" + conflict->reason + "; " +
-            (first.line == second.line
-                 ? "line " + std::to_string(first.line)
-                 : "lines " + std::to_string(first.line) + " and " + std::to_string(second.line)) +
-            ")",
-        "use range, or let each turn write to places of its own");
-    refusal.sites = module.sites((*simple)[conflict->first].span);
-    throw refusal;
-  }
-  module.define(function, transform::parallel(*simple));
-}
-
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
                                const nb::tuple& arguments, const nb::tuple& captures,
                                const nb::dict& attributes, const std::vector<std::string>& relaxed) {
   ir::Relaxations relaxations;
   for (const std::string& name : relaxed) relaxations.add(base::known(ir::Relaxations::named(name)));
-  auto program = std::make_unique<Program>();
-  frontend::Evaluator evaluator(registry, *program->module);
-  program->lowered = evaluator.lower(function, arguments, captures, attributes, relaxations);
-  for (uint32_t i = 0; i < program->module->function_count(); ++i) {
-    if (program->module->function(ir::FunctionId(i)) == nullptr) continue;
-    ir::verify_or_throw(*program->module->function(ir::FunctionId(i)), ir::Stage::Array, "frontend");
-    prepare_parallel_loops(*program->module, ir::FunctionId(i));
-  }
-  return program;
+  auto module = std::make_unique<ir::Module>();
+  frontend::Lowered lowered =
+      frontend::Evaluator(registry, *module).lower(function, arguments, captures, attributes, relaxations);
+  driver::Program program(std::move(module), lowered.function);
+  return std::make_unique<Program>(std::move(program), std::move(lowered));
 }
 
-/// What code can be made for here: the CPU's name, and those of GPUs.
 nb::dict targets() {
-  nb::list devices;
-  for (const codegen::DeviceTarget& device : codegen::device_targets()) devices.append(device.cpu());
+  const driver::Targets found = driver::targets();
   nb::dict all;
-  all["x86-64"] = codegen::Target::host().cpu;
-  all["nvptx"] = devices;
+  all["x86-64"] = found.cpu;
+  all["nvptx"] = found.devices;
   return all;
 }
 

@@ -52,8 +52,8 @@ void FunctionEmitter::emit() {
 
 void FunctionEmitter::emit_prologue() {
   context_ = target_->getArg(0);
-  if (unit_.target.vector_bits > 0) {
-    const std::string bits = std::to_string(unit_.target.vector_bits);
+  if (unit_.target.machine.vector_bits > 0) {
+    const std::string bits = std::to_string(unit_.target.machine.vector_bits);
     target_->addFnAttr("prefer-vector-width", bits);
     target_->addFnAttr("min-legal-vector-width", bits);
   }

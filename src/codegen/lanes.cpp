@@ -31,7 +31,7 @@ constexpr int64_t kFewTurns = 128;
 }  // namespace
 
 bool FunctionEmitter::is_vector_loop(NodeId id) const {
-  return unit_.target.vector_bits > 0 && source_.attribute(id, 1) != 1 &&
+  return unit_.target.machine.vector_bits > 0 && source_.attribute(id, 1) != 1 &&
          ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
 }
 
@@ -55,7 +55,7 @@ unsigned FunctionEmitter::lane_count(NodeId loop) const {
     if (!is_data[i] || !source_.type(stored).is_scalar()) continue;
     widest = std::max(widest, base::size_of(base::lane_dtype(base::component_of(dtype(stored)))));
   }
-  const uint64_t one = static_cast<uint64_t>(unit_.target.vector_bits) / 8 / widest;
+  const uint64_t one = static_cast<uint64_t>(unit_.target.machine.vector_bits) / 8 / widest;
   const uint64_t registers = has_while(body) ? 2 : registers_for_sums(body);
   return static_cast<unsigned>(std::min(registers * one, kMostLanes));
 }
@@ -209,7 +209,7 @@ bool FunctionEmitter::only_reads(RegionId region) const {
 std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Reduction> reductions) const {
   constexpr uint64_t kOpsOfReduction = 2;
   const uint64_t registers = unit_.target.level >= 4 ? 32 : 16;
-  const uint64_t bits = registers * static_cast<uint64_t>(unit_.target.vector_bits);
+  const uint64_t bits = registers * static_cast<uint64_t>(unit_.target.machine.vector_bits);
   const auto is_short = [&](NodeId node) {
     const bool only_reads = (ir::info(source_.op(node)).effects.bits & ~ir::effect::Read.bits) == 0;
     return only_reads && source_[node].region_count == 0 && !has_math(unit_.target, source_.op(node)) &&

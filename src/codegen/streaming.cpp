@@ -81,13 +81,13 @@ Value* FunctionEmitter::written_bytes(NodeId store, std::optional<NodeId> by) {
 void FunctionEmitter::find_streams(NodeId loop) {
   const RegionId body = source_.region(loop);
   streams_.clear();
-  if (unit_.target.streamed_bytes == 0) return;
+  if (unit_.target.machine.streamed_bytes == 0) return;
   for (NodeId node : source_.region_body(body)) {
     if (source_.op(node) != ir::Op::store || cursor_of_store(node) != nullptr) continue;
     const NodeId view = source_.operand(node, 0);
     if (parts(view).empty() || !is_one_buffer(view) || reads_buffer(body, parts(view)[1])) continue;
-    Value* const least = b_.getInt64(unit_.target.streamed_bytes);
-    Value* const least_row = b_.getInt64(std::min(kRow, unit_.target.streamed_bytes));
+    Value* const least = b_.getInt64(unit_.target.machine.streamed_bytes);
+    Value* const least_row = b_.getInt64(std::min(kRow, unit_.target.machine.streamed_bytes));
     Value* const streams = b_.CreateAnd(b_.CreateICmpUGE(written_bytes(node, std::nullopt), least),
                                         b_.CreateICmpUGE(written_bytes(node, loop), least_row));
     if (llvm::isa<llvm::Constant>(streams)) continue;

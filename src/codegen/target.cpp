@@ -49,7 +49,7 @@ Target find_host() {
   for (const std::string& name : names) target.features += (target.features.empty() ? "" : ",") + name;
   target.level = level_of(target.needs);
   target.has_f16c = base::has_feature(target.needs, "f16c");
-  target.vector_bits = vector_bits_of(target.level);
+  target.machine.vector_bits = vector_bits_of(target.level);
   return target;
 }
 
@@ -67,7 +67,7 @@ Target Target::generic(int level) {
   for (int i = 0; i < level; ++i) target.needs += (i == 0 ? "" : ",") + std::string(kLevels[i]);
   target.level = level;
   target.has_f16c = level >= 3;
-  target.vector_bits = vector_bits_of(level);
+  target.machine.vector_bits = vector_bits_of(level);
   return target;
 }
 
@@ -76,7 +76,7 @@ Target Target::named(std::string_view word) {
   if (word == "avx2") return generic(3);
   if (word == "avx512") return generic(4);
   Target target = host();
-  if (word == "scalar") target.vector_bits = 0;
+  if (word == "scalar") target.machine.vector_bits = 0;
   return target;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/machine.h"
+
 namespace ingot::codegen {
 
 /// The CPU that code is made for.
@@ -13,18 +15,7 @@ struct Target {
   std::string needs;     ///< what code may use: features of base/cpu.h, commas between
   int level = 1;         ///< of the x86-64 psABI, 1 to 4
   bool has_f16c = false;
-  int vector_bits = 0;  ///< of the registers that vector loops use; 0: loops take one turn at a time
-
-  /// Which loops whose turns threads may share are given to the runtime's threads.
-  enum class Sharing : uint8_t {
-    Never,
-    Large,   ///< those with work enough, when they are entered
-    Always,  ///< all of more than one turn, for tests
-  };
-  Sharing sharing = Sharing::Large;
-
-  /// Arrays of so many bytes are written past the caches; 0: none.
-  uint64_t streamed_bytes = 8 << 20;
+  base::Machine machine;  ///< what passes know of it
 
   /// The CPU this runs on.
   static Target host();

@@ -33,7 +33,7 @@ constexpr uint64_t kLeastBlocksBits = 4;
 }  // namespace
 
 bool FunctionEmitter::runs_in_threads(NodeId id) const {
-  return unit_.target.sharing != Target::Sharing::Never &&
+  return unit_.target.machine.sharing != base::Machine::Sharing::Never &&
          ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
 }
 
@@ -235,7 +235,8 @@ void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const 
 
 /// Whether so many turns are worth other threads.
 Value* FunctionEmitter::has_work(Value* count, Value* cost) {
-  if (unit_.target.sharing == Target::Sharing::Always) return b_.CreateICmpSGT(count, b_.getInt64(1));
+  if (unit_.target.machine.sharing == base::Machine::Sharing::Always)
+    return b_.CreateICmpSGT(count, b_.getInt64(1));
   Value* const turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
   Value* const some = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, turns, b_.getInt64(kMost));
   return b_.CreateICmpUGE(b_.CreateMul(some, cost), b_.getInt64(kLeastWork));
@@ -254,7 +255,7 @@ void FunctionEmitter::call_turns(NodeId loop, llvm::Function* turns, Value* data
   llvm::Type* const number = b_.getInt64Ty();
   auto* const type =
       llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, number, number}, false);
-  Value* const grain = unit_.target.sharing == Target::Sharing::Always
+  Value* const grain = unit_.target.machine.sharing == base::Machine::Sharing::Always
                            ? b_.getInt64(1)
                            : b_.CreateAdd(b_.CreateUDiv(b_.getInt64(kPieceWork), cost), b_.getInt64(1));
   Value* const status =
@@ -309,7 +310,7 @@ Parts FunctionEmitter::reduce_in_threads(NodeId id, Value* cost) {
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, b_.CreateLShr(last, kGroupBits), b_.getFalse());
   Value* const bits = b_.CreateBinaryIntrinsic(
       llvm::Intrinsic::umax, b_.CreateSub(b_.getInt64(64), zeros),
-      b_.getInt64(unit_.target.sharing == Target::Sharing::Always ? 0 : kLeastBlocksBits));
+      b_.getInt64(unit_.target.machine.sharing == base::Machine::Sharing::Always ? 0 : kLeastBlocksBits));
   Value* const size = b_.CreateShl(b_.getInt64(1), bits);
   Value* const groups = b_.CreateLShr(b_.CreateAdd(blocks.count, b_.CreateSub(size, b_.getInt64(1))), bits);
 

@@ -1,6 +1,7 @@
 #include "driver/compile.h"
 
 #include "codegen/abi_layout.h"
+#include "driver/pipeline.h"
 #include "transform/passes.h"
 
 namespace ingot::driver {
@@ -42,19 +43,14 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   return info;
 }
 
-/// From either stage to the loop stage, in this order.
-constexpr std::string_view kPasses[] = {"simplify", "reuse",   "fuse",        "to_loops",   "simplify",
-                                        "checks",   "dce",     "interchange", "fuse_nests", "contract",
-                                        "schedule", "threads", "jam"};
-
-void run_passes(ir::Module& module, Report& report) {
+void run_passes(ir::Module& module, const base::Machine& machine, Report& report) {
   ir::Stage stage = ir::Stage::Both;
-  for (const std::string_view name : kPasses) {
+  for (const std::string_view name : pipeline_of(machine)) {
     const transform::Pass* pass = transform::find_pass(name);
     INGOT_ASSERT(pass != nullptr, "driver: no such pass");
     if (pass->after != ir::Stage::Both) stage = pass->after;
     const PhaseScope scope(report, std::string(name), &module, stage);
-    transform::run_on_all(module, *pass);
+    transform::run_on_all(module, *pass, machine);
   }
 }
 
@@ -72,7 +68,7 @@ runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId functio
 CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entries,
                       const CompileOptions& options, Report& report) {
   CompileResult result;
-  if (options.run_passes) run_passes(module, report);
+  if (options.run_passes) run_passes(module, options.target.machine, report);
   {
     const PhaseScope scope(report, "codegen");
     result.code = codegen::compile(module, entries, options.target, options.codegen);

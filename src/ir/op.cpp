@@ -70,6 +70,7 @@ constexpr Table make_table() {
 #define Commutative .commutative = true
 #define Associative .associative = true
 #define Idempotent .idempotent = true
+#define COST(additions) t.last().cost = additions;
 #define LAWS(...) t.last().laws = Laws{__VA_ARGS__};
 #define Int(name) \
   AttributeInfo { AttributeKind::Int, #name }
@@ -148,6 +149,11 @@ DType result_dtype(Op op, DType operand) {
     case Gives::Int32: return DType::Int32;
   }
   __builtin_unreachable();
+}
+
+int cost_of(Op op, DType operand) {
+  constexpr int kComplex = 4;
+  return info(op).cost * (base::is_complex(operand) ? kComplex : 1);
 }
 
 std::span<const std::string_view> choices(std::string_view attribute) {

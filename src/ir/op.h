@@ -84,6 +84,7 @@ struct OpInfo {
   Stage stage = Stage::Both;
   Effects effects;
   Laws laws;
+  uint8_t cost = 1;  ///< of elementwise ops: the time that a real element takes, in additions, about
   uint8_t regions = 0;
   bool typed = false;
   bool terminator = false;
@@ -102,6 +103,9 @@ std::optional<Op> op_from_name(std::string_view name);
 bool accepts(Op op, base::DType dtype);
 /// The dtype an elementwise op gives for operands of an accepted dtype.
 base::DType result_dtype(Op op, base::DType operand);
+
+/// The time that an elementwise op takes for an element of operands of this dtype, in additions, about.
+int cost_of(Op op, base::DType operand);
 
 /// The values of Choice attributes, by attribute name: the texts, in the order of their numbers.
 std::span<const std::string_view> choices(std::string_view attribute);

@@ -74,7 +74,8 @@ class PartFinder {
 
 class Contractor : public Rewriter {
  public:
-  explicit Contractor(const Function& source) : Rewriter(source), loops_(b_), gone_(source.node_count()) {
+  Contractor(const Function& source, const base::Machine& machine)
+      : Rewriter(source), loops_(b_), cache_(machine.near_cache / 2), gone_(source.node_count()) {
     for (const Part& part : PartFinder(source).find()) {
       parts_[part.loop.index].push_back(part);
       gone_[part.alloc.index] = gone_[part.view.index] = true;
@@ -113,9 +114,9 @@ class Contractor : public Rewriter {
       Nodes lengths = lengths_of(part);
       lengths.erase(lengths.begin() + static_cast<ptrdiff_t>(part.axis));
       const auto element = static_cast<int64_t>(base::size_of(source_.type(part.view).dtype()));
-      bytes = loops_.add(bytes, loops_.bytes_in_cache(element, lengths));
+      bytes = loops_.add(bytes, loops_.bytes_in(cache_, element, lengths));
     }
-    return b_.make(Op::maximum, {loops_.minimum(loops_.turns_in_cache(bytes), total), b_.index(1)});
+    return b_.make(Op::maximum, {loops_.minimum(loops_.turns_in(cache_, bytes), total), b_.index(1)});
   }
 
   void write_blocks(NodeId loop) {
@@ -150,6 +151,7 @@ class Contractor : public Rewriter {
   }
 
   LoopWriter loops_;
+  int64_t cache_;                                ///< bytes of the near cache that a block takes
   std::map<uint32_t, std::vector<Part>> parts_;  ///< by loop
   std::map<uint32_t, Place> places_;             ///< by view
   std::vector<bool> gone_;
@@ -157,6 +159,8 @@ class Contractor : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> contract(const ir::Function& function) { return Contractor(function).run(); }
+std::unique_ptr<ir::Function> contract(const ir::Function& function, const base::Machine& machine) {
+  return Contractor(function, machine).run();
+}
 
 }  // namespace ingot::transform

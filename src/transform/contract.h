@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/machine.h"
 #include "ir/function.h"
 
 namespace ingot::transform {
@@ -14,6 +15,6 @@ namespace ingot::transform {
 /// the loop's index along one of its axes, where the loop carries nothing and is not `prange`'s. The loop is
 /// then run in blocks of turns, each of which has an array of that many places along the axis: as many as the
 /// first cache holds, one at least. Each element is computed as before, in the same order.
-std::unique_ptr<ir::Function> contract(const ir::Function& function);
+std::unique_ptr<ir::Function> contract(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

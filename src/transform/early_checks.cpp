@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "transform/cost.h"
-
 namespace ingot::transform {
 
 namespace {
@@ -263,7 +261,7 @@ int EarlyChecks::cost_of(NodeId node) const {
   if (f_.op(node) == Op::load) cost = std::ranges::all_of(f_.operands(node).subspan(1), is_element) ? 1 : 0;
   if (card.elementwise) {
     const DType dtype = f_.type(f_.operand(node, 0)).dtype();
-    cost = transform::cost_of(f_.op(node), dtype);
+    cost = ir::cost_of(f_.op(node), dtype);
     if (base::is_int(dtype) && cost > 1) cost = 0;
   }
   for (size_t i = 0; i < f_[node].region_count; ++i)

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "transform/cost.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
@@ -202,7 +201,7 @@ bool Lowering::all_below(std::span<const NodeId> arrays, const Decision& decides
 
 void Lowering::lower_pointwise(NodeId id) {
   Whole w{.dtype = dtype_of(id), .cost = 1};
-  w.work.time = cost_of(source_.op(id), w.dtype);
+  w.work.time = ir::cost_of(source_.op(id), w.dtype);
   const auto operands = source_.operands(id);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!source_.type(operands[i]).is_array()) continue;

@@ -14,10 +14,6 @@ namespace ingot::transform {
 
 namespace {
 
-/// Loops that read and write more than this many views together would take the registers, and the ways of the
-/// caches, from each other.
-constexpr size_t kMostViews = 12;
-
 /// Loops that become one.
 struct Group {
   Nodes loops;    ///< in order
@@ -27,7 +23,8 @@ struct Group {
 /// Finds, from a loop on, those after it in its region that can become one with it.
 class Neighbours {
  public:
-  Neighbours(const Function& function, NodeId first) : f_(function), none_(function.node_count()) {
+  Neighbours(const Function& function, NodeId first, const base::Machine& machine)
+      : f_(function), machine_(machine), none_(function.node_count()) {
     if (!add_first(first)) return;
     const auto body = f_.region_body(f_[first].parent);
     auto next = std::ranges::find(body, first);
@@ -112,7 +109,8 @@ class Neighbours {
     const auto is_new = [&](const Memory& m) {
       return std::ranges::find(memory_, m.view, &Memory::view) == memory_.end();
     };
-    if (memory_.size() + static_cast<size_t>(std::ranges::count_if(own, is_new)) > kMostViews) return false;
+    if (memory_.size() + static_cast<size_t>(std::ranges::count_if(own, is_new)) > machine_.streams)
+      return false;
     const bool inner = is_innermost(f_.region(loop));
     if (inner != is_innermost(f_.region(first))) return false;
     if (inner && fits_lanes(f_, loop, none_) != fits_lanes(f_, first, none_)) return false;
@@ -142,6 +140,7 @@ class Neighbours {
   }
 
   const Function& f_;
+  const base::Machine& machine_;
   std::vector<bool> none_;  ///< no check is gone
   Group group_;
   std::vector<Memory> memory_;  ///< of the loops of the group
@@ -149,7 +148,8 @@ class Neighbours {
 
 class NestFuser : public Rewriter {
  public:
-  explicit NestFuser(const Function& source) : Rewriter(source), is_done_(source.node_count()) {}
+  NestFuser(const Function& source, const base::Machine& machine)
+      : Rewriter(source), machine_(machine), is_done_(source.node_count()) {}
 
   /// Whether loops have become one.
   bool has_fused() const { return has_fused_; }
@@ -163,7 +163,7 @@ class NestFuser : public Rewriter {
     if (source_.op(id) == Op::load) return visit_load(id);
     if (ir::info(source_.op(id)).effects.any(ir::effect::Write | ir::effect::Host)) stored_.clear();
     if (source_.op(id) != Op::for_) return clone(id);
-    const Neighbours neighbours(source_, id);
+    const Neighbours neighbours(source_, id, machine_);
     const Group& group = neighbours.group();
     if (group.loops.size() < 2) return clone(id);
     write(group);
@@ -223,6 +223,7 @@ class NestFuser : public Rewriter {
     Nodes place;  ///< a view and indices
     NodeId value;
   };
+  const base::Machine& machine_;
   std::vector<bool> is_done_;  ///< by node: it stands in a loop made for several, or before it
   std::vector<Stored> stored_;
   bool has_fused_ = false;
@@ -273,10 +274,10 @@ class OverwrittenStores : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> fuse_nests(const ir::Function& function) {
+std::unique_ptr<ir::Function> fuse_nests(const ir::Function& function, const base::Machine& machine) {
   std::unique_ptr<Function> made;
   for (bool again = true, any = false; again;) {
-    NestFuser fuser(made ? *made : function);
+    NestFuser fuser(made ? *made : function, machine);
     std::unique_ptr<Function> next = fuser.run();
     made = std::move(next);
     any = any || fuser.has_fused();

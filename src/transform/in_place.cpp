@@ -19,10 +19,6 @@ namespace ingot::transform {
 
 namespace {
 
-/// Of rows, as far as these are not longer: what is computed before it is put where it belongs, ...
-constexpr int64_t kChunkBytes = 1 << 14;
-/// ... and what one thread does at least.
-constexpr int64_t kBlockBytes = 1 << 19;
 /// Places of a block for chunks: of its first and last one, and of two in turns.
 constexpr int64_t kPlaces = 4;
 
@@ -180,16 +176,18 @@ class Lowering::InPlaceWriter {
     }
     meets_ = loops_.less(zero, reach_);
   }
+  /// Rows that are computed before they are put where they belong stay in the near cache, as far as these are
+  /// not longer; what one thread does at least fills the far one.
   void choose_blocks() {
     const NodeId one = b_.index(1);
     const NodeId count = maximum(lengths_[0], one);
     const Nodes inner(lengths_.begin() + 1, lengths_.end());
     const NodeId bytes = maximum(loops_.multiply(loops_.product(inner), size_), one);
     const auto rows_of = [&](int64_t some) { return b_.make(Op::floor_divide, {b_.index(some), bytes}); };
-    const NodeId many =
-        loops_.select(apart_, loops_.minimum(maximum(rows_of(kBlockBytes), one), count), count);
+    const NodeId many = loops_.select(
+        apart_, loops_.minimum(maximum(rows_of(lowering_.machine_.far_cache), one), count), count);
     const auto in_chunks = [&] {
-      const NodeId chunk = loops_.minimum(maximum(rows_of(kChunkBytes), reach_), count);
+      const NodeId chunk = loops_.minimum(maximum(rows_of(lowering_.machine_.near_cache / 2), reach_), count);
       const NodeId chunks = ceiling(maximum(many, chunk), chunk);
       return Nodes{chunk, chunks};
     };

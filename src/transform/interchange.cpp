@@ -144,7 +144,8 @@ class StripJudge {
 
 class Interchanger : public Rewriter {
  public:
-  explicit Interchanger(const Function& source) : Rewriter(source), loops_(b_) {}
+  Interchanger(const Function& source, const base::Machine& machine)
+      : Rewriter(source), loops_(b_), cache_(machine.near_cache / 2) {}
 
  protected:
   void visit(NodeId id) override {
@@ -169,7 +170,7 @@ class Interchanger : public Rewriter {
   NodeId strip_length() {
     Nodes lengths;
     for (const NodeId length : strips_.lengths) lengths.push_back(outside(length));
-    NodeId turns = loops_.turns_in_cache(loops_.bytes_in_cache(strips_.element_bytes, lengths));
+    NodeId turns = loops_.turns_in(cache_, loops_.bytes_in(cache_, strips_.element_bytes, lengths));
     if (lengths.empty()) turns = b_.make(Op::bitwise_and, {turns, b_.index(-kStripGrain)});
     return b_.make(Op::maximum, {turns, b_.index(1)});
   }
@@ -226,6 +227,7 @@ class Interchanger : public Rewriter {
   }
 
   LoopWriter loops_;
+  int64_t cache_;  ///< bytes of the near cache that a block takes
   Strips strips_;  ///< that are being written
   NodeId first_;   ///< turn of the strip; none: no strips are being written
   NodeId turns_;   ///< of the strip
@@ -233,8 +235,8 @@ class Interchanger : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> interchange(const ir::Function& function) {
-  return Interchanger(function).run();
+std::unique_ptr<ir::Function> interchange(const ir::Function& function, const base::Machine& machine) {
+  return Interchanger(function, machine).run();
 }
 
 }  // namespace ingot::transform

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/machine.h"
 #include "ir/function.h"
 
 namespace ingot::transform {
@@ -17,6 +18,6 @@ namespace ingot::transform {
 /// them
 /// (`find_meeting`), and if they write what other turns around them write again. Each element is computed
 /// from the same operands in the same order as before.
-std::unique_ptr<ir::Function> interchange(const ir::Function& function);
+std::unique_ptr<ir::Function> interchange(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

@@ -10,23 +10,25 @@ namespace ingot::transform {
 
 namespace {
 
-/// So many values are carried at once, at most: those that vectors of the machine have registers for.
-constexpr size_t kMostCarried = 8;
 /// Loops with more nodes are left as they are: their code would be copied for each turn.
 constexpr size_t kMostNodes = 100;
 
 /// What of a loop depends on the number of its turn, and how many of its turns run at once.
 class JamJudge {
  public:
-  JamJudge(const Function& function, NodeId loop)
-      : f_(function), loop_(loop), varies_(function.node_count()), in_lanes_(function.node_count()) {}
+  JamJudge(const Function& function, NodeId loop, const base::Machine& machine)
+      : f_(function),
+        loop_(loop),
+        most_carried_(machine.registers / 2),
+        varies_(function.node_count()),
+        in_lanes_(function.node_count()) {}
 
   /// The number of turns that run at once; 1: the loop is left as it is.
   size_t turns() {
     if (f_.result_count(loop_) > 0 || has_lanes(loop_)) return 1;
     varies_[f_.region_parameters(f_.region(loop_))[0].index] = true;
     if (!fits(f_.region(loop_), Around{}) || !shares_ || carried_ == 0 || nodes_ > kMostNodes) return 1;
-    const size_t turns = std::bit_floor(kMostCarried / carried_);
+    const size_t turns = std::bit_floor(most_carried_ / carried_);
     return turns > 1 && !find_race(f_, loop_) ? turns : 1;
   }
   const std::vector<bool>& varies() const { return varies_; }
@@ -114,6 +116,7 @@ class JamJudge {
 
   const Function& f_;
   NodeId loop_;
+  size_t most_carried_;         ///< values at once, for which there are registers
   std::vector<bool> varies_;    ///< with the turn of the loop
   std::vector<bool> in_lanes_;  ///< may be different in the lanes of the vector loop
   size_t carried_ = 0;          ///< values of the turn that one loop carries, at most
@@ -123,13 +126,13 @@ class JamJudge {
 
 class Jammer : public Rewriter {
  public:
-  using Rewriter::Rewriter;
+  Jammer(const Function& source, const base::Machine& machine) : Rewriter(source), machine_(machine) {}
 
  protected:
   void visit(NodeId id) override {
     if (varies_ != nullptr) return visit_jammed(id);
     if (source_.op(id) != Op::for_) return clone(id);
-    JamJudge judge(source_, id);
+    JamJudge judge(source_, id, machine_);
     const size_t turns = judge.turns();
     if (turns == 1) return clone(id);
     write(id, turns, judge.varies());
@@ -221,6 +224,7 @@ class Jammer : public Rewriter {
     bind_all(source_.results_of(loop), given);
   }
 
+  const base::Machine& machine_;
   const std::vector<bool>* varies_ = nullptr;  ///< of the loop that is being jammed; none: not in one
   std::vector<Nodes> copies_;                  ///< by turn, what an old value that varies has become
   size_t turn_ = 0;
@@ -228,6 +232,8 @@ class Jammer : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> jam(const ir::Function& function) { return Jammer(function).run(); }
+std::unique_ptr<ir::Function> jam(const ir::Function& function, const base::Machine& machine) {
+  return Jammer(function, machine).run();
+}
 
 }  // namespace ingot::transform

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/machine.h"
 #include "ir/function.h"
 
 namespace ingot::transform {
@@ -15,6 +16,6 @@ namespace ingot::transform {
 /// is a vector loop, in which a loop that carries values of the turn loads neighbours that all turns share.
 /// So many turns are taken at once as the carried values leave registers for; what remains of the turns runs
 /// as before. Each value is computed from the same operands in the same order as before.
-std::unique_ptr<ir::Function> jam(const ir::Function& function);
+std::unique_ptr<ir::Function> jam(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

@@ -84,15 +84,15 @@ void LoopWriter::store(NodeId view, std::span<const NodeId> indices, NodeId valu
   b_.make(Op::store, operands);
 }
 
-NodeId LoopWriter::bytes_in_cache(int64_t element, std::span<const NodeId> lengths) {
-  const NodeId most = b_.index(kCacheBytes);
+NodeId LoopWriter::bytes_in(int64_t cache, int64_t element, std::span<const NodeId> lengths) {
+  const NodeId most = b_.index(cache);
   NodeId bytes = b_.index(element);
   for (const NodeId length : lengths) bytes = minimum(multiply(bytes, minimum(length, most)), most);
   return bytes;
 }
 
-NodeId LoopWriter::turns_in_cache(NodeId bytes) {
-  return b_.make(Op::floor_divide, {b_.index(kCacheBytes), b_.make(Op::maximum, {bytes, b_.index(1)})});
+NodeId LoopWriter::turns_in(int64_t cache, NodeId bytes) {
+  return b_.make(Op::floor_divide, {b_.index(cache), b_.make(Op::maximum, {bytes, b_.index(1)})});
 }
 
 void LoopWriter::blocks(NodeId total, NodeId length, bool are_independent,

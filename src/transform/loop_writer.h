@@ -48,12 +48,10 @@ class LoopWriter {
   NodeId load(NodeId view, std::span<const NodeId> indices);
   void store(NodeId view, std::span<const NodeId> indices, NodeId value);
 
-  /// What fits into a third or half of the first cache of today's cores.
-  static constexpr int64_t kCacheBytes = 16384;
-  /// The bytes of an array of elements of so many bytes; of larger ones, `kCacheBytes`.
-  NodeId bytes_in_cache(int64_t element, std::span<const NodeId> lengths);
-  /// How many turns that each take so many bytes the cache holds; may be none.
-  NodeId turns_in_cache(NodeId bytes);
+  /// The bytes of an array of elements of so many bytes; of arrays that a cache does not hold, its bytes.
+  NodeId bytes_in(int64_t cache, int64_t element, std::span<const NodeId> lengths);
+  /// How many turns that each take so many bytes a cache holds; may be none.
+  NodeId turns_in(int64_t cache, NodeId bytes);
   /// A loop over blocks of at most `length` of `total` turns, which gets the first turn of each and how many
   /// it has.
   void blocks(NodeId total, NodeId length, bool are_independent,

@@ -4,7 +4,6 @@
 
 #include "base/reduction.h"
 #include "ir/evaluate.h"
-#include "transform/cost.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
@@ -166,7 +165,7 @@ int64_t Lowering::find_short_length(NodeId id) const {
 void Lowering::lower_short(NodeId id) {
   const NodeId x = source_.operand(id, 0);
   const auto count = static_cast<int>(short_lengths_[id.index]);
-  const int own = cost_of(source_.op_attribute(id, 0), dtype_of(id));
+  const int own = ir::cost_of(source_.op_attribute(id, 0), dtype_of(id));
   Whole w{.dtype = dtype_of(id), .lengths = whole(x).lengths};
   w.lengths.pop_back();
   w.cost = count * (whole(x).cost + 1);

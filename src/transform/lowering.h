@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine.h"
 #include "transform/alias.h"
 #include "transform/block_tree.h"
 #include "transform/loop_writer.h"
@@ -41,7 +42,7 @@ struct Whole {
 
 class Lowering : public Rewriter {
  public:
-  explicit Lowering(const Function& source);
+  Lowering(const Function& source, const base::Machine& machine);
 
  protected:
   void visit(NodeId id) override;
@@ -288,6 +289,7 @@ class Lowering : public Rewriter {
 #undef LOWER_Loop
 #undef LOWER_Both
 
+  const base::Machine& machine_;
   LoopWriter loops_;
   std::vector<Whole> wholes_;
   std::vector<uint32_t> order_;     ///< by node: its place in the program

@@ -11,15 +11,6 @@
 
 namespace ingot::transform {
 
-namespace {
-
-/// Places in memory that a nest walks at once: CPUs follow so many.
-constexpr size_t kMostStreams = 12;
-/// Bytes of one lane of all partial values, most of which stay in registers.
-constexpr size_t kMostLaneBytes = 32;
-
-}  // namespace
-
 /// The node that stands for a length and all that checks have found to be equal to it.
 NodeId Lowering::canonical(NodeId length) const {
   for (bool found = true; found;) {
@@ -160,8 +151,8 @@ bool Lowering::joins(const Nest& nest, const Nest& other) const {
   const size_t apart = all.size() + other.sources.size();
   all.insert(other.sources.begin(), other.sources.end());
   if (all.size() == apart) return false;
-  return all.size() + other.outputs.size() <= kMostStreams &&
-         nest.lane_bytes + other.lane_bytes <= kMostLaneBytes;
+  return all.size() + other.outputs.size() <= machine_.streams &&
+         nest.lane_bytes + other.lane_bytes <= 2 * machine_.registers;
 }
 
 void Lowering::merge(Nest& nest, const Nest& other) {

@@ -17,20 +17,20 @@ namespace ingot::transform {
 
 namespace {
 
+/// A pass that is the same for each machine.
+template <std::unique_ptr<ir::Function> (*pass)(const ir::Function&)>
+std::unique_ptr<ir::Function> for_any(const ir::Function& function, const base::Machine&) {
+  return pass(function);
+}
+
 constexpr Pass kPasses[] = {
-    {"simplify", simplify, ir::Stage::Both},
-    {"dce", dce, ir::Stage::Both},
-    {"reuse", reuse, ir::Stage::Both},
-    {"fuse", fuse, ir::Stage::Both},
-    {"to_loops", to_loops, ir::Stage::Loop},
-    {"checks", checks, ir::Stage::Loop},
-    {"fuse_nests", fuse_nests, ir::Stage::Loop},
-    {"contract", contract, ir::Stage::Loop},
-    {"interchange", interchange, ir::Stage::Loop},
-    {"schedule", schedule, ir::Stage::Loop},
-    {"threads", threads, ir::Stage::Loop},
-    {"jam", jam, ir::Stage::Loop},
-    {"parallel", parallel, ir::Stage::Both},
+    {"simplify", for_any<simplify>, ir::Stage::Both}, {"dce", for_any<dce>, ir::Stage::Both},
+    {"reuse", for_any<reuse>, ir::Stage::Both},       {"fuse", for_any<fuse>, ir::Stage::Both},
+    {"to_loops", to_loops, ir::Stage::Loop},          {"checks", for_any<checks>, ir::Stage::Loop},
+    {"fuse_nests", fuse_nests, ir::Stage::Loop},      {"contract", contract, ir::Stage::Loop},
+    {"interchange", interchange, ir::Stage::Loop},    {"schedule", for_any<schedule>, ir::Stage::Loop},
+    {"threads", for_any<threads>, ir::Stage::Loop},   {"jam", jam, ir::Stage::Loop},
+    {"parallel", for_any<parallel>, ir::Stage::Both},
 };
 
 }  // namespace
@@ -43,10 +43,10 @@ const Pass* find_pass(std::string_view name) {
   return nullptr;
 }
 
-void run_on_all(ir::Module& module, const Pass& pass) {
+void run_on_all(ir::Module& module, const Pass& pass, const base::Machine& machine) {
   for (uint32_t i = 0; i < module.function_count(); ++i) {
     const ir::FunctionId id(i);
-    if (const ir::Function* function = module.function(id)) module.define(id, pass.run(*function));
+    if (const ir::Function* function = module.function(id)) module.define(id, pass.run(*function, machine));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/machine.h"
 #include "ir/function.h"
 
 namespace ingot::transform {
@@ -11,7 +12,7 @@ namespace ingot::transform {
 /// A pass as a pipeline lists it: from a function, a new one.
 struct Pass {
   std::string_view name;
-  std::unique_ptr<ir::Function> (*run)(const ir::Function&);
+  std::unique_ptr<ir::Function> (*run)(const ir::Function&, const base::Machine&);
   ir::Stage after;  ///< the stage its functions are at; Both: that of the function given
 };
 
@@ -21,6 +22,6 @@ std::span<const Pass> passes();
 const Pass* find_pass(std::string_view name);
 
 /// Runs a pass on every function that is defined.
-void run_on_all(ir::Module& module, const Pass& pass);
+void run_on_all(ir::Module& module, const Pass& pass, const base::Machine& machine);
 
 }  // namespace ingot::transform

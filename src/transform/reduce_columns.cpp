@@ -11,8 +11,6 @@ namespace ingot::transform {
 
 namespace {
 
-/// Of strips: long pieces of rows are read at once.
-constexpr int64_t kStripBytes = 32768;
 constexpr int64_t kFewColumns = 8;
 /// So many rows are gone through side by side, for a few columns at a time.
 constexpr int64_t kFewRows = 16;
@@ -36,7 +34,8 @@ class Lowering::RowWriter {
   void write_strips() {
     size_t widest = 1;
     for (const Reduction& r : all_) widest = std::max(widest, base::size_of(r.lane));
-    const NodeId strip = b_.index(kStripBytes / static_cast<int64_t>(widest));
+    // Long pieces of rows are read at once.
+    const NodeId strip = b_.index(lowering_.machine_.near_cache / static_cast<int64_t>(widest));
     const NodeId columns = axes_.kept.back();
     const NodeId width = loops_.minimum(strip, columns);
     for (const Reduction& r : all_) {

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "ir/evaluate.h"
-#include "transform/cost.h"
 #include "transform/ranges.h"
 #include "transform/rewriter.h"
 #include "transform/slot_shapes.h"
@@ -130,7 +129,7 @@ class Simplifier : public Rewriter {
       const ir::OpInfo& card = ir::info(source_.op(node));
       if (!card.elementwise)
         return source_.is_constant(node) || source_.op(node) == Op::cast || card.terminator;
-      cost += cost_of(source_.op(node), source_.type(node).dtype());
+      cost += ir::cost_of(source_.op(node), source_.type(node).dtype());
       return is_scalar(node);
     };
     for (size_t arm = 0; arm < 2; ++arm) {

@@ -7,8 +7,9 @@
 
 namespace ingot::transform {
 
-Lowering::Lowering(const Function& source)
+Lowering::Lowering(const Function& source, const base::Machine& machine)
     : Rewriter(source),
+      machine_(machine),
       loops_(b_),
       wholes_(source.node_count()),
       order_(source.node_count()),
@@ -311,8 +312,8 @@ void Lowering::visit(NodeId id) {
   if (op == Op::check) learn(source_.operand(id, 0));
 }
 
-std::unique_ptr<ir::Function> to_loops(const ir::Function& function) {
-  std::unique_ptr<Function> lowered = Lowering(function).run();
+std::unique_ptr<ir::Function> to_loops(const ir::Function& function, const base::Machine& machine) {
+  std::unique_ptr<Function> lowered = Lowering(function, machine).run();
   ir::verify_or_throw(*lowered, ir::Stage::Loop, "to_loops");
   return lowered;
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/machine.h"
 #include "ir/function.h"
 
 namespace ingot::transform {
@@ -13,6 +14,6 @@ namespace ingot::transform {
 /// control flow carries, containers hold and calls take (they become views). Before memory changes from which
 /// an array that is still needed would be evaluated later, it is evaluated. Arrays among parameters and
 /// results become views. Values are those of the interpreter at the array stage, bit for bit.
-std::unique_ptr<ir::Function> to_loops(const ir::Function& function);
+std::unique_ptr<ir::Function> to_loops(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

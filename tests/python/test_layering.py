@@ -32,6 +32,8 @@ PUBLIC_HEADERS_IN = {"runtime", "driver", "bindings", "tools"}
 CONFINED = {
     "LLVM": (re.compile(r"llvm(-c)?/"), {"codegen"}),
     "Python": (re.compile(r"Python\.h$|nanobind/|numpy/"), {"frontend", "bindings"}),
+    "passes": (re.compile(r"transform/"), {"transform", "driver", "tools"}),
+    "code generation": (re.compile(r"codegen/"), {"codegen", "driver"}),
     "threads": (
         re.compile(r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|pthread\.h)$"),
         {"codegen", "runtime", "frontend", "driver", "bindings", "tools", "ingot"},
@@ -203,6 +205,7 @@ PLANTED = [
     (confined_includes, "src/ir/b.cpp", '#include <llvm/ADT/APInt.h>', "src/ir/b.cpp:1: LLVM in ir"),
     (confined_includes, "src/driver/c.cpp", "#include <Python.h>", "src/driver/c.cpp:1: Python in driver"),
     (confined_includes, "include/ingot/d.h", "#include <nanobind/ndarray.h>", "include/ingot/d.h:1: Python in ingot"),
+    (confined_includes, "src/bindings/i.cpp", '#include "transform/simplify.h"', "src/bindings/i.cpp:1: passes in bindings"),
     (confined_includes, "src/transform/h.cpp", "#include <mutex>", "src/transform/h.cpp:1: threads in transform"),
     (long_files, "src/ir/long.cpp", "\n" * 1001, "src/ir/long.cpp: 1001 lines"),
     (unwanted_words, "docs/a.md", "/ho" + "me/me/x", "docs/a.md:1: a path of one machine: /ho" + "me/me/x"),

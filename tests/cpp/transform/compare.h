@@ -156,7 +156,7 @@ class Comparison {
     ir::Stage stage = ir::Stage::Array;
     for (std::string_view name : passes) {
       const Pass& pass = *find_pass(name);
-      run_on_all(*after_, pass);
+      run_on_all(*after_, pass, {});
       if (pass.after != ir::Stage::Both) stage = pass.after;
       for (uint32_t i = 0; i < after_->function_count(); ++i)
         ir::verify_or_throw(*after_->function(ir::FunctionId(i)), stage, pass.name.data());

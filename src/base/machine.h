@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ingot::base {
+
+/// What passes may ask of the machine that code is made for. They ask properties, never a target's name.
+/// Nothing here changes a value: sums have the order of base/reduction.h on each machine.
+struct Machine {
+  enum class Kind : uint8_t { Cpu, Device };
+  Kind kind = Kind::Cpu;
+
+  /// Of the registers that vector loops use; 0: loops take one turn at a time.
+  int vector_bits = 256;
+  size_t registers = 16;  ///< that hold values of a vector loop
+  /// Places in memory that are walked at once without slowing down.
+  size_t streams = 12;
+  int64_t near_cache = 32 << 10;  ///< bytes, of one core
+  int64_t far_cache = 512 << 10;  ///< ... behind it
+  /// Arrays of so many bytes are written past the caches; 0: none.
+  uint64_t streamed_bytes = 8 << 20;
+
+  /// Which loops whose turns threads may share are given to the runtime's threads.
+  enum class Sharing : uint8_t {
+    Never,
+    Large,   ///< those with work enough, when they are entered
+    Always,  ///< all of more than one turn, for tests
+  };
+  Sharing sharing = Sharing::Large;
+
+  bool has_lanes() const { return vector_bits > 0; }
+
+  bool operator==(const Machine&) const = default;
+};
+
+}  // namespace ingot::base

@@ -1,0 +1,22 @@
+#include "driver/pipeline.h"
+
+namespace ingot::driver {
+
+namespace {
+
+/// CPUs with vector registers.
+constexpr std::string_view kLanes[] = {"simplify", "reuse",   "fuse",        "to_loops",   "simplify",
+                                       "checks",   "dce",     "interchange", "fuse_nests", "contract",
+                                       "schedule", "threads", "jam"};
+/// CPUs that take one turn at a time: loops are not chosen for lanes, nor made for them.
+constexpr std::string_view kOneByOne[] = {"simplify", "reuse", "fuse",       "to_loops", "simplify",
+                                          "checks",   "dce",   "fuse_nests", "contract", "threads"};
+
+}  // namespace
+
+std::span<const std::string_view> pipeline_of(const base::Machine& machine) {
+  if (machine.has_lanes()) return kLanes;
+  return kOneByOne;
+}
+
+}  // namespace ingot::driver

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/machine.h"
+
+namespace ingot::driver {
+
+/// The passes that take a function from either stage to the loop stage as a machine runs it, in this order.
+std::span<const std::string_view> pipeline_of(const base::Machine& machine);
+
+}  // namespace ingot::driver

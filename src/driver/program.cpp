@@ -1,0 +1,96 @@
+#include "driver/program.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/verifier.h"
+#include "transform/dependence.h"
+#include "transform/parallel.h"
+#include "transform/simplify.h"
+
+namespace ingot::driver {
+
+namespace {
+
+bool is_over_prange(const ir::Function& f, ir::NodeId node) {
+  return f.op(node) == ir::Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(node, 0)));
+}
+
+[[noreturn]] void refuse(const ir::Module& module, const ir::Function& function,
+                         const transform::Conflict& conflict) {
+  const base::Place first = module.place(function[conflict.first].span);
+  const base::Place second = module.place(function[conflict.second].span);
+  const std::string lines = first.line == second.line ? "line " + std::to_string(first.line)
+                                                      : "lines " + std::to_string(first.line) + " and " +
+                                                            std::to_string(second.line);
+  base::Unsupported refusal(
+      first, "a prange loop whose turns may depend on each other (" + conflict.reason + "; " + lines + ")",
+      "use range, or let each turn write to places of its own");
+  refusal.sites = module.sites(function[conflict.first].span);
+  throw refusal;
+}
+
+/// Refuses loops over `prange` whose turns are not shown to be independent, and makes parallel loops of those
+/// that carry values.
+void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
+  const ir::Function& built = *module.function(id);
+  bool any = false;
+  for (uint32_t i = 0; i < built.node_count(); ++i) any = any || is_over_prange(built, ir::NodeId(i));
+  if (!any) return;
+  const std::unique_ptr<ir::Function> simple = transform::simplify(built);
+  for (uint32_t i = 0; i < simple->node_count(); ++i) {
+    if (!is_over_prange(*simple, ir::NodeId(i))) continue;
+    std::vector<transform::Accumulation> meeting;
+    if (const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting))
+      refuse(module, *simple, *conflict);
+  }
+  module.define(id, transform::parallel(*simple));
+}
+
+/// Whether different indices of an argument are different places: from the smallest stride to the largest,
+/// each is at least as long as all that the smaller ones reach over.
+bool is_apart(const ir::Value& argument) {
+  const auto* const view = std::get_if<ir::ViewValue>(&argument);
+  if (view == nullptr) return true;
+  std::vector<std::pair<int64_t, int64_t>> axes;  // strides, and how many steps
+  for (size_t i = 0; i < view->lengths.size(); ++i) {
+    if (view->lengths[i] < 1) return true;
+    if (view->lengths[i] > 1) axes.emplace_back(std::abs(view->strides[i]), view->lengths[i] - 1);
+  }
+  std::ranges::sort(axes);
+  auto reach = static_cast<int64_t>(base::size_of(view->dtype));
+  for (const auto& [stride, steps] : axes) {
+    if (stride < reach) return false;
+    reach += stride * steps;
+  }
+  return true;
+}
+
+}  // namespace
+
+Program::Program(std::unique_ptr<ir::Module> module, ir::FunctionId entry)
+    : module_(std::move(module)), entry_(entry) {
+  for (uint32_t i = 0; i < module_->function_count(); ++i) {
+    const ir::FunctionId id(i);
+    if (module_->function(id) == nullptr) continue;
+    ir::verify_or_throw(*module_->function(id), ir::Stage::Array, "frontend");
+    prepare_parallel_loops(*module_, id);
+  }
+}
+
+CompileResult Program::compile(const CompileOptions& options, Report& report) const {
+  const std::unique_ptr<ir::Module> copy = module_->clone();  // the passes replace functions
+  const ir::FunctionId entry = base::known(copy->find(signature().name));
+  return driver::compile(*copy, {&entry, 1}, options, report);
+}
+
+ir::Outcome Program::interpret(std::span<const ir::Value> arguments, ir::Externals& externals,
+                               uint64_t seed) const {
+  const bool in_order = !std::ranges::all_of(arguments, is_apart);
+  return ir::interpret(*module_, entry_, arguments,
+                       {.seed = seed, .externals = &externals, .in_order = in_order});
+}
+
+}  // namespace ingot::driver

@@ -1,0 +1,36 @@
+#include "driver/targets.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "codegen/device.h"
+
+namespace ingot::driver {
+
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* const word = std::getenv(name);
+  return word == nullptr ? "" : word;
+}
+
+}  // namespace
+
+Targets targets() {
+  Targets all{.cpu = codegen::Target::host().cpu, .devices = {}};
+  for (const codegen::DeviceTarget& device : codegen::device_targets()) all.devices.push_back(device.cpu());
+  return all;
+}
+
+codegen::Target asked_for() {
+  using Sharing = base::Machine::Sharing;
+  codegen::Target target = codegen::Target::named(variable("INGOT_VECTORS"));
+  const std::string_view sharing = variable("INGOT_THREADS");
+  target.machine.sharing = sharing == "always"  ? Sharing::Always
+                           : sharing == "never" ? Sharing::Never
+                                                : Sharing::Large;
+  if (variable("INGOT_STREAMS") == "always") target.machine.streamed_bytes = 1;
+  return target;
+}
+
+}  // namespace ingot::driver
