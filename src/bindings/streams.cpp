@@ -13,6 +13,23 @@
 // of each class, once: five words that are those behind the capsule of its bit generator, the address of its
 // lock, and for a RandomState the address of the five words, behind which the number must be. What is not
 // found is not used.
+//
+// A stream - a Generator or RandomState - is described as an instance whose attributes are arrays on NumPy's
+// own struct: `bitgen_t`, the address of the state and the functions that draw from it, and of a RandomState
+// the pair of normal numbers. `bindings/streams` finds both in the object, where they were found, and
+// checked, in one of each class; no Python runs. A call holds the locks of its streams. The op `draw` names a
+// routine of the table in `base/random.h`, takes the struct, and is a call of C in compiled code and
+// interpreter alike. All else is Python (`random*.py` of `ingot/library`): sizes, broadcasting, checks,
+// shuffles and choices. A generator that the function makes is a buffer: NumPy computes the state of the
+// seed, once, and the state of the PCG64 lies behind the struct.
+//
+// The routines are those of NumPy's `libnpyrandom.a`, linked from the wheel that the build finds. Written
+// anew, the distributions would need the tables of the ziggurats, and would have to be followed by hand when
+// NumPy changes a stream. (NumPy's extension modules on Linux export them as well, which nothing promises.) A
+// library that is linked can differ from the NumPy that is imported, so the versions are compared when a draw
+// is compiled, and another one is refused. The legacy distributions are not in that library: the few that are
+// there (normal, exponential) are a few lines each. The library has the licences in NumPy's
+// `random/LICENSE.md`, BSD and MIT, which the package carries.
 
 namespace ingot::bindings {
 

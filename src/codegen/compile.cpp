@@ -1,3 +1,8 @@
+// Less code. LLVM's time grows with what it is given, so shared nests are given only the values they use,
+// those that are the same become one function (`MergeFunctions`), and loops around whole nests keep what
+// nests are prepared with where it is needed (`codegen/compile`). InstCombine, whose time grows with the
+// square of the conditions on a value, is left out of functions of more than a thousand branches.
+
 #include "codegen/compile.h"
 
 #include <llvm/Analysis/AliasAnalysis.h>

@@ -1,3 +1,10 @@
+// Glue. What an entry does once a call, or once a step of a loop of much code around nests - shapes, checks,
+// allocations, calls of nests -, is a third of what LLVM is given, and little of the time of a call.
+// `codegen/glue` makes functions of all other loops of the entry, and marks the rest: it gets LLVM's fast
+// instruction selection and registers in one walk, in the pipeline of the others (`codegen/emit`). Steps are
+// left as they are where less than half of the entry is glue: of a step of some hundred instructions that
+// runs often, quick code would take twice the time.
+
 #include "codegen/glue.h"
 
 #include <llvm/IR/Instructions.h>

@@ -1,3 +1,12 @@
+// Several threads compile one program (`codegen/shares`). LLVM's instruction selection and registers are four
+// fifths of a first call, and a context of LLVM belongs to one thread. Emitting takes a hundredth and gives
+// the same module each time, so each thread emits all of it, drops the bodies that are not of its share, and
+// compiles the rest; functions whose signature LLVM may change stay with their callers. `codegen/join` makes
+// one object of the parts, as a linker does. As many threads as loops may have, each with 400 instructions or
+// more; with one, nothing is divided. On two cores the 28 array programs compile in 0.65 of the time, for a
+// tenth more of the processor's; the longest function, mostly the entry, sets the limit, since it is divided
+// only after LLVM's passes have seen it whole.
+
 #include "codegen/shares.h"
 
 #include <llvm/ADT/EquivalenceClasses.h>

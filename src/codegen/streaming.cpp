@@ -4,6 +4,8 @@
 //
 // These stores are not ordered with others, so a function that may have made some ends with a fence; they are
 // aligned, which is looked at where they are made.
+//
+// INGOT_STREAMS=always, for tests, stores past them however small an array is.
 
 #include <llvm/IR/IntrinsicsX86.h>
 

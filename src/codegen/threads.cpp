@@ -2,6 +2,10 @@
 // which takes what it uses from outside through a struct. Where the loop stands, that function is called for
 // all turns, or, where there is work enough, given to the runtime, which calls it for pieces on several
 // threads.
+//
+// A reduction is cut into groups of a power of two of blocks, which are nodes of its tree, so the bits do not
+// depend on the number of threads. `INGOT_THREADS` is for tests: `always` shares every loop, but for those
+// that are known to be short, `never` none.
 
 #include <llvm/ADT/SetVector.h>
 

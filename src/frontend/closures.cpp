@@ -3,6 +3,8 @@
 // Functions made in the function, and comprehensions. A variable that an inner function uses stands in a cell
 // of the shadow heap, so that all paths and loops carry it whoever changes it. A comprehension is evaluated
 // in place, its targets under names of their own.
+//
+// One that makes a number or an array is a loop (`ingot._scope` writes these).
 
 namespace ingot::frontend {
 

@@ -4,6 +4,12 @@
 // body is evaluated there, and control goes on after the `try`. A `finally` is evaluated on each way out of
 // its body. What nothing catches becomes a `raise` op, or a call of the host where the exception is made of
 // more than a text.
+//
+// Raise or refuse. What Python would raise for such types becomes a `raise` node at that point; `Unsupported`
+// is for what Python would have run.
+//
+// What is raised looks for its clause on the stack of those that are open. Checks inside a `try` that may
+// catch them become branches.
 
 namespace ingot::frontend {
 

@@ -2,6 +2,9 @@
 
 // Arguments that compiled code does not have. Nothing is known of them but what their types say, and so every
 // use of one is decided here: `ingot._foreign` says what Python raises for such types, if that is certain.
+//
+// NumPy decides on stand-ins of the same dtype and rank, an object's type by the operations it has. Where
+// that is open, the use is refused. Arrays bring their shape.
 
 namespace ingot::frontend {
 

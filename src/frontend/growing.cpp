@@ -6,6 +6,9 @@
 // length. Its elements are numbers, or tuples of numbers and of what is known: each number of an element has
 // a column, an array that is at least as long as the list. What grows by appending is moved into columns of
 // twice the length.
+//
+// So a list that grows in a loop is two carried values, and what is done with it is loads, stores and Python
+// (`ingot/library/lists.py`).
 
 namespace ingot::frontend {
 

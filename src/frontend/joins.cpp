@@ -4,6 +4,19 @@
 // Where paths meet. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
 // state; `join` finds the shape that holds all of them, and each path then carries its own values into the
 // slots of that shape, converted (in its own region, so that only the path taken converts).
+//
+// Joins. Both arms of an `if`, and every exit to a label, end in a suspended region. When all are known,
+// `join` finds the *shape* that holds them all; slots of the shape are results of the node, and each path
+// converts its own values in its own region. What nothing can hold (an array of two ranks, a string and a
+// number) becomes a `Conflict`, which is refused only if it is used - a temporary that differs between paths
+// does no harm.
+//
+// Identity. Containers and instances are numbers of the shadow heap. An array value has a number too: values
+// of one number are one object, and where paths meet a pair of numbers becomes one new number. `owns` says
+// that an array is the object that its memory was made with, so that results on the same memory are one
+// object whatever the paths were. The description of a result names what it has made already (`again`), and
+// what a call puts into the caller's containers is remembered by its memory until the call ends. Views that a
+// loop carries have no number.
 
 namespace ingot::frontend {
 

@@ -6,6 +6,10 @@
 // them it may be; what hangs on the class is evaluated on a path for each of them, where the record is of
 // that class alone. The number of the class stands in the lowest bits of the place, so it takes no memory,
 // and the place alone tells records apart.
+//
+// Each class keeps a pool of its own, so kinds of attributes are joined within classes only. Methods and
+// attributes with the same function are evaluated on one path. Conditions that test the class narrow the sets
+// of all variables with the same place.
 
 namespace ingot::frontend {
 

@@ -4,6 +4,10 @@
 // changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated
 // again, until nothing new is found. Shapes only move up a finite lattice, so this ends; the solution of an
 // inner loop is where its next evaluation starts.
+//
+// Demands. Where a value must be known (an axis, an index into a tuple, which of two functions), the
+// evaluator walks from the number to the loop indices and scalar arguments it is made of, and asks for one of
+// them: the loop is unrolled, or the argument becomes part of the signature.
 
 namespace ingot::frontend {
 

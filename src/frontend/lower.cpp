@@ -1,3 +1,7 @@
+// Hidden arguments. What stands outside is guarded by value. An array outside becomes a further argument: the
+// evaluator throws `Capture`, Python describes the array with the others - so that shared memory is seen -
+// and lowers again. A number whose guard has failed twice goes the same way.
+
 #include "frontend/evaluator_parts.h"
 #include "frontend/rows.h"
 

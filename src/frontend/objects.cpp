@@ -8,6 +8,11 @@
 // are inlined. An instance has a place for each attribute that is used of its class anywhere in the function;
 // which these are is found while evaluating, and asked for by `Uses`, so that the caller describes these and
 // no others.
+//
+// Instances. An instance is an object of the shadow heap with a place for each attribute that is used of its
+// class; the evaluator throws `Uses` to have more of them described. Classes are read by `_PyType_Lookup`,
+// which runs no code, and each look-up is a guard. `frontend/objects` has attributes and construction,
+// `frontend/special_methods` operators.
 
 namespace ingot::frontend {
 

@@ -2,6 +2,10 @@
 #include "frontend/rows.h"
 
 // Functions of Python's own on containers, types and texts.
+//
+// Iterators. What `zip`, `enumerate` and `reversed` give holds what it walks, and a cell of the shadow heap
+// that says how far `next` has taken it, or that it has been walked; whoever walks takes what is left
+// (`begin_walk`), once.
 
 namespace ingot::frontend {
 

@@ -8,6 +8,15 @@
 // a fixpoint: what is passed is the join over all calls; what is returned starts as nothing, so that the
 // first evaluation sees the paths that return without recursion, and grows until an evaluation brings nothing
 // new. A call whose arguments widen what is passed has everything evaluated again.
+//
+// Pools keep their numbers in all routines: one that uses a pool is passed it, and what it changes of it is
+// given back; that it does is found as it is evaluated. Columns of growing lists are known to have no gaps,
+// and what a routine does not need of them LLVM does not pass. Where arguments bring other numbers of
+// instances from call to call, their class is asked to have a pool. Where a handler is open around a call,
+// the routine *reports*: a handler at its bottom makes results of all that it raises, an error's number and
+// its arguments, so that containers and variables are as they were when it was raised. Codegen compares the
+// stack with the thread's limit when a recursive function is entered, and returns up to two parts of each
+// kind in registers.
 
 namespace ingot::frontend {
 

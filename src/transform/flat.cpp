@@ -1,5 +1,10 @@
 // Elements by their number in C order. Where all arrays that a nest goes through have the same lengths and
 // lie without gaps, one loop goes through all of their axes: rows may be short.
+//
+// Elements by number. Where all that a nest goes through has the same lengths and is known to lie without
+// gaps (arguments in C order, new arrays, parts of these), one loop goes through all axes (`transform/flat`):
+// rows of three elements cost what one long row does. What is dear to compute is evaluated before a broadcast
+// that repeats it.
 
 #include <algorithm>
 

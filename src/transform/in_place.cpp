@@ -6,6 +6,8 @@
 // A chunk is computed into a buffer that stays in the cache, and put where it belongs once the next one has
 // been computed. Threads share blocks of chunks: the first and the last chunk of each, which other blocks may
 // need, are put where they belong when all blocks are done.
+//
+// The loops say that they are `independent`, since nothing but these comparisons shows it.
 
 #include <algorithm>
 #include <map>

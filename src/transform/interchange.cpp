@@ -1,3 +1,9 @@
+// Loops that go inside (`interchange`). A loop of which each turn goes through the same arrays - a
+// convolution by slices, steps in time without neighbours - runs for a strip of 16 KiB of them at a time, if
+// no turn of the nest touches what another one does in any turn around (`find_meeting`). Four turns are
+// written after each other, for `fuse_nests` to make one: the element stays in a register. Strips are shared
+// by threads.
+
 #include "transform/interchange.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Turns together (`jam`). Where a vector loop stands in a loop over rows, and its sums fetch vectors that all
+// rows share, eight rows run at once: a product of matrices as three loops fetches an eighth of the second
+// matrix's lines, and its sums do not wait for each other. Lanes take the registers that are left.
+
 #include "transform/jam.h"
 
 #include <algorithm>

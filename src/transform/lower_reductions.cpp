@@ -1,3 +1,21 @@
+// Reductions have one of two orders (`base/reduction.h`). Where the last axis is reduced, neighbours are
+// combined: blocks of 1024 elements in 32 lanes, which are one vector. Over several axes, a block of the
+// range is evaluated row by row into a buffer in the cache first (`reduce_several`); many blocks, a few
+// columns at once, where the columns of long rows lie in memory. Where the last axis is kept, rows are added
+// to rows, 128 of them after each other: the columns of a strip side by side, or each column by itself where
+// there are few or rows lie closer together, or all columns at once where there are few rows
+// (`reduce_columns`), chosen when the loops are entered. The frontend puts the axes of what is reduced in the
+// order of memory first, where it knows that, so the last axis is the one whose elements are neighbours. Once
+// an `any` or `all` is decided, blocks that are left do nothing.
+//
+// Short axes. Of two to eight elements along the last axis a vector of the machine would be mostly mask, and
+// most of the time goes into folding its lanes. So a function that reduces along the last axis of an argument
+// asks for its length (`Evaluator::measure`), which then is part of the argument's kind if it is short; a
+// reduction of a known few elements is an expression of them, in the same order of lanes, evaluated where its
+// element is used, and the loop around runs in lanes (`Lowering::element_of_short`). The norms of 200 000
+// points in three dimensions take 0.39 ms, before 0.95; their sums 0.09 ms, before 0.84. `argmin` and
+// `argmax` along rows of up to 32 walk each row in order.
+
 #include <algorithm>
 #include <bit>
 #include <limits>

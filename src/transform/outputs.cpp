@@ -2,6 +2,10 @@
 // is about to change. Then those of the same lengths that share what they are made of are written by one
 // nest, in which an element of what they share is computed once. What only such a nest uses is not written at
 // all.
+//
+// A nest walks at most 12 places in memory. An array and a reduction of it are two nests. Where the registers
+// do not hold the lanes of all reductions of a short turn, codegen goes through each block, which is in the
+// cache then, once for some of them and once for others.
 
 #include <algorithm>
 #include <ranges>

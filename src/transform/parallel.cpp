@@ -1,3 +1,15 @@
+// Parallel loops. What a loop over `prange` carries is made a reduction as soon as the frontend is done
+// (`transform/parallel`, after `simplify`), so that interpreter and compiled code have one order by
+// construction: `carried_of` says how the turns deal with each value, `find_race` refuses what it does not
+// know. A turn yields its contribution where a neutral number stands for the carried value: the identity, or
+// for `if x > m: m = x` what is below all numbers, which drops NaN too; which of two zeros stands is the
+// smallest of 2 * turn + sign over the turns that have a zero. Counts are taken from 0 and added to what was
+// there with one check. All this goes through loops inside a turn. Python ints that are summed in other ways
+// keep their loop serial. Accumulations into elements that turns may share (`transform/accumulations`) are no
+// race. Where every order gives the same value, up to 16 pieces of the range have copies of the array, of at
+// least four turns for an element, and are combined with it at the end; those of floats keep the loop serial,
+// as their values would hang on the cut.
+
 #include "transform/parallel.h"
 
 #include <algorithm>

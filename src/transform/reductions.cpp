@@ -1,3 +1,9 @@
+// Relaxations. `fastmath` is a set of names in the function's header (`relaxed(contract, reassoc)`): codegen
+// puts them on arithmetic (`OpRule::relaxes`) but not on the kernels of elementary functions, whose bits rest
+// on exact operations. `schedule` makes parallel loops of `for` loops that carry nothing but reductions
+// (`reductions.h`), of floats where `reassoc` allows it, of integers always; their order is that of
+// reductions over arrays.
+
 #include "transform/reductions.h"
 
 #include <algorithm>

@@ -1,3 +1,18 @@
+// Vectors. `schedule` marks loops whose turns are independent: innermost ones, or the next one outside where
+// the inner one carries a value (a sum in the written order). Codegen emits the body with W turns in the
+// lanes of vectors: values are uniform or varying, an `if` on a varying condition runs both arms under masks,
+// a uniform inner loop runs for all lanes, and the turns that are left over run under a mask by the same
+// code. A `while`, and a `for` whose count varies or that is left by `break`, goes on until no lane is live
+// (`codegen/lane_control`); an exit to a label inside is a mask that the block's end takes up again, so no
+// pass makes flags of exits. Such loops take two registers of lanes, loops round short sums four: their turns
+// wait for each other. What they fetch from anywhere must be little beside what they compute. A `for` may
+// carry cursors (`ir/cursor.h`), places behind what has been stored so far: a selection `a[mask]`, a loop
+// that filters. With AVX-512 the lanes' elements are compressed in a register; other CPUs run such loops one
+// turn at a time. Where lanes step through memory by a stride, it is assumed to be of one element; a loop is
+// entered for other strides one turn at a time. Every second element - a part of complex numbers - is loaded
+// with what lies between. An op without a vector rule - a function without a kernel, a 64-bit `//` without
+// AVX-512 - is called lane by lane.
+
 #include "transform/schedule.h"
 
 #include <algorithm>

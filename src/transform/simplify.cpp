@@ -1,3 +1,12 @@
+// Inlined functions. A block that is left only at its end is its body, and a branch that does nothing but
+// raise a check (`simplify`): so what stands in an inlined function is in no region of its own, and is fused
+// with what is around it.
+//
+// Branches. `simplify` computes both sides of a branch between scalars that takes little, and selects; of `v
+// op x` and `v` it takes v op a number that changes nothing, so that a carried value waits for one op. A
+// select between what its condition compares is a maximum or minimum, where NaN and the sign of zero do not
+// matter.
+
 #include "transform/simplify.h"
 
 #include <algorithm>

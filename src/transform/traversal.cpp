@@ -1,6 +1,10 @@
 // Loops over all elements of an array, in an order that suits memory. What lies in C order is walked in C
 // order. Where something lies in another order, tiles of the array are walked one after another, which stay
 // in the cache until all of their elements have been used.
+//
+// Tiles are walked only where rows are long, or what is computed takes long: one turn at a time; what takes
+// long is computed in lanes, into a buffer. Where all is known to be in Fortran order, the loops are turned
+// round.
 
 #include <iterator>
 

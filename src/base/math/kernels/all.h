@@ -1,5 +1,19 @@
 #pragma once
 
+// Each elementary function is one C++ template over a value type (`base/math/kernels`), written with a closed
+// set of operations without branches: `+ - * /`, fused multiply-add, sqrt, comparisons and selects,
+// operations on the bits. It is instantiated twice: with single numbers (`Plain`), which gives `base::math`,
+// hence folding, the interpreter and the functions that the runtime exports; and with LLVM values, scalars or
+// vectors of any width (`codegen/emitted.h`), which gives compiled code through `emit_math`
+// (`codegen/vecmath.h`). All operations are exact or correctly rounded, so the bits are the same everywhere.
+// Where the CPU has no fused multiply-add, compiled code calls the runtime's functions. AVX-512's scalef,
+// getexp and getmant stand for sequences that give the same bits. Sines of angles above 2^40 (float: 2^17)
+// leave the straight line for a function of the runtime that reduces by the digits of 2/pi, in integers.
+//
+// `tools/minimax` derives the polynomials; `make accuracy` measures errors and times into `docs/accuracy.md`.
+// Of the elementary functions erf, erfc, gamma and lgamma have no kernel yet: they are the C library's long
+// double functions, rounded.
+
 #include "base/math/kernels/exponential.h"
 #include "base/math/kernels/hyperbolic.h"
 #include "base/math/kernels/inverse.h"
