@@ -263,7 +263,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   State shape = assumed_carried(key, state_);
   const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
   const Pins pins(*this, {iterable});
-  Catcher border(frame_);
+  Catcher border(*this, frame_);
   border.barrier = parallel;
   const Pushed<Catcher*> open(handlers_, &border);
   const Pushed<std::pair<std::string, Value>> inside(loops_, {own_key, iterable});
