@@ -418,13 +418,28 @@ Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
   const NodeId some = builder_->make(Op::greater, {high, low});
   const NodeId too_long =
       builder_->make(Op::bitwise_and, {some, builder_->make(Op::subtract_overflows, {high, low})});
-  builder_->check(builder_->make(Op::invert, {too_long}), ExceptionKind::OverflowError,
-                  "a range of more than 2**63 numbers");
   const NodeId distance = builder_->make(Op::subtract, {high, low});
-  const NodeId stride = builder_->make(Op::absolute, {step});
-  const NodeId count = builder_->make(
-      Op::add,
-      {builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}), stride}), one});
+  // No other distance than one beyond 63 bits holds two strides of 2**63.
+  const NodeId is_least = builder_->make(Op::equal, {step, builder_->index(INT64_MIN)});
+  const NodeId stride = builder_->make(
+      Op::select, {is_least, builder_->index(INT64_MAX), builder_->make(Op::absolute, {step})});
+  const auto counted = [&](NodeId from, NodeId by, NodeId unit) {
+    const NodeId before = builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {from, unit}), by});
+    return builder_->make(Op::add, {before, unit});
+  };
+  NodeId count = counted(distance, stride, one);
+  const ir::Function& f = builder_->function();
+  const bool is_unit = f.is_constant(stride) && f.constant(stride).as<int64_t>() == 1;
+  const bool fits_always = f.is_constant(too_long) && f.constant(too_long).bits[0] == 0;
+  NodeId fits = builder_->make(Op::invert, {too_long});
+  if (!is_unit && !fits_always) {
+    const auto wide = [&](NodeId x) { return builder_->cast(x, base::DType::UInt64); };
+    const NodeId by = wide(builder_->make(Op::absolute, {step}));
+    const NodeId most = builder_->cast(counted(wide(distance), by, wide(one)), base::DType::Int64);
+    fits = builder_->make(Op::bitwise_or, {fits, builder_->make(Op::less, {zero, most})});
+    count = builder_->make(Op::select, {too_long, most, count});
+  }
+  builder_->check(fits, ExceptionKind::OverflowError, "a range of more than 2**63 numbers");
   return {builder_->make(Op::select, {some, count, zero}), [this, start, step](NodeId k) {
             return Value(Scalar{Kind::py_int(),
                                 builder_->make(Op::add, {start, builder_->make(Op::multiply, {k, step})})});
@@ -531,10 +546,11 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     }
     std::vector<Value> elements;
     if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
-    for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2]) {
+    for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
       if (elements.size() >= kMostTurns)
         unsupported(node, "unrolling more than 20 000 turns", "use an array");
       elements.emplace_back(Static{nb::int_(i)});
+      if (__builtin_add_overflow(i, bounds[2], &i)) break;
     }
     return elements;
   }
