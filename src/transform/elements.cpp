@@ -236,14 +236,28 @@ void Lowering::lower_read(NodeId id) {
               .reads = {root_of(source_, source_.operand(id, 0))}});
 }
 
+/// Whether it is known that different indices of a view are different places.
+bool Lowering::lies_apart(NodeId old_view) const {
+  for (NodeId at = old_view;; at = source_.operand(at, 0)) {
+    const ir::Effects effects = ir::info(source_.op(at)).effects;
+    if (source_.op(at) == Op::param) {
+      return source_[at].parent == source_.body() &&
+             source_.parameters()[static_cast<size_t>(source_.attribute(at, 0))].layout != ir::Layout::Any;
+    }
+    if (effects == ir::effect::Allocate) return true;
+    if (!effects.pure() || source_.operands(at).empty() || source_.op(at) == Op::broadcast) return false;
+    if (source_.op(at) == Op::view) return false;
+  }
+}
+
 void Lowering::lower_write(NodeId id) {
   const NodeId old_view = source_.operand(id, 0);
   const NodeId x = source_.operand(id, 1);
   const NodeId view = use(old_view);
   const Root root = root_of(source_, old_view);
-  const bool in_place = reads_only_at(x, view, root);
+  const bool in_place = reads_only_at(x, view, root) && (lies_apart(old_view) || !may_read(whole(x), root));
   if (!in_place && source_.type(old_view).rank() > 0 && reads_one_buffer(x, view, root)) {
-    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view), Nodes(); });
+    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view, lies_apart(old_view)), Nodes(); });
     return;
   }
   std::optional<Whole> held;

@@ -26,12 +26,13 @@ constexpr int64_t kPlaces = 4;
 
 class Lowering::InPlaceWriter {
  public:
-  InPlaceWriter(Lowering& lowering, NodeId x, NodeId view)
+  InPlaceWriter(Lowering& lowering, NodeId x, NodeId view, bool is_apart)
       : lowering_(lowering),
         loops_(lowering.loops_),
         b_(lowering.b_),
         x_(x),
         view_(view),
+        is_apart_(is_apart),
         lengths_(lowering.lengths_of_view(view)),
         strides_(lowering.strides_of_view(view)),
         offset_(b_.make(Op::offset, {view})),
@@ -140,6 +141,30 @@ class Lowering::InPlaceWriter {
     known->elements.high = maximum(known->elements.high, first.high);
   }
 
+  /// Whether different indices of the target are different places: from the smallest stride to the largest,
+  /// each is at least as long as all that the smaller ones reach over.
+  NodeId apart() {
+    const NodeId one = b_.index(1);
+    Nodes steps;
+    Nodes reach;
+    for (size_t i = 0; i < lengths_.size(); ++i) {
+      steps.push_back(absolute(strides_[i]));
+      reach.push_back(loops_.multiply(loops_.subtract(lengths_[i], one), steps[i]));
+    }
+    NodeId all = b_.constant(true);
+    for (size_t i = 0; i < lengths_.size(); ++i) {
+      NodeId below = size_;
+      for (size_t k = 0; k < lengths_.size(); ++k) {
+        if (k == i) continue;
+        const NodeId is_smaller = b_.make(k < i ? Op::less_equal : Op::less, {steps[k], steps[i]});
+        below = loops_.add(below, loops_.select(is_smaller, reach[k], b_.index(0)));
+      }
+      const NodeId holds = loops_.either(b_.make(Op::less_equal, {lengths_[i], one}),
+                                         b_.make(Op::less_equal, {below, steps[i]}));
+      all = loops_.both(all, holds);
+    }
+    return all;
+  }
   /// Whether an element may be written before it is read, and how many rows apart these stand at most, at
   /// least 1.
   void compare() {
@@ -149,7 +174,7 @@ class Lowering::InPlaceWriter {
     const NodeId step = maximum(absolute(strides_[0]), one);
     // Rows of the target that lie in each other are written in one block.
     apart_ = b_.make(Op::less_equal, {loops_.subtract(rows_.high, rows_.low), step});
-    reach_ = zero;
+    reach_ = is_apart_ ? zero : loops_.select(apart(), zero, count);
     const Bytes target = all(rows_, count, strides_[0]);
     for (const Reads& reads : reads_) {
       const NodeId own_step = loops_.select(reads.follows, reads.strides[0], zero);
@@ -294,8 +319,9 @@ class Lowering::InPlaceWriter {
   Lowering& lowering_;
   LoopWriter& loops_;
   ir::Builder& b_;
-  NodeId x_;     ///< the array that is assigned, of the source
-  NodeId view_;  ///< ... and to which view
+  NodeId x_;       ///< the array that is assigned, of the source
+  NodeId view_;    ///< ... and to which view
+  bool is_apart_;  ///< it is known that its elements are different places
   Nodes lengths_;
   Nodes strides_;
   NodeId offset_;
@@ -325,6 +351,8 @@ bool Lowering::reads_one_buffer(NodeId old, NodeId view, const Root& root) const
   });
 }
 
-void Lowering::write_in_place(NodeId x, NodeId view) { InPlaceWriter(*this, x, view).write(); }
+void Lowering::write_in_place(NodeId x, NodeId view, bool is_apart) {
+  InPlaceWriter(*this, x, view, is_apart).write();
+}
 
 }  // namespace ingot::transform
