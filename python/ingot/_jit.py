@@ -144,16 +144,13 @@ class _Arrays:
         if memory is None:
             owner = self.objects.arguments[key]
             low = sum(min(0, (n - 1) * s) for n, s in zip(owner.shape, owner.strides)) if owner.size else 0
-            array = np.lib.stride_tricks.as_strided(_bytes_at(owner, low + offset, dtype), shape, strides)
-            if not writable:
-                array.flags.writeable = False
-            return array
+            return _ingot.view_at(owner, low + offset, dtype, shape, strides, writable and owner.flags.writeable)
         if offset is None:  # a whole buffer: the array is made
             if not writable:
                 memory.flags.writeable = False
             return memory
         if 0 in shape:
-            offset, strides = 0, None  # NumPy takes none that leave the buffer
+            offset, strides = 0, (0,) * len(shape)  # as NumPy's
         array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
         if self.uses[key] == 1 and key not in self.objects.kept and array.nbytes == memory.nbytes:
             array = array.copy(order="K")
