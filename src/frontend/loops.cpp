@@ -419,25 +419,22 @@ Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
   const NodeId too_long =
       builder_->make(Op::bitwise_and, {some, builder_->make(Op::subtract_overflows, {high, low})});
   const NodeId distance = builder_->make(Op::subtract, {high, low});
-  // No other distance than one beyond 63 bits holds two strides of 2**63.
-  const NodeId is_least = builder_->make(Op::equal, {step, builder_->index(INT64_MIN)});
-  const NodeId stride = builder_->make(
-      Op::select, {is_least, builder_->index(INT64_MAX), builder_->make(Op::absolute, {step})});
+  const NodeId stride = builder_->make(Op::absolute, {step});
+  const ir::Function& f = builder_->function();
+  const bool is_unit = f.is_constant(stride) && f.constant(stride).as<int64_t>() == 1;
+  const bool fits_always =
+      f.is_constant(too_long) && f.constant(too_long).bits[0] == 0 && f.is_constant(step);
   const auto counted = [&](NodeId from, NodeId by, NodeId unit) {
     const NodeId before = builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {from, unit}), by});
     return builder_->make(Op::add, {before, unit});
   };
-  NodeId count = counted(distance, stride, one);
-  const ir::Function& f = builder_->function();
-  const bool is_unit = f.is_constant(stride) && f.constant(stride).as<int64_t>() == 1;
-  const bool fits_always = f.is_constant(too_long) && f.constant(too_long).bits[0] == 0;
   NodeId fits = builder_->make(Op::invert, {too_long});
-  if (!is_unit && !fits_always) {
+  NodeId count = counted(distance, stride, one);
+  if (!is_unit && (!fits_always || f.constant(step).as<int64_t>() == INT64_MIN)) {
+    // Without sign, distances and strides of 2**63 and more are right, too.
     const auto wide = [&](NodeId x) { return builder_->cast(x, base::DType::UInt64); };
-    const NodeId by = wide(builder_->make(Op::absolute, {step}));
-    const NodeId most = builder_->cast(counted(wide(distance), by, wide(one)), base::DType::Int64);
-    fits = builder_->make(Op::bitwise_or, {fits, builder_->make(Op::less, {zero, most})});
-    count = builder_->make(Op::select, {too_long, most, count});
+    count = builder_->cast(counted(wide(distance), wide(stride), wide(one)), base::DType::Int64);
+    fits = builder_->make(Op::bitwise_or, {fits, builder_->make(Op::less, {zero, count})});
   }
   builder_->check(fits, ExceptionKind::OverflowError, "a range of more than 2**63 numbers");
   return {builder_->make(Op::select, {some, count, zero}), [this, start, step](NodeId k) {

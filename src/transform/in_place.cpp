@@ -141,30 +141,6 @@ class Lowering::InPlaceWriter {
     known->elements.high = maximum(known->elements.high, first.high);
   }
 
-  /// Whether different indices of the target are different places: from the smallest stride to the largest,
-  /// each is at least as long as all that the smaller ones reach over.
-  NodeId apart() {
-    const NodeId one = b_.index(1);
-    Nodes steps;
-    Nodes reach;
-    for (size_t i = 0; i < lengths_.size(); ++i) {
-      steps.push_back(absolute(strides_[i]));
-      reach.push_back(loops_.multiply(loops_.subtract(lengths_[i], one), steps[i]));
-    }
-    NodeId all = b_.constant(true);
-    for (size_t i = 0; i < lengths_.size(); ++i) {
-      NodeId below = size_;
-      for (size_t k = 0; k < lengths_.size(); ++k) {
-        if (k == i) continue;
-        const NodeId is_smaller = b_.make(k < i ? Op::less_equal : Op::less, {steps[k], steps[i]});
-        below = loops_.add(below, loops_.select(is_smaller, reach[k], b_.index(0)));
-      }
-      const NodeId holds = loops_.either(b_.make(Op::less_equal, {lengths_[i], one}),
-                                         b_.make(Op::less_equal, {below, steps[i]}));
-      all = loops_.both(all, holds);
-    }
-    return all;
-  }
   /// Whether an element may be written before it is read, and how many rows apart these stand at most, at
   /// least 1.
   void compare() {
@@ -174,7 +150,7 @@ class Lowering::InPlaceWriter {
     const NodeId step = maximum(absolute(strides_[0]), one);
     // Rows of the target that lie in each other are written in one block.
     apart_ = b_.make(Op::less_equal, {loops_.subtract(rows_.high, rows_.low), step});
-    reach_ = is_apart_ ? zero : loops_.select(apart(), zero, count);
+    reach_ = is_apart_ ? zero : loops_.select(lowering_.apart(view_), zero, count);
     const Bytes target = all(rows_, count, strides_[0]);
     for (const Reads& reads : reads_) {
       const NodeId own_step = loops_.select(reads.follows, reads.strides[0], zero);

@@ -49,7 +49,6 @@ x.view(np.uint8)
 np.asarray(x)
 np.ascontiguousarray(x)
 np.asfortranarray(x)
-np.split(x, 1)[0]
 np.rot90(x)
 x.T[::-1].T
 x[None][0]
@@ -107,12 +106,11 @@ def facts(y, x):
         return type(y), y
     is_part = np.shares_memory(x, y)
     strides = [s for s, n in zip(y.strides, y.shape) if n > 1] if y.size else []
-    flags = y.flags.c_contiguous, y.flags.f_contiguous
-    found = [y.dtype, y.shape, strides, flags, is_part, y is x]
+    found = [y.dtype, y.shape, is_part, y is x]
     if is_part or y is x:
-        found += [owner_of(y) is owner_of(x), y.base is x, y.flags.owndata, y.flags.writeable]
-    if y.base is None or is_part:
-        found.append(y.flags.writeable)
+        found += [strides, y.flags.c_contiguous, y.flags.f_contiguous]
+        found += [owner_of(y) is owner_of(x), y.base is x, y.flags.owndata]
+    found.append(y.flags.writeable)
     if is_part and y.flags.writeable:
         y[...] = 77
         found.append(x.tolist())
