@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 import numpy as np
 
-from . import _errors, _ingot, _source
+from . import _errors, _exceptions, _ingot, _source
 from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._host import HostFunction, c_pointer
 from ._signature import Signature, Type, parse_signatures
@@ -81,11 +81,6 @@ def append(container: list, value: Any) -> None:
 def change(container: Any, method: str, *arguments: Any) -> None:
     """A method of a container that changes its structure, for compiled code."""
     getattr(container, method)(*arguments)
-
-
-def throw(kind: type, arguments: tuple, cause: Any = None) -> None:
-    """`raise kind(*arguments)`, for compiled code."""
-    raise kind(*arguments)
 
 
 def call_host(function: Callable, positional: list, keywords: dict, sites: tuple[_errors.Site, ...]) -> Any:
@@ -149,16 +144,13 @@ class _Arrays:
         if memory is None:
             owner = self.objects.arguments[key]
             low = sum(min(0, (n - 1) * s) for n, s in zip(owner.shape, owner.strides)) if owner.size else 0
-            array = np.lib.stride_tricks.as_strided(_bytes_at(owner, low + offset, dtype), shape, strides)
-            if not writable:
-                array.flags.writeable = False
-            return array
+            return _ingot.view_at(owner, low + offset, dtype, shape, strides, writable and owner.flags.writeable)
         if offset is None:  # a whole buffer: the array is made
             if not writable:
                 memory.flags.writeable = False
             return memory
         if 0 in shape:
-            offset, strides = 0, None  # NumPy takes none that leave the buffer
+            offset, strides = 0, (0,) * len(shape)  # as NumPy's
         array = np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides)
         if self.uses[key] == 1 and key not in self.objects.kept and array.nbytes == memory.nbytes:
             array = array.copy(order="K")
@@ -256,6 +248,11 @@ class _Boxing:
         if argument is None:
             argument = next(self.values)
         return self.arrays.of(value, argument, writable, owns)
+
+
+def boxed(description: tuple, values: list) -> Any:
+    """What a description makes of numbers alone."""
+    return _Boxing(values, _Objects([], [])).make(description)
 
 
 class _Memory:
@@ -606,7 +603,7 @@ class Function(Base[P, R_co]):
             finally:
                 cells.flush()
         if type(outcome) is tuple:
-            raise _exception(*outcome, specialisation.errors)
+            raise _exceptions.exception(*outcome, specialisation.errors)
         return _Boxing(outcome, objects).make(specialisation.result)
 
     def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
@@ -781,73 +778,6 @@ def _library_into(routine: str, operands: list) -> None:
         return _gufunc(routine, operands)
     *given, result = operands
     result[...] = _library(routine, given)
-
-
-def exception_type(kind: str, message: str, errors: dict) -> type:
-    """The class of an exception of compiled code, whose message may have holes."""
-    try:
-        return type(_exception(kind, message.replace("{}", "1"), (), None, errors))
-    except (ValueError, SyntaxError):
-        return getattr(builtins, kind)
-
-
-_NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and data type (\w+)")
-
-
-def _exception(kind: str, message: str, sites: tuple[_errors.Site, ...], pending: Any, errors: dict) -> BaseException:
-    """What a call raises, which has failed at these places; pending: what has been raised in Python already."""
-    if pending is not None:
-        return pending
-    return _new_exception(kind, message, sites, errors).with_traceback(_errors.traceback(sites))
-
-
-def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...], errors: dict) -> BaseException:
-    if message in errors:
-        known = errors[message]
-        error = type(known).__new__(type(known), *known.args)
-        error.__dict__.update(known.__dict__)
-        for name in (name for parent in type(known).__mro__ for name in getattr(parent, "__slots__", ())):
-            if hasattr(known, name):
-                setattr(error, name, getattr(known, name))
-        return error
-    if kind == "KeyboardInterrupt":
-        return KeyboardInterrupt()
-    if kind == "LinAlgError":
-        return np.linalg.LinAlgError(message)
-    if kind == "TypeChangeError":
-        return _errors.TypeChangeError(f"{message} ({sites[0][0]}:{sites[0][1]})" if sites else message)
-    if kind == "ValueError" and (match := re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)):
-        return np.exceptions.AxisError(int(match[1]), int(match[2]))
-    if kind == "KeyError" and message:
-        if match := re.fullmatch(r"np\.(\w+)\((.*)\)", message):
-            return KeyError(getattr(np, match[1])(ast.literal_eval(match[2])))
-        return KeyError(ast.literal_eval(message))  # the message of a KeyError is the repr of its key
-    if kind == "MemoryError" and (match := _NO_MEMORY.fullmatch(message)):
-        shape, dtype = match.groups()
-        return np._core._exceptions._ArrayMemoryError(tuple(int(n) for n in re.findall(r"\d+", shape)), np.dtype(dtype))
-    if kind == "TypeError" and (error := _ufunc_error(message)) is not None:
-        return error
-    return getattr(builtins, kind)(*([message] if message else []))
-
-
-_NO_CAST = re.compile(
-    r"Cannot cast ufunc '(\w+)' (input|output)(?: (\d+))? from dtype\('(\w+)'\) to dtype\('(\w+)'\) "
-    r"with casting rule '(\w+)'"
-)
-
-
-def _ufunc_error(message: str) -> TypeError | None:
-    """NumPy's own subclass of TypeError, where it has one for a message."""
-    errors = np._core._exceptions
-    if match := _NO_CAST.fullmatch(message):
-        name, which, number, given, wanted, casting = match.groups()
-        ufunc = getattr(np, name)
-        error = errors._UFuncOutputCastingError if which == "output" else errors._UFuncInputCastingError
-        operand = ufunc.nin if which == "output" else int(number or 0)
-        return error(ufunc, casting, np.dtype(given), np.dtype(wanted), operand)
-    if message.startswith("ufunc 'positive' did not contain a loop"):
-        return errors._UFuncNoLoopError(np.positive, (np.dtypes.BoolDType, None))
-    return None
 
 
 def _type_text(value: Any) -> str:

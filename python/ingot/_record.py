@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._jit import Specialisation, _Boxing, _Objects, _bytes_at, _exception, _inputs, _library, _library_into, call_host
+from ._exceptions import exception
+from ._jit import Specialisation, _Boxing, _Objects, _bytes_at, _inputs, _library, _library_into, call_host
 
 DTYPES: dict[str, str] = _core.DTYPES  # by the IR's names
 NAMES = {name: short for short, name in DTYPES.items()}
@@ -227,7 +228,7 @@ def record(mode: str, specialisation: Specialisation, arguments: Any, path: str 
     else:
         library = recorder.library(_library_into, fills=True)
         outcome = specialisation.code.run(leaves, recorder.host(host), library, {}, ())
-    raised = _exception(*outcome, specialisation.errors) if type(outcome) is tuple else None
+    raised = exception(*outcome, specialisation.errors) if type(outcome) is tuple else None
     if not isinstance(raised, KeyboardInterrupt):
         recorder.write(Path(path), outcome, specialisation.result)
     if raised is not None:

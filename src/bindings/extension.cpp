@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdlib>
 #include <string>
@@ -8,6 +9,7 @@
 #include "bindings/callable.h"
 #include "bindings/elements.h"
 #include "bindings/interrupts.h"
+#include "bindings/results.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
 #include "runtime/allocator.h"
@@ -74,6 +76,8 @@ NB_MODULE(_ingot, m) {
   Specialisation::bind(m);
   bind_callable(m);
   bind_elements(m);
+  m.def("view_at", &view_at, "owner"_a, "offset"_a, "dtype"_a, "lengths"_a, "strides"_a, "is_writable"_a,
+        "A view of an array's memory, from so many bytes behind its first element on.");
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
   m.def(

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -94,10 +95,9 @@ PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int
   std::copy_n(view.strides(rank), rank, strides);
   PyObject* const capsule = handler();
   if (capsule == nullptr) return nullptr;
-  const bool is_empty = buffer->size == 0;  // NumPy has strides of its own for no elements
-  PyObject* const object =
-      PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type_number), rank, lengths,
-                           is_empty ? nullptr : strides, buffer->data, NPY_ARRAY_WRITEABLE, nullptr);
+  if (buffer->size == 0) std::fill_n(strides, rank, 0);  // as NumPy does for no elements
+  PyObject* const object = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type_number), rank,
+                                                lengths, strides, buffer->data, NPY_ARRAY_WRITEABLE, nullptr);
   if (object == nullptr) {
     Py_DECREF(capsule);
     return nullptr;
@@ -109,6 +109,32 @@ PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int
   reinterpret_cast<PyArrayObject_fields*>(array)->mem_handler = capsule;
   PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
   return object;
+}
+
+namespace {
+
+/// An array of `owner`'s memory; takes a reference to `dtype`.
+nb::object view_of(nb::object owner, void* data, PyArray_Descr* dtype, std::span<const npy_intp> lengths,
+                   const npy_intp* strides, bool is_writable) {
+  nb::object array =
+      nb::steal(PyArray_NewFromDescr(&PyArray_Type, dtype, static_cast<int>(lengths.size()), lengths.data(),
+                                     strides, data, is_writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
+  if (!array.is_valid()) throw nb::python_error();
+  if (PyArray_SetBaseObject(as_array(array.ptr()), owner.release().ptr()) != 0) throw nb::python_error();
+  return array;
+}
+
+}  // namespace
+
+nb::object view_at(const nb::object& owner, int64_t offset, nb::handle dtype,
+                   const std::vector<int64_t>& lengths, const std::vector<int64_t>& strides,
+                   bool is_writable) {
+  PyArray_Descr* descr = nullptr;
+  if (PyArray_DescrConverter(dtype.ptr(), &descr) == NPY_FAIL) throw nb::python_error();
+  const std::vector<npy_intp> extents(lengths.begin(), lengths.end());
+  const std::vector<npy_intp> steps(strides.begin(), strides.end());
+  char* const data = PyArray_BYTES(as_array(owner.ptr())) + offset;
+  return view_of(owner, data, descr, extents, steps.data(), is_writable);
 }
 
 /// Makes the parts of a result, in the order in which the code gives them.
@@ -199,7 +225,7 @@ struct ResultPlan::Maker {
     return array;
   }
 
-  /// A view of memory that `owner` owns. Without `has_strides`, NumPy has its own for no elements.
+  /// A view of memory that `owner` owns. Without `has_strides`, those of no elements are 0, as NumPy's.
   static nb::object view(const Window& window, nb::object owner, bool is_writable, bool has_strides) {
     runtime::ViewSlot& slot = window.slot;
     npy_intp lengths[SlotInfo::kMaxRank];
@@ -207,13 +233,10 @@ struct ResultPlan::Maker {
     std::copy_n(slot.lengths(), window.rank, lengths);
     std::copy_n(slot.strides(window.rank), window.rank, strides);
     has_strides = has_strides || std::find(lengths, lengths + window.rank, 0) == lengths + window.rank;
-    nb::object array = nb::steal(PyArray_NewFromDescr(
-        &PyArray_Type, PyArray_DescrFromType(type_number(window.dtype)), window.rank, lengths,
-        has_strides ? strides : nullptr, has_strides ? slot.data : slot.buffer->data,
-        is_writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
-    if (!array.is_valid()) throw nb::python_error();
-    if (PyArray_SetBaseObject(as_array(array.ptr()), owner.release().ptr()) != 0) throw nb::python_error();
-    return array;
+    if (!has_strides) std::fill_n(strides, window.rank, 0);
+    return view_of(std::move(owner), has_strides ? slot.data : slot.buffer->data,
+                   PyArray_DescrFromType(type_number(window.dtype)),
+                   std::span(lengths, static_cast<size_t>(window.rank)), strides, is_writable);
   }
 
   /// A part of a buffer of the call's, or what shares it with another result. Where it is alone and all of

@@ -22,6 +22,11 @@ bool covers(runtime::ViewSlot& view, base::DType dtype, int rank);
 /// reference, or null with an exception set. Wants the GIL; numpy's C API has been imported.
 PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int type_number, int rank);
 
+/// A view of an array's memory, so many bytes behind its first element, whose base is who owns that memory.
+nb::object view_at(const nb::object& owner, int64_t offset, nb::handle dtype,
+                   const std::vector<int64_t>& lengths, const std::vector<int64_t>& strides,
+                   bool is_writable);
+
 /// What a function returns, made of the results of its code as `_core` describes it.
 class ResultPlan {
  public:

@@ -44,7 +44,7 @@ nb::object Specialisation::call(const Signature& arguments) const {
   if (invocation.run()) return result_.make(invocation, arguments);
   const nb::object failure = invocation.failure();
   const nb::object error =
-      nb::module_::import_("ingot._jit").attr("_exception")(*nb::cast<nb::tuple>(failure), errors_);
+      nb::module_::import_("ingot._exceptions").attr("exception")(*nb::cast<nb::tuple>(failure), errors_);
   PyErr_SetObject(error.type().ptr(), error.ptr());
   throw nb::python_error();
 }

@@ -807,16 +807,39 @@ class Evaluator {
                      const std::string& rest);
 
   // exceptions.cpp
+  /// Raises it: while others are being handled, the last of them becomes its context.
   [[noreturn]] void raise_error(const Error& error);
-  [[noreturn]] void raise_uncaught(const Error& error);
+  /// Looks for the clause of what has been raised.
+  [[noreturn]] void pass_on(const Error& error);
+  std::optional<Error> instance_of_exception(const Value& value);
   Error error_of(base::ExceptionKind kind, std::string_view message, std::span<const NodeId> values);
   Error make_error(nb::object type, std::vector<Value> arguments);
   Value text_of_error(const Error& error);
+  /// Its `args`; refused where code of its class may change them.
+  const std::vector<Value>& arguments_of(const Error& error, const std::string& what);
   bool catches(const Catcher& handler, const Error& error) const;
   bool may_be_caught(const Error& error) const;
   /// Evaluates what `finally` stands between here and a label.
   void run_finals(size_t outside);
   base::Place place_of(nb::handle node) const;
+
+  // leaving.cpp
+  [[noreturn]] void raise_uncaught(const Error& error);
+  Error in_context(Error error) const;
+  /// One that comes out of a function which knew of nothing that is being handled here.
+  Error in_outer_context(Error error);
+  Error caught(Error error, const Catcher& handler) const;
+  /// The operands of a `raise` or `check` op; none: it needs more than they hold.
+  struct Notice {
+    base::ExceptionKind kind;
+    ir::TextId message;
+    std::vector<NodeId> values;
+  };
+  std::optional<Notice> notice_of(const Error& error);
+  std::optional<Notice> text_notice_of(const Error& error);
+  /// What `_exceptions.built` makes it of: what is known of it and of those that it was raised from, and
+  /// their arguments.
+  std::pair<nb::tuple, nb::object> describe_error(const Error& error, Outward& outward);
 
   // lower.cpp
   Value parameter(const nb::tuple& description, const std::string& name, int argument);
@@ -897,7 +920,8 @@ class Evaluator {
   struct NeedsCells {};
   bool writes_ = false;
   std::vector<uint32_t> containers_;  ///< the caller's, by number
-  nb::dict errors_;
+  nb::dict errors_;                   ///< by messages, or by numbers in messages: what exceptions are made of
+  uint32_t errors_made_ = 0;
   nb::dict attributes_;  ///< names of attributes by class
   /// A name that a pattern binds; a list of the members of a tuple for what a star takes.
   struct Capturing {

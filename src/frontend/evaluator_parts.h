@@ -39,9 +39,10 @@ struct Evaluator::Clause {
 /// The clauses of a `try`, its `finally`, the border of a prange loop, which no exit crosses, or that of a
 /// generator, which no StopIteration leaves.
 struct Evaluator::Catcher {
-  explicit Catcher(Frame* activation);
+  explicit Catcher(const Evaluator& evaluator, Frame* activation);
 
   Frame* frame;
+  size_t handled;    ///< how many exceptions were being handled where it began
   size_t breaks;     ///< of its loops, how many the handler stands in
   size_t continues;  ///< the same
   Target* after = nullptr;
@@ -140,8 +141,11 @@ struct Evaluator::Routine {
   bool is_forgotten = false;  ///< nothing is known of it any more, and nobody has called it since
 };
 
-inline Evaluator::Catcher::Catcher(Frame* activation)
-    : frame(activation), breaks(activation->breaks.size()), continues(activation->continues.size()) {}
+inline Evaluator::Catcher::Catcher(const Evaluator& evaluator, Frame* activation)
+    : frame(activation),
+      handled(evaluator.handled_.size()),
+      breaks(activation->breaks.size()),
+      continues(activation->continues.size()) {}
 
 /// Sets the place of the nodes made while it lives.
 class Evaluator::Here {
@@ -188,6 +192,12 @@ class Restored {
   T& variable_;
   T before_;
 };
+
+/// The first elements, as many as there are of `count`.
+template <class T>
+std::vector<T> first_of(const std::vector<T>& all, size_t count) {
+  return {all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(count, all.size()))};
+}
 
 inline nb::object attribute(nb::handle object, const char* name) {
   return nb::borrow<nb::object>(object.attr(name));

@@ -2,8 +2,7 @@
 
 // Exceptions. What is raised is known at each place that raises, so the clause that catches it is too: its
 // body is evaluated there, and control goes on after the `try`. A `finally` is evaluated on each way out of
-// its body. What nothing catches becomes a `raise` op, or a call of the host where the exception is made of
-// more than a text.
+// its body. What nothing catches leaves the call (leaving.cpp).
 //
 // Raise or refuse. What Python would raise for such types becomes a `raise` node at that point; `Unsupported`
 // is for what Python would have run.
@@ -22,6 +21,12 @@ bool is_subclass(const nb::object& type, const nb::object& of) {
   return PyObject_IsSubclass(type.ptr(), of.ptr()) == 1;
 }
 
+/// Whether NumPy, or Python itself, has made a class.
+bool is_of_numpy_or_python(const nb::object& type) {
+  const std::string module = text_of(type.attr("__module__"));
+  return module == "builtins" || module.starts_with("numpy.");
+}
+
 std::string repr_of(Kind kind) { return kind.is_python() ? "{}" : "np." + std::string(kind.name()) + "({})"; }
 
 }  // namespace
@@ -33,17 +38,15 @@ class Evaluator::AtHandler {
       : frame_(evaluator.frame_, handler.frame),
         breaks_(handler.frame->breaks, first_of(handler.frame->breaks, handler.breaks)),
         continues_(handler.frame->continues, first_of(handler.frame->continues, handler.continues)),
-        closing_(handler.frame->is_closing, handler.frame->is_closing || handler.closes) {}
+        closing_(handler.frame->is_closing, handler.frame->is_closing || handler.closes),
+        handled_(evaluator.handled_, first_of(evaluator.handled_, handler.handled)) {}
 
  private:
-  static std::vector<Target*> first_of(const std::vector<Target*>& all, size_t count) {
-    return {all.begin(), all.begin() + static_cast<ptrdiff_t>(count)};
-  }
-
   Restored<Frame*> frame_;
   Restored<std::vector<Target*>> breaks_;
   Restored<std::vector<Target*>> continues_;
   Restored<bool> closing_;
+  Restored<std::vector<const Error*>> handled_;
 };
 
 /// Evaluates a handler where something is raised: in the activation of its `try`, with the handlers outside
@@ -51,8 +54,7 @@ class Evaluator::AtHandler {
 class Evaluator::Handling {
  public:
   Handling(Evaluator& evaluator, size_t number)
-      : handlers_(evaluator.handlers_, {evaluator.handlers_.begin(),
-                                        evaluator.handlers_.begin() + static_cast<ptrdiff_t>(number)}),
+      : handlers_(evaluator.handlers_, first_of(evaluator.handlers_, number)),
         outputs_(evaluator.outputs_, {}),
         captures_(evaluator.captures_, {}) {
     const Catcher& handler = *handlers_.before()[number];
@@ -89,6 +91,7 @@ bool Evaluator::may_be_caught(const Error& error) const {
 
 Error Evaluator::error_of(ExceptionKind kind, std::string_view message, std::span<const NodeId> values) {
   Error error;
+  error.number = ++errors_made_;
   error.kind = kind;
   error.message = message;
   error.own = kind == ExceptionKind::TypeChangeError;
@@ -101,7 +104,7 @@ Error Evaluator::error_of(ExceptionKind kind, std::string_view message, std::spa
     parts.push_back(Scalar{shown.dtype() == dtype ? shown : Kind(dtype), value});
   }
   error.parts = share(std::move(parts));
-  error.type = nb::module_::import_("ingot._jit")
+  error.type = nb::module_::import_("ingot._exceptions")
                    .attr("exception_type")(std::string(base::name_of(kind)), std::string(message), errors_);
   return error;
 }
@@ -165,20 +168,25 @@ void Evaluator::check(NodeId condition, ExceptionKind kind, std::string_view mes
   const ir::Function& f = builder_->function();
   const bool holds = f.is_constant(condition) && f.constant(condition).bits[0] != 0;
   if (holds) return;
-  if (!handlers_.empty()) {
+  std::optional<Notice> notice = Notice{kind, module_.text(message), {values.begin(), values.end()}};
+  if (!handlers_.empty() || !handled_.empty()) {
     const Error error = error_of(kind, message, values);
-    if (may_be_caught(error)) {
+    const bool is_caught = may_be_caught(error);
+    if (!is_caught) notice = notice_of(in_context(error));
+    if (is_caught || !notice) {
       fork(condition, [] { return Value(Static{nb::none()}); }, [&]() -> Value { raise_error(error); });
       return;
     }
   }
   std::vector<NodeId> operands{condition};
-  operands.insert(operands.end(), values.begin(), values.end());
-  const int64_t attributes[] = {static_cast<int64_t>(kind), module_.text(message).index};
+  operands.insert(operands.end(), notice->values.begin(), notice->values.end());
+  const int64_t attributes[] = {static_cast<int64_t>(notice->kind), notice->message.index};
   builder_->make(Op::check, operands, attributes);
 }
 
-void Evaluator::raise_error(const Error& error) {
+void Evaluator::raise_error(const Error& error) { pass_on(in_context(error)); }
+
+void Evaluator::pass_on(const Error& error) {
   for (size_t i = handlers_.size(); i-- > 0;) {
     const Catcher& handler = *handlers_[i];
     if (!catches(handler, error)) continue;
@@ -194,10 +202,18 @@ void Evaluator::raise_error(const Error& error) {
     if (!handler.refusal.empty()) unsupported(here_, handler.refusal, "walk it to its end");
     if (handler.of_routine) report(handler, error);
     const Handling handling(*this, i);
-    if (handler.of_generator) raise(ExceptionKind::RuntimeError, "generator raised StopIteration");
+    if (handler.of_generator) {
+      Error converted = error_of(ExceptionKind::RuntimeError, "generator raised StopIteration", {});
+      converted.cause = converted.context = share(caught(error, handler));
+      converted.is_suppressing = true;
+      pass_on(converted);
+    }
+    const Error held = caught(error, handler);
+    const Pins pins(*this, {held});
+    const Pushed<const Error*> current(handled_, &held);
     if (handler.is_final()) {
       run_body(handler.finalbody);
-      raise_error(error);
+      pass_on(error);
     }
     for (const Clause& clause : handler.clauses) {
       const bool is = clause.types.empty() || std::ranges::any_of(clause.types, [&](const nb::object& t) {
@@ -206,9 +222,8 @@ void Evaluator::raise_error(const Error& error) {
       if (!is) continue;
       if (++*handler.sites > 200)
         unsupported(clause.node, "a `try` around more than 200 places that may raise", "put less into it");
-      const Pushed<const Error*> current(handled_, &error);
       const nb::object name = attribute(clause.node, "name");
-      if (!name.is_none()) bind(text_of(name), error);
+      if (!name.is_none()) bind(text_of(name), held);
       run_body(clause.node.attr("body"));
       if (!name.is_none()) set_local(text_of(name), Unbound{});
       leave_to(*handler.after, Static{nb::none()});
@@ -217,53 +232,15 @@ void Evaluator::raise_error(const Error& error) {
   raise_uncaught(error);
 }
 
-void Evaluator::raise_uncaught(const Error& error) {
-  if (error.kind) {
-    std::vector<NodeId> values;
-    for (const Value& part : *error.parts) values.push_back(part.as<Scalar>()->node);
-    const int64_t attributes[] = {static_cast<int64_t>(*error.kind), module_.text(error.message).index};
-    builder_->terminate(Op::raise, values, attributes);
-    throw Diverged{};
-  }
-  const std::vector<Value>& arguments = *error.parts;
-  const std::string name = text_of(error.type.attr("__name__"));
-  const auto kind = base::exception_from_name(name);
-  const std::string module = text_of(error.type.attr("__module__"));
-  const bool is_own = kind && (module == "builtins" || module == "numpy.linalg" || module == "ingot._errors");
-  const Static* text = arguments.size() == 1 ? arguments[0].as<Static>() : nullptr;
-  if (is_own && (arguments.empty() || (text != nullptr && PyUnicode_CheckExact(text->object.ptr())))) {
-    std::string message;
-    if (text != nullptr)
-      message = text_of(*kind == ExceptionKind::KeyError ? nb::object(nb::repr(text->object)) : text->object);
-    const int64_t attributes[] = {static_cast<int64_t>(*kind),
-                                  module_.text(base::escape_message(message)).index};
-    builder_->terminate(Op::raise, std::span<const NodeId>(), attributes);
-    throw Diverged{};
-  }
-  // A text of ints is a message with holes.
-  const Text* composed = arguments.size() == 1 ? arguments[0].as<Text>() : nullptr;
-  const auto is_int = [](const Value& part) {
-    return part.is<Scalar>() && part.as<Scalar>()->kind == Kind::py_int();
-  };
-  if (is_own && composed != nullptr && *kind != ExceptionKind::KeyError &&
-      std::ranges::all_of(*composed->parts, is_int) && composed->form.find("{!") == std::string::npos &&
-      composed->form.find("{:") == std::string::npos) {
-    std::vector<NodeId> values;
-    for (const Value& part : *composed->parts) values.push_back(part.as<Scalar>()->node);
-    const int64_t attributes[] = {static_cast<int64_t>(*kind), module_.text(composed->form).index};
-    builder_->terminate(Op::raise, values, attributes);
-    throw Diverged{};
-  }
-  Outward outward;
-  const nb::object described = describe_result(Tuple{arguments}, outward);
-  const nb::tuple given = nb::make_tuple(nb::make_tuple("static", error.type), described);
-  hosts_.push_back({nb::module_::import_("ingot._jit").attr("throw"), nb::make_tuple(given, nb::dict())});
-  const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("throw").index};
-  builder_->make(Op::host, outward.leaves, attributes);
-  const int64_t never[] = {static_cast<int64_t>(ExceptionKind::RuntimeError),
-                           module_.text("not raised").index};
-  builder_->terminate(Op::raise, std::span<const NodeId>(), never);
-  throw Diverged{};
+const std::vector<Value>& Evaluator::arguments_of(const Error& error, const std::string& what) {
+  const nb::object os_error = nb::module_::import_("builtins").attr("OSError");
+  const bool is_own = PyFunction_Check(nb::object(error.type.attr("__init__")).ptr()) ||
+                      PyFunction_Check(nb::object(error.type.attr("__new__")).ptr());
+  if ((is_own && !is_of_numpy_or_python(error.type)) ||
+      (is_subclass(error.type, os_error) && error.parts->size() > 2))
+    unsupported(here_, what + " an exception whose class has an `__init__`",
+                "catch it outside, or keep what you need of it in variables");
+  return *error.parts;
 }
 
 Value Evaluator::text_of_error(const Error& error) {
@@ -272,9 +249,19 @@ Value Evaluator::text_of_error(const Error& error) {
     // NumPy's `format` shows other digits than its `str`.
     return Text{base::replace_holes(error.message, "{!s}"), error.parts};
   }
-  const std::vector<Value>& arguments = *error.parts;
+  const std::vector<Value>& arguments = arguments_of(error, "the text of");
+  const nb::module_ builtins = nb::module_::import_("builtins");
+  const bool is_key = is_subclass(error.type, builtins.attr("KeyError"));
+  const nb::object text = error.type.attr("__str__");
+  if (!text.is(builtins.attr(is_key ? "KeyError" : "BaseException").attr("__str__"))) {
+    const bool is_known = std::ranges::all_of(arguments, [](const Value& part) { return part.is<Static>(); });
+    if (!is_known || (PyFunction_Check(text.ptr()) && !is_of_numpy_or_python(error.type)))
+      unsupported(here_, "the text of an exception whose class has a `__str__`", "show its arguments");
+    nb::list given;
+    for (const Value& part : arguments) given.append(part.as<Static>()->object);
+    return Static{nb::str(error.type(*nb::tuple(given)))};
+  }
   if (arguments.empty()) return Static{nb::str("")};
-  const bool is_key = is_subclass(error.type, nb::module_::import_("builtins").attr("KeyError"));
   if (arguments.size() == 1) return text_of_value(arguments[0], is_key ? "{!r}" : "{!s}", here_);
   return text_of_value(Tuple{arguments}, "{!s}", here_);
 }
@@ -311,22 +298,39 @@ void Evaluator::run_raise(nb::handle s) {
     if (handled_.empty() && routine_ != nullptr)
       unsupported(s, "`raise` without an exception in a recursive function, outside a clause", "name one");
     if (handled_.empty()) raise(ExceptionKind::RuntimeError, "No active exception to reraise");
-    raise_error(Error(*handled_.back()));
+    pass_on(Error(*handled_.back()));
   }
   const Value value = eval_open(s.attr("exc"));
-  if (!s.attr("cause").is_none()) eval_open(s.attr("cause"));
-  if (const Error* error = value.as<Error>()) raise_error(*error);
+  const bool has_cause = !s.attr("cause").is_none();
+  const Value cause = has_cause ? eval_open(s.attr("cause")) : Static{nb::none()};
+  std::optional<Error> error = instance_of_exception(value);
+  if (!error && is_foreign(value)) use_foreign("", "", {value}, s);
+  if (!error) raise(ExceptionKind::TypeError, "exceptions must derive from BaseException");
+  if (has_cause) {
+    const std::optional<Error> given = instance_of_exception(cause);
+    if (!given && !is_none(cause)) {
+      if (is_foreign(cause)) use_foreign("", "", {cause}, s);
+      raise(ExceptionKind::TypeError, "exception causes must derive from BaseException");
+    }
+    error->cause = given ? share(*given) : nullptr;
+    error->is_suppressing = true;
+  }
+  raise_error(*error);
+}
+
+std::optional<Error> Evaluator::instance_of_exception(const Value& value) {
+  if (const Error* error = value.as<Error>()) return *error;
   const Static* type = value.as<Static>();
   const nb::object base = nb::module_::import_("builtins").attr("BaseException");
-  if (type != nullptr && PyType_Check(type->object.ptr()) && is_subclass(type->object, base))
-    raise_error(make_error(type->object, {}));
-  if (is_foreign(value)) use_foreign("", "", {value}, s);
-  raise(ExceptionKind::TypeError, "exceptions must derive from BaseException");
+  if (type == nullptr || !PyType_Check(type->object.ptr()) || !is_subclass(type->object, base))
+    return std::nullopt;
+  return make_error(type->object, {});
 }
 
 Error Evaluator::make_error(nb::object type, std::vector<Value> arguments) {
   for (Value& argument : arguments) argument = stored(std::move(argument));
   Error error;
+  error.number = ++errors_made_;
   error.type = std::move(type);
   error.parts = share(std::move(arguments));
   return error;
@@ -354,7 +358,7 @@ void Evaluator::run_assert(nb::handle s) {
 }
 
 void Evaluator::run_try(nb::handle s) {
-  Catcher final_part(frame_);
+  Catcher final_part(*this, frame_);
   final_part.finalbody = nb::list(s.attr("finalbody"));
   if (!final_part.is_final()) return run_clauses(s);
   {
@@ -367,7 +371,7 @@ void Evaluator::run_try(nb::handle s) {
 void Evaluator::run_clauses(nb::handle s) {
   const nb::list nodes = s.attr("handlers");
   if (nb::len(nodes) == 0) return run_body(s.attr("body"));
-  Catcher handler(frame_);
+  Catcher handler(*this, frame_);
   size_t sites = 0;
   handler.sites = &sites;
   for (const nb::handle node : nodes) {

@@ -342,8 +342,14 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     const auto part = std::ranges::find(kParts, name);
     if (part != kParts.end()) return (*slice->parts)[static_cast<size_t>(part - kParts.begin())];
   }
-  if (const Error* error = value.as<Error>(); error != nullptr && name == "args")
-    return Tuple{error->kind ? std::vector<Value>{text_of_error(*error)} : *error->parts};
+  if (const Error* error = value.as<Error>()) {
+    if (name == "args")
+      return Tuple{error->kind ? std::vector<Value>{text_of_error(*error)}
+                               : arguments_of(*error, "the `args` of")};
+    if (name == "__cause__") return error->cause ? Value(*error->cause) : Static{nb::none()};
+    if (name == "__context__") return error->context ? Value(*error->context) : Static{nb::none()};
+    if (name == "__suppress_context__") return Static{nb::bool_(error->is_suppressing)};
+  }
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
         is_of_numpy(s->object)) {

@@ -169,8 +169,10 @@ Value Evaluator::walk_generator(const Generator& generator, nb::handle node, con
     frame.local_names.insert(name + frame.suffix);
   }
   frame.is_held = held;
+  const size_t handled = handled_.size();
   const Turn consume = [&](const Value& value) {
     std::deque<Catcher> made;
+    const Restored<std::vector<const Error*>> outside(handled_, first_of(handled_, handled));
     const Restored<std::vector<Catcher*>> handlers(handlers_, handlers_outside(frame, made));
     const Restored<std::string> path(frame.caller->path, frame.caller->path + "~" + key_of(here_));
     const Restored<Frame*> active(frame_, frame.caller);
@@ -185,7 +187,7 @@ Value Evaluator::walk_generator(const Generator& generator, nb::handle node, con
   {
     const Pushed<std::string> open(walks_, frame.suffix);
     const Restored<Frame*> active(frame_, &frame);
-    Catcher border(&frame);
+    Catcher border(*this, &frame);
     border.of_generator = true;
     const Pushed<Catcher*> catching(handlers_, &border);
     share_locals();

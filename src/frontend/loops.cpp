@@ -267,7 +267,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   State shape = assumed_carried(key, state_);
   const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
   const Pins pins(*this, {iterable});
-  Catcher border(frame_);
+  Catcher border(*this, frame_);
   border.barrier = parallel;
   const Pushed<Catcher*> open(handlers_, &border);
   const Pushed<std::pair<std::string, Value>> inside(loops_, {own_key, iterable});
@@ -422,13 +422,25 @@ Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
   const NodeId some = builder_->make(Op::greater, {high, low});
   const NodeId too_long =
       builder_->make(Op::bitwise_and, {some, builder_->make(Op::subtract_overflows, {high, low})});
-  builder_->check(builder_->make(Op::invert, {too_long}), ExceptionKind::OverflowError,
-                  "a range of more than 2**63 numbers");
   const NodeId distance = builder_->make(Op::subtract, {high, low});
   const NodeId stride = builder_->make(Op::absolute, {step});
-  const NodeId count = builder_->make(
-      Op::add,
-      {builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}), stride}), one});
+  const ir::Function& f = builder_->function();
+  const bool is_unit = f.is_constant(stride) && f.constant(stride).as<int64_t>() == 1;
+  const bool fits_always =
+      f.is_constant(too_long) && f.constant(too_long).bits[0] == 0 && f.is_constant(step);
+  const auto counted = [&](NodeId from, NodeId by, NodeId unit) {
+    const NodeId before = builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {from, unit}), by});
+    return builder_->make(Op::add, {before, unit});
+  };
+  NodeId fits = builder_->make(Op::invert, {too_long});
+  NodeId count = counted(distance, stride, one);
+  if (!is_unit && (!fits_always || f.constant(step).as<int64_t>() == INT64_MIN)) {
+    // Without sign, distances and strides of 2**63 and more are right, too.
+    const auto wide = [&](NodeId x) { return builder_->cast(x, base::DType::UInt64); };
+    count = builder_->cast(counted(wide(distance), wide(stride), wide(one)), base::DType::Int64);
+    fits = builder_->make(Op::bitwise_or, {fits, builder_->make(Op::less, {zero, count})});
+  }
+  builder_->check(fits, ExceptionKind::OverflowError, "a range of more than 2**63 numbers");
   return {builder_->make(Op::select, {some, count, zero}), [this, start, step](NodeId k) {
             return Value(Scalar{Kind::py_int(),
                                 builder_->make(Op::add, {start, builder_->make(Op::multiply, {k, step})})});
@@ -535,10 +547,11 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     }
     std::vector<Value> elements;
     if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
-    for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2]) {
+    for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
       if (elements.size() >= kMostTurns)
         unsupported(node, "unrolling more than 20 000 turns", "use an array");
       elements.emplace_back(Static{nb::int_(i)});
+      if (__builtin_add_overflow(i, bounds[2], &i)) break;
     }
     return elements;
   }

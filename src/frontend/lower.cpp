@@ -12,8 +12,9 @@ using ir::Op;
 
 namespace {
 
-constexpr size_t kMostOperands = 3;    ///< of an expression that are shown in a message
-constexpr int kMostEvaluations = 256;  ///< of a function whose recursion has more and more facts
+constexpr size_t kMostOperands = 3;            ///< of an expression that are shown in a message
+constexpr int kMostEvaluations = 256;          ///< of a function whose recursion has more and more facts
+constexpr uint32_t kUnnumbered = 0x4000'0000;  ///< with the number of its node: a view that has no number
 
 }  // namespace
 
@@ -271,7 +272,9 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     const Array a = named(value);
     if (a.access == Access::Differs)
       unsupported({}, "a result that is a read-only array on one path only", "return a copy of it");
-    if (nb::object again = outward.again(a.object); again.is_valid()) return again;
+    // One that a loop has carried is no other than itself.
+    const uint32_t number = a.object != 0 ? a.object : kUnnumbered | a.node.index;
+    if (nb::object again = outward.again(number); again.is_valid()) return again;
     outward.leaves.push_back(a.node);
     if (a.origin) outward.leaves.push_back(a.origin);
     const nb::object origin = a.origin ? nb::none() : nb::object(nb::int_(a.argument));

@@ -32,6 +32,15 @@ constexpr size_t kMostNested = 16;
 constexpr size_t kMostRepeats = 64;
 constexpr int kMostEvaluations = 64;
 
+/// How many errors of a routine may have a cause or context; those of what is raised in a recursion, level by
+/// level, would have no end.
+constexpr size_t kMostChained = 16;
+
+Error without_others(Error error) {
+  error.cause = error.context = nullptr;
+  return error;
+}
+
 using Renumber = std::function<uint32_t(uint32_t)>;
 
 std::shared_ptr<const Definition> renumbered(const Definition& definition, const Renumber& object) {
@@ -319,8 +328,9 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
   const bool is_known = std::ranges::any_of(routines_, [&](const Routine& r) { return is_it(r.frame); });
   if (active.empty() && !is_known) return std::nullopt;
   State key = key_of(passed(arguments).state);
-  const bool reports =
-      std::ranges::any_of(handlers_, [](const Catcher* handler) { return handler->catches_some(); });
+  const bool reports = !handled_.empty() || std::ranges::any_of(handlers_, [](const Catcher* handler) {
+    return handler->catches_some();
+  });
   bool is_routine = false;
   for (Routine& routine : routines_) {
     if (!is_it(routine.frame) || !is_same_call(routine.key, key)) continue;
@@ -533,12 +543,11 @@ Value Evaluator::returned(const Routine& routine, const Passed& passed, std::spa
 Value Evaluator::raised_or_result(const Routine& routine, const Value& reported) {
   const std::vector<Value>& all = reported.as<Tuple>()->members;
   const auto raise_number = [&](size_t number) -> Value {
-    Error error = routine.errors[number - 1];
     const Tuple* parts = all[number + 1].as<Tuple>();
     if (parts == nullptr)
       unsupported(here_, "an exception of a recursive function whose arguments differ", "give it a text");
-    error.parts = share(parts->members);
-    raise_error(error);
+    const Value error = with_parts(routine.errors[number - 1], parts->members);
+    pass_on(in_outer_context(*error.as<Error>()));
   };
   if (const std::optional<int64_t> known = static_int(all[0])) {
     return *known > 0 ? raise_number(static_cast<size_t>(*known)) : all[1];
@@ -562,24 +571,25 @@ void Evaluator::report(const Catcher& routine, const Error& error) {
   const Restored<std::vector<Catcher*>> none(handlers_, {});
   const Restored<Frame*> outermost(frame_, routine.frame);
   state_.locals.clear();
-  leave_to(*routine.after, error);
+  Error given = error;
+  const bool is_chained = routine_->errors.size() < kMostChained;
+  for (std::shared_ptr<const Error>* other : {&given.context, &given.cause})
+    *other = !is_chained || !*other ? nullptr : share(without_others(**other));
+  if (error.is_caused_by_context()) given.cause = given.context;
+  leave_to(*routine.after, given);
 }
 
 size_t Evaluator::number_of_error(const Error& error) {
   std::vector<Error>& errors = routine_->errors;
   const auto is_it = [&](const Error& other) {
-    return error.type.is(other.type) && error.kind == other.kind && error.message == other.message &&
-           std::ranges::equal(*error.parts, *other.parts, [&](const Value& a, const Value& b) {
+    return same_form(error, other) &&
+           std::ranges::equal(parts_of(error), parts_of(other), [&](const Value& a, const Value& b) {
              return a.is<Static>() == b.is<Static>() && (!a.is<Static>() || same(a, b));
            });
   };
   const auto known = std::ranges::find_if(errors, is_it);
   if (known != errors.end()) return static_cast<size_t>(known - errors.begin()) + 1;
-  Error shape = error;
-  std::vector<Value> parts = *error.parts;
-  for (Value& part : parts) part = shape_of(part, [](NodeId) { return false; });
-  shape.parts = share(std::move(parts));
-  errors.push_back(std::move(shape));
+  errors.push_back(*shape_of(error, [](NodeId) { return false; }).as<Error>());
   return errors.size();
 }
 
@@ -587,7 +597,7 @@ Value Evaluator::reported(Frame& frame, std::map<std::string, Value> locals) {
   const NodeId node = builder_->begin(Op::block, {});
   const ir::Type label_type[] = {ir::Type::label()};
   Target target{builder_->enter(node, 0, label_type)[0], {}};
-  Catcher bottom(&frame);
+  Catcher bottom(*this, &frame);
   bottom.of_routine = true;
   bottom.after = &target;
   {
@@ -619,7 +629,7 @@ void Evaluator::unify(std::vector<Edge>& edges, ir::RegionId here) {
   for (Edge& edge : edges) {
     const Error* error = edge.value.as<Error>();
     numbers.push_back(error == nullptr ? 0 : number_of_error(*error));
-    values.push_back(error == nullptr ? edge.value.as<Tuple>()->members[0] : Value(Tuple{*error->parts}));
+    values.push_back(error == nullptr ? edge.value.as<Tuple>()->members[0] : Value(Tuple{parts_of(*error)}));
     Outcome& outcome = outcomes[numbers.back()];
     if (outcome.first == nullptr) {
       outcome = {&edge, values.back(), shape_of(edge.state, here), shape_of(values.back(), here)};

@@ -13,6 +13,39 @@ std::shared_ptr<const std::array<Value, 3>> three(std::vector<Value>& parts) {
   return share(std::array<Value, 3>{std::move(parts[0]), std::move(parts[1]), std::move(parts[2])});
 }
 
+/// Its own parts, then those of its context and its cause.
+std::vector<Value> parts_of_error(const Error& error) {
+  std::vector<Value> parts = *error.parts;
+  const auto add = [&](const Error& other) {
+    const std::vector<Value> more = parts_of_error(other);
+    parts.insert(parts.end(), more.begin(), more.end());
+  };
+  if (error.context) add(*error.context);
+  if (error.cause && !error.is_caused_by_context()) add(*error.cause);
+  return parts;
+}
+
+/// The error with the first of `parts` for its own; these are taken.
+Error error_with(Error error, std::span<const Value>& parts) {
+  const size_t own = error.parts->size();
+  error.parts = share(std::vector<Value>(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(own)));
+  parts = parts.subspan(own);
+  const bool is_one = error.is_caused_by_context();
+  if (error.context) error.context = share(error_with(*error.context, parts));
+  if (error.cause) error.cause = is_one ? error.context : share(error_with(*error.cause, parts));
+  return error;
+}
+
+bool same_form(const Error& a, const Error& b) {
+  const auto alike = [](const std::shared_ptr<const Error>& x, const std::shared_ptr<const Error>& y) {
+    return x && y ? same_form(*x, *y) : !x && !y;
+  };
+  return a.type.is(b.type) && a.kind == b.kind && a.message == b.message &&
+         a.is_suppressing == b.is_suppressing && a.parts->size() == b.parts->size() &&
+         a.is_caused_by_context() == b.is_caused_by_context() && alike(a.cause, b.cause) &&
+         alike(a.context, b.context);
+}
+
 }  // namespace
 
 std::vector<Value> parts_of(const Value& value) {
@@ -23,7 +56,7 @@ std::vector<Value> parts_of(const Value& value) {
   if (const Method* m = value.as<Method>()) return std::vector<Value>(1, *m->self);
   if (const Text* t = value.as<Text>()) return *t->parts;
   if (const Closure* c = value.as<Closure>()) return *c->defaults;
-  if (const Error* e = value.as<Error>()) return *e->parts;
+  if (const Error* e = value.as<Error>()) return parts_of_error(*e);
   if (const Iterator* i = value.as<Iterator>()) return std::vector<Value>(1, *i->walks);
   if (const Generator* g = value.as<Generator>()) return *g->values;
   return {};
@@ -37,8 +70,10 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
   if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name, m->function};
   if (const Text* t = value.as<Text>()) return Text{t->form, share(std::move(parts))};
   if (const Closure* c = value.as<Closure>()) return Closure{c->definition, share(std::move(parts))};
-  if (const Error* e = value.as<Error>())
-    return Error{e->type, e->kind, e->message, share(std::move(parts)), e->own};
+  if (const Error* e = value.as<Error>()) {
+    std::span<const Value> all = parts;
+    return error_with(*e, all);
+  }
   if (const Iterator* i = value.as<Iterator>()) return Iterator{i->cell, i->name, share(std::move(parts[0]))};
   if (const Generator* g = value.as<Generator>())
     return Generator{g->definition, g->names, share(std::move(parts))};
@@ -53,10 +88,7 @@ bool same_form(const Value& a, const Value& b) {
     return m->name == b.as<Method>()->name && m->function.is(b.as<Method>()->function);
   if (const Tuple* t = a.as<Tuple>(); t != nullptr && !t->type.is(b.as<Tuple>()->type)) return false;
   if (const Text* t = a.as<Text>(); t != nullptr && t->form != b.as<Text>()->form) return false;
-  if (const Error* e = a.as<Error>())
-    if (!e->type.is(b.as<Error>()->type) || e->kind != b.as<Error>()->kind ||
-        e->message != b.as<Error>()->message)
-      return false;
+  if (const Error* e = a.as<Error>(); e != nullptr && !same_form(*e, *b.as<Error>())) return false;
   if (const Record* r = a.as<Record>()) return r->pool == b.as<Record>()->pool;
   if (const View* v = a.as<View>()) {
     const View& w = *b.as<View>();

@@ -163,13 +163,25 @@ struct Generator {
   std::shared_ptr<const std::vector<Value>> values;
 };
 
-/// An exception: raised by the core with a message, or made of a class and arguments.
+/// An exception: raised by the core with a message, or made of a class and arguments. What it was raised
+/// from, and while handling which one, are exceptions of their own.
 struct Error {
   nb::object type;
   std::optional<base::ExceptionKind> kind{};  ///< of a message; none: `parts` are its arguments
   std::string message{};
   std::shared_ptr<const std::vector<Value>> parts{};  ///< what fills the message's holes
   bool own = false;                                   ///< of Ingot alone: no clause catches it
+  uint32_t number = 0;                                ///< those of one number are one object
+  std::shared_ptr<const Error> cause{};               ///< `__cause__`; none: it has none
+  std::shared_ptr<const Error> context{};             ///< `__context__`
+  bool is_suppressing = false;                        ///< `__suppress_context__`
+  ir::SpanId raised_at{};
+  size_t frames = 0;  ///< how many activations it came through until it was caught
+
+  /// Whether its cause is its context.
+  bool is_caused_by_context() const { return cause && context && cause->number == context->number; }
+  /// Whether it is no more than what its class and arguments say.
+  bool is_plain() const { return !cause && !context && !is_suppressing; }
 };
 
 /// A function made in the function; its defaults were evaluated there.

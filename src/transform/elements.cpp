@@ -236,14 +236,63 @@ void Lowering::lower_read(NodeId id) {
               .reads = {root_of(source_, source_.operand(id, 0))}});
 }
 
+/// Whether it is known that different indices of a view are different places.
+bool Lowering::lies_apart(NodeId old_view) const {
+  for (NodeId at = old_view;; at = source_.operand(at, 0)) {
+    const ir::Effects effects = ir::info(source_.op(at)).effects;
+    if (source_.op(at) == Op::param) {
+      return source_[at].parent == source_.body() &&
+             source_.parameters()[static_cast<size_t>(source_.attribute(at, 0))].layout != ir::Layout::Any;
+    }
+    if (effects == ir::effect::Allocate) return true;
+    if (!effects.pure() || source_.operands(at).empty() || source_.op(at) == Op::broadcast) return false;
+    if (source_.op(at) == Op::view) return false;
+  }
+}
+
+/// Whether that is so: from the smallest stride to the largest, each is at least as long as all that the
+/// smaller ones reach over.
+NodeId Lowering::apart(NodeId view) {
+  const Nodes lengths = lengths_of_view(view);
+  Nodes steps = strides_of_view(view);
+  Nodes reach;
+  const NodeId one = b_.index(1);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    steps[i] = b_.make(Op::absolute, {steps[i]});
+    reach.push_back(loops_.multiply(loops_.subtract(lengths[i], one), steps[i]));
+  }
+  NodeId all = b_.constant(true);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    NodeId below = b_.index(static_cast<int64_t>(base::size_of(b_.function().type(view).dtype())));
+    for (size_t k = 0; k < lengths.size(); ++k) {
+      if (k == i) continue;
+      const NodeId is_smaller = b_.make(k < i ? Op::less_equal : Op::less, {steps[k], steps[i]});
+      below = loops_.add(below, loops_.select(is_smaller, reach[k], b_.index(0)));
+    }
+    const NodeId holds =
+        loops_.either(b_.make(Op::less_equal, {lengths[i], one}), b_.make(Op::less_equal, {below, steps[i]}));
+    all = loops_.both(all, holds);
+  }
+  return all;
+}
+
+/// Writes to a view whose elements may be one place: all of them are evaluated before any is written.
+void Lowering::write_behind(NodeId x, NodeId view) {
+  const Nodes lengths = lengths_of_view(view);
+  const NodeId kept = loops_.new_view(lengths, b_.function().type(view).dtype());
+  loops_.nest(lengths, [&](Indices at) { loops_.store(kept, at, element(x, at)); });
+  loops_.nest(lengths, [&](Indices at) { loops_.store(view, at, loops_.load(kept, at)); });
+}
+
 void Lowering::lower_write(NodeId id) {
   const NodeId old_view = source_.operand(id, 0);
   const NodeId x = source_.operand(id, 1);
   const NodeId view = use(old_view);
   const Root root = root_of(source_, old_view);
   const bool in_place = reads_only_at(x, view, root);
+  const bool is_apart = lies_apart(old_view) || is_contiguous(view);
   if (!in_place && source_.type(old_view).rank() > 0 && reads_one_buffer(x, view, root)) {
-    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view), Nodes(); });
+    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view, is_apart), Nodes(); });
     return;
   }
   std::optional<Whole> held;
@@ -261,8 +310,12 @@ void Lowering::lower_write(NodeId id) {
     store_elements(all);
     return Nodes();
   };
+  const auto loops_or_behind = [&] {
+    return loops_.branch(apart(view), {}, loops, [&] { return write_behind(x, view), Nodes(); });
+  };
   if (held) loops();
-  else in_versions({&x, 1}, {}, loops);
+  else if (is_apart || !may_read(whole(x), root)) in_versions({&x, 1}, {}, loops);
+  else in_versions({&x, 1}, {}, loops_or_behind);
 }
 
 void Lowering::lower_materialize(NodeId id) {

@@ -28,12 +28,13 @@ constexpr int64_t kPlaces = 4;
 
 class Lowering::InPlaceWriter {
  public:
-  InPlaceWriter(Lowering& lowering, NodeId x, NodeId view)
+  InPlaceWriter(Lowering& lowering, NodeId x, NodeId view, bool is_apart)
       : lowering_(lowering),
         loops_(lowering.loops_),
         b_(lowering.b_),
         x_(x),
         view_(view),
+        is_apart_(is_apart),
         lengths_(lowering.lengths_of_view(view)),
         strides_(lowering.strides_of_view(view)),
         offset_(b_.make(Op::offset, {view})),
@@ -151,7 +152,7 @@ class Lowering::InPlaceWriter {
     const NodeId step = maximum(absolute(strides_[0]), one);
     // Rows of the target that lie in each other are written in one block.
     apart_ = b_.make(Op::less_equal, {loops_.subtract(rows_.high, rows_.low), step});
-    reach_ = zero;
+    reach_ = is_apart_ ? zero : loops_.select(lowering_.apart(view_), zero, count);
     const Bytes target = all(rows_, count, strides_[0]);
     for (const Reads& reads : reads_) {
       const NodeId own_step = loops_.select(reads.follows, reads.strides[0], zero);
@@ -296,8 +297,9 @@ class Lowering::InPlaceWriter {
   Lowering& lowering_;
   LoopWriter& loops_;
   ir::Builder& b_;
-  NodeId x_;     ///< the array that is assigned, of the source
-  NodeId view_;  ///< ... and to which view
+  NodeId x_;       ///< the array that is assigned, of the source
+  NodeId view_;    ///< ... and to which view
+  bool is_apart_;  ///< it is known that its elements are different places
   Nodes lengths_;
   Nodes strides_;
   NodeId offset_;
@@ -327,6 +329,8 @@ bool Lowering::reads_one_buffer(NodeId old, NodeId view, const Root& root) const
   });
 }
 
-void Lowering::write_in_place(NodeId x, NodeId view) { InPlaceWriter(*this, x, view).write(); }
+void Lowering::write_in_place(NodeId x, NodeId view, bool is_apart) {
+  InPlaceWriter(*this, x, view, is_apart).write();
+}
 
 }  // namespace ingot::transform

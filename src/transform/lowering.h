@@ -159,12 +159,15 @@ class Lowering : public Rewriter {
   using Decision = std::function<std::optional<bool>(NodeId)>;
   bool all_below(std::span<const NodeId> arrays, const Decision& decides) const;
   bool may_read(const Whole& w, const Root& root) const;
+  bool lies_apart(NodeId old_view) const;
+  NodeId apart(NodeId view);
+  void write_behind(NodeId x, NodeId view);
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
   /// @name Assignments to what is read at other places (in_place.cpp)
   class InPlaceWriter;
   bool reads_one_buffer(NodeId old, NodeId view, const Root& root) const;
-  void write_in_place(NodeId x, NodeId view);
+  void write_in_place(NodeId x, NodeId view, bool is_apart);
 
   /// @name Elements by their number (flat.cpp)
   bool is_contiguous(NodeId view);

@@ -751,3 +751,27 @@ def tries_host(x):
         return host_function(x)
     except ValueError:
         return 0.0
+
+
+class Failure(Exception):
+    def __init__(self, code):
+        super().__init__("code", code)
+
+
+class Told(Exception):
+    def __str__(self):
+        return "told"
+
+
+def text_of_own_making(x):
+    try:
+        raise Failure(len(x))
+    except Failure as e:
+        print(e)
+
+
+def text_of_its_own(x):
+    try:
+        raise Told(len(x))
+    except Told as e:
+        print(e)

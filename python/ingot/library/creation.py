@@ -16,7 +16,7 @@ def as_array(a: Any, dtype: Any, copy: Any, order: Any, ndmin: int) -> Any:
     """What np.array and np.asarray make of an array."""
     wanted = "K" if order is None else order.upper()
     in_place = dtype is None or dtype == a.dtype
-    if wanted == "F" and a.ndim > 1:
+    if wanted == "F" and a.ndim > 0:
         in_place = in_place and primitives.is_contiguous(a.T)
     elif wanted == "C":
         in_place = in_place and primitives.is_contiguous(a)

@@ -47,6 +47,10 @@ def logical_xor(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> A
 
 @implements(np.positive)
 def positive(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
+    if np.asarray(x).dtype == np.bool:
+        raise TypeError(
+            "ufunc 'positive' did not contain a loop with signature matching types <class 'numpy.dtypes.BoolDType'> -> None"
+        )
     if isinstance(x, np.ndarray) and x.ndim > 0:
         result = np.copy(x)
     else:
@@ -266,7 +270,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         result = numbered(a, nan, posinf, neginf)
     if not copy:
         a[...] = result
-        return a
+        return a[()] if a.ndim == 0 else a
     return np.asarray(result)[()]
 
 

@@ -45,16 +45,31 @@ def joined(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> 
     common = out.dtype if out is not None else np.result_type(*arrays) if dtype is None else np.dtype(dtype)
     for array in arrays:
         need_castable(array.dtype, common, casting)
-    if len(arrays) == 1:
-        result = arrays[0].astype(common)
-    else:
-        result = primitives.concat([array.astype(common) for array in arrays], axis)
     if out is None:
-        return result
-    if out.shape != result.shape:
-        raise ValueError("Output array is the wrong shape")
-    out[...] = result
+        if len(arrays) == 1:
+            return arrays[0].astype(common)
+        return primitives.concat([array.astype(common) for array in arrays], axis)
+    length = 0
+    for array in arrays:
+        length += array.shape[axis]
+    need_shape(out, (*arrays[0].shape[:axis], length, *arrays[0].shape[axis + 1 :]))
+    put_in_turn(out, arrays, axis)
     return out
+
+
+def need_shape(out: Any, shape: tuple[int, ...]) -> None:
+    if out.shape != shape:
+        raise ValueError("Output array is the wrong shape")
+
+
+def put_in_turn(result: Any, arrays: Any, axis: int) -> None:
+    """Puts arrays after each other into one, which may be what they are parts of: each is read when those before are there."""
+    along = np.moveaxis(result, axis, 0)
+    place = 0
+    for array in arrays:
+        part = np.moveaxis(array, axis, 0)
+        along[place : place + len(part)] = part.astype(result.dtype)
+        place += len(part)
 
 
 def joined_list(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> Any:
@@ -79,19 +94,11 @@ def joined_list(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str
     common = out.dtype if out is not None else first.dtype if dtype is None else np.dtype(dtype)
     need_castable(first.dtype, common, casting)
     shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
-    if out is not None and out.shape != shape:
-        raise ValueError("Output array is the wrong shape")
-    result = np.empty(shape, common)
-    along = np.moveaxis(result, axis, 0)
-    place = 0
-    for array in arrays:
-        part = np.moveaxis(array, axis, 0)
-        along[place : place + len(part)] = part
-        place += len(part)
-    if out is None:
-        return result
-    out[...] = result
-    return out
+    if out is not None:
+        need_shape(out, shape)
+    result = np.empty(shape, common) if out is None else out
+    put_in_turn(result, arrays, axis)
+    return result
 
 
 def merged(a: Any, axis: int) -> Any:
@@ -391,7 +398,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 def flip(m: Any, axis: Any = None) -> Any:
     m = np.asarray(m)
     axes = tuple(range(m.ndim)) if axis is None else normal_axes(axis, m.ndim)
-    return m[(*[slice(None, None, -1) if k in axes else slice(None) for k in range(m.ndim)], ...)]
+    parts = tuple([slice(None, None, -1) if k in axes else slice(None) for k in range(m.ndim)])
+    return m[parts]
 
 
 @implements(np.fliplr)

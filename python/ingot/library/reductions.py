@@ -420,7 +420,7 @@ def scan_along(ufunc: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     x = np.asarray(a)
     if axis is None or x.ndim == 0:
         if axis is not None and axis != 0 and axis != -1:
-            raise np.exceptions.AxisError(f"axis {axis} is out of bounds for array of dimension 1")
+            raise np.exceptions.AxisError(axis, 1, None)
         return accumulate(ufunc, np.ravel(x), 0, dtype, out)
     return accumulate(ufunc, x, axis, dtype, out)
 

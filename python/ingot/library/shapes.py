@@ -22,8 +22,7 @@ def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     """An axis counted from the front, known when compiling."""
     axis = operator.index(axis)
     if axis < -ndim or axis >= ndim:
-        prefix = f"{name}: " if name else ""
-        raise np.exceptions.AxisError(f"{prefix}axis {axis} is out of bounds for array of dimension {ndim}")
+        raise np.exceptions.AxisError(axis, ndim, name or None)
     return tuple(range(ndim))[axis]
 
 

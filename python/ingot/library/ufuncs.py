@@ -96,8 +96,8 @@ def several(ufunc: Any, operands: Any, converted: Any, outs: Any, where: Any, or
         arrays = arrays + (where,)
     need_one_shape(operands + arrays)
     results = ufunc(*converted)
-    delivered = []
-    for i in range(len(outs)):
+    delivered = ()
+    for i in reversed(range(len(outs))):  # where outputs overlap, NumPy writes the first one last
         result = results[i]
         if outs[i] is not None:
             result = primitives.put(outs[i], primitives.at_dtype(result, outs[i].dtype), where, ufunc.__name__)
@@ -107,8 +107,8 @@ def several(ufunc: Any, operands: Any, converted: Any, outs: Any, where: Any, or
                 if np.shape(result) != shape:
                     result = np.copy(np.broadcast_to(result, shape))
             result = laid_out(result, order, operands + arrays)
-        delivered.append(result)
-    return tuple(delivered)
+        delivered = (result, *delivered)
+    return delivered
 
 
 def need_one_shape(operands: Any) -> None:

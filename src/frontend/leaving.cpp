@@ -1,0 +1,182 @@
+#include "frontend/evaluator_parts.h"
+
+// How exceptions leave the call. One is a message with holes for numbers: the text that it shows, where no
+// more is to be said of it; else the number of what `ingot._exceptions` makes it of, and the numbers in that:
+// arguments, and the exceptions that it was raised from. Where other things than numbers are among these, it
+// is raised by a call of the host.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+/// Between the parts of a message that says of what an exception is made.
+constexpr char kSeparator = '\x1f';
+constexpr size_t kMostValues = 32;
+
+bool is_py_int(const Value& part) { return part.is<Scalar>() && part.as<Scalar>()->kind == Kind::py_int(); }
+
+std::vector<NodeId> nodes_of(const std::vector<Value>& numbers) {
+  std::vector<NodeId> nodes;
+  for (const Value& number : numbers) nodes.push_back(number.as<Scalar>()->node);
+  return nodes;
+}
+
+/// The kind of the first of the classes that an exception is of that has one.
+ExceptionKind kind_of_type(const nb::object& type) {
+  const nb::object all = attribute(type, "__mro__");
+  for (const nb::handle each : all) {
+    const auto kind = base::exception_from_name(text_of(each.attr("__name__")));
+    if (kind && !base::leaves_at_once(*kind)) return *kind;
+  }
+  return ExceptionKind::Exception;
+}
+
+Error without(Error error, uint32_t number) {
+  if (!error.context) return error;
+  const bool is_it = error.context->number == number;
+  error.context = is_it ? nullptr : share(without(*error.context, number));
+  return error;
+}
+
+/// An exception, and those that it was raised from and while handling, each once.
+void collect(const Error& error, std::vector<const Error*>& all) {
+  const auto is_it = [&](const Error* other) { return other->number == error.number; };
+  if (std::ranges::any_of(all, is_it)) return;
+  all.push_back(&error);
+  if (error.cause) collect(*error.cause, all);
+  if (error.context) collect(*error.context, all);
+}
+
+}  // namespace
+
+Error Evaluator::in_context(Error error) const {
+  if (!error.raised_at) error.raised_at = builder_->span();
+  if (handled_.empty() || handled_.back()->number == error.number) return error;
+  error.context = share(without(*handled_.back(), error.number));
+  return error;
+}
+
+Error Evaluator::in_outer_context(Error error) {
+  std::map<uint32_t, uint32_t> numbers;
+  const std::function<void(Error&, bool)> settle = [&](Error& each, bool may_end) {
+    const auto [it, is_new] = numbers.emplace(each.number, errors_made_ + 1);
+    if (is_new) ++errors_made_;
+    each.number = it->second;
+    const bool is_one = each.is_caused_by_context();
+    if (each.context) {
+      Error context = *each.context;
+      settle(context, may_end);
+      each.context = share(std::move(context));
+    } else if (may_end && !handled_.empty()) {
+      each.context = share(*handled_.back());
+    }
+    if (!each.cause) return;
+    Error cause = *each.cause;
+    settle(cause, false);
+    each.cause = is_one ? each.context : share(std::move(cause));
+  };
+  settle(error, true);
+  error.raised_at = builder_->span();
+  return error;
+}
+
+Error Evaluator::caught(Error error, const Catcher& handler) const {
+  const size_t all = module_.sites(error.raised_at).size();
+  error.frames = all - std::min(all, module_.sites(handler.frame->called_at).size());
+  return error;
+}
+
+std::pair<nb::tuple, nb::object> Evaluator::describe_error(const Error& error, Outward& outward) {
+  std::vector<const Error*> all;
+  collect(error, all);
+  const auto place_of = [&](const std::shared_ptr<const Error>& other) -> nb::object {
+    if (!other) return nb::none();
+    const auto is_it = [&](const Error* each) { return each->number == other->number; };
+    return nb::int_(std::ranges::find_if(all, is_it) - all.begin());
+  };
+  nb::list known;
+  Tuple arguments;
+  for (const Error* each : all) {
+    nb::list sites;
+    const std::vector<base::Site> places = module_.sites(each->raised_at);
+    for (size_t i = 0; each != all.front() && i < std::min(places.size(), each->frames); ++i) {
+      const auto& [place, function] = places[i];
+      sites.append(nb::make_tuple(place.file, place.line, place.column, place.end_column, function));
+    }
+    const nb::object made_of =
+        each->kind ? nb::object(nb::str(std::string(base::name_of(*each->kind)).c_str())) : each->type;
+    known.append(nb::make_tuple(made_of, place_of(each->cause), place_of(each->context), each->is_suppressing,
+                                nb::tuple(sites)));
+    arguments.members.emplace_back(
+        Tuple{each->kind ? std::vector<Value>{text_of_error(*each)} : *each->parts});
+  }
+  return {nb::tuple(known), describe_result(arguments, outward)};
+}
+
+/// The message of an exception of the core's own kinds that is made of one text; none: it is another one.
+std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
+  if (error.kind) return Notice{*error.kind, module_.text(error.message), nodes_of(*error.parts)};
+  const std::vector<Value>& arguments = *error.parts;
+  const auto kind = base::exception_from_name(text_of(error.type.attr("__name__")));
+  const std::string module = text_of(error.type.attr("__module__"));
+  const bool is_own = kind && (module == "builtins" || module == "numpy.linalg" || module == "ingot._errors");
+  if (!is_own || arguments.size() > 1) return std::nullopt;
+  if (arguments.empty()) return Notice{*kind, module_.text(""), {}};
+  const Static* text = arguments[0].as<Static>();
+  if (text != nullptr && PyUnicode_CheckExact(text->object.ptr())) {
+    const bool is_key = *kind == ExceptionKind::KeyError;
+    const nb::object shown = is_key ? nb::object(nb::repr(text->object)) : text->object;
+    return Notice{*kind, module_.text(base::escape_message(text_of(shown))), {}};
+  }
+  // A text of ints is a message with holes.
+  const Text* composed = arguments[0].as<Text>();
+  const bool is_plain = composed != nullptr && std::ranges::all_of(*composed->parts, is_py_int) &&
+                        composed->form.find("{!") == std::string::npos &&
+                        composed->form.find("{:") == std::string::npos;
+  if (!is_plain || *kind == ExceptionKind::KeyError) return std::nullopt;
+  return Notice{*kind, module_.text(composed->form), nodes_of(*composed->parts)};
+}
+
+std::optional<Evaluator::Notice> Evaluator::notice_of(const Error& error) {
+  if (error.is_plain())
+    if (std::optional<Notice> text = text_notice_of(error)) return text;
+  Outward outward;
+  const auto [known, arguments] = describe_error(error, outward);
+  if (outward.leaves.size() > kMostValues) return std::nullopt;
+  std::string letters;
+  for (const NodeId leaf : outward.leaves) {
+    const ir::Type type = builder_->function().type(leaf);
+    if (!type.is_scalar() || base::is_complex(type.dtype())) return std::nullopt;
+    letters += base::is_bool(type.dtype()) ? 'b' : base::is_int(type.dtype()) ? 'i' : 'f';
+  }
+  const nb::int_ number(nb::len(errors_));
+  errors_[number] = nb::make_tuple(known, arguments, letters);
+  std::string message = kSeparator + text_of(number);
+  for (size_t i = 0; i < letters.size(); ++i) message += std::string(1, kSeparator) + "{}";
+  message += kSeparator + text_of(error.type.attr("__name__"));
+  const ExceptionKind kind = error.kind ? *error.kind : kind_of_type(error.type);
+  return Notice{kind, module_.text(message), std::move(outward.leaves)};
+}
+
+void Evaluator::raise_uncaught(const Error& error) {
+  std::optional<Notice> notice = notice_of(error);
+  if (!notice) {
+    Outward outward;
+    const auto [known, arguments] = describe_error(error, outward);
+    const nb::tuple given =
+        nb::make_tuple(nb::make_tuple("static", known), arguments, nb::make_tuple("static", errors_));
+    const nb::object thrower = nb::module_::import_("ingot._exceptions").attr("throw");
+    hosts_.push_back({thrower, nb::make_tuple(given, nb::dict())});
+    const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("throw").index};
+    builder_->make(Op::host, outward.leaves, attributes);
+    notice = Notice{ExceptionKind::RuntimeError, module_.text("not raised"), {}};
+  }
+  const int64_t attributes[] = {static_cast<int64_t>(notice->kind), notice->message.index};
+  builder_->terminate(Op::raise, notice->values, attributes);
+  throw Diverged{};
+}
+
+}  // namespace ingot::frontend
