@@ -10,6 +10,7 @@
 #include "bindings/interrupts.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
+#include "bindings/ufuncs.h"
 #include "runtime/allocator.h"
 #include "runtime/pool.h"
 #include "runtime/sorts.h"
@@ -74,6 +75,7 @@ NB_MODULE(_ingot, m) {
   Specialisation::bind(m);
   bind_callable(m);
   bind_elements(m);
+  bind_ufuncs(m);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
   m.def(
