@@ -23,7 +23,7 @@ HOLE = "…"
 SECTIONS = {
     "Statements": "statements exceptions patterns loops core",
     "Variables and values": "lower expressions scalars joins foreign signature _jit _source",
-    "Functions and generators": "closures generators recursion",
+    "Functions and generators": "closures generators recursion _vectorize",
     "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
     "Classes": "objects special_methods",
     "Python's operators and functions": "operators builtins python_builtins mathematics heaps iterators",

@@ -8,6 +8,7 @@ from ._jit import jit
 from ._memory import memory, set_cache_limit
 from ._signature import Type
 from ._threads import get_num_threads, set_num_threads
+from ._vectorize import vectorize
 from .library.registry import implements
 
 __version__ = "0.1.0"
@@ -55,4 +56,5 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "vectorize",
 ]

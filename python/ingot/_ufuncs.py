@@ -22,6 +22,9 @@ def loop(ufunc: np.ufunc, operands: tuple, outputs: tuple, keywords: dict[str, A
     """
     given = {k: v for k, v in keywords.items() if v is not np._NoValue and (v is not None or k == "casting")}
     outs = outputs
+    if getattr(np, ufunc.__name__, None) is not ufunc:  # one of `ingot.vectorize`: no element is computed
+        operands = tuple(np.empty(0, value.dtype) if isinstance(value, np.generic) else value for value in operands)
+        given.setdefault("where", np.empty(0, bool))
     if ufunc.signature is None:
         operands = tuple(_emptied(value) for value in operands)
         outs = tuple(None if out is None else np.empty(0, out.dtype) for out in outputs)

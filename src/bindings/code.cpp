@@ -66,7 +66,8 @@ std::unique_ptr<Code> Code::load(const nb::bytes& bytes) {
 
 Code::Code(runtime::Object object) : object_(std::move(object)) {
   function_ = object_.entry(entry().symbol);
-  polls_ = object_.code().calls("ingot_v1_poll") || object_.code().calls("ingot_v1_outside");
+  calls_outside_ = object_.code().calls("ingot_v1_outside");
+  polls_ = calls_outside_ || object_.code().calls("ingot_v1_poll");
   size_ = rounded(sizeof(void*) * (params().size() + results().size()) + sizeof(Buffer) * params().size());
   for (const std::span<const SlotInfo> slots : {params(), results()}) {
     for (const SlotInfo& slot : slots) {

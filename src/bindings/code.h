@@ -26,6 +26,8 @@ class Code {
   runtime::Entry function() const { return function_; }
   /// Whether it may take long: it has loops, or calls.
   bool polls() const { return polls_; }
+  /// Whether it calls what only the embedding program has.
+  bool calls_outside() const { return calls_outside_; }
 
  private:
   friend class Frame;
@@ -35,6 +37,7 @@ class Code {
   runtime::Object object_;
   runtime::Entry function_;
   bool polls_;
+  bool calls_outside_;
   std::vector<size_t> places_;  ///< of each slot in a frame
   size_t size_;                 ///< of a frame
 };

@@ -12,6 +12,7 @@
 #include "bindings/results.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
+#include "bindings/ufuncs.h"
 #include "runtime/allocator.h"
 #include "runtime/pool.h"
 #include "runtime/sorts.h"
@@ -78,6 +79,7 @@ NB_MODULE(_ingot, m) {
   bind_elements(m);
   m.def("view_at", &view_at, "owner"_a, "offset"_a, "dtype"_a, "lengths"_a, "strides"_a, "is_writable"_a,
         "A view of an array's memory, from so many bytes behind its first element on.");
+  bind_ufuncs(m);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
   m.def(

@@ -60,18 +60,21 @@ bool Invocation::run() {
 
 nb::object Invocation::failure() const {
   const runtime::Error& error = context_.error;
-  const base::ExceptionKind kind = runtime::exception_of(error.status);
   // What compiled code caught is not pending any more.
   const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
                           error.status == runtime::status_of(kind_of(pending_));
-  const nb::object pending = is_pending ? pending_ : nb::none();
+  return failure_of(code_, error, is_pending ? pending_ : nb::none());
+}
+
+nb::object failure_of(const Code& code, const runtime::Error& error, const nb::object& pending) {
   std::vector<base::Site> sites;
   if (error.site != runtime::Error::kNoSite) {
-    const runtime::ErrorSite& site = code_.info().sites[error.site];
+    const runtime::ErrorSite& site = code.info().sites[error.site];
     sites.push_back({site.place, site.function});
     sites.insert(sites.end(), site.callers.begin(), site.callers.end());
   }
-  return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error),
+  const base::ExceptionKind kind = runtime::exception_of(error.status);
+  return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code.info(), error),
                         tuple_of(sites), pending);
 }
 

@@ -22,6 +22,9 @@ struct Outside {
       keeps{};  ///< a dict of the sites whose callee keeps what it gets, but for so many arrays at first
 };
 
+/// What an error of a call of code was: (kind, message, sites, pending).
+nb::object failure_of(const Code& code, const runtime::Error& error, const nb::object& pending);
+
 /// One call of compiled code, from its slots to its results. Wants the GIL, which a long call lets go of.
 class Invocation {
  public:

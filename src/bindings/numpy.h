@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL ingot_numpy
 #ifndef INGOT_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY

@@ -10,6 +10,7 @@
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/streams.h"
+#include "bindings/ufuncs.h"
 #include "ir/function.h"
 
 #define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
@@ -102,7 +103,7 @@ bool is_constant(PyObject* value) {
   return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type || PyType_Check(value) ||
          PyFunction_Check(value) || PyCFunction_Check(value) || PyModule_Check(value) ||
          PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_no_value(value) ||
-         is_function_of_numpy(type) || is_callable(value);
+         is_function_of_numpy(type) || is_callable(value) || holds_ufunc(value);
 }
 
 /// Whether an object is a member of an Enum, which stands for itself.

@@ -212,6 +212,11 @@ inline bool is_jitted(nb::handle object) {
   return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(kind.ptr())) != 0;
 }
 
+/// Whether it is a ufunc that `ingot.vectorize` has made.
+inline bool is_vectorized(nb::handle object) {
+  return nb::isinstance(object, nb::module_::import_("ingot._vectorize").attr("Vectorized"));
+}
+
 /// An expression as Python writes it.
 inline std::string as_written(nb::handle e) {
   return text_of(nb::module_::import_("ast").attr("unparse")(e));

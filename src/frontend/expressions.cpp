@@ -149,7 +149,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
       PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||
       Py_IS_TYPE(o, &PyWrapperDescr_Type) || o == Py_Ellipsis || o == Py_NotImplemented ||
       registry_.find(object) != nullptr || is_member_of_enum(object) || is_jitted(object) ||
-      object.is(nb::module_::import_("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
+      is_vectorized(object) || object.is(nb::module_::import_("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
   if (is_of_numpy(object)) return value;
   if (PyTuple_CheckExact(o) ||
@@ -801,6 +801,11 @@ Value Evaluator::call(const Value& callee, Call& call) {
     return make_error(function, call.positional);
   if (const nb::object own = implementation_of(function); own.is_valid()) return inline_function(own, call);
   if (is_jitted(function)) function = function.attr("__ingot_function__");
+  if (is_vectorized(function)) {
+    call.positional.insert(call.positional.begin(), {Static{function.attr("refreshed")()},
+                                                     Static{attribute(function, "__ingot_function__")}});
+    return inline_function(attribute(nb::module_::import_("ingot.library.vectorized"), "call"), call);
+  }
   if (PyFunction_Check(function.ptr())) {
     const nb::object module = function.attr("__globals__").attr("get")("__name__", nb::str(""));
     if (module.equal(nb::str("collections")) &&
@@ -833,6 +838,9 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
     unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
   }
   const Reference* r = self.as<Reference>();
+  if (const Static* s = self.as<Static>(); s != nullptr && is_vectorized(s->object))
+    unsupported(call.node, "the method `" + name + "` of a ufunc of `ingot.vectorize`",
+                "call it outside of the function, or write a loop");
   if (const Static* s = self.as<Static>(); s != nullptr && !kind) return static_method(*s, name, call);
   if (kind) return scalar_method(self, name, call);
   const Tuple* tuple = self.as<Tuple>();

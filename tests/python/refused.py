@@ -744,6 +744,7 @@ def tries(x):
 
 
 host_function = ingot.host(abs, result=float)
+vectorized = ingot.vectorize(lambda x: np.array([x]))
 
 
 def tries_host(x):

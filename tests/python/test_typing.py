@@ -33,6 +33,14 @@ def with_types(x: float) -> float:
 def with_several(x: float) -> float:
     return x
 
+@ingot.vectorize
+def plus(a: float, b: float) -> float:
+    return a + b
+
+@ingot.vectorize([float64(float64), "int64(int64)"], identity=0, target="parallel")
+def twice(x: float) -> float:
+    return 2 * x
+
 class Body:
     @ingot.jit
     def moved(self, by: float) -> tuple[float, int]:
@@ -52,9 +60,13 @@ reveal_type(Body.moved(Body(), 1.0))
 reveal_type(ingot.jit(lambda x: 2)(1))
 reveal_type(bare.explain(1.0))
 reveal_type(ingot.jit(bare)(1.0))
+reveal_type(plus.nin)
+reveal_type(twice.types)
+reveal_type(plus.reduce([1.0]))
 ingot.jit(untyped)(1)
 """
 REVEALED = ["float", "float", "str", "float", "float", "float", "tuple[float, int]", "tuple[float, int]", "int", "str", "float"]
+REVEALED += ["int", "list[str]", "Any"]
 WRONG = {
     'bare("text")': "arg-type",
     "bare()": "call-arg",
@@ -63,6 +75,8 @@ WRONG = {
     "with_options(1) + 1": "operator",
     "bare.explian(1.0)": "attr-defined",
     "ingot.jit(nopyhton=True)": "call-overload",
+    "plus.reduces([1.0])": "attr-defined",
+    "ingot.vectorize(nopyhton=True)": "call-overload",
 }
 
 

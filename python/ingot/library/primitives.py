@@ -164,6 +164,11 @@ def loop(ufunc: Any, operands: Sequence[Any], outputs: Sequence[Any], **keywords
     return loop(ufunc, tuple(operands), tuple(outputs), keywords)
 
 
+def each(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """What a function of numbers gives for each element of arrays that broadcast together; None: not in one operation."""
+    return None
+
+
 def at_dtype(x: Any, dtype: Any) -> Any:
     """A number or an array at a dtype; a Python int must be one of its numbers."""
     return np.asarray(x).astype(dtype)[()]

@@ -1,0 +1,165 @@
+"""The loops of ufuncs that `ingot.vectorize` makes of functions of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .ufuncs import array_or_number, laid_out, need_one_shape, outputs_of
+
+
+def store(results: Any, outputs: tuple, i: int) -> None:
+    """Puts what the function has given into the outputs."""
+    if isinstance(results, tuple):
+        for k in range(len(outputs)):
+            outputs[k][i] = results[k]
+    else:
+        outputs[0][i] = results
+
+
+def number(x: Any, i: int) -> Any:
+    """The operand of one turn: an element, or the number that it is in all of them."""
+    return x[i] if isinstance(x, np.ndarray) else x
+
+
+def turns_of(function: Callable[..., Any]) -> Callable[[tuple, tuple], None]:
+    """The function for each element of vectors of one length."""
+
+    def turns(inputs: tuple, outputs: tuple) -> None:
+        for i in range(len(outputs[0])):
+            store(function(*[number(x, i) for x in inputs]), outputs, i)
+
+    return turns
+
+
+def parallel_turns_of(function: Callable[..., Any], prange: Any) -> Callable[[tuple, tuple], None]:
+    """The same, with the turns shared among threads."""
+
+    def turns(inputs: tuple, outputs: tuple) -> None:
+        for i in prange(len(outputs[0])):
+            store(function(*[number(x, i) for x in inputs]), outputs, i)
+
+    return turns
+
+
+def fold_of(function: Callable[..., Any]) -> Callable[[tuple, tuple], None]:
+    """The number in the output and each element of a vector, put into the output."""
+
+    def turns(inputs: tuple, outputs: tuple) -> None:
+        total = outputs[0][0]
+        for i in range(len(inputs[0])):
+            total = primitives.at_dtype(function(total, inputs[0][i]), outputs[0].dtype)
+        outputs[0][0] = total
+
+    return turns
+
+
+def call(
+    ufunc: Any,
+    function: Callable[..., Any],
+    *given: Any,
+    out: Any = None,
+    where: Any = True,
+    casting: Any = "same_kind",
+    order: Any = "K",
+    dtype: Any = None,
+    subok: Any = True,
+    signature: Any = None,
+    sig: Any = None,
+) -> Any:
+    """A call of a ufunc that `ingot.vectorize` has made of a function, in compiled code."""
+    inputs = ufunc.nin
+    operands = tuple([array_or_number(x) for x in given[:inputs]])
+    outs = outputs_of(ufunc, given, out)
+    if isinstance(where, (list, tuple)):
+        where = np.asarray(where, dtype=bool)
+    dtypes = primitives.loop(
+        ufunc, operands, outs, where=where, casting=casting, order=order, dtype=dtype, subok=subok, signature=signature, sig=sig
+    )
+    for one in outs:
+        if one is not None:
+            primitives.need_writable(one, "output array is read-only")
+    converted = tuple([primitives.at_dtype(x, dtypes[i]) for i, x in enumerate(operands)])
+    arrays = tuple([x for x in (*converted, *outs, where) if isinstance(x, np.ndarray)])
+    if len(arrays) == 0:
+        results = function(*converted)
+        if not isinstance(results, tuple):
+            return primitives.at_dtype(results, dtypes[inputs])
+        return tuple([primitives.at_dtype(x, dtypes[inputs + k]) for k, x in enumerate(results)])
+    given_outs = tuple([one for one in outs if one is not None])
+    need_one_shape(operands + given_outs + ((where,) if isinstance(where, np.ndarray) else ()))
+    whole = None
+    if len([x for x in converted if isinstance(x, np.ndarray) and x.ndim > 0]) > 0:
+        whole = primitives.each(function, converted)
+    if whole is not None:
+        parts = whole if isinstance(whole, tuple) else (whole,)
+        results = tuple([primitives.at_dtype(x, dtypes[inputs + k]) for k, x in enumerate(parts)])
+        return delivered(results, outs, where, order, arrays, ufunc)
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    results = tuple([np.empty(shape, t) if where is True else np.zeros(shape, t) for t in dtypes[inputs:]])
+    fill(function, tuple([spread(x, shape) for x in converted]), results, spread(where, shape))
+    return delivered(results, outs, where, order, arrays, ufunc)
+
+
+def spread(x: Any, shape: tuple[int, ...]) -> Any:
+    """An operand in the shape of the result; a number stays one."""
+    return primitives.broadcast(x, shape) if isinstance(x, np.ndarray) else x
+
+
+def delivered(results: tuple, outs: tuple, where: Any, order: Any, arrays: tuple, ufunc: Any) -> Any:
+    """The results, in the outputs that were given for them."""
+    given = []
+    for k in range(len(results)):
+        result = results[k]
+        if outs[k] is not None:
+            given.append(primitives.put(outs[k], primitives.at_dtype(result, outs[k].dtype), where, ufunc.__name__))
+        else:
+            if isinstance(where, np.ndarray) or len([one for one in outs if one is not None]) > 0:
+                shape = np.broadcast_shapes(*[x.shape for x in arrays])
+                if result.shape != shape:
+                    result = np.copy(np.broadcast_to(result, shape))
+            given.append(laid_out(result, order, arrays)[()])
+    return given[0] if len(results) == 1 else tuple(given)
+
+
+def fill(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+    """Computes results of one shape, where a mask holds."""
+    rank = results[0].ndim
+    if rank == 0:
+        flat = tuple([primitives.reshape(x, (1,)) if isinstance(x, np.ndarray) else x for x in (*operands, where)])
+        first(function, flat[:-1], tuple([primitives.reshape(x, (1,)) for x in results]), flat[-1])
+    elif rank == 1:
+        first(function, operands, results, where)
+    elif rank == 2:
+        second(function, operands, results, where)
+    elif rank == 3:
+        third(function, operands, results, where)
+    elif rank == 4:
+        fourth(function, operands, results, where)
+    else:
+        flat = tuple([np.ravel(x) if isinstance(x, np.ndarray) else x for x in (*operands, where)])
+        first(function, flat[:-1], tuple([primitives.reshape(x, (x.size,)) for x in results]), flat[-1])
+
+
+def first(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+    for i in range(len(results[0])):
+        if number(where, i):
+            store(function(*[number(x, i) for x in operands]), results, i)
+
+
+def second(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+    for i in range(len(results[0])):
+        first(function, tuple([number(x, i) for x in operands]), tuple([x[i] for x in results]), number(where, i))
+
+
+def third(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+    for i in range(len(results[0])):
+        second(function, tuple([number(x, i) for x in operands]), tuple([x[i] for x in results]), number(where, i))
+
+
+def fourth(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+    for i in range(len(results[0])):
+        third(function, tuple([number(x, i) for x in operands]), tuple([x[i] for x in results]), number(where, i))

@@ -1,0 +1,321 @@
+#include "bindings/ufunc_loop.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "bindings/gil.h"
+#include "bindings/interrupts.h"
+#include "bindings/invocation.h"
+#include "bindings/numpy.h"
+#include "bindings/specialisation.h"
+
+namespace ingot::bindings {
+
+using nb::literals::operator""_a;
+using Kind = OperandLayout::Kind;
+using Mode = OperandLayout::Mode;
+
+namespace {
+
+/// So many turns are worth code of their own for operands that are one number.
+constexpr int64_t kManyTurns = 64;
+
+/// The GIL, whether this thread has it or not.
+class Ensured {
+ public:
+  Ensured() : state_(PyGILState_Ensure()) {}
+  ~Ensured() { PyGILState_Release(state_); }
+  Ensured(const Ensured&) = delete;
+  Ensured& operator=(const Ensured&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+/// One run of code that NumPy calls, with the GIL or without: a long one lets go of it, and handles signals.
+class Run {
+ public:
+  Run() : context_(runtime::make_context(&attention_, &kHooks, this)), call_(context_) {}
+  ~Run() { hold(); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  runtime::Status run(const Code& code, void** slots) {
+    if (!code.polls()) return call_.run(code.function(), slots);
+    runtime::watch_length(context_);
+    const runtime::Status status = call_.run(code.function(), slots);
+    runtime::unwatch_length(context_);
+    hold();
+    return status;
+  }
+  const runtime::Error& error() const { return context_.error; }
+  /// Whether what ended the call is an exception that Python has set.
+  bool has_raised() const { return has_raised_; }
+
+ private:
+  static const runtime::Hooks kHooks;
+
+  static runtime::Status attend(runtime::Context* context) {
+    Run& self = *static_cast<Run*>(context->user);
+    if (!self.is_long_) {
+      self.is_long_ = true;
+      if (PyGILState_Check() != 0) self.thread_ = PyEval_SaveThread();
+      if (!is_main_thread()) runtime::unwatch_length(*context);
+      return 0;
+    }
+    const int failed = resting_at_the_end([] {
+      const Ensured gil;
+      return PyErr_CheckSignals();
+    });
+    if (failed != 0) {
+      const runtime::Status status = runtime::status_of(base::ExceptionKind::KeyboardInterrupt);
+      context->error = runtime::Error{status, runtime::Error::kNoSite, {}};
+      self.has_raised_ = true;
+      return status;
+    }
+    runtime::watch_length(*context);
+    return 0;
+  }
+  void hold() {
+    if (thread_ != nullptr)
+      resting_at_the_end([&] { PyEval_RestoreThread(std::exchange(thread_, nullptr)); });
+  }
+
+  uint32_t attention_ = 0;
+  runtime::Context context_;
+  runtime::Call call_;
+  PyThreadState* thread_ = nullptr;  ///< what was saved when the GIL was let go
+  bool is_long_ = false;
+  bool has_raised_ = false;
+};
+
+const runtime::Hooks Run::kHooks = {&Run::attend, nullptr};
+
+/// Runs something that may throw, for NumPy; -1 with an exception set.
+template <class Fn>
+int without_exceptions(Fn&& fn) {
+  try {
+    return fn();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return -1;
+}
+
+}  // namespace
+
+struct UfuncLoop::Variant {
+  uint64_t word;
+  nb::object specialisation;
+  const Code* code;  ///< null: Python makes the calls
+  Variant* next;
+};
+
+struct UfuncLoop::Operands {
+  char* const* data;
+  const int64_t* strides;
+  int64_t count;
+
+  std::pair<const char*, const char*> bytes(size_t i, int64_t size) const {
+    const int64_t last = (count - 1) * strides[i];
+    return {data[i] + std::min<int64_t>(last, 0), data[i] + std::max<int64_t>(last, 0) + size};
+  }
+};
+
+UfuncLoop::UfuncLoop(const nb::tuple& dtypes, size_t inputs, nb::object element, bool is_closed)
+    : inputs_(inputs), element_(std::move(element)), is_closed_(is_closed) {
+  for (const nb::handle dtype : dtypes) {
+    dtypes_.push_back(dtype_of(nb::cast<int>(dtype.attr("num"))).value());
+    type_numbers_.push_back(type_number(dtypes_.back()));
+    sizes_.push_back(static_cast<int64_t>(base::size_of(dtypes_.back())));
+  }
+}
+
+UfuncLoop::~UfuncLoop() {
+  for (Variant* variant = first_.load(); variant != nullptr;) delete std::exchange(variant, variant->next);
+}
+
+bool UfuncLoop::is_current() const {
+  return is_closed_ && nb::cast<const Specialisation&>(element_).guards().changed() == nullptr;
+}
+
+/// Whether the first input and the output are one number, and the other input lies elsewhere.
+bool UfuncLoop::folds(const Operands& operands) const {
+  const bool is_one_number = count() == 3 && inputs_ == 2 && operands.count > 1 &&
+                             operands.data[0] == operands.data[2] && operands.strides[0] == 0 &&
+                             operands.strides[2] == 0 && dtypes_[0] == dtypes_[2];
+  if (!is_one_number) return false;
+  const auto [low, high] = operands.bytes(1, sizes_[1]);
+  return high <= operands.data[2] || operands.data[2] + sizes_[2] <= low;
+}
+
+OperandLayout UfuncLoop::layout_of(const Operands& operands) const {
+  const auto is_contiguous = [&](size_t i) {
+    return operands.count == 1 || operands.strides[i] == sizes_[i];
+  };
+  if (folds(operands)) {
+    OperandLayout layout(2, Mode::Fold);
+    if (!is_contiguous(1)) layout.set(0, Kind::Strided);
+    return layout;
+  }
+  const auto is_shared = [&](size_t input) {
+    const auto [low, high] = operands.bytes(input, sizes_[input]);
+    for (size_t output = inputs_; output < count(); ++output) {
+      const auto [first, last] = operands.bytes(output, sizes_[output]);
+      if (first < high && low < last) return true;
+    }
+    return false;
+  };
+  bool shares = false;
+  for (size_t i = 0; i < inputs_; ++i) shares = shares || is_shared(i);
+  OperandLayout layout(count(), shares ? Mode::Shared : Mode::Apart);
+  bool is_strided = false;
+  for (size_t i = 0; i < count(); ++i) {
+    if (is_contiguous(i)) continue;
+    const bool is_number = i < inputs_ && operands.strides[i] == 0 && operands.count >= kManyTurns;
+    if (is_number && (!shares || !is_shared(i))) layout.set(i, Kind::Number);
+    else is_strided = true;
+  }
+  // Code for strided operands is slower anyway: one for all that are not numbers.
+  for (size_t i = 0; is_strided && i < count(); ++i)
+    if (layout.kind(i) == Kind::Contiguous) layout.set(i, Kind::Strided);
+  return layout;
+}
+
+const UfuncLoop::Variant* UfuncLoop::find(const OperandLayout& layout) const {
+  const Variant* variant = first_.load(std::memory_order_acquire);
+  while (variant != nullptr && variant->word != layout.word()) variant = variant->next;
+  return variant;
+}
+
+const UfuncLoop::Variant& UfuncLoop::made(const OperandLayout& layout) {
+  static constexpr const char* kModes[] = {"apart", "shared", "fold"};
+  static constexpr char kLetters[] = {'C', 'A', 'N'};
+  std::string layouts;
+  for (size_t i = 0; i < layout.count(); ++i) layouts += kLetters[static_cast<size_t>(layout.kind(i))];
+  const nb::object self = nb::find(*this);
+  nb::object made = self.attr("compile")(layouts, kModes[static_cast<size_t>(layout.mode())]);
+  if (const Variant* other = find(layout)) return *other;  // of another thread
+  const Code* code = nullptr;
+  if (!made.is_none()) code = nb::cast<const Code*>(nb::cast<const Specialisation&>(made).loaded());
+  if (code != nullptr && (code->params().size() != layout.count() || code->calls_outside())) code = nullptr;
+  auto* const variant = new Variant{layout.word(), std::move(made), code, first_.load()};
+  first_.store(variant, std::memory_order_release);
+  return *variant;
+}
+
+void UfuncLoop::prepare() { made(OperandLayout(count(), Mode::Apart)); }
+
+int UfuncLoop::run(char* const* data, int64_t count, const int64_t* strides) {
+  if (count <= 0) return 0;
+  const Operands operands{data, strides, count};
+  const OperandLayout layout = layout_of(operands);
+  const Variant* variant = find(layout);
+  if (variant != nullptr && variant->code != nullptr) return run_code(*variant, layout, operands);
+  {
+    const Ensured gil;
+    const int status = without_exceptions([&] {
+      if (variant == nullptr) variant = &made(layout);
+      if (variant->code == nullptr) run_in_python(operands);
+      return 0;
+    });
+    if (status != 0 || variant->code == nullptr) return status;
+  }
+  return run_code(*variant, layout, operands);
+}
+
+int UfuncLoop::run_code(const Variant& variant, const OperandLayout& layout, const Operands& operands) const {
+  struct View {
+    runtime::ViewSlot slot;
+    int64_t length;
+    int64_t stride;
+  };
+  View views[OperandLayout::kMost];
+  runtime::Buffer buffers[OperandLayout::kMost];
+  void* slots[OperandLayout::kMost];
+  const bool folds = layout.mode() == Mode::Fold;
+  for (size_t i = 0; i < layout.count(); ++i) {
+    const size_t operand = i + (folds ? 1 : 0);
+    slots[i] = operands.data[operand];
+    if (layout.kind(i) == Kind::Number) continue;
+    const int64_t length = folds && i == 1 ? 1 : operands.count;
+    // Where there is one turn, the stride may be any.
+    const int64_t stride = length == 1 ? sizes_[operand] : operands.strides[operand];
+    auto* const data = reinterpret_cast<std::byte*>(operands.data[operand]);
+    buffers[i] = {};
+    buffers[i].data = data + std::min<int64_t>(0, (length - 1) * stride);
+    views[i] = {{data, &buffers[i]}, length, stride};
+    slots[i] = &views[i];
+  }
+  Run run;
+  if (run.run(*variant.code, slots) == 0) return 0;
+  const Ensured gil;
+  if (run.has_raised()) return -1;
+  return without_exceptions([&] {
+    const nb::object failure = failure_of(*variant.code, run.error(), nb::none());
+    const nb::object errors = nb::cast<const Specialisation&>(variant.specialisation).errors();
+    const nb::object error = nb::find(*this).attr("exception")(failure, errors);
+    PyErr_SetObject(error.type().ptr(), error.ptr());
+    return -1;
+  });
+}
+
+void UfuncLoop::run_in_python(const Operands& operands) {
+  nb::list all[2];
+  for (size_t i = 0; i < count(); ++i) {
+    const bool is_output = i >= inputs_;
+    const npy_intp length = operands.count;
+    PyObject* const array = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type_numbers_[i]), 1,
+                                                 &length, &operands.strides[i], operands.data[i],
+                                                 is_output ? NPY_ARRAY_WRITEABLE : 0, nullptr);
+    if (array == nullptr) throw nb::python_error();
+    all[is_output ? 1 : 0].append(nb::steal(array));
+  }
+  const nb::object self = nb::find(*this);
+  try {
+    self.attr("run")(nb::tuple(all[0]), nb::tuple(all[1]));
+  } catch (nb::python_error& error) {
+    const nb::object shown = self.attr("shown")(error.value());
+    PyErr_SetObject(shown.type().ptr(), shown.ptr());
+    throw nb::python_error();
+  }
+}
+
+int UfuncLoop::traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto& it = *nb::inst_ptr<UfuncLoop>(self);
+  Py_VISIT(it.element_.ptr());
+  for (const Variant* variant = it.first_.load(); variant != nullptr; variant = variant->next)
+    Py_VISIT(variant->specialisation.ptr());
+  return 0;
+}
+
+int UfuncLoop::clear(PyObject* self) {
+  auto& it = *nb::inst_ptr<UfuncLoop>(self);
+  it.element_ = nb::none();
+  for (Variant* variant = it.first_.load(); variant != nullptr; variant = variant->next) {
+    variant->code = nullptr;
+    variant->specialisation = nb::none();
+  }
+  return 0;
+}
+
+void UfuncLoop::bind(nb::module_& m) {
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&UfuncLoop::traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(&UfuncLoop::clear)},
+                                {0, nullptr}};
+  nb::class_<UfuncLoop>(m, "UfuncLoop", nb::type_slots(slots))
+      .def(nb::init<const nb::tuple&, size_t, nb::object, bool>(), "dtypes"_a, "inputs"_a, "element"_a,
+           "closed"_a)
+      .def("is_current", &UfuncLoop::is_current,
+           "Whether what the function read outside is known to be as it was when it was compiled.")
+      .def("prepare", &UfuncLoop::prepare, "Compiles code for contiguous operands now.");
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/dtype.h"
+#include "bindings/code.h"
+
+namespace ingot::bindings {
+
+/// How the operands of one run of a ufunc's loop lie in memory, as far as code differs by it.
+class OperandLayout {
+ public:
+  enum class Kind : uint8_t { Contiguous, Strided, Number };
+  /// Apart: no output shares memory with an input. Fold: the first input and the output are one number, which
+  /// each turn replaces (`reduce`); the other operands are described.
+  enum class Mode : uint8_t { Apart, Shared, Fold };
+  static constexpr size_t kMost = 31;
+
+  OperandLayout(size_t count, Mode mode) : count_(count), word_(static_cast<uint64_t>(mode) << 62) {}
+
+  Mode mode() const { return static_cast<Mode>(word_ >> 62); }
+  size_t count() const { return count_; }
+  Kind kind(size_t i) const { return static_cast<Kind>(word_ >> 2 * i & 3); }
+  void set(size_t i, Kind kind) {
+    word_ = (word_ & ~(uint64_t{3} << 2 * i)) | static_cast<uint64_t>(kind) << 2 * i;
+  }
+  uint64_t word() const { return word_; }
+
+ private:
+  size_t count_;
+  uint64_t word_;
+};
+
+/// The loop of a ufunc for operands of some dtypes: compiled code for each layout that has been needed. The
+/// base of `ingot._vectorize`'s class, whose method `compile(layouts, mode)` makes the code - a
+/// `Specialisation` for arrays and numbers, inputs first - and whose method `run(inputs, outputs)` makes the
+/// calls that such code cannot make alone; `exception(failure, errors)` is what a failure of code raises.
+class UfuncLoop {
+ public:
+  /// `dtypes` are those of the operands, inputs first; `element` is the specialisation for one element, whose
+  /// guards are those of all code. `is_closed`: it has no hidden arguments.
+  UfuncLoop(const nb::tuple& dtypes, size_t inputs, nb::object element, bool is_closed);
+  ~UfuncLoop();
+  UfuncLoop(const UfuncLoop&) = delete;
+  UfuncLoop& operator=(const UfuncLoop&) = delete;
+
+  /// Whether what the function read outside is known to be as it was; else the method `renewed` gives the
+  /// loop for what it is now. Throws what looking raises.
+  bool is_current() const;
+  /// NumPy's numbers of the operands' types.
+  const std::vector<int>& type_numbers() const { return type_numbers_; }
+  /// Runs so many turns on operands of these addresses and strides. With the GIL or without; -1 with an
+  /// exception set.
+  int run(char* const* data, int64_t count, const int64_t* strides);
+  /// Compiles code for contiguous operands now. Throws what the compiler raises.
+  void prepare();
+
+  static void bind(nb::module_& m);
+
+ private:
+  struct Variant;
+  struct Operands;
+
+  static int traverse(PyObject* self, visitproc visit, void* argument);
+  static int clear(PyObject* self);
+
+  size_t count() const { return dtypes_.size(); }
+  OperandLayout layout_of(const Operands& operands) const;
+  bool folds(const Operands& operands) const;
+  const Variant* find(const OperandLayout& layout) const;
+  const Variant& made(const OperandLayout& layout);
+  int run_code(const Variant& variant, const OperandLayout& layout, const Operands& operands) const;
+  void run_in_python(const Operands& operands);
+
+  size_t inputs_;
+  std::vector<base::DType> dtypes_;
+  std::vector<int> type_numbers_;
+  std::vector<int64_t> sizes_;  ///< of the elements
+  nb::object element_;
+  bool is_closed_;
+  std::atomic<Variant*> first_ = nullptr;  ///< is read without the GIL; a list that only grows, with the GIL
+};
+
+}  // namespace ingot::bindings
