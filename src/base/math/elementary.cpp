@@ -33,8 +33,6 @@ INGOT_UNARY_KERNELS(KERNEL)
 INGOT_BINARY_KERNELS(KERNEL)
 #undef KERNEL
 
-double erf(double x) { return round(std::erf(Wide{x})); }
-double erfc(double x) { return round(std::erfc(Wide{x})); }
 double gamma(double x) { return round(std::tgamma(Wide{x})); }
 
 double lgamma(double x) {

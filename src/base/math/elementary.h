@@ -36,6 +36,8 @@ INGOT_KERNEL(tanh)
 INGOT_KERNEL(arcsinh)
 INGOT_KERNEL(arccosh)
 INGOT_KERNEL(arctanh)
+INGOT_KERNEL(erf)
+INGOT_KERNEL(erfc)
 #undef INGOT_KERNEL
 #define INGOT_KERNEL(name)         \
   double name(double x, double y); \
@@ -46,8 +48,6 @@ INGOT_KERNEL(logaddexp)
 INGOT_KERNEL(logaddexp2)
 INGOT_KERNEL(power)
 #undef INGOT_KERNEL
-double erf(double x);
-double erfc(double x);
 double gamma(double x);
 double lgamma(double x);
 

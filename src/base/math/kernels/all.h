@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/math/kernels/error_function.h"
 #include "base/math/kernels/exponential.h"
 #include "base/math/kernels/hyperbolic.h"
 #include "base/math/kernels/inverse.h"
@@ -31,5 +32,7 @@
   X(tanh)                      \
   X(arcsinh)                   \
   X(arccosh)                   \
-  X(arctanh)
+  X(arctanh)                   \
+  X(erf)                       \
+  X(erfc)
 #define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2) X(logaddexp) X(logaddexp2)

@@ -47,6 +47,14 @@ inline constexpr double kRootOfHalf[] = {0x1.965fea53d6e3dp-1};
 inline constexpr double kRootOfTwo[] = {0x1.428a2f98d728bp+0};
 /// tan(pi/8).
 inline constexpr double kTanEighth[] = {0x1.a827999fcef32p-2};
+/// 2/sqrt(pi) - 1, the sum of its parts.
+inline constexpr double kTwoOverRootPiLessOne[] = {0x1.06eba8214db69p-3, -0x1.ca38add602500p-57};
+/// 2/sqrt(pi) - 1, the sum of its parts.
+inline constexpr double kTwoOverRootPiLessOneFloat[] = {0x1.06eba80000000p-3, 0x1.0a6db40000000p-30};
+/// G(0) of kErfc, the sum of its parts.
+inline constexpr double kErfcMiddle[] = {0x1.0561fb5819762p+0, 0x1.b11d8f56b9af4p-54};
+/// G(0) of kErfcFloat, the sum of its parts.
+inline constexpr double kErfcMiddleFloat[] = {0x1.0166aa0000000p+0, 0x1.206c120000000p-25};
 
 /// (exp(r) - 1 - r) / r^2, |r| <= ln(2)/2; error 2^-56.77.
 inline constexpr double kExp[] = {0x1.000000000000ap-1,  0x1.5555555555515p-3,  0x1.5555555550acep-5,
@@ -138,6 +146,39 @@ inline constexpr double kAsinFloat[] = {0x1.5555ca0000000p-3, 0x1.33015e0000000p
 /// m^(-1/3), 1 <= m <= 2; error 2^-17.4.
 inline constexpr double kRootStart[] = {0x1.c7f3b49d06f51p+0,  -0x1.90e85b4f21f44p+0, 0x1.3e6a4f1b81a93p+0,
                                         -0x1.321ea1a1f8ab9p-1, 0x1.3fa5948147b97p-3,  -0x1.16da68322a888p-6};
+/// (erf(x)/x - 2/sqrt(pi)) / z in z = x^2, |x| <= 0.85; error 2^-62.08.
+inline constexpr double kErf[] = {-0x1.812746b0379e6p-2,  0x1.ce2f21a042ae9p-4,   -0x1.b82ce31281d8cp-6,
+                                  0x1.565bcd0ce8f40p-8,   -0x1.c02db39e17240p-11, 0x1.f9a3173fd2526p-14,
+                                  -0x1.f4d0b523cf7e5p-17, 0x1.b9c921dfa8705p-20,  -0x1.5e137ac518ac9p-23,
+                                  0x1.e7c7146cac604p-27,  -0x1.e6b4d0ee93430p-31};
+/// kErf in float; error 2^-32.42.
+inline constexpr double kErfFloat[] = {-0x1.8127460000000p-2, 0x1.ce2ece0000000p-4,   -0x1.b8205a0000000p-6,
+                                       0x1.5582580000000p-8,  -0x1.b1475c0000000p-11, 0x1.7646c80000000p-14};
+/// log(erfc(x)) + x^2 in x - 0.8125, 0.85 <= x <= 5.95; error 2^-56.36.
+inline constexpr double kLogErfc[] = {
+    -0x1.72afab9b6e11dp-1,  -0x1.67a934282c59ep-1,  0x1.75ce165ec35a4p-3,   -0x1.980e779316c7dp-5,
+    0x1.895d7e73a0f87p-7,   -0x1.222d0d81a9152p-9,  0x1.651ed20c829dep-13,  0x1.52a01ea1b6ceep-14,
+    -0x1.86808e991c513p-15, 0x1.c0bc41e0d734bp-17,  -0x1.f204588e35918p-20, -0x1.851964b5acc15p-22,
+    0x1.65c2fce548ea6p-22,  -0x1.07fdd1d1965ddp-23, 0x1.03b7e1aff9460p-25,  -0x1.68411192e2f74p-28,
+    0x1.54f7674fcff57p-31,  -0x1.8c7a5b298e906p-35, 0x1.ab3caadfd5180p-40};
+/// kLogErfc to 4, in float; error 2^-28.31.
+inline constexpr double kLogErfcFloat[] = {
+    -0x1.72afae0000000p-1, -0x1.67a8e40000000p-1, 0x1.75c1e20000000p-3, -0x1.974f7e0000000p-5,
+    0x1.8435ca0000000p-7,  -0x1.14e1d80000000p-9, 0x1.a6df940000000p-13};
+/// (G(u) - G(0)) / u, G = erfc(x) exp(x^2) (x + 3.0), u = 1/(x + 3.0) - 0.15625, 0.65 <= x <= 27.3; error
+/// 2^-57.65.
+inline constexpr double kErfc[] = {0x1.383ede1ebaeaep+2,   0x1.34044fd29ad13p+4,   0x1.e6ab752d06c20p+5,
+                                   0x1.1ff7a4f05c6bbp+7,   0x1.a48aad5f56a36p+7,   0x1.28c707c3259f8p+1,
+                                   -0x1.7d4fbb33abebap+9,  -0x1.1f3728a0713d9p+10, 0x1.00fd06ac91012p+11,
+                                   0x1.d35d1eb527ee7p+12,  -0x1.6d5ab850d6d7ep+12, -0x1.5858a722070b4p+15,
+                                   0x1.94ab514e7f549p+14,  0x1.09f8436667b6dp+18,  -0x1.b5e5a647b6729p+17,
+                                   -0x1.a99f65ed4903ap+20, 0x1.2ab206d4ab925p+21,  0x1.3f5a537b3995fp+23,
+                                   -0x1.573e2560ba9dcp+24, -0x1.4da44af222d2ep+25, 0x1.bab0f0b88d290p+26};
+/// (G(u) - G(0)) / u, G = erfc(x) exp(x^2) (x + 2.5), u = 1/(x + 2.5) - 0.1875, 0.65 <= x <= 10.2, in float;
+/// error 2^-27.85.
+inline constexpr double kErfcFloat[] = {0x1.dfee2a0000000p+1, 0x1.51fdb00000000p+3,  0x1.47b6840000000p+4,
+                                        0x1.32f6c40000000p+4, -0x1.4803c20000000p+4, -0x1.32c1ce0000000p+6,
+                                        0x1.c814980000000p+2, 0x1.e6fbe60000000p+7};
 
 /// 64 zeros, then the binary digits of 2/pi.
 inline constexpr uint64_t kTwoOverPiDigits[] = {0,
