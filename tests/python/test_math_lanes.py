@@ -58,3 +58,66 @@ def test_error_functions_of_what_is_no_number():
             assert math.isnan(compiled(math.nan))
             with pytest.raises(TypeError, match="must be real number, not str"):
                 compiled("1")
+
+
+PAIRS = np.array([(a, b) for a in EDGES for b in EDGES])
+WIDE = [(5e300, 3.0), (1e22, 7.0), (2.0**53 + 2, 1.0), (-(2.0**70), 3.3), (5.3, TINY), (1e-310, 3e-320), (1.0, math.nextafter(1.0, 2.0))]
+
+
+def dividends(dtype):
+    """Pairs of a dtype: quotients of all sizes, near integers, and the edges."""
+    rng = np.random.default_rng(5)
+    a, b = rng.uniform(-1e4, 1e4, 3001), rng.uniform(-10, 10, 3001)
+    multiples = rng.integers(-50, 50, 500) * b[:500]
+    far = np.ldexp(rng.uniform(-1, 1, 300), rng.integers(-100, 100, 300)), np.ldexp(rng.uniform(-1, 1, 300), rng.integers(-100, 100, 300))
+    with np.errstate(all="ignore"):
+        left = np.concatenate([a, multiples, np.nextafter(multiples, 0), far[0], PAIRS[:, 0], [w[0] for w in WIDE]]).astype(dtype)
+        right = np.concatenate([b, b[:500], b[:500], far[1], PAIRS[:, 1], [w[1] for w in WIDE]]).astype(dtype)
+    return left, right
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("function", [np.fmod, np.remainder, np.floor_divide, np.divmod, np.nextafter])
+def test_exact_functions_in_lanes_are_numpys(function, dtype):
+    left, right = dividends(dtype)
+    with np.errstate(all="ignore"):
+        expected = function(left, right)
+    for mode in MODES:
+        assert difference(jitted(lambda a, b: function(a, b), mode)(left, right), expected) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_spacing_and_multiples_by_powers_in_lanes_are_numpys(dtype):
+    x = dividends(dtype)[0]
+    powers = np.random.default_rng(6).integers(-40, 40, len(x)).astype(np.int32)
+    powers[::7] *= 60
+    powers[::31] = 2**31 - 1
+    powers[::37] = -(2**31)
+    with np.errstate(all="ignore"):
+        expected = np.spacing(x), np.ldexp(x, powers)
+    for mode in MODES:
+        assert difference(jitted(lambda x, n: (np.spacing(x), np.ldexp(x, n)), mode)(x, powers), expected) is None
+
+
+def test_remainders_of_loops_are_pythons():
+    def loop(a, b):
+        out = np.empty((len(a), 3))
+        for i in range(len(a)):
+            out[i, 0] = math.fmod(a[i], b[i])
+            out[i, 1] = float(a[i]) % float(b[i])
+            out[i, 2] = float(a[i]) // float(b[i])
+        return out
+
+    left, right = dividends(np.float64)
+    keep = np.isfinite(left) & np.isfinite(right) & (right != 0)
+    left, right = left[keep], right[keep]
+    expected = loop(left, right)
+    for mode in MODES:
+        assert difference(jitted(loop, mode)(left, right), expected) is None
+    for a, b in ((1.0, 0.0), (math.inf, 1.0), (math.nan, 0.0)):
+        wrong = np.array([3.0, a]), np.array([2.0, b])
+        with pytest.raises((ValueError, ZeroDivisionError)) as known:
+            loop(*(x.tolist() for x in wrong))
+        for mode in MODES:
+            with pytest.raises(type(known.value), match=str(known.value)):
+                jitted(loop, mode)(*wrong)

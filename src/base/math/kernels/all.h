@@ -6,12 +6,15 @@
 #include "base/math/kernels/inverse.h"
 #include "base/math/kernels/inverse_hyperbolic.h"
 #include "base/math/kernels/logarithm.h"
+#include "base/math/kernels/neighbours.h"
 #include "base/math/kernels/power.h"
+#include "base/math/kernels/remainder.h"
 #include "base/math/kernels/root.h"
 #include "base/math/kernels/sum_of_powers.h"
 #include "base/math/kernels/trigonometric.h"
 
-/// All kernels, `X(op)`: for each `template <class V> V op(V)`, or of two operands, V of float or double.
+/// The kernels that define `base::math`, `X(op)`: for each `template <class V> V op(V)`, or of two operands,
+/// V of float or double.
 #define INGOT_UNARY_KERNELS(X) \
   X(cbrt)                      \
   X(exp)                       \
@@ -36,3 +39,7 @@
   X(erf)                       \
   X(erfc)
 #define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2) X(logaddexp) X(logaddexp2)
+
+/// Those of exact operations, for codegen alone: `base::math` defines them in other ways, with the same bits.
+#define INGOT_EXACT_UNARY_KERNELS(X) X(spacing)
+#define INGOT_EXACT_BINARY_KERNELS(X) X(fmod) X(remainder) X(floor_divide) X(nextafter) X(scale_by_power)
