@@ -226,6 +226,19 @@ void replace_remainders(EmittedMask<T> mask, Emitted<T> a, Emitted<T> b, Emitted
                           inputs, parts, extra);
 }
 
+inline void replace_by_library(EmittedMask<double> mask, Emitted<double> x, llvm::StringRef function,
+                               Emitted<double>& result) {
+  llvm::Value** const parts[] = {&result.value};
+  llvm::Value* const extra[] = {mask.at->b.getInt64(Emission::lanes(x.value->getType()))};
+  mask.at->replace_if_any(mask.value, function, {&x.value, 1}, parts, extra);
+}
+inline void replace_gammas(EmittedMask<double> mask, Emitted<double> x, Emitted<double>& result) {
+  replace_by_library(mask, x, "ingot_v1_gammas_f64", result);
+}
+inline void replace_log_gammas(EmittedMask<double> mask, Emitted<double> x, Emitted<double>& result) {
+  replace_by_library(mask, x, "ingot_v1_log_gammas_f64", result);
+}
+
 inline void reduce_large(Emitted<double> x, double limit, kernels::Angle<Emitted<double>>& angle) {
   llvm::Value** const parts[] = {&angle.high.value, &angle.low.value, &angle.quadrant.value};
   x.at->replace_large(x.value, limit, "ingot_v1_reduce_angles_f64", parts, {});

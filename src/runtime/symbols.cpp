@@ -78,6 +78,16 @@ void ingot_v1_remainders_f32(const float* a, const float* b, float* rest, int64_
   for (int64_t i = 0; i < count; ++i) rest[i] = std::fmod(a[i], b[i]);
 }
 
+void ingot_v1_gammas_f64(const double* x, double* result, int64_t count) noexcept {
+  for (int64_t i = 0; i < count; ++i)
+    if (x[i] < 0) result[i] = base::math::kernels::library_gamma(x[i]);
+}
+
+void ingot_v1_log_gammas_f64(const double* x, double* result, int64_t count) noexcept {
+  for (int64_t i = 0; i < count; ++i)
+    if (x[i] < 0) result[i] = base::math::kernels::library_log_gamma(x[i]);
+}
+
 // clang-format off
 #define UNARY(fn)                                 \
   X(#fn, static_cast<double (*)(double)>(::fn))   \
@@ -100,6 +110,8 @@ void ingot_v1_remainders_f32(const float* a, const float* b, float* rest, int64_
   X("ingot_v1_reduce_angles_f32", ingot_v1_reduce_angles_f32)                                          \
   X("ingot_v1_remainders_f64", ingot_v1_remainders_f64)                                                \
   X("ingot_v1_remainders_f32", ingot_v1_remainders_f32)                                                \
+  X("ingot_v1_gammas_f64", ingot_v1_gammas_f64)                                                        \
+  X("ingot_v1_log_gammas_f64", ingot_v1_log_gammas_f64)                                                \
   X("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))                            \
   X("memmove", static_cast<void* (*)(void*, const void*, size_t)>(::memmove))                          \
   X("memset", static_cast<void* (*)(void*, int, size_t)>(::memset))                                    \

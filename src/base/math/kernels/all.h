@@ -2,6 +2,7 @@
 
 #include "base/math/kernels/error_function.h"
 #include "base/math/kernels/exponential.h"
+#include "base/math/kernels/gamma.h"
 #include "base/math/kernels/hyperbolic.h"
 #include "base/math/kernels/inverse.h"
 #include "base/math/kernels/inverse_hyperbolic.h"
@@ -37,7 +38,9 @@
   X(arccosh)                   \
   X(arctanh)                   \
   X(erf)                       \
-  X(erfc)
+  X(erfc)                      \
+  X(gamma)                     \
+  X(lgamma)
 #define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2) X(logaddexp) X(logaddexp2)
 
 /// Those of exact operations, for codegen alone: `base::math` defines them in other ways, with the same bits.

@@ -51,6 +51,12 @@ inline constexpr double kTanEighth[] = {0x1.a827999fcef32p-2};
 inline constexpr double kTwoOverRootPiLessOne[] = {0x1.06eba8214db69p-3, -0x1.ca38add602500p-57};
 /// 2/sqrt(pi) - 1, the sum of its parts.
 inline constexpr double kTwoOverRootPiLessOneFloat[] = {0x1.06eba80000000p-3, 0x1.0a6db40000000p-30};
+/// log(2 pi)/2, the sum of its parts.
+inline constexpr double kHalfLogOfCircle[] = {0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55};
+/// log2(2 pi)/2, the sum of its parts.
+inline constexpr double kHalfLog2OfCircle[] = {0x1.536439a4c6efcp+0, -0x1.49e49a361efebp-54};
+/// R(0) of kLogGamma, the sum of its parts.
+inline constexpr double kLogGammaMiddle[] = {0x1.d32d347459c7ap-2, 0x1.650f8baa8648cp-56};
 /// G(0) of kErfc, the sum of its parts.
 inline constexpr double kErfcMiddle[] = {0x1.0561fb5819762p+0, 0x1.b11d8f56b9af4p-54};
 /// G(0) of kErfcFloat, the sum of its parts.
@@ -179,6 +185,27 @@ inline constexpr double kErfc[] = {0x1.383ede1ebaeaep+2,   0x1.34044fd29ad13p+4,
 inline constexpr double kErfcFloat[] = {0x1.dfee2a0000000p+1, 0x1.51fdb00000000p+3,  0x1.47b6840000000p+4,
                                         0x1.32f6c40000000p+4, -0x1.4803c20000000p+4, -0x1.32c1ce0000000p+6,
                                         0x1.c814980000000p+2, 0x1.e6fbe60000000p+7};
+/// (gamma(1 + f) - 1) / f in f - 1/2, 0 <= f <= 1; error 2^-57.34.
+inline constexpr double kGamma[] = {
+    -0x1.d203b725884abp-3,  0x1.0a1f2cb08ee8ap-1,  -0x1.ade5f6ebf3e55p-3,  0x1.a4512c0db9baep-3,
+    -0x1.f05562634523ap-4,  0x1.659924fbe31a1p-4,  -0x1.d61f2563b321cp-5,  0x1.3d9e9f6c746b0p-5,
+    -0x1.a7d4f1b41df5ap-6,  0x1.1b5182f80d673p-6,  -0x1.7a2218e23d8d7p-7,  0x1.f8933778b4af6p-8,
+    -0x1.508ecff6495a9p-8,  0x1.c0ad0dee5a3e2p-9,  -0x1.2a9812154c226p-9,  0x1.9056085b68bf1p-10,
+    -0x1.1126b82b1316ap-10, 0x1.5cc412d9728d2p-11, -0x1.7ca0123a71653p-12, 0x1.3abab571adac7p-12,
+    -0x1.71e079ff02546p-12, 0x1.86b18f34847b4p-13};
+/// (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) x in 1/x^2, x >= 3; error 2^-58.28.
+inline constexpr double kStirling[] = {0x1.5555555555547p-4,   -0x1.6c16c16bb7aecp-9, 0x1.a01a002be8ca8p-11,
+                                       -0x1.3812d7ed89a0ap-11, 0x1.b9267f3e4f627p-11, -0x1.f3301a7169fcfp-10,
+                                       0x1.8c30653e1c319p-8,   -0x1.70565dd0e6f58p-6, 0x1.3d6c0f42fbe01p-4,
+                                       -0x1.88fb50b473a7dp-3,  0x1.e334979060ecfp-3};
+/// (R(u) - R(0)) / u, R = lgamma(x) / ((x - 1) (x - 2)), u = 1/(x + 3/2) - 0.3125, 1 <= x <= 3; error
+/// 2^-58.5.
+inline constexpr double kLogGamma[] = {0x1.454563d8d6b1fp+0,  0x1.d53e56afcdcd6p-1,  0x1.cb189392e42bep+1,
+                                       0x1.33dd22132d3d3p+2,  0x1.2096645aad992p+4,  0x1.c4a72b4d80fa0p+4,
+                                       0x1.a9cd733ba0c21p+6,  0x1.60ff83101355cp+7,  0x1.542f45848d7aap+9,
+                                       0x1.1d5d7a7a3c5b5p+10, 0x1.1d8613d910bdap+12, 0x1.d7e789d15f162p+12,
+                                       0x1.f17872f43b123p+14, 0x1.89e5a33969f58p+15, 0x1.a9ac39bfd2569p+17,
+                                       0x1.548c8ba925805p+18, 0x1.0b71fcc586616p+21, 0x1.23e8763e431ffp+21};
 
 /// 64 zeros, then the binary digits of 2/pi.
 inline constexpr uint64_t kTwoOverPiDigits[] = {0,

@@ -14,10 +14,10 @@
 ///   V       fma, sqrt, rint, trunc, magnitude; select(mask, V, V); bits, from_bits
 ///   Bits    signed integers as wide as V: + - & | ^, << and logical >> by a constant, ==, <
 ///   Mask    & | !
-///   split, scale, scale_anything, reduce_large, replace_remainders: below
+///   split, scale, scale_anything, reduce_large, replace_...: below
 ///   widen, narrow: between V of float and V of double
 ///
-/// There are no branches but those of reduce_large and replace_remainders, so that the lanes of a vector do
+/// There are no branches but those of reduce_large and replace_..., so that the lanes of a vector do
 /// not differ in time.
 namespace ingot::base::math::kernels {
 
@@ -196,6 +196,16 @@ void replace_remainders(PlainMask<T> mask, Plain<T> a, Plain<T> b, Plain<T>& res
   if (mask.value) rest = Plain<T>::of(std::fmod(a.value, b.value));
 }
 
+/// Replaces, where the mask is set, the result by the C library's gamma function and its logarithm of x.
+double library_gamma(double x);
+double library_log_gamma(double x);
+inline void replace_gammas(PlainMask<double> mask, Plain<double> x, Plain<double>& result) {
+  if (mask.value) result = Plain<double>::of(library_gamma(x.value));
+}
+inline void replace_log_gammas(PlainMask<double> mask, Plain<double> x, Plain<double>& result) {
+  if (mask.value) result = Plain<double>::of(library_log_gamma(x.value));
+}
+
 template <class V>
 concept OfDouble = std::is_same_v<typename V::Element, double>;
 template <class V>
@@ -259,6 +269,13 @@ template <class V>
 Pair<V> add_smaller(V a, V b) {
   const V sum = a + b;
   return {sum, (a - sum) + b};
+}
+/// a + b exactly.
+template <class V>
+Pair<V> add_exactly(V a, V b) {
+  const V sum = a + b;
+  const V part = sum - a;
+  return {sum, (a - (sum - part)) + (b - part)};
 }
 /// a * b exactly.
 template <class V>
