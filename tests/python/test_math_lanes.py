@@ -1,5 +1,6 @@
 """Functions of `math` and NumPy in loops that run in lanes: values, special values, and the bits of single numbers."""
 
+import ctypes
 import math
 
 import numpy as np
@@ -28,6 +29,13 @@ def ulps(got, expected):
     return np.max(np.abs(got[rest] - expected[rest]) / np.spacing(np.abs(expected[rest])))
 
 
+def exact(name, x):
+    """The C library's long double function, rounded."""
+    function = getattr(ctypes.CDLL("libm.so.6"), name)
+    function.argtypes, function.restype = [ctypes.c_longdouble], ctypes.c_longdouble
+    return np.array([function(v) for v in x])
+
+
 def check_lanes(f, x, expected, bound):
     """A loop in lanes against `expected`, and against the same numbers one by one and by the interpreter."""
 
@@ -44,11 +52,43 @@ def check_lanes(f, x, expected, bound):
     assert difference(np.array([one(float(v)) for v in x]), got) is None
 
 
+@pytest.mark.parametrize(
+    "function, name, low, high",
+    [(math.gamma, "tgammal", 0, 171), (math.lgamma, "lgammal", 0, 4), (math.lgamma, "lgammal", 0, 1e6), (math.lgamma, "lgammal", 0, 1e300)],
+)
+def test_gamma_functions_in_lanes(function, name, low, high):
+    x = arguments(low, high)
+    x = np.concatenate([x[x > 1e-300], 1 + np.ldexp(1.0, np.arange(-52, -1)), 2 - np.ldexp(1.0, np.arange(-52, 0))])
+    check_lanes(function, x, exact(name, x), 1)
+
+
+def test_gamma_functions_of_integers_and_special_values():
+    for mode in MODES:
+        gamma = jitted(lambda x: math.gamma(x), mode)
+        log_gamma = jitted(lambda x: math.lgamma(x), mode)
+        for n in range(1, 24):
+            assert gamma(float(n)) == math.factorial(n - 1)
+        assert log_gamma(1.0) == log_gamma(2.0) == 0.0
+        assert gamma(math.inf) == log_gamma(math.inf) == log_gamma(-math.inf) == math.inf
+        assert math.isnan(gamma(math.nan)) and math.isnan(log_gamma(math.nan))
+        for x in (-0.5, -1.5, -20.25, -170.5, 1e-300, -1e-300):
+            assert math.isclose(gamma(x), math.gamma(x), rel_tol=1e-14)
+            assert math.isclose(log_gamma(x), math.lgamma(x), rel_tol=1e-13, abs_tol=1e-14)
+        for function in (math.gamma, math.lgamma):
+            for x in (0.0, -0.0, -1.0, -300.0, -math.inf, 172.0, 1e306, 1e-310):
+                try:
+                    expected = function(x)
+                except (ValueError, OverflowError) as known:
+                    with pytest.raises(type(known), match=str(known)):
+                        jitted(lambda x: function(x), mode)(x)
+                else:
+                    assert math.isclose(jitted(lambda x: function(x), mode)(x), expected, rel_tol=1e-14)
+
+
 @pytest.mark.parametrize("function, low, high", [(math.erf, -7, 7), (math.erfc, -7, 28)])
 def test_error_functions_in_lanes(function, low, high):
     x = np.concatenate([arguments(low, high), EDGES])
-    # Two libraries of less than 1 ulp each.
-    check_lanes(function, x, np.array([function(v) for v in x]), 2)
+    check_lanes(function, x, exact(function.__name__ + "l", x), 1)
 
 
 def test_error_functions_of_what_is_no_number():
@@ -121,3 +161,44 @@ def test_remainders_of_loops_are_pythons():
         for mode in MODES:
             with pytest.raises(type(known.value), match=str(known.value)):
                 jitted(loop, mode)(*wrong)
+
+
+def test_neighbours_and_remainders_of_math():
+    def loop(x, y):
+        out = np.empty((len(x), 3))
+        for i in range(len(x)):
+            out[i, 0] = math.nextafter(x[i], y[i])
+            out[i, 1] = math.ulp(x[i])
+            out[i, 2] = math.remainder(x[i], y[i])
+        return out
+
+    left, right = dividends(np.float64)
+    halves = np.array([(k / 2 * y, y) for k in range(-9, 10) for y in (1.0, -3.0, 0.25, 5e-324)])
+    left, right = np.concatenate([left, halves[:, 0]]), np.concatenate([right, halves[:, 1]])
+    fails = (np.isinf(left) & ~np.isnan(right)) | ((right == 0) & ~np.isnan(left))
+    expected = loop(left[~fails], right[~fails])
+    for mode in MODES:
+        assert difference(jitted(loop, mode)(left[~fails], right[~fails]), expected) is None
+        for x, y in zip(left[fails], right[fails]):
+            with pytest.raises(ValueError, match="math domain error"):
+                jitted(lambda x, y: math.remainder(x, y), mode)(float(x), float(y))
+        assert jitted(lambda x: math.ulp(x), mode)(1.7976931348623157e308) == 2.0**971
+        for function in (math.nextafter, math.remainder):
+            with pytest.raises(TypeError, match="must be real number, not str"):
+                jitted(lambda x: function(x, 1.0), mode)("a")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_common_divisors_in_lanes_are_numpys(dtype):
+    limits = np.iinfo(dtype)
+    rng = np.random.default_rng(8)
+    a, b = (rng.integers(limits.min, limits.max, 1001, dtype, endpoint=True) for _ in range(2))
+    small = rng.integers(0, 100, (2, 500)).astype(dtype)
+    edges = np.array([(x, y) for x in (limits.min, limits.max, 0, 1, 96) for y in (limits.min, limits.max, 0, 1, 36)], dtype)
+    a = np.concatenate([a, small[0], edges[:, 0]])
+    b = np.concatenate([b, small[1], edges[:, 1]])
+    expected = np.gcd(a, b), np.lcm(a, b), np.gcd.reduce(small[0]), np.lcm.reduce(small[0][:2])
+    for mode in MODES:
+        function = jitted(lambda a, b, s: (np.gcd(a, b), np.lcm(a, b), np.gcd.reduce(s), np.lcm.reduce(s[:2])), mode)
+        assert difference(function(a, b, small[0]), expected) is None
+    assert difference(jitted(lambda a, b: (np.gcd(a, b), np.lcm(a, b)))(a[3], b[3]), (np.gcd(a[3], b[3]), np.lcm(a[3], b[3]))) is None
