@@ -36,6 +36,10 @@ struct Emission {
   /// T* x, parts' addresses..., T limit, int64_t lanes, extra...)`.
   void replace_large(llvm::Value* x, double limit, llvm::StringRef function,
                      std::span<llvm::Value** const> parts, std::span<llvm::Value* const> extra);
+  /// Replaces the parts, if the mask is set in any lane, by what the runtime's `function` gives: `void
+  /// (inputs' addresses..., parts' addresses..., extra...)`.
+  void replace_if_any(llvm::Value* mask, llvm::StringRef function, std::span<llvm::Value* const> inputs,
+                      std::span<llvm::Value** const> parts, std::span<llvm::Value* const> extra);
 };
 
 template <class T>
@@ -164,6 +168,9 @@ struct Emitted {
   friend Emitted rint(Emitted a) {
     return {a.at, a.at->b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a.value)};
   }
+  friend Emitted trunc(Emitted a) {
+    return {a.at, a.at->b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, a.value)};
+  }
   friend Emitted magnitude(Emitted a) {
     return {a.at, a.at->b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a.value)};
   }
@@ -202,6 +209,34 @@ kernels::Split<Emitted<T>> split(Emitted<T> x) {
   const Emitted<T> mantissa(x.at, x.at->getmant(x.value));
   const Emitted<T> exponent(x.at, x.at->getexp(x.value));
   return {mantissa, select(mantissa < 1.0, exponent + 1.0, exponent)};
+}
+
+template <class T>
+Emitted<T> scale_anything(Emitted<T> a, kernels::Integer<Emitted<T>> n) {
+  if (!a.at->has_avx512) return kernels::scale_by_bits(a, n);
+  return {a.at, a.at->scalef(a.value, n.real.value)};
+}
+
+template <class T>
+void replace_remainders(EmittedMask<T> mask, Emitted<T> a, Emitted<T> b, Emitted<T>& rest) {
+  llvm::Value* const inputs[] = {a.value, b.value};
+  llvm::Value** const parts[] = {&rest.value};
+  llvm::Value* const extra[] = {mask.at->b.getInt64(Emission::lanes(a.value->getType()))};
+  mask.at->replace_if_any(mask.value, sizeof(T) == 8 ? "ingot_v1_remainders_f64" : "ingot_v1_remainders_f32",
+                          inputs, parts, extra);
+}
+
+inline void replace_by_library(EmittedMask<double> mask, Emitted<double> x, llvm::StringRef function,
+                               Emitted<double>& result) {
+  llvm::Value** const parts[] = {&result.value};
+  llvm::Value* const extra[] = {mask.at->b.getInt64(Emission::lanes(x.value->getType()))};
+  mask.at->replace_if_any(mask.value, function, {&x.value, 1}, parts, extra);
+}
+inline void replace_gammas(EmittedMask<double> mask, Emitted<double> x, Emitted<double>& result) {
+  replace_by_library(mask, x, "ingot_v1_gammas_f64", result);
+}
+inline void replace_log_gammas(EmittedMask<double> mask, Emitted<double> x, Emitted<double>& result) {
+  replace_by_library(mask, x, "ingot_v1_log_gammas_f64", result);
 }
 
 inline void reduce_large(Emitted<double> x, double limit, kernels::Angle<Emitted<double>>& angle) {

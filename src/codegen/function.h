@@ -206,6 +206,7 @@ class FunctionEmitter {
   // lanes.cpp
   bool is_vector_loop(NodeId id) const;
   unsigned lane_count(NodeId loop) const;
+  bool is_kernel(NodeId node) const;
   uint64_t registers_for_sums(RegionId region) const;
   void emit_vector_for(NodeId id);
   bool only_reads(RegionId region) const;

@@ -60,6 +60,11 @@ unsigned FunctionEmitter::lane_count(NodeId loop) const {
   return static_cast<unsigned>(std::min(registers * one, kMostLanes));
 }
 
+bool FunctionEmitter::is_kernel(NodeId node) const {
+  const ir::Op op = source_.op(node);
+  return ir::info(op).elementwise && has_math(unit_.target, op, dtype(source_.operand(node, 0)));
+}
+
 /// Lanes over which a short sum in a region does not wait for its last addition, and uses whole lines of
 /// memory: some registers, as long as what the loops carry takes no more than half of them.
 uint64_t FunctionEmitter::registers_for_sums(RegionId region) const {
@@ -73,8 +78,7 @@ uint64_t FunctionEmitter::registers_for_sums(RegionId region) const {
     if (source_.op(node) != ir::Op::for_ || source_.result_count(node) == 0) continue;
     const auto body = source_.region_body(source_.region(node));
     const bool is_short = std::ranges::all_of(body, [&](NodeId inner) {
-      return source_[inner].region_count == 0 &&
-             !(is_number(inner) && has_math(unit_.target, source_.op(inner)));
+      return source_[inner].region_count == 0 && !(is_number(inner) && is_kernel(inner));
     });
     const auto values =
         static_cast<size_t>(std::ranges::count_if(body, [&](NodeId inner) { return is_number(inner); }));
@@ -115,8 +119,7 @@ bool FunctionEmitter::is_masked_throughout(NodeId loop) const {
   for (uint32_t i = loop.index; i < source_.node_count(); ++i) {
     const NodeId id(i);
     const bool is_inside = source_[id].parent && source_.encloses(body, source_[id].parent);
-    if (is_inside && ir::info(source_.op(id)).elementwise && has_math(unit_.target, source_.op(id)))
-      return true;
+    if (is_inside && is_kernel(id)) return true;
   }
   return false;
 }
@@ -212,7 +215,7 @@ std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Red
   const uint64_t bits = registers * static_cast<uint64_t>(unit_.target.machine.vector_bits);
   const auto is_short = [&](NodeId node) {
     const bool only_reads = (ir::info(source_.op(node)).effects.bits & ~ir::effect::Read.bits) == 0;
-    return only_reads && source_[node].region_count == 0 && !has_math(unit_.target, source_.op(node)) &&
+    return only_reads && source_[node].region_count == 0 && !is_kernel(node) &&
            source_.op(node) != ir::Op::divide && source_.op(node) != ir::Op::sqrt;
   };
   const auto body = source_.region_body(source_.region(id));

@@ -50,6 +50,8 @@ Parts emit_sign(const RuleArguments& a);
 Parts emit_reciprocal(const RuleArguments& a);
 Parts emit_square(const RuleArguments& a);
 Parts emit_conjugate(const RuleArguments& a);
+Parts emit_gcd(const RuleArguments& a);
+Parts emit_lcm(const RuleArguments& a);
 Parts emit_degrees(const RuleArguments& a);
 Parts emit_radians(const RuleArguments& a);
 

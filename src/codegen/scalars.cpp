@@ -155,7 +155,7 @@ Scalars::Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations) : un
 }
 
 Parts Scalars::elementwise(ir::Op op, DType dtype, std::span<const Parts> operands) {
-  if (base::is_float(dtype) && has_math(unit_.target, op))
+  if (base::is_float(dtype) && has_math(unit_.target, op, dtype))
     return short_ && !any_vector(operands) ? call_math(op, dtype, operands) : kernel(op, dtype, operands);
   if (is_called(op, dtype)) return call_math(op, dtype, operands);
   const OpRule& rule = rule_of(op);

@@ -75,6 +75,7 @@ uint64_t FunctionEmitter::op_cost(NodeId node, bool lanes) const {
   if (card.effects.any(ir::effect::Read | ir::effect::Write)) return lanes ? 2 : 4;
   if (!card.elementwise) return source_.is_constant(node) ? 0 : 1;
   if (is_called(op, dtype(source_.operand(node, 0)))) return lanes ? 8 : 150;
+  if (op == ir::Op::gcd || op == ir::Op::lcm) return lanes ? 30 : 100;
   const bool divides = op == ir::Op::divide || op == ir::Op::floor_divide || op == ir::Op::remainder ||
                        op == ir::Op::fmod || op == ir::Op::sqrt;
   return divides ? (lanes ? 6 : 20) : (lanes ? 1 : 3);

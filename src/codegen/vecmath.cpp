@@ -136,28 +136,34 @@ Value* Emission::getmant(Value* x) {
 void Emission::replace_large(Value* x, double limit, llvm::StringRef function, std::span<Value** const> parts,
                              std::span<Value* const> extra) {
   llvm::Type* const type = x->getType();
-  const unsigned count = lanes(type);
-  Value* const large = b.CreateFCmpOGT(x, llvm::ConstantFP::get(type, limit));
-  Value* const any = type->isVectorTy()
-                         ? b.CreateICmpNE(b.CreateBitCast(large, b.getIntNTy(count)), b.getIntN(count, 0))
-                         : large;
+  llvm::Value* const large = b.CreateFCmpOGT(x, llvm::ConstantFP::get(type, limit));
+  llvm::SmallVector<Value*, 3> more = {llvm::ConstantFP::get(type->getScalarType(), limit),
+                                       b.getInt64(lanes(type))};
+  more.append(extra.begin(), extra.end());
+  replace_if_any(large, function, {&x, 1}, parts, more);
+}
+
+void Emission::replace_if_any(Value* mask, llvm::StringRef function, std::span<Value* const> inputs,
+                              std::span<Value** const> parts, std::span<Value* const> extra) {
+  const unsigned count = lanes(mask->getType());
+  Value* const any = mask->getType()->isVectorTy()
+                         ? b.CreateICmpNE(b.CreateBitCast(mask, b.getIntNTy(count)), b.getIntN(count, 0))
+                         : mask;
   llvm::BasicBlock* const before = b.GetInsertBlock();
   llvm::LLVMContext& context = before->getContext();
-  auto* const rare = llvm::BasicBlock::Create(context, "large", before->getParent());
-  auto* const after = llvm::BasicBlock::Create(context, "reduced", before->getParent());
+  auto* const rare = llvm::BasicBlock::Create(context, "rare", before->getParent());
+  auto* const after = llvm::BasicBlock::Create(context, "replaced", before->getParent());
   b.CreateCondBr(any, rare, after, llvm::MDBuilder(context).createUnlikelyBranchWeights());
 
   b.SetInsertPoint(rare);
-  llvm::SmallVector<Value*, 6> arguments;
+  llvm::SmallVector<Value*, 8> arguments;
   const auto pass = [&](Value* value) {
     llvm::AllocaInst* const slot = entry_slot(b, value->getType());
     b.CreateStore(value, slot);
     arguments.push_back(slot);
   };
-  pass(x);
+  for (Value* input : inputs) pass(input);
   for (Value** part : parts) pass(*part);
-  arguments.push_back(llvm::ConstantFP::get(type->getScalarType(), limit));
-  arguments.push_back(b.getInt64(count));
   arguments.append(extra.begin(), extra.end());
   Types types;
   for (Value* argument : arguments) types.push_back(argument->getType());
@@ -165,7 +171,7 @@ void Emission::replace_large(Value* x, double limit, llvm::StringRef function, s
   b.CreateCall(unit.outside({function.data(), function.size()}, signature, true), arguments);
   llvm::SmallVector<Value*, 3> replaced;
   for (size_t i = 0; i < parts.size(); ++i)
-    replaced.push_back(b.CreateLoad((*parts[i])->getType(), arguments[i + 1]));
+    replaced.push_back(b.CreateLoad((*parts[i])->getType(), arguments[inputs.size() + i]));
   b.CreateBr(after);
 
   b.SetInsertPoint(after);
@@ -186,10 +192,12 @@ Value* emit_kernel(Emission& at, ir::Op op, std::span<Value* const> operands) {
 #define X(name) \
   case ir::Op::name: return kernels::name(x).value;
     INGOT_UNARY_KERNELS(X)
+    INGOT_EXACT_UNARY_KERNELS(X)
 #undef X
 #define X(name) \
   case ir::Op::name: return kernels::name(x, V(&at, operands[1])).value;
     INGOT_BINARY_KERNELS(X)
+    INGOT_EXACT_BINARY_KERNELS(X)
 #undef X
     default: return nullptr;
   }
@@ -222,12 +230,16 @@ llvm::Function* outlined(Unit& unit, const std::string& name, ir::Op op, std::sp
 
 }  // namespace
 
-bool has_math(const Target& target, ir::Op op) {
-  if (static_cast<unsigned>(target.level) < kFirstLevelWithFma) return false;
+bool has_math(const Target& target, ir::Op op, DType dtype) {
+  if (static_cast<unsigned>(target.level) < kFirstLevelWithFma || base::is_int(dtype)) return false;
+  // Their neighbours are not those of float.
+  if ((op == ir::Op::nextafter || op == ir::Op::spacing) && dtype == DType::Float16) return false;
   switch (op) {
 #define X(name) case ir::Op::name:
     INGOT_UNARY_KERNELS(X)
     INGOT_BINARY_KERNELS(X)
+    INGOT_EXACT_UNARY_KERNELS(X)
+    INGOT_EXACT_BINARY_KERNELS(X)
 #undef X
     return true;
     default: return false;
@@ -235,8 +247,9 @@ bool has_math(const Target& target, ir::Op op) {
 }
 
 Value* emit_math(Unit& unit, Builder& b, ir::Op op, std::span<Value* const> operands) {
-  if (!has_math(unit.target, op)) return nullptr;
   llvm::Type* const type = operands[0]->getType();
+  if (!has_math(unit.target, op, type->getScalarType()->isDoubleTy() ? DType::Float64 : DType::Float32))
+    return nullptr;
   const std::string name = "ingot_math_" + std::string(ir::name_of(op)) +
                            (type->getScalarType()->isDoubleTy() ? "_f64x" : "_f32x") +
                            std::to_string(Emission::lanes(type));

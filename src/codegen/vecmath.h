@@ -17,7 +17,8 @@ namespace ingot::codegen {
 /// call one internal function for the op, type and width.
 llvm::Value* emit_math(Unit& unit, Builder& b, ir::Op op, std::span<llvm::Value* const> operands);
 
-/// Whether emit_math gives a value for the op, on this target.
-bool has_math(const Target& target, ir::Op op);
+/// Whether emit_math gives a value for the op at operands of a dtype, on this target; that of f16 is float's,
+/// rounded.
+bool has_math(const Target& target, ir::Op op, DType dtype);
 
 }  // namespace ingot::codegen

@@ -23,7 +23,7 @@ namespace math = base::math;
   X(power, 2, "IFC")                                                                                       \
   X(absolute, 1, "C")                                                                                      \
   X(sign, 1, "C")                                                                                          \
-  X(gcd, 2, "I") X(lcm, 2, "I") X(power_overflows, 2, "I") X(nextafter, 2, "F") X(spacing, 1, "F")         \
+  X(power_overflows, 2, "I") X(nextafter, 2, "F") X(spacing, 1, "F")         \
       X(scale_by_power, 2, "F") X(sqrt, 1, "C") X(cbrt, 1, "F")                                            \
           X(hypot, 2, "F") X(exp, 1, "FC") X(exp2, 1, "FC") X(expm1, 1, "FC") X(log, 1, "FC")              \
               X(log2, 1, "FC") X(log10, 1, "FC") X(log1p, 1, "FC") X(logaddexp, 2, "F")                    \

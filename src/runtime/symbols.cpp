@@ -70,6 +70,24 @@ void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns
   }
 }
 
+void ingot_v1_remainders_f64(const double* a, const double* b, double* rest, int64_t count) noexcept {
+  for (int64_t i = 0; i < count; ++i) rest[i] = std::fmod(a[i], b[i]);
+}
+
+void ingot_v1_remainders_f32(const float* a, const float* b, float* rest, int64_t count) noexcept {
+  for (int64_t i = 0; i < count; ++i) rest[i] = std::fmod(a[i], b[i]);
+}
+
+void ingot_v1_gammas_f64(const double* x, double* result, int64_t count) noexcept {
+  for (int64_t i = 0; i < count; ++i)
+    if (x[i] < 0) result[i] = base::math::kernels::library_gamma(x[i]);
+}
+
+void ingot_v1_log_gammas_f64(const double* x, double* result, int64_t count) noexcept {
+  for (int64_t i = 0; i < count; ++i)
+    if (x[i] < 0) result[i] = base::math::kernels::library_log_gamma(x[i]);
+}
+
 // clang-format off
 #define UNARY(fn)                                 \
   X(#fn, static_cast<double (*)(double)>(::fn))   \
@@ -90,6 +108,10 @@ void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns
   X("ingot_v1_argsort", ingot_v1_argsort)                                                              \
   X("ingot_v1_reduce_angles_f64", ingot_v1_reduce_angles_f64)                                          \
   X("ingot_v1_reduce_angles_f32", ingot_v1_reduce_angles_f32)                                          \
+  X("ingot_v1_remainders_f64", ingot_v1_remainders_f64)                                                \
+  X("ingot_v1_remainders_f32", ingot_v1_remainders_f32)                                                \
+  X("ingot_v1_gammas_f64", ingot_v1_gammas_f64)                                                        \
+  X("ingot_v1_log_gammas_f64", ingot_v1_log_gammas_f64)                                                \
   X("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))                            \
   X("memmove", static_cast<void* (*)(void*, const void*, size_t)>(::memmove))                          \
   X("memset", static_cast<void* (*)(void*, int, size_t)>(::memset))                                    \

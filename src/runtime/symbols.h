@@ -46,6 +46,12 @@ void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int6
                                 int64_t count) noexcept;
 void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns, float limit, int64_t count,
                                 int32_t turn) noexcept;
+/// The C library's fmod of each a[i] and b[i].
+void ingot_v1_remainders_f64(const double* a, const double* b, double* rest, int64_t count) noexcept;
+void ingot_v1_remainders_f32(const float* a, const float* b, float* rest, int64_t count) noexcept;
+/// Replaces, where x[i] < 0, the results by the C library's gamma function and its logarithm.
+void ingot_v1_gammas_f64(const double* x, double* result, int64_t count) noexcept;
+void ingot_v1_log_gammas_f64(const double* x, double* result, int64_t count) noexcept;
 }
 
 }  // namespace ingot::runtime

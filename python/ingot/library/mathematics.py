@@ -27,9 +27,7 @@ def gcd(*integers: Any) -> int:
 
 
 def _gcd(a: int, b: int) -> int:
-    while b != 0:
-        a, b = b, a % b
-    return abs(a)
+    return abs(int(np.gcd(np.int64(a), np.int64(b))))
 
 
 @implements(math.lcm)
@@ -113,6 +111,36 @@ def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> bool
         return False
     difference = abs(b - a)
     return difference <= abs(rel_tol * b) or difference <= abs(rel_tol * a) or difference <= abs_tol
+
+
+@implements(math.nextafter)
+def nextafter(x: Any, y: Any, /) -> float:
+    return float(np.nextafter(_real(x), _real(y)))
+
+
+@implements(math.ulp)
+def ulp(x: Any, /) -> float:
+    x = abs(_real(x))
+    if math.isnan(x) or math.isinf(x):
+        return x
+    gap = float(np.spacing(x))
+    return x - float(np.nextafter(x, 0.0)) if math.isinf(gap) else gap
+
+
+@implements(math.remainder)
+def remainder(x: Any, y: Any, /) -> float:
+    x, y = _real(x), _real(y)
+    if (math.isinf(x) and not math.isnan(y)) or (y == 0.0 and not math.isnan(x)):
+        raise ValueError("math domain error")
+    size, divisor = abs(x), abs(y)
+    rest = float(np.fmod(size, divisor))
+    other = divisor - rest
+    if rest > other:
+        rest = -other
+    elif rest == other:
+        # Half-way: to the even quotient.
+        rest = rest - 2.0 * float(np.fmod(0.5 * (size - rest), divisor))
+    return -rest if math.copysign(1.0, x) < 0.0 else rest
 
 
 @implements(math.fsum)

@@ -4,19 +4,26 @@
 
 #include "base/math/kernels/all.h"
 
-// The C library stands behind those that are no kernels: its long double functions, rounded. They must be
+// The C library stands behind what kernels leave out: its long double functions, rounded. They must be
 // wider than double, as on x86-64 Linux.
 
-namespace ingot::base::math::elementary {
+namespace ingot::base::math {
 
-namespace {
+namespace kernels {
 
 using Wide = long double;
 static_assert(std::numeric_limits<Wide>::digits >= 64);
 
-double round(Wide value) { return static_cast<double>(value); }
+double library_gamma(double x) { return static_cast<double>(std::tgamma(Wide{x})); }
 
-}  // namespace
+double library_log_gamma(double x) {
+  int sign;
+  return static_cast<double>(::lgammal_r(Wide{x}, &sign));
+}
+
+}  // namespace kernels
+
+namespace elementary {
 
 #define KERNEL(name)                                                                   \
   double name(double x) { return kernels::name(kernels::Plain<double>::of(x)).value; } \
@@ -33,13 +40,6 @@ INGOT_UNARY_KERNELS(KERNEL)
 INGOT_BINARY_KERNELS(KERNEL)
 #undef KERNEL
 
-double erf(double x) { return round(std::erf(Wide{x})); }
-double erfc(double x) { return round(std::erfc(Wide{x})); }
-double gamma(double x) { return round(std::tgamma(Wide{x})); }
+}  // namespace elementary
 
-double lgamma(double x) {
-  int sign;
-  return round(::lgammal_r(Wide{x}, &sign));
-}
-
-}  // namespace ingot::base::math::elementary
+}  // namespace ingot::base::math

@@ -36,6 +36,10 @@ INGOT_KERNEL(tanh)
 INGOT_KERNEL(arcsinh)
 INGOT_KERNEL(arccosh)
 INGOT_KERNEL(arctanh)
+INGOT_KERNEL(erf)
+INGOT_KERNEL(erfc)
+INGOT_KERNEL(gamma)
+INGOT_KERNEL(lgamma)
 #undef INGOT_KERNEL
 #define INGOT_KERNEL(name)         \
   double name(double x, double y); \
@@ -46,10 +50,6 @@ INGOT_KERNEL(logaddexp)
 INGOT_KERNEL(logaddexp2)
 INGOT_KERNEL(power)
 #undef INGOT_KERNEL
-double erf(double x);
-double erfc(double x);
-double gamma(double x);
-double lgamma(double x);
 
 /// A function of T by the definition for T, or for double where that is the only one.
 template <Floating T, class Function, class... Rest>

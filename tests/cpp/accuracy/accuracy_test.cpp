@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/math.h"
 #include "base/math/kernels/plain.h"
 #include "loops.h"
 #include "measure.h"
@@ -63,7 +64,8 @@ void check_widths(const Function& f, const codegen::Target& target, codegen::Eff
   std::vector<T> x, y, expected, results(arguments.size());
   for (const auto& [a, b] : arguments) {
     x.push_back(static_cast<T>(a));
-    y.push_back(static_cast<T>(b));
+    // Powers are integers.
+    y.push_back(static_cast<T>(f.op == ir::Op::scale_by_power ? std::trunc(b) : b));
     if constexpr (kDouble) expected.push_back(f.of_double(x.back(), y.back()));
     else expected.push_back(f.of_float(x.back(), y.back()));
   }
@@ -84,6 +86,31 @@ TEST_P(Accuracy, EmittedCodeOfEveryWidthHasTheSameBits) {
   for (const codegen::Target& target : {codegen::Target::host(), codegen::Target::generic(3)}) {
     check_widths<double>(f, target, codegen::Effort::Normal);
     check_widths<float>(f, target, codegen::Effort::Normal);
+  }
+}
+
+#define EXACT(op_name, is_binary, ...)                                                                  \
+  [] {                                                                                                  \
+    Function f{};                                                                                       \
+    f.name = #op_name;                                                                                  \
+    f.of_double = [](double x, [[maybe_unused]] double y) { return base::math::op_name(__VA_ARGS__); }; \
+    f.of_float = [](float x, [[maybe_unused]] float y) { return base::math::op_name(__VA_ARGS__); };    \
+    f.binary = is_binary;                                                                               \
+    f.ranges = {{-10, 10}, {-1e6, 1e6}, {0, 1}};                                                        \
+    f.op = ir::Op::op_name;                                                                             \
+    return f;                                                                                           \
+  }()
+
+/// Operations without error, which base::math defines in other ways than the kernels.
+TEST(Exact, EmittedCodeOfEveryWidthHasTheSameBits) {
+  const Function exact[] = {EXACT(fmod, true, x, y),         EXACT(remainder, true, x, y),
+                            EXACT(floor_divide, true, x, y), EXACT(nextafter, true, x, y),
+                            EXACT(spacing, false, x),        EXACT(scale_by_power, true, x, y)};
+  for (const Function& f : exact) {
+    for (const codegen::Target& target : {codegen::Target::host(), codegen::Target::generic(3)}) {
+      check_widths<double>(f, target, codegen::Effort::Normal);
+      check_widths<float>(f, target, codegen::Effort::Normal);
+    }
   }
 }
 
@@ -153,6 +180,16 @@ constexpr Special kSpecials[] = {
     {"arctanh", 5e-324, 0, 5e-324},
     {"arctanh", 1.5, 0, kNaN},
     {"arctanh", -kInfinity, 0, kNaN},
+    {"erf", -0.0, 0, -0.0},
+    {"erf", 5e-324, 0, 5e-324},
+    {"erf", kInfinity, 0, 1},
+    {"erf", -kInfinity, 0, -1},
+    {"erf", kNaN, 0, kNaN},
+    {"erfc", 0.0, 0, 1},
+    {"erfc", -0.0, 0, 1},
+    {"erfc", kInfinity, 0, 0.0},
+    {"erfc", -kInfinity, 0, 2},
+    {"erfc", kNaN, 0, kNaN},
     {"cbrt", -0.0, 0, -0.0},
     {"cbrt", -kInfinity, 0, -kInfinity},
     {"cbrt", -27, 0, -3},

@@ -92,12 +92,12 @@ std::vector<Function> make_functions() {
       UNARY(arccosh, acosh, mpfr_acosh, std::acosh(x), true, std::pair(1.0, 9.0),
             {{1, 2}, {1, 100}, {1, 1.01}}),
       UNARY(arctanh, atanh, mpfr_atanh, std::atanh(x), true, kUnit, {{-1, 1}, {-0.1, 0.1}}),
-      UNARY(erf, erf, mpfr_erf, std::erf(x), false, kAll, {{-1, 1}, {-6, 6}}),
-      UNARY(erfc, erfc, mpfr_erfc, std::erfc(x), false, kAll, {{-1, 1}, {-6, 6}, {0, 28}}),
-      UNARY(gamma, tgamma, mpfr_gamma, std::tgamma(static_cast<long double>(x)), false, kPositive,
-            {{0.5, 3}, {0, 172}, {-20, 0}}),
-      UNARY(lgamma, lgamma, log_gamma, std::lgamma(static_cast<long double>(x)), false, kPositive,
-            {{0.5, 3}, {0, 172}}),
+      UNARY(erf, erf, mpfr_erf, std::erf(x), true, kAll, {{-1, 1}, {-6, 6}, {0.8, 1.1}}),
+      UNARY(erfc, erfc, mpfr_erfc, std::erfc(x), true, kAll, {{-1, 1}, {-6, 6}, {0, 28}, {0.8, 1.1}}),
+      UNARY(gamma, tgamma, mpfr_gamma, std::tgamma(static_cast<long double>(x)), true, kPositive,
+            {{0.5, 3}, {0, 1.1}, {2.9, 20}, {0, 172}, {-20, 0}}),
+      UNARY(lgamma, lgamma, log_gamma, std::lgamma(static_cast<long double>(x)), true, kPositive,
+            {{0.5, 3}, {0, 1.1}, {0.99, 1.01}, {1.99, 2.01}, {2.9, 20}, {0, 172}}),
   };
 }
 

@@ -11,20 +11,23 @@
 // leave the straight line for a function of the runtime that reduces by the digits of 2/pi, in integers.
 //
 // `tools/minimax` derives the polynomials; `make accuracy` measures errors and times into `docs/accuracy.md`.
-// Of the elementary functions erf, erfc, gamma and lgamma have no kernel yet: they are the C library's long
-// double functions, rounded.
 
+#include "base/math/kernels/error_function.h"
 #include "base/math/kernels/exponential.h"
+#include "base/math/kernels/gamma.h"
 #include "base/math/kernels/hyperbolic.h"
 #include "base/math/kernels/inverse.h"
 #include "base/math/kernels/inverse_hyperbolic.h"
 #include "base/math/kernels/logarithm.h"
+#include "base/math/kernels/neighbours.h"
 #include "base/math/kernels/power.h"
+#include "base/math/kernels/remainder.h"
 #include "base/math/kernels/root.h"
 #include "base/math/kernels/sum_of_powers.h"
 #include "base/math/kernels/trigonometric.h"
 
-/// All kernels, `X(op)`: for each `template <class V> V op(V)`, or of two operands, V of float or double.
+/// The kernels that define `base::math`, `X(op)`: for each `template <class V> V op(V)`, or of two operands,
+/// V of float or double.
 #define INGOT_UNARY_KERNELS(X) \
   X(cbrt)                      \
   X(exp)                       \
@@ -45,5 +48,13 @@
   X(tanh)                      \
   X(arcsinh)                   \
   X(arccosh)                   \
-  X(arctanh)
+  X(arctanh)                   \
+  X(erf)                       \
+  X(erfc)                      \
+  X(gamma)                     \
+  X(lgamma)
 #define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2) X(logaddexp) X(logaddexp2)
+
+/// Those of exact operations, for codegen alone: `base::math` defines them in other ways, with the same bits.
+#define INGOT_EXACT_UNARY_KERNELS(X) X(spacing)
+#define INGOT_EXACT_BINARY_KERNELS(X) X(fmod) X(remainder) X(floor_divide) X(nextafter) X(scale_by_power)

@@ -47,6 +47,20 @@ inline constexpr double kRootOfHalf[] = {0x1.965fea53d6e3dp-1};
 inline constexpr double kRootOfTwo[] = {0x1.428a2f98d728bp+0};
 /// tan(pi/8).
 inline constexpr double kTanEighth[] = {0x1.a827999fcef32p-2};
+/// 2/sqrt(pi) - 1, the sum of its parts.
+inline constexpr double kTwoOverRootPiLessOne[] = {0x1.06eba8214db69p-3, -0x1.ca38add602500p-57};
+/// 2/sqrt(pi) - 1, the sum of its parts.
+inline constexpr double kTwoOverRootPiLessOneFloat[] = {0x1.06eba80000000p-3, 0x1.0a6db40000000p-30};
+/// log(2 pi)/2, the sum of its parts.
+inline constexpr double kHalfLogOfCircle[] = {0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55};
+/// log2(2 pi)/2, the sum of its parts.
+inline constexpr double kHalfLog2OfCircle[] = {0x1.536439a4c6efcp+0, -0x1.49e49a361efebp-54};
+/// R(0) of kLogGamma, the sum of its parts.
+inline constexpr double kLogGammaMiddle[] = {0x1.d32d347459c7ap-2, 0x1.650f8baa8648cp-56};
+/// G(0) of kErfc, the sum of its parts.
+inline constexpr double kErfcMiddle[] = {0x1.0561fb5819762p+0, 0x1.b11d8f56b9af4p-54};
+/// G(0) of kErfcFloat, the sum of its parts.
+inline constexpr double kErfcMiddleFloat[] = {0x1.0166aa0000000p+0, 0x1.206c120000000p-25};
 
 /// (exp(r) - 1 - r) / r^2, |r| <= ln(2)/2; error 2^-56.77.
 inline constexpr double kExp[] = {0x1.000000000000ap-1,  0x1.5555555555515p-3,  0x1.5555555550acep-5,
@@ -138,6 +152,60 @@ inline constexpr double kAsinFloat[] = {0x1.5555ca0000000p-3, 0x1.33015e0000000p
 /// m^(-1/3), 1 <= m <= 2; error 2^-17.4.
 inline constexpr double kRootStart[] = {0x1.c7f3b49d06f51p+0,  -0x1.90e85b4f21f44p+0, 0x1.3e6a4f1b81a93p+0,
                                         -0x1.321ea1a1f8ab9p-1, 0x1.3fa5948147b97p-3,  -0x1.16da68322a888p-6};
+/// (erf(x)/x - 2/sqrt(pi)) / z in z = x^2, |x| <= 0.85; error 2^-62.08.
+inline constexpr double kErf[] = {-0x1.812746b0379e6p-2,  0x1.ce2f21a042ae9p-4,   -0x1.b82ce31281d8cp-6,
+                                  0x1.565bcd0ce8f40p-8,   -0x1.c02db39e17240p-11, 0x1.f9a3173fd2526p-14,
+                                  -0x1.f4d0b523cf7e5p-17, 0x1.b9c921dfa8705p-20,  -0x1.5e137ac518ac9p-23,
+                                  0x1.e7c7146cac604p-27,  -0x1.e6b4d0ee93430p-31};
+/// kErf in float; error 2^-32.42.
+inline constexpr double kErfFloat[] = {-0x1.8127460000000p-2, 0x1.ce2ece0000000p-4,   -0x1.b8205a0000000p-6,
+                                       0x1.5582580000000p-8,  -0x1.b1475c0000000p-11, 0x1.7646c80000000p-14};
+/// log(erfc(x)) + x^2 in x - 0.8125, 0.85 <= x <= 5.95; error 2^-56.36.
+inline constexpr double kLogErfc[] = {
+    -0x1.72afab9b6e11dp-1,  -0x1.67a934282c59ep-1,  0x1.75ce165ec35a4p-3,   -0x1.980e779316c7dp-5,
+    0x1.895d7e73a0f87p-7,   -0x1.222d0d81a9152p-9,  0x1.651ed20c829dep-13,  0x1.52a01ea1b6ceep-14,
+    -0x1.86808e991c513p-15, 0x1.c0bc41e0d734bp-17,  -0x1.f204588e35918p-20, -0x1.851964b5acc15p-22,
+    0x1.65c2fce548ea6p-22,  -0x1.07fdd1d1965ddp-23, 0x1.03b7e1aff9460p-25,  -0x1.68411192e2f74p-28,
+    0x1.54f7674fcff57p-31,  -0x1.8c7a5b298e906p-35, 0x1.ab3caadfd5180p-40};
+/// kLogErfc to 4, in float; error 2^-28.31.
+inline constexpr double kLogErfcFloat[] = {
+    -0x1.72afae0000000p-1, -0x1.67a8e40000000p-1, 0x1.75c1e20000000p-3, -0x1.974f7e0000000p-5,
+    0x1.8435ca0000000p-7,  -0x1.14e1d80000000p-9, 0x1.a6df940000000p-13};
+/// (G(u) - G(0)) / u, G = erfc(x) exp(x^2) (x + 3.0), u = 1/(x + 3.0) - 0.15625, 0.65 <= x <= 27.3; error
+/// 2^-57.65.
+inline constexpr double kErfc[] = {0x1.383ede1ebaeaep+2,   0x1.34044fd29ad13p+4,   0x1.e6ab752d06c20p+5,
+                                   0x1.1ff7a4f05c6bbp+7,   0x1.a48aad5f56a36p+7,   0x1.28c707c3259f8p+1,
+                                   -0x1.7d4fbb33abebap+9,  -0x1.1f3728a0713d9p+10, 0x1.00fd06ac91012p+11,
+                                   0x1.d35d1eb527ee7p+12,  -0x1.6d5ab850d6d7ep+12, -0x1.5858a722070b4p+15,
+                                   0x1.94ab514e7f549p+14,  0x1.09f8436667b6dp+18,  -0x1.b5e5a647b6729p+17,
+                                   -0x1.a99f65ed4903ap+20, 0x1.2ab206d4ab925p+21,  0x1.3f5a537b3995fp+23,
+                                   -0x1.573e2560ba9dcp+24, -0x1.4da44af222d2ep+25, 0x1.bab0f0b88d290p+26};
+/// (G(u) - G(0)) / u, G = erfc(x) exp(x^2) (x + 2.5), u = 1/(x + 2.5) - 0.1875, 0.65 <= x <= 10.2, in float;
+/// error 2^-27.85.
+inline constexpr double kErfcFloat[] = {0x1.dfee2a0000000p+1, 0x1.51fdb00000000p+3,  0x1.47b6840000000p+4,
+                                        0x1.32f6c40000000p+4, -0x1.4803c20000000p+4, -0x1.32c1ce0000000p+6,
+                                        0x1.c814980000000p+2, 0x1.e6fbe60000000p+7};
+/// (gamma(1 + f) - 1) / f in f - 1/2, 0 <= f <= 1; error 2^-57.34.
+inline constexpr double kGamma[] = {
+    -0x1.d203b725884abp-3,  0x1.0a1f2cb08ee8ap-1,  -0x1.ade5f6ebf3e55p-3,  0x1.a4512c0db9baep-3,
+    -0x1.f05562634523ap-4,  0x1.659924fbe31a1p-4,  -0x1.d61f2563b321cp-5,  0x1.3d9e9f6c746b0p-5,
+    -0x1.a7d4f1b41df5ap-6,  0x1.1b5182f80d673p-6,  -0x1.7a2218e23d8d7p-7,  0x1.f8933778b4af6p-8,
+    -0x1.508ecff6495a9p-8,  0x1.c0ad0dee5a3e2p-9,  -0x1.2a9812154c226p-9,  0x1.9056085b68bf1p-10,
+    -0x1.1126b82b1316ap-10, 0x1.5cc412d9728d2p-11, -0x1.7ca0123a71653p-12, 0x1.3abab571adac7p-12,
+    -0x1.71e079ff02546p-12, 0x1.86b18f34847b4p-13};
+/// (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) x in 1/x^2, x >= 3; error 2^-58.28.
+inline constexpr double kStirling[] = {0x1.5555555555547p-4,   -0x1.6c16c16bb7aecp-9, 0x1.a01a002be8ca8p-11,
+                                       -0x1.3812d7ed89a0ap-11, 0x1.b9267f3e4f627p-11, -0x1.f3301a7169fcfp-10,
+                                       0x1.8c30653e1c319p-8,   -0x1.70565dd0e6f58p-6, 0x1.3d6c0f42fbe01p-4,
+                                       -0x1.88fb50b473a7dp-3,  0x1.e334979060ecfp-3};
+/// (R(u) - R(0)) / u, R = lgamma(x) / ((x - 1) (x - 2)), u = 1/(x + 3/2) - 0.3125, 1 <= x <= 3; error
+/// 2^-58.5.
+inline constexpr double kLogGamma[] = {0x1.454563d8d6b1fp+0,  0x1.d53e56afcdcd6p-1,  0x1.cb189392e42bep+1,
+                                       0x1.33dd22132d3d3p+2,  0x1.2096645aad992p+4,  0x1.c4a72b4d80fa0p+4,
+                                       0x1.a9cd733ba0c21p+6,  0x1.60ff83101355cp+7,  0x1.542f45848d7aap+9,
+                                       0x1.1d5d7a7a3c5b5p+10, 0x1.1d8613d910bdap+12, 0x1.d7e789d15f162p+12,
+                                       0x1.f17872f43b123p+14, 0x1.89e5a33969f58p+15, 0x1.a9ac39bfd2569p+17,
+                                       0x1.548c8ba925805p+18, 0x1.0b71fcc586616p+21, 0x1.23e8763e431ffp+21};
 
 /// 64 zeros, then the binary digits of 2/pi.
 inline constexpr uint64_t kTwoOverPiDigits[] = {0,

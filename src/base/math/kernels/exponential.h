@@ -22,10 +22,9 @@ Exponent<V> reduce_by_ln2(V x) {
   return {n, high, fma(n.real, V(-kLn2[1]), first - high)};
 }
 
-/// Below 0.8 ulp: half in the last sum, a quarter in r + r*r*Q where exp(r) < 1.
+/// Below 0.8 ulp: half in the last sum, a quarter in r + r*r*Q where exp(r) < 1. For what `exp` clamps to.
 template <OfDouble V>
-V exp(V x) {
-  const V inside = clamp(x, -746, 710);
+V exp_in_range(V inside) {
   const Integer<V> n = nearest_integer(inside, kLog2E[0]);
   const V first = fma(n.real, V(-kLn2[0]), inside);
   const V low = n.real * -kLn2[1];
@@ -33,11 +32,14 @@ V exp(V x) {
   return scale(first + fma(r * r, polynomial(r, kExp), low) + 1.0, n);
 }
 template <OfFloat V>
-V exp(V x) {
-  const V inside = clamp(x, -104, 89);
+V exp_in_range(V inside) {
   const Integer<V> n = nearest_integer(inside, kLog2E[0]);
   const V r = fma(n.real, V(-kLn2Float[1]), fma(n.real, V(-kLn2Float[0]), inside));
   return scale(fma(r * r, polynomial(r, kExpFloat), r) + 1.0, n);
+}
+template <class V>
+V exp(V x) {
+  return exp_in_range(OfDouble<V> ? clamp(x, -746, 710) : clamp(x, -104, 89));
 }
 
 /// exp of the sum of a pair, |high| <= ln(2)/2: 1 + (high + (low + high**2 Q(high))), less the 1.

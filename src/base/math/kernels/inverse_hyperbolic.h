@@ -7,14 +7,6 @@
 /// logarithm is the pair less 1, so that nothing is lost where the result is small.
 namespace ingot::base::math::kernels {
 
-/// a + b exactly.
-template <class V>
-Pair<V> add_exactly(V a, V b) {
-  const V sum = a + b;
-  const V part = sum - a;
-  return {sum, (a - (sum - part)) + (b - part)};
-}
-
 /// The root of a pair, to twice the precision less a few bits; of 0, 0.
 template <class V>
 Pair<V> root_of_pair(Pair<V> a) {

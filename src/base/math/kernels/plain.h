@@ -11,13 +11,14 @@
 /// may do is what both offer, each exactly the same to the bit:
 ///
 ///   V       + - * /, unary -, comparisons (masks; false of NaN), implicit from a constant
-///   V       fma, sqrt, rint, magnitude; select(mask, V, V); bits, from_bits
+///   V       fma, sqrt, rint, trunc, magnitude; select(mask, V, V); bits, from_bits
 ///   Bits    signed integers as wide as V: + - & | ^, << and logical >> by a constant, ==, <
 ///   Mask    & | !
-///   split, scale, reduce_large: below
+///   split, scale, scale_anything, reduce_large, replace_...: below
 ///   widen, narrow: between V of float and V of double
 ///
-/// There are no branches but that of reduce_large, so that the lanes of a vector do not differ in time.
+/// There are no branches but those of reduce_large and replace_..., so that the lanes of a vector do
+/// not differ in time.
 namespace ingot::base::math::kernels {
 
 /// x = k * pi/2 + (high + low), |high + low| <= pi/4, the quadrant being k modulo 4.
@@ -90,6 +91,7 @@ struct Plain {
   friend Plain fma(Plain a, Plain b, Plain c) { return of(std::fma(a.value, b.value, c.value)); }
   friend Plain sqrt(Plain a) { return of(std::sqrt(a.value)); }
   friend Plain rint(Plain a) { return of(std::nearbyint(a.value)); }
+  friend Plain trunc(Plain a) { return of(std::trunc(a.value)); }
   friend Plain magnitude(Plain a) { return of(std::fabs(a.value)); }
   friend Plain select(Mask mask, Plain a, Plain b) { return mask.value ? a : b; }
   friend Bits bits(Plain a) { return Bits::of(std::bit_cast<typename Bits::Word>(a.value)); }
@@ -188,6 +190,22 @@ inline void reduce_large(Plain<double> x, double limit, Angle<Plain<double>>& an
   angle = {Plain<double>(reduced.high), Plain<double>(reduced.low), PlainBits<double>(reduced.quadrant)};
 }
 
+/// Replaces, where the mask is set, what is left of `a` by the C library's fmod of a and b.
+template <class T>
+void replace_remainders(PlainMask<T> mask, Plain<T> a, Plain<T> b, Plain<T>& rest) {
+  if (mask.value) rest = Plain<T>::of(std::fmod(a.value, b.value));
+}
+
+/// Replaces, where the mask is set, the result by the C library's gamma function and its logarithm of x.
+double library_gamma(double x);
+double library_log_gamma(double x);
+inline void replace_gammas(PlainMask<double> mask, Plain<double> x, Plain<double>& result) {
+  if (mask.value) result = Plain<double>::of(library_gamma(x.value));
+}
+inline void replace_log_gammas(PlainMask<double> mask, Plain<double> x, Plain<double>& result) {
+  if (mask.value) result = Plain<double>::of(library_log_gamma(x.value));
+}
+
 template <class V>
 concept OfDouble = std::is_same_v<typename V::Element, double>;
 template <class V>
@@ -251,6 +269,13 @@ template <class V>
 Pair<V> add_smaller(V a, V b) {
   const V sum = a + b;
   return {sum, (a - sum) + b};
+}
+/// a + b exactly.
+template <class V>
+Pair<V> add_exactly(V a, V b) {
+  const V sum = a + b;
+  const V part = sum - a;
+  return {sum, (a - (sum - part)) + (b - part)};
 }
 /// a * b exactly.
 template <class V>

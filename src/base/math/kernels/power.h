@@ -47,6 +47,19 @@ V power_with_sign(V x, V y, V result) {
   return select((y == 0.0) | (x == 1.0), 1.0, select(y == 2.0, x * x, real));
 }
 
+/// 2**(high + low), high in the range of scale, |low| < 2**-40.
+template <OfDouble V>
+V exp2_of_pair(V high, V low) {
+  const Integer<V> n = nearest_integer(high, 1);
+  // 2**f = 1 + f ln(2) + f**2 Q(f), the second term as a pair.
+  const Pair<V> f = add_smaller(high - n.real, low);
+  const Pair<V> r = multiply_exactly(f.high, V(kLn2[0]));
+  const V r_low = fma(f.low, V(kLn2[0]), fma(f.high, V(kLn2[1]), r.low));
+  const Pair<V> one = add_smaller(V(1.0), r.high);
+  const V more = fma(f.high * f.high, polynomial_in_two(f.high, kExp2), r_low);
+  return scale(one.high + (one.low + more), n);
+}
+
 template <OfDouble V>
 V power(V x, V y) {
   const Pair<V> log = log2_as_pair(magnitude(x));
@@ -54,14 +67,7 @@ V power(V x, V y) {
   const V exact = exponent * log.high;
   const V inside = clamp(exact, -1080, 1030);
   const V low = select(inside == exact, fma(exponent, log.low, fma(exponent, log.high, -exact)), 0.0);
-  const Integer<V> n = nearest_integer(inside, 1);
-  // 2**f = 1 + f ln(2) + f**2 Q(f), the second term as a pair.
-  const Pair<V> f = add_smaller(inside - n.real, low);
-  const Pair<V> r = multiply_exactly(f.high, V(kLn2[0]));
-  const V r_low = fma(f.low, V(kLn2[0]), fma(f.high, V(kLn2[1]), r.low));
-  const Pair<V> one = add_smaller(V(1.0), r.high);
-  const V more = fma(f.high * f.high, polynomial_in_two(f.high, kExp2), r_low);
-  return power_with_sign(x, y, scale(one.high + (one.low + more), n));
+  return power_with_sign(x, y, exp2_of_pair(inside, low));
 }
 /// In double, where one word is enough.
 template <OfFloat V>
