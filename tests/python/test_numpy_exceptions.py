@@ -106,6 +106,7 @@ def test_functions_of_floats_raise_for_other_dtypes():
     check(lambda x: np.choose([0, 1], (2, x)), np.arange(2, dtype=np.float32))
     check(lambda x: np.cov(x, dtype=np.int64), GRID)
     check(lambda x: np.cov(x, ddof=0.5), GRID)
+    check(lambda x, y: np.cov(x, y), LINE[:3], COMPLEX, bound=1e-12)
 
 
 def test_ends_of_differences():

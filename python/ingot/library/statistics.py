@@ -540,7 +540,12 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     x = np.asarray(m)
     if x.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
-    at = np.result_type(x.dtype, np.float64) if dtype is None else np.dtype(dtype)
+    if dtype is not None:
+        at = np.dtype(dtype)
+    elif y is None:
+        at = np.result_type(x.dtype, np.float64)
+    else:
+        at = np.result_type(x.dtype, np.asarray(y).dtype, np.float64)
     rows = np.atleast_2d(x)
     rows = rows if rowvar or x.ndim == 1 else rows.T
     if x.ndim == 2 and rows.shape[0] == 0:
