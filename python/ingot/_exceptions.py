@@ -114,7 +114,7 @@ def _ufunc_error(message: str) -> TypeError | None:
     errors = np._core._exceptions
     if match := _NO_CAST.fullmatch(message):
         name, which, number, given, wanted, casting = match.groups()
-        ufunc = getattr(np, name)
+        ufunc = getattr(np._core.umath, name, None) or getattr(np.fft._pocketfft_umath, name)
         error = errors._UFuncOutputCastingError if which == "output" else errors._UFuncInputCastingError
         operand = ufunc.nin if which == "output" else int(number or 0)
         return error(ufunc, casting, np.dtype(given), np.dtype(wanted), operand)

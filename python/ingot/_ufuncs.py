@@ -15,12 +15,34 @@ def _emptied(value: Any) -> Any:
     return value
 
 
+def _method(ufunc: np.ufunc, name: str, operands: tuple, out: Any, given: dict[str, Any]) -> tuple[np.dtype, ...]:
+    """The same of a method of a ufunc: the dtype at which it combines."""
+    arrays = [np.ones(1, value.dtype) for value in operands]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        if name == "at":
+            ufunc.at(arrays[0], [0], *arrays[1:])
+            return (arrays[0].dtype,)
+        result = None if out is None else np.ones(() if name == "reduce" else 1, out.dtype)
+        getattr(ufunc, name)(arrays[0], *([[0]] if name == "reduceat" else []), out=result, **given)
+    own = arrays[0].dtype
+    at = given.get("dtype")
+    if at is None and out is None and ufunc in (np.add, np.multiply) and own.kind in "biu":
+        at = np.uint64 if own.kind == "u" else np.int64  # sums and products of integers have at least 64 bits
+    chosen = {} if at is None else {"signature": (np.dtype(at), None, None)}
+    types = (None if out is None else out.dtype, own, None)
+    return ufunc.resolve_dtypes(types, reduction=True, casting="unsafe", **chosen)[:1]
+
+
 def loop(ufunc: np.ufunc, operands: tuple, outputs: tuple, keywords: dict[str, Any]) -> tuple[np.dtype, ...]:
     """The dtypes that a ufunc computes at, inputs first; raises what a call raises by its types and keywords.
 
-    Operands are stand-ins of the same types and ranks; an output that is not given is None.
+    Operands are stand-ins of the same types and ranks; an output that is not given is None. `method` names a method of
+    the ufunc that is called on arrays.
     """
     given = {k: v for k, v in keywords.items() if v is not np._NoValue and (v is not None or k == "casting")}
+    if method := given.pop("method", None):
+        return _method(ufunc, method, operands, outputs[0] if outputs else None, given)
     outs = outputs
     if getattr(np, ufunc.__name__, None) is not ufunc:  # one of `ingot.vectorize`: no element is computed
         operands = tuple(np.empty(0, value.dtype) if isinstance(value, np.generic) else value for value in operands)

@@ -771,12 +771,13 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
   const DType dtype = array.type.dtype();
   const bool is_sequence =
       value.is<Tuple>() || value.is<Range>() || is_list(value) || row_of(value) != nullptr;
-  if (is_sequence && !is_foreign(value) && !indexing.is_point(array.type.rank())) {
+  const bool is_element = indexing.is_point(array.type.rank()) && !indexing.open;
+  if (is_sequence && !is_foreign(value) && !is_element) {
     const Value made = array_of(value, node, dtype);
     need_depth(made.as<Array>()->type.rank(), indexing);
     return assign_index(array, index, made, node);
   }
-  if (indexing.is_point(array.type.rank())) {
+  if (is_element) {
     NodeId scalar = value_for(value, dtype);
     if (builder_->function().type(scalar).is_array()) {
       if (base::is_complex(dtype))

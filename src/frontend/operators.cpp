@@ -752,8 +752,10 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   const bool rounds = op == Op::floor || op == Op::ceil || op == Op::trunc;
   if (rounds && whole_numbers)
     return from_node(operands[0].is<Array>() ? whole(operands[0]) : stage(operands[0], kinds[0].dtype()));
-  if (op == Op::absolute && numpy_name == "fabs" && whole_numbers) kinds[0] = *loop_dtype(Op::sqrt, kinds);
-  const std::optional<DType> loop = loop_dtype(op, kinds);
+  const bool is_fabs = op == Op::absolute && numpy_name == "fabs";
+  if (is_fabs && whole_numbers) kinds[0] = *loop_dtype(Op::sqrt, kinds);
+  std::optional<DType> loop = loop_dtype(op, kinds);
+  if (is_fabs && loop && base::is_complex(*loop)) loop.reset();
   const bool flags = std::ranges::all_of(kinds, [](Kind k) { return base::is_bool(k.dtype()); });
   if (!loop || ((op == Op::subtract || op == Op::negative) && flags))
     raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));

@@ -464,6 +464,13 @@ def test_partition_sorts():
             assert np.array_equal(got[0], np.sort(a)) and np.array_equal(got[1], np.argsort(a, axis=0))
 
 
+def test_order_of_unique_values():
+    for a in layouts(np.array([[3, 1, 2, 3], [5, 7, 1, 6]])):
+        for got, error in in_both_modes(lambda a: np.unique_values(a), a):
+            assert error is None
+            assert np.array_equal(got, np.sort(np.unique_values(a)))
+
+
 def test_casts_out_of_range():
     def f(x):
         return x.astype(np.uint32), x.astype(np.int8), x.astype(np.int64)

@@ -47,14 +47,9 @@ def logical_xor(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> A
 
 @implements(np.positive)
 def positive(x: Any, /, out: Any = None, *, where: Any = True) -> Any:
-    if np.asarray(x).dtype == np.bool:
-        raise TypeError(
-            "ufunc 'positive' did not contain a loop with signature matching types <class 'numpy.dtypes.BoolDType'> -> None"
-        )
-    if isinstance(x, np.ndarray) and x.ndim > 0:
-        result = np.copy(x)
-    else:
-        result = np.asarray(x)[()]
+    given = np.asarray(x)
+    primitives.loop(np.positive, (given,), (output(out),))
+    result = np.copy(given) if given.ndim > 0 else given[()]
     return finished(result, out, where, "positive")
 
 
@@ -194,15 +189,13 @@ def isscalar(element: Any) -> bool:
 
 @implements(np.clip)
 def clip(a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue, out: Any = None, *, min: Any = np._NoValue, max: Any = np._NoValue) -> Any:
-    if min is not np._NoValue or max is not np._NoValue:
-        if a_min is not np._NoValue or a_max is not np._NoValue:
-            raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+    if a_min is np._NoValue and a_max is np._NoValue:
         return between(a, None if min is np._NoValue else min, None if max is np._NoValue else max, out)
     if a_min is np._NoValue or a_max is np._NoValue:
-        if not (a_min is np._NoValue and a_max is np._NoValue):
-            missing = "a_min" if a_min is np._NoValue else "a_max"
-            raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
-        return between(a, None, None, out)
+        missing = "a_min" if a_min is np._NoValue else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
+    if min is not np._NoValue or max is not np._NoValue:
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     return between(a, a_min, a_max, out)
 
 
@@ -232,13 +225,20 @@ def between(a: Any, low: Any, high: Any, out: Any) -> Any:
 @implements(np.round, np.around, np.ndarray.round)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     x = np.asarray(a)
+    if out is not None and out.shape != x.shape:
+        raise ValueError("invalid output shape")
     if x.dtype.kind in "iu" and decimals >= 0:
         if out is None:
             return x.copy()[()]
-        return primitives.put(out, x, True, "round")
+        if not np.can_cast(x.dtype, out.dtype, "same_kind"):
+            raise TypeError(f"Cannot cast array data from {x.dtype!r} to {out.dtype!r} according to the rule 'same_kind'")
+        out[...] = x
+        return out
     if x.dtype.kind in "iu":
         power = 10.0 ** -decimals
         result = (np.rint(x / power) * power).astype(x.dtype)[()]
+    elif x.dtype.kind == "b" and decimals != 0 and out is None:  # raises: NumPy computes in place
+        result = np.multiply(x, 10.0, out=np.zeros_like(x)) if decimals > 0 else np.divide(x, 10.0, out=np.zeros_like(x))
     elif decimals == 0:
         result = np.rint(x)
     elif decimals > 0:
@@ -249,7 +249,9 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
         result = np.rint(x / power) * power
     if out is None:
         return result
-    return primitives.put(out, result, True, "round")
+    if x.dtype.kind in "iu":
+        result = np.asarray(result).astype(np.float64)
+    return primitives.put(out, result, True, "rint" if decimals == 0 else "multiply" if decimals > 0 else "divide")
 
 
 @implements(np.fix)

@@ -61,37 +61,51 @@ def points_of(x: Any, n: Any, axis: Any) -> Any:
     return length
 
 
-def complex_transform(x: Any, n: Any, axis: Any, norm: Any, is_forward: bool) -> Any:
+def complex_transform(x: Any, n: Any, axis: Any, norm: Any, is_forward: bool, out: Any) -> Any:
     x = np.asarray(x)
     points = points_of(x, n, axis)
     at = complex_dtype(real_dtype(x))
-    return transformed("fft.fft" if is_forward else "fft.ifft", x, points, axis, factor_of(points, norm, is_forward), at, at, points)
+    factor = factor_of(points, norm, is_forward)
+    result = transformed("fft.fft" if is_forward else "fft.ifft", x, points, axis, factor, at, at, points)
+    return put(result, out, axis, "fft" if is_forward else "ifft")
 
 
 @implements(np.fft.fft)
 def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    return put(complex_transform(a, n, axis, norm, True), out)
+    return complex_transform(a, n, axis, norm, True, out)
 
 
 @implements(np.fft.ifft)
 def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    return put(complex_transform(a, n, axis, norm, False), out)
+    return complex_transform(a, n, axis, norm, False, out)
 
 
-def put(result: Any, out: Any) -> Any:
+def put(result: Any, out: Any, axis: Any, name: str) -> Any:
+    """What a transform along an axis returns: its result, or the output that it is put into."""
     if out is None:
         return result
-    out[...] = result
-    return out
+    if out.ndim != result.ndim or out.shape[axis] != result.shape[axis]:
+        raise ValueError("output array has wrong shape.")
+    return primitives.put(out, result, True, name)
 
 
-def real_transform(x: Any, n: Any, axis: Any, factor: Any) -> Any:
+def need_real(x: Any, name: str) -> None:
+    if x.dtype.kind == "c":
+        raise TypeError(
+            f"ufunc '{name}' not supported for the input types, and the inputs could not be safely coerced to any "
+            "supported types according to the casting rule ''safe''"
+        )
+
+
+def real_transform(x: Any, n: Any, axis: Any, factor: Any, out: Any) -> Any:
     at = real_dtype(x)
     made = complex_dtype(at)
     if n % 2 == 0:
-        result = transformed("fft.rfft_n_even", x, n, axis, factor, at, made, n // 2 + 1)
+        need_real(x, "rfft_n_even")
+        result = put(transformed("fft.rfft_n_even", x, n, axis, factor, at, made, n // 2 + 1), out, axis, "rfft_n_even")
     else:
-        result = transformed("fft.rfft_n_odd", x, n, axis, factor, at, made, n // 2 + 1)
+        need_real(x, "rfft_n_odd")
+        result = put(transformed("fft.rfft_n_odd", x, n, axis, factor, at, made, n // 2 + 1), out, axis, "rfft_n_odd")
     return result
 
 
@@ -99,7 +113,7 @@ def real_transform(x: Any, n: Any, axis: Any, factor: Any) -> Any:
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = np.asarray(a)
     points = points_of(x, n, axis)
-    return put(real_transform(x, points, axis, factor_of(points, norm, True)), out)
+    return real_transform(x, points, axis, factor_of(points, norm, True), out)
 
 
 @implements(np.fft.irfft)
@@ -110,19 +124,20 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
         raise ValueError(f"Invalid number of FFT data points ({points}) specified.")
     at = real_dtype(x)
     result = transformed("fft.irfft", x, points // 2 + 1, axis, factor_of(points, norm, False), complex_dtype(at), at, points)
-    return put(result.astype(np.float16) if x.dtype == np.float16 else result, out)
+    return put(result.astype(np.float16) if x.dtype == np.float16 else result, out, axis, "irfft")
 
 
 @implements(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = np.asarray(a)
     points = 2 * (x.shape[axis] - 1) if n is None else n
-    return irfft(np.conjugate(x), points, axis, exchanged(norm), out)
+    return irfft(np.conjugate(x), points, axis, exchanged(norm))  # NumPy leaves the output as it is, too
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    return put(np.conjugate(rfft(a, n, axis, exchanged(norm))), out)
+    result = rfft(a, n, axis, exchanged(norm), out)
+    return np.conjugate(result) if out is None else np.conjugate(result, out=out)
 
 
 def exchanged(norm: Any) -> Any:
@@ -149,31 +164,31 @@ def lengths_of(s: Any, axes: tuple[int, ...]) -> tuple[Any, ...]:
 
 @implements(np.fft.fftn)
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return put(several(a, s, axes, norm, True), out)
+    return several(a, s, axes, norm, True, out)
 
 
 @implements(np.fft.ifftn)
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return put(several(a, s, axes, norm, False), out)
+    return several(a, s, axes, norm, False, out)
 
 
 @implements(np.fft.fft2)
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return put(several(a, s, axes, norm, True), out)
+    return several(a, s, axes, norm, True, out)
 
 
 @implements(np.fft.ifft2)
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return put(several(a, s, axes, norm, False), out)
+    return several(a, s, axes, norm, False, None)  # NumPy leaves the output as it is, too
 
 
-def several(a: Any, s: Any, axes: Any, norm: Any, is_forward: bool) -> Any:
-    """A transform along axes, the last one first."""
+def several(a: Any, s: Any, axes: Any, norm: Any, is_forward: bool, out: Any) -> Any:
+    """A transform along axes, the last one first, each of them put into the output."""
     result = np.asarray(a)
     along = axes_of(result, s, axes)
     lengths = lengths_of(s, along)
     for i in range(len(along) - 1, -1, -1):
-        result = complex_transform(result, lengths[i], along[i], norm, is_forward)
+        result = complex_transform(result, lengths[i], along[i], norm, is_forward, out)
     return result
 
 
@@ -182,10 +197,10 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
     x = np.asarray(a)
     along = axes_of(x, s, axes)
     lengths = lengths_of(s, along)
-    result = rfft(x, lengths[-1], along[-1], norm)
+    result = rfft(x, lengths[-1], along[-1], norm, out)
     for i in range(len(along) - 2, -1, -1):
-        result = complex_transform(result, lengths[i], along[i], norm, True)
-    return put(result, out)
+        result = complex_transform(result, lengths[i], along[i], norm, True, out)
+    return result
 
 
 @implements(np.fft.rfft2)
@@ -200,13 +215,13 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
     lengths = lengths_of(s, along)
     result = x
     for i in range(len(along) - 1):
-        result = complex_transform(result, lengths[i], along[i], norm, False)
+        result = complex_transform(result, lengths[i], along[i], norm, False, None)
     return irfft(result, lengths[-1], along[-1], norm, out)
 
 
 @implements(np.fft.irfft2)
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return irfftn(a, s, axes, norm, out)
+    return irfftn(a, s, axes, norm)  # NumPy leaves the output as it is, too
 
 
 @implements(np.fft.fftfreq)
@@ -223,6 +238,8 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
 def rolled(x: Any, axes: Any, is_back: bool) -> Any:
     """Half of the points along axes moved from one end to the other."""
     result = np.asarray(x)
+    if result.ndim == 0 and axes is None:
+        raise ValueError("not enough values to unpack (expected 2, got 0)")
     chosen = known_axes(tuple(axes) if isinstance(axes, list) else axes, result.ndim)
     for axis in chosen:
         n = result.shape[axis]

@@ -61,7 +61,10 @@ def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     value = np.asarray(a)
     for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
-        result = np.asarray(func(value, normal_axis(axis, value.ndim)))
+        along = 0 if value.ndim == 0 and (axis == 0 or axis == -1) else normal_axis(axis, value.ndim)
+        result = np.asarray(func(value, along))
+        if value.ndim == 0 and len(axes if isinstance(axes, (tuple, list)) else (axes,)) == 1:
+            return result[()]
         if result.ndim != value.ndim:
             result = np.expand_dims(result, normal_axis(axis, value.ndim))
         if result.ndim != value.ndim:
@@ -137,6 +140,7 @@ def vectorize(pyfunc: Any, otypes: Any = None, doc: Any = None, excluded: Any = 
 @implements(np.fromiter)
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
     need_like(like)
+    dtype = np.float64 if dtype is None else dtype
     values = list(iter)
     if count < 0:
         return np.array(values, dtype)

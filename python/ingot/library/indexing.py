@@ -28,23 +28,32 @@ def into(out: Any, result: Any) -> Any:
     """A result, put into the array for it if there is one."""
     if out is None:
         return result
-    if out.shape != result.shape:
-        raise ValueError("output array does not match result of ndarray.take")
+    need_shape(out, result.shape)
     out[...] = result
     return out
 
 
+def need_shape(out: Any, shape: tuple[int, ...]) -> None:
+    if out.shape != shape:
+        raise ValueError("output array does not match result of ndarray.take")
+
+
+def line_or_axis(a: Any, axis: Any) -> Any:
+    """An array and an axis of it: all elements in one line where none is named, or there is none."""
+    if axis is None or (a.ndim == 0 and (axis == 0 or axis == -1)):
+        return ravel(a), 0
+    return a, normal_axis(axis, max(a.ndim, 1))
+
+
 @implements(np.take, np.ndarray.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    a = np.asarray(a)
-    if axis is None:
-        a = ravel(a)
-        axis = 0
-    axis = normal_axis(axis, a.ndim)
+    a, axis = line_or_axis(np.asarray(a), axis)
     chosen = np.asarray(indices)
     if isinstance(indices, np.ndarray):
         need_castable(chosen.dtype, np.dtype(np.int64), "same_kind")
     chosen = chosen.astype(np.int64)
+    if out is not None:
+        need_shape(out, (*a.shape[:axis], *chosen.shape, *a.shape[axis + 1 :]))
     if a.shape[axis] == 0 and chosen.size > 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     chosen = in_mode(chosen, a.shape[axis], mode)
@@ -98,8 +107,17 @@ def put_flat(arr: Any, indices: Any, values: Any) -> None:
 
 @implements(np.put, np.ndarray.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    if isinstance(a, np.generic):
+        a = np.asarray(a)
+    if not isinstance(a, np.ndarray):
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)!r}")
+    if isinstance(ind, np.ndarray):
+        need_castable(ind.dtype, np.dtype(np.int64), "safe")
+    primitives.need_writable(a, "put: output array is read-only")
     places = ravel(ind).astype(np.int64)
     size = a.size
+    if size == 0 and len(places) > 0:
+        raise IndexError("cannot replace elements of an empty array")
     if mode == "raise":
         for place in places:
             if place < -size or place >= size:
@@ -109,7 +127,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    if not isinstance(a, np.ndarray):
+        raise TypeError("putmask: first argument must be an array")
     chosen = np.asarray(mask).astype(np.bool)
+    primitives.need_writable(a, "putmask: output array is read-only")
     if chosen.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     given = ravel(values)
@@ -127,10 +148,15 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
+    if not isinstance(arr, np.ndarray):
+        raise TypeError(f"place() argument 1 must be numpy.ndarray, not {type(arr).__name__}")
     chosen = np.asarray(mask).astype(np.bool)
+    primitives.need_writable(arr, "WRITEBACKIFCOPY base is read-only")
     if chosen.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
     given = ravel(vals)
+    if isinstance(vals, (np.ndarray, np.generic)):
+        need_castable(given.dtype, arr.dtype, "safe")
 
     def write(flat: Any) -> None:
         flags = ravel(chosen)
@@ -163,6 +189,8 @@ def chosen_of(a: Any, axis: int, flags: Any) -> Any:
     before = (*[slice(None) for _ in range(axis)],)
     if len(flags) == a.shape[axis]:
         return a[(*before, flags)]
+    if a.shape[axis] == 0 and np.any(flags):
+        raise IndexError("cannot do a non-empty take from an empty axes.")
     return a[(*before, np.flatnonzero(flags))]
 
 
@@ -173,8 +201,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         raise ValueError("condition must be a 1-d array")
     if out is not None:
         return take(a, flatnonzero(flags), axis, out)
-    array = np.asarray(a)
-    return chosen_of(ravel(array), 0, flags != 0) if axis is None else chosen_of(array, normal_axis(axis, array.ndim), flags != 0)
+    array, along = line_or_axis(np.asarray(a), axis)
+    return chosen_of(array, along, flags != 0)
 
 
 @implements(np.ndarray.compress)
@@ -227,11 +255,14 @@ def flatnonzero(a: Any) -> Any:
 
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    index = np.asarray(a).astype(np.int64)
+    index = np.asarray(a)
+    if isinstance(a, np.ndarray):
+        need_castable(index.dtype, np.dtype(np.int64), "safe")
+    index = index.astype(np.int64)
     if isinstance(choices, np.ndarray):
         primitives.refuse("np.choose of an array of choices", "give it a list of arrays")
+    dtype = np.result_type(*[np.asarray(x) if isinstance(x, (list, tuple)) else x for x in choices])
     given = [np.asarray(choice) for choice in choices]
-    dtype = np.result_type(*given)
     shape = np.broadcast_shapes(index.shape, *[choice.shape for choice in given])
     if mode == "raise":
         if np.any((index < 0) | (index >= len(given))):
@@ -258,6 +289,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
+    choicelist = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in choicelist]
     dtype = np.result_type(*choicelist, default)
     for k in range(len(condlist)):
         if np.asarray(condlist[k]).dtype != np.bool:
@@ -340,17 +372,36 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return result
 
 
+def fits(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
+    """Whether an array of a shape can be broadcast to one of as many axes or more."""
+    for k in range(1, len(shape) + 1):
+        if shape[-k] != 1 and shape[-k] != larger[-k]:
+            return False
+    return True
+
+
 @implements(np.ufunc.at)
 def at(ufunc: Any, a: Any, indices: Any, b: Any = None, /) -> None:
+    if not isinstance(a, np.ndarray):
+        raise TypeError("first operand must be array")
+    given = None if b is None else np.asarray(b)
+    primitives.loop(ufunc, (a,) if b is None else (a, given), (), method="at")
     places = np.reshape(np.arange(a.size), a.shape)[indices]
+    wanted = ravel(places)
     if b is None:
-        for place in ravel(places):
-            k = np.unravel_index(place, a.shape)
-            a[k] = ufunc(a[k])
+        primitives.need_writable(a, "operand array with iterator write flag set is read-only")
+
+        def change(flat: Any) -> None:
+            for place in wanted:
+                flat[place] = ufunc(flat[place]).astype(a.dtype)
+
+        write_flat(a, change)
     else:
-        given = np.asarray(b)
-        values = ravel(np.broadcast_to(given, np.shape(places)))
-        wanted = ravel(places)
+        shape = np.shape(places)
+        if given.ndim > len(shape) or (given.ndim > 0 and not fits(given.shape, shape)):
+            raise ValueError("array is not broadcastable to correct shape")
+        primitives.need_writable(a, "operand array with iterator write flag set is read-only")
+        values = ravel(np.broadcast_to(given, shape))
 
         def write(flat: Any) -> None:
             for k in range(len(wanted)):
@@ -372,7 +423,7 @@ def at_number(number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     given = np.asarray(indices)
-    if given.dtype.kind not in "iu":
+    if given.dtype.kind not in "biu":
         raise TypeError("only int indices permitted")
     size = product(lengths)
     number = given.astype(np.int64)
@@ -399,12 +450,19 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     lengths = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if order not in ("C", "F"):
+        raise ValueError("only 'C' or 'F' order is permitted")
     if isinstance(multi_index, np.ndarray):
+        if len(multi_index) != len(lengths):
+            raise ValueError("parameter multi_index must be a sequence of length " + str(len(lengths)))
         given = [multi_index[k] for k in range(len(lengths))]
     else:
         given = [np.asarray(index) for index in multi_index]
     if len(given) != len(lengths):
         raise ValueError("parameter multi_index must be a sequence of length " + str(len(lengths)))
+    for index in given:
+        if index.dtype.kind not in "biu":
+            raise TypeError("only int indices permitted")
     result = np.int64(0)
     for place in range(len(lengths)):
         k = place if order == "C" else len(lengths) - 1 - place

@@ -12,6 +12,9 @@ from .registry import implements
 from .shapes import at_least, normal_axes, normal_axis, product, ravel
 
 
+NoValue = np._NoValue
+
+
 def need_castable(source: Any, target: Any, casting: str) -> None:
     if not np.can_cast(source, target, casting):
         raise TypeError(f"Cannot cast array data from {source!r} to {target!r} according to the rule '{casting}'")
@@ -113,19 +116,31 @@ def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     if isinstance(arrays, np.ndarray):
-        if arrays.ndim < 2:
+        if arrays.ndim < 1:
+            raise TypeError("The first input argument needs to be a sequence")
+        need_parts(arrays, "concatenate")
+        if arrays.ndim < 2 and axis is not None:
             raise ValueError("zero-dimensional arrays cannot be concatenated")
         parts = [ravel(arrays) if axis is None else merged(arrays, axis)]
     elif axis is None:
+        if out is None and dtype is None and len(arrays) > 0 and primitives.is_known(len(arrays)):
+            dtype = np.result_type(*[np.asarray(x) if isinstance(x, (list, tuple)) else x for x in arrays])
         parts = [ravel(array) for array in arrays]
     else:
         parts = [np.asarray(array) for array in arrays]
     return joined(parts, 0 if axis is None else axis, out, dtype, casting)
 
 
+def need_parts(arrays: Any, name: str) -> None:
+    """Raises where an array that stands for its parts has none."""
+    if len(arrays) == 0:
+        raise ValueError(f"need at least one array to {name}")
+
+
 @implements(np.stack)
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     if isinstance(arrays, np.ndarray):
+        need_parts(arrays, "stack")
         return joined([np.moveaxis(arrays, 0, axis)], 0, out, dtype, casting)
     parts = [np.asarray(array) for array in arrays]
     if len(parts) == 0:
@@ -140,6 +155,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
 @implements(np.vstack, np.row_stack)
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     if isinstance(tup, np.ndarray):
+        need_parts(tup, "concatenate")
         return joined([tup[:, None] if tup.ndim == 1 else tup if tup.ndim == 2 else merged(tup, 0)], 0, None, dtype, casting)
     return joined([at_least(part, 2) for part in tup], 0, None, dtype, casting)
 
@@ -147,6 +163,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     if isinstance(tup, np.ndarray):
+        need_parts(tup, "concatenate")
         parts = [tup if tup.ndim == 1 else merged(tup, 0 if tup.ndim == 2 else 1)]
     else:
         parts = [at_least(part, 1) for part in tup]
@@ -385,9 +402,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return primitives.reshape(rolled(ravel(a), total, 0), a.shape)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    count = max(len(shifts), len(axes))
+    count = 0 if len(shifts) == 0 or len(axes) == 0 else max(len(shifts), len(axes))
     if (len(shifts) != count and len(shifts) != 1) or (len(axes) != count and len(axes) != 1):
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    if count == 0:
+        return a.copy()
     for k in range(count):
         place = normal_axis(axes[k if len(axes) > 1 else 0], a.ndim)
         a = rolled(a, operator.index(shifts[k if len(shifts) > 1 else 0]), place)
@@ -615,22 +634,63 @@ def put_ends(rows: Any, before: int, length: int, mode: str) -> None:
         rows[place] = rows[before + source_of(place - before, length, mode)]
 
 
+def is_left_out(value: Any) -> bool:
+    return not isinstance(value, (tuple, list)) and value is NoValue
+
+
+def given_or(value: Any, default: Any) -> Any:
+    """A keyword's value, or what it is when it is left out."""
+    return default if is_left_out(value) else value
+
+
+def need_keywords(mode: str, given: Any) -> None:
+    """Raises for keywords of np.pad that mean nothing in a mode, and for what is no mode."""
+    if mode in ("empty", "edge", "wrap"):
+        allowed = ""
+    elif mode == "constant":
+        allowed = "constant_values"
+    elif mode == "linear_ramp":
+        allowed = "end_values"
+    elif mode in ("maximum", "mean", "median", "minimum"):
+        allowed = "stat_length"
+    elif mode in ("reflect", "symmetric"):
+        allowed = "reflect_type"
+    else:
+        raise ValueError(f"mode '{mode}' is not supported")
+    names = [name for name, value in given if not is_left_out(value) and name != allowed]
+    if len(names) > 0:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {{{', '.join([repr(name) for name in names])}}}")
+
+
 @implements(np.pad)
 def pad(
     array: Any,
     pad_width: Any,
     mode: str = "constant",
     *,
-    stat_length: Any = None,
-    constant_values: Any = 0,
-    end_values: Any = 0,
-    reflect_type: str = "even",
+    stat_length: Any = NoValue,
+    constant_values: Any = NoValue,
+    end_values: Any = NoValue,
+    reflect_type: Any = NoValue,
 ) -> Any:
     a = np.asarray(array)
     widths = pairs_of(pad_width, a.ndim)
-    for before, behind in widths:
+    for before, behind in widths if a.ndim > 0 else pairs_of(pad_width, 1):
         if before < 0 or behind < 0:
             raise ValueError("index can't contain negative values")
+    need_keywords(
+        mode,
+        [
+            ("stat_length", stat_length),
+            ("constant_values", constant_values),
+            ("end_values", end_values),
+            ("reflect_type", reflect_type),
+        ],
+    )
+    stat_length = given_or(stat_length, None)
+    constant_values = given_or(constant_values, 0)
+    end_values = given_or(end_values, 0)
+    reflect_type = given_or(reflect_type, "even")
     if mode in ("edge", "wrap", "symmetric", "reflect"):
         if reflect_type != "even":
             primitives.refuse("np.pad with another reflect_type than 'even'", "compute what is reflected")
@@ -647,8 +707,6 @@ def pad(
             whole = result[(*[slice(None) for _ in range(k + 1)], *inside[k + 1 :])]
             put_ends(np.moveaxis(whole, k, 0), widths[k][0], a.shape[k], mode)
         return result
-    if mode not in ("constant", "empty", "linear_ramp", "maximum", "mean", "median", "minimum"):
-        raise ValueError(f"mode '{mode}' is not supported")
     shape = tuple([before + a.shape[k] + behind for k, (before, behind) in enumerate(widths)])
     result = np.empty(shape, a.dtype)
     inside = tuple([slice(widths[k][0], widths[k][0] + a.shape[k]) for k in range(a.ndim)])

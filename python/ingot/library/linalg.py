@@ -382,6 +382,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     x = np.asarray(x)
+    if x.size == 0:
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p is None or p == 2 or p == -2:
         s = svd(x, compute_uv=False)
         return (s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1])[()]
@@ -506,6 +508,9 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     factors = [np.asarray(array) for array in arrays]
     if len(factors) < 2:
         raise ValueError("Expecting at least two arrays.")
+    for factor in factors[1:-1]:
+        if factor.ndim != 2:
+            raise np.linalg.LinAlgError(f"{factor.ndim}-dimensional array given. Array must be two-dimensional")
     result = factors[0]
     for factor in factors[1:-1]:
         result = np.dot(result, factor)

@@ -9,8 +9,10 @@ import numpy as np
 
 from .._errors import TypeChangeError
 from . import primitives
+from .joining import need_castable
 from .reductions import NoValue, known_axis
 from .registry import implements
+from .shapes import normal_axis
 
 
 def along(x: Any, axis: int, part: slice) -> Any:
@@ -41,8 +43,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any
     if append is not NoValue:
         parts.append(edge(append, x, axis))
     if len(parts) > 1:
-        dtype = np.result_type(*[part.dtype for part in parts])
-        x = primitives.concat([part.astype(dtype) for part in parts], axis)
+        x = np.concatenate(parts, axis)
     for _ in range(n):
         later = along(x, axis, slice(1, None))
         earlier = along(x, axis, slice(None, -1))
@@ -50,13 +51,23 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any
     return x
 
 
+def end_of(given: Any, dtype: np.dtype, name: str) -> Any:
+    """What stands before or behind differences, at their dtype."""
+    end = np.asarray(given)
+    if not np.can_cast(end.dtype, dtype, "same_kind"):
+        raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+    return np.ravel(end).astype(dtype)
+
+
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     x = np.ravel(np.asarray(ary))
-    parts = [] if to_begin is None else [np.ravel(np.asarray(to_begin)).astype(x.dtype)]
-    parts.append(x[1:] - x[:-1])
+    parts = [] if to_begin is None else [end_of(to_begin, x.dtype, "to_begin")]
     if to_end is not None:
-        parts.append(np.ravel(np.asarray(to_end)).astype(x.dtype))
+        end = end_of(to_end, x.dtype, "to_end")
+    parts.append(np.subtract(x[1:], x[:-1]))
+    if to_end is not None:
+        parts.append(end)
     return primitives.concat(parts, 0) if len(parts) > 1 else parts[0]
 
 
@@ -79,6 +90,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
+    if x.dtype.kind == "b" and len(axes) > 0:
+        np.subtract(x[:0], x[:0])  # raises what the difference of bools raises
     if x.dtype.kind not in "fc":
         x = x.astype(np.float64)
     results = tuple([slope(x, axes[i], steps[i], edge_order) for i in range(len(axes))])
@@ -139,6 +152,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     values = np.asarray(y)
     if values.ndim == 0:
         raise IndexError("list assignment index out of range")
+    behind = axis
     axis = known_axis(axis, values.ndim)
     if x is None:
         widths = dx
@@ -147,16 +161,19 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         if places.ndim == 1:
             widths = (places[1:] - places[:-1])[tuple([slice(None) if i == axis else None for i in range(values.ndim)])]
         else:
-            widths = along(places, axis, slice(1, None)) - along(places, axis, slice(None, -1))
+            widths = diff(places, axis=behind)
     means = widths * (along(values, axis, slice(1, None)) + along(values, axis, slice(None, -1))) / 2.0
-    return np.sum(means, axis)
+    return np.sum(means, behind)
 
 
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     if period is not None:
         primitives.refuse("`period` of np.interp", "reduce the places yourself")
-    places = np.asarray(xp).astype(np.float64)
+    places = np.asarray(xp)
+    if np.asarray(xp).dtype.kind == "c":
+        need_castable(places.dtype, np.dtype(np.float64), "safe")
+    places = places.astype(np.float64)
     given = np.asarray(fp)
     values = given.astype(np.complex128 if given.dtype.kind == "c" else np.float64)
     if places.ndim != 1 or values.ndim != 1:
@@ -165,7 +182,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ValueError("array of sample points is empty")
     if places.shape[0] != values.shape[0]:
         raise ValueError("fp and xp are not of the same length.")
-    wanted = np.asarray(x).astype(np.float64)
+    wanted = np.asarray(x)
+    need_castable(wanted.dtype, np.dtype(np.float64), "safe")
+    wanted = wanted.astype(np.float64)
     below = values[0] if left is None else values.dtype.type(left)
     above = values[-1] if right is None else values.dtype.type(right)
     flat = np.ravel(wanted)
@@ -196,6 +215,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return primitives.reshape(result, wanted.shape)[()]
 
 
+def need_line(x: Any) -> None:
+    if x.ndim != 1:
+        raise ValueError("object too deep for desired array" if x.ndim > 1 else "object of too small depth for desired array")
+
+
 @implements(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     x = np.asarray(a)
@@ -206,6 +230,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
         raise ValueError("a cannot be empty")
     if y.shape[0] == 0:
         raise ValueError("v cannot be empty")
+    need_line(x)
+    need_line(y)
     return slid(x, y[::-1], mode) if x.shape[0] >= y.shape[0] else slid(y, x[::-1], mode)
 
 
@@ -213,8 +239,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     x = np.asarray(a)
     y = np.asarray(v)
-    x = x[None] if x.ndim == 0 else x
-    y = y[None] if y.ndim == 0 else y
+    need_line(x)
+    need_line(y)
     if x.shape[0] == 0:
         raise ValueError("first array argument cannot be empty")
     if y.shape[0] == 0:
@@ -270,14 +296,17 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     y = np.asarray(b)
     if axis is not None:
         axisa = axisb = axisc = axis
-    i = known_axis(axisa, x.ndim)
-    j = known_axis(axisb, y.ndim)
+    if x.ndim == 0 or y.ndim == 0:
+        raise ValueError("At least one array has zero dimension")
+    i = normal_axis(axisa, x.ndim, "axisa")
+    j = normal_axis(axisb, y.ndim, "axisb")
     x = primitives.transpose(x, tuple([k for k in range(x.ndim) if k != i]) + (i,))
     y = primitives.transpose(y, tuple([k for k in range(y.ndim) if k != j]) + (j,))
-    if x.shape[-1] != 3 or y.shape[-1] != 3:
-        raise ValueError(
-            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {x.shape[-1]} and {y.shape[-1]} dimensional instead."
-        )
+    for length in (x.shape[-1], y.shape[-1]):
+        if length != 2 and length != 3:
+            raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    if x.shape[-1] == 2 or y.shape[-1] == 2:
+        raise TypeChangeError("the cross product of vectors of two numbers may be a number (append a 0 to them)")
     first = x[..., 1] * y[..., 2] - x[..., 2] * y[..., 1]
     second = x[..., 2] * y[..., 0] - x[..., 0] * y[..., 2]
     third = x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
@@ -296,7 +325,14 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
 @implements(np.linalg.cross)
 def cross_of_vectors(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return cross(x1, x2, axis=axis)
+    x = np.asarray(x1)
+    y = np.asarray(x2)
+    if x.shape[axis] != 3 or y.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, "
+            f"but they are {x.shape[axis]} and {y.shape[axis]} dimensional instead."
+        )
+    return cross(x, y, axis=axis)
 
 
 @implements(np.unwrap)
@@ -325,6 +361,8 @@ def polyval(p: Any, x: Any) -> Any:
     places = np.asarray(x)
     result = np.zeros(places.shape, places.dtype)[()]
     if coefficients.shape[0] == 0:
+        if places.ndim == 0:
+            raise TypeChangeError("a polynomial without coefficients is an array, also at a number")
         return result
     value = result * places + coefficients[0]
     for k in range(1, coefficients.shape[0]):
@@ -347,7 +385,9 @@ def weighed(powers: Any, values: Any, w: Any) -> tuple[Any, Any]:
     if w is None:
         return powers, values
     weights = np.asarray(w) + 0.0
-    return powers * weights[:, None], values * (weights[:, None] if values.ndim == 2 else weights)
+    return np.multiply(powers, weights[:, None], out=powers), np.multiply(
+        values, weights[:, None] if values.ndim == 2 else weights, out=values
+    )
 
 
 def fitted(powers: Any, values: Any, scale: Any, rcond: float) -> Any:
@@ -360,7 +400,7 @@ def fitted(powers: Any, values: Any, scale: Any, rcond: float) -> Any:
 def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
     if full or (not isinstance(cov, bool)) or cov:
         primitives.refuse("`full` or `cov` of np.polyfit", "use np.linalg.lstsq")
-    places = np.asarray(x).astype(np.float64)
+    places = np.asarray(x) + 0.0
     values = np.asarray(y) + 0.0
     need_points(places, values)
     if rcond is None:
@@ -371,15 +411,14 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
 
 
 def added(a1: Any, a2: Any, sign: int) -> Any:
-    a = np.asarray(a1)
-    b = np.asarray(a2)
-    m = a.shape[0]
-    n = b.shape[0]
-    result = np.zeros((m if m > n else n,), np.result_type(a.dtype, b.dtype))
-    result[result.shape[0] - m :] = a
-    tail = result[result.shape[0] - n :]
-    tail[...] = tail + b if sign > 0 else tail - b
-    return result
+    a = np.atleast_1d(a1)
+    b = np.atleast_1d(a2)
+    missing = len(b) - len(a)
+    if missing > 0:
+        a = np.concatenate((np.zeros(missing, a.dtype), a))
+    elif missing < 0:
+        b = np.concatenate((np.zeros(-missing, b.dtype), b))
+    return np.add(a, b) if sign > 0 else np.subtract(a, b)
 
 
 @implements(np.polyadd)
@@ -424,8 +463,6 @@ def polyder(p: Any, m: int = 1) -> Any:
     return x
 
 
-
-
 @implements(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if m < 0:
@@ -443,6 +480,8 @@ def polydiv(u: Any, v: Any) -> Any:
     dividend = np.atleast_1d(u) + 0.0
     divisor = np.atleast_1d(v) + 0.0
     dtype = np.result_type(dividend, divisor)
+    if len(dividend) == 0 or len(divisor) == 0:
+        raise IndexError("index 0 is out of bounds for axis 0 with size 0")
     degree = divisor.shape[0] - 1
     count = dividend.shape[0] - degree
     scale = 1.0 / divisor[0]
@@ -465,7 +504,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if zeros.ndim == 2:
         zeros = np.linalg.eigvals(zeros)
-    dtype = zeros.dtype if zeros.dtype.kind in "fc" else np.dtype(np.float64)
+    dtype = zeros.dtype if zeros.dtype.kind in "fc" and zeros.dtype != np.float16 else np.dtype(np.float64)
     if zeros.shape[0] == 0:
         raise TypeChangeError("the polynomial of no zeros is a number")
     result = np.zeros((zeros.shape[0] + 1,), dtype)

@@ -158,7 +158,10 @@ def put(out: np.ndarray, value: Any, where: Any, name: str) -> np.ndarray:
 
 
 def loop(ufunc: Any, operands: Sequence[Any], outputs: Sequence[Any], **keywords: Any) -> tuple[np.dtype, ...]:
-    """The dtypes that a ufunc computes at, inputs first; raises what a call raises by its types and keywords."""
+    """The dtypes that a ufunc computes at, inputs first; raises what a call raises by its types and keywords.
+
+    With `method`, it is that of a method on arrays: the dtype at which it combines.
+    """
     from .._ufuncs import loop
 
     return loop(ufunc, tuple(operands), tuple(outputs), keywords)

@@ -32,11 +32,13 @@ def matmul(x1: Any, x2: Any, /) -> Any:
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    """`np.dot` of arrays of more than two axes, or into an output."""
+    """`np.dot` of numbers, of arrays of more than two axes, or into an output."""
     if out is not None:
         return into(np.dot(a, b), out)
     x = np.asarray(a)
     y = np.asarray(b)
+    if x.ndim == 0 or y.ndim == 0:
+        return np.multiply(x, y)
     core = max(y.ndim - 2, 0)
     if x.shape[-1] != y.shape[core]:
         raise ValueError(f"shapes {shown(x.shape)} and {shown(y.shape)} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[core]} (dim {core})")
@@ -83,16 +85,21 @@ def vdot(a: Any, b: Any, /) -> Any:
     return np.dot(x, np.ravel(np.asarray(b)))
 
 
+def need_core(name: str, signature: str, operands: tuple[Any, ...], counts: tuple[int, ...]) -> None:
+    """Raises where an operand has not as many axes as a function runs along itself."""
+    for i, operand in enumerate(operands):
+        if operand.ndim < counts[i]:
+            raise ValueError(
+                f"{name}: Input operand {i} does not have enough dimensions "
+                f"(has {operand.ndim}, gufunc core with signature {signature} requires {counts[i]})"
+            )
+
+
 @implements(np.vecdot, np.linalg.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x = np.asarray(x1)
     y = np.asarray(x2)
-    for i, operand in enumerate((x, y)):
-        if operand.ndim == 0:
-            raise ValueError(
-                f"vecdot: Input operand {i} does not have enough dimensions "
-                "(has 0, gufunc core with signature (n),(n)->() requires 1)"
-            )
+    need_core("vecdot", "(n),(n)->()", (x, y), (1, 1))
     x = np.moveaxis(x, known_axis(axis, x.ndim), -1)
     y = np.moveaxis(y, known_axis(axis, y.ndim), -1)
     if x.shape[-1] != y.shape[-1]:
@@ -105,13 +112,18 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @implements(np.matvec)
 def matvec(x1: Any, x2: Any, /) -> Any:
-    return np.matmul(np.asarray(x1), np.asarray(x2)[..., None])[..., 0]
+    x = np.asarray(x1)
+    y = np.asarray(x2)
+    need_core("matvec", "(m,n),(n)->(m)", (x, y), (2, 1))
+    return np.matmul(x, y[..., None])[..., 0]
 
 
 @implements(np.vecmat)
 def vecmat(x1: Any, x2: Any, /) -> Any:
     x = np.asarray(x1)
-    return np.matmul((np.conjugate(x) if x.dtype.kind == "c" else x)[..., None, :], np.asarray(x2))[..., 0, :]
+    y = np.asarray(x2)
+    need_core("vecmat", "(n),(n,m)->(m)", (x, y), (1, 2))
+    return np.matmul((np.conjugate(x) if x.dtype.kind == "c" else x)[..., None, :], y)[..., 0, :]
 
 
 @implements(np.tensordot)

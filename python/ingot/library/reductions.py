@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from . import primitives
 from .registry import implements
-from .shapes import normal_axis, output
+from .shapes import normal_axis, output, text_of_shape
 
 NoValue = np._NoValue
 COMBINERS = (
@@ -58,19 +59,45 @@ def with_axes_kept(result: Any, axes: tuple[int, ...], ndim: int) -> Any:
     return result[tuple([None if axis in axes else slice(None) for axis in range(ndim)])]
 
 
-def sum_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype at which sums and products are taken: integers have at least 64 bits."""
-    if dtype.kind == "b" or dtype.kind == "i":
-        return np.dtype(np.int64)
-    if dtype.kind == "u":
-        return np.dtype(np.uint64)
-    return dtype
+def need_output(out: Any, shape: tuple[int, ...], axes: tuple[int, ...], name: str, keepdims: Any = False) -> None:
+    """Raises where an output has not the axes of a reduction of a shape along some axes, or other lengths."""
+    if out is None:
+        return
+    ndim = len(shape)
+    if out.ndim != (ndim if keepdims else ndim - len(axes)):
+        hint = " (must match the operand's when keepdims=True)" if keepdims else ""
+        raise ValueError(
+            f"output parameter for reduction operation {name} has the wrong number of dimensions: "
+            f"Found {out.ndim} but expected {ndim if keepdims else ndim - len(axes)}{hint}"
+        )
+    places = tuple(range(ndim)) if keepdims else kept_axes(axes, ndim)
+    for i in range(out.ndim):
+        if places[i] not in axes and out.shape[i] != shape[places[i]] and out.shape[i] != 1:
+            raise ValueError(
+                "operands could not be broadcast together with remapped shapes [original->remapped]: "
+                f"{text_of_shape(out.shape)}->({remapped(out.shape, places, ndim)}) {text_of_shape(shape)} "
+            )
+    for i in range(out.ndim - 1, -1, -1):
+        if places[i] in axes and out.shape[i] != 1:
+            raise ValueError(
+                f"operand was set up as a reduction along axis {i}, but the length of the axis is {out.shape[i]} (it has to be 1)"
+            )
+        if out.shape[i] != shape[places[i]] and places[i] not in axes:
+            raise ValueError(
+                f"output operand requires a reduction along dimension {i}, but the reduction is not enabled. "
+                f"The dimension size of {out.shape[i]} does not match the expected output shape."
+            )
+    primitives.need_writable(out, "output array is read-only")
 
 
-def loop_dtype(ufunc: Any, dtype: np.dtype) -> np.dtype:
-    """The dtype of a ufunc's results for operands of one dtype."""
-    one = np.ones((), dtype)
-    return ufunc(one, one).dtype
+def remapped(shape: tuple[int, ...], places: tuple[int, ...], ndim: int) -> str:
+    """The lengths of an output at the places of their axes, as NumPy's messages show them."""
+    text = ""
+    first = places[0] if len(places) > 0 else ndim
+    for k in range(first, ndim):
+        shown = f"{shape[places.index(k)]}" if k in places else "newaxis"
+        text = f"{text},{shown}" if k > first else shown
+    return text
 
 
 def delivered(result: Any, out: Any, name: str, keepdims: Any = False) -> Any:
@@ -78,13 +105,7 @@ def delivered(result: Any, out: Any, name: str, keepdims: Any = False) -> Any:
     out = output(out)
     if out is None:
         return result
-    rank = np.asarray(result).ndim
-    if out.ndim != rank:
-        hint = " (must match the operand's when keepdims=True)" if keepdims else ""
-        raise ValueError(
-            f"output parameter for reduction operation {name} has the wrong number of dimensions: "
-            f"Found {out.ndim} but expected {rank}{hint}"
-        )
+    need_output(out, np.asarray(result).shape, (), name)
     out[...] = result
     return out
 
@@ -98,15 +119,25 @@ def is_given(value: Any) -> bool:
     return value is not NoValue and value is not None
 
 
+def need_mask_dtype(where: Any) -> None:
+    if not is_absent(where) and np.asarray(where).dtype.kind != "b":
+        raise TypeError(f"Cannot cast array data from {np.asarray(where).dtype!r} to dtype('bool') according to the rule 'safe'")
+
+
 def mask_of(where: Any, x: Any) -> Any:
     """A mask of the elements of x that are taken; None: all of them."""
     if is_absent(where):
         return None
     mask = np.asarray(where)
-    if mask.dtype.kind != "b":
-        raise TypeError(f"Cannot cast array data from dtype('{mask.dtype}') to dtype('bool') according to the rule 'safe'")
+    need_mask_dtype(where)
     if mask.ndim > x.ndim:
         raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    for k in range(1, mask.ndim + 1):
+        if mask.shape[-k] != 1 and mask.shape[-k] != x.shape[-k]:
+            raise ValueError(
+                "operands could not be broadcast together with remapped shapes [original->remapped]: "
+                f"{text_of_shape(x.shape)} {text_of_shape(mask.shape)} "
+            )
     return mask if x.ndim == 0 else primitives.broadcast(mask, x.shape)
 
 
@@ -120,9 +151,15 @@ def product(numbers: Any) -> int:
 def reduction(ufunc: Any, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """`ufunc.reduce` with `axis=None` for all axes."""
     x = np.asarray(a)
+    need_mask_dtype(where)
+    out = output(out)
+    keeps = keepdims is not NoValue and keepdims
     is_only = x.ndim == 0 and isinstance(axis, (int, np.integer)) and (axis == 0 or axis == -1)
     axes = () if is_only else known_axes(axis, x.ndim)
-    x = x.astype(reduction_dtype(ufunc, x.dtype, dtype, out))
+    x = x.astype(reduction_dtype(ufunc, "reduce", x, dtype, out))
+    if len(axes) > 1 and ufunc.identity is None and ufunc not in (np.minimum, np.maximum, np.fmin, np.fmax):
+        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
+    need_output(out, x.shape, axes, ufunc.__name__, keeps)
     mask = mask_of(where, x)
     combiner = ufunc
     if ufunc is np.logical_and:
@@ -131,30 +168,21 @@ def reduction(ufunc: Any, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any
         combiner = np.bitwise_or
     elif ufunc is np.logical_xor:
         combiner = np.bitwise_xor
-    if len(axes) > 1 and ufunc.identity is None and ufunc not in (np.minimum, np.maximum, np.fmin, np.fmax):
-        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
     if combiner in COMBINERS:
         result = combined(combiner, x, axes, initial, mask)
     else:
         result = folded(ufunc, x, axes, initial, mask)
-    if keepdims is not NoValue and keepdims:
-        return delivered(with_axes_kept(result, axes, x.ndim), out, ufunc.__name__, True)
-    return delivered(result, out, ufunc.__name__)
+    if keeps:
+        result = with_axes_kept(result, axes, x.ndim)
+    if out is None:
+        return result
+    out[...] = result
+    return out
 
 
-def reduction_dtype(ufunc: Any, own: np.dtype, dtype: Any, out: Any) -> np.dtype:
-    """What operands are cast to before they are combined."""
-    if isinstance(out, tuple):
-        out = out[0]
-    if ufunc is np.logical_and or ufunc is np.logical_or or ufunc is np.logical_xor:
-        return np.dtype(np.bool_)
-    if dtype is not None:
-        return np.dtype(dtype)
-    if out is not None and isinstance(out, np.ndarray):
-        return np.result_type(out.dtype, own)
-    if ufunc is np.add or ufunc is np.multiply:
-        return sum_dtype(own)
-    return own if ufunc in COMBINERS else loop_dtype(ufunc, own)
+def reduction_dtype(ufunc: Any, method: str, x: Any, dtype: Any, out: Any) -> np.dtype:
+    """What operands are cast to before a method of a ufunc combines them; raises what it raises for such types."""
+    return primitives.loop(ufunc, (x,), (out,), method=method, dtype=dtype)[0]
 
 
 def combined(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, mask: Any) -> Any:
@@ -176,7 +204,9 @@ def combined(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, mask: Any)
         return result
     if not has_identity:
         need_elements(ufunc, x, axes)
-    return primitives.reduce(ufunc, x, axes, mask)
+    result = primitives.reduce(ufunc, x, axes, mask)
+    # An element alone is added to 0, which leaves no -0.0.
+    return result + x.dtype.type(0) if ufunc is np.add and len(axes) == 0 and x.dtype.kind in "fc" else result
 
 
 def need_elements(ufunc: Any, x: Any, axes: tuple[int, ...]) -> None:
@@ -245,9 +275,9 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, *, w
 
 @implements(np.ptp)
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue) -> Any:
-    largest = reduction(np.maximum, a, axis, None, None, keepdims, NoValue, NoValue)
+    largest = reduction(np.maximum, a, axis, None, out, keepdims, NoValue, NoValue)
     smallest = reduction(np.minimum, a, axis, None, None, keepdims, NoValue, NoValue)
-    return delivered(largest - smallest, out, "maximum", keepdims is not NoValue and keepdims)
+    return np.subtract(largest, smallest) if out is None else np.subtract(largest, smallest, out=out)
 
 
 @implements(np.count_nonzero)
@@ -274,11 +304,17 @@ def divided(total: Any, count: Any) -> Any:
     return np.divide(total, count).astype(total.dtype)
 
 
+def spread(where: Any, x: Any) -> Any:
+    """A mask of the shape of x, if there is one."""
+    return where if is_absent(where) else np.broadcast_to(where, x.shape)
+
+
 @implements(np.mean, np.ndarray.mean)
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
     x = np.asarray(a)
     keeps = keepdims is not NoValue and keepdims
     axes = known_axes(axis, x.ndim)
+    where = spread(where, x)
     at = float_dtype(x.dtype) if dtype is None else np.dtype(dtype)
     is_half = dtype is None and x.dtype == np.float16
     total = reduction(np.add, x, axis, np.float32 if is_half else at, None, keepdims, NoValue, where)
@@ -294,7 +330,7 @@ def centred_squares(x: Any, axes: tuple[int, ...], at: np.dtype, where: Any, mea
         total = with_axes_kept(primitives.reduce(np.add, x.astype(at), axes, mask_of(where, x)), axes, x.ndim)
         mean = divided(total, count_of(x, axes, where, True))
     distances = np.asarray(x - mean)
-    if distances.dtype.kind == "c":
+    if distances.dtype.kind == "c" and x.dtype.kind in "cb":
         return np.square(primitives.real(distances)) + np.square(primitives.imaginary(distances))
     return distances * distances
 
@@ -303,16 +339,24 @@ def variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any
     x = np.asarray(a)
     keeps = keepdims is not NoValue and keepdims
     axes = known_axes(axis, x.ndim)
+    where = spread(where, x)
     if correction is not NoValue:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     at = float_dtype(x.dtype) if dtype is None else np.dtype(dtype)
     squares = centred_squares(x, axes, at, where, mean)
-    real = np.finfo(at).dtype if at.kind == "c" else at
+    real = np.finfo(at).dtype if at.kind == "c" and x.dtype.kind == "c" else at
     total = reduction(np.add, squares, axis, real, None, keepdims, NoValue, where)
     count = np.maximum(count_of(x, axes, where, keeps) - ddof, 0)
     return divided(total, count)
+
+
+def root(variance: Any) -> Any:
+    """A deviation of the dtype of its square."""
+    if isinstance(variance, np.ndarray):
+        return np.sqrt(variance, out=variance)
+    return variance.dtype.type(np.sqrt(variance))
 
 
 @implements(np.var, np.ndarray.var)
@@ -345,7 +389,7 @@ def std(
     mean: Any = NoValue,
     correction: Any = NoValue,
 ) -> Any:
-    result = np.sqrt(variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
+    result = root(variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
     return delivered(result, out, "add", keepdims is not NoValue and keepdims)
 
 
@@ -391,26 +435,48 @@ def scanned(ufunc: Any, x: Any, axis: int) -> Any:
     return result
 
 
+def one_axis(axis: Any, ndim: int, method: str) -> int:
+    """The axis that a method of a ufunc runs along."""
+    axes = () if ndim == 0 and (axis == 0 or axis == -1) else known_axes(axis, ndim)
+    if ndim == 0:
+        raise TypeError(f"cannot {method} on a scalar")
+    if len(axes) != 1:
+        raise ValueError(f"{method} does not allow multiple axes")
+    return axes[0]
+
+
 @implements(np.ufunc.accumulate)
 def accumulate(ufunc: Any, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     if ufunc.nin != 2:
         raise ValueError("accumulate only supported for binary functions")
     x = np.asarray(array)
-    if x.ndim == 0:
-        raise TypeError("cannot accumulate on a scalar")
-    along = known_axis(axis, x.ndim)
+    along = one_axis(axis, x.ndim, "accumulate")
+    out = output(out)
+    at = reduction_dtype(ufunc, "accumulate", x, dtype, out)
     if ufunc is np.logical_and or ufunc is np.logical_or or ufunc is np.logical_xor:
         primitives.refuse("a scan of a logical function", "scan bools with a bitwise one")
-    return put_scan(scanned(ufunc, x.astype(reduction_dtype(ufunc, x.dtype, dtype, out)), along), out)
+    need_scan_output(out, x.shape, x.dtype == at and (out is None or out.dtype == at))
+    return put_scan(scanned(ufunc, x.astype(at), along), out)
+
+
+def need_scan_output(out: Any, shape: tuple[int, ...], is_plain: bool) -> None:
+    """Raises where an output is not one for a scan's result, which is put into it as it is or cast."""
+    if out is None:
+        return
+    if out.ndim < len(shape) or (is_plain and len(shape) == 1 and out.shape != shape):
+        raise ValueError("provided out is the wrong size for the accumulation.")
+    own = tuple([out.shape[k] for k in range(len(shape))])
+    if out.ndim != len(shape) or own != shape:
+        raise ValueError(
+            "operands could not be broadcast together with remapped shapes [original->remapped]: "
+            f"{text_of_shape(out.shape)}->{text_of_shape(own)} {text_of_shape(shape)}->{text_of_shape(shape)} "
+        )
+    primitives.need_writable(out, "output array is read-only")
 
 
 def put_scan(result: Any, out: Any) -> Any:
-    if isinstance(out, tuple):
-        out = out[0]
     if out is None:
         return result
-    if not isinstance(out, np.ndarray):
-        raise TypeError("return arrays must be of ArrayType")
     out[...] = result
     return out
 
@@ -418,6 +484,8 @@ def put_scan(result: Any, out: Any) -> Any:
 def scan_along(ufunc: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """A scan of an array, flat without an axis."""
     x = np.asarray(a)
+    if axis is not None:
+        axis = operator.index(axis)
     if axis is None or x.ndim == 0:
         if axis is not None and axis != 0 and axis != -1:
             raise np.exceptions.AxisError(axis, 1, None)
@@ -480,16 +548,25 @@ def outer(ufunc: Any, /, *arrays: Any, **keywords: Any) -> Any:
 
 @implements(np.ufunc.reduceat)
 def reduceat(ufunc: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    if ufunc.nin != 2:
+        raise ValueError("reduceat only supported for binary functions")
     x = np.asarray(array)
-    along = known_axis(axis, x.ndim)
-    starts = np.asarray(indices).astype(np.int64)
-    x = x.astype(reduction_dtype(ufunc, x.dtype, dtype, out))
+    starts = np.asarray(indices)
+    if not isinstance(indices, (list, tuple)) or len(indices) > 0:
+        need_index_dtype(starts.dtype)
+    starts = starts.astype(np.int64)
+    along = one_axis(axis, x.ndim, "reduceat")
+    if starts.ndim != 1:
+        raise ValueError("object too deep for desired array" if starts.ndim > 1 else "object of too small depth for desired array")
+    out = output(out)
     length = x.shape[along]
     for start in starts:
         if start < 0 or start >= length:
             raise IndexError(f"index {start} out-of-bounds in {ufunc.__name__}.reduceat [0, {length})")
+    x = x.astype(reduction_dtype(ufunc, "reduceat", x, dtype, out))
     others = kept_axes((along,), x.ndim)
     result = np.empty(tuple([starts.shape[0] if i == along else x.shape[i] for i in range(x.ndim)]), x.dtype)
+    need_scan_output(out, result.shape, True)
     rows = primitives.transpose(x, (along,) + others)
     to = primitives.transpose(result, (along,) + others)
     for k in range(len(starts)):
@@ -498,6 +575,11 @@ def reduceat(ufunc: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any 
         for i in range(starts[k] + 1, end):
             to[k] = ufunc(to[k], rows[i])
     return put_scan(result, out)
+
+
+def need_index_dtype(dtype: np.dtype) -> None:
+    if not np.can_cast(dtype, np.int64, "safe"):
+        raise TypeError(f"Cannot cast array data from {dtype!r} to dtype('int64') according to the rule 'safe'")
 
 
 # What leaves NaN out
@@ -547,18 +629,27 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
     return cumprod(without_nan(a, 1), axis, dtype, out)
 
 
+def need_inexact(dtype: Any, out: Any) -> None:
+    """Raises where what leaves NaN out is not to make floats."""
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        raise TypeError("If a is inexact, then dtype must be inexact")
+    if out is not None and out.dtype.kind not in "fc":
+        raise TypeError("If a is inexact, then out must be inexact")
+
+
 @implements(np.nanmean)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
     x = np.asarray(a)
     if x.dtype.kind not in "fc":
         return mean(x, axis, dtype, out, keepdims, where=where)
+    need_inexact(dtype, out)
     keeps = keepdims is not NoValue and keepdims
     total = sum(without_nan(x, 0), axis, dtype, None, keepdims, NoValue, where)
     count = count_of(x, known_axes(axis, x.ndim), numbers_of(x, where), keeps)
     return delivered(divided(total, count), out, "add", keeps)
 
 
-def nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any) -> Any:
+def nan_variance(a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any) -> Any:
     x = np.asarray(a)
     if x.dtype.kind not in "fc":
         return variance(x, axis, dtype, ddof, keepdims, where, mean, correction)
@@ -566,11 +657,12 @@ def nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    need_inexact(dtype, out)
     axes = known_axes(axis, x.ndim)
     mask = numbers_of(x, where)
     at = x.dtype if dtype is None else np.dtype(dtype)
     squares = centred_squares(x, axes, at, mask, mean)
-    real = np.finfo(at).dtype
+    real = np.finfo(at).dtype if x.dtype.kind == "c" else at
     total = reduction(np.add, squares, axis, real, None, keepdims, NoValue, mask)
     count = count_of(x, axes, mask, keepdims is not NoValue and keepdims)
     freedom = count - ddof
@@ -590,7 +682,7 @@ def nanvar(
     mean: Any = NoValue,
     correction: Any = NoValue,
 ) -> Any:
-    result = nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    result = nan_variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
     return delivered(result, out, "add", keepdims is not NoValue and keepdims)
 
 
@@ -607,5 +699,5 @@ def nanstd(
     mean: Any = NoValue,
     correction: Any = NoValue,
 ) -> Any:
-    result = np.sqrt(nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
+    result = root(nan_variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction))
     return delivered(result, out, "add", keepdims is not NoValue and keepdims)

@@ -185,9 +185,10 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 @implements(np.transpose, np.permute_dims)
 def transpose(a: Any, axes: Any = None) -> Any:
+    is_scalar = isinstance(a, np.generic)
     a = np.asarray(a)
     if axes is None:
-        return a.T
+        return a.T[()] if a.ndim == 0 and is_scalar else a.T
     given = axes if isinstance(axes, (tuple, list)) else (axes,)
     if len(given) != a.ndim:
         raise ValueError("axes don't match array")
@@ -248,6 +249,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 @implements(np.squeeze, np.ndarray.squeeze)
 def squeeze(a: Any, axis: Any = None) -> Any:
+    is_scalar = isinstance(a, np.generic)
     a = np.asarray(a)
     if axis is None:
         for length in a.shape:
@@ -255,10 +257,10 @@ def squeeze(a: Any, axis: Any = None) -> Any:
                 primitives.refuse("squeezing axes of lengths that are not known when compiling", "name the axes")
         axes = tuple([k for k in range(a.ndim) if a.shape[k] == 1])
         if len(axes) == 0:
-            return a
+            return a[()] if is_scalar else a
     else:
         if a.ndim == 0 and (axis == 0 or axis == -1):
-            return a
+            return a[()] if is_scalar else a
         axes = normal_axes(axis, a.ndim)
         for k in axes:
             if a.shape[k] != 1:
@@ -598,14 +600,27 @@ def view(a: Any, dtype: Any = None) -> Any:
     return primitives.strided(a, shape, (*a.strides[:-1], other.itemsize), 0, other)
 
 
+def without_first_axes(a: Any, count: int) -> Any:
+    """An array without the first axes, if these have the length 1; else itself."""
+    for k in range(count):
+        if a.shape[k] != 1:
+            return a
+    return a[(*[0 for _ in range(count)], ...)]
+
+
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, np.ndarray):
+        raise TypeError(f"copyto() argument 1 must be numpy.ndarray, not {type(dst).__name__}")
     if isinstance(src, (np.ndarray, np.generic, list, tuple)):
         src = np.asarray(src)
         if not np.can_cast(src.dtype, dst.dtype, casting):
             raise TypeError(
                 f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule '{casting}'"
             )
+    primitives.need_writable(dst, "assignment destination is read-only")
+    if isinstance(src, np.ndarray) and src.ndim > dst.ndim:
+        src = without_first_axes(src, src.ndim - dst.ndim)
     if where is True:
         dst[...] = src
     elif where is not False:

@@ -16,6 +16,11 @@ UniqueAllResult = np.lib._arraysetops_impl.UniqueAllResult
 UniqueCountsResult = np.lib._arraysetops_impl.UniqueCountsResult
 UniqueInverseResult = np.lib._arraysetops_impl.UniqueInverseResult
 
+def need_no_fields(order: Any) -> None:
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+
+
 def is_stable(kind: Any, stable: Any) -> bool:
     if kind is not None and stable is not None:
         raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
@@ -31,17 +36,19 @@ def line_and_axis(a: Any, axis: Any) -> Any:
 
 @implements(np.sort)
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    need_no_fields(order)
     x, along = line_and_axis(np.asarray(a), axis)
     return primitives.sort(x, along, is_stable(kind, stable))
 
 
 @implements(np.ndarray.sort)
 def sort_in_place(a: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
-    a[...] = sort(a, axis, kind, stable=stable)
+    a[...] = sort(a, axis, kind, order, stable=stable)
 
 
 @implements(np.argsort, np.ndarray.argsort)
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    need_no_fields(order)
     x, along = line_and_axis(np.atleast_1d(np.asarray(a)), axis)
     return primitives.argsort(x, along, is_stable(kind, stable))
 
@@ -54,6 +61,8 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     for key in arrays:
         if key.shape != arrays[0].shape:
             raise ValueError("all keys need to be the same shape")
+    if arrays[0].ndim == 0 and (axis == 0 or axis == -1):
+        return np.int64(0)
     along = normal_axis(axis, arrays[0].ndim)
     order = primitives.argsort(arrays[0], along, True)
     for k in range(1, len(arrays)):
@@ -167,7 +176,12 @@ def place_one(moved: Any, elements: Any, line: Any, begin: int, k: int) -> None:
         moved[begin:end] = elements[primitives.argsort(keys, 0, False)]
 
 
-def partitioned(a: Any, kth: Any, axis: Any, is_order: bool) -> Any:
+def partitioned(a: Any, kth: Any, axis: Any, kind: Any, order: Any, is_order: bool) -> Any:
+    if not isinstance(kind, str):
+        raise TypeError(f"select kind must be str, not {type(kind).__name__}")
+    if kind.lower() != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+    need_no_fields(order)
     x, along = line_and_axis(np.asarray(a), axis)
     length = x.shape[along]
     places = places_of(kth, length, x.size)
@@ -190,18 +204,18 @@ def partitioned(a: Any, kth: Any, axis: Any, is_order: bool) -> Any:
 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    return partitioned(a, kth, axis, False)
+    return partitioned(a, kth, axis, kind, order, False)
 
 
 @implements(np.ndarray.partition)
 def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
-    a[...] = partitioned(a, kth, axis, False)
+    a[...] = partitioned(a, kth, axis, kind, order, False)
 
 
 @implements(np.argpartition, np.ndarray.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     x = np.asarray(a)
-    return partitioned(x if x.ndim > 0 else ravel(x), kth, axis, True)
+    return partitioned(x if x.ndim > 0 else ravel(x), kth, axis, kind, order, True)
 
 
 def first_place(ufunc: Any, x: Any) -> Any:

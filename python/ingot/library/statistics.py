@@ -9,7 +9,7 @@ import numpy as np
 from .._errors import TypeChangeError
 from . import primitives
 from .joining import need_castable
-from .reductions import NoValue, divided, known_axes, product, with_axes_kept
+from .reductions import NoValue, divided, known_axes, nanmean, need_output, product, with_axes_kept
 from .registry import implements
 
 np_range = range  # which `range` of histograms hides
@@ -30,6 +30,7 @@ def delivered(result: Any, out: Any) -> Any:
     """What a statistic returns: its result, or the output that it is put into."""
     if out is None:
         return result
+    need_output(out, np.shape(result), (), "add")
     out[...] = result
     return out
 
@@ -145,7 +146,8 @@ def shares_of(x: Any, q: Any, percent: bool) -> Any:
         wanted = np.asarray(q).astype(x.dtype)
     else:
         wanted = np.asarray(q)
-    wanted = wanted / (x.dtype.type(100) if percent and x.dtype.kind == "f" else 100) if percent else wanted + 0.0
+    if percent:
+        wanted = wanted / (x.dtype.type(100) if x.dtype.kind == "f" else 100)
     if not np.all((wanted >= 0) & (wanted <= 1)):
         raise ValueError("Percentiles must be in the range [0, 100]" if percent else "Quantiles must be in the range [0, 1]")
     return wanted
@@ -166,14 +168,18 @@ def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool
     is_weak = isinstance(q, (int, float)) and not isinstance(q, np.generic)
     wanted = shares_of(x, q, percent)
     if weights is not None:
-        return weighted_quantile(x, wanted, axis, out, method, keepdims, np.asarray(weights))
+        return weighted_quantile(x, wanted + 0.0, axis, out, method, keepdims, np.asarray(weights))
     lines, axes = lines_of(x, axis)
     n = lines.shape[-1]
     if n == 0:
         raise IndexError(f"index -1 is out of bounds for axis 0 with size {n}")
     ordered = primitives.sort(lines, lines.ndim - 1, False)
     rows = primitives.transpose(ordered, (ordered.ndim - 1,) + tuple(range(ordered.ndim - 1)))
+    if method != "linear" or wanted.dtype.kind not in "biu":
+        wanted = wanted + 0.0
     place = np.asarray(place_of(n, wanted, method))
+    is_exact = place.dtype.kind in "iu"  # an element is the result, at its own dtype
+    place = place + 0.0
     floor = np.floor(place)
     low = np.where(place >= n - 1, n - 1, np.where(place < 0, 0, floor)).astype(np.int64)
     high = np.where(place >= n - 1, n - 1, np.where(place < 0, 0, floor + 1)).astype(np.int64)
@@ -186,7 +192,7 @@ def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool
         below = rows[low]
         above = rows[high]
         share = weight[(Ellipsis,) + (None,) * (rows.ndim - 1)]
-    if method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation"):
+    if is_exact or method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation"):
         result = np.where(np.asarray(share) > 0, above, below)[()]
     else:
         gap = above - below
@@ -246,6 +252,12 @@ def weighted_quantile(x: Any, wanted: Any, axis: Any, out: Any, method: str, kee
 def nanquantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, percent: bool) -> Any:
     x = np.asarray(a)
     keeps = keepdims is not NoValue and keepdims
+    if x.size == 0:
+        nothing = nanmean(a, axis, out=out, keepdims=keepdims)
+        model = np.asarray(quantile_of(np.ones((1,), x.dtype), q, None, None, method, False, None, percent))
+        if model.ndim > 0 or (out is None and nothing.dtype != model.dtype):
+            raise TypeChangeError("the quantile of no numbers is one float, their mean")
+        return nothing
     if x.dtype.kind not in "fc":
         return quantile_of(x, q, axis, out, method, keeps, weights, percent)
     if x.dtype.kind == "c":
@@ -328,6 +340,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 def edges_of(x: Any, bins: Any, range: Any) -> Any:
     """The edges of bins: those given, or so many that lie evenly over a range or all that there is."""
+    if x.dtype.kind == "c":
+        primitives.refuse("a histogram of complex numbers", "give their real parts")
     if isinstance(bins, str):
         primitives.refuse("a rule for the number of bins", "give the number")
     given = np.asarray(bins)
@@ -398,6 +412,8 @@ def even_bin_of(at: Any, edges: Any, scale: Any) -> Any:
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    if weights is not None and np.shape(weights) != np.shape(a):
+        raise ValueError("weights should have the same shape as a.")
     return edges_of(np.ravel(np.asarray(a)), bins, range)
 
 
@@ -519,25 +535,38 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None, aweights: Any = None, *, dtype: Any = None) -> Any:
     if fweights is not None or aweights is not None:
         primitives.refuse("weights of np.cov", "repeat the observations")
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
     x = np.asarray(m)
     if x.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
-    at = np.result_type(x.dtype, np.float64) if dtype is None else np.dtype(dtype)
-    rows = x[None] if x.ndim < 2 else x if rowvar else x.T
-    rows = rows[None] if rows.ndim < 2 else rows
+    if dtype is not None:
+        at = np.dtype(dtype)
+    elif y is None:
+        at = np.result_type(x.dtype, np.float64)
+    else:
+        at = np.result_type(x.dtype, np.asarray(y).dtype, np.float64)
+    rows = np.atleast_2d(x)
+    rows = rows if rowvar or x.ndim == 1 else rows.T
+    if x.ndim == 2 and rows.shape[0] == 0:
+        if at != np.float64:
+            raise TypeChangeError("the covariance of no variables is of float64")
+        return np.zeros((0, 0))
     values = rows.astype(at)
     if y is not None:
         other = np.asarray(y)
         if other.ndim > 2:
             raise ValueError("y has more than 2 dimensions")
-        more = other[None] if other.ndim < 2 else other if rowvar else other.T
-        values = primitives.concat((values, more.astype(at)), 0)
+        more = np.atleast_2d(other)
+        more = more if rowvar or more.shape[0] == 1 else more.T
+        values = np.concatenate((values, more.astype(at)), 0)
     if ddof is None:
         ddof = 0 if bias else 1
-    centred = values - np.mean(values, axis=1, keepdims=True)
-    freedom = values.shape[1] - ddof
+    mean = np.mean(values, axis=1, keepdims=True)
+    centred = np.subtract(values, mean, out=values)
+    freedom = max(values.shape[1] - ddof, 0)
     products = np.dot(centred, np.conjugate(centred.T) if at.kind == "c" else centred.T)
-    result = products * np.true_divide(1, freedom)
+    result = np.multiply(products, np.true_divide(1, freedom), out=products)
     if x.ndim < 2 and y is None:
         return np.asarray(result[0, 0])
     if result.shape[0] == 1:

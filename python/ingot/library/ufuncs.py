@@ -96,6 +96,14 @@ def several(ufunc: Any, operands: Any, converted: Any, outs: Any, where: Any, or
         arrays = arrays + (where,)
     need_one_shape(operands + arrays)
     results = ufunc(*converted)
+    for one in outs:
+        if one is not None:
+            shape = np.broadcast_shapes(np.shape(results[0]), *[x.shape for x in arrays])
+            if one.shape != shape:
+                raise ValueError(
+                    f"non-broadcastable output operand with shape {text_of_shape(one.shape)} "
+                    f"doesn't match the broadcast shape {text_of_shape(shape)}"
+                )
     delivered = ()
     for i in reversed(range(len(outs))):  # where outputs overlap, NumPy writes the first one last
         result = results[i]
