@@ -17,7 +17,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -97,6 +97,13 @@ def call_host(function: Callable, positional: list, keywords: dict, sites: tuple
         while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
             inner = inner.tb_next
         raise error.with_traceback(_errors.traceback(sites, inner))
+
+
+def text_of_codes(codes: Any) -> str:
+    """The text of these code points: an array, or one number, -1 for the empty text."""
+    if isinstance(codes, int):
+        return chr(codes) if codes >= 0 else ""
+    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def sorting(items: list, reverse: bool) -> list[int]:
@@ -196,6 +203,8 @@ class _Boxing:
             there = next(self.values) == 0
             inside = self.make(description[1])
             return inside if there else None
+        if tag == "letters":
+            return text_of_codes(self.make(description[1][0]))
         if tag == "text":
             return description[1].format(*[self.make(d) for d in description[2]])
         if tag == "record":
@@ -374,6 +383,7 @@ if TYPE_CHECKING:
         _remember: Any
         _demand: Any
         _measure: Any
+        _open_texts: Any
         _capture: Any
         _describe_attributes: Any
         _attributes: Any
@@ -400,6 +410,11 @@ class Function(Base[P, R_co]):
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
 
+    WHY: ClassVar = {
+        "value": "the value of an argument must be known",
+        "lengths": "the length of a short axis of an argument must be known",
+        "letters": "a text is walked",
+    }
     most_values: int | None = 16  # of one argument whose value decides what is compiled
 
     def __init__(
@@ -420,6 +435,8 @@ class Function(Base[P, R_co]):
         self._table: dict[tuple, list[Specialisation]] = {}
         self._changes: dict[tuple[int, str], int] = {}
         self._seen: dict[int, set[str]] = {}
+        self._opened: set[int] = set()  # the arguments whose texts are described by their letters
+        self._opens_texts = True
         self._mode = mode
         self._relaxed = relaxed
         super().__init__(
@@ -564,11 +581,11 @@ class Function(Base[P, R_co]):
             try:
                 key = arguments.key
                 captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
-                program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._attributes(), self._relaxed)
+                program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._attributes(), self._relaxed, self._opens_texts)
             except Demanded as demand:
-                (self._measure if demand.of_lengths else self._demand)(demand.argument)
+                self._settle(demand)
                 arguments = self._describe(values)
-                why = f"the {'length of a short axis' if demand.of_lengths else 'value'} of an argument must be known"
+                why = self.WHY[demand.what]
                 continue
             except Used as used:
                 self._describe_attributes(used.type, used.names)
@@ -578,9 +595,23 @@ class Function(Base[P, R_co]):
                 self._capture(captured.owner, captured.name)
                 arguments = self._describe(values)
                 continue
+            except UnsupportedError:
+                self._opens_texts = True  # for arguments of other types
+                raise
             specialisation = Specialisation(program, key, why)
             self._table.setdefault(_hashable(key), []).insert(0, specialisation)
             return specialisation, arguments
+
+    def _settle(self, demand: Demanded) -> None:
+        """Has arguments described with what compiling needs of them."""
+        if demand.what == "letters":
+            self._opens_texts = demand.argument >= 0  # else texts are used in ways that need them known
+            self._opened = self._opened | {demand.argument} if self._opens_texts else set()
+            self._open_texts(tuple(self._opened))
+        elif demand.what == "lengths":
+            self._measure(demand.argument)
+        else:
+            self._demand(demand.argument)
 
     def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
         leaves, containers = arguments.leaves, arguments.containers

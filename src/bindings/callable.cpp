@@ -320,6 +320,7 @@ int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
         state->parameters.names = names;
         state->parameters.demanded.assign(count_of(state->names), 0);
         state->parameters.measured.assign(count_of(state->names), 0);
+        state->parameters.opened.assign(count_of(state->names), 0);
         state->parameters.sees_layout = sees_layout != 0;
         state->binding = {static_cast<size_t>(positional), static_cast<size_t>(positional_only),
                           is_plain != 0};
@@ -403,6 +404,13 @@ void measure(nb::handle self, size_t number) {
   state.known.clear();
 }
 
+void open_texts(nb::handle self, const nb::tuple& arguments) {
+  State& state = state_of(self);
+  std::ranges::fill(state.parameters.opened, 0);
+  for (const nb::handle number : arguments) state.parameters.opened.at(nb::cast<size_t>(number)) = 1;
+  state.known.clear();
+}
+
 void describe_attributes(nb::handle self, nb::object type, const nb::tuple& names) {
   State& state = state_of(self);
   auto* const it = reinterpret_cast<PyTypeObject*>(type.ptr());
@@ -439,6 +447,7 @@ void capture(nb::handle self, nb::object owner, const nb::str& name) {
   state.parameters.captures.push_back({owner.ptr(), name.ptr()});
   state.parameters.demanded.push_back(0);
   state.parameters.measured.push_back(0);
+  state.parameters.opened.push_back(0);
   state.kept.push_back(std::move(owner));
   state.kept.push_back(name);
   state.known.clear();
@@ -514,6 +523,9 @@ void bind_callable(nb::module_& m) {
              "Calls with such arguments are made by the first of `candidates` whose guards hold.");
   add_method(type, "_demand", &demand, "From now on the value of a number among the arguments decides.");
   add_method(type, "_measure", &measure, "From now on short last axes of its arrays decide.");
+  add_method(
+      type, "_open_texts", &open_texts,
+      "From now on the texts of the arguments of these numbers are described by their letters, no others.");
   add_method(type, "_capture", &capture,
              "From now on what `owner` holds under `name` is a further argument.");
   add_method(type, "_describe_attributes", &describe_attributes,

@@ -44,6 +44,7 @@ class ResultPlan {
     Array,
     Maybe,
     Text,
+    Letters,
     Tuple,
     Named,
     List,
