@@ -702,6 +702,19 @@ def _restored(function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...
     return Function(function, signatures, mode, relaxed)
 
 
+def shown_to_profilers(function: Function) -> Callable:
+    """A function of Python's that calls a compiled one, and has the name, file and line of what that compiles."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return _ingot.call_behind_profile(function, arguments, keywords)
+
+    own = function.__ingot_function__.__code__
+    call.__code__ = call.__code__.replace(
+        co_name=own.co_name, co_qualname=own.co_qualname, co_filename=own.co_filename, co_firstlineno=own.co_firstlineno
+    )
+    return call
+
+
 def _holding(locks: list) -> contextlib.AbstractContextManager:
     """What holds locks, in the order in which the base takes them."""
     held = contextlib.ExitStack()
