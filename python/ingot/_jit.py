@@ -667,8 +667,13 @@ class Function(Base[P, R_co]):
     def c_pointer(self, signature: str) -> Any:
         """A C function pointer to the function, made by `ctypes`: `f.c_pointer("float64(float64, int64)")`.
 
-        C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. It goes
-        through Python, so a call takes some microseconds. What it raises is shown on stderr, and gives 0.
+        C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. A call
+        takes the GIL, and costs what one in Python does. What it raises is shown on stderr, and gives 0.
+
+        Arrays are pointers to elements in C order. `float64(float64[:, :])` is `double f(double *x, int64_t n, int64_t m)`:
+        the lengths follow. With names the signature has C's own order: `float64(int32 n, float64[n] x, void* data)` is
+        `double f(int n, double *x, void *data)`; of these parameters the function is given those that have names of its own.
+        Lengths are names of integers among the parameters, or constants.
         """
         return c_pointer(self, signature)
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/c_function.h"
 #include "bindings/callable.h"
 #include "bindings/elements.h"
 #include "bindings/interrupts.h"
@@ -74,6 +75,7 @@ NB_MODULE(_ingot, m) {
   Specialisation::bind(m);
   bind_callable(m);
   bind_elements(m);
+  bind_c_functions(m);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
   m.def(
