@@ -4,6 +4,8 @@ The file is imported, as `import` would; none of its functions is called. Where 
 from signatures, annotations or defaults - the function is compiled for them. Of all others only what is refused
 whatever the types are is looked for: statements, and calls of functions that Ingot does not know.
 `--args "f: np.ones(3), 2.0"` gives example arguments of a function, which it is then compiled for.
+`--run SCRIPT ARGUMENTS` runs a program instead, and says of each function of `ingot.jit` that it calls for which arguments
+it was compiled, and for which it was refused and why.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _errors, _scope, _source
+from . import _check_script, _errors, _scope, _source
 from ._errors import UnsupportedError
 from ._jit import DTYPES, Function, _core
 from ._signature import Type, parse_signature
@@ -50,21 +52,42 @@ class Verdict(NamedTuple):
 
 def add_command(subparsers: Any) -> None:
     parser = subparsers.add_parser("check", help="say which functions of a file compile, without calling them")
-    parser.add_argument("file", type=Path, help="a Python file; it is imported")
+    parser.add_argument("file", type=Path, nargs="?", help="a Python file; it is imported")
     parser.add_argument(
         "--args", action="append", default=[], metavar="'NAME: VALUES'", help="arguments to compile a function for: 'f: np.ones(3), 2.0'"
     )
     parser.add_argument("--json", action="store_true", help="print a list of objects")
+    parser.add_argument(
+        "--run", dest="script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="a program to run, with its arguments, instead of a file"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    verdicts = check(options.file, [example(text) for text in options.args])
+    if (options.file is None) == (not options.script):
+        raise SystemExit("python -m ingot check takes a file, or --run and a script")
+    status = 0
+    if options.script:
+        verdicts, status = check_script(*options.script)
+    else:
+        verdicts = check(options.file, [example(text) for text in options.args])
     if options.json:
         print(json.dumps([v._asdict() for v in verdicts], indent=2))
     else:
-        print("\n".join(as_text(v) for v in verdicts) or f"{options.file} has no functions")
-    return int(any(v.status == "refused" for v in verdicts))
+        nothing = f"{options.script[0]} calls no functions of ingot.jit" if options.script else f"{options.file} has no functions"
+        print("\n".join(as_text(v) for v in verdicts) or nothing)
+    return status or int(any(v.status == "refused" for v in verdicts))
+
+
+def check_script(script: str, *arguments: str) -> tuple[list[Verdict], int]:
+    """The verdicts on the calls of compiled functions that a program makes, by function, and its exit status."""
+    outcomes, status = _check_script.run(script, list(arguments))
+    order = list(dict.fromkeys(outcome.function for outcome in outcomes))
+    verdicts = []
+    for function, values, verdict, message in sorted(outcomes, key=lambda outcome: order.index(outcome.function)):
+        line = function.__ingot_function__.__code__.co_firstlineno
+        verdicts.append(Verdict(function.__qualname__, line, verdict, ", ".join(map(_type_name, values)), message))
+    return verdicts, status
 
 
 def as_text(verdict: Verdict) -> str:

@@ -23,12 +23,15 @@ class InternalError(RuntimeError):
 
 
 class Demanded(Exception):
-    """Compiling needs the value of the scalar argument of this number, or the lengths of its arrays; never leaves the package."""
+    """Compiling needs something of the argument of this number; never leaves the package.
 
-    def __init__(self, argument: int, of_lengths: bool):
-        super().__init__(argument, of_lengths)
+    What that is: its "value", the "lengths" of its arrays, or the "letters" of its texts; of no argument: texts that are known.
+    """
+
+    def __init__(self, argument: int, what: str):
+        super().__init__(argument, what)
         self.argument = argument
-        self.of_lengths = of_lengths
+        self.what = what
 
 
 class Captured(Exception):

@@ -241,7 +241,7 @@ def probe(operation: str, symbol: str, function: Any, operands: list, keywords: 
             warnings.simplefilter("ignore")
             run(*operands, **keywords)
     except (TypeError, AttributeError) as error:
-        return None if TEXT in str(error) else error.with_traceback(None)
+        return None if TEXT in str(error) or f"length {len(TEXT)}" in str(error) else error.with_traceback(None)
     except ValueError as error:
         return error.with_traceback(None) if "does not have enough dimensions" in str(error) else None
     except IndexError as error:

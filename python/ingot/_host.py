@@ -11,11 +11,13 @@ import ctypes
 import functools
 import itertools
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from . import _ingot
 from ._signature import Type, parse_signature
 
 _PYTHON = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
@@ -138,17 +140,68 @@ _C_TYPES = {"bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.
 
 
 def c_pointer(function: Callable, signature: str) -> Any:
-    """A `ctypes` function pointer to a compiled function, for C code that takes numbers of these types."""
-    parsed = parse_signature(signature)
-    kinds = [*parsed.parameters, *([parsed.result] if parsed.result is not None else [])]
-    if any(kind.ndim is not None or kind.dtype not in _C_TYPES for kind in kinds):
-        raise TypeError(f"a C function takes and returns numbers of C's, not {signature!r}")
-    types = [np.dtype(kind.dtype).type for kind in parsed.parameters]
-    result = None if parsed.result is None else np.dtype(parsed.result.dtype).type
+    """A `ctypes` function pointer to a compiled function, for C code with these parameters: see `Function.c_pointer`."""
+    result, parameters = _c_signature(signature)
+    names = [name for name, _, _ in parameters]
+    own = list(function._parameters.parameters)  # type: ignore[attr-defined]
+    if any(names):
+        passed = [names.index(name) for name in own if name in names]
+    else:
+        passed = [i for i, (_, kind, _) in enumerate(parameters) if kind is not None]
+        lengths = {place for _, _, shape in parameters for place, _ in shape or ()}
+        passed = [i for i in passed if i not in lengths]
+    described = [(_name_in_ir(kind or "int64"), shape) for _, kind, shape in parameters]
+    entry = _ingot.CFunction(function, described, passed, result and _name_in_ir(result))
+    pointer = ctypes.CFUNCTYPE(_C_TYPES.get(result), *[_c_type(kind, shape) for _, kind, shape in parameters])(entry.address)
+    pointer.entry = entry  # lives as long
+    return pointer
 
-    def call(*arguments: Any) -> Any:
-        value = function(*[kind(argument) for kind, argument in zip(types, arguments)])
-        return None if result is None else result(value).item()
 
-    c_result = None if parsed.result is None else _C_TYPES[parsed.result.dtype]
-    return ctypes.CFUNCTYPE(c_result, *[_C_TYPES[kind.dtype] for kind in parsed.parameters])(call)
+def _name_in_ir(kind: str) -> str:
+    return kind if kind == "bool" else kind[0] + kind.lstrip("uintfloa")
+
+
+def _c_type(kind: str | None, shape: list | None) -> Any:
+    if kind is None:
+        return ctypes.c_void_p
+    return _C_TYPES[kind] if shape is None else ctypes.POINTER(_C_TYPES[kind])
+
+
+_PARAMETER = re.compile(r"(void ?\*|\w+)\s*(?:\[([^\]]*)\])?\s*(\w*)")
+
+
+def _c_signature(signature: str) -> tuple[str | None, list[tuple[str, str | None, list[tuple[int, int]] | None]]]:
+    """Reads `float64(int32 n, float64[n] x)`: the result's dtype, and of each parameter of C's name, dtype and lengths.
+
+    A dtype of None is that of memory nobody looks into. A length is (number of a parameter, 0) or (-1, a constant).
+    """
+    whole = re.fullmatch(r"\s*(\w*)\s*\((.*)\)\s*", signature)
+    refusal = TypeError(f"a C function takes numbers of C's and arrays of them, and returns a number, not {signature!r}")
+    if whole is None or whole[1] not in ("", "void", "None", *_C_TYPES):
+        raise refusal
+    read = [_PARAMETER.fullmatch(part.strip()) for part in re.split(r",(?![^\[]*\])", whole[2]) if part.strip()]
+    parameters: list[tuple[str, str | None, list[tuple[int, int]] | None]] = []
+    for part in read:
+        kind = part[1] if part is not None and part[1] in _C_TYPES else None
+        if part is None or kind is None and not (part[1].startswith("void") and part[2] is None):
+            raise refusal
+        lengths = [length.strip() for length in (part[2] or "").split(",")] if part[2] is not None else None
+        if lengths is None or not all(length in ("", ":", "::1") for length in lengths):
+            parameters.append((part[3], kind, lengths and [_length(length, read, refusal) for length in lengths]))
+            continue
+        # By the array's own lengths, which follow it.
+        after = range(len(parameters) + 1, len(parameters) + 1 + len(lengths))
+        parameters += [(part[3], kind, [(i, 0) for i in after]), *(("", "int64", None) for _ in after)]
+    named = [name for name, _, _ in parameters]
+    if any(named) and any(kind for name, kind, _ in parameters if not name):
+        raise TypeError(f"all parameters of a C function have names, or none has, in {signature!r}")
+    return whole[1] if whole[1] in _C_TYPES else None, parameters
+
+
+def _length(text: str, read: list, refusal: TypeError) -> tuple[int, int]:
+    if text.isdigit():
+        return -1, int(text)
+    names = [part and part[3] for part in read]
+    if not text or text not in names or read[names.index(text)][2] is not None or not read[names.index(text)][1].lstrip("u").startswith("int"):
+        raise refusal
+    return names.index(text), 0

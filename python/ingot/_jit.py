@@ -17,7 +17,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -92,6 +92,13 @@ def call_host(function: Callable, positional: list, keywords: dict, sites: tuple
         while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
             inner = inner.tb_next
         raise error.with_traceback(_errors.traceback(sites, inner))
+
+
+def text_of_codes(codes: Any) -> str:
+    """The text of these code points: an array, or one number, -1 for the empty text."""
+    if isinstance(codes, int):
+        return chr(codes) if codes >= 0 else ""
+    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def sorting(items: list, reverse: bool) -> list[int]:
@@ -188,6 +195,8 @@ class _Boxing:
             there = next(self.values) == 0
             inside = self.make(description[1])
             return inside if there else None
+        if tag == "letters":
+            return text_of_codes(self.make(description[1][0]))
         if tag == "text":
             return description[1].format(*[self.make(d) for d in description[2]])
         if tag == "record":
@@ -371,6 +380,7 @@ if TYPE_CHECKING:
         _remember: Any
         _demand: Any
         _measure: Any
+        _open_texts: Any
         _capture: Any
         _describe_attributes: Any
         _attributes: Any
@@ -397,6 +407,11 @@ class Function(Base[P, R_co]):
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
 
+    WHY: ClassVar = {
+        "value": "the value of an argument must be known",
+        "lengths": "the length of a short axis of an argument must be known",
+        "letters": "a text is walked",
+    }
     most_values: int | None = 16  # of one argument whose value decides what is compiled
 
     def __init__(
@@ -417,6 +432,8 @@ class Function(Base[P, R_co]):
         self._table: dict[tuple, list[Specialisation]] = {}
         self._changes: dict[tuple[int, str], int] = {}
         self._seen: dict[int, set[str]] = {}
+        self._opened: set[int] = set()  # the arguments whose texts are described by their letters
+        self._opens_texts = True
         self._mode = mode
         self._relaxed = relaxed
         super().__init__(
@@ -561,11 +578,11 @@ class Function(Base[P, R_co]):
             try:
                 key = arguments.key
                 captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
-                program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._attributes(), self._relaxed)
+                program = core.lower(registry, self.__ingot_function__, key[:own], captures, self._attributes(), self._relaxed, self._opens_texts)
             except Demanded as demand:
-                (self._measure if demand.of_lengths else self._demand)(demand.argument)
+                self._settle(demand)
                 arguments = self._describe(values)
-                why = f"the {'length of a short axis' if demand.of_lengths else 'value'} of an argument must be known"
+                why = self.WHY[demand.what]
                 continue
             except Used as used:
                 self._describe_attributes(used.type, used.names)
@@ -575,9 +592,23 @@ class Function(Base[P, R_co]):
                 self._capture(captured.owner, captured.name)
                 arguments = self._describe(values)
                 continue
+            except UnsupportedError:
+                self._opens_texts = True  # for arguments of other types
+                raise
             specialisation = Specialisation(program, key, why)
             self._table.setdefault(_hashable(key), []).insert(0, specialisation)
             return specialisation, arguments
+
+    def _settle(self, demand: Demanded) -> None:
+        """Has arguments described with what compiling needs of them."""
+        if demand.what == "letters":
+            self._opens_texts = demand.argument >= 0  # else texts are used in ways that need them known
+            self._opened = self._opened | {demand.argument} if self._opens_texts else set()
+            self._open_texts(tuple(self._opened))
+        elif demand.what == "lengths":
+            self._measure(demand.argument)
+        else:
+            self._demand(demand.argument)
 
     def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
         leaves, containers = arguments.leaves, arguments.containers
@@ -633,8 +664,13 @@ class Function(Base[P, R_co]):
     def c_pointer(self, signature: str) -> Any:
         """A C function pointer to the function, made by `ctypes`: `f.c_pointer("float64(float64, int64)")`.
 
-        C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. It goes
-        through Python, so a call takes some microseconds. What it raises is shown on stderr, and gives 0.
+        C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. A call
+        takes the GIL, and costs what one in Python does. What it raises is shown on stderr, and gives 0.
+
+        Arrays are pointers to elements in C order. `float64(float64[:, :])` is `double f(double *x, int64_t n, int64_t m)`:
+        the lengths follow. With names the signature has C's own order: `float64(int32 n, float64[n] x, void* data)` is
+        `double f(int n, double *x, void *data)`; of these parameters the function is given those that have names of its own.
+        Lengths are names of integers among the parameters, or constants.
         """
         return c_pointer(self, signature)
 
@@ -666,6 +702,19 @@ def _restored(function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...
     """A function that has been pickled, with the source that it had."""
     function.__ingot_source__ = source
     return Function(function, signatures, mode, relaxed)
+
+
+def shown_to_profilers(function: Function) -> Callable:
+    """A function of Python's that calls a compiled one, and has the name, file and line of what that compiles."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return _ingot.call_behind_profile(function, arguments, keywords)
+
+    own = function.__ingot_function__.__code__
+    call.__code__ = call.__code__.replace(
+        co_name=own.co_name, co_qualname=own.co_qualname, co_filename=own.co_filename, co_firstlineno=own.co_firstlineno
+    )
+    return call
 
 
 def _holding(locks: list) -> contextlib.AbstractContextManager:

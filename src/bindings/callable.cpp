@@ -82,6 +82,7 @@ size_t count_of(const nb::tuple& tuple) { return static_cast<size_t>(PyTuple_GET
 
 struct State {
   nb::object function;
+  nb::object shown;  ///< what calls it where a profiler looks; invalid: none has yet
   nb::tuple names;
   Parameters parameters;
   Binding binding;
@@ -270,6 +271,61 @@ PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb:
   return nullptr;
 }
 
+#if PY_VERSION_HEX >= 0x030c0000
+/// Whether the profiler's tool of `sys.monitoring` is in use. C has no function for it, so `sys` is asked.
+bool has_monitoring_tools() {
+  static PyObject* const tool_of =
+      nb::object(nb::module_::import_("sys").attr("monitoring").attr("get_tool")).release().ptr();
+  static PyObject* const profiler =
+      nb::object(nb::module_::import_("sys").attr("monitoring").attr("PROFILER_ID")).release().ptr();
+  return !nb::handle(tool_of)(nb::handle(profiler)).is_none();
+}
+#endif
+
+/// Whether a profiler wants to see the calls of this thread: a function of `sys.setprofile`, or a tool of
+/// `sys.monitoring`, as cProfile is one from Python 3.12 on.
+bool is_profiled() {
+#if PY_VERSION_HEX < 0x030c0000
+  return PyThreadState_GET()->c_profilefunc != nullptr;
+#else
+  return PyThreadState_GET()->c_profilefunc != nullptr || has_monitoring_tools();
+#endif
+}
+
+/// A call as a profiler sees it: by a function of Python's that has name, file and line of the compiled one.
+PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, size_t flagged,
+                     PyObject* keywords) {
+  if (!state.shown.is_valid())
+    state.shown = nb::module_::import_("ingot._jit").attr("shown_to_profilers")(nb::handle(self));
+  const nb::object shown = state.shown;
+  PyObject* const result = PyObject_Vectorcall(shown.ptr(), arguments, flagged, keywords);
+  if (result != nullptr) return result;
+  // That function stands in no traceback.
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  nb::object rest = nb::steal(traceback);
+  if (rest.is_valid()) rest = rest.attr("tb_next");
+  if (rest.is_none()) rest = nb::object();
+  if (value != nullptr) PyException_SetTraceback(value, rest.is_valid() ? rest.ptr() : Py_None);
+  PyErr_Restore(type, value, rest.release().ptr());
+  return nullptr;
+}
+
+/// A call as one that no profiler sees.
+PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, size_t count,
+                      PyObject* keywords) {
+  if (state != nullptr) {
+    if (nb::object result = call_directly(*state, arguments, count, keywords); result.is_valid())
+      return result.release().ptr();
+    if (PyErr_Occurred() != nullptr) return nullptr;
+  }
+  const auto [positional, named] = packed(arguments, count, keywords);
+  return call_in_python(self, positional, named);
+}
+
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t flagged, PyObject* keywords) {
   return guarded(
       [&]() -> PyObject* {
@@ -279,15 +335,24 @@ PyObject* call(PyObject* self, PyObject* const* arguments, size_t flagged, PyObj
           const auto [positional, named] = packed(arguments, count, keywords);
           return Py_TYPE(self)->tp_call(self, positional.ptr(), named.ptr());
         }
-        if (state != nullptr) {
-          if (nb::object result = call_directly(*state, arguments, count, keywords); result.is_valid())
-            return result.release().ptr();
-          if (PyErr_Occurred() != nullptr) return nullptr;
-        }
-        const auto [positional, named] = packed(arguments, count, keywords);
-        return call_in_python(self, positional, named);
+        if (state != nullptr && is_profiled()) [[unlikely]]
+          return call_shown(self, *state, arguments, flagged, keywords);
+        return call_unseen(self, state, arguments, count, keywords);
       },
       nullptr);
+}
+
+/// The same for Python: `arguments` and `keywords` as a function has them.
+nb::object call_behind_profile(nb::handle self, const nb::tuple& arguments, const nb::dict& keywords) {
+  State* const state = object_of(self.ptr()).state;
+  std::vector<PyObject*> values;
+  for (const nb::handle value : arguments) values.push_back(value.ptr());
+  for (const auto& [name, value] : keywords) values.push_back(value.ptr());
+  const nb::tuple names(keywords.attr("keys")());
+  PyObject* const given = names.size() == 0 ? nullptr : names.ptr();
+  PyObject* const result = call_unseen(self.ptr(), state, values.data(), arguments.size(), given);
+  if (result == nullptr) throw nb::python_error();
+  return nb::steal(result);
 }
 
 PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
@@ -320,6 +385,7 @@ int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
         state->parameters.names = names;
         state->parameters.demanded.assign(count_of(state->names), 0);
         state->parameters.measured.assign(count_of(state->names), 0);
+        state->parameters.opened.assign(count_of(state->names), 0);
         state->parameters.sees_layout = sees_layout != 0;
         state->binding = {static_cast<size_t>(positional), static_cast<size_t>(positional_only),
                           is_plain != 0};
@@ -336,6 +402,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   if (state == nullptr) return 0;
   Py_VISIT(state->function.ptr());
   Py_VISIT(state->names.ptr());
+  Py_VISIT(state->shown.ptr());
   for (const nb::object& object : state->kept) Py_VISIT(object.ptr());
   for (const Known& known : state->known)
     if (const int stop = known.traverse(visit, arg); stop != 0) return stop;
@@ -403,6 +470,13 @@ void measure(nb::handle self, size_t number) {
   state.known.clear();
 }
 
+void open_texts(nb::handle self, const nb::tuple& arguments) {
+  State& state = state_of(self);
+  std::ranges::fill(state.parameters.opened, 0);
+  for (const nb::handle number : arguments) state.parameters.opened.at(nb::cast<size_t>(number)) = 1;
+  state.known.clear();
+}
+
 void describe_attributes(nb::handle self, nb::object type, const nb::tuple& names) {
   State& state = state_of(self);
   auto* const it = reinterpret_cast<PyTypeObject*>(type.ptr());
@@ -439,6 +513,7 @@ void capture(nb::handle self, nb::object owner, const nb::str& name) {
   state.parameters.captures.push_back({owner.ptr(), name.ptr()});
   state.parameters.demanded.push_back(0);
   state.parameters.measured.push_back(0);
+  state.parameters.opened.push_back(0);
   state.kept.push_back(std::move(owner));
   state.kept.push_back(name);
   state.known.clear();
@@ -509,11 +584,16 @@ void bind_callable(nb::module_& m) {
       .def_prop_ro("containers",
                    [](const Arguments& it) { return Arguments::list_of(it.signature->containers()); });
 
+  m.def("call_behind_profile", &call_behind_profile, "function"_a, "arguments"_a, "keywords"_a,
+        "Calls a compiled function so that no profiler sees it.");
   add_method(type, "_describe", &describe, "The description of values of the parameters, a list.");
   add_method(type, "_remember", &remember,
              "Calls with such arguments are made by the first of `candidates` whose guards hold.");
   add_method(type, "_demand", &demand, "From now on the value of a number among the arguments decides.");
   add_method(type, "_measure", &measure, "From now on short last axes of its arrays decide.");
+  add_method(
+      type, "_open_texts", &open_texts,
+      "From now on the texts of the arguments of these numbers are described by their letters, no others.");
   add_method(type, "_capture", &capture,
              "From now on what `owner` holds under `name` is a further argument.");
   add_method(type, "_describe_attributes", &describe_attributes,

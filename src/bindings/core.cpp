@@ -344,12 +344,13 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
                                const nb::tuple& arguments, const nb::tuple& captures,
-                               const nb::dict& attributes, const std::vector<std::string>& relaxed) {
+                               const nb::dict& attributes, const std::vector<std::string>& relaxed,
+                               bool opens_texts) {
   ir::Relaxations relaxations;
   for (const std::string& name : relaxed) relaxations.add(base::known(ir::Relaxations::named(name)));
   auto module = std::make_unique<ir::Module>();
-  frontend::Lowered lowered =
-      frontend::Evaluator(registry, *module).lower(function, arguments, captures, attributes, relaxations);
+  frontend::Lowered lowered = frontend::Evaluator(registry, *module)
+                                  .lower(function, arguments, captures, attributes, relaxations, opens_texts);
   driver::Program program(std::move(module), lowered.function);
   return std::make_unique<Program>(std::move(program), std::move(lowered));
 }
@@ -392,8 +393,8 @@ NB_MODULE(_core, m) {
       .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
-  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a,
-        "relaxed"_a);
+  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,
+        "opens_texts"_a);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");
@@ -405,7 +406,9 @@ NB_MODULE(_core, m) {
       const nb::object error = errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands);
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Demand& demand) {
-      const nb::object error = errors.attr("Demanded")(demand.argument, demand.of_lengths);
+      const nb::object error = errors.attr("Demanded")(demand.argument, demand.of_letters   ? "letters"
+                                                                        : demand.of_lengths ? "lengths"
+                                                                                            : "value");
       PyErr_SetObject(error.type().ptr(), error.ptr());
     } catch (const frontend::Uses& uses) {
       const nb::object error = errors.attr("Used")(uses.type, nb::tuple(uses.names));

@@ -55,6 +55,9 @@ void Form::read(nb::handle description, size_t& columns) {
     const bool is_numpys = nb::cast<std::string>(description[1]).starts_with("numpy.");
     kind = is_numpys ? Kind::NumpyNumber : Kind::Number;
     ++columns;
+  } else if (tag == "letter") {
+    kind = Kind::Letter;
+    ++columns;
   } else if (tag == "maybe") {
     kind = Kind::Maybe;
     ++columns;
@@ -91,6 +94,12 @@ PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place
       const Column& column = columns[form.column];
       if (column.dtype != DType::Int64) return python_number(column.dtype, number()).release().ptr();
       PyObject* const made = PyLong_FromLongLong(column.integer(place));
+      if (made == nullptr) throw nb::python_error();
+      return made;
+    }
+    case Form::Kind::Letter: {
+      const int64_t code = columns[form.column].integer(place);
+      PyObject* const made = code < 0 ? PyUnicode_New(0, 0) : PyUnicode_FromOrdinal(static_cast<int>(code));
       if (made == nullptr) throw nb::python_error();
       return made;
     }

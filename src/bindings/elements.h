@@ -47,7 +47,18 @@ std::vector<size_t> pools_of(nb::handle described);
 
 /// What an element of a list is like. Borrows what is in the description that it is made of.
 struct Form {
-  enum class Kind : uint8_t { Static, Absent, Number, NumpyNumber, Maybe, Record, Array, Tuple, Named };
+  enum class Kind : uint8_t {
+    Static,
+    Absent,
+    Number,
+    NumpyNumber,
+    Letter,
+    Maybe,
+    Record,
+    Array,
+    Tuple,
+    Named
+  };
 
   Form() = default;
   explicit Form(nb::handle description);

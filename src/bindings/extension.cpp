@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/c_function.h"
 #include "bindings/callable.h"
 #include "bindings/elements.h"
 #include "bindings/interrupts.h"
@@ -80,6 +81,7 @@ NB_MODULE(_ingot, m) {
   m.def("view_at", &view_at, "owner"_a, "offset"_a, "dtype"_a, "lengths"_a, "strides"_a, "is_writable"_a,
         "A view of an array's memory, from so many bytes behind its first element on.");
   bind_ufuncs(m);
+  bind_c_functions(m);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
   m.def(

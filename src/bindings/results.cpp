@@ -334,6 +334,8 @@ struct ResultPlan::Maker {
         return is_there ? inside : nb::none();
       }
       case Kind::Text: return nb::object(plan.object_.attr("format"))(*sequence(plan.parts_, true));
+      case Kind::Letters:
+        return nb::module_::import_("ingot._jit").attr("text_of_codes")(make(plan.parts_[0]));
       case Kind::Tuple: return sequence(plan.parts_, true);
       case Kind::Named:
         return nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type))
@@ -441,7 +443,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     kind_ = Kind::Again;
     argument_ = nb::cast<int64_t>(description[1]);
   } else {
-    kind_ = tag == "tuple" ? Kind::Tuple : Kind::List;
+    kind_ = tag == "tuple" ? Kind::Tuple : tag == "letters" ? Kind::Letters : Kind::List;
     parts(description[1]);
   }
 }

@@ -49,6 +49,7 @@ class ResultPlan {
     Array,
     Maybe,
     Text,
+    Letters,
     Tuple,
     Named,
     List,

@@ -36,6 +36,7 @@ using base::DType;
 ///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
 ///   Stream    8: number of arrays, which follow; an object, the class
 ///   Same      8: the number of a container
+///   Letters   the array of a text's code points follows
 ///   Foreign   32: alias set; an object, the description
 enum class Tag : uint64_t {
   Array,
@@ -51,6 +52,7 @@ enum class Tag : uint64_t {
   Stream,
   Same,
   Foreign,
+  Letters,
   Guarded
 };
 
@@ -331,7 +333,24 @@ bool Signature::number(PyObject* value, const Path& path) {
   return PyArray_IsScalar(value, Generic) ? number(value, path) : other(value, path);
 }
 
+/// A text as an array over its code points, of as many bytes as it has for each.
+bool Signature::letters(PyObject* text, const Path& path) {
+  npy_intp length = PyUnicode_GET_LENGTH(text);
+  const int kind = PyUnicode_KIND(text);
+  const int type = kind == PyUnicode_1BYTE_KIND   ? NPY_UINT8
+                   : kind == PyUnicode_2BYTE_KIND ? NPY_UINT16
+                                                  : NPY_UINT32;
+  PyObject* const codes = PyArray_SimpleNewFromData(1, &length, type, PyUnicode_DATA(text));
+  if (codes == nullptr) return false;
+  hold(codes);
+  hold(Py_NewRef(text));
+  PyArray_CLEARFLAGS(as_array(codes), NPY_ARRAY_WRITEABLE);
+  words_.push_back(word_of(Tag::Letters));
+  return array(codes, path);
+}
+
 bool Signature::other(PyObject* value, const Path& path) {
+  if (is_opened_ && PyUnicode_CheckExact(value)) return letters(value, path);
   if (is_constant(value)) {
     constant(value, path);
     return true;
@@ -556,9 +575,10 @@ bool Signature::describe_all(const Parameters& parameters, PyObject* const* valu
     const Path path{nullptr, PyTuple_GET_ITEM(parameters.names, static_cast<Py_ssize_t>(i)), 0, 0};
     is_known_ = parameters.demanded[i] != 0;
     is_measured_ = parameters.measured[i] != 0;
+    is_opened_ = parameters.opened[i] != 0;
     if (!describe_value(values[i], path)) return false;
   }
-  is_known_ = false;
+  is_known_ = is_opened_ = false;
   for (size_t i = 0; i < parameters.captures.size(); ++i)
     if (!capture(parameters, i)) return false;
   for (const Memory& memory : memories_)
@@ -634,6 +654,7 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
       if (alias_set != 0) parts[nb::len(parts) - 1] = alias_set;
       return nb::tuple(parts);
     }
+    case Tag::Letters: return nb::make_tuple("letters", text_of(word, object));
     case Tag::Guarded: return nb::make_tuple("guarded");
   }
   Py_UNREACHABLE();

@@ -39,6 +39,7 @@ struct Parameters {
   std::vector<uint8_t> demanded;  ///< by argument and capture: whether the values of numbers, and of those in
                                   ///< it, are part of its kind
   std::vector<uint8_t> measured;  ///< ... whether short last axes of arrays are
+  std::vector<uint8_t> opened;    ///< ... whether texts are described by their letters
   std::vector<Capture> captures;
   std::vector<Attributes> attributes;
   /// Whether arrays that NumPy says are in C or Fortran order are of kinds of their own.
@@ -94,6 +95,7 @@ class Signature {
   bool other(PyObject* value, const Path& path);
   bool array(PyObject* array, const Path& path);
   bool number(PyObject* value, const Path& path);
+  bool letters(PyObject* text, const Path& path);
   bool capture(const Parameters& parameters, size_t number);
   bool container(PyObject* value, const Path& path);
   bool items(PyObject* value, const Path& path);
@@ -125,6 +127,7 @@ class Signature {
   bool is_quick_ = true;
   bool is_known_ = false;     ///< whether the argument that is being described is demanded
   bool is_measured_ = false;  ///< ... measured
+  bool is_opened_ = false;    ///< ... opened
   bool is_closed_ = true;
   bool together_ = false;  ///< all arrays count as sharing memory
 };

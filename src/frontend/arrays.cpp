@@ -626,7 +626,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
     return value_for(Static{one[nb::int_(0)]}, dtype, among);
   }
   if (!kind) {
-    if (value.is<Static>() || value.is<Tuple>() || value.is<Reference>()) {
+    if (value.is<Static>() || value.is<Tuple>() || value.is<Reference>() || value.is<Letters>()) {
       unsupported({}, "assigning a " + type_name(value) + " to part of an array",
                   "assign element by element");
     }

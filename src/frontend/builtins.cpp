@@ -1,4 +1,5 @@
 #include "frontend/rows.h"
+#include "frontend/texts.h"
 
 namespace ingot::frontend {
 
@@ -58,6 +59,7 @@ Value Evaluator::builtin_len(Call& call) {
     return builtin_len(keys);
   }
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
+  if (const Letters* text = value.as<Letters>()) return Scalar{Kind::py_int(), Texts(*this).length(*text)};
   const Static* s = value.as<Static>();
   if (s != nullptr && nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype")))
     return Static{nb::int_(nb::len(s->object))};

@@ -8,6 +8,7 @@
 #include "frontend/columns.h"
 
 #include "frontend/records.h"
+#include "frontend/texts.h"
 
 namespace ingot::frontend {
 
@@ -78,6 +79,7 @@ std::vector<NodeId> Evaluator::Columns::numbers_of(const Value& form, const Valu
       numbers.push_back(builder.make(Op::stride, {view}, {axis}));
     return numbers;
   }
+  if (form.is<Letters>() && element.is<Static>()) return numbers_of(form, Texts(e_).letters_of(element));
   std::vector<NodeId> numbers;
   const std::vector<Value> forms = parts_of(form);
   const std::vector<Value> parts = parts_of(element);
@@ -154,6 +156,9 @@ class Evaluator::Columns::Conversion {
       else fill(e_.builder_->index(from.is<Unbound>() ? Record::kUnbound : Record::kNone));
     } else if (const Array* a = to.as<Array>()) {
       for (int i = 0; i < 3 + 2 * a->type.rank(); ++i) add(next());
+    } else if (to.is<Letters>() && from.is<Static>()) {
+      const Value letter = Texts(e_).letters_of(from);
+      fill(letter.as<Letters>()->codes->as<Scalar>()->node);
     } else if (const Maybe* m = to.as<Maybe>()) {
       convert_optional(from, kind_of_present(*m));
     } else {

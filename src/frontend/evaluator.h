@@ -57,6 +57,7 @@ struct Demand {
   int argument = -1;  ///< an argument whose numbers are to be known statically
   base::Place place;
   bool of_lengths = false;  ///< ... whose short last axes are
+  bool of_letters = false;  ///< ... whose texts are to be described as letters; -1: no text is to be
 };
 
 /// An array (or a number that keeps changing) outside the function, which is to be a hidden argument: what
@@ -90,8 +91,10 @@ class Evaluator {
   /// module. `captures` are further arguments, (owner, name, description) each; throws Capture to ask for
   /// another. `attributes` names, by class, the attributes that instances are described with, a tuple each;
   /// throws Uses to ask for more.
+  /// Where `opens_texts` is false all texts are known; else throws Demand where letters are needed, or not
+  /// enough.
   Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                const nb::dict& attributes, ir::Relaxations relaxations);
+                const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts);
 
   /// One call of a builtin: what stands between the parentheses.
   struct Call {
@@ -105,6 +108,7 @@ class Evaluator {
   };
 
  private:
+  Lowered lower_with_facts(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
   Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
   Value container_parameter(const nb::tuple& description, const std::string& name, int argument);
   friend class Registry;
@@ -117,6 +121,8 @@ class Evaluator {
   class Records;
   class Renamed;
   class Rows;
+  class Texts;
+  class Unrolled;
   class AtHandler;
   using Turn = std::function<void(const Value&)>;  ///< what is done with one element of what is walked
   struct Clause;
@@ -411,6 +417,8 @@ class Evaluator {
   Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(const nb::object& function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
+
+  Value known_by_host(Call& call, const Value& value);
 
   // python_builtins.cpp
   Value known_number(const Value& value);  ///< Static where it is a constant int
@@ -900,10 +908,22 @@ class Evaluator {
   Captures given_captures_;                             ///< that the entry has
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they stand in
   std::unordered_map<uint32_t, int> unmeasured_;        ///< ... of arrays, whose lengths could be known
-  std::vector<NodeId> conditions_;                      ///< of the forks that are open now
-  std::vector<Catcher*> handlers_;                      ///< those that are open now, the innermost last
-  std::vector<const Error*> handled_;                   ///< exceptions whose clauses are being evaluated
-  std::vector<std::string> walks_;                      ///< suffixes of the generators that are being walked
+  /// What has been unrolled so far.
+  struct Unrolling {
+    size_t depth = 0;  ///< of loops that are being unrolled now
+    size_t turns = 0;
+    size_t ops = 0;  ///< of outermost loops that have ended
+    const ir::Builder* builder = nullptr;
+    size_t first = 0;  ///< the number of ops before the outermost loop
+  };
+  Unrolling unrolling_;
+  std::map<PyObject*, int> text_arguments_;  ///< known texts → arguments that they are
+  bool opens_texts_ = true;
+  bool has_letters_ = false;                          ///< some text is not known
+  std::vector<NodeId> conditions_;                    ///< of the forks that are open now
+  std::vector<Catcher*> handlers_;                    ///< those that are open now, the innermost last
+  std::vector<const Error*> handled_;                 ///< exceptions whose clauses are being evaluated
+  std::vector<std::string> walks_;                    ///< suffixes of the generators that are being walked
   std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this place: key, what is walked
   std::map<std::string, uint64_t> suffixes_;          ///< numbers of activations of generators by path
   uint64_t frames_ = 0;                               ///< how many activations there have been

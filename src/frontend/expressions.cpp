@@ -2,6 +2,7 @@
 
 #include "frontend/evaluator_parts.h"
 #include "frontend/rows.h"
+#include "frontend/texts.h"
 
 namespace ingot::frontend {
 
@@ -423,7 +424,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   }
   raise_by_type("attribute", name, {value});
   const bool has_methods = value.is<Reference>() || row_of(value) != nullptr || value.is<Set>() ||
-                           value.is<Scalar>() || value.is<Static>() || value.is<Text>() || value.is<Tuple>();
+                           value.is<Scalar>() || value.is<Static>() || value.is<Text>() ||
+                           value.is<Letters>() || value.is<Tuple>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "pass it as an argument");
@@ -528,6 +530,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = contents(*r, e);  // a copy: checks replace the state
     if (object.type == HeapObject::Type::List) return open(pick(object.values, "list"), "the element", e);
+    if (index.is<Letters>()) return Texts(*this).item_of(object, index, e);
     if (const std::optional<Value> item = item_by_staged_key(object, index, e)) return *item;
     nb::object key;
     if (const auto place = place_in(*r, index, key, "", e)) return open(object.values[*place], "the item", e);
@@ -549,6 +552,11 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   const Static* text = value.as<Static>();
   const bool is_text =
       text != nullptr && (PyUnicode_Check(text->object.ptr()) || PyBytes_Check(text->object.ptr()));
+  if (value.is<Letters>()) return Texts(*this).item(value, index, e);
+  if (is_text && (index.is<Scalar>() || index.is<Slice>())) {
+    if (const std::optional<Value> letters = Texts(*this).opened(value, false, e))
+      return Texts(*this).item(*letters, index, e);
+  }
   if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
     require_static(index, "an index into a text", e);
   if (is_text && index.is<Static>()) {
@@ -782,6 +790,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     if (!takes.members)
       for (Value& value : call.positional) value = plain_number(value);
     if (!builtin->library.is_valid() && !takes.none) need_present(call);
+    Texts(*this).need_known(call);
     if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
       call.positional[0] = Value(*f->shape);
     if (!takes.foreign) refuse_foreign(call, builtin->name, function);

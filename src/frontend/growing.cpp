@@ -45,7 +45,8 @@ std::optional<Value> Evaluator::form_of(const Value& element) {
   }
   if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}, is_mixed(element)};
   if (element.is<Static>() || element.is<Unbound>()) return element;
-  if (!element.is<Tuple>()) return std::nullopt;
+  const Letters* letters = element.as<Letters>();
+  if (!element.is<Tuple>() && (letters == nullptr || !letters->codes->is<Scalar>())) return std::nullopt;
   std::vector<Value> parts = parts_of(element);
   for (Value& part : parts) {
     const std::optional<Value> form = form_of(part);
@@ -339,7 +340,7 @@ bool Evaluator::has_open_length(const Value& iterable) const {
       (iterable.is<View>() && mapping(Reference{iterable.as<View>()->object})))
     return has_open_length(walked_of(iterable));
   if (const Array* a = iterable.as<Array>()) return a->type.rank() > 0;
-  if (growing(iterable) != nullptr) return true;
+  if (growing(iterable) != nullptr || iterable.is<Letters>()) return true;
   if (const Range* r = iterable.as<Range>())
     return std::ranges::any_of(*r->bounds, [&](const Value& bound) { return !static_int(bound); });
   if (const Zip* z = iterable.as<Zip>()) {
@@ -419,6 +420,7 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
     if (const Scalar* s = form.as<Scalar>()) {
       return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
     }
+    if (form.is<Letters>()) return nb::make_tuple("letter");
     if (form.is<Unbound>()) return nb::make_tuple("absent");
     if (const Maybe* m = form.as<Maybe>()) {
       leaf = own + 1;

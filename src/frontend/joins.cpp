@@ -1,5 +1,6 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/records.h"
+#include "frontend/texts.h"
 
 // Where paths meet. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
 // state; `join` finds the shape that holds all of them, and each path then carries its own values into the
@@ -272,6 +273,10 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
       return Scalar{*kind, {}, *j != *k || is_mixed(a) || is_mixed(b)};
     return apart(a, b, what);
   }
+  if ((a.is<Letters>() && Texts::may_be_character(b)) || (b.is<Letters>() && Texts::may_be_character(a))) {
+    const Value& letter = a.is<Letters>() ? a : b;
+    if (letter.as<Letters>()->codes->is<Scalar>()) return Letters{share(Value(Scalar{Kind::py_int(), {}}))};
+  }
   std::vector<Value> parts = parts_of(a);
   if (same_form(a, b) && !parts.empty()) {
     const std::vector<Value> others = parts_of(b);
@@ -363,6 +368,8 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
       carry(*m->present, actual, value);
       out.push_back(builder_->make(Op::some, {value[0]}));
     }
+  } else if (shape.is<Letters>() && actual.is<Static>()) {
+    carry(shape, Texts(*this).letters_of(actual), out);
   } else {
     const std::vector<Value> parts = parts_of(shape);
     const std::vector<Value> given = parts_of(actual);

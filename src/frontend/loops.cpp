@@ -1,4 +1,6 @@
 #include "frontend/rows.h"
+#include "frontend/texts.h"
+#include "frontend/unrolled.h"
 
 // Loops. What the turns of a staged loop carry is found by a fixpoint: first the body is evaluated as if it
 // changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated
@@ -145,7 +147,7 @@ Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
   if (const std::optional<Value> made = iterator_of_object(iterable, node)) return begin_walk(*made, node);
   if (const Record* row = row_of(iterable)) return begin_walk(Rows(*this).walked(*row, node), node);
   const Iterator* i = iterable.as<Iterator>();
-  if (i == nullptr) return iterable;
+  if (i == nullptr) return Texts(*this).opened(iterable, true, node).value_or(iterable);
   const Value taken = std::exchange(state_.heap.at(i->cell).values[0], Static{nb::none()});
   if (static_int(taken) == 0) return begin_walk(Value(*i->walks), node);
   if (std::optional<Value> rest = rest_of(*i->walks, taken, node)) return begin_walk(*rest, node);
@@ -159,7 +161,8 @@ void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
     if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
       unsupported(node, "walking a " + type_name(iterable), "walk its parts");
   }
-  if (iterable.is<Text>())
+  const Letters* letters = iterable.as<Letters>();
+  if (iterable.is<Text>() || (letters != nullptr && letters->codes->is<Scalar>()))
     unsupported(node, "walking a text that is not known when compiling", "print or return the text");
 }
 
@@ -183,8 +186,9 @@ void Evaluator::each_element(const Value& iterable, std::vector<Value> elements,
   const size_t size = dict ? contents(*dict, node).values.size() : 0;
   const Pins pins(*this, elements);
   const Pins walked(*this, {iterable});
+  Unrolled unrolled(*this, iterable, node);
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (i == kMostTurns) unsupported(node, "unrolling more than 20 000 turns", "use an array");
+    unrolled.turn();
     if (elements[i].is<Unbound>()) return;  // a list from the back that has become shorter
     turn(Value(elements[i]));
     if (const Set* s = iterable.as<Set>(); s != nullptr && nb::len(host_set(*s, node)) != elements.size())
@@ -469,6 +473,10 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
     return {builder_->length(array.node, 0),
             [this, array, node](NodeId k) { return index_array(array, Scalar{Kind::py_int(), k}, node); }};
   }
+  if (const Letters* text = iterable.as<Letters>()) {
+    return {Texts(*this).length(*text),
+            [this, walked = *text](NodeId k) { return Texts(*this).letter(walked, k); }};
+  }
   if (const HeapObject* list = growing(iterable)) {
     return {length_of(*list), [this, walked = *iterable.as<Reference>()](NodeId k) {
               return load_element(state_.heap.at(walked.object), k);
@@ -549,7 +557,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
     for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
       if (elements.size() >= kMostTurns)
-        unsupported(node, "unrolling more than 20 000 turns", "use an array");
+        unsupported(node, "unrolling a loop to more than 20 000 turns", "use an array");
       elements.emplace_back(Static{nb::int_(i)});
       if (__builtin_add_overflow(i, bounds[2], &i)) break;
     }
@@ -558,7 +566,8 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
   if (const Zip* z = iterable.as<Zip>()) {
     const bool is_known = std::ranges::any_of(*z->members, [&](const Value& member) {
       return member.is<Zip>() ? static_elements(member, node).has_value()
-                              : !member.is<Array>() && !member.is<Range>() && growing(member) == nullptr;
+                              : !member.is<Array>() && !member.is<Range>() && !member.is<Letters>() &&
+                                    growing(member) == nullptr;
     });
     if (!is_known) return std::nullopt;
     std::optional<size_t> count;

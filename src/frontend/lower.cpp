@@ -4,6 +4,7 @@
 
 #include "frontend/evaluator_parts.h"
 #include "frontend/rows.h"
+#include "frontend/texts.h"
 
 namespace ingot::frontend {
 
@@ -135,7 +136,15 @@ void Evaluator::raise_host_error(nb::python_error& error) {
 
 Value Evaluator::parameter(const nb::tuple& description, const std::string& name, int argument) {
   const std::string tag = text_of(description[0]);
-  if (tag == "static") return Static{nb::borrow<nb::object>(description[1])};
+  if (tag == "static") {
+    if (PyUnicode_CheckExact(nb::handle(description[1]).ptr()) && argument >= 0)
+      text_arguments_[nb::handle(description[1]).ptr()] = argument;
+    return Static{nb::borrow<nb::object>(description[1])};
+  }
+  if (tag == "letters") {
+    has_letters_ = true;
+    return Letters{share(parameter(nb::cast<nb::tuple>(description[1]), name, -1))};
+  }
   if (tag == "slice") {
     std::array<Value, 3> ends;
     for (size_t i = 0; i < 3; ++i)
@@ -286,6 +295,8 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     return nb::make_tuple("tuple", parts_of(t->members));
   }
   if (const Text* t = value.as<Text>()) return nb::make_tuple("text", t->form, parts_of(*t->parts));
+  if (const Letters* l = value.as<Letters>())
+    return nb::make_tuple("letters", nb::make_tuple(describe_result(*l->codes, outward)));
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = state_.heap.at(r->object);
     if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
@@ -594,9 +605,22 @@ std::vector<std::string> parameter_names(nb::handle code) {
 }  // namespace
 
 Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                         const nb::dict& attributes, ir::Relaxations relaxations) {
+                         const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts) {
   relaxations_ = relaxations;
   attributes_ = attributes;
+  opens_texts_ = opens_texts;
+  try {
+    return lower_with_facts(function, arguments, captures);
+  } catch (const base::Unsupported&) {
+    if (!has_letters_ || !opens_texts_) throw;
+    Demand demand;
+    demand.of_letters = true;
+    throw demand;
+  }
+}
+
+Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple& arguments,
+                                    const nb::tuple& captures) {
   std::optional<base::Unsupported> refusal;
   int evaluations = 0;
   for (;;) {
@@ -635,6 +659,9 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   loop_indices_.clear();
   scalar_arguments_.clear();
   unmeasured_.clear();
+  text_arguments_.clear();
+  unrolling_ = {};
+  has_letters_ = false;
   mixed_.clear();
   captured_.clear();
   guards_.clear();

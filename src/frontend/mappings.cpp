@@ -1,5 +1,6 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/records.h"
+#include "frontend/texts.h"
 
 // Dicts whose keys are known only when the call runs. That a dict is one is a fact of the place where it is
 // made: a key that is not known, of what can stand in a growing list, asks for it. Its values are then a list
@@ -63,8 +64,10 @@ void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::han
   if (!form || form->is<Static>()) return;
   const bool may_be =
       std::ranges::all_of(object.values, [&](const Value& v) { return form_of(v).has_value(); }) &&
-      std::ranges::all_of(object.keys,
-                          [&](const nb::object& k) { return !PyUnicode_Check(k.ptr()) && !k.is_none(); });
+      std::ranges::all_of(object.keys, [&](const nb::object& k) {
+        if (form->is<Letters>()) return Texts::may_be_character(Static{k});
+        return !PyUnicode_Check(k.ptr()) && !k.is_none();
+      });
   if (may_be) throw Demand{object.made_at, -1, place_of(node)};
 }
 
@@ -78,9 +81,11 @@ Value Evaluator::by_dicts(const char* name, const HeapObject& dict, std::vector<
   return inline_function(nb::module_::import_("ingot.library.dicts").attr(name), call);
 }
 
-void Evaluator::put_in_mapping(const Reference& dict, const Value& key, const Value& given, nb::handle node) {
+void Evaluator::put_in_mapping(const Reference& dict, const Value& given_key, const Value& given,
+                               nb::handle node) {
   need_own(state_.heap.at(dict.object), node);
   const Value value = Records(*this).held(given, node);
+  const Value key = Texts::may_be_character(given_key) ? Texts(*this).letters_of(given_key) : given_key;
   if (!form_of(key) || !form_of(value)) {
     unsupported(
         node,

@@ -3,6 +3,7 @@
 
 #include "frontend/evaluator_parts.h"
 #include "frontend/rows.h"
+#include "frontend/texts.h"
 
 namespace ingot::frontend {
 
@@ -149,9 +150,12 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     joined.insert(joined.end(), more.begin(), more.end());
     return new_list(std::move(joined));
   }
-  if (ast == "Add" && (a.is<Text>() || b.is<Text>())) {
+  if (ast == "Add" && (a.is<Text>() || b.is<Text>() || a.is<Letters>() || b.is<Letters>())) {
     raise_by_type("binary", entry->symbol, {a, b});
-    return joined_text({a, b});
+    const auto shown = [&](const Value& text) {
+      return text.is<Letters>() ? text_of_value(text, "{}", node) : text;
+    };
+    return joined_text({shown(a), shown(b)});
   }
   for (const auto& [sequence, count] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
     const std::optional<Kind> kind = kind_of(*count);
@@ -172,8 +176,10 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
-    raise_by_type("binary", entry->symbol, {a, b});
-    if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>()) {
+    // What a format takes is known by its letters alone.
+    if (!(ast == "Mod" && a.is<Letters>())) raise_by_type("binary", entry->symbol, {a, b});
+    if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>() ||
+        a.is<Letters>() || b.is<Letters>()) {
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "make arrays of them with np.array(...), or take their elements one by one");
     }
@@ -306,6 +312,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     const bool contains = ast == "In" || ast == "NotIn";
     use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
   }
+  if (a.is<Letters>() || b.is<Letters>())
+    if (std::optional<Value> result = Texts(*this).compare(ast, a, b, node)) return *result;
   if (by_value)
     if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
   if ((ast == "In" || ast == "NotIn") && b.is<Set>()) {
@@ -857,6 +865,8 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
     return truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked, node);
   if (const HeapObject* list = growing(value))
     return builder_->make(Op::not_equal, {length_of(*list), builder_->index(0)});
+  if (const Letters* text = value.as<Letters>())
+    return builder_->make(Op::not_equal, {Texts(*this).length(*text), builder_->index(0)});
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) unsupported(node, "the truth of a " + type_name(value), "compare explicitly");
   return stage(value, Kind::py_bool());

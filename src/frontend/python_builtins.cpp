@@ -1,5 +1,6 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/rows.h"
+#include "frontend/texts.h"
 
 // Functions of Python's own on containers, types and texts.
 //
@@ -95,6 +96,11 @@ Value Evaluator::builtin_reversed(Call& call) {
   }
   if (sequence.is<Iterator>())
     raise(ExceptionKind::TypeError, "'" + type_name(sequence) + "' object is not reversible");
+  if (const Value text = begin_walk(sequence, call.node); text.is<Letters>()) {
+    const Slice backwards{
+        share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
+    return iterator("reversed", Texts(*this).item(text, backwards, call.node));
+  }
   std::vector<Value> elements = elements_of(sequence, call.node);
   std::ranges::reverse(elements);
   return iterator("reversed", Tuple{std::move(elements)});
@@ -113,7 +119,7 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   }
   if (value.is<Array>()) return attribute(nb::module_::import_("numpy"), "ndarray");
   if (value.is<Tuple>() || value.is<Record>() || value.is<Reference>() || value.is<Range>() ||
-      value.is<Slice>() || value.is<Text>() || value.is<Set>())
+      value.is<Slice>() || value.is<Text>() || value.is<Letters>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
   if (value.is<Iterator>()) {
@@ -261,7 +267,7 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
     const bool is_open = growing(value) != nullptr;
     kept =
         is_open ? by_library("copy", {value}, node) : new_list(contents(*value.as<Reference>(), node).values);
-  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>()) {
+  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>() && !value.is<Letters>()) {
     unsupported(node, "the text of a " + type_name(value), "show its parts");
   }
   return Text{form, share(std::vector<Value>{kept})};
@@ -311,6 +317,7 @@ Value Evaluator::eval_joined_str(nb::handle e) {
 Value Evaluator::builtin_str(Call& call) {
   if (call.positional.empty()) return Static{nb::str("")};
   finish(call, 1);
+  if (call.positional[0].is<Letters>() && call.name == "str") return call.positional[0];
   return text_of_value(call.positional[0], call.name == "repr" ? "{!r}" : "{!s}", call.node);
 }
 

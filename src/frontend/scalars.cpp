@@ -244,7 +244,7 @@ std::string Evaluator::type_name(const Value& value) const {
   if (value.is<Tuple>()) return "tuple";
   if (value.is<Range>()) return "range";
   if (value.is<Slice>()) return "slice";
-  if (value.is<Text>()) return "str";
+  if (value.is<Text>() || value.is<Letters>()) return "str";
   if (value.is<Closure>()) return "function";
   if (const Error* e = value.as<Error>()) return text_of(e->type.attr("__name__"));
   if (const View* v = value.as<View>()) return v->name;

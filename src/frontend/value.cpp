@@ -55,6 +55,7 @@ std::vector<Value> parts_of(const Value& value) {
   if (const Zip* z = value.as<Zip>()) return *z->members;
   if (const Method* m = value.as<Method>()) return std::vector<Value>(1, *m->self);
   if (const Text* t = value.as<Text>()) return *t->parts;
+  if (const Letters* l = value.as<Letters>()) return std::vector<Value>(1, *l->codes);
   if (const Closure* c = value.as<Closure>()) return *c->defaults;
   if (const Error* e = value.as<Error>()) return parts_of_error(*e);
   if (const Iterator* i = value.as<Iterator>()) return std::vector<Value>(1, *i->walks);
@@ -69,6 +70,7 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
   if (value.is<Zip>()) return Zip{share(std::move(parts))};
   if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name, m->function};
   if (const Text* t = value.as<Text>()) return Text{t->form, share(std::move(parts))};
+  if (value.is<Letters>()) return Letters{share(std::move(parts[0]))};
   if (const Closure* c = value.as<Closure>()) return Closure{c->definition, share(std::move(parts))};
   if (const Error* e = value.as<Error>()) {
     std::span<const Value> all = parts;

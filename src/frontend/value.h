@@ -137,6 +137,12 @@ struct Text {
   std::shared_ptr<const std::vector<Value>> parts;
 };
 
+/// A text of which the letters are known only when the call runs: an array of their code points, or, of a
+/// text of one letter, a number: its code point, -1 for the empty text in its place.
+struct Letters {
+  std::shared_ptr<const Value> codes;
+};
+
 /// The keys, values or items of a dict of the shadow heap, as they are when they are asked for; or the
 /// elements of a list or dict from the back.
 struct View {
@@ -219,7 +225,7 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Text, View, Closure, Error, Object, Iterator, Generator, Set, Record>
+               Foreign, Text, Letters, View, Closure, Error, Object, Iterator, Generator, Set, Record>
       v;
 
   Value() = default;

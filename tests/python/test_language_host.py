@@ -198,8 +198,49 @@ def test_compiled_functions_are_c_pointers():
         return np.int32(a) - np.int32(b)
 
     assert order.c_pointer("int32(int32, int32)")(7, 4) == 3
-    with pytest.raises(TypeError, match="numbers of C's"):
-        f.c_pointer("float64(float64[:])")
+    for wrong in ("float64(complex128)", "float64(float64[n] x)", "float64[:](float64)", "float64(void*[3] x)"):
+        with pytest.raises(TypeError, match="numbers of C's"):
+            f.c_pointer(wrong)
+
+
+def test_arrays_are_passed_by_pointers():
+    @ingot.jit
+    def f(x, y):
+        x[0] = y
+        return x.sum()
+
+    data = np.arange(6.0)
+    address = data.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    assert f.c_pointer("float64(float64[:], float32)")(address, 6, 1.5) == 16.5 and data[0] == 1.5
+    assert f.c_pointer("float64(float64[:, :], float64)")(address, 2, 2, 0.5) == 6.0
+    named = f.c_pointer("float64(int16 n, float64 y, float64[n, 2] x, void* user)")
+    assert named(3, 2.5, address, None) == 19.0
+    assert f.c_pointer("float64(float64[3] x, float64 y)")(address, 0.0) == 4.5
+    assert f.c_pointer("void(float64[:], float64)")(address, 1, 9.0) is None and data[0] == 9.0
+    with pytest.raises(TypeError, match="all parameters"):
+        f.c_pointer("float64(float64[2] x, float64)")
+
+    @ingot.jit
+    def many(a, b, c, d, e, f, g, h, i, j):
+        return a + b * 2 + c * 3 + d * 4 + e * 5 + f * 6 + g * 7 + h * 8 + i * 9 + j * 10
+
+    numbers = list(range(1, 11))
+    wanted = sum(k * k for k in numbers)
+    for kind in ("float64", "int64", "float32", "int32"):
+        assert many.c_pointer(f"float64({', '.join([kind] * 10)})")(*numbers) == wanted
+    mixed = ", ".join(["float64", "int8"] * 5)
+    assert many.c_pointer(f"int64({mixed})")(*numbers) == wanted
+    assert ingot.jit(lambda x: x > 1).c_pointer("bool(float32)")(2.0) is True
+    assert ingot.jit(lambda x: -x).c_pointer("int8(int8)")(5) == -5
+    assert ingot.jit(lambda x: x / 3).c_pointer("float32(float32)")(1.0) == np.float32(1) / np.float32(3)
+
+
+def test_what_a_c_pointer_raises_is_shown(monkeypatch):
+    shown = []
+    monkeypatch.setattr(sys, "unraisablehook", shown.append)
+    pointer = ingot.jit(lambda x: [1.0, 2.0][int(x)]).c_pointer("float64(float64)")
+    assert pointer(1.0) == 2.0 and pointer(7.0) == 0.0
+    assert [type(each.exc_value) for each in shown] == [IndexError]
 
 
 def test_compiled_functions_are_integrated_by_scipy():
@@ -212,6 +253,23 @@ def test_compiled_functions_are_integrated_by_scipy():
 
     callable = scipy.LowLevelCallable(f.c_pointer("float64(float64)"))
     assert abs(integrate.quad(callable, 0, 50)[0] - 1.0) < 1e-8
+
+    @ingot.jit
+    def g(xx):
+        return xx[0] * xx[1]
+
+    callable = scipy.LowLevelCallable(g.c_pointer("float64(int32 n, float64[n] xx)"))
+    assert abs(integrate.quad(callable, 0, 2, args=(3.0,))[0] - 6.0) < 1e-12
+    ndimage = pytest.importorskip("scipy.ndimage")
+
+    @ingot.jit
+    def middle(buffer, result):
+        result[0] = np.median(buffer)
+        return 1
+
+    filtering = middle.c_pointer("int32(float64[n] buffer, int64 n, float64[1] result, void* data)")
+    image = np.random.default_rng(0).random((6, 7))
+    assert np.array_equal(ndimage.generic_filter(image, scipy.LowLevelCallable(filtering), 3), ndimage.median_filter(image, 3))
 
 
 def test_a_host_function_works_in_threads(tmp_path):

@@ -29,6 +29,8 @@ def hashed(key: Any) -> Any:
         if rest != 0.0:
             mixed = mixed ^ (np.int64(rest * 4503599627370496.0) * np.int64(-4417276706812531889))
         return mixed ^ (mixed >> np.int64(29))
+    if isinstance(key, str):
+        return hashed(ord(key)) if len(key) == 1 else np.int64(len(key))
     if not isinstance(key, (int, np.integer, np.bool)):
         primitives.refuse("a key that is no number, in a dict whose keys are not known when compiling,", "use numbers as keys")
     if isinstance(key, np.uint64):

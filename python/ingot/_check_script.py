@@ -1,0 +1,88 @@
+"""`python -m ingot check --run SCRIPT`: what became of the functions of `ingot.jit` that a program calls."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import _jit
+from ._errors import UnsupportedError
+
+
+class Outcome(NamedTuple):
+    """What became of one list of arguments of a function: `message` says why it was refused, or compiled anew."""
+
+    function: _jit.Function
+    values: tuple[Any, ...]
+    status: str
+    message: str
+
+
+def run(script: str, arguments: list[str]) -> tuple[list[Outcome], int]:
+    """Runs a script as `python SCRIPT ARGUMENTS` does. The outcomes in their order, and the exit status of the script."""
+    if not Path(script).is_file():
+        raise SystemExit(f"{script} is no Python file")
+    outcomes: list[Outcome] = []
+    before = sys.argv, sys.path[:]
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    try:
+        with _watched(outcomes):
+            status = _status_of(script)
+    finally:
+        sys.argv, sys.path[:] = before
+    return outcomes, status
+
+
+def _status_of(script: str) -> int:
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as leaving:
+        if leaving.code is None or isinstance(leaving.code, int):
+            return leaving.code or 0
+        print(leaving.code, file=sys.stderr)
+        return 1
+    except Exception as error:
+        inside = error.__traceback__
+        while inside is not None and inside.tb_frame.f_code.co_filename != script:
+            inside = inside.tb_next
+        traceback.print_exception(type(error), error, inside or error.__traceback__)
+        return 1
+    return 0
+
+
+@contextmanager
+def _watched(outcomes: list[Outcome]) -> Iterator[None]:
+    """Has all that the functions of `ingot.jit` compile and refuse meanwhile put among the outcomes, each once."""
+    prepare = _jit.Function._prepare
+    seen = set()
+
+    def watching(self: _jit.Function, args: tuple, kwargs: dict) -> Any:
+        compiled = len(self.specialisations)
+        try:
+            prepared = prepare(self, args, kwargs)
+        except UnsupportedError as error:
+            note(self, args, kwargs, "refused", str(error))
+            raise
+        if len(self.specialisations) > compiled:
+            why = prepared[0].why
+            note(self, args, kwargs, "compiles", "" if why == "the first call" else why)
+        return prepared
+
+    def note(function: _jit.Function, args: tuple, kwargs: dict, status: str, message: str) -> None:
+        outcome = Outcome(function, (*args, *kwargs.values()), status, message)
+        key = (function, tuple(map(_jit._type_text, outcome.values)), status, message)
+        if status == "compiles" or key not in seen:
+            seen.add(key)
+            outcomes.append(outcome)
+
+    _jit.Function._prepare = watching  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        _jit.Function._prepare = prepare  # type: ignore[method-assign]

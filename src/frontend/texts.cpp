@@ -1,0 +1,254 @@
+#include "frontend/texts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+/// A known text of so many letters is walked letter by letter, unless it is the caller's.
+constexpr size_t kMostLetters = 64;
+constexpr int64_t kEmpty = -1;  ///< the code of a character that is the empty text
+
+bool is_character(const Value& value) {
+  const Letters* text = value.as<Letters>();
+  return text != nullptr && text->codes->is<Scalar>();
+}
+
+Py_ssize_t count_in(const Value& known) { return PyUnicode_GET_LENGTH(known.as<Static>()->object.ptr()); }
+
+int64_t letter_of(const Value& known, Py_ssize_t place) {
+  return static_cast<int64_t>(PyUnicode_READ_CHAR(known.as<Static>()->object.ptr(), place));
+}
+
+}  // namespace
+
+bool Evaluator::Texts::is_known(const Value& value) {
+  const Static* s = value.as<Static>();
+  return s != nullptr && PyUnicode_CheckExact(s->object.ptr());
+}
+
+bool Evaluator::Texts::is_text(const Value& value) {
+  return is_known(value) || value.is<Letters>() || value.is<Text>();
+}
+
+bool Evaluator::Texts::may_be_character(const Value& text) { return is_known(text) && count_in(text) <= 1; }
+
+std::optional<Value> Evaluator::Texts::opened(const Value& text, bool is_walked, nb::handle node) {
+  if (!e_.opens_texts_ || !is_known(text) || e_.frame_->of_library) return std::nullopt;
+  const auto given = e_.text_arguments_.find(text.as<Static>()->object.ptr());
+  if (given != e_.text_arguments_.end()) {
+    Demand demand{{}, given->second, e_.place_of(node)};
+    demand.of_letters = true;
+    throw demand;
+  }
+  if (is_walked && static_cast<size_t>(count_in(text)) <= kMostLetters) return std::nullopt;
+  e_.has_letters_ = true;
+  return Letters{share(codes_of(text))};
+}
+
+Value Evaluator::Texts::letters_of(const Value& text) {
+  if (!may_be_character(text)) return Letters{share(codes_of(text))};
+  const int64_t code = count_in(text) == 0 ? kEmpty : letter_of(text, 0);
+  return Letters{share(Value(Scalar{Kind::py_int(), e_.builder_->index(code)}))};
+}
+
+/// An array of the code points of a text.
+Value Evaluator::Texts::codes_of(const Value& text) {
+  ir::Builder& builder = *e_.builder_;
+  if (const Letters* letters = text.as<Letters>()) {
+    if (!is_character(text)) return *letters->codes;
+    const NodeId code = code_of(text);
+    const NodeId length = this->length(*letters);
+    const NodeId one = builder.index(1);
+    const Array made = e_.new_memory({&one, 1}, DType::Int64);
+    builder.make(Op::store, {made.node, builder.index(0), code});
+    Array part = made;
+    part.node = e_.leading(made.node, length);
+    return part;
+  }
+  const Py_ssize_t size = count_in(text);
+  const NodeId length = builder.index(size);
+  const Array made = e_.new_memory({&length, 1}, DType::UInt32);
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    const NodeId code = builder.constant(static_cast<uint32_t>(letter_of(text, i)));
+    builder.make(Op::store, {made.node, builder.index(i), code});
+  }
+  return made;
+}
+
+NodeId Evaluator::Texts::code_of(const Value& character) {
+  const Value letter = is_known(character) ? letters_of(character) : character;
+  return letter.as<Letters>()->codes->as<Scalar>()->node;
+}
+
+NodeId Evaluator::Texts::length(const Letters& text) {
+  ir::Builder& builder = *e_.builder_;
+  if (const Array* codes = text.codes->as<Array>()) return builder.length(codes->node, 0);
+  const NodeId is_empty = builder.make(Op::less, {text.codes->as<Scalar>()->node, builder.index(0)});
+  return builder.make(Op::select, {is_empty, builder.index(0), builder.index(1)});
+}
+
+Value Evaluator::Texts::letter(const Letters& text, NodeId place) {
+  const NodeId code = e_.builder_->make(Op::load, {text.codes->as<Array>()->node, place});
+  return Letters{share(Value(Scalar{Kind::py_int(), e_.builder_->cast(code, DType::Int64)}))};
+}
+
+Value Evaluator::Texts::item(const Value& text, const Value& index, nb::handle node) {
+  const Letters whole{share(codes_of(text))};
+  if (index.is<Slice>()) return Letters{share(e_.index_array(*whole.codes->as<Array>(), index, node))};
+  const std::optional<Kind> kind = e_.kind_of(index);
+  if (!kind || index.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool())) {
+    e_.raise_by_type("subscript", "", {text, index});
+    e_.unsupported(node, "an element of a " + e_.type_name(text), "use an array, a list, a tuple or a dict");
+  }
+  e_.need_index_sized(index);
+  return letter(whole, e_.place_of_staged(index, length(whole), "string index out of range"));
+}
+
+Value Evaluator::Texts::ord(const Value& text) {
+  const Letters& letters = *text.as<Letters>();
+  const NodeId length = this->length(letters);
+  e_.check(e_.builder_->make(Op::equal, {length, e_.builder_->index(1)}), ExceptionKind::TypeError,
+           "ord() expected a character, but string of length {} found", {length});
+  if (const Scalar* code = letters.codes->as<Scalar>()) return *code;
+  return *letter(letters, e_.builder_->index(0)).as<Letters>()->codes;
+}
+
+Value Evaluator::Texts::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
+  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
+  return e_.inline_function(nb::module_::import_("ingot.library.texts").attr(name), call);
+}
+
+std::optional<Value> Evaluator::Texts::compare(const std::string& ast, const Value& a, const Value& b,
+                                               nb::handle node) {
+  if (ast == "In" || ast == "NotIn") {
+    const std::optional<Value> inside = contains(a, b, node);
+    if (inside && ast == "NotIn") return e_.unary("Not", *inside, node);
+    return inside;
+  }
+  const bool is_equality = ast == "Eq" || ast == "NotEq";
+  if (a.is<Text>() || b.is<Text>() || !is_text(a) || !is_text(b)) {
+    const Value& other = a.is<Letters>() ? b : a;
+    const std::optional<Kind> kind = e_.kind_of(other);
+    const bool differs = is_none(other) || other.is<Tuple>() || other.is<Reference>() ||
+                         (kind && kind->is_python() && !other.is<Array>());
+    if (is_equality && differs) return Value(Static{nb::bool_(ast == "NotEq")});
+    return std::nullopt;
+  }
+  ir::Builder& builder = *e_.builder_;
+  const Op op = ast == "Eq"      ? Op::equal
+                : ast == "NotEq" ? Op::not_equal
+                : ast == "Lt"    ? Op::less
+                : ast == "LtE"   ? Op::less_equal
+                : ast == "Gt"    ? Op::greater
+                                 : Op::greater_equal;
+  const auto is_letter = [](const Value& v) { return is_character(v) || may_be_character(v); };
+  if (is_letter(a) && is_letter(b)) return e_.as_bool(builder.make(op, {code_of(a), code_of(b)}));
+  const auto has_other_length = [](const Value& letter, const Value& known) {
+    return is_character(letter) && is_known(known) && count_in(known) > 1;
+  };
+  if (is_equality && (has_other_length(a, b) || has_other_length(b, a)))
+    return Value(Static{nb::bool_(ast == "NotEq")});
+  const char* const function = is_equality ? "equal" : "order";
+  const Value result = by_library(function, {codes_of(a), codes_of(b)}, node);
+  if (is_equality) return ast == "Eq" ? result : e_.unary("Not", result, node);
+  return e_.compare(ast, result, Static{nb::int_(0)}, node);
+}
+
+std::optional<Value> Evaluator::Texts::contains(const Value& part, const Value& whole, nb::handle node) {
+  std::vector<Value> members;
+  if (whole.is<Set>()) {
+    members = e_.elements_of_set(*whole.as<Set>(), node);
+  } else if (whole.is<Reference>() && !e_.is_list(whole) && e_.mapping(whole) == nullptr) {
+    for (const nb::object& key : e_.contents(*whole.as<Reference>(), node).keys)
+      members.push_back(Static{key});
+  } else if (is_known(whole) && is_character(part) && static_cast<size_t>(count_in(whole)) <= kMostLetters) {
+    members.push_back(Static{nb::str("")});
+    for (const nb::handle each : whole.as<Static>()->object)
+      members.push_back(Static{nb::borrow<nb::object>(each)});
+  } else if (is_text(whole) && !whole.is<Text>()) {
+    if (is_text(part) && !part.is<Text>())
+      return by_library("contains", {codes_of(whole), codes_of(part)}, node);
+    if (!is_text(part) && (e_.kind_of(part) || is_none(part) || part.is<Tuple>() || part.is<Reference>()))
+      e_.raise(ExceptionKind::TypeError,
+               "'in <string>' requires string as left operand, not " + e_.type_name(part));
+    e_.unsupported(node, "`in` of a text and a " + e_.type_name(part), "compare with ==");
+  } else {
+    return std::nullopt;
+  }
+  NodeId found = e_.builder_->constant(false);
+  for (const Value& member : members) {
+    const NodeId is_member = e_.truth(e_.equal_members(part, member, node), node);
+    found = e_.builder_->make(Op::bitwise_or, {found, is_member});
+  }
+  return e_.as_bool(found);
+}
+
+Value Evaluator::Texts::item_of(const HeapObject& dict, const Value& key, nb::handle node) {
+  NodeId place = e_.builder_->index(-1);
+  std::vector<Value> values;
+  for (size_t i = 0; i < dict.keys.size(); ++i) {
+    if (!is_known(Static{dict.keys[i]})) continue;
+    const NodeId is_key = e_.truth(e_.compare("Eq", key, Static{dict.keys[i]}, node), node);
+    place = e_.builder_->make(Op::select,
+                              {is_key, e_.builder_->index(static_cast<int64_t>(values.size())), place});
+    values.push_back(dict.values[i]);
+  }
+  const auto missing = [&]() -> Value {
+    e_.raise_error(e_.make_error(nb::module_::import_("builtins").attr("KeyError"), {key}));
+  };
+  if (values.empty()) return missing();
+  const NodeId is_there = e_.builder_->make(Op::greater_equal, {place, e_.builder_->index(0)});
+  return e_.fork(
+      is_there, [&] { return e_.open(e_.pick_staged(values, place, node), "the item", node); }, missing);
+}
+
+Value Evaluator::builtin_ord(Call& call) {
+  const Value text = need(call, 0, "character");
+  finish(call, 1);
+  if (text.is<Letters>()) return Texts(*this).ord(text);
+  if (text.is<Text>())
+    unsupported(call.node, "`ord` of a text that has parts which are not known when compiling",
+                "take a letter of it");
+  return known_by_host(call, text);
+}
+
+Value Evaluator::builtin_chr(Call& call) {
+  const Value number = need(call, 0, "i");
+  finish(call, 1);
+  if (number.is<Static>()) return known_by_host(call, number);
+  const NodeId code = stage_index(number);
+  check(both(builder_->make(Op::greater_equal, {code, builder_->index(0)}),
+             builder_->make(Op::less, {code, builder_->index(0x110000)})),
+        ExceptionKind::ValueError, "chr() arg not in range(0x110000)");
+  has_letters_ = true;
+  return Letters{share(Value(Scalar{Kind::py_int(), code}))};
+}
+
+/// What a function of Python's gives for a value that is known.
+Value Evaluator::known_by_host(Call& call, const Value& value) {
+  if (!value.is<Static>()) raise_as_called(call);
+  try {
+    return Static{call.function(require_static(value, "what a letter is made of", call.node))};
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
+}
+
+void Evaluator::Texts::need_known(const Call& call) {
+  static const std::set<std::string> kKnown = {"len",       "ord",  "print",   "isinstance", "type",
+                                               "enumerate", "zip",  "list",    "tuple",      "str",
+                                               "repr",      "bool", "reversed"};
+  if (kKnown.contains(call.name)) return;
+  const std::function<bool(const Value&)> has_letters = [&](const Value& value) {
+    return value.is<Letters>() || std::ranges::any_of(parts_of(value), has_letters);
+  };
+  if (std::ranges::any_of(call.values(), has_letters)) {
+    e_.unsupported(call.node, "`" + call.name + "` of a text that is not known when compiling",
+                   "use len, ord, ==, `in`, indices and loops over it");
+  }
+}
+
+}  // namespace ingot::frontend
