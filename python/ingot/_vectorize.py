@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 
 from . import _errors, _ingot, _source
-from ._jit import DTYPES, Function, Specialisation, _exception, disabled, relaxations
+from ._exceptions import exception
+from ._jit import DTYPES, Function, Specialisation, disabled, relaxations
 from ._signature import Signature, parse_signatures
 
 TARGETS = ("cpu", "parallel")
@@ -152,7 +153,7 @@ class Loop(_ingot.UfuncLoop):
 
         kind, message, sites, pending = failure
         own = vectorized.turns_of.__code__.co_filename
-        return _exception(kind, message, tuple(site for site in sites if site[0] != own), pending, errors)
+        return exception(kind, message, tuple(site for site in sites if site[0] != own), pending, errors)
 
     def run(self, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...]) -> None:
         """A call that compiled code cannot make alone: it calls Python, or reads arrays outside."""
