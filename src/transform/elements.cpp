@@ -276,14 +276,6 @@ NodeId Lowering::apart(NodeId view) {
   return all;
 }
 
-/// Writes to a view whose elements may be one place: all of them are evaluated before any is written.
-void Lowering::write_behind(NodeId x, NodeId view) {
-  const Nodes lengths = lengths_of_view(view);
-  const NodeId kept = loops_.new_view(lengths, b_.function().type(view).dtype());
-  loops_.nest(lengths, [&](Indices at) { loops_.store(kept, at, element(x, at)); });
-  loops_.nest(lengths, [&](Indices at) { loops_.store(view, at, loops_.load(kept, at)); });
-}
-
 void Lowering::lower_write(NodeId id) {
   const NodeId old_view = source_.operand(id, 0);
   const NodeId x = source_.operand(id, 1);
@@ -310,12 +302,13 @@ void Lowering::lower_write(NodeId id) {
     store_elements(all);
     return Nodes();
   };
-  const auto loops_or_behind = [&] {
-    return loops_.branch(apart(view), {}, loops, [&] { return write_behind(x, view), Nodes(); });
+  const auto loops_or_chunks = [&] {
+    return loops_.branch(apart(view), {}, loops, [&] { return write_in_place(x, view, false), Nodes(); });
   };
   if (held) loops();
-  else if (is_apart || !may_read(whole(x), root)) in_versions({&x, 1}, {}, loops);
-  else in_versions({&x, 1}, {}, loops_or_behind);
+  else if (is_apart || source_.type(old_view).rank() == 0 || !may_read(whole(x), root))
+    in_versions({&x, 1}, {}, loops);
+  else in_versions({&x, 1}, {}, loops_or_chunks);
 }
 
 void Lowering::lower_materialize(NodeId id) {

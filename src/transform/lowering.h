@@ -161,7 +161,6 @@ class Lowering : public Rewriter {
   bool may_read(const Whole& w, const Root& root) const;
   bool lies_apart(NodeId old_view) const;
   NodeId apart(NodeId view);
-  void write_behind(NodeId x, NodeId view);
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
   /// @name Assignments to what is read at other places (in_place.cpp)
