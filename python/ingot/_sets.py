@@ -4,7 +4,11 @@ set that is walked in the same order."""
 from __future__ import annotations
 
 import ast
+import types
+from collections.abc import Iterator
 from typing import Any
+
+from ._source import constant_key
 
 
 class History(tuple):
@@ -36,8 +40,8 @@ def then(history: History, method: str, arguments: tuple, changes: bool) -> Hist
     return History((history, method, arguments, changes))
 
 
-def display(node: Any) -> History | None:
-    """The history of a display of constants; None: it is another."""
+def display(node: Any, function: Any = None) -> History | None:
+    """The history of a display of constants, which stands in a function; None: it is another."""
     plain = (ast.Set, ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
     if not all(isinstance(part, plain) for part in ast.walk(node)):
         return None
@@ -45,10 +49,24 @@ def display(node: Any) -> History | None:
         # CPython makes longer ones of a frozenset.
         constants = [c for c in compile(ast.Expression(node), "<set>", "eval").co_consts if isinstance(c, frozenset)]
         if len(constants) == 1:
-            return then(empty(), "update", (constants[0],), True)
+            return then(empty(), "update", (_constant_of(getattr(function, "__code__", None), constants[0]),), True)
         history = empty()
         for element in node.elts:
             history = then(history, "add", (ast.literal_eval(element),), True)
         return history
     except (ValueError, TypeError):
         return None
+
+
+def _constant_of(code: types.CodeType | None, constant: frozenset) -> frozenset:
+    """The set that a function's code has for a constant: its order is that of the program, which may have been read from a file."""
+    key = constant_key(constant)
+    return next((own for own in _sets_of(code) if constant_key(own) == key), constant)
+
+
+def _sets_of(code: types.CodeType | None) -> Iterator[frozenset]:
+    constants = () if code is None else code.co_consts
+    yield from (constant for constant in constants if isinstance(constant, frozenset))
+    for constant in constants:
+        if isinstance(constant, types.CodeType):
+            yield from _sets_of(constant)

@@ -32,9 +32,18 @@ def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
         if isinstance(x, types.CodeType) and isinstance(y, types.CodeType):
             if not _same_code(x, y):
                 return False
-        elif type(x) is not type(y) or repr(x) != repr(y):
+        elif constant_key(x) != constant_key(y):
             return False
     return True
+
+
+def constant_key(constant: Any) -> Any:
+    """What tells constants of code apart. The order of sets does not: it hangs on who made them, from a source or a pyc file."""
+    if isinstance(constant, tuple):
+        return tuple, *map(constant_key, constant)
+    if isinstance(constant, frozenset):
+        return frozenset(map(constant_key, constant))
+    return type(constant), repr(constant)
 
 
 def _codes(code: types.CodeType):

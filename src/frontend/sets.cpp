@@ -71,7 +71,8 @@ nb::object Evaluator::iterable_of_set(const Value& value, nb::handle node) {
 }
 
 Value Evaluator::eval_set(nb::handle e) {
-  nb::object history = histories().attr("display")(e);
+  const nb::object function = frame_->function.is_valid() ? frame_->function : nb::none();
+  nb::object history = histories().attr("display")(e, function);
   if (!history.is_none()) return new_set(history);
   history = histories().attr("empty")();
   for (const nb::handle element : e.attr("elts")) {

@@ -137,3 +137,28 @@ def test_sets_that_are_refused():
     refused(lambda s: 1 in s, {1, 2})
     refused(lambda x: set(x), X)
     assert refused(lambda x: grows(len(x)), X)
+
+
+def in_other_order(function, order):
+    """The function with a set among its constants as a pyc file may give it: equal, its elements in another order."""
+    consts = [frozenset(order) if isinstance(c, frozenset) else c for c in function.__code__.co_consts]
+    function.__code__ = function.__code__.replace(co_consts=tuple(consts))
+    return function
+
+
+def test_sets_among_constants_have_the_order_of_the_code():
+    def walked(x):
+        s = x
+        for v in {8, 0, 16, 24}:
+            s = s * 3 + v
+        return s, [*{8, 0, 16, 24}], x in {8, 0, 16, 24}
+
+    check(walked, 1.0)
+    for order in ([24, 16, 8, 0], [0, 24, 8, 16]):
+        assert list(frozenset(order)) == order
+        check(in_other_order(walked, order), 2.0)
+
+    def comprehended(x):
+        return {8, 0, 16, 24}, [v * x for v in {24, 16, 8, 0}]
+
+    check(lambda x: comprehended(x)[1], 2.0)
