@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import atexit
-import builtins
 import contextlib
 import ctypes
 import enum

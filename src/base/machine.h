@@ -8,9 +8,6 @@ namespace ingot::base {
 /// What passes may ask of the machine that code is made for. They ask properties, never a target's name.
 /// Nothing here changes a value: sums have the order of base/reduction.h on each machine.
 struct Machine {
-  enum class Kind : uint8_t { Cpu, Device };
-  Kind kind = Kind::Cpu;
-
   /// Of the registers that vector loops use; 0: loops take one turn at a time.
   int vector_bits = 256;
   size_t registers = 16;  ///< that hold values of a vector loop

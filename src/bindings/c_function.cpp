@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "bindings/code.h"
+#include "bindings/gil.h"
 #include "bindings/numpy.h"
 #include "runtime/mapping.h"
 
@@ -213,7 +214,7 @@ uint64_t CFunction::bits_of(const nb::object& value) const {
 }
 
 uint64_t CFunction::call(const Registers& registers, const uint64_t* stack) const noexcept {
-  const PyGILState_STATE state = PyGILState_Ensure();
+  const EnsuredGil gil;
   uint64_t result = 0;
   try {
     const std::vector<uint64_t> bits = taken(registers, stack);
@@ -234,7 +235,6 @@ uint64_t CFunction::call(const Registers& registers, const uint64_t* stack) cons
     PyErr_SetString(PyExc_RuntimeError, error.what());
     PyErr_WriteUnraisable(function_.ptr());
   }
-  PyGILState_Release(state);
   return result;
 }
 

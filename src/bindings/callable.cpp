@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/exceptions.h"
 #include "bindings/gil.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
@@ -221,21 +222,6 @@ std::pair<nb::object, nb::dict> packed(PyObject* const* arguments, size_t count,
   return {std::move(positional), std::move(named)};
 }
 
-/// Runs something of C++'s for Python: exceptions become Python's.
-template <class Fn>
-auto guarded(Fn&& fn, decltype(fn()) failed) -> decltype(fn()) {
-  try {
-    return resting_at_the_end(fn);
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return failed;
-}
-
 /// Whether a class has got a `__call__` since it was made; from then on it is called without vectorcall, as
 /// the classes that are made with one.
 bool has_call_of_its_own(PyTypeObject* type) {
@@ -249,6 +235,21 @@ nb::object file_of(PyObject* traceback) {
   return nb::handle(traceback).attr("tb_frame").attr("f_code").attr("co_filename");
 }
 
+/// Leaves entries out of the traceback of what has been raised: `rest_of` gives what stays of it.
+template <class Fn>
+void leave_out_entries(Fn&& rest_of) {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  nb::object rest = nb::steal(traceback);
+  if (rest.is_valid()) rest = rest_of(rest);
+  if (rest.is_none()) rest = nb::object();
+  if (value != nullptr) PyException_SetTraceback(value, rest.is_valid() ? rest.ptr() : Py_None);
+  PyErr_Restore(type, value, rest.release().ptr());
+}
+
 /// Calls the Python side, whose own lines do not enter the traceback of what the call raises.
 PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb::dict& named) {
   try {
@@ -256,18 +257,11 @@ PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb:
   } catch (nb::python_error& error) {
     error.restore();
   }
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  nb::object rest = nb::steal(traceback);
-  if (rest.is_valid()) {
+  leave_out_entries([](nb::object rest) {
     const nb::object own = file_of(rest.ptr());
     while (!rest.is_none() && file_of(rest.ptr()).equal(own)) rest = rest.attr("tb_next");
-  }
-  if (rest.is_none()) rest = nb::object();
-  PyErr_Restore(type, value, rest.release().ptr());
+    return rest;
+  });
   return nullptr;
 }
 
@@ -300,17 +294,7 @@ PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, s
   const nb::object shown = state.shown;
   PyObject* const result = PyObject_Vectorcall(shown.ptr(), arguments, flagged, keywords);
   if (result != nullptr) return result;
-  // That function stands in no traceback.
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  nb::object rest = nb::steal(traceback);
-  if (rest.is_valid()) rest = rest.attr("tb_next");
-  if (rest.is_none()) rest = nb::object();
-  if (value != nullptr) PyException_SetTraceback(value, rest.is_valid() ? rest.ptr() : Py_None);
-  PyErr_Restore(type, value, rest.release().ptr());
+  leave_out_entries([](const nb::object& rest) -> nb::object { return rest.attr("tb_next"); });
   return nullptr;
 }
 

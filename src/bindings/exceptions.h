@@ -3,13 +3,30 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <new>
 #include <span>
 #include <string>
 
 #include "base/error.h"
 #include "base/exception.h"
+#include "bindings/gil.h"
 
 namespace ingot::bindings {
+
+/// Runs something of C++'s for Python: exceptions become Python's.
+template <class Fn>
+auto guarded(Fn&& fn, decltype(fn()) failed) -> decltype(fn()) {
+  try {
+    return resting_at_the_end(fn);
+  } catch (nanobind::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return failed;
+}
 
 /// The kind of a Python exception: that of the first of its classes that has one.
 inline base::ExceptionKind kind_of(nanobind::handle exception) {

@@ -21,6 +21,18 @@ auto resting_at_the_end(Fn&& fn) {
   }
 }
 
+/// The GIL for the time of its life, whether this thread has it already or not.
+class EnsuredGil {
+ public:
+  EnsuredGil() : state_(PyGILState_Ensure()) {}
+  ~EnsuredGil() { PyGILState_Release(state_); }
+  EnsuredGil(const EnsuredGil&) = delete;
+  EnsuredGil& operator=(const EnsuredGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 /// The GIL while compiled code runs: held at first, let go in a long call.
 class Gil {
  public:

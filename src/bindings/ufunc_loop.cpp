@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/exceptions.h"
 #include "bindings/gil.h"
 #include "bindings/interrupts.h"
 #include "bindings/invocation.h"
@@ -22,18 +23,6 @@ namespace {
 
 /// So many turns are worth code of their own for operands that are one number.
 constexpr int64_t kManyTurns = 64;
-
-/// The GIL, whether this thread has it or not.
-class Ensured {
- public:
-  Ensured() : state_(PyGILState_Ensure()) {}
-  ~Ensured() { PyGILState_Release(state_); }
-  Ensured(const Ensured&) = delete;
-  Ensured& operator=(const Ensured&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
 
 /// One run of code that NumPy calls, with the GIL or without: a long one lets go of it, and handles signals.
 class Run {
@@ -67,7 +56,7 @@ class Run {
       return 0;
     }
     const int failed = resting_at_the_end([] {
-      const Ensured gil;
+      const EnsuredGil gil;
       return PyErr_CheckSignals();
     });
     if (failed != 0) {
@@ -93,19 +82,6 @@ class Run {
 };
 
 const runtime::Hooks Run::kHooks = {&Run::attend, nullptr};
-
-/// Runs something that may throw, for NumPy; -1 with an exception set.
-template <class Fn>
-int without_exceptions(Fn&& fn) {
-  try {
-    return fn();
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return -1;
-}
 
 }  // namespace
 
@@ -218,12 +194,14 @@ int UfuncLoop::run(char* const* data, int64_t count, const int64_t* strides) {
   const Variant* variant = find(layout);
   if (variant != nullptr && variant->code != nullptr) return run_code(*variant, layout, operands);
   {
-    const Ensured gil;
-    const int status = without_exceptions([&] {
-      if (variant == nullptr) variant = &made(layout);
-      if (variant->code == nullptr) run_in_python(operands);
-      return 0;
-    });
+    const EnsuredGil gil;
+    const int status = guarded(
+        [&] {
+          if (variant == nullptr) variant = &made(layout);
+          if (variant->code == nullptr) run_in_python(operands);
+          return 0;
+        },
+        -1);
     if (status != 0 || variant->code == nullptr) return status;
   }
   return run_code(*variant, layout, operands);
@@ -254,15 +232,17 @@ int UfuncLoop::run_code(const Variant& variant, const OperandLayout& layout, con
   }
   Run run;
   if (run.run(*variant.code, slots) == 0) return 0;
-  const Ensured gil;
+  const EnsuredGil gil;
   if (run.has_raised()) return -1;
-  return without_exceptions([&] {
-    const nb::object failure = failure_of(*variant.code, run.error(), nb::none());
-    const nb::object errors = nb::cast<const Specialisation&>(variant.specialisation).errors();
-    const nb::object error = nb::find(*this).attr("exception")(failure, errors);
-    PyErr_SetObject(error.type().ptr(), error.ptr());
-    return -1;
-  });
+  return guarded(
+      [&] {
+        const nb::object failure = failure_of(*variant.code, run.error(), nb::none());
+        const nb::object errors = nb::cast<const Specialisation&>(variant.specialisation).errors();
+        const nb::object error = nb::find(*this).attr("exception")(failure, errors);
+        PyErr_SetObject(error.type().ptr(), error.ptr());
+        return -1;
+      },
+      -1);
 }
 
 void UfuncLoop::run_in_python(const Operands& operands) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/exceptions.h"
 #include "bindings/numpy.h"
 #include "bindings/ufunc_loop.h"
 #define NO_IMPORT_UFUNC
@@ -68,19 +69,6 @@ class Ufunc {
   std::vector<PyUFuncGenericFunction> functions_;
   std::vector<void*> data_;
 };
-
-/// Runs something that may throw, for NumPy; -1 with an exception set.
-template <class Fn>
-int without_exceptions(Fn&& fn) {
-  try {
-    return fn();
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return -1;
-}
 
 /// The loop of one call.
 struct Chosen {
@@ -187,34 +175,38 @@ nb::object Ufunc::loop_for(PyArray_Descr* const* descriptors) {
 
 int Ufunc::promote(PyObject* ufunc, PyArray_DTypeMeta* const given[], PyArray_DTypeMeta* const fixed[],
                    PyArray_DTypeMeta* chosen[]) {
-  return without_exceptions([&] {
-    const Ufunc& self = of(ufunc);
-    const auto count = static_cast<size_t>(self.inputs_ + self.outputs_);
-    const auto list_of = [&](PyArray_DTypeMeta* const dtypes[]) {
-      nb::list all;
-      for (PyArray_DTypeMeta* const dtype : std::span(dtypes, count))
-        all.append(dtype == nullptr ? nb::none() : nb::borrow(reinterpret_cast<PyObject*>(dtype)));
-      return nb::tuple(all);
-    };
-    const nb::object found = self.choose_(list_of(given), list_of(fixed));
-    for (size_t i = 0; i < count; ++i) {
-      chosen[i] = found.is_none()
-                      ? given[i]
-                      : reinterpret_cast<PyArray_DTypeMeta*>(nb::object(found[nb::int_(i)]).ptr());
-      Py_XINCREF(chosen[i]);
-    }
-    return 0;
-  });
+  return guarded(
+      [&] {
+        const Ufunc& self = of(ufunc);
+        const auto count = static_cast<size_t>(self.inputs_ + self.outputs_);
+        const auto list_of = [&](PyArray_DTypeMeta* const dtypes[]) {
+          nb::list all;
+          for (PyArray_DTypeMeta* const dtype : std::span(dtypes, count))
+            all.append(dtype == nullptr ? nb::none() : nb::borrow(reinterpret_cast<PyObject*>(dtype)));
+          return nb::tuple(all);
+        };
+        const nb::object found = self.choose_(list_of(given), list_of(fixed));
+        for (size_t i = 0; i < count; ++i) {
+          chosen[i] = found.is_none()
+                          ? given[i]
+                          : reinterpret_cast<PyArray_DTypeMeta*>(nb::object(found[nb::int_(i)]).ptr());
+          Py_XINCREF(chosen[i]);
+        }
+        return 0;
+      },
+      -1);
 }
 
 int Ufunc::get_loop(PyArrayMethod_Context* context, int, int, const npy_intp*,
                     PyArrayMethod_StridedLoop** loop, NpyAuxData** data, NPY_ARRAYMETHOD_FLAGS* flags) {
-  return without_exceptions([&] {
-    *data = Chosen::made(of(context->caller).loop_for(context->descriptors));
-    *loop = &run_strided;
-    *flags = NPY_METH_NO_FLOATINGPOINT_ERRORS;
-    return 0;
-  });
+  return guarded(
+      [&] {
+        *data = Chosen::made(of(context->caller).loop_for(context->descriptors));
+        *loop = &run_strided;
+        *flags = NPY_METH_NO_FLOATINGPOINT_ERRORS;
+        return 0;
+      },
+      -1);
 }
 
 int Ufunc::get_initial(PyArrayMethod_Context* context, npy_bool, void* initial) {
@@ -263,14 +255,16 @@ PyObject* call_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
   PyObject* const result = PyObject_Call(ufunc.ptr(), arguments, keywords);
   if (result != nullptr) return result;
   nb::python_error error;
-  const int failed = without_exceptions([&] {
-    if (!error.matches(nb::module_::import_("ingot._vectorize").attr("Outdated"))) {
-      error.restore();
-      return -1;
-    }
-    nb::handle(self).attr("_renew")();
-    return 0;
-  });
+  const int failed = guarded(
+      [&] {
+        if (!error.matches(nb::module_::import_("ingot._vectorize").attr("Outdated"))) {
+          error.restore();
+          return -1;
+        }
+        nb::handle(self).attr("_renew")();
+        return 0;
+      },
+      -1);
   if (failed != 0) return nullptr;
   ufunc = holder.ufunc;
   return PyObject_Call(ufunc.ptr(), arguments, keywords);

@@ -4,7 +4,7 @@
 // of the shadow heap, so that all paths and loops carry it whoever changes it. A comprehension is evaluated
 // in place, its targets under names of their own.
 //
-// One that makes a number or an array is a loop (`ingot._scope` writes these).
+// A comprehension that makes a number or an array is a loop (`ingot._scope` writes these).
 
 namespace ingot::frontend {
 

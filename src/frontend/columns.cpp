@@ -1,4 +1,4 @@
-// Arrays in lists of unknown length are numbers, too (`frontend/columns`): that of the buffer, which `keep`
+// Arrays in lists of unknown length are numbers, too: that of the buffer, which `keep`
 // gives, the offset, lengths and strides, and which argument it is. `kept` gives the buffer again, which may
 // be any for passes, so the order of what is written and read stays. A buffer that is kept is freed when the
 // call ends, unless the result holds it: `holding` names the columns of such numbers in a description. An

@@ -127,6 +127,7 @@ std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
   if (arguments.empty()) return Notice{*kind, module_.text(""), {}};
   const Static* text = arguments[0].as<Static>();
   if (text != nullptr && PyUnicode_CheckExact(text->object.ptr())) {
+    if (text_of(text->object).starts_with(kSeparator)) return std::nullopt;  // not to be taken for a number
     const bool is_key = *kind == ExceptionKind::KeyError;
     const nb::object shown = is_key ? nb::object(nb::repr(text->object)) : text->object;
     return Notice{*kind, module_.text(base::escape_message(text_of(shown))), {}};

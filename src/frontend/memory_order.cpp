@@ -1,5 +1,5 @@
 // Order of axes. What is made element by element lies in memory as NumPy's order `K` has it, as far as the
-// order of its operands is known when compiling (`frontend/memory_order`; an axis of one element that is
+// order of its operands is known when compiling ( an axis of one element that is
 // repeated says nothing): the frontend computes it from transposed operands, and transposes the result. So
 // the passes see C order alone where all operands are in Fortran order, and reductions over all axes take
 // elements as they lie.

@@ -2,7 +2,7 @@
 // long as it can be told which one is meant. Where it cannot - in a list of unknown structure, in an
 // attribute of such an instance, in a variable that is one of two - identity becomes a number: the class has
 // a pool, a list of unknown length of tuples of attributes, and an instance is a `Record`, a place there,
-// which branches and loops carry like any number (`frontend/records`). None is the place -1, an attribute
+// which branches and loops carry like any number. None is the place -1, an attribute
 // that is not set -2, so `is` compares places. That a class has a pool is a fact: it is asked for by what
 // needs it, and the function is evaluated again; `__init__` then still fills an instance of the shadow heap,
 // which moves into the pool when it ends - before, where `__init__` itself puts the instance somewhere; from

@@ -1,5 +1,5 @@
 // Lists in lists of unknown length. A list that something of unknown structure holds is a `Record`, too: its
-// pool is a list of (start, length, room), each a stretch of the pool's store (`frontend/rows`). Its identity
+// pool is a list of (start, length, room), each a stretch of the pool's store. Its identity
 // is its place in the pool, so a list that moves in the store stays the same list. Which lists have a pool,
 // and which share one, are facts about the places in the program where they are made: two pools are made one
 // where lists of both may stand in one place. `len`, items and `append` are done on headers and store; all

@@ -4,8 +4,8 @@
 
 namespace ingot::frontend {
 
-/// A loop that is being unrolled. All of a function have one budget
-/// of turns and of operations, as loops inside each other multiply: the time to compile grows with both.
+/// A loop that is being unrolled. All of a function have one budget of turns and of operations, as loops
+/// inside each other multiply: the time to compile grows with both.
 class Evaluator::Unrolled {
  public:
   /// `walked`: what the loop walks, for the refusal.

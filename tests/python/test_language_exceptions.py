@@ -447,3 +447,14 @@ def test_what_classes_of_exceptions_may_change_is_refused(function):
     """Code of the class decides what the text and the arguments are."""
     with pytest.raises(ingot.UnsupportedError, match="of an exception whose class has a"):
         jitted(function)(3)
+
+
+def of_control_characters(n):
+    if n > 1:
+        raise ValueError("\x1f0\x1f3\x1fValueError")
+    raise ValueError("n", n)
+
+
+def test_a_text_is_never_taken_for_what_an_exception_is_made_of():
+    check(of_control_characters, 1)
+    check(of_control_characters, 2)

@@ -9,7 +9,7 @@ import numpy as np
 from .._errors import TypeChangeError
 from . import primitives
 from .registry import implements
-from .shapes import output
+from .shapes import need_castable, output
 
 
 def finished(result: Any, out: Any, where: Any, name: str) -> Any:
@@ -230,8 +230,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if x.dtype.kind in "iu" and decimals >= 0:
         if out is None:
             return x.copy()[()]
-        if not np.can_cast(x.dtype, out.dtype, "same_kind"):
-            raise TypeError(f"Cannot cast array data from {x.dtype!r} to {out.dtype!r} according to the rule 'same_kind'")
+        need_castable(x.dtype, out.dtype, "same_kind")
         out[...] = x
         return out
     if x.dtype.kind in "iu":

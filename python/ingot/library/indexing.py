@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from . import primitives
-from .joining import need_castable
 from .reductions import NoValue
 from .registry import implements
-from .shapes import normal_axis, product, put_in_turn, ravel, write_flat
+from .shapes import need_castable, normal_axis, product, put_in_turn, ravel, write_flat
 
 
 def in_mode(indices: Any, length: int, mode: str) -> Any:

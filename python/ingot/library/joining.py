@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import primitives
+from .reductions import NoValue
 from .registry import implements
-from .shapes import at_least, normal_axes, normal_axis, product, ravel
-
-
-NoValue = np._NoValue
-
-
-def need_castable(source: Any, target: Any, casting: str) -> None:
-    if not np.can_cast(source, target, casting):
-        raise TypeError(f"Cannot cast array data from {source!r} to {target!r} according to the rule '{casting}'")
+from .shapes import at_least, need_castable, normal_axes, normal_axis, product, ravel
 
 
 def joined(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> Any:
@@ -56,7 +49,7 @@ def joined(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> 
     for array in arrays:
         length += array.shape[axis]
     need_shape(out, (*arrays[0].shape[:axis], length, *arrays[0].shape[axis + 1 :]))
-    put_in_turn(out, arrays, axis)
+    put_end_to_end(out, arrays, axis)
     return out
 
 
@@ -65,7 +58,7 @@ def need_shape(out: Any, shape: tuple[int, ...]) -> None:
         raise ValueError("Output array is the wrong shape")
 
 
-def put_in_turn(result: Any, arrays: Any, axis: int) -> None:
+def put_end_to_end(result: Any, arrays: Any, axis: int) -> None:
     """Puts arrays after each other into one, which may be what they are parts of: each is read when those before are there."""
     along = np.moveaxis(result, axis, 0)
     place = 0
@@ -100,7 +93,7 @@ def joined_list(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str
     if out is not None:
         need_shape(out, shape)
     result = np.empty(shape, common) if out is None else out
-    put_in_turn(result, arrays, axis)
+    put_end_to_end(result, arrays, axis)
     return result
 
 
@@ -575,7 +568,7 @@ def stat_of(a: Any, axis: int, mode: str, count: Any, at_end: bool) -> Any:
     length = a.shape[axis]
     taken = length if count is None else min(count, length)
     if taken < 1:
-        raise ValueError(f"stat_length of 0 yields no value for padding")
+        raise ValueError("stat_length of 0 yields no value for padding")
     part = part_of(a, axis, length - taken, None) if at_end else part_of(a, axis, None, taken)
     if mode == "maximum":
         return np.max(part, axis=axis, keepdims=True)

@@ -9,10 +9,9 @@ import numpy as np
 
 from .._errors import TypeChangeError
 from . import primitives
-from .joining import need_castable
 from .reductions import NoValue, known_axis
 from .registry import implements
-from .shapes import normal_axis
+from .shapes import need_castable, normal_axis
 
 
 def along(x: Any, axis: int, part: slice) -> Any:
@@ -118,7 +117,6 @@ def slope(x: Any, axis: int, step: Any, edge_order: int) -> Any:
         if spacing.shape[0] != x.shape[axis]:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         widths = spacing[1:] - spacing[:-1]
-        shape = tuple([-1 if i == axis else 1 for i in range(x.ndim)])
         expanded = tuple([slice(None) if i == axis else None for i in range(x.ndim)])
         left = widths[:-1][expanded]
         right = widths[1:][expanded]

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import primitives
 from .registry import implements
-from .shapes import normal_axis, output, text_of_shape
+from .shapes import need_castable, normal_axis, output, text_of_shape
 
 NoValue = np._NoValue
 COMBINERS = (
@@ -120,8 +120,8 @@ def is_given(value: Any) -> bool:
 
 
 def need_mask_dtype(where: Any) -> None:
-    if not is_absent(where) and np.asarray(where).dtype.kind != "b":
-        raise TypeError(f"Cannot cast array data from {np.asarray(where).dtype!r} to dtype('bool') according to the rule 'safe'")
+    if not is_absent(where):
+        need_castable(np.asarray(where).dtype, np.dtype(np.bool_), "safe")
 
 
 def mask_of(where: Any, x: Any) -> Any:
@@ -553,7 +553,7 @@ def reduceat(ufunc: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any 
     x = np.asarray(array)
     starts = np.asarray(indices)
     if not isinstance(indices, (list, tuple)) or len(indices) > 0:
-        need_index_dtype(starts.dtype)
+        need_castable(starts.dtype, np.dtype(np.int64), "safe")
     starts = starts.astype(np.int64)
     along = one_axis(axis, x.ndim, "reduceat")
     if starts.ndim != 1:
@@ -575,14 +575,6 @@ def reduceat(ufunc: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any 
         for i in range(starts[k] + 1, end):
             to[k] = ufunc(to[k], rows[i])
     return put_scan(result, out)
-
-
-def need_index_dtype(dtype: np.dtype) -> None:
-    if not np.can_cast(dtype, np.int64, "safe"):
-        raise TypeError(f"Cannot cast array data from {dtype!r} to dtype('int64') according to the rule 'safe'")
-
-
-# What leaves NaN out
 
 
 def without_nan(a: Any, value: Any) -> Any:

@@ -10,6 +10,13 @@ import numpy as np
 from . import primitives
 from .registry import implements
 
+
+def need_castable(source: Any, target: Any, casting: str) -> None:
+    """Raises what NumPy raises where a dtype is not cast to another one."""
+    if not np.can_cast(source, target, casting):
+        raise TypeError(f"Cannot cast array data from {source!r} to {target!r} according to the rule '{casting}'")
+
+
 def output(out: Any) -> np.ndarray | None:
     """The array that a ufunc's `out` names, alone or in a tuple; None: it has none."""
     given = out[0] if isinstance(out, tuple) else out
@@ -614,10 +621,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         raise TypeError(f"copyto() argument 1 must be numpy.ndarray, not {type(dst).__name__}")
     if isinstance(src, (np.ndarray, np.generic, list, tuple)):
         src = np.asarray(src)
-        if not np.can_cast(src.dtype, dst.dtype, casting):
-            raise TypeError(
-                f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule '{casting}'"
-            )
+        need_castable(src.dtype, dst.dtype, casting)
     primitives.need_writable(dst, "assignment destination is read-only")
     if isinstance(src, np.ndarray) and src.ndim > dst.ndim:
         src = without_first_axes(src, src.ndim - dst.ndim)

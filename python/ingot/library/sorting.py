@@ -8,9 +8,9 @@ import numpy as np
 
 from . import primitives
 from .indexing import insertion_point, into
-from .joining import concatenate, need_castable
+from .joining import concatenate
 from .registry import implements
-from .shapes import normal_axis, product, ravel
+from .shapes import need_castable, normal_axis, product, ravel
 
 UniqueAllResult = np.lib._arraysetops_impl.UniqueAllResult
 UniqueCountsResult = np.lib._arraysetops_impl.UniqueCountsResult

@@ -8,9 +8,9 @@ import numpy as np
 
 from .._errors import TypeChangeError
 from . import primitives
-from .joining import need_castable
 from .reductions import NoValue, divided, known_axes, nanmean, need_output, product, with_axes_kept
 from .registry import implements
+from .shapes import need_castable
 
 np_range = range  # which `range` of histograms hides
 

@@ -53,6 +53,21 @@ def laid_out(result: Any, order: Any, operands: Any) -> Any:
     return np.copy(result, order="F")
 
 
+def resolved(ufunc: Any, given: Any, out: Any, where: Any, casting: Any, order: Any, dtype: Any, subok: Any, signature: Any, sig: Any) -> Any:
+    """The operands of a call of a ufunc, its outputs, its mask, and the dtypes at which it computes; raises what NumPy raises."""
+    operands = tuple([array_or_number(x) for x in given[: ufunc.nin]])
+    outs = outputs_of(ufunc, given, out)
+    if isinstance(where, (list, tuple)):
+        where = np.asarray(where, dtype=bool)
+    dtypes = primitives.loop(
+        ufunc, operands, outs, where=where, casting=casting, order=order, dtype=dtype, subok=subok, signature=signature, sig=sig
+    )
+    for one in outs:
+        if one is not None:
+            primitives.need_writable(one, "output array is read-only")
+    return operands, outs, where, dtypes
+
+
 def with_keywords(
     ufunc: Any,
     *given: Any,
@@ -66,16 +81,7 @@ def with_keywords(
     sig: Any = None,
 ) -> Any:
     """A call of a ufunc whose operands and results have shapes of their own."""
-    operands = tuple([array_or_number(x) for x in given[: ufunc.nin]])
-    outs = outputs_of(ufunc, given, out)
-    if isinstance(where, (list, tuple)):
-        where = np.asarray(where, dtype=bool)
-    dtypes = primitives.loop(
-        ufunc, operands, outs, where=where, casting=casting, order=order, dtype=dtype, subok=subok, signature=signature, sig=sig
-    )
-    for one in outs:
-        if one is not None:
-            primitives.need_writable(one, "output array is read-only")
+    operands, outs, where, dtypes = resolved(ufunc, given, out, where, casting, order, dtype, subok, signature, sig)
     converted = operands
     if dtype is not None or signature is not None or sig is not None:
         converted = tuple([primitives.at_dtype(x, dtypes[i]) for i, x in enumerate(operands)])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import primitives
-from .ufuncs import array_or_number, laid_out, need_one_shape, outputs_of
+from .ufuncs import laid_out, need_one_shape, resolved
 
 
 def store(results: Any, outputs: tuple, i: int) -> None:
@@ -72,16 +72,7 @@ def call(
 ) -> Any:
     """A call of a ufunc that `ingot.vectorize` has made of a function, in compiled code."""
     inputs = ufunc.nin
-    operands = tuple([array_or_number(x) for x in given[:inputs]])
-    outs = outputs_of(ufunc, given, out)
-    if isinstance(where, (list, tuple)):
-        where = np.asarray(where, dtype=bool)
-    dtypes = primitives.loop(
-        ufunc, operands, outs, where=where, casting=casting, order=order, dtype=dtype, subok=subok, signature=signature, sig=sig
-    )
-    for one in outs:
-        if one is not None:
-            primitives.need_writable(one, "output array is read-only")
+    operands, outs, where, dtypes = resolved(ufunc, given, out, where, casting, order, dtype, subok, signature, sig)
     converted = tuple([primitives.at_dtype(x, dtypes[i]) for i, x in enumerate(operands)])
     arrays = tuple([x for x in (*converted, *outs, where) if isinstance(x, np.ndarray)])
     if len(arrays) == 0:
