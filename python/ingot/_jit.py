@@ -664,7 +664,7 @@ class Function(Base[P, R_co]):
         """A C function pointer to the function, made by `ctypes`: `f.c_pointer("float64(float64, int64)")`.
 
         C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. A call
-        takes the GIL, and costs what one in Python does. What it raises is shown on stderr, and gives 0.
+        takes the GIL, and costs about what one in Python does. What it raises is shown on stderr, and gives 0.
 
         Arrays are pointers to elements in C order. `float64(float64[:, :])` is `double f(double *x, int64_t n, int64_t m)`:
         the lengths follow. With names the signature has C's own order: `float64(int32 n, float64[n] x, void* data)` is

@@ -252,7 +252,7 @@ bool Lowering::lies_apart(NodeId old_view) const {
 
 /// Whether that is so: from the smallest stride to the largest, each is at least as long as all that the
 /// smaller ones reach over.
-NodeId Lowering::apart(NodeId view) {
+NodeId Lowering::is_apart(NodeId view) {
   const Nodes lengths = lengths_of_view(view);
   Nodes steps = strides_of_view(view);
   Nodes reach;
@@ -282,9 +282,9 @@ void Lowering::lower_write(NodeId id) {
   const NodeId view = use(old_view);
   const Root root = root_of(source_, old_view);
   const bool in_place = reads_only_at(x, view, root);
-  const bool is_apart = lies_apart(old_view) || is_contiguous(view);
+  const bool known_apart = lies_apart(old_view) || is_contiguous(view);
   if (!in_place && source_.type(old_view).rank() > 0 && reads_one_buffer(x, view, root)) {
-    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view, is_apart), Nodes(); });
+    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view, known_apart), Nodes(); });
     return;
   }
   std::optional<Whole> held;
@@ -303,10 +303,10 @@ void Lowering::lower_write(NodeId id) {
     return Nodes();
   };
   const auto loops_or_chunks = [&] {
-    return loops_.branch(apart(view), {}, loops, [&] { return write_in_place(x, view, false), Nodes(); });
+    return loops_.branch(is_apart(view), {}, loops, [&] { return write_in_place(x, view, false), Nodes(); });
   };
   if (held) loops();
-  else if (is_apart || source_.type(old_view).rank() == 0 || !may_read(whole(x), root))
+  else if (known_apart || source_.type(old_view).rank() == 0 || !may_read(whole(x), root))
     in_versions({&x, 1}, {}, loops);
   else in_versions({&x, 1}, {}, loops_or_chunks);
 }

@@ -152,7 +152,7 @@ class Lowering::InPlaceWriter {
     const NodeId step = maximum(absolute(strides_[0]), one);
     // Rows of the target that lie in each other are written in one block.
     apart_ = b_.make(Op::less_equal, {loops_.subtract(rows_.high, rows_.low), step});
-    reach_ = is_apart_ ? zero : loops_.select(lowering_.apart(view_), zero, count);
+    reach_ = is_apart_ ? zero : loops_.select(lowering_.is_apart(view_), zero, count);
     const Bytes target = all(rows_, count, strides_[0]);
     for (const Reads& reads : reads_) {
       const NodeId own_step = loops_.select(reads.follows, reads.strides[0], zero);

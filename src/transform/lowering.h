@@ -160,7 +160,7 @@ class Lowering : public Rewriter {
   bool all_below(std::span<const NodeId> arrays, const Decision& decides) const;
   bool may_read(const Whole& w, const Root& root) const;
   bool lies_apart(NodeId old_view) const;
-  NodeId apart(NodeId view);
+  NodeId is_apart(NodeId view);
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
   /// @name Assignments to what is read at other places (in_place.cpp)
@@ -185,7 +185,6 @@ class Lowering : public Rewriter {
   bool collect_strides(NodeId old, std::vector<Nodes>& found);
   NodeId lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order);
   NodeId is_turned(const Nodes& strides);
-  NodeId is_apart(NodeId view);
   /// Elements that are to be stored in views of the same lengths.
   struct Elements {
     Nodes views;

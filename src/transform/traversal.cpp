@@ -102,20 +102,6 @@ NodeId Lowering::is_turned(const Nodes& strides) {
   return closer;
 }
 
-/// Whether different indices of a view of two axes are different places.
-NodeId Lowering::is_apart(NodeId view) {
-  const Nodes lengths = lengths_of_view(view);
-  const Nodes strides = strides_of_view(view);
-  const NodeId rows = b_.make(Op::absolute, {strides[0]});
-  const NodeId columns = b_.make(Op::absolute, {strides[1]});
-  const NodeId size = b_.index(static_cast<int64_t>(base::size_of(b_.function().type(view).dtype())));
-  const auto fit = [&](NodeId inner, NodeId length, NodeId outer) {
-    return loops_.both(b_.make(Op::less_equal, {size, inner}),
-                       b_.make(Op::less_equal, {loops_.multiply(inner, length), outer}));
-  };
-  return loops_.either(fit(columns, lengths[1], rows), fit(rows, lengths[0], columns));
-}
-
 /// Tiles of an array of these lengths: the first place and the lengths of each. One turn at a time.
 void Lowering::nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile) {
   Nodes tiles;
