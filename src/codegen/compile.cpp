@@ -20,10 +20,7 @@
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/PassManager.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/Target/TargetOptions.h>
 #include <llvm/Transforms/IPO/DeadArgumentElimination.h>
 #include <llvm/Transforms/IPO/MergeFunctions.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -44,19 +41,11 @@
 #include "codegen/glue.h"
 #include "codegen/join.h"
 #include "codegen/shares.h"
-
-extern "C" {
-void LLVMInitializeX86TargetInfo();
-void LLVMInitializeX86Target();
-void LLVMInitializeX86TargetMC();
-void LLVMInitializeX86AsmPrinter();
-}
+#include "codegen/targets/x86.h"
 
 namespace ingot::codegen {
 
 namespace {
-
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 double cpu_ms() {
   timespec t{};
@@ -77,25 +66,6 @@ class Timer {
   double start_;
 };
 
-const llvm::Target& x86() {
-  static const llvm::Target* const found = [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    // Our loops count in a way that addresses take as it is, and values stay in the registers of their kind:
-    // what these passes look for costs a third of the time.
-    for (const char* option : {"disable-lsr", "disable-x86-domain-reassignment"}) {
-      if (llvm::cl::Option* const known = llvm::cl::getRegisteredOptions().lookup(option))
-        known->addOccurrence(1, option, "true");
-    }
-    std::string error;
-    return llvm::TargetRegistry::lookupTarget(kTriple, error);
-  }();
-  INGOT_ASSERT(found != nullptr, "codegen: LLVM has no x86-64 target");
-  return *found;
-}
-
 llvm::CodeGenOptLevel level_of(Effort effort) {
   switch (effort) {
     case Effort::Quick: return llvm::CodeGenOptLevel::None;
@@ -103,17 +73,6 @@ llvm::CodeGenOptLevel level_of(Effort effort) {
     case Effort::Full: return llvm::CodeGenOptLevel::Default;
   }
   __builtin_unreachable();
-}
-
-std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, Effort effort) {
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  options.TrapUnreachable = true;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      x86().createTargetMachine(kTriple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-                                llvm::CodeModel::Small, level_of(effort), /*JIT=*/false));
-  INGOT_ASSERT(machine != nullptr, "codegen: LLVM knows the CPU " + target.cpu);
-  return machine;
 }
 
 /// What the passes below ask. (PassBuilder would register all that LLVM has, and bring it into the binary.)
@@ -214,9 +173,9 @@ class Translation {
  public:
   Translation(const ir::Module& source, const Target& target, const Options& options,
               const std::function<void(Unit&)>& emit)
-      : options_(options), machine_(make_machine(target, options.effort)) {
+      : options_(options), machine_(make_x86_machine(target, level_of(options.effort))) {
     context_.setDiscardValueNames(!options.want_llvm_ir);
-    module_.setTargetTriple(kTriple);
+    module_.setTargetTriple(machine_->getTargetTriple().str());
     module_.setDataLayout(machine_->createDataLayout());
     module_.setPICLevel(llvm::PICLevel::SmallPIC);
     const Timer timer(compiled.times.emit);

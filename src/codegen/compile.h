@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/exception.h"
-#include "codegen/target.h"
+#include "codegen/targets/target.h"
 #include "ir/function.h"
 
 /// Loop-stage functions to an ELF x86-64 relocatable object. Values are those of `base::math`, bit for bit:

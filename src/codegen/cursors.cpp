@@ -1,9 +1,6 @@
 // Cursors of vector loops (ir/cursor.h): what the lanes store at one goes behind each other. Elements of 4
-// and 8 bytes are moved together in a register, by AVX-512's compress instruction, and stored up to their
-// number; narrower ones are widened for that. What lies at other strides than that of the element is stored
-// lane by lane.
-
-#include <llvm/IR/IntrinsicsX86.h>
+// and 8 bytes are moved together in a register, and stored up to their number; narrower ones are widened for
+// that. What lies at other strides than that of the element is stored lane by lane.
 
 #include <algorithm>
 
@@ -92,9 +89,7 @@ void FunctionEmitter::store_compressed(const Parts& stored, Value* address, Valu
     for (Value* part : stored) {
       Value* chunk = b_.CreateShuffleVector(part, order);
       if (bits < 32) chunk = b_.CreateZExt(chunk, like(chunk->getType(), moved_type));
-      Value* const nothing = llvm::Constant::getNullValue(chunk->getType());
-      chunk = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {chunk->getType()},
-                                 {chunk, nothing, some});
+      chunk = unit_.instructions.compressed(b_, chunk, some);
       if (bits < 32) chunk = b_.CreateTrunc(chunk, like(chunk->getType(), number));
       together.push_back(chunk);
     }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <llvm/IR/IntrinsicsX86.h>
-
 #include <bit>
 
 #include "base/math/kernels/plain.h"
@@ -18,20 +16,11 @@ namespace kernels = base::math::kernels;
 struct Emission {
   Unit& unit;
   Builder& b;
-  bool has_avx512;
 
   /// The lanes of a vector type; 1 of a scalar.
   static unsigned lanes(llvm::Type* type);
   /// `element` with the lanes of another type.
   static llvm::Type* with_lanes_of(llvm::Type* element, llvm::Type* like);
-  /// An instruction of AVX-512 that takes vectors of 128 to 512 bits: `call` is given operands of such a
-  /// type, as often as the type of the operands has room; wider ones are split, scalars widened.
-  template <class Call>
-  llvm::Value* in_registers(llvm::Type* type, std::span<llvm::Value* const> operands, Call call);
-  llvm::Value* scalef(llvm::Value* y, llvm::Value* n);
-  llvm::Value* getexp(llvm::Value* x);
-  /// In [3/4, 3/2); NaN of negative numbers.
-  llvm::Value* getmant(llvm::Value* x);
   /// Replaces the parts, in the lanes where x > limit, by what the runtime's `function` gives: `void (const
   /// T* x, parts' addresses..., T limit, int64_t lanes, extra...)`.
   void replace_large(llvm::Value* x, double limit, llvm::StringRef function,
@@ -199,22 +188,25 @@ inline Emitted<float> narrow(Emitted<double> a) {
 
 template <class T>
 Emitted<T> scale(Emitted<T> y, kernels::Integer<Emitted<T>> n) {
-  if (!y.at->has_avx512) return kernels::scale_in_halves(y, n);
-  return {y.at, y.at->scalef(y.value, n.real.value)};
+  const Instructions& has = y.at->unit.instructions;
+  if (!has.takes_apart()) return kernels::scale_in_halves(y, n);
+  return {y.at, has.scaled(y.at->b, y.value, n.real.value)};
 }
 
 template <class T>
 kernels::Split<Emitted<T>> split(Emitted<T> x) {
-  if (!x.at->has_avx512) return kernels::split_by_bits(x);
-  const Emitted<T> mantissa(x.at, x.at->getmant(x.value));
-  const Emitted<T> exponent(x.at, x.at->getexp(x.value));
+  const Instructions& has = x.at->unit.instructions;
+  if (!has.takes_apart()) return kernels::split_by_bits(x);
+  const Emitted<T> mantissa(x.at, has.mantissa(x.at->b, x.value));
+  const Emitted<T> exponent(x.at, has.exponent(x.at->b, x.value));
   return {mantissa, select(mantissa < 1.0, exponent + 1.0, exponent)};
 }
 
 template <class T>
 Emitted<T> scale_anything(Emitted<T> a, kernels::Integer<Emitted<T>> n) {
-  if (!a.at->has_avx512) return kernels::scale_by_bits(a, n);
-  return {a.at, a.at->scalef(a.value, n.real.value)};
+  const Instructions& has = a.at->unit.instructions;
+  if (!has.takes_apart()) return kernels::scale_by_bits(a, n);
+  return {a.at, has.scaled(a.at->b, a.value, n.real.value)};
 }
 
 template <class T>

@@ -303,7 +303,7 @@ class FunctionEmitter {
   /// behind the array, is not touched.
   llvm::Value* load_every_second(llvm::Type* number, llvm::Value* address);
   void store_contiguous(NodeId id, DType dtype, const Parts& value, llvm::Value* address);
-  bool masks_memory(llvm::Type* number, int level, unsigned least) const;
+  bool masks_memory(Instructions::Access access, llvm::Type* number) const;
   llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
   void masked_store(llvm::Value* value, llvm::Value* address);
   llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);

@@ -93,18 +93,17 @@ Value* FunctionEmitter::lane_pointers(const LaneAddress& address, uint64_t offse
   return b_.CreateGEP(b_.getInt8Ty(), field(address.base, offset), bytes);
 }
 
-/// Whether CPUs from `level` on touch just the lanes of a mask, for numbers of at least `least` bits; narrow
-/// ones from level 4 on. Not of less than a register: LLVM 19 may take bits behind the mask for lanes.
-bool FunctionEmitter::masks_memory(llvm::Type* number, int level, unsigned least) const {
-  const uint64_t bits = number->getPrimitiveSizeInBits().getFixedValue();
-  const int needed = bits < 32 ? 4 : level;
-  return bits >= least && unit_.target.level >= needed && bits * lanes_.width >= 128;
+/// Whether an access touches just the lanes of a mask. Not of less than a register: LLVM 19 may take bits
+/// behind the mask for lanes.
+bool FunctionEmitter::masks_memory(Instructions::Access access, llvm::Type* number) const {
+  const auto bits = static_cast<unsigned>(number->getPrimitiveSizeInBits().getFixedValue());
+  return unit_.instructions.masks(access, bits) && bits * lanes_.width >= 128;
 }
 
 Value* FunctionEmitter::masked_load(llvm::Type* type, Value* address) {
   llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
   if (lanes_.mask == nullptr) return b_.CreateAlignedLoad(vector, address, llvm::Align(1));
-  if (masks_memory(type, 3, 8))
+  if (masks_memory(Instructions::Access::Load, type))
     return b_.CreateMaskedLoad(vector, address, llvm::Align(1), lanes_.mask,
                                llvm::Constant::getNullValue(vector));
   llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
@@ -116,7 +115,7 @@ Value* FunctionEmitter::masked_load(llvm::Type* type, Value* address) {
 
 void FunctionEmitter::masked_store(Value* stored, Value* address) {
   const uint64_t bits = stored->getType()->getScalarSizeInBits();
-  if (masks_memory(stored->getType()->getScalarType(), 3, 8)) {
+  if (masks_memory(Instructions::Access::Store, stored->getType()->getScalarType())) {
     b_.CreateMaskedStore(stored, address, llvm::Align(1), lanes_.mask);
     return;
   }
@@ -128,7 +127,7 @@ void FunctionEmitter::masked_store(Value* stored, Value* address) {
 
 Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
   llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
-  if (masks_memory(type, 3, 32))
+  if (masks_memory(Instructions::Access::Gather, type))
     return b_.CreateMaskedGather(vector, pointers, llvm::Align(1), full_mask(),
                                  llvm::Constant::getNullValue(vector));
   if (lanes_.mask == nullptr && lanes_.width <= kUnrolled) {
@@ -157,7 +156,7 @@ Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
 }
 
 void FunctionEmitter::scatter_lanes(Value* stored, Value* pointers) {
-  if (masks_memory(stored->getType()->getScalarType(), 4, 32)) {
+  if (masks_memory(Instructions::Access::Scatter, stored->getType()->getScalarType())) {
     b_.CreateMaskedScatter(stored, pointers, llvm::Align(1), full_mask());
     return;
   }

@@ -84,7 +84,7 @@ uint64_t FunctionEmitter::registers_for_sums(RegionId region) const {
         static_cast<size_t>(std::ranges::count_if(body, [&](NodeId inner) { return is_number(inner); }));
     const size_t carried = source_.result_count(node);
     if (!is_short || values > kFewValues * carried) continue;
-    const size_t half_of_registers = unit_.target.level >= 4 ? 16 : 8;
+    const size_t half_of_registers = unit_.target.machine.registers / 2;
     const size_t room = std::bit_floor(std::max<size_t>(half_of_registers / carried, 1));
     most = std::max<uint64_t>(most, std::min(room, kRegistersOfSum));
   }
@@ -114,7 +114,7 @@ void FunctionEmitter::widen_together(std::span<Parts> operands) {
 /// registers at once - stands once: of few turns, where the CPU has masks.
 bool FunctionEmitter::is_masked_throughout(NodeId loop) const {
   const auto most = limit_of(source_.operand(loop, 0));
-  if (unit_.target.level < 4 || !most || *most > kFewTurns) return false;
+  if (!unit_.instructions.masks_all() || !most || *most > kFewTurns) return false;
   const RegionId body = source_.region(loop);
   for (uint32_t i = loop.index; i < source_.node_count(); ++i) {
     const NodeId id(i);
@@ -173,7 +173,7 @@ Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step 
 
 void FunctionEmitter::emit_vector_for(NodeId id) {
   const unsigned width = lane_count(id);
-  const bool moves_lanes = source_.result_count(id) == 0 || unit_.target.level >= 4;
+  const bool moves_lanes = source_.result_count(id) == 0 || unit_.instructions.compresses();
   if (width < 2 || !std::has_single_bit(width) || !moves_lanes) return emit_serial_for(id);
   const auto step = [&](Value* k, Value* mask, const Parts& places) {
     open_cursors(id);
@@ -211,8 +211,8 @@ bool FunctionEmitter::only_reads(RegionId region) const {
 /// in the cache then, is gone through for some of them after the other: so many at once.
 std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Reduction> reductions) const {
   constexpr uint64_t kOpsOfReduction = 2;
-  const uint64_t registers = unit_.target.level >= 4 ? 32 : 16;
-  const uint64_t bits = registers * static_cast<uint64_t>(unit_.target.machine.vector_bits);
+  const base::Machine& machine = unit_.target.machine;
+  const uint64_t bits = machine.registers * static_cast<uint64_t>(machine.vector_bits);
   const auto is_short = [&](NodeId node) {
     const bool only_reads = (ir::info(source_.op(node)).effects.bits & ~ir::effect::Read.bits) == 0;
     return only_reads && source_[node].region_count == 0 && !is_kernel(node) &&

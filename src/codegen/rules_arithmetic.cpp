@@ -52,7 +52,7 @@ Value* lane_quotient(const RuleArguments& a, Value* divisor) {
   Builder& b = a.b;
   const unsigned bits = a.type()->getScalarSizeInBits();
   const bool is_signed = a.is_signed_int();
-  if (bits == 64 && !a.scalars.converts_words()) {
+  if (bits == 64 && !a.scalars.instructions().converts_words()) {
     const Parts operands[] = {{a.re(0)}, {divisor}};
     return a.scalars.by_lane(lanes_of(divisor), operands, {b.getInt64Ty()}, [&](std::span<const Parts> x) {
       return Parts{is_signed ? b.CreateSDiv(x[0][0], x[1][0]) : b.CreateUDiv(x[0][0], x[1][0])};

@@ -1,7 +1,5 @@
 #include "codegen/scalars.h"
 
-#include <llvm/IR/IntrinsicsX86.h>
-
 #include <algorithm>
 
 #include "codegen/rules.h"
@@ -114,8 +112,6 @@ Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Ty
   return all;
 }
 
-bool Scalars::converts_words() const { return unit_.target.level >= 4; }
-
 Parts Scalars::constant(DType dtype, const base::Scalar& bits) {
   const DType component = base::component_of(dtype);
   llvm::Type* const type = unit_.part_type(component);
@@ -212,14 +208,15 @@ Parts Scalars::call_math(ir::Op op, DType dtype, std::span<const Parts> operands
 }
 
 Value* Scalars::widen_half(Value* bits) {
-  if (!unit_.target.has_f16c) return half_by_helper(true, bits);
+  if (!unit_.instructions.has_halves()) return half_by_helper(true, bits);
   llvm::Type* const shape = bits->getType();
   return b.CreateFPExt(b.CreateBitCast(bits, like(shape, b.getHalfTy())), like(shape, b.getFloatTy()));
 }
 
 Value* Scalars::narrow_to_half(Value* value) {
   llvm::Type* const shape = value->getType();
-  if (!unit_.target.has_f16c || !shape->getScalarType()->isFloatTy()) return half_by_helper(false, value);
+  if (!unit_.instructions.has_halves() || !shape->getScalarType()->isFloatTy())
+    return half_by_helper(false, value);
   return b.CreateBitCast(b.CreateFPTrunc(value, like(shape, b.getHalfTy())), like(shape, b.getInt16Ty()));
 }
 
@@ -300,40 +297,17 @@ llvm::Function* Scalars::half_helper(bool widen, llvm::Type* from) {
   return function;
 }
 
-/// What the CPU's conversions of single numbers give: out of range, the least integer.
-Value* Scalars::truncated(Value* value, bool to_64_bits) {
-  llvm::Type* const type = like(value->getType(), to_64_bits ? b.getInt64Ty() : b.getInt32Ty());
-  // The instructions, not LLVM's fptosi, whose result out of range is undefined.
-  if (lanes_of(value) == 0) {
-    auto* const vector = llvm::FixedVectorType::get(b.getDoubleTy(), 2);
-    Value* const wide = b.CreateFPExt(value, b.getDoubleTy());
-    Value* const operand = b.CreateInsertElement(llvm::Constant::getNullValue(vector), wide, b.getInt64(0));
-    return b.CreateIntrinsic(
-        to_64_bits ? llvm::Intrinsic::x86_sse2_cvttsd2si64 : llvm::Intrinsic::x86_sse2_cvttsd2si, {},
-        {operand});
-  }
-  const double edge = to_64_bits ? 0x1p63 : 0x1p31;
-  const bool least_is_exact = to_64_bits || value->getType()->getScalarType()->isFloatTy();
-  const auto constant = [&](double number) { return llvm::ConstantFP::get(value->getType(), number); };
-  Value* const above =
-      least_is_exact ? b.CreateFCmpOGE(value, constant(-edge)) : b.CreateFCmpOGT(value, constant(-edge - 1));
-  Value* const in_range = b.CreateAnd(above, b.CreateFCmpOLT(value, constant(edge)));
-  Value* const number = b.CreateFPToSI(b.CreateSelect(in_range, value, constant(0)), type);
-  const unsigned bits = to_64_bits ? 64 : 32;
-  return b.CreateSelect(in_range, number, llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(bits)));
-}
-
 Value* Scalars::float_to_int(Value* value, DType to) {
   llvm::Type* const type = like(value->getType(), unit_.part_type(to));
   if (to == DType::UInt64) {
     Value* const edge = llvm::ConstantFP::get(value->getType(), 0x1p63);
     Value* const sign = llvm::ConstantInt::get(type, uint64_t{1} << 63);
-    Value* const low = truncated(value, true);
-    Value* const high = b.CreateXor(truncated(b.CreateFSub(value, edge), true), sign);
+    Value* const low = unit_.instructions.truncated(b, value, true);
+    Value* const high = b.CreateXor(unit_.instructions.truncated(b, b.CreateFSub(value, edge), true), sign);
     return b.CreateSelect(b.CreateFCmpOGE(value, edge), high, low);
   }
   const bool to_64_bits = base::size_of(to) == 8 || to == DType::UInt32;
-  return b.CreateTrunc(truncated(value, to_64_bits), type);
+  return b.CreateTrunc(unit_.instructions.truncated(b, value, to_64_bits), type);
 }
 
 Value* Scalars::cast_real(DType from, DType to, Value* value) {

@@ -25,8 +25,7 @@ class Scalars {
   /// was before.
   bool set_short(bool on) { return std::exchange(short_, on); }
 
-  /// Whether lanes of 64-bit integers, unsigned too, become doubles and back in one instruction.
-  bool converts_words() const;
+  const Instructions& instructions() const { return unit_.instructions; }
 
   Parts constant(DType dtype, const base::Scalar& bits);
   /// An elementwise op: a kernel (vecmath.h), inline where rules.cpp has a rule for the
@@ -50,7 +49,6 @@ class Scalars {
 
  private:
   Parts kernel(ir::Op op, DType dtype, std::span<const Parts> operands);
-  llvm::Value* truncated(llvm::Value* value, bool to_64_bits);
   llvm::Value* float_to_int(llvm::Value* value, DType to);
   llvm::Value* cast_real(DType from, DType to, llvm::Value* value);
   llvm::Value* half_by_helper(bool widen, llvm::Value* value);

@@ -7,8 +7,6 @@
 //
 // INGOT_STREAMS=always, for tests, stores past them however small an array is.
 
-#include <llvm/IR/IntrinsicsX86.h>
-
 #include <algorithm>
 
 #include "codegen/function.h"
@@ -144,7 +142,7 @@ void FunctionEmitter::fence_streams() {
     b_.SetInsertPoint(before);
     b_.CreateCondBr(b_.CreateLoad(b_.getInt1Ty(), streamed_), fence, leave);
     b_.SetInsertPoint(fence);
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+    unit_.instructions.fence_streams(b_);
     b_.CreateBr(leave);
   }
 }

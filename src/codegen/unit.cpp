@@ -13,6 +13,7 @@ void fail_not_lowered(std::string_view what) {
 Unit::Unit(const ir::Module& ir_module, const Target& cpu, llvm::Module& llvm_module)
     : source(ir_module),
       target(cpu),
+      instructions(*cpu.instructions),
       module(llvm_module),
       context(llvm_module.getContext()),
       internals_(ir_module.function_count()),
@@ -87,10 +88,10 @@ llvm::StructType* Unit::result_struct(std::span<const ir::Type> results) const {
 }
 
 bool Unit::returns_in_memory(std::span<const ir::Type> results) const {
-  // Of each kind of register, the ABI has two to return in besides that of the status.
+  const size_t most = instructions.returned_parts();
   size_t counts[] = {0, 0};
   for (llvm::Type* part : result_struct(results)->elements()) ++counts[part->isFloatingPointTy() ? 1 : 0];
-  return counts[0] > 2 || counts[1] > 2;
+  return counts[0] > most || counts[1] > most;
 }
 
 const ir::Function& Unit::body(ir::FunctionId id) const {

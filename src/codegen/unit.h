@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "codegen/compile.h"
+#include "codegen/targets/instructions.h"
 #include "ir/function.h"
 
 /// What is shared by the functions of one LLVM module while it is emitted.
@@ -34,6 +35,7 @@ class Unit {
 
   const ir::Module& source;
   const Target& target;
+  const Instructions& instructions;  ///< the target's
   llvm::Module& module;
   llvm::LLVMContext& context;
   std::vector<ErrorSite> sites;

@@ -11,7 +11,6 @@ using llvm::Value;
 
 namespace {
 
-constexpr unsigned kFirstLevelWithFma = 3;
 /// So many uses of one function in a module are emitted in place.
 constexpr int kInlineUses = 3;
 
@@ -19,23 +18,6 @@ llvm::AllocaInst* entry_slot(Builder& b, llvm::Type* type) {
   llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   Builder at_entry(&entry, entry.begin());
   return at_entry.CreateAlloca(type);
-}
-
-/// A piece of a vector: `count` lanes from `first` on.
-Value* lanes_of(Builder& b, Value* vector, unsigned first, unsigned count) {
-  llvm::SmallVector<int, 16> mask;
-  for (unsigned i = 0; i < count; ++i) mask.push_back(static_cast<int>(first + i));
-  return b.CreateShuffleVector(vector, mask);
-}
-
-Value* join(Builder& b, std::span<Value* const> pieces) {
-  if (pieces.size() == 1) return pieces[0];
-  const size_t half = pieces.size() / 2;
-  Value* const low = join(b, pieces.first(half));
-  Value* const high = join(b, pieces.subspan(half));
-  llvm::SmallVector<int, 32> mask;
-  for (unsigned i = 0; i < 2 * Emission::lanes(low->getType()); ++i) mask.push_back(static_cast<int>(i));
-  return b.CreateShuffleVector(low, high, mask);
 }
 
 }  // namespace
@@ -47,90 +29,6 @@ unsigned Emission::lanes(llvm::Type* type) {
 
 llvm::Type* Emission::with_lanes_of(llvm::Type* element, llvm::Type* like) {
   return like->isVectorTy() ? llvm::FixedVectorType::get(element, lanes(like)) : element;
-}
-
-template <class Call>
-Value* Emission::in_registers(llvm::Type* type, std::span<Value* const> operands, Call call) {
-  const unsigned count = lanes(type);
-  const unsigned bits = type->getScalarSizeInBits();
-  const unsigned least = 128 / bits;
-  const unsigned width = std::clamp(std::bit_ceil(count), least, 512 / bits);
-  if (count == width) return call(operands, width);
-  llvm::SmallVector<Value*, 4> pieces;
-  for (unsigned first = 0; first < count; first += width) {
-    llvm::SmallVector<Value*, 2> piece;
-    for (Value* operand : operands) {
-      if (count >= width) {
-        piece.push_back(lanes_of(b, operand, first, width));
-      } else {
-        auto* const wide = llvm::FixedVectorType::get(type->getScalarType(), width);
-        Value* filled = llvm::Constant::getNullValue(wide);
-        for (unsigned i = 0; i < count; ++i) {
-          Value* const lane = type->isVectorTy() ? b.CreateExtractElement(operand, i) : operand;
-          filled = b.CreateInsertElement(filled, lane, i);
-        }
-        piece.push_back(filled);
-      }
-    }
-    pieces.push_back(call(piece, width));
-  }
-  if (!type->isVectorTy()) return b.CreateExtractElement(pieces[0], uint64_t{0});
-  return count < width ? lanes_of(b, pieces[0], 0, count) : join(b, pieces);
-}
-
-namespace {
-
-/// The intrinsics of one instruction: of double at 128, 256 and 512 bits, then of float.
-using Widths = llvm::Intrinsic::ID[6];
-
-Value* call_avx512(Builder& b, const Widths& ids, std::span<Value* const> operands, unsigned width,
-                   std::optional<int> immediate) {
-  llvm::Type* const type = operands[0]->getType();
-  const bool is_double = type->getScalarType()->isDoubleTy();
-  const unsigned bits = width * type->getScalarSizeInBits();
-  llvm::SmallVector<Value*, 6> arguments(operands.begin(), operands.end());
-  if (immediate) arguments.push_back(b.getInt32(static_cast<uint32_t>(*immediate)));
-  arguments.push_back(llvm::Constant::getNullValue(type));
-  arguments.push_back(llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(width, 8u))));
-  constexpr uint32_t kCurrentRounding = 4;
-  if (bits == 512) arguments.push_back(b.getInt32(kCurrentRounding));
-  const size_t size = bits == 512 ? 2 : bits == 256 ? 1 : 0;
-  return b.CreateIntrinsic(ids[size + (is_double ? 0 : 3)], {}, arguments);
-}
-
-}  // namespace
-
-Value* Emission::scalef(Value* y, Value* n) {
-  static constexpr Widths kIds = {
-      llvm::Intrinsic::x86_avx512_mask_scalef_pd_128, llvm::Intrinsic::x86_avx512_mask_scalef_pd_256,
-      llvm::Intrinsic::x86_avx512_mask_scalef_pd_512, llvm::Intrinsic::x86_avx512_mask_scalef_ps_128,
-      llvm::Intrinsic::x86_avx512_mask_scalef_ps_256, llvm::Intrinsic::x86_avx512_mask_scalef_ps_512};
-  Value* const operands[] = {y, n};
-  return in_registers(y->getType(), operands, [&](std::span<Value* const> piece, unsigned width) {
-    return call_avx512(b, kIds, piece, width, std::nullopt);
-  });
-}
-
-Value* Emission::getexp(Value* x) {
-  static constexpr Widths kIds = {
-      llvm::Intrinsic::x86_avx512_mask_getexp_pd_128, llvm::Intrinsic::x86_avx512_mask_getexp_pd_256,
-      llvm::Intrinsic::x86_avx512_mask_getexp_pd_512, llvm::Intrinsic::x86_avx512_mask_getexp_ps_128,
-      llvm::Intrinsic::x86_avx512_mask_getexp_ps_256, llvm::Intrinsic::x86_avx512_mask_getexp_ps_512};
-  return in_registers(x->getType(), {&x, 1}, [&](std::span<Value* const> piece, unsigned width) {
-    return call_avx512(b, kIds, piece, width, std::nullopt);
-  });
-}
-
-Value* Emission::getmant(Value* x) {
-  static constexpr Widths kIds = {
-      llvm::Intrinsic::x86_avx512_mask_getmant_pd_128, llvm::Intrinsic::x86_avx512_mask_getmant_pd_256,
-      llvm::Intrinsic::x86_avx512_mask_getmant_pd_512, llvm::Intrinsic::x86_avx512_mask_getmant_ps_128,
-      llvm::Intrinsic::x86_avx512_mask_getmant_ps_256, llvm::Intrinsic::x86_avx512_mask_getmant_ps_512};
-  constexpr int kFromThreeQuarters = 0b11;
-  constexpr int kNoSignAndNaNOfNegative = 0b1100;
-  return in_registers(x->getType(), {&x, 1}, [&](std::span<Value* const> piece, unsigned width) {
-    return call_avx512(b, kIds, piece, width, kFromThreeQuarters | kNoSignAndNaNOfNegative);
-  });
 }
 
 void Emission::replace_large(Value* x, double limit, llvm::StringRef function, std::span<Value** const> parts,
@@ -204,7 +102,7 @@ Value* emit_kernel(Emission& at, ir::Op op, std::span<Value* const> operands) {
 }
 
 Value* emit_here(Unit& unit, Builder& b, ir::Op op, std::span<Value* const> operands) {
-  Emission at{unit, b, unit.target.level >= 4};
+  Emission at{unit, b};
   if (operands[0]->getType()->getScalarType()->isDoubleTy())
     return emit_kernel<Emitted<double>>(at, op, operands);
   return emit_kernel<Emitted<float>>(at, op, operands);
@@ -231,7 +129,7 @@ llvm::Function* outlined(Unit& unit, const std::string& name, ir::Op op, std::sp
 }  // namespace
 
 bool has_math(const Target& target, ir::Op op, DType dtype) {
-  if (static_cast<unsigned>(target.level) < kFirstLevelWithFma || base::is_int(dtype)) return false;
+  if (!target.instructions->has_fma() || base::is_int(dtype)) return false;
   // Their neighbours are not those of float.
   if ((op == ir::Op::nextafter || op == ir::Op::spacing) && dtype == DType::Float16) return false;
   switch (op) {

@@ -10,8 +10,7 @@ namespace ingot::codegen {
 
 /// The value of an elementary op at float or double operands, scalars or fixed vectors of one type: the
 /// kernel of base/math/kernels, so that each lane has the bits of `base::math`. Null if the op has no kernel,
-/// or if the target has no fused multiply-add (psABI level 1 and 2; the call of the runtime's function has
-/// the same bits).
+/// or if the target has no fused multiply-add (the call of the runtime's function has the same bits).
 ///
 /// The first uses in a module are emitted at the builder's place, which may end in another block; later ones
 /// call one internal function for the op, type and width.

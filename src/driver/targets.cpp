@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "codegen/device.h"
+#include "codegen/targets/device.h"
 
 namespace ingot::driver {
 

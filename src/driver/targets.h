@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/target.h"
+#include "codegen/targets/target.h"
 
 namespace ingot::driver {
 

@@ -16,6 +16,8 @@ namespace {
 
 /// Loops with more nodes are left as they are: their code would be copied for each turn.
 constexpr size_t kMostNodes = 100;
+/// More turns share little that eight do not share.
+constexpr size_t kMostTurns = 8;
 
 /// What of a loop depends on the number of its turn, and how many of its turns run at once.
 class JamJudge {
@@ -23,7 +25,7 @@ class JamJudge {
   JamJudge(const Function& function, NodeId loop, const base::Machine& machine)
       : f_(function),
         loop_(loop),
-        most_carried_(machine.registers / 2),
+        most_carried_(std::min(machine.registers / 2, kMostTurns)),
         varies_(function.node_count()),
         in_lanes_(function.node_count()) {}
 

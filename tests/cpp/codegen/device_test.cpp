@@ -1,4 +1,4 @@
-#include "codegen/device.h"
+#include "codegen/targets/device.h"
 
 #include <gtest/gtest.h>
 #include <llvm/IR/IRBuilder.h>

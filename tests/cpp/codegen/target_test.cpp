@@ -1,4 +1,4 @@
-#include "codegen/target.h"
+#include "codegen/targets/target.h"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,17 @@
-#include "codegen/target.h"
+#include "codegen/targets/target.h"
 
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/X86TargetParser.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "codegen/targets/x86.h"
 
 namespace ingot::codegen {
 
@@ -29,7 +31,25 @@ int level_of(std::string_view features) {
   return level;
 }
 
-int vector_bits_of(int level) { return level == 4 ? 512 : level == 3 ? 256 : 128; }
+const Instructions& portable_instructions() {
+  static const Instructions all;
+  return all;
+}
+
+const Instructions& x86_instructions(int level, bool has_halves) {
+  static const std::array<X86Instructions, 8> all = {X86Instructions{1, false}, X86Instructions{1, true},
+                                                     X86Instructions{2, false}, X86Instructions{2, true},
+                                                     X86Instructions{3, false}, X86Instructions{3, true},
+                                                     X86Instructions{4, false}, X86Instructions{4, true}};
+  return all[static_cast<size_t>(2 * (level - 1) + (has_halves ? 1 : 0))];
+}
+
+void set_level(Target& target, int level) {
+  target.level = level;
+  target.machine.vector_bits = level == 4 ? 512 : level == 3 ? 256 : 128;
+  target.machine.registers = level == 4 ? 32 : 16;
+  target.instructions = &x86_instructions(level, base::has_feature(target.needs, "f16c"));
+}
 
 Target find_host() {
   Target target;
@@ -47,9 +67,7 @@ Target find_host() {
   }
   std::ranges::sort(names, {}, [](const std::string& name) { return name.substr(1); });
   for (const std::string& name : names) target.features += (target.features.empty() ? "" : ",") + name;
-  target.level = level_of(target.needs);
-  target.has_f16c = base::has_feature(target.needs, "f16c");
-  target.machine.vector_bits = vector_bits_of(target.level);
+  set_level(target, level_of(target.needs));
   return target;
 }
 
@@ -65,9 +83,15 @@ Target Target::generic(int level) {
   Target target;
   target.cpu = level == 1 ? "x86-64" : "x86-64-v" + std::to_string(level);
   for (int i = 0; i < level; ++i) target.needs += (i == 0 ? "" : ",") + std::string(kLevels[i]);
-  target.level = level;
-  target.has_f16c = level >= 3;
-  target.machine.vector_bits = vector_bits_of(level);
+  set_level(target, level);
+  return target;
+}
+
+Target Target::portable() {
+  Target target = generic(1);
+  target.machine.vector_bits = 0;
+  target.machine.streamed_bytes = 0;
+  target.instructions = &portable_instructions();
   return target;
 }
 
@@ -75,9 +99,8 @@ Target Target::named(std::string_view word) {
   if (word == "sse") return generic(2);
   if (word == "avx2") return generic(3);
   if (word == "avx512") return generic(4);
-  Target target = host();
-  if (word == "scalar") target.machine.vector_bits = 0;
-  return target;
+  if (word == "scalar") return portable();
+  return host();
 }
 
 }  // namespace ingot::codegen

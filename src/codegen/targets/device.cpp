@@ -1,4 +1,4 @@
-#include "codegen/device.h"
+#include "codegen/targets/device.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Metadata.h>

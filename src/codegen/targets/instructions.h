@@ -1,0 +1,59 @@
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <cstddef>
+
+namespace ingot::codegen {
+
+/// What code is written with where LLVM's operations, which all CPUs have, do not say enough. The functions
+/// of this class itself are portable: any CPU that LLVM knows runs what they make. A CPU replaces those that
+/// it has instructions for. Whichever is taken, values have the same bits.
+class Instructions {
+ public:
+  using Builder = llvm::IRBuilder<>;
+  using Value = llvm::Value;
+
+  Instructions() = default;
+  virtual ~Instructions() = default;
+  Instructions(const Instructions&) = delete;
+  Instructions& operator=(const Instructions&) = delete;
+
+  /// @name What there is
+  enum class Access : uint8_t { Load, Store, Gather, Scatter };
+  /// Whether such an access of numbers of so many bits touches just the lanes of a mask. Else it is made of
+  /// accesses of one number.
+  virtual bool masks(Access, unsigned /*bits*/) const { return false; }
+  /// Whether any operation can run under a mask, at no cost.
+  virtual bool masks_all() const { return false; }
+  /// a * b + c, rounded once; the kernels of mathematics are made of it. Else the runtime's are called.
+  virtual bool has_fma() const { return false; }
+  /// Conversions of binary16 to float and back.
+  virtual bool has_halves() const { return false; }
+  /// Whether lanes of 64-bit integers, unsigned too, become doubles and back in one instruction.
+  virtual bool converts_words() const { return false; }
+  /// How many parts of each kind, integers and floats, functions return in registers, besides their status.
+  virtual size_t returned_parts() const { return 0; }
+
+  /// @name Numbers
+  /// A float or double, or lanes of them, towards 0 as i32 or i64: out of range the least integer.
+  virtual Value* truncated(Builder& b, Value* number, bool to_64_bits) const;
+  /// Whether the three that follow are there; without, kernels take numbers apart by their bits.
+  virtual bool takes_apart() const { return false; }
+  /// y * 2**n, n integral, rounded once.
+  virtual Value* scaled(Builder& b, Value* y, Value* n) const;
+  /// The exponent of 2 in x, as a float: that of the largest power that |x| is not below.
+  virtual Value* exponent(Builder& b, Value* x) const;
+  /// In [3/4, 3/2): x by a power of 2; NaN of negative numbers.
+  virtual Value* mantissa(Builder& b, Value* x) const;
+
+  /// @name Memory
+  /// Whether lanes are moved behind each other in a register; and a vector of 32-bit or 64-bit numbers whose
+  /// first lanes are those of another that a mask selects, and the rest 0.
+  virtual bool compresses() const { return false; }
+  virtual Value* compressed(Builder& b, Value* lanes, Value* mask) const;
+  /// What has been stored past the caches is seen before all that is stored later.
+  virtual void fence_streams(Builder& b) const;
+};
+
+}  // namespace ingot::codegen

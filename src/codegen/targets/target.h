@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/machine.h"
+
+namespace ingot::codegen {
+
+class Instructions;
+
+/// The CPU that code is made for.
+struct Target {
+  std::string cpu;                        ///< LLVM's name: `znver4`
+  std::string features;                   ///< LLVM's list: `+avx2,-avx512f`
+  std::string needs;                      ///< what code may use: features of base/cpu.h, commas between
+  int level = 1;                          ///< of the x86-64 psABI, 1 to 4
+  base::Machine machine;                  ///< what passes know of it
+  const Instructions* instructions = {};  ///< what codegen writes its code with; never null
+
+  /// The CPU this runs on.
+  static Target host();
+  /// Any x86-64 CPU of a psABI level.
+  static Target generic(int level);
+  /// Any x86-64 CPU, without vectors, by the portable instructions alone.
+  static Target portable();
+  /// What a word asks for: `scalar` is the portable CPU; `sse`, `avx2` and `avx512` are the CPUs of levels 2
+  /// to 4; any other word is this CPU.
+  static Target named(std::string_view word);
+
+  bool operator==(const Target&) const = default;
+};
+
+}  // namespace ingot::codegen

@@ -1,0 +1,189 @@
+#include "codegen/targets/x86.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Target/TargetOptions.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
+
+#include "base/error.h"
+
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+}
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+const llvm::Target& x86() {
+  static const llvm::Target* const found = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    // Our loops count in a way that addresses take as it is, and values stay in the registers of their kind:
+    // what these passes look for costs a third of the time.
+    for (const char* option : {"disable-lsr", "disable-x86-domain-reassignment"}) {
+      if (llvm::cl::Option* const known = llvm::cl::getRegisteredOptions().lookup(option))
+        known->addOccurrence(1, option, "true");
+    }
+    std::string error;
+    return llvm::TargetRegistry::lookupTarget(kTriple, error);
+  }();
+  INGOT_ASSERT(found != nullptr, "codegen: LLVM has no x86-64 target");
+  return *found;
+}
+
+unsigned lanes(llvm::Type* type) {
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector != nullptr ? vector->getNumElements() : 1;
+}
+
+/// A piece of a vector: `count` lanes from `first` on.
+Value* lanes_of(llvm::IRBuilder<>& b, Value* vector, unsigned first, unsigned count) {
+  llvm::SmallVector<int, 16> mask;
+  for (unsigned i = 0; i < count; ++i) mask.push_back(static_cast<int>(first + i));
+  return b.CreateShuffleVector(vector, mask);
+}
+
+Value* join(llvm::IRBuilder<>& b, std::span<Value* const> pieces) {
+  if (pieces.size() == 1) return pieces[0];
+  const size_t half = pieces.size() / 2;
+  Value* const low = join(b, pieces.first(half));
+  Value* const high = join(b, pieces.subspan(half));
+  llvm::SmallVector<int, 32> mask;
+  for (unsigned i = 0; i < 2 * lanes(low->getType()); ++i) mask.push_back(static_cast<int>(i));
+  return b.CreateShuffleVector(low, high, mask);
+}
+
+/// An instruction of AVX-512 that takes vectors of 128 to 512 bits: `call` is given operands of such a type,
+/// as often as the type of the operands has room; wider ones are split, scalars widened.
+template <class Call>
+Value* in_registers(llvm::IRBuilder<>& b, std::span<Value* const> operands, Call call) {
+  llvm::Type* const type = operands[0]->getType();
+  const unsigned count = lanes(type);
+  const unsigned bits = type->getScalarSizeInBits();
+  const unsigned least = 128 / bits;
+  const unsigned width = std::clamp(std::bit_ceil(count), least, 512 / bits);
+  if (count == width) return call(operands, width);
+  llvm::SmallVector<Value*, 4> pieces;
+  for (unsigned first = 0; first < count; first += width) {
+    llvm::SmallVector<Value*, 2> piece;
+    for (Value* operand : operands) {
+      if (count >= width) {
+        piece.push_back(lanes_of(b, operand, first, width));
+      } else {
+        auto* const wide = llvm::FixedVectorType::get(type->getScalarType(), width);
+        Value* filled = llvm::Constant::getNullValue(wide);
+        for (unsigned i = 0; i < count; ++i) {
+          Value* const lane = type->isVectorTy() ? b.CreateExtractElement(operand, i) : operand;
+          filled = b.CreateInsertElement(filled, lane, i);
+        }
+        piece.push_back(filled);
+      }
+    }
+    pieces.push_back(call(piece, width));
+  }
+  if (!type->isVectorTy()) return b.CreateExtractElement(pieces[0], uint64_t{0});
+  return count < width ? lanes_of(b, pieces[0], 0, count) : join(b, pieces);
+}
+
+/// The intrinsics of one instruction: of double at 128, 256 and 512 bits, then of float.
+using Widths = llvm::Intrinsic::ID[6];
+
+Value* call_avx512(llvm::IRBuilder<>& b, const Widths& ids, std::span<Value* const> operands,
+                   std::optional<int> immediate) {
+  return in_registers(b, operands, [&](std::span<Value* const> piece, unsigned width) {
+    llvm::Type* const type = piece[0]->getType();
+    const bool is_double = type->getScalarType()->isDoubleTy();
+    const unsigned bits = width * type->getScalarSizeInBits();
+    llvm::SmallVector<Value*, 6> arguments(piece.begin(), piece.end());
+    if (immediate) arguments.push_back(b.getInt32(static_cast<uint32_t>(*immediate)));
+    arguments.push_back(llvm::Constant::getNullValue(type));
+    arguments.push_back(llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(width, 8u))));
+    constexpr uint32_t kCurrentRounding = 4;
+    if (bits == 512) arguments.push_back(b.getInt32(kCurrentRounding));
+    const size_t size = bits == 512 ? 2 : bits == 256 ? 1 : 0;
+    return b.CreateIntrinsic(ids[size + (is_double ? 0 : 3)], {}, arguments);
+  });
+}
+
+}  // namespace
+
+/// Of narrow numbers from AVX-512 on; AVX2 has no scatter.
+bool X86Instructions::masks(Access access, unsigned bits) const {
+  if (access == Access::Load || access == Access::Store) return level_ >= (bits < 32 ? 4 : 3);
+  return bits >= 32 && level_ >= (access == Access::Gather ? 3 : 4);
+}
+
+Value* X86Instructions::truncated(Builder& b, Value* number, bool to_64_bits) const {
+  if (number->getType()->isVectorTy()) return Instructions::truncated(b, number, to_64_bits);
+  auto* const vector = llvm::FixedVectorType::get(b.getDoubleTy(), 2);
+  Value* const wide = b.CreateFPExt(number, b.getDoubleTy());
+  Value* const operand = b.CreateInsertElement(llvm::Constant::getNullValue(vector), wide, b.getInt64(0));
+  return b.CreateIntrinsic(
+      to_64_bits ? llvm::Intrinsic::x86_sse2_cvttsd2si64 : llvm::Intrinsic::x86_sse2_cvttsd2si, {},
+      {operand});
+}
+
+Value* X86Instructions::scaled(Builder& b, Value* y, Value* n) const {
+  static constexpr Widths kIds = {
+      llvm::Intrinsic::x86_avx512_mask_scalef_pd_128, llvm::Intrinsic::x86_avx512_mask_scalef_pd_256,
+      llvm::Intrinsic::x86_avx512_mask_scalef_pd_512, llvm::Intrinsic::x86_avx512_mask_scalef_ps_128,
+      llvm::Intrinsic::x86_avx512_mask_scalef_ps_256, llvm::Intrinsic::x86_avx512_mask_scalef_ps_512};
+  Value* const operands[] = {y, n};
+  return call_avx512(b, kIds, operands, std::nullopt);
+}
+
+Value* X86Instructions::exponent(Builder& b, Value* x) const {
+  static constexpr Widths kIds = {
+      llvm::Intrinsic::x86_avx512_mask_getexp_pd_128, llvm::Intrinsic::x86_avx512_mask_getexp_pd_256,
+      llvm::Intrinsic::x86_avx512_mask_getexp_pd_512, llvm::Intrinsic::x86_avx512_mask_getexp_ps_128,
+      llvm::Intrinsic::x86_avx512_mask_getexp_ps_256, llvm::Intrinsic::x86_avx512_mask_getexp_ps_512};
+  return call_avx512(b, kIds, {&x, 1}, std::nullopt);
+}
+
+Value* X86Instructions::mantissa(Builder& b, Value* x) const {
+  static constexpr Widths kIds = {
+      llvm::Intrinsic::x86_avx512_mask_getmant_pd_128, llvm::Intrinsic::x86_avx512_mask_getmant_pd_256,
+      llvm::Intrinsic::x86_avx512_mask_getmant_pd_512, llvm::Intrinsic::x86_avx512_mask_getmant_ps_128,
+      llvm::Intrinsic::x86_avx512_mask_getmant_ps_256, llvm::Intrinsic::x86_avx512_mask_getmant_ps_512};
+  constexpr int kFromThreeQuarters = 0b11;
+  constexpr int kNoSignAndNaNOfNegative = 0b1100;
+  return call_avx512(b, kIds, {&x, 1}, kFromThreeQuarters | kNoSignAndNaNOfNegative);
+}
+
+Value* X86Instructions::compressed(Builder& b, Value* lanes, Value* mask) const {
+  Value* const nothing = llvm::Constant::getNullValue(lanes->getType());
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {lanes->getType()},
+                           {lanes, nothing, mask});
+}
+
+void X86Instructions::fence_streams(Builder& b) const {
+  b.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+}
+
+std::unique_ptr<llvm::TargetMachine> make_x86_machine(const Target& target, llvm::CodeGenOptLevel level) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.TrapUnreachable = true;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      x86().createTargetMachine(kTriple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                llvm::CodeModel::Small, level, /*JIT=*/false));
+  INGOT_ASSERT(machine != nullptr, "codegen: LLVM knows the CPU " + target.cpu);
+  return machine;
+}
+
+}  // namespace ingot::codegen
