@@ -14,7 +14,7 @@ constexpr const char* kText = R"(func @add(%x: view<f64, 1>, %y: view<f64, 1>) -
   %fits = equal %n, %m : bool
   check %fits, %n, %m {kind=ValueError, message="operands could not be broadcast together: {} and {}"}
   %bytes = multiply %n, %size : i64
-  %buffer = alloc %bytes : buffer
+  %buffer = alloc %bytes {life=call} : buffer
   %out = view %buffer, %zero, %n, %size : view<f64, 1>
   for %n {schedule=serial, width=0} {
   ^(%i: i64):

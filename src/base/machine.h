@@ -11,10 +11,13 @@ struct Machine {
   /// Of the registers that vector loops use; 0: loops take one turn at a time.
   int vector_bits = 256;
   size_t registers = 16;  ///< that hold values of a vector loop
+  /// Whether lanes are moved behind each other in a register, as filters store them.
+  bool compresses = false;
   /// Places in memory that are walked at once without slowing down.
   size_t streams = 12;
-  int64_t near_cache = 32 << 10;  ///< bytes, of one core
-  int64_t far_cache = 512 << 10;  ///< ... behind it
+  int64_t near_cache = 32 << 10;   ///< bytes, of one core
+  int64_t far_cache = 512 << 10;   ///< ... behind it
+  int64_t stack_bytes = 64 << 10;  ///< of arrays that a function may have on its stack
   /// Arrays of so many bytes are written past the caches; 0: none.
   uint64_t streamed_bytes = 8 << 20;
 

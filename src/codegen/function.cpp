@@ -1,21 +1,8 @@
 #include "codegen/function.h"
 
-#include <algorithm>
-#include <functional>
-
 #include "codegen/abi_layout.h"
 
 namespace ingot::codegen {
-
-namespace {
-
-/// Arrays of at most so many bytes may stand on the stack, and so many of all of a function's; fewer where it
-/// has many activations.
-constexpr int64_t kMostOnStack = 8 << 10;
-constexpr int64_t kMostOfAllOnStack = 64 << 10;
-constexpr int64_t kMostOfRecursive = 1 << 10;
-
-}  // namespace
 
 void emit_entry(Unit& unit, const ir::Function& source, bool recursive) {
   llvm::Type* const pointer = llvm::PointerType::getUnqual(unit.context);
@@ -42,7 +29,6 @@ FunctionEmitter::FunctionEmitter(Unit& unit, const ir::Function& source, llvm::F
       parts_(source.node_count()) {}
 
 void FunctionEmitter::emit() {
-  find_escapes();
   emit_prologue();
   scalars_.set_short(form_ == Form::Entry);  // but for what is in loops
   const Parts parameters = take_parameters();
@@ -108,72 +94,15 @@ std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& 
   return gather(source_.operands(last));
 }
 
-void FunctionEmitter::find_escapes() {
-  const std::function<bool(ir::Type)> is_memory = [&](ir::Type type) {
-    return type.is_view() || type.is_buffer() || type.is_object() ||
-           ((type.is(ir::TypeKind::Results) || type.is(ir::TypeKind::Optional) ||
-             type.is(ir::TypeKind::Tuple)) &&
-            std::ranges::any_of(source_.module().types.members(type), is_memory));
-  };
-  // What each node is a view of, or the buffer itself; none: of nothing allocated in this function.
-  std::vector<NodeId> root(source_.node_count());
-  escapes_.assign(source_.node_count(), false);
-  handed_.assign(source_.node_count(), false);
-  on_stack_.assign(source_.node_count(), false);
-  for (uint32_t i = 0; i < source_.node_count(); ++i) {
-    const NodeId id(i);
-    const ir::OpInfo& card = ir::info(source_.op(id));
-    const auto operands = source_.operands(id);
-    const ir::Type type = source_.type(id);
-    if (source_.op(id) == ir::Op::alloc) {
-      root[i] = id;
-      const int64_t size =
-          source_.is_constant(operands[0]) ? source_.constant(operands[0]).as<int64_t>() : -1;
-      on_stack_[i] = size >= 0 && size <= kMostOnStack;
-    }
-    const bool is_window = (type.is_view() || type.is_buffer()) && !operands.empty() && card.effects.pure() &&
-                           (source_.type(operands[0]).is_view() || source_.type(operands[0]).is_buffer());
-    if (is_window) root[i] = root[operands[0].index];
-    const bool into_object = !operands.empty() && source_.type(operands[0]).is_object();
-    const bool keeps = card.terminator || into_object || source_.op(id) == ir::Op::keep || card.regions > 0 ||
-                       is_memory(type);
-    for (size_t k = 0; k < operands.size(); ++k) {
-      const NodeId from = root[operands[k].index];
-      if (!from) continue;
-      if (source_.op(id) == ir::Op::yield && gives_on(id, k, from, root)) continue;
-      const bool by_element = k == 0 && (source_.op(id) == ir::Op::load || source_.op(id) == ir::Op::store);
-      const bool views = k == 0 && source_.op(id) == ir::Op::view;
-      if (!by_element && !views) on_stack_[from.index] = false;
-      if (!is_window && keeps) escapes_[from.index] = true;
-      if (card.effects.any(ir::effect::Host)) handed_[from.index] = true;
-    }
-  }
-  int64_t all = 0;
-  for (uint32_t i = 0; i < source_.node_count(); ++i) {
-    if (!on_stack_[i]) continue;
-    const auto size = source_.constant(source_.operand(NodeId(i), 0)).as<int64_t>();
-    on_stack_[i] = all + size <= (recursive_ ? kMostOfRecursive : kMostOfAllOnStack);
-    if (on_stack_[i]) all += size;
-  }
-}
-
-/// Whether the arm of an `if` that a yield ends only gives a buffer on that was there before: what stands for
-/// it then, in `root`, is a view of it.
-bool FunctionEmitter::gives_on(NodeId yield, size_t index, NodeId alloc, std::vector<NodeId>& root) {
-  const NodeId owner = source_[source_[yield].parent].owner;
-  if (!owner || source_.op(owner) != ir::Op::if_) return false;
-  if (!source_.encloses(source_[alloc].parent, source_[owner].parent)) return false;
-  NodeId& known = root[source_.result(owner, index).index];
-  if (known && known != alloc) return false;
-  known = alloc;
-  on_stack_[alloc.index] = false;
-  return true;
+std::optional<ir::Life> FunctionEmitter::life_of(NodeId node) const {
+  if (source_.op(node) != ir::Op::alloc) return std::nullopt;
+  return static_cast<ir::Life>(source_.attribute(node, 0));
 }
 
 void FunctionEmitter::release_buffers(RegionId region) {
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
   for (NodeId node : source_.region_body(region))
-    if (source_.op(node) == ir::Op::alloc && !escapes_[node.index] && !on_stack_[node.index])
+    if (const auto life = life_of(node); life == ir::Life::Region || life == ir::Life::Lent)
       b_.CreateCall(unit_.outside("ingot_v1_release", type, false), {context_, value(node)});
 }
 

@@ -101,10 +101,9 @@ class FunctionEmitter {
   void emit_node(NodeId id);
   /// The parts that the region yields; none if control never reaches its end.
   std::optional<Parts> emit_region(RegionId region, const Parts& arguments);
-  /// Finds which allocated buffers may be known beyond the region that allocates them.
-  void find_escapes();
-  bool gives_on(NodeId yield, size_t index, NodeId alloc, std::vector<NodeId>& root);
-  /// Frees those of a region whose end has been reached that are not.
+  /// How long the buffer lives that a node allocates; none: it allocates none.
+  std::optional<ir::Life> life_of(NodeId node) const;
+  /// Frees the buffers that end with a region, whose end has been reached.
   void release_buffers(RegionId region);
   const Parts& parts(NodeId id) const { return parts_[id.index]; }
   void set(NodeId id, Parts value) { parts_[id.index] = std::move(value); }
@@ -205,9 +204,6 @@ class FunctionEmitter {
 
   // lanes.cpp
   bool is_vector_loop(NodeId id) const;
-  unsigned lane_count(NodeId loop) const;
-  bool is_kernel(NodeId node) const;
-  uint64_t registers_for_sums(RegionId region) const;
   void emit_vector_for(NodeId id);
   bool only_reads(RegionId region) const;
   std::vector<size_t> reductions_at_once(NodeId id, std::span<Reduction> reductions) const;
@@ -242,8 +238,6 @@ class FunctionEmitter {
   std::optional<Parts> emit_arm(RegionId region, llvm::Value* mask);
   void emit_divergent_for(NodeId id);
   bool is_used(NodeId value) const;
-  /// Whether there is a loop that goes on until its lanes say otherwise.
-  bool has_while(RegionId region) const;
   bool needs_a_lane(std::span<const NodeId> nodes) const;
   /// The labels that are open around a node and that lanes may leave for in it.
   std::vector<LaneLabel*> exits_of(NodeId id);
@@ -337,9 +331,6 @@ class FunctionEmitter {
   void emit_same_object(NodeId id);
   Parts member_of(NodeId compound, size_t index) const;
 
-  std::vector<bool> escapes_;   ///< by alloc node
-  std::vector<bool> handed_;    ///< by alloc node: outside may take it
-  std::vector<bool> on_stack_;  ///< by alloc node: small, and nobody but loads and stores sees it
   Unit& unit_;
   const ir::Function& source_;
   llvm::Function* target_;

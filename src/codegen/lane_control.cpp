@@ -68,16 +68,6 @@ bool FunctionEmitter::needs_a_lane(std::span<const NodeId> nodes) const {
   });
 }
 
-bool FunctionEmitter::has_while(RegionId region) const {
-  return std::ranges::any_of(source_.region_body(region), [&](NodeId node) {
-    if (source_.op(node) == ir::Op::while_) return true;
-    if (source_.op(node) == ir::Op::for_ && ir::effects_of(source_, node).any(ir::effect::Exit)) return true;
-    for (size_t i = 0; i < source_[node].region_count; ++i)
-      if (has_while(source_.region(node, i))) return true;
-    return false;
-  });
-}
-
 std::vector<FunctionEmitter::LaneLabel*> FunctionEmitter::exits_of(NodeId id) {
   std::vector<LaneLabel*> exits;
   const auto add = [&](NodeId exit) {

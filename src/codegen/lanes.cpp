@@ -12,7 +12,6 @@
 #include "codegen/function.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
-#include "codegen/vecmath.h"
 
 namespace ingot::codegen {
 
@@ -20,75 +19,13 @@ using llvm::Value;
 
 namespace {
 
-constexpr uint64_t kMostLanes = 64;
-/// So many floats of a turn for each that is carried leave room for what they are computed from.
-constexpr size_t kFewValues = 5;
-/// Registers over which a short sum does not wait for its last addition.
-constexpr size_t kRegistersOfSum = 4;
 /// So many turns, with elementary functions, take no longer under masks.
 constexpr int64_t kFewTurns = 128;
 
 }  // namespace
 
 bool FunctionEmitter::is_vector_loop(NodeId id) const {
-  return unit_.target.machine.vector_bits > 0 && source_.attribute(id, 1) != 1 &&
-         ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
-}
-
-/// As many as fill a register with the widest numbers that come from memory, are computed from such, or are
-/// stored; the others are indices. Several registers, if a loop inside makes every turn wait for the one
-/// before.
-unsigned FunctionEmitter::lane_count(NodeId loop) const {
-  if (source_.attribute(loop, 1) > 0) return static_cast<unsigned>(source_.attribute(loop, 1));
-  uint64_t widest = 1;
-  std::vector<bool> is_data(source_.node_count());
-  const RegionId body = source_.region(loop);
-  for (uint32_t i = loop.index; i < source_.node_count(); ++i) {
-    const NodeId id(i);
-    if (!source_[id].parent || !source_.encloses(body, source_[id].parent)) continue;
-    const ir::Effects effects = ir::info(source_.op(id)).effects;
-    const auto operands = source_.operands(id);
-    const bool is_number = source_.type(id).is_scalar();
-    is_data[i] = effects.any(ir::effect::Read) || (is_number && base::is_float(dtype(id))) ||
-                 std::ranges::any_of(operands, [&](NodeId operand) { return is_data[operand.index]; });
-    const NodeId stored = effects.any(ir::effect::Write) ? operands.back() : id;
-    if (!is_data[i] || !source_.type(stored).is_scalar()) continue;
-    widest = std::max(widest, base::size_of(base::lane_dtype(base::component_of(dtype(stored)))));
-  }
-  const uint64_t one = static_cast<uint64_t>(unit_.target.machine.vector_bits) / 8 / widest;
-  const uint64_t registers = has_while(body) ? 2 : registers_for_sums(body);
-  return static_cast<unsigned>(std::min(registers * one, kMostLanes));
-}
-
-bool FunctionEmitter::is_kernel(NodeId node) const {
-  const ir::Op op = source_.op(node);
-  return ir::info(op).elementwise && has_math(unit_.target, op, dtype(source_.operand(node, 0)));
-}
-
-/// Lanes over which a short sum in a region does not wait for its last addition, and uses whole lines of
-/// memory: some registers, as long as what the loops carry takes no more than half of them.
-uint64_t FunctionEmitter::registers_for_sums(RegionId region) const {
-  const auto is_number = [&](NodeId node) {
-    return source_.type(node).is_scalar() && base::is_float(dtype(node));
-  };
-  uint64_t most = 1;
-  for (NodeId node : source_.region_body(region)) {
-    for (size_t i = 0; i < source_[node].region_count; ++i)
-      most = std::max(most, registers_for_sums(source_.region(node, i)));
-    if (source_.op(node) != ir::Op::for_ || source_.result_count(node) == 0) continue;
-    const auto body = source_.region_body(source_.region(node));
-    const bool is_short = std::ranges::all_of(body, [&](NodeId inner) {
-      return source_[inner].region_count == 0 && !(is_number(inner) && is_kernel(inner));
-    });
-    const auto values =
-        static_cast<size_t>(std::ranges::count_if(body, [&](NodeId inner) { return is_number(inner); }));
-    const size_t carried = source_.result_count(node);
-    if (!is_short || values > kFewValues * carried) continue;
-    const size_t half_of_registers = unit_.target.machine.registers / 2;
-    const size_t room = std::bit_floor(std::max<size_t>(half_of_registers / carried, 1));
-    most = std::max<uint64_t>(most, std::min(room, kRegistersOfSum));
-  }
-  return most;
+  return source_.attribute(id, 1) != 1 && ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
 }
 
 Value* FunctionEmitter::widen(Value* part) {
@@ -119,7 +56,7 @@ bool FunctionEmitter::is_masked_throughout(NodeId loop) const {
   for (uint32_t i = loop.index; i < source_.node_count(); ++i) {
     const NodeId id(i);
     const bool is_inside = source_[id].parent && source_.encloses(body, source_[id].parent);
-    if (is_inside && is_kernel(id)) return true;
+    if (is_inside && ir::is_long(source_.op(id))) return true;
   }
   return false;
 }
@@ -172,9 +109,8 @@ Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step 
 }
 
 void FunctionEmitter::emit_vector_for(NodeId id) {
-  const unsigned width = lane_count(id);
-  const bool moves_lanes = source_.result_count(id) == 0 || unit_.instructions.compresses();
-  if (width < 2 || !std::has_single_bit(width) || !moves_lanes) return emit_serial_for(id);
+  const auto width = static_cast<unsigned>(source_.attribute(id, 1));
+  INGOT_ASSERT(std::has_single_bit(width), "codegen: the lanes of a vector loop are decided");
   const auto step = [&](Value* k, Value* mask, const Parts& places) {
     open_cursors(id);
     emit_lanes({width, mask, id}, k, places);
@@ -215,8 +151,7 @@ std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Red
   const uint64_t bits = machine.registers * static_cast<uint64_t>(machine.vector_bits);
   const auto is_short = [&](NodeId node) {
     const bool only_reads = (ir::info(source_.op(node)).effects.bits & ~ir::effect::Read.bits) == 0;
-    return only_reads && source_[node].region_count == 0 && !is_kernel(node) &&
-           source_.op(node) != ir::Op::divide && source_.op(node) != ir::Op::sqrt;
+    return only_reads && source_[node].region_count == 0 && ir::info(source_.op(node)).cost == 1;
   };
   const auto body = source_.region_body(source_.region(id));
   const auto ops = static_cast<uint64_t>(

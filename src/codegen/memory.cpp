@@ -37,7 +37,7 @@ Value* FunctionEmitter::buffer_data(Value* buffer) {
 Value* FunctionEmitter::allocate(Value* bytes, std::optional<NodeId> alloc) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type = llvm::FunctionType::get(pointer, {pointer, b_.getInt64Ty()}, false);
-  const bool is_temporary = alloc && !escapes_[alloc->index] && !handed_[alloc->index];
+  const bool is_temporary = alloc && life_of(*alloc) == ir::Life::Region;
   const char* const function = is_temporary ? "ingot_v1_allocate_temporary" : "ingot_v1_allocate";
   Value* const buffer = b_.CreateCall(unit_.outside(function, type, false), {context_, bytes});
   Block* const failed = new_block("no_memory");
@@ -50,7 +50,7 @@ Value* FunctionEmitter::allocate(Value* bytes, std::optional<NodeId> alloc) {
 }
 
 void FunctionEmitter::emit_alloc(NodeId id) {
-  if (!on_stack_[id.index]) return set(id, {allocate(value(source_.operand(id, 0)), id)});
+  if (life_of(id) != ir::Life::Stack) return set(id, {allocate(value(source_.operand(id, 0)), id)});
   const int64_t bytes = source_.constant(source_.operand(id, 0)).as<int64_t>();
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
   llvm::AllocaInst* const memory =
@@ -94,7 +94,7 @@ void FunctionEmitter::leave_without_memory(std::optional<NodeId> alloc) {
 void FunctionEmitter::emit_view(NodeId id) {
   const auto operands = source_.operands(id);
   Value* const buffer = value(operands[0]);
-  const bool on_stack = source_.op(operands[0]) == ir::Op::alloc && on_stack_[operands[0].index];
+  const bool on_stack = life_of(operands[0]) == ir::Life::Stack;
   Value* const data = on_stack ? buffer : buffer_data(buffer);
   Parts view{b_.CreateGEP(b_.getInt8Ty(), data, value(operands[1])), buffer};
   view.append(gather(operands.subspan(2)));

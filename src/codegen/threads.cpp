@@ -25,6 +25,7 @@ namespace {
 // three of them before other threads are asked.
 constexpr uint64_t kPieceWork = 100'000;
 constexpr uint64_t kLeastWork = 3 * kPieceWork;
+constexpr int kAlone = 3;                      ///< of an addition; in lanes it is 1
 constexpr uint64_t kMost = uint64_t{1} << 30;  ///< of counts and costs: products stay in 64 bits
 constexpr uint64_t kUnknownTurns = 32;         ///< of loops inside whose count is not known before
 constexpr uint64_t kWhileTurns = 100;
@@ -74,11 +75,9 @@ uint64_t FunctionEmitter::op_cost(NodeId node, bool lanes) const {
   if (card.effects.any(ir::effect::Allocate)) return 1000;
   if (card.effects.any(ir::effect::Read | ir::effect::Write)) return lanes ? 2 : 4;
   if (!card.elementwise) return source_.is_constant(node) ? 0 : 1;
-  if (is_called(op, dtype(source_.operand(node, 0)))) return lanes ? 8 : 150;
-  if (op == ir::Op::gcd || op == ir::Op::lcm) return lanes ? 30 : 100;
-  const bool divides = op == ir::Op::divide || op == ir::Op::floor_divide || op == ir::Op::remainder ||
-                       op == ir::Op::fmod || op == ir::Op::sqrt;
-  return divides ? (lanes ? 6 : 20) : (lanes ? 1 : 3);
+  const DType operand = dtype(source_.operand(node, 0));
+  const int cost = lanes ? ir::lane_cost_of(op, operand) : kAlone * ir::cost_of(op, operand);
+  return static_cast<uint64_t>(cost);
 }
 
 /// What a region costs that is run once in a turn of `loop`.
@@ -212,9 +211,6 @@ void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const 
   function->setDoesNotThrow();
   function->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   FunctionEmitter inner(unit_, source_, function, Form::Turns, false);
-  inner.escapes_ = escapes_;
-  inner.handed_ = handed_;
-  inner.on_stack_ = on_stack_;
   inner.emit_prologue();
   llvm::DenseMap<Value*, Value*> taken;
   for (unsigned i = 0; i < passed.size(); ++i) {

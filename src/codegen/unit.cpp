@@ -3,6 +3,7 @@
 #include <llvm/IR/Attributes.h>
 
 #include "codegen/function.h"
+#include "ir/calls.h"
 
 namespace ingot::codegen {
 
@@ -17,9 +18,7 @@ Unit::Unit(const ir::Module& ir_module, const Target& cpu, llvm::Module& llvm_mo
       module(llvm_module),
       context(llvm_module.getContext()),
       internals_(ir_module.function_count()),
-      recursive_(ir_module.function_count()) {
-  find_recursion();
-}
+      recursive_(ir::recursive_functions(ir_module)) {}
 
 llvm::Type* Unit::part_type(DType component) const {
   switch (component) {
@@ -131,30 +130,6 @@ void Unit::emit(std::span<const ir::FunctionId> entries) {
     const ir::FunctionId id = wanted_.front();
     wanted_.pop_front();
     emit_internal(*this, body(id), internals_[id.index], recursive(id));
-  }
-}
-
-void Unit::find_recursion() {
-  const size_t count = source.function_count();
-  std::vector<std::vector<size_t>> callees(count);
-  for (size_t i = 0; i < count; ++i) {
-    const ir::Function* f = source.function(ir::FunctionId(static_cast<uint32_t>(i)));
-    if (f == nullptr) continue;
-    for (uint32_t n = 0; n < f->node_count(); ++n)
-      if (f->op(ir::NodeId(n)) == ir::Op::call)
-        callees[i].push_back(static_cast<size_t>(f->attribute(ir::NodeId(n), 0)));
-  }
-  for (size_t start = 0; start < count; ++start) {
-    std::vector<bool> seen(count);
-    std::vector<size_t> open = callees[start];
-    while (!open.empty() && !recursive_[start]) {
-      const size_t at = open.back();
-      open.pop_back();
-      if (at == start) recursive_[start] = true;
-      if (seen[at]) continue;
-      seen[at] = true;
-      open.insert(open.end(), callees[at].begin(), callees[at].end());
-    }
   }
 }
 

@@ -73,7 +73,6 @@ class Unit {
   uint32_t site(const ErrorSite& site);
 
  private:
-  void find_recursion();
   const ir::Function& body(ir::FunctionId id) const;
 
   std::vector<llvm::Function*> internals_;

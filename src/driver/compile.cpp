@@ -43,9 +43,9 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   return info;
 }
 
-void run_passes(ir::Module& module, const base::Machine& machine, Report& report) {
-  ir::Stage stage = ir::Stage::Both;
-  for (const std::string_view name : pipeline_of(machine)) {
+void run_passes(ir::Module& module, std::span<const std::string_view> names, const base::Machine& machine,
+                ir::Stage stage, Report& report) {
+  for (const std::string_view name : names) {
     const transform::Pass* pass = transform::find_pass(name);
     INGOT_ASSERT(pass != nullptr, "driver: no such pass");
     if (pass->after != ir::Stage::Both) stage = pass->after;
@@ -68,7 +68,9 @@ runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId functio
 CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entries,
                       const CompileOptions& options, Report& report) {
   CompileResult result;
-  if (options.run_passes) run_passes(module, options.target.machine, report);
+  const base::Machine& machine = options.target.machine;
+  if (options.run_passes) run_passes(module, pipeline_of(machine), machine, ir::Stage::Both, report);
+  run_passes(module, decisions(), machine, ir::Stage::Loop, report);
   {
     const PhaseScope scope(report, "codegen");
     result.code = codegen::compile(module, entries, options.target, options.codegen);

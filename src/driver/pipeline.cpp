@@ -12,7 +12,12 @@ constexpr std::string_view kLanes[] = {"simplify", "reuse",   "fuse",        "to
 constexpr std::string_view kOneByOne[] = {"simplify", "reuse", "fuse",       "to_loops", "simplify",
                                           "checks",   "dce",   "fuse_nests", "contract", "threads"};
 
+/// What codegen is told of loops and buffers.
+constexpr std::string_view kDecisions[] = {"lanes", "lifetimes"};
+
 }  // namespace
+
+std::span<const std::string_view> decisions() { return kDecisions; }
 
 std::span<const std::string_view> pipeline_of(const base::Machine& machine) {
   if (machine.has_lanes()) return kLanes;

@@ -173,6 +173,7 @@ class Function {
   bool reaches(NodeId definition, RegionId region) const;
 
  private:
+  friend class Annotation;
   friend class Builder;
   friend class Module;
   Function(const Function&) = default;

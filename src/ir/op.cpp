@@ -70,7 +70,9 @@ constexpr Table make_table() {
 #define Commutative .commutative = true
 #define Associative .associative = true
 #define Idempotent .idempotent = true
-#define COST(additions) t.last().cost = additions;
+#define COST(alone, in_lanes) \
+  t.last().cost = alone;      \
+  t.last().lane_cost = in_lanes;
 #define LAWS(...) t.last().laws = Laws{__VA_ARGS__};
 #define Int(name) \
   AttributeInfo { AttributeKind::Int, #name }
@@ -122,6 +124,7 @@ static_assert(well_formed(), "an elementwise card accepts something; a list attr
 
 constexpr std::string_view kSchedules[] = {"serial", "independent", "vector", "threads", "threads_vector",
                                            "grid",   "block",       "warp",   "unroll"};
+constexpr std::string_view kLives[] = {"call", "lent", "region", "stack"};
 constexpr std::string_view kScopes[] = {"warp", "block", "device", "system"};
 constexpr std::string_view kOrders[] = {"relaxed", "acquire_release"};
 
@@ -151,13 +154,27 @@ DType result_dtype(Op op, DType operand) {
   __builtin_unreachable();
 }
 
-int cost_of(Op op, DType operand) {
-  constexpr int kComplex = 4;
-  return info(op).cost * (base::is_complex(operand) ? kComplex : 1);
+bool is_long(Op op) {
+  constexpr int kLong = 30;
+  return info(op).elementwise && info(op).cost >= kLong;
 }
+
+namespace {
+
+/// How many real numbers of work a number is.
+int reals_of(DType operand) {
+  constexpr int kComplex = 4;
+  return base::is_complex(operand) ? kComplex : 1;
+}
+
+}  // namespace
+
+int cost_of(Op op, DType operand) { return info(op).cost * reals_of(operand); }
+int lane_cost_of(Op op, DType operand) { return info(op).lane_cost * reals_of(operand); }
 
 std::span<const std::string_view> choices(std::string_view attribute) {
   if (attribute == "schedule") return kSchedules;
+  if (attribute == "life") return kLives;
   if (attribute == "scope") return kScopes;
   return kOrders;
 }

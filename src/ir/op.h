@@ -84,7 +84,10 @@ struct OpInfo {
   Stage stage = Stage::Both;
   Effects effects;
   Laws laws;
-  uint8_t cost = 1;  ///< of elementwise ops: the time that a real element takes, in additions, about
+  /// Of elementwise ops: the time that a real element takes, in additions, about; and that of one in lanes,
+  /// in additions of lanes.
+  uint8_t cost = 1;
+  uint8_t lane_cost = 1;
   uint8_t regions = 0;
   bool typed = false;
   bool terminator = false;
@@ -104,8 +107,13 @@ bool accepts(Op op, base::DType dtype);
 /// The dtype an elementwise op gives for operands of an accepted dtype.
 base::DType result_dtype(Op op, base::DType operand);
 
-/// The time that an elementwise op takes for an element of operands of this dtype, in additions, about.
+/// The time that an elementwise op takes for an element of operands of this dtype, in additions, about; and
+/// in lanes, in additions of lanes.
 int cost_of(Op op, base::DType operand);
+int lane_cost_of(Op op, base::DType operand);
+
+/// Whether an op takes as long as a function of elementary mathematics, whatever the operands' dtype.
+bool is_long(Op op);
 
 /// The values of Choice attributes, by attribute name: the texts, in the order of their numbers.
 std::span<const std::string_view> choices(std::string_view attribute);
@@ -129,6 +137,13 @@ constexpr Schedule cpu_schedule(bool threads, bool lanes) {
   if (threads) return lanes ? Schedule::ThreadsVector : Schedule::Threads;
   return lanes ? Schedule::Vector : Schedule::Serial;
 }
+/// How long an allocated buffer lives.
+enum class Life : uint8_t {
+  Call,    ///< until the call ends, or what it gives: it may be known beyond its region
+  Lent,    ///< as long as its region; functions of the runtime and the host may be given it
+  Region,  ///< as long as its region, inside the function alone
+  Stack,   ///< small, of a known size, and nothing but loads and stores sees it
+};
 enum class Scope : uint8_t { Warp, Block, Device, System };
 enum class Order : uint8_t { Relaxed, AcquireRelease };
 

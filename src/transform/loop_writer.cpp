@@ -150,7 +150,7 @@ NodeId LoopWriter::new_view(std::span<const NodeId> lengths, DType dtype) {
     const NodeId overflows = b_.make(Op::multiply_overflows, {bytes, lengths[i]});
     bytes = b_.make(Op::select, {overflows, most, multiply(bytes, lengths[i])});
   }
-  const NodeId buffer = b_.make(Op::alloc, {bytes}, {}, Type::buffer());
+  const NodeId buffer = b_.make(Op::alloc, {bytes}, {static_cast<int64_t>(ir::Life::Call)}, Type::buffer());
   return c_view(buffer, b_.index(0), lengths, dtype);
 }
 

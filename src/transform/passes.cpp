@@ -6,6 +6,8 @@
 #include "transform/fuse_nests.h"
 #include "transform/interchange.h"
 #include "transform/jam.h"
+#include "transform/lanes.h"
+#include "transform/lifetimes.h"
 #include "transform/parallel.h"
 #include "transform/reuse.h"
 #include "transform/schedule.h"
@@ -30,6 +32,7 @@ constexpr Pass kPasses[] = {
     {"fuse_nests", fuse_nests, ir::Stage::Loop},      {"contract", contract, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},    {"schedule", for_any<schedule>, ir::Stage::Loop},
     {"threads", for_any<threads>, ir::Stage::Loop},   {"jam", jam, ir::Stage::Loop},
+    {"lanes", lanes, ir::Stage::Loop},                {"lifetimes", lifetimes, ir::Stage::Loop},
     {"parallel", for_any<parallel>, ir::Stage::Both},
 };
 

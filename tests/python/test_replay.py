@@ -574,7 +574,7 @@ def test_records_of_other_functions(call, said, tmp_path):
     (tmp_path / "call.txt").write_text("record 1 " + call)
     text = """func @g(%a: f64, %b: view<f64, 1>) -> () { return }
         func @d() -> ()
-        func @b() -> (buffer) { %n = constant 8 : i64 %b = alloc %n : buffer return %b }"""
+        func @b() -> (buffer) { %n = constant 8 : i64 %b = alloc %n {life=call} : buffer return %b }"""
     (tmp_path / "f.ir").write_text(text)
     for way in ("--interpret", "--run"):
         status, out, err = opt(way, "--call", tmp_path / "call.txt", tmp_path / "f.ir")

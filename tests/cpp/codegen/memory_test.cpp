@@ -63,7 +63,7 @@ const char* const kAllocate = R"(func @f(%n: i64) -> (view<f32, 1>, buffer, i64)
   %size = constant 4 : i64
   %zero = constant 0 : i64
   %bytes = multiply %n, %size : i64
-  %buffer = alloc %bytes : buffer
+  %buffer = alloc %bytes {life=call} : buffer
   %v = view %buffer, %zero, %n, %size : view<f32, 1>
   for %n {schedule=serial, width=0} {
   ^(%i: i64):

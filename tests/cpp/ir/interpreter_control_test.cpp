@@ -306,7 +306,7 @@ func @f(%n: i64) -> (i64) {
   %eight = constant 8 : i64
   %sum = parallel_for %n, %zero {schedule=threads, width=0, combiners=[add]} : i64 {
   ^(%k: i64):
-    %buffer = alloc %eight : buffer
+    %buffer = alloc %eight {life=call} : buffer
     %v = view %buffer, %zero : view<i64, 0>
     store %v, %k
     %x = load %v : i64

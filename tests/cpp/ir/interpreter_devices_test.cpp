@@ -15,7 +15,7 @@ func @f(%x: view<f64, 1, device> alias 1, %out: view<f64, 1, device> alias 2, %b
   ^(%bx: i64, %by: i64, %bz: i64, %tx: i64, %ty: i64, %tz: i64):
     %bytes = constant 512 : i64
     %eight = constant 8 : i64
-    %buffer = alloc %bytes : buffer<shared>
+    %buffer = alloc %bytes {life=call} : buffer<shared>
     %s = view %buffer, %zero, %threads, %eight : view<f64, 1, shared>
     %base = multiply %bx, %threads : i64
     %i = add %base, %tx : i64
@@ -196,7 +196,7 @@ TEST(InterpreterDevices, WarpBarriersOrderAWarp) {
 TEST(InterpreterDevices, LocalMemoryIsTheThreadsOwn) {
   std::vector<int64_t> memory(128);
   EXPECT_FALSE(run_lines("%eight = constant 8 : i64\n"
-                         "    %b = alloc %eight : buffer<local>\n"
+                         "    %b = alloc %eight {life=call} : buffer<local>\n"
                          "    %w = view %b, %zero : view<i64, 0, local>\n"
                          "    store %w, %tx\n"
                          "    barrier {scope=block}\n"

@@ -192,7 +192,7 @@ TEST(InterpreterMemory, RefusesWhatDoesNotFit) {
        "empty range"},
       {"%e = slice %a, %k, %zero, %k : array<f64, 1>\n  %r = arg_reduce %e {combiner=minimum, axis=-1} : i64",
        "empty range"},
-      {"%r = alloc %minus : buffer", "negative number"},
+      {"%r = alloc %minus {life=call} : buffer", "negative number"},
       {"%l = list_new %k : list<i64>\n  %r = list_get %l, %k : i64", "position out of range"},
   };
   for (const auto& [line, message] : bad) {
@@ -225,7 +225,7 @@ TEST(InterpreterMemory, FreshMemoryDependsOnTheSeed) {
 func @f() -> (i64) {
   %eight = constant 8 : i64
   %zero = constant 0 : i64
-  %b = alloc %eight : buffer
+  %b = alloc %eight {life=call} : buffer
   %v = view %b, %zero : view<i64, 0>
   %x = load %v : i64
   return %x

@@ -44,7 +44,7 @@ TEST(Dependence, IndependentTurns) {
       is_free("    %g = less %k, %0 : bool\n    %h = add %k, %m : i64\n    %i = select %g, %h, %k : i64\n"
               "    store %x, %i, %c\n"));
   EXPECT_TRUE(
-      is_free("    %b = alloc %2 : buffer\n    %v = view %b, %0, %2, %1 : view<f64, 1>\n"
+      is_free("    %b = alloc %2 {life=call} : buffer\n    %v = view %b, %0, %2, %1 : view<f64, 1>\n"
               "    store %v, %0, %c\n    %a = load %v, %0 : f64\n"));
   EXPECT_TRUE(
       is_free("    %r = slice %w, %k, %1, %1, %0, %m, %1 : view<f64, 2>\n"

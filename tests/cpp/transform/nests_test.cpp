@@ -86,7 +86,7 @@ TEST(FuseNests, NotOverWhatMayBeSeen) {
 
 TEST(FuseNests, ChecksGoBeforeWhatNobodySees) {
   const std::string memory =
-      "  %8 = constant 8 : i64\n  %t = multiply %l, %8 : i64\n  %u = alloc %t : buffer\n"
+      "  %8 = constant 8 : i64\n  %t = multiply %l, %8 : i64\n  %u = alloc %t {life=call} : buffer\n"
       "  %v = view %u, %0, %l, %8 : view<f64, 1>\n";
   const std::string check = "  %p = less %m, %2 : bool\n  check %p {kind=ValueError, message=\"large\"}\n";
   const std::string first = loop("%l", "%i", "    store %v, %i, %c\n");

@@ -1,0 +1,44 @@
+#include "ir/calls.h"
+
+namespace ingot::ir {
+
+namespace {
+
+using Callees = std::vector<std::vector<uint32_t>>;
+
+Callees callees_of(const Module& module) {
+  Callees callees(module.function_count());
+  for (uint32_t i = 0; i < callees.size(); ++i) {
+    const Function* const f = module.function(FunctionId(i));
+    if (f == nullptr) continue;
+    for (uint32_t n = 0; n < f->node_count(); ++n)
+      if (f->op(NodeId(n)) == Op::call)
+        callees[i].push_back(static_cast<uint32_t>(f->attribute(NodeId(n), 0)));
+  }
+  return callees;
+}
+
+bool reaches_itself(const Callees& callees, uint32_t start) {
+  std::vector<bool> seen(callees.size());
+  std::vector<uint32_t> open = callees[start];
+  while (!open.empty()) {
+    const uint32_t at = open.back();
+    open.pop_back();
+    if (at == start) return true;
+    if (seen[at]) continue;
+    seen[at] = true;
+    open.insert(open.end(), callees[at].begin(), callees[at].end());
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<bool> recursive_functions(const Module& module) {
+  const Callees callees = callees_of(module);
+  std::vector<bool> recursive(callees.size());
+  for (uint32_t i = 0; i < recursive.size(); ++i) recursive[i] = reaches_itself(callees, i);
+  return recursive;
+}
+
+}  // namespace ingot::ir

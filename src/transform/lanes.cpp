@@ -1,0 +1,124 @@
+#include "transform/lanes.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "base/reduction.h"
+#include "ir/annotation.h"
+#include "ir/builder.h"
+
+namespace ingot::transform {
+
+namespace {
+
+using ir::Function;
+using ir::NodeId;
+using ir::Op;
+using ir::RegionId;
+
+constexpr uint64_t kMostLanes = 64;
+/// So many floats of a turn for each that is carried leave room for what they are computed from.
+constexpr size_t kFewValues = 5;
+/// Registers over which a short sum does not wait for its last addition.
+constexpr size_t kRegistersOfSum = 4;
+/// ... and those of loops whose lanes end after different turns.
+constexpr size_t kRegistersOfWhile = 2;
+
+class LaneCounter {
+ public:
+  LaneCounter(const Function& function, const base::Machine& machine)
+      : annotation_(function), f_(annotation_.function()), machine_(machine) {}
+
+  std::unique_ptr<Function> run() {
+    for (uint32_t i = 0; i < f_.node_count(); ++i)
+      if (is_undecided(NodeId(i))) decide(NodeId(i));
+    return annotation_.finish();
+  }
+
+ private:
+  bool is_undecided(NodeId id) const {
+    if (f_.op(id) != Op::for_ && f_.op(id) != Op::parallel_for) return false;
+    return f_.attribute(id, 1) == 0 && ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(id, 0)));
+  }
+  void decide(NodeId loop) {
+    // The lanes of reductions are those of their order.
+    if (f_.op(loop) == Op::parallel_for && f_.result_count(loop) > 0 && machine_.has_lanes()) return;
+    const uint64_t count = machine_.has_lanes() ? lane_count(loop) : 1;
+    const bool has_cursors = f_.result_count(loop) > 0;
+    if (count > 1 && std::has_single_bit(count) && (!has_cursors || machine_.compresses)) {
+      annotation_.set(loop, 1, static_cast<int64_t>(count));
+      return;
+    }
+    const bool threads = ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop, 0)));
+    annotation_.set(loop, 0, static_cast<int64_t>(ir::cpu_schedule(threads, false)));
+  }
+
+  bool is_float(NodeId id) const { return f_.type(id).is_scalar() && base::is_float(f_.type(id).dtype()); }
+
+  uint64_t lane_count(NodeId loop) const {
+    uint64_t widest = 1;
+    std::vector<bool> is_data(f_.node_count());
+    const RegionId body = f_.region(loop);
+    for (uint32_t i = loop.index; i < f_.node_count(); ++i) {
+      const NodeId id(i);
+      if (!f_[id].parent || !f_.encloses(body, f_[id].parent)) continue;
+      const ir::Effects effects = ir::info(f_.op(id)).effects;
+      const auto operands = f_.operands(id);
+      is_data[i] = effects.any(ir::effect::Read) || is_float(id) ||
+                   std::ranges::any_of(operands, [&](NodeId operand) { return is_data[operand.index]; });
+      const NodeId stored = effects.any(ir::effect::Write) ? operands.back() : id;
+      if (!is_data[i] || !f_.type(stored).is_scalar()) continue;
+      const base::DType component = base::component_of(f_.type(stored).dtype());
+      widest = std::max(widest, base::size_of(base::lane_dtype(component)));
+    }
+    const uint64_t one = static_cast<uint64_t>(machine_.vector_bits) / 8 / widest;
+    const uint64_t registers = has_while(body) ? kRegistersOfWhile : registers_for_sums(body);
+    return std::min(registers * one, kMostLanes);
+  }
+
+  /// Whether there is a loop that goes on until its lanes say otherwise.
+  bool has_while(RegionId region) const {
+    return std::ranges::any_of(f_.region_body(region), [&](NodeId node) {
+      if (f_.op(node) == Op::while_) return true;
+      if (f_.op(node) == Op::for_ && ir::effects_of(f_, node).any(ir::effect::Exit)) return true;
+      for (size_t i = 0; i < f_[node].region_count; ++i)
+        if (has_while(f_.region(node, i))) return true;
+      return false;
+    });
+  }
+
+  /// Lanes over which a short sum in a region does not wait for its last addition, and uses whole lines of
+  /// memory: some registers, as long as what the loops carry takes no more than half of them.
+  uint64_t registers_for_sums(RegionId region) const {
+    uint64_t most = 1;
+    for (NodeId node : f_.region_body(region)) {
+      for (size_t i = 0; i < f_[node].region_count; ++i)
+        most = std::max(most, registers_for_sums(f_.region(node, i)));
+      if (f_.op(node) != Op::for_ || f_.result_count(node) == 0) continue;
+      const auto body = f_.region_body(f_.region(node));
+      const bool is_short = std::ranges::all_of(body, [&](NodeId inner) {
+        return f_[inner].region_count == 0 && !(is_float(inner) && ir::is_long(f_.op(inner)));
+      });
+      const auto values =
+          static_cast<size_t>(std::ranges::count_if(body, [&](NodeId inner) { return is_float(inner); }));
+      const size_t carried = f_.result_count(node);
+      if (!is_short || values > kFewValues * carried) continue;
+      const size_t room = std::bit_floor(std::max<size_t>(machine_.registers / 2 / carried, 1));
+      most = std::max<uint64_t>(most, std::min(room, kRegistersOfSum));
+    }
+    return most;
+  }
+
+  ir::Annotation annotation_;
+  const Function& f_;
+  const base::Machine& machine_;
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> lanes(const ir::Function& function, const base::Machine& machine) {
+  return LaneCounter(function, machine).run();
+}
+
+}  // namespace ingot::transform
