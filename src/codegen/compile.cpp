@@ -41,7 +41,7 @@
 #include "codegen/glue.h"
 #include "codegen/join.h"
 #include "codegen/shares.h"
-#include "codegen/targets/x86.h"
+#include "codegen/targets/target_machine.h"
 
 namespace ingot::codegen {
 
@@ -173,7 +173,7 @@ class Translation {
  public:
   Translation(const ir::Module& source, const Target& target, const Options& options,
               const std::function<void(Unit&)>& emit)
-      : options_(options), machine_(make_x86_machine(target, level_of(options.effort))) {
+      : options_(options), machine_(make_target_machine(target, level_of(options.effort))) {
     context_.setDiscardValueNames(!options.want_llvm_ir);
     module_.setTargetTriple(machine_->getTargetTriple().str());
     module_.setDataLayout(machine_->createDataLayout());

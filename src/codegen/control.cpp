@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "codegen/function.h"
+#include "codegen/body.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
 
@@ -8,26 +8,7 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
-void FunctionEmitter::emit_poll() {
-  Value* const flag = b_.CreateLoad(b_.getInt32Ty(), attention_, /*isVolatile=*/true);
-  Block* const attend = new_block("attend");
-  leave_if(b_.CreateIsNotNull(flag), attend);
-  Block* const on = here();
-  b_.SetInsertPoint(attend);
-  auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false);
-  llvm::Function* const poll = unit_.outside("ingot_v1_poll", type, false);
-  poll->addFnAttr(llvm::Attribute::Cold);
-  // What compiled code itself works on stays as it is.
-  poll->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
-  Value* const status = b_.CreateCall(poll, {context_});
-  Block* const leave = new_block("leave");
-  b_.CreateCondBr(b_.CreateIsNull(status), on, leave);
-  b_.SetInsertPoint(leave);
-  return_status(status);
-  b_.SetInsertPoint(on);
-}
-
-void FunctionEmitter::emit_poll_every(Value* counter, uint64_t mask) {
+void Body::emit_poll_every(Value* counter, uint64_t mask) {
   if (mask == 0) return emit_poll();
   Block* const poll = new_block("poll");
   Block* const on = new_block("on");
@@ -39,7 +20,7 @@ void FunctionEmitter::emit_poll_every(Value* counter, uint64_t mask) {
 }
 
 /// How deep loops are nested in a region; a call counts as one.
-int FunctionEmitter::loop_depth(RegionId region) const {
+int Body::loop_depth(RegionId region) const {
   int depth = 0;
   for (NodeId node : source_.region_body(region)) {
     const ir::Op op = source_.op(node);
@@ -51,14 +32,13 @@ int FunctionEmitter::loop_depth(RegionId region) const {
   return depth;
 }
 
-FunctionEmitter::Poll FunctionEmitter::poll_of(std::span<const RegionId> regions) const {
+Body::Poll Body::poll_of(std::span<const RegionId> regions) const {
   int depth = 0;
   for (RegionId region : regions) depth = std::max(depth, loop_depth(region));
   return depth == 0 ? Poll::Strip : depth == 1 ? Poll::Sometimes : Poll::Always;
 }
 
-/// A number that an i64 is known not to exceed, where that is small; none: not known.
-std::optional<int64_t> FunctionEmitter::limit_of(NodeId id) const {
+std::optional<int64_t> Body::limit_of(NodeId id) const {
   if (source_.is_constant(id)) return source_.constant(id).as<int64_t>();
   const ir::Op op = source_.op(id);
   if (op != ir::Op::minimum && op != ir::Op::bitwise_and && op != ir::Op::select) return std::nullopt;
@@ -75,15 +55,14 @@ std::optional<int64_t> FunctionEmitter::limit_of(NodeId id) const {
 }
 
 /// How often a counted loop polls.
-FunctionEmitter::Poll FunctionEmitter::poll_of_loop(NodeId loop) const {
+Body::Poll Body::poll_of_loop(NodeId loop) const {
   const RegionId body = source_.region(loop);
   const Poll poll = poll_of({&body, 1});
   const auto limit = poll == Poll::Strip ? limit_of(source_.operand(loop, 0)) : std::nullopt;
   return limit && *limit <= static_cast<int64_t>(kStrip) ? Poll::Never : poll;
 }
 
-void FunctionEmitter::emit_if_(NodeId id) {
-  if (in_lanes()) return emit_if_in_lanes(id);
+void Body::emit_if_(NodeId id) {
   Block* const yes = new_block("then");
   Block* const no = new_block("else");
   Join join = new_join("end");
@@ -95,21 +74,24 @@ void FunctionEmitter::emit_if_(NodeId id) {
   set(id, close(join, unit_.types_of(source_.type(id))));
 }
 
-void FunctionEmitter::emit_for_(NodeId id) {
-  if (in_lanes()) return emit_for_in_lanes(id);
-  if (runs_in_threads(id) && source_.result_count(id) == 0) return emit_for_in_threads(id);
-  emit_turns(id);
+Value* Body::turn_count(NodeId loop) const {
+  return piece_ && piece_->loop == loop ? piece_->count : value(source_.operand(loop, 0));
 }
 
+Value* Body::turn_of(NodeId loop, Value* k) {
+  return piece_ && piece_->loop == loop ? b_.CreateAdd(piece_->first, k, "", true, true) : k;
+}
+
+void Body::emit_for_(NodeId id) { emit_turns(id); }
+
 /// Turns that run one at a time are careful ones, which seldom run.
-void FunctionEmitter::emit_turns(NodeId id) {
+void Body::emit_turns(NodeId id) {
   const bool around = scalars_.set_short(source_.attribute(id, 1) == 1);
-  if (is_vector_loop(id)) emit_vector_for(id);
-  else emit_serial_for(id);
+  emit_all_turns(id);
   scalars_.set_short(around);
 }
 
-void FunctionEmitter::emit_serial_for(NodeId id) {
+void Body::emit_all_turns(NodeId id) {
   const RegionId body = source_.region(id);
   const Parts inits = gather(source_.operands(id).subspan(1));
   set(id, emit_counted(turn_count(id), inits, poll_of_loop(id), [&](Value* k, const Parts& carried) {
@@ -119,8 +101,7 @@ void FunctionEmitter::emit_serial_for(NodeId id) {
       }));
 }
 
-void FunctionEmitter::emit_while_(NodeId id) {
-  if (in_lanes()) return emit_while_in_lanes(id);
+void Body::emit_while_(NodeId id) {
   const RegionId regions[] = {source_.region(id, 0), source_.region(id, 1)};
   const Poll poll = poll_of(regions);
   const Parts inits = gather(source_.operands(id));
@@ -159,8 +140,7 @@ void FunctionEmitter::emit_while_(NodeId id) {
   set(id, close(done, unit_.types_of(source_.type(id))));
 }
 
-void FunctionEmitter::emit_block(NodeId id) {
-  if (in_lanes()) return emit_block_in_lanes(id);
+void Body::emit_block(NodeId id) {
   const RegionId body = source_.region(id);
   Join join = new_join("end");
   labels_.emplace_back(source_.region_parameters(body)[0], &join);
@@ -169,23 +149,20 @@ void FunctionEmitter::emit_block(NodeId id) {
   set(id, close(join, unit_.types_of(source_.type(id))));
 }
 
-void FunctionEmitter::emit_exit_(NodeId id) {
-  if (in_lanes()) return emit_exit_in_lanes(id);
+void Body::emit_exit_(NodeId id) {
   const auto operands = source_.operands(id);
   const auto label = std::ranges::find(labels_, operands[0], &std::pair<NodeId, Join*>::first);
   INGOT_ASSERT(label != labels_.end(), "codegen: an exit's block encloses it");
   arrive(*label->second, gather(operands.subspan(1)));
 }
 
-void FunctionEmitter::emit_parallel_for(NodeId id) {
-  if (in_lanes()) fail_not_lowered("a parallel loop in a vector loop");
+void Body::emit_parallel_for(NodeId id) {
   // Without values, its turns are as those of a `for`.
   if (source_.result_count(id) == 0) return emit_for_(id);
-  if (runs_in_threads(id)) return emit_reductions_in_threads(id);
   set(id, reduce_alone(id));
 }
 
-Parts FunctionEmitter::reduce_alone(NodeId id) {
+Parts Body::reduce_alone(NodeId id) {
   const bool around = scalars_.set_short(false);
   std::vector<Reduction> reductions = reductions_of(id);
   const Blocks blocks = blocks_of(id);
@@ -195,7 +172,7 @@ Parts FunctionEmitter::reduce_alone(NodeId id) {
   return finish_reductions(reductions, blocks, inits, values);
 }
 
-std::vector<Reduction> FunctionEmitter::reductions_of(NodeId loop) {
+std::vector<Reduction> Body::reductions_of(NodeId loop) {
   const auto combiners = source_.ints(loop);
   std::vector<Reduction> reductions;
   for (size_t i = 0; i < combiners.size(); ++i)
@@ -204,7 +181,7 @@ std::vector<Reduction> FunctionEmitter::reductions_of(NodeId loop) {
   return reductions;
 }
 
-FunctionEmitter::Blocks FunctionEmitter::blocks_of(NodeId loop) {
+Body::Blocks Body::blocks_of(NodeId loop) {
   Value* const count = value(source_.operand(loop, 0));
   Value* const turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
   Value* const blocks =
@@ -212,26 +189,16 @@ FunctionEmitter::Blocks FunctionEmitter::blocks_of(NodeId loop) {
   return {turns, b_.getInt64(0), blocks};
 }
 
-Parts FunctionEmitter::finish_reductions(std::span<Reduction> reductions, const Blocks& blocks,
-                                         const Parts& inits, const Parts& values) {
+Parts Body::finish_reductions(std::span<Reduction> reductions, const Blocks& blocks, const Parts& inits,
+                              const Parts& values) {
   Value* const some = b_.CreateICmpSGT(blocks.turns, b_.getInt64(0));
   return each_reduction(reductions, values, [&](Reduction& reduction, const Parts& own, size_t at) {
     return reduction.finish(some, Parts(inits.begin() + at, inits.begin() + at + own.size()), own);
   });
 }
 
-Parts FunctionEmitter::emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
-                                   const Parts& starts) {
-  if (!is_vector_loop(id)) return emit_blocks_serially(id, reductions, blocks, starts);
-  Types types;
-  for (const Reduction& reduction : reductions) types.append(reduction.types());
-  return emit_if_unit_strides(
-      types, [&] { return emit_blocks_in_lanes(id, reductions, blocks, starts); },
-      [&] { return emit_blocks_serially(id, reductions, blocks, starts); });
-}
-
-Parts FunctionEmitter::emit_blocks_serially(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
-                                            const Parts& starts) {
+Parts Body::emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                        const Parts& starts) {
   const RegionId body = source_.region(id);
   const auto one_turn = [&](Value* k, const Parts& carried) -> std::optional<Parts> {
     const auto given = emit_region(body, {k});
@@ -268,8 +235,8 @@ Parts FunctionEmitter::emit_blocks_serially(NodeId id, std::span<Reduction> redu
 }
 
 /// Copies one axis and those inside it, element by element in C order.
-void FunctionEmitter::copy_axis(DType dtype, int axis, std::span<Value* const> lengths, const Parts& to,
-                                const Parts& from, Value* to_address, Value* from_address) {
+void Body::copy_axis(DType dtype, int axis, std::span<Value* const> lengths, const Parts& to,
+                     const Parts& from, Value* to_address, Value* from_address) {
   const size_t rank = lengths.size();
   const auto at = static_cast<size_t>(axis);
   if (at == rank) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codegen/function.h"
+#include "codegen/lane_body.h"
 
 namespace ingot::codegen {
 
@@ -16,7 +16,7 @@ constexpr unsigned kRegisterBits = 512;
 
 }  // namespace
 
-void FunctionEmitter::open_cursors(NodeId loop) {
+void LaneBody::open_cursors(NodeId loop) {
   lane_cursors_.clear();
   const auto cursors = ir::cursors_of(source_, loop);
   if (!cursors) fail_not_lowered("a vector loop that carries what is no cursor");
@@ -27,7 +27,7 @@ void FunctionEmitter::open_cursors(NodeId loop) {
   }
 }
 
-Parts FunctionEmitter::grown_cursors(const Parts& places) {
+Parts LaneBody::grown_cursors(const Parts& places) {
   Parts grown;
   for (size_t i = 0; i < places.size(); ++i)
     grown.push_back(b_.CreateAdd(places[i], b_.CreateLoad(b_.getInt64Ty(), lane_cursors_[i].count)));
@@ -36,7 +36,7 @@ Parts FunctionEmitter::grown_cursors(const Parts& places) {
 }
 
 /// Where a cursor grows, it does so in the lanes that run there.
-void FunctionEmitter::count_growth(NodeId id) {
+void LaneBody::count_growth(NodeId id) {
   for (const LaneCursor& open : lane_cursors_) {
     if (open.cursor.grown != id) continue;
     Value* const bits = b_.CreateBitCast(full_mask(), b_.getIntNTy(lanes_.width));
@@ -45,13 +45,13 @@ void FunctionEmitter::count_growth(NodeId id) {
   }
 }
 
-const FunctionEmitter::LaneCursor* FunctionEmitter::cursor_of_store(NodeId id) const {
+const LaneBody::LaneCursor* LaneBody::cursor_of_store(NodeId id) const {
   const auto found = std::ranges::find_if(
       lane_cursors_, [&](const LaneCursor& open) { return ir::stores_at(source_, id, open.cursor); });
   return found == lane_cursors_.end() ? nullptr : &*found;
 }
 
-void FunctionEmitter::emit_store_at_cursor(NodeId id) {
+void LaneBody::emit_store_at_cursor(NodeId id) {
   const auto operands = source_.operands(id);
   const size_t rank = operands.size() - 2;
   const DType type = dtype(operands.back());
@@ -75,7 +75,7 @@ void FunctionEmitter::emit_store_at_cursor(NodeId id) {
 }
 
 /// A register at a time: of complex numbers both parts, which then lie as pairs.
-void FunctionEmitter::store_compressed(const Parts& stored, Value* address, Value* mask) {
+void LaneBody::store_compressed(const Parts& stored, Value* address, Value* mask) {
   llvm::Type* const number = stored[0]->getType()->getScalarType();
   const auto bits = static_cast<unsigned>(number->getPrimitiveSizeInBits().getFixedValue());
   llvm::Type* const moved_type = bits < 32 ? b_.getInt32Ty() : number;
@@ -115,7 +115,7 @@ void FunctionEmitter::store_compressed(const Parts& stored, Value* address, Valu
   }
 }
 
-void FunctionEmitter::store_one_by_one(DType dtype, const Parts& stored, Value* address, Value* stride) {
+void LaneBody::store_one_by_one(DType dtype, const Parts& stored, Value* address, Value* stride) {
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
   llvm::AllocaInst* const place = at_entry.CreateAlloca(b_.getPtrTy());
   b_.CreateStore(address, place);

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "codegen/function.h"
+#include "codegen/lane_body.h"
 #include "codegen/loops.h"
 #include "ir/builder.h"
 
@@ -33,7 +33,37 @@ Types types_of(const Parts& parts) {
 
 }  // namespace
 
-llvm::AllocaInst* FunctionEmitter::lane_home(llvm::Type* type) {
+std::optional<Parts> LaneBody::emit_nodes(RegionId region) {
+  if (!in_lanes()) return Body::emit_nodes(region);
+  return emit_nodes_in_lanes(region, source_.region_body(region));
+}
+
+void LaneBody::emit_if_(NodeId id) {
+  if (in_lanes()) emit_if_in_lanes(id);
+  else Body::emit_if_(id);
+}
+void LaneBody::emit_for_(NodeId id) {
+  if (in_lanes()) emit_for_in_lanes(id);
+  else Body::emit_for_(id);
+}
+void LaneBody::emit_while_(NodeId id) {
+  if (in_lanes()) emit_while_in_lanes(id);
+  else Body::emit_while_(id);
+}
+void LaneBody::emit_block(NodeId id) {
+  if (in_lanes()) emit_block_in_lanes(id);
+  else Body::emit_block(id);
+}
+void LaneBody::emit_exit_(NodeId id) {
+  if (in_lanes()) emit_exit_in_lanes(id);
+  else Body::emit_exit_(id);
+}
+/// In lanes nothing ends a block: those that came this way are masked.
+void LaneBody::emit_unreachable(NodeId id) {
+  if (!in_lanes()) Body::emit_unreachable(id);
+}
+
+llvm::AllocaInst* LaneBody::lane_home(llvm::Type* type) {
   llvm::AllocaInst* const home =
       Builder(&target_->getEntryBlock(), target_->getEntryBlock().begin()).CreateAlloca(type);
   b_.CreateStore(llvm::Constant::getNullValue(type), home);
@@ -41,7 +71,7 @@ llvm::AllocaInst* FunctionEmitter::lane_home(llvm::Type* type) {
 }
 
 /// Of a node's results, in all lanes.
-Parts FunctionEmitter::nothing_in_lanes(NodeId id) {
+Parts LaneBody::nothing_in_lanes(NodeId id) {
   Parts none;
   for (NodeId result : source_.results_of(id))
     for (llvm::Type* type : unit_.types_of(source_.type(result)))
@@ -49,7 +79,7 @@ Parts FunctionEmitter::nothing_in_lanes(NodeId id) {
   return none;
 }
 
-bool FunctionEmitter::is_used(NodeId value) const {
+bool LaneBody::is_used(NodeId value) const {
   for (uint32_t i = value.index; i < source_.node_count(); ++i)
     if (std::ranges::count(source_.operands(NodeId(i)), value) > 0) return true;
   return false;
@@ -57,7 +87,7 @@ bool FunctionEmitter::is_used(NodeId value) const {
 
 /// Whether nodes may run only if some lane does, as a uniform address must be one that a turn has asked for;
 /// or had better, as a loop runs in vain.
-bool FunctionEmitter::needs_a_lane(std::span<const NodeId> nodes) const {
+bool LaneBody::needs_a_lane(std::span<const NodeId> nodes) const {
   return std::ranges::any_of(nodes, [&](NodeId node) {
     const ir::Op op = source_.op(node);
     if (op == ir::Op::for_ || op == ir::Op::while_) return true;
@@ -68,7 +98,7 @@ bool FunctionEmitter::needs_a_lane(std::span<const NodeId> nodes) const {
   });
 }
 
-std::vector<FunctionEmitter::LaneLabel*> FunctionEmitter::exits_of(NodeId id) {
+std::vector<LaneBody::LaneLabel*> LaneBody::exits_of(NodeId id) {
   std::vector<LaneLabel*> exits;
   const auto add = [&](NodeId exit) {
     const auto label = std::ranges::find(lane_labels_, source_.operand(exit, 0), &LaneLabel::label);
@@ -83,7 +113,7 @@ std::vector<FunctionEmitter::LaneLabel*> FunctionEmitter::exits_of(NodeId id) {
   return exits;
 }
 
-void FunctionEmitter::go_on(Value* mask, std::span<LaneLabel* const> exits) {
+void LaneBody::go_on(Value* mask, std::span<LaneLabel* const> exits) {
   lanes_.mask = mask;
   for (const LaneLabel* label : exits) {
     Value* const left = b_.CreateLoad(label->left->getAllocatedType(), label->left);
@@ -93,7 +123,7 @@ void FunctionEmitter::go_on(Value* mask, std::span<LaneLabel* const> exits) {
 
 /// The nodes that are left of a region. Where lanes have left before some that touch memory, these run only
 /// if there are others.
-std::optional<Parts> FunctionEmitter::emit_nodes_in_lanes(RegionId region, std::span<const NodeId> nodes) {
+std::optional<Parts> LaneBody::emit_nodes_in_lanes(RegionId region, std::span<const NodeId> nodes) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     Value* const before = lanes_.mask;
     emit_node(nodes[i]);
@@ -120,7 +150,7 @@ std::optional<Parts> FunctionEmitter::emit_nodes_in_lanes(RegionId region, std::
 }
 
 /// A region in the lanes of a mask; none if all of them leave.
-std::optional<Parts> FunctionEmitter::emit_arm(RegionId region, Value* mask) {
+std::optional<Parts> LaneBody::emit_arm(RegionId region, Value* mask) {
   Value* const around = lanes_.mask;
   lanes_.mask = around == nullptr ? mask : b_.CreateAnd(around, mask);
   Block* const before = here();
@@ -142,7 +172,7 @@ std::optional<Parts> FunctionEmitter::emit_arm(RegionId region, Value* mask) {
   return given ? std::optional(all) : std::nullopt;
 }
 
-void FunctionEmitter::emit_if_in_lanes(NodeId id) {
+void LaneBody::emit_if_in_lanes(NodeId id) {
   Value* const condition = value(source_.operand(id, 0));
   Value* const around = lanes_.mask;
   if (lanes_of(condition) > 0) {
@@ -169,7 +199,7 @@ void FunctionEmitter::emit_if_in_lanes(NodeId id) {
   go_on(around, exits_of(id));
 }
 
-void FunctionEmitter::emit_block_in_lanes(NodeId id) {
+void LaneBody::emit_block_in_lanes(NodeId id) {
   const RegionId body = source_.region(id);
   Value* const around = lanes_.mask;
   LaneLabel opened{source_.region_parameters(body)[0], lane_home(full_mask()->getType()), {}};
@@ -186,7 +216,7 @@ void FunctionEmitter::emit_block_in_lanes(NodeId id) {
   go_on(around, exits_of(id));
 }
 
-void FunctionEmitter::emit_exit_in_lanes(NodeId id) {
+void LaneBody::emit_exit_in_lanes(NodeId id) {
   const auto label = std::ranges::find(lane_labels_, source_.operand(id, 0), &LaneLabel::label);
   INGOT_ASSERT(label != lane_labels_.end(), "codegen: an exit in lanes stays in the loop");
   const Parts given = widen(gather(source_.operands(id).subspan(1)));
@@ -199,7 +229,7 @@ void FunctionEmitter::emit_exit_in_lanes(NodeId id) {
   b_.CreateStore(b_.CreateOr(left, full_mask()), label->left);
 }
 
-void FunctionEmitter::emit_for_in_lanes(NodeId id) {
+void LaneBody::emit_for_in_lanes(NodeId id) {
   const RegionId body = source_.region(id);
   Value* const count = value(source_.operand(id, 0));
   if (lanes_of(count) > 0 || !exits_of(id).empty()) return emit_divergent_for(id);
@@ -216,7 +246,7 @@ void FunctionEmitter::emit_for_in_lanes(NodeId id) {
 
 /// A counted loop that lanes leave after different turns. The turn's number is uniform: lanes that run are in
 /// the same turn. What the loop gives is held in those that have ended.
-void FunctionEmitter::emit_divergent_for(NodeId id) {
+void LaneBody::emit_divergent_for(NodeId id) {
   const RegionId body = source_.region(id);
   const Poll poll = poll_of({&body, 1});
   Value* const count = value(source_.operand(id, 0));
@@ -263,7 +293,7 @@ void FunctionEmitter::emit_divergent_for(NodeId id) {
 
 /// Goes on until no lane is live. A result is what the head gave when its lane ended: it is held there where
 /// it is a carried value, else in a slot.
-void FunctionEmitter::emit_while_in_lanes(NodeId id) {
+void LaneBody::emit_while_in_lanes(NodeId id) {
   const RegionId regions[] = {source_.region(id, 0), source_.region(id, 1)};
   const Poll poll = poll_of(regions);
   Value* const around = lanes_.mask;

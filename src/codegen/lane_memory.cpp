@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "codegen/function.h"
+#include "codegen/lane_body.h"
 
 namespace ingot::codegen {
 
@@ -36,7 +36,7 @@ llvm::SmallVector<int, 64> every_second(unsigned lanes, unsigned first) {
 
 }  // namespace
 
-FunctionEmitter::LaneAddress FunctionEmitter::lane_address(NodeId view, std::span<const NodeId> indices) {
+LaneBody::LaneAddress LaneBody::lane_address(NodeId view, std::span<const NodeId> indices) {
   const Parts& v = parts(view);
   const size_t rank = indices.size();
   if (lanes_of(v[0]) > 0) fail_not_lowered("a view that varies in a vector loop");
@@ -67,13 +67,13 @@ FunctionEmitter::LaneAddress FunctionEmitter::lane_address(NodeId view, std::spa
   return address;
 }
 
-Value* FunctionEmitter::moved(Value* address, Value* index, Value* stride) {
+Value* LaneBody::moved(Value* address, Value* index, Value* stride) {
   return b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateMul(index, stride));
 }
 
 /// Whether lanes lie one after the other, `size` bytes apart; assumed of a stride that is a value from
 /// outside the loop. Completes the address.
-bool FunctionEmitter::is_contiguous(LaneAddress& address, uint64_t size) {
+bool LaneBody::is_contiguous(LaneAddress& address, uint64_t size) {
   const bool may_assume =
       address.offsets == nullptr && address.unit != nullptr && !llvm::isa<llvm::ConstantInt>(address.unit);
   if (may_assume) {
@@ -86,7 +86,7 @@ bool FunctionEmitter::is_contiguous(LaneAddress& address, uint64_t size) {
   return may_assume || (address.offsets == nullptr && is_number(address.step, size));
 }
 
-Value* FunctionEmitter::lane_pointers(const LaneAddress& address, uint64_t offset) {
+Value* LaneBody::lane_pointers(const LaneAddress& address, uint64_t offset) {
   llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
   Value* bytes = b_.CreateMul(b_.CreateStepVector(type), widen(address.step));
   if (address.offsets != nullptr) bytes = b_.CreateAdd(bytes, address.offsets);
@@ -95,12 +95,12 @@ Value* FunctionEmitter::lane_pointers(const LaneAddress& address, uint64_t offse
 
 /// Whether an access touches just the lanes of a mask. Not of less than a register: LLVM 19 may take bits
 /// behind the mask for lanes.
-bool FunctionEmitter::masks_memory(Instructions::Access access, llvm::Type* number) const {
+bool LaneBody::masks_memory(Instructions::Access access, llvm::Type* number) const {
   const auto bits = static_cast<unsigned>(number->getPrimitiveSizeInBits().getFixedValue());
   return unit_.instructions.masks(access, bits) && bits * lanes_.width >= 128;
 }
 
-Value* FunctionEmitter::masked_load(llvm::Type* type, Value* address) {
+Value* LaneBody::masked_load(llvm::Type* type, Value* address) {
   llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
   if (lanes_.mask == nullptr) return b_.CreateAlignedLoad(vector, address, llvm::Align(1));
   if (masks_memory(Instructions::Access::Load, type))
@@ -113,7 +113,7 @@ Value* FunctionEmitter::masked_load(llvm::Type* type, Value* address) {
                                    b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(size)))));
 }
 
-void FunctionEmitter::masked_store(Value* stored, Value* address) {
+void LaneBody::masked_store(Value* stored, Value* address) {
   const uint64_t bits = stored->getType()->getScalarSizeInBits();
   if (masks_memory(Instructions::Access::Store, stored->getType()->getScalarType())) {
     b_.CreateMaskedStore(stored, address, llvm::Align(1), lanes_.mask);
@@ -125,7 +125,7 @@ void FunctionEmitter::masked_store(Value* stored, Value* address) {
                              b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(bits / 8)))));
 }
 
-Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
+Value* LaneBody::gather_lanes(llvm::Type* type, Value* pointers) {
   llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
   if (masks_memory(Instructions::Access::Gather, type))
     return b_.CreateMaskedGather(vector, pointers, llvm::Align(1), full_mask(),
@@ -155,7 +155,7 @@ Value* FunctionEmitter::gather_lanes(llvm::Type* type, Value* pointers) {
   })[0];
 }
 
-void FunctionEmitter::scatter_lanes(Value* stored, Value* pointers) {
+void LaneBody::scatter_lanes(Value* stored, Value* pointers) {
   if (masks_memory(Instructions::Access::Scatter, stored->getType()->getScalarType())) {
     b_.CreateMaskedScatter(stored, pointers, llvm::Align(1), full_mask());
     return;
@@ -174,7 +174,7 @@ void FunctionEmitter::scatter_lanes(Value* stored, Value* pointers) {
 }
 
 /// All lanes; of a complex dtype, which lies as pairs.
-Parts FunctionEmitter::load_contiguous(DType dtype, Value* address) {
+Parts LaneBody::load_contiguous(DType dtype, Value* address) {
   llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(dtype)));
   if (!base::is_complex(dtype)) return {masked_load(part, address)};
   Value* const pairs =
@@ -183,7 +183,7 @@ Parts FunctionEmitter::load_contiguous(DType dtype, Value* address) {
           b_.CreateShuffleVector(pairs, every_second(lanes_.width, 1))};
 }
 
-Value* FunctionEmitter::load_every_second(llvm::Type* number, Value* address) {
+Value* LaneBody::load_every_second(llvm::Type* number, Value* address) {
   const unsigned width = lanes_.width;
   llvm::Type* const vector = llvm::FixedVectorType::get(number, width);
   const uint64_t size = number->getPrimitiveSizeInBits().getFixedValue() / 8;
@@ -195,13 +195,22 @@ Value* FunctionEmitter::load_every_second(llvm::Type* number, Value* address) {
   return b_.CreateShuffleVector(front, back, order);
 }
 
-void FunctionEmitter::store_contiguous(NodeId id, DType dtype, const Parts& stored, Value* address) {
+void LaneBody::store_contiguous(NodeId id, DType dtype, const Parts& stored, Value* address) {
   if (lanes_.mask != nullptr) return masked_store(stored[0], address);
   if (!base::is_complex(dtype)) return store_lanes(id, stored[0], address);
   store_lanes(id, b_.CreateShuffleVector(stored[0], stored[1], interleaving(lanes_.width)), address);
 }
 
-void FunctionEmitter::emit_load_in_lanes(NodeId id) {
+void LaneBody::emit_load(NodeId id) {
+  if (in_lanes()) emit_load_in_lanes(id);
+  else Body::emit_load(id);
+}
+void LaneBody::emit_store(NodeId id) {
+  if (in_lanes()) emit_store_in_lanes(id);
+  else Body::emit_store(id);
+}
+
+void LaneBody::emit_load_in_lanes(NodeId id) {
   const auto operands = source_.operands(id);
   const DType type = dtype(id);
   LaneAddress address = lane_address(operands[0], operands.subspan(1));
@@ -225,7 +234,7 @@ void FunctionEmitter::emit_load_in_lanes(NodeId id) {
   set(id, std::move(loaded));
 }
 
-void FunctionEmitter::emit_store_in_lanes(NodeId id) {
+void LaneBody::emit_store_in_lanes(NodeId id) {
   if (cursor_of_store(id) != nullptr) return emit_store_at_cursor(id);
   const auto operands = source_.operands(id);
   const size_t last = operands.size() - 1;

@@ -9,7 +9,7 @@
 #include <bit>
 
 #include "base/reduction.h"
-#include "codegen/function.h"
+#include "codegen/lane_body.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
 
@@ -24,21 +24,21 @@ constexpr int64_t kFewTurns = 128;
 
 }  // namespace
 
-bool FunctionEmitter::is_vector_loop(NodeId id) const {
+bool LaneBody::is_vector_loop(NodeId id) const {
   return source_.attribute(id, 1) != 1 && ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
 }
 
-Value* FunctionEmitter::widen(Value* part) {
+Value* LaneBody::widen(Value* part) {
   return in_lanes() && lanes_of(part) == 0 ? b_.CreateVectorSplat(lanes_.width, part) : part;
 }
 
-Parts FunctionEmitter::widen(const Parts& parts) {
+Parts LaneBody::widen(const Parts& parts) {
   Parts wide;
   for (Value* part : parts) wide.push_back(widen(part));
   return wide;
 }
 
-void FunctionEmitter::widen_together(std::span<Parts> operands) {
+void LaneBody::widen_together(std::span<Parts> operands) {
   if (!in_lanes()) return;
   const auto varies = [](const Parts& parts) {
     return std::ranges::any_of(parts, [](Value* part) { return lanes_of(part) > 0; });
@@ -49,7 +49,7 @@ void FunctionEmitter::widen_together(std::span<Parts> operands) {
 
 /// Whether all steps of a reduction run under a mask, so that what is long - elementary functions, of several
 /// registers at once - stands once: of few turns, where the CPU has masks.
-bool FunctionEmitter::is_masked_throughout(NodeId loop) const {
+bool LaneBody::is_masked_throughout(NodeId loop) const {
   const auto most = limit_of(source_.operand(loop, 0));
   if (!unit_.instructions.masks_all() || !most || *most > kFewTurns) return false;
   const RegionId body = source_.region(loop);
@@ -62,7 +62,7 @@ bool FunctionEmitter::is_masked_throughout(NodeId loop) const {
 }
 
 /// The lanes below a count, which is not negative.
-Value* FunctionEmitter::mask_below(unsigned width, Value* count) {
+Value* LaneBody::mask_below(unsigned width, Value* count) {
   count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, b_.getInt64(width));
   // Numbers of lanes in a whole register: LLVM 19 leaves the bits behind a narrower comparison undefined.
   llvm::Type* const number = b_.getIntNTy(std::max(8u, 128 / width));
@@ -71,13 +71,13 @@ Value* FunctionEmitter::mask_below(unsigned width, Value* count) {
   return b_.CreateICmpULT(b_.CreateStepVector(type), left);
 }
 
-Value* FunctionEmitter::full_mask() const {
+Value* LaneBody::full_mask() const {
   return lanes_.mask != nullptr ? lanes_.mask
                                 : llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(
                                       llvm::Type::getInt1Ty(unit_.context), lanes_.width));
 }
 
-Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k, const Parts& carried) {
+Parts LaneBody::emit_lanes(const Lanes& lanes, Value* k, const Parts& carried) {
   lanes_ = lanes;
   affine_.clear();
   const RegionId body = source_.region(lanes.loop);
@@ -96,7 +96,7 @@ Parts FunctionEmitter::emit_lanes(const Lanes& lanes, Value* k, const Parts& car
 
 /// What a step gives if the condition holds, else `otherwise`.
 template <class Step>
-Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step step) {
+Parts LaneBody::emit_when(Value* condition, const Parts& otherwise, Step step) {
   Types types;
   for (Value* part : otherwise) types.push_back(part->getType());
   Block* const taken = new_block("rest");
@@ -108,7 +108,53 @@ Parts FunctionEmitter::emit_when(Value* condition, const Parts& otherwise, Step 
   return close(join, types);
 }
 
-void FunctionEmitter::emit_vector_for(NodeId id) {
+/// `vector` or, where strides are not those that it has assumed, `serial`.
+template <class Vector, class Serial>
+Parts LaneBody::emit_if_unit_strides(const Types& types, Vector vector, Serial serial) {
+  Block* const before = here();
+  Block* const in_lanes = new_block("lanes");
+  Join join = new_join("lanes.end");
+  unit_strides_.clear();
+  b_.SetInsertPoint(in_lanes);
+  arrive(join, vector());
+  b_.SetInsertPoint(before);
+  if (unit_strides_.empty()) {
+    b_.CreateBr(in_lanes);
+    return close(join, types);
+  }
+  llvm::Value* all = nullptr;
+  for (const auto& [stride, size] : unit_strides_) {
+    llvm::Value* const is_unit = b_.CreateICmpEQ(stride, b_.getInt64(size));
+    all = all == nullptr ? is_unit : b_.CreateAnd(all, is_unit);
+  }
+  Block* const one_by_one = new_block("serial");
+  b_.CreateCondBr(all, in_lanes, one_by_one);
+  b_.SetInsertPoint(one_by_one);
+  arrive(join, serial());
+  return close(join, types);
+}
+
+void LaneBody::emit_all_turns(NodeId id) {
+  if (is_vector_loop(id)) emit_vector_for(id);
+  else Body::emit_all_turns(id);
+}
+
+void LaneBody::emit_parallel_for(NodeId id) {
+  if (in_lanes()) fail_not_lowered("a parallel loop in a vector loop");
+  Body::emit_parallel_for(id);
+}
+
+Parts LaneBody::emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                            const Parts& starts) {
+  if (!is_vector_loop(id)) return Body::emit_blocks(id, reductions, blocks, starts);
+  Types types;
+  for (const Reduction& reduction : reductions) types.append(reduction.types());
+  return emit_if_unit_strides(
+      types, [&] { return emit_blocks_in_lanes(id, reductions, blocks, starts); },
+      [&] { return Body::emit_blocks(id, reductions, blocks, starts); });
+}
+
+void LaneBody::emit_vector_for(NodeId id) {
   const auto width = static_cast<unsigned>(source_.attribute(id, 1));
   INGOT_ASSERT(std::has_single_bit(width), "codegen: the lanes of a vector loop are decided");
   const auto step = [&](Value* k, Value* mask, const Parts& places) {
@@ -130,12 +176,12 @@ void FunctionEmitter::emit_vector_for(NodeId id) {
                      [&] { return step(done, mask_below(width, left), places); });
   };
   set(id, emit_if_unit_strides(unit_.types_of(source_.type(id)), vector, [&] {
-        emit_serial_for(id);
+        Body::emit_all_turns(id);
         return parts(id);
       }));
 }
 
-bool FunctionEmitter::only_reads(RegionId region) const {
+bool LaneBody::only_reads(RegionId region) const {
   return std::ranges::all_of(source_.region_body(region), [&](NodeId node) {
     for (size_t i = 0; i < source_[node].region_count; ++i)
       if (!only_reads(source_.region(node, i))) return false;
@@ -145,7 +191,7 @@ bool FunctionEmitter::only_reads(RegionId region) const {
 
 /// Where the lanes of all reductions have no room in registers, and the turns are short, each block, which is
 /// in the cache then, is gone through for some of them after the other: so many at once.
-std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Reduction> reductions) const {
+std::vector<size_t> LaneBody::reductions_at_once(NodeId id, std::span<Reduction> reductions) const {
   constexpr uint64_t kOpsOfReduction = 2;
   const base::Machine& machine = unit_.target.machine;
   const uint64_t bits = machine.registers * static_cast<uint64_t>(machine.vector_bits);
@@ -174,9 +220,8 @@ std::vector<size_t> FunctionEmitter::reductions_at_once(NodeId id, std::span<Red
 }
 
 /// The lanes of reductions [begin, begin + count) after a block's turns, `in_block` of them from `first` on.
-Parts FunctionEmitter::emit_block_in_lanes(NodeId id, std::span<Reduction> reductions, size_t begin,
-                                           size_t count, Value* first, Value* in_block,
-                                           const Parts& running) {
+Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
+                                    Value* first, Value* in_block, const Parts& running) {
   constexpr unsigned kWidth = Reduction::kLanes;
   const std::span<Reduction> taken = reductions.subspan(begin, count);
   size_t skipped = 0;
@@ -217,8 +262,8 @@ Parts FunctionEmitter::emit_block_in_lanes(NodeId id, std::span<Reduction> reduc
                    [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
 }
 
-Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
-                                            const Parts& starts) {
+Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                                     const Parts& starts) {
   const RegionId body = source_.region(id);
   const bool innermost = poll_of({&body, 1}) == Poll::Strip;
   const std::vector<size_t> counts = reductions_at_once(id, reductions);
@@ -229,7 +274,7 @@ Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> redu
     Parts after;
     size_t begin = 0;
     for (size_t count : counts) {
-      const Parts lanes = emit_block_in_lanes(id, reductions, begin, count, first, in_block, running);
+      const Parts lanes = emit_block_of_lanes(id, reductions, begin, count, first, in_block, running);
       const auto fold = [&](Reduction& reduction, const Parts& own, size_t) {
         const auto from = running.begin() + after.size();
         const Parts given = reduction.fold(block, own, Parts(from, from + own.size()));
@@ -260,7 +305,7 @@ Parts FunctionEmitter::emit_blocks_in_lanes(NodeId id, std::span<Reduction> redu
   });
 }
 
-std::optional<FunctionEmitter::Affine> FunctionEmitter::affine_of(NodeId id) const {
+std::optional<LaneBody::Affine> LaneBody::affine_of(NodeId id) const {
   if (const auto known = affine_.find(id.index); known != affine_.end()) return known->second;
   Value* const part = value(id);
   if (lanes_of(part) > 0) return std::nullopt;
@@ -268,10 +313,10 @@ std::optional<FunctionEmitter::Affine> FunctionEmitter::affine_of(NodeId id) con
 }
 
 /// Wrapping sums and products of what grows evenly from lane to lane.
-void FunctionEmitter::follow_affine(NodeId id) {
+void LaneBody::follow_affine(NodeId id) {
   const ir::Op op = source_.op(id);
   affine_.erase(id.index);
-  if (!in_lanes() || source_.type(id) != ir::kInt64) return;
+  if (source_.type(id) != ir::kInt64) return;
   if (op != ir::Op::add && op != ir::Op::subtract && op != ir::Op::multiply) return;
   const auto a = affine_of(source_.operand(id, 0));
   const auto b = affine_of(source_.operand(id, 1));
@@ -290,6 +335,25 @@ void FunctionEmitter::follow_affine(NodeId id) {
     Value* const step = is(grows.step, 1) ? factor : b_.CreateMul(grows.step, factor);
     affine_[id.index] = {b_.CreateMul(grows.base, factor), step};
   }
+}
+
+void LaneBody::emit_select(NodeId id) {
+  const auto operands = source_.operands(id);
+  Parts arms[] = {parts(operands[1]), parts(operands[2])};
+  if (lanes_of(value(operands[0])) > 0)
+    for (Parts& arm : arms) arm = widen(arm);
+  widen_together(arms);
+  set(id, scalars_.select(value(operands[0]), arms[0], arms[1]));
+}
+
+void LaneBody::emit_elementwise(NodeId id) {
+  if (!in_lanes()) return Body::emit_elementwise(id);
+  llvm::SmallVector<Parts, 2> operands;
+  for (NodeId operand : source_.operands(id)) operands.push_back(parts(operand));
+  widen_together(operands);
+  follow_affine(id);
+  set(id, scalars_.elementwise(source_.op(id), dtype(source_.operand(id, 0)), operands));
+  count_growth(id);
 }
 
 }  // namespace ingot::codegen

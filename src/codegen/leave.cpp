@@ -1,26 +1,26 @@
-#include <llvm/IR/MDBuilder.h>
-
 #include "codegen/abi_layout.h"
-#include "codegen/function.h"
+#include "codegen/host_function.h"
 
 namespace ingot::codegen {
 
 using llvm::Value;
 
-void FunctionEmitter::return_status(Value* status) {
+void HostFunction::return_status(Value* status) {
   llvm::Type* const type = target_->getReturnType();
   if (!type->isStructTy()) b_.CreateRet(status);
   // An exception that is caught leaves results of 0.
   else b_.CreateRet(b_.CreateInsertValue(llvm::Constant::getNullValue(type), status, 0));
 }
 
-void FunctionEmitter::leave_if(Value* condition, Block* leaving) {
-  Block* const on = new_block("on");
-  b_.CreateCondBr(condition, leaving, on, llvm::MDBuilder(unit_.context).createBranchWeights(1, 1 << 20));
-  b_.SetInsertPoint(on);
+void HostFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Value* const> shown) {
+  Value* const error = field(context_, abi::kContextError);
+  b_.CreateStore(b_.getInt32(site), field(error, abi::kErrorSite));
+  for (size_t i = 0; i < shown.size(); ++i)
+    b_.CreateStore(shown[i], field(error, abi::kErrorArguments + 8 * i));
+  return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
 }
 
-FunctionEmitter::Block* FunctionEmitter::leaving_block(base::ExceptionKind kind) {
+HostFunction::Block* HostFunction::leaving_block(base::ExceptionKind kind) {
   for (const auto& [known, block] : leaving_)
     if (known == kind) return block;
   const auto place = b_.saveIP();
@@ -33,7 +33,7 @@ FunctionEmitter::Block* FunctionEmitter::leaving_block(base::ExceptionKind kind)
   return block;
 }
 
-void FunctionEmitter::emit_return_(NodeId id) {
+void HostFunction::emit_return_(NodeId id) {
   const auto operands = source_.operands(id);
   if (form_ == Form::Internal) {
     const Parts all = gather(operands);
@@ -57,70 +57,7 @@ void FunctionEmitter::emit_return_(NodeId id) {
   return_status(b_.getInt32(0));
 }
 
-Value* FunctionEmitter::widened(NodeId id) {
-  const DType type = dtype(id);
-  if (base::is_float(type)) {
-    const Parts wide = scalars_.cast(type, DType::Float64, parts(id));
-    return b_.CreateBitCast(wide[0], b_.getInt64Ty());
-  }
-  return scalars_.cast(type, base::is_signed(type) ? DType::Int64 : DType::UInt64, parts(id))[0];
-}
-
-void FunctionEmitter::store_error(NodeId id, base::ExceptionKind kind, std::string message,
-                                  std::span<const NodeId> shown) {
-  const ir::Module& module = unit_.source;
-  if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 32 values");
-  ErrorSite site;
-  site.kind = kind;
-  site.message = std::move(message);
-  for (NodeId value : shown) {
-    if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
-    site.arguments.push_back(dtype(value));
-  }
-  site.callers = module.sites(source_[id].span);
-  if (!site.callers.empty()) {
-    site.place = site.callers.front().place;
-    site.function = site.callers.front().function;
-    site.callers.erase(site.callers.begin());
-  }
-  if (site.function.empty()) site.function = source_.name();
-  Value* const error = field(context_, abi::kContextError);
-  b_.CreateStore(b_.getInt32(unit_.site(site)), field(error, abi::kErrorSite));
-  for (size_t i = 0; i < shown.size(); ++i)
-    b_.CreateStore(widened(shown[i]), field(error, abi::kErrorArguments + 8 * i));
-  return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
-}
-
-void FunctionEmitter::store_own_error(NodeId id, std::span<const NodeId> shown) {
-  store_error(id, static_cast<base::ExceptionKind>(source_.attribute(id, 0)),
-              unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1)))), shown);
-}
-
-/// In lanes nothing ends a block: those that came this way are masked.
-void FunctionEmitter::emit_unreachable(NodeId) {
-  if (!in_lanes()) b_.CreateUnreachable();
-}
-
-void FunctionEmitter::emit_raise(NodeId id) { store_own_error(id, source_.operands(id)); }
-
-void FunctionEmitter::emit_check(NodeId id) {
-  Block* const raising = new_block("raise");
-  leave_if(b_.CreateNot(value(source_.operand(id, 0))), raising);
-  const auto place = b_.saveIP();
-  b_.SetInsertPoint(raising);
-  store_own_error(id, source_.operands(id).subspan(1));
-  b_.restoreIP(place);
-}
-
-void FunctionEmitter::check_stack() {
-  Value* const here_on_stack =
-      b_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
-  Value* const limit = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextStackLimit));
-  leave_if(b_.CreateICmpULT(here_on_stack, limit), leaving_block(base::ExceptionKind::RecursionError));
-  emit_poll();
-}
-
-void FunctionEmitter::leave_with(Value* status, int64_t catches) {
+void HostFunction::leave_with(Value* status, int64_t catches) {
   Value* leaves = b_.CreateIsNotNull(status);
   const auto is = [&](base::ExceptionKind kind) {
     return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
@@ -142,7 +79,7 @@ void FunctionEmitter::leave_with(Value* status, int64_t catches) {
   b_.restoreIP(place);
 }
 
-void FunctionEmitter::emit_call(NodeId id) {
+void HostFunction::emit_call(NodeId id) {
   const ir::FunctionId callee_id(static_cast<uint32_t>(source_.attribute(id, 0)));
   const int64_t catches = source_.attribute(id, 1);
   const ir::Module::Signature& signature = unit_.source.signature(callee_id);

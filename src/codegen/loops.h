@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/function.h"
+#include "codegen/body.h"
 #include "codegen/reduction.h"
 
 /// Counted loops, rotated: the test stands at the end of a turn.
@@ -10,8 +10,8 @@ inline constexpr uint64_t kStrip = 65536;
 inline constexpr uint64_t kSometimes = 64;
 
 template <class Turn>
-std::optional<Parts> FunctionEmitter::emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits,
-                                                   Poll poll, Turn turn, uint64_t step) {
+std::optional<Parts> Body::emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits, Poll poll,
+                                        Turn turn, uint64_t step) {
   Types types{b_.getInt64Ty()};
   for (llvm::Value* init : inits) types.push_back(init->getType());
   Block* const before = here();
@@ -38,8 +38,7 @@ std::optional<Parts> FunctionEmitter::emit_rotated(llvm::Value* begin, llvm::Val
 }
 
 template <class Turn>
-Parts FunctionEmitter::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn,
-                                    uint64_t step) {
+Parts Body::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn, uint64_t step) {
   Types types;
   for (llvm::Value* init : inits) types.push_back(init->getType());
   const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(count);
@@ -80,32 +79,6 @@ Parts FunctionEmitter::emit_counted(llvm::Value* count, const Parts& inits, Poll
     b_.CreateBr(strip);
   }
   return close(done, types);
-}
-
-/// `vector` or, where strides are not those that it has assumed, `serial`.
-template <class Vector, class Serial>
-Parts FunctionEmitter::emit_if_unit_strides(const Types& types, Vector vector, Serial serial) {
-  Block* const before = here();
-  Block* const in_lanes = new_block("lanes");
-  Join join = new_join("lanes.end");
-  unit_strides_.clear();
-  b_.SetInsertPoint(in_lanes);
-  arrive(join, vector());
-  b_.SetInsertPoint(before);
-  if (unit_strides_.empty()) {
-    b_.CreateBr(in_lanes);
-    return close(join, types);
-  }
-  llvm::Value* all = nullptr;
-  for (const auto& [stride, size] : unit_strides_) {
-    llvm::Value* const is_unit = b_.CreateICmpEQ(stride, b_.getInt64(size));
-    all = all == nullptr ? is_unit : b_.CreateAnd(all, is_unit);
-  }
-  Block* const one_by_one = new_block("serial");
-  b_.CreateCondBr(all, in_lanes, one_by_one);
-  b_.SetInsertPoint(one_by_one);
-  arrive(join, serial());
-  return close(join, types);
 }
 
 /// `action(reduction, own, at)` for each reduction, `own` being its parts of `all`, the first of them number

@@ -1,12 +1,12 @@
 #include "base/random.h"
-#include "codegen/function.h"
+#include "codegen/host_function.h"
 
 namespace ingot::codegen {
 
 using llvm::Value;
 
 /// Puts the operands into slots on the stack, as an entry's caller does, and calls the embedding program.
-Value* FunctionEmitter::call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands) {
+Value* HostFunction::call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands) {
   llvm::Type* const pointer = b_.getPtrTy();
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
   Value* const slots =
@@ -31,7 +31,7 @@ Value* FunctionEmitter::call_outside(llvm::StringRef what, int64_t number, std::
                         b_.getInt64(static_cast<uint64_t>(number)), slots});
 }
 
-void FunctionEmitter::emit_library(NodeId id) {
+void HostFunction::emit_library(NodeId id) {
   const bool catches = source_.attribute(id, 1) != 0;
   if (source_.result_count(id) != (catches ? 1 : 0))
     fail_not_lowered("a library routine that gives new arrays");
@@ -42,7 +42,7 @@ void FunctionEmitter::emit_library(NodeId id) {
 }
 
 /// The routine gets the address of the stream; of arrays, address and length.
-void FunctionEmitter::emit_draw(NodeId id) {
+void HostFunction::emit_draw(NodeId id) {
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
   const std::optional<base::DrawType> result = base::find_draw(routine)->result;
   std::vector<Value*> arguments;
@@ -59,8 +59,34 @@ void FunctionEmitter::emit_draw(NodeId id) {
   if (result) set(id, {drawn});
 }
 
-void FunctionEmitter::emit_host(NodeId id) {
+void HostFunction::emit_host(NodeId id) {
   leave_with(call_outside("host", source_.attribute(id, 0), source_.operands(id)), 0);
+}
+
+/// Calls what sorts a line: with `places`, the function that puts places there.
+void HostFunction::sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> places) {
+  const ir::Type type = source_.type(view);
+  llvm::Type* const pointer = b_.getPtrTy();
+  llvm::SmallVector<llvm::Type*> types{pointer, b_.getInt32Ty(), b_.getInt32Ty(), pointer};
+  llvm::SmallVector<Value*> operands{context_, b_.getInt32(static_cast<uint32_t>(type.dtype())),
+                                     b_.getInt32(static_cast<uint32_t>(source_.attribute(id, 0))),
+                                     parts(view)[0]};
+  if (places) {
+    types.push_back(pointer);
+    operands.push_back(parts(*places)[0]);
+  }
+  types.push_back(b_.getInt64Ty());
+  operands.push_back(parts(view)[2]);
+  auto* const signature = llvm::FunctionType::get(b_.getInt32Ty(), types, false);
+  leave_with(b_.CreateCall(unit_.outside(function, signature, false), operands), false);
+}
+
+void HostFunction::emit_sort_line(NodeId id) {
+  sort_line(id, "ingot_v1_sort", source_.operand(id, 0), std::nullopt);
+}
+
+void HostFunction::emit_argsort_line(NodeId id) {
+  sort_line(id, "ingot_v1_argsort", source_.operand(id, 1), source_.operand(id, 0));
 }
 
 }  // namespace ingot::codegen

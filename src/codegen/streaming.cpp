@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "codegen/function.h"
+#include "codegen/lane_body.h"
 
 namespace ingot::codegen {
 
@@ -25,7 +25,7 @@ constexpr uint64_t kRow = 8 << 10;
 }  // namespace
 
 /// Whether a region loads from memory of a view's buffer, or from some that is not known yet.
-bool FunctionEmitter::reads_buffer(RegionId region, Value* buffer) const {
+bool LaneBody::reads_buffer(RegionId region, Value* buffer) const {
   return std::ranges::any_of(source_.region_body(region), [&](NodeId node) {
     if (ir::info(source_.op(node)).effects.any(ir::effect::Read)) {
       const NodeId view = source_.operand(node, 0);
@@ -38,7 +38,7 @@ bool FunctionEmitter::reads_buffer(RegionId region, Value* buffer) const {
 }
 
 /// Whether a view is of one buffer, whatever branches are taken.
-bool FunctionEmitter::is_one_buffer(NodeId view) const {
+bool LaneBody::is_one_buffer(NodeId view) const {
   while (ir::info(source_.op(view)).effects.pure() && source_.op(view) != ir::Op::result &&
          !source_.operands(view).empty())
     view = source_.operand(view, 0);
@@ -46,7 +46,7 @@ bool FunctionEmitter::is_one_buffer(NodeId view) const {
 }
 
 /// The loop around a node, up to the function's outermost, whose turn's number an index is made of.
-std::optional<FunctionEmitter::NodeId> FunctionEmitter::loop_of_index(NodeId index) const {
+std::optional<LaneBody::NodeId> LaneBody::loop_of_index(NodeId index) const {
   const ir::Op op = source_.op(index);
   if (op == ir::Op::param) {
     const NodeId owner = source_[source_[index].parent].owner;
@@ -60,7 +60,7 @@ std::optional<FunctionEmitter::NodeId> FunctionEmitter::loop_of_index(NodeId ind
 
 /// The bytes that the loops around a store write through it, or one of them, as far as this is known before
 /// them.
-Value* FunctionEmitter::written_bytes(NodeId store, std::optional<NodeId> by) {
+Value* LaneBody::written_bytes(NodeId store, std::optional<NodeId> by) {
   const auto operands = source_.operands(store);
   const Parts& view = parts(operands[0]);
   const size_t rank = operands.size() - 2;
@@ -78,7 +78,7 @@ Value* FunctionEmitter::written_bytes(NodeId store, std::optional<NodeId> by) {
   return bytes;
 }
 
-void FunctionEmitter::find_streams(NodeId loop) {
+void LaneBody::find_streams(NodeId loop) {
   const RegionId body = source_.region(loop);
   streams_.clear();
   if (unit_.target.machine.streamed_bytes == 0) return;
@@ -101,7 +101,7 @@ void FunctionEmitter::find_streams(NodeId loop) {
   }
 }
 
-void FunctionEmitter::store_lanes(NodeId id, Value* stored, Value* address) {
+void LaneBody::store_lanes(NodeId id, Value* stored, Value* address) {
   const auto found = std::ranges::find(streams_, id, &std::pair<NodeId, Value*>::first);
   const uint64_t bytes = stored->getType()->getPrimitiveSizeInBits().getFixedValue() / 8;
   if (found == streams_.end() || bytes % kAlignment != 0) {
@@ -128,7 +128,7 @@ void FunctionEmitter::store_lanes(NodeId id, Value* stored, Value* address) {
 }
 
 /// Before each return: what has been stored past the caches is seen before what follows.
-void FunctionEmitter::fence_streams() {
+void LaneBody::fence_streams() {
   if (streamed_ == nullptr) return;
   llvm::SmallVector<llvm::Instruction*, 8> returns;
   for (Block& block : *target_)

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "codegen/function.h"
+#include "codegen/host_function.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
 
@@ -37,21 +37,24 @@ constexpr uint64_t kLeastBlocksBits = 4;
 
 }  // namespace
 
-bool FunctionEmitter::runs_in_threads(NodeId id) const {
+void HostFunction::emit_for_(NodeId id) {
+  if (!in_lanes() && runs_in_threads(id) && source_.result_count(id) == 0) return emit_for_in_threads(id);
+  LaneBody::emit_for_(id);
+}
+
+void HostFunction::emit_parallel_for(NodeId id) {
+  if (!in_lanes() && runs_in_threads(id) && source_.result_count(id) > 0)
+    return emit_reductions_in_threads(id);
+  LaneBody::emit_parallel_for(id);
+}
+
+bool HostFunction::runs_in_threads(NodeId id) const {
   return unit_.target.machine.sharing != base::Machine::Sharing::Never &&
          ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
 }
 
-Value* FunctionEmitter::turn_count(NodeId loop) const {
-  return piece_ && piece_->loop == loop ? piece_->count : value(source_.operand(loop, 0));
-}
-
-Value* FunctionEmitter::turn_of(NodeId loop, Value* k) {
-  return piece_ && piece_->loop == loop ? b_.CreateAdd(piece_->first, k, "", true, true) : k;
-}
-
 /// What a loop uses from outside.
-void FunctionEmitter::collect_used(RegionId region, RegionId loop, std::vector<NodeId>& used) const {
+void HostFunction::collect_used(RegionId region, RegionId loop, std::vector<NodeId>& used) const {
   for (NodeId node : source_.region_body(region)) {
     for (NodeId operand : source_.operands(node))
       if (!source_.encloses(loop, source_[operand].parent)) used.push_back(operand);
@@ -59,7 +62,7 @@ void FunctionEmitter::collect_used(RegionId region, RegionId loop, std::vector<N
   }
 }
 
-std::vector<FunctionEmitter::NodeId> FunctionEmitter::used_by(NodeId loop) const {
+std::vector<HostFunction::NodeId> HostFunction::used_by(NodeId loop) const {
   const auto inits = source_.operands(loop).subspan(1);
   std::vector<NodeId> used(inits.begin(), inits.end());
   collect_used(source_.region(loop), source_.region(loop), used);
@@ -69,7 +72,7 @@ std::vector<FunctionEmitter::NodeId> FunctionEmitter::used_by(NodeId loop) const
   return used;
 }
 
-uint64_t FunctionEmitter::op_cost(NodeId node, bool lanes) const {
+uint64_t HostFunction::op_cost(NodeId node, bool lanes) const {
   const ir::Op op = source_.op(node);
   const ir::OpInfo& card = ir::info(op);
   if (card.effects.any(ir::effect::Allocate)) return 1000;
@@ -81,7 +84,7 @@ uint64_t FunctionEmitter::op_cost(NodeId node, bool lanes) const {
 }
 
 /// What a region costs that is run once in a turn of `loop`.
-Value* FunctionEmitter::cost_of(RegionId region, RegionId loop, bool lanes) {
+Value* HostFunction::cost_of(RegionId region, RegionId loop, bool lanes) {
   uint64_t known = 1;
   Value* all = nullptr;
   for (NodeId node : source_.region_body(region)) {
@@ -116,8 +119,7 @@ Value* FunctionEmitter::cost_of(RegionId region, RegionId loop, bool lanes) {
 
 /// The view from outside a loop that a view in it is a part of; none if it is of memory that is made by the
 /// function, in which no element stands twice, or not known.
-std::optional<FunctionEmitter::NodeId> FunctionEmitter::outer_view(NodeId view, RegionId loop,
-                                                                   bool& known) const {
+std::optional<HostFunction::NodeId> HostFunction::outer_view(NodeId view, RegionId loop, bool& known) const {
   NodeId found = view;
   for (NodeId at = view;; at = source_.operand(at, 0)) {
     if (!source_.encloses(loop, source_[at].parent) && source_.encloses(loop, source_[found].parent))
@@ -135,7 +137,7 @@ std::optional<FunctionEmitter::NodeId> FunctionEmitter::outer_view(NodeId view, 
 
 /// Whether different indices of a view are different places: from the smallest stride to the largest, each is
 /// at least as long as all that the smaller ones reach over.
-Value* FunctionEmitter::is_apart(NodeId view) {
+Value* HostFunction::is_apart(NodeId view) {
   const ir::Type type = source_.type(view);
   const auto rank = static_cast<size_t>(type.rank());
   const Parts& v = parts(view);
@@ -160,7 +162,7 @@ Value* FunctionEmitter::is_apart(NodeId view) {
   return all;
 }
 
-void FunctionEmitter::collect_written(RegionId region, std::vector<NodeId>& written) const {
+void HostFunction::collect_written(RegionId region, std::vector<NodeId>& written) const {
   for (NodeId node : source_.region_body(region)) {
     for (size_t i = 0; i < source_[node].region_count; ++i) collect_written(source_.region(node, i), written);
     const ir::Effects effects = ir::info(source_.op(node)).effects;
@@ -171,7 +173,7 @@ void FunctionEmitter::collect_written(RegionId region, std::vector<NodeId>& writ
 }
 
 /// Whether no element that a loop writes stands in two places of its array, by which turns would meet.
-Value* FunctionEmitter::writes_apart(NodeId loop) {
+Value* HostFunction::writes_apart(NodeId loop) {
   std::vector<NodeId> written;
   collect_written(source_.region(loop), written);
   std::vector<NodeId> views;
@@ -190,7 +192,7 @@ Value* FunctionEmitter::writes_apart(NodeId loop) {
 /// `emit(inner, begin, end, given)` emits turns begin ... end - 1 in the loop's function; `given` are the
 /// numbers and addresses `more` there.
 template <class Emit>
-void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const Parts& more, Emit emit) {
+void HostFunction::share_turns(NodeId loop, Value* count, Value* cost, const Parts& more, Emit emit) {
   const std::vector<NodeId> nodes = used_by(loop);
   llvm::SetVector<Value*> passed;
   for (NodeId node : nodes)
@@ -210,7 +212,7 @@ void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const 
                                                 "ingot_turns_" + source_.name(), unit_.module);
   function->setDoesNotThrow();
   function->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-  FunctionEmitter inner(unit_, source_, function, Form::Turns, false);
+  HostFunction inner(unit_, source_, function, Form::Turns, false);
   inner.emit_prologue();
   llvm::DenseMap<Value*, Value*> taken;
   for (unsigned i = 0; i < passed.size(); ++i) {
@@ -235,7 +237,7 @@ void FunctionEmitter::share_turns(NodeId loop, Value* count, Value* cost, const 
 }
 
 /// Whether so many turns are worth other threads.
-Value* FunctionEmitter::has_work(Value* count, Value* cost) {
+Value* HostFunction::has_work(Value* count, Value* cost) {
   if (unit_.target.machine.sharing == base::Machine::Sharing::Always)
     return b_.CreateICmpSGT(count, b_.getInt64(1));
   Value* const turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
@@ -243,7 +245,7 @@ Value* FunctionEmitter::has_work(Value* count, Value* cost) {
   return b_.CreateICmpUGE(b_.CreateMul(some, cost), b_.getInt64(kLeastWork));
 }
 
-void FunctionEmitter::call_turns(NodeId loop, llvm::Function* turns, Value* data, Value* count, Value* cost) {
+void HostFunction::call_turns(NodeId loop, llvm::Function* turns, Value* data, Value* count, Value* cost) {
   Block* const check = new_block("work");
   Block* const share = new_block("share");
   Block* const alone = new_block("alone");
@@ -267,24 +269,24 @@ void FunctionEmitter::call_turns(NodeId loop, llvm::Function* turns, Value* data
   leave_with(close(join, {b_.getInt32Ty()})[0], false);
 }
 
-void FunctionEmitter::emit_for_in_threads(NodeId id) {
+void HostFunction::emit_for_in_threads(NodeId id) {
   const RegionId body = source_.region(id);
   Value* const cost = cost_of(body, body, is_vector_loop(id));
   share_turns(id, value(source_.operand(id, 0)), cost, {},
-              [&](FunctionEmitter& inner, Value* begin, Value* end, const Parts&) {
+              [&](HostFunction& inner, Value* begin, Value* end, const Parts&) {
                 inner.piece_ = {id, begin, inner.b_.CreateSub(end, begin, "", true, true)};
                 inner.emit_turns(id);
               });
 }
 
-bool FunctionEmitter::is_in_loop(NodeId id) const {
+bool HostFunction::is_in_loop(NodeId id) const {
   for (NodeId at = source_[source_[id].parent].owner; at; at = source_[source_[at].parent].owner)
     if (source_.op(at) == ir::Op::for_ || source_.op(at) == ir::Op::while_) return true;
   return false;
 }
 
 /// Inside a loop, where there may be many small ones, there are two versions.
-void FunctionEmitter::emit_reductions_in_threads(NodeId id) {
+void HostFunction::emit_reductions_in_threads(NodeId id) {
   const RegionId body = source_.region(id);
   Value* const cost = cost_of(body, body, is_vector_loop(id));
   if (!is_in_loop(id)) return set(id, reduce_in_threads(id, cost));
@@ -300,7 +302,7 @@ void FunctionEmitter::emit_reductions_in_threads(NodeId id) {
 }
 
 /// The value of each group goes into a home of its own; then they are combined as blocks are.
-Parts FunctionEmitter::reduce_in_threads(NodeId id, Value* cost) {
+Parts HostFunction::reduce_in_threads(NodeId id, Value* cost) {
   const Parts inits = gather(source_.operands(id).subspan(1));
   std::vector<Reduction> reductions = reductions_of(id);
   const Blocks blocks = blocks_of(id);
@@ -325,7 +327,7 @@ Parts FunctionEmitter::reduce_in_threads(NodeId id, Value* cost) {
       llvm::Intrinsic::umin, b_.CreateMul(cost, b_.CreateShl(b_.getInt64(Reduction::kBlock), bits)),
       b_.getInt64(kMost));
   share_turns(id, groups, group_cost, more,
-              [&](FunctionEmitter& inner, Value* begin, Value* end, const Parts& given) {
+              [&](HostFunction& inner, Value* begin, Value* end, const Parts& given) {
                 inner.emit_groups(id, begin, end, given);
               });
 
@@ -344,7 +346,7 @@ Parts FunctionEmitter::reduce_in_threads(NodeId id, Value* cost) {
   return finish_reductions(reductions, blocks, inits, values);
 }
 
-void FunctionEmitter::emit_groups(NodeId id, Value* begin, Value* end, const Parts& given) {
+void HostFunction::emit_groups(NodeId id, Value* begin, Value* end, const Parts& given) {
   Value* const turns = given[0];
   Value* const bits = given[2];
   std::vector<Reduction> reductions = reductions_of(id);

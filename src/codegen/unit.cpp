@@ -2,7 +2,7 @@
 
 #include <llvm/IR/Attributes.h>
 
-#include "codegen/function.h"
+#include "codegen/host_function.h"
 #include "ir/calls.h"
 
 namespace ingot::codegen {

@@ -1,12 +1,10 @@
-#include "codegen/function.h"
+#include "codegen/body.h"
 
 namespace ingot::codegen {
 
-void FunctionEmitter::emit_constant(NodeId id) {
-  set(id, scalars_.constant(dtype(id), source_.constant(id)));
-}
+void Body::emit_constant(NodeId id) { set(id, scalars_.constant(dtype(id), source_.constant(id))); }
 
-Parts FunctionEmitter::member_of(NodeId compound, size_t index) const {
+Parts Body::member_of(NodeId compound, size_t index) const {
   const auto members = unit_.source.types.members(source_.type(compound));
   size_t begin = 0;
   for (size_t i = 0; i < index; ++i) begin += unit_.part_count(members[i]);
@@ -14,41 +12,34 @@ Parts FunctionEmitter::member_of(NodeId compound, size_t index) const {
   return {all.begin() + begin, all.begin() + begin + unit_.part_count(members[index])};
 }
 
-void FunctionEmitter::emit_result(NodeId id) {
+void Body::emit_result(NodeId id) {
   set(id, member_of(source_.operand(id, 0), static_cast<size_t>(source_.attribute(id, 0))));
 }
 
-void FunctionEmitter::emit_cast(NodeId id) {
+void Body::emit_cast(NodeId id) {
   const NodeId from = source_.operand(id, 0);
   set(id, scalars_.cast(dtype(from), dtype(id), parts(from)));
 }
 
-void FunctionEmitter::emit_select(NodeId id) {
+void Body::emit_select(NodeId id) {
   const auto operands = source_.operands(id);
-  Parts arms[] = {parts(operands[1]), parts(operands[2])};
-  if (lanes_of(value(operands[0])) > 0)
-    for (Parts& arm : arms) arm = widen(arm);
-  widen_together(arms);
-  set(id, scalars_.select(value(operands[0]), arms[0], arms[1]));
+  set(id, scalars_.select(value(operands[0]), parts(operands[1]), parts(operands[2])));
 }
 
-void FunctionEmitter::emit_elementwise(NodeId id) {
+void Body::emit_elementwise(NodeId id) {
   llvm::SmallVector<Parts, 2> operands;
   for (NodeId operand : source_.operands(id)) operands.push_back(parts(operand));
   INGOT_ASSERT(source_.type(id).is_scalar(), "codegen: a whole array at the loop stage");
-  widen_together(operands);
-  follow_affine(id);
   set(id, scalars_.elementwise(source_.op(id), dtype(source_.operand(id, 0)), operands));
-  if (in_lanes()) count_growth(id);
 }
 
-void FunctionEmitter::emit_some(NodeId id) {
+void Body::emit_some(NodeId id) {
   Parts optional{b_.getInt8(0)};
   optional.append(parts(source_.operand(id, 0)));
   set(id, std::move(optional));
 }
 
-void FunctionEmitter::emit_none(NodeId id) {
+void Body::emit_none(NodeId id) {
   Parts optional;
   for (llvm::Type* type : unit_.types_of(source_.type(id)))
     optional.push_back(llvm::Constant::getNullValue(type));
@@ -56,20 +47,20 @@ void FunctionEmitter::emit_none(NodeId id) {
   set(id, std::move(optional));
 }
 
-void FunctionEmitter::emit_tag(NodeId id) { set(id, {value(source_.operand(id, 0))}); }
+void Body::emit_tag(NodeId id) { set(id, {value(source_.operand(id, 0))}); }
 
-void FunctionEmitter::emit_value(NodeId id) {
+void Body::emit_value(NodeId id) {
   const Parts& optional = parts(source_.operand(id, 0));
   set(id, Parts(optional.begin() + 1, optional.end()));
 }
 
-void FunctionEmitter::emit_tuple(NodeId id) { set(id, gather(source_.operands(id))); }
+void Body::emit_tuple(NodeId id) { set(id, gather(source_.operands(id))); }
 
-void FunctionEmitter::emit_member(NodeId id) {
+void Body::emit_member(NodeId id) {
   set(id, member_of(source_.operand(id, 0), static_cast<size_t>(source_.attribute(id, 0))));
 }
 
-void FunctionEmitter::emit_same_object(NodeId id) {
+void Body::emit_same_object(NodeId id) {
   set(id, {b_.CreateICmpEQ(value(source_.operand(id, 0)), value(source_.operand(id, 1)))});
 }
 

@@ -92,8 +92,9 @@ Array Evaluator::new_memory(std::span<const NodeId> lengths, DType dtype) {
     strides[i] = bytes;
     bytes = builder_->make(Op::multiply, {bytes, lengths[i]});
   }
-  std::vector<NodeId> operands{builder_->make(Op::alloc, {bytes}, {static_cast<int64_t>(ir::Life::Call)}, ir::Type::buffer()),
-                               builder_->index(0)};
+  std::vector<NodeId> operands{
+      builder_->make(Op::alloc, {bytes}, {static_cast<int64_t>(ir::Life::Call)}, ir::Type::buffer()),
+      builder_->index(0)};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   operands.insert(operands.end(), strides.begin(), strides.end());
   const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()));

@@ -26,13 +26,20 @@ std::unique_ptr<ir::Function> for_any(const ir::Function& function, const base::
 }
 
 constexpr Pass kPasses[] = {
-    {"simplify", for_any<simplify>, ir::Stage::Both}, {"dce", for_any<dce>, ir::Stage::Both},
-    {"reuse", for_any<reuse>, ir::Stage::Both},       {"fuse", for_any<fuse>, ir::Stage::Both},
-    {"to_loops", to_loops, ir::Stage::Loop},          {"checks", for_any<checks>, ir::Stage::Loop},
-    {"fuse_nests", fuse_nests, ir::Stage::Loop},      {"contract", contract, ir::Stage::Loop},
-    {"interchange", interchange, ir::Stage::Loop},    {"schedule", for_any<schedule>, ir::Stage::Loop},
-    {"threads", for_any<threads>, ir::Stage::Loop},   {"jam", jam, ir::Stage::Loop},
-    {"lanes", lanes, ir::Stage::Loop},                {"lifetimes", lifetimes, ir::Stage::Loop},
+    {"simplify", for_any<simplify>, ir::Stage::Both},
+    {"dce", for_any<dce>, ir::Stage::Both},
+    {"reuse", for_any<reuse>, ir::Stage::Both},
+    {"fuse", for_any<fuse>, ir::Stage::Both},
+    {"to_loops", to_loops, ir::Stage::Loop},
+    {"checks", for_any<checks>, ir::Stage::Loop},
+    {"fuse_nests", fuse_nests, ir::Stage::Loop},
+    {"contract", contract, ir::Stage::Loop},
+    {"interchange", interchange, ir::Stage::Loop},
+    {"schedule", for_any<schedule>, ir::Stage::Loop},
+    {"threads", for_any<threads>, ir::Stage::Loop},
+    {"jam", jam, ir::Stage::Loop},
+    {"lanes", lanes, ir::Stage::Loop},
+    {"lifetimes", lifetimes, ir::Stage::Loop},
     {"parallel", for_any<parallel>, ir::Stage::Both},
 };
 

@@ -40,6 +40,17 @@ CONFINED = {
     ),
 }
 
+# What only some folders may include: what one CPU or GPU has.
+OF_ONE_TARGET = {
+    "instructions of one CPU": (re.compile(r"llvm/IR/Intrinsics\w+\.h$"), {"src/codegen/targets"}),
+    "a target": (
+        re.compile(r"codegen/targets/(?!target\.h|target_machine\.h|instructions\.h)"),
+        {"src/codegen/targets", "src/driver"},
+    ),
+}
+# What is asked of a target by name, or by its generation.
+TARGET_NAMES = re.compile(r"\b(x86|avx|sse\d|nvptx|cuda)\b|target\.(level|cpu|features|needs)\b", re.IGNORECASE)
+
 LONGEST_FILE = 1000
 UNLIMITED = {"ops.def"}
 CODE = {".h", ".cpp", ".c", ".def", ".py", ".pyi", ".cmake", ".ir", ".txt", ".sh", ""}
@@ -127,6 +138,28 @@ def confined_includes(root: Path) -> list[str]:
     return found
 
 
+def is_in(path: Path, places: set[str]) -> bool:
+    """Whether a file is one of the places, or in one of them."""
+    return any(str(place) in places for place in (path, *path.parents))
+
+
+def targets_outside(root: Path) -> list[str]:
+    """Details of one target outside the files that may know them."""
+    found = []
+    for room, path in sources(root):
+        name = path.relative_to(root)
+        for number, target in includes(path):
+            for what, (pattern, places) in OF_ONE_TARGET.items():
+                if pattern.match(target) and not is_in(name, places):
+                    found.append(f"{name}:{number}: {what}")
+        if room not in ("ir", "transform", "codegen") or is_in(name, {"src/codegen/targets"}):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if TARGET_NAMES.search(line.split("//")[0]):
+                found.append(f"{name}:{number}: a target's name")
+    return found
+
+
 def tracked_texts(root: Path) -> Iterator[tuple[Path, str]]:
     """Each tracked file of text that is there, with its text."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout
@@ -159,7 +192,7 @@ def unwanted_words(root: Path) -> list[str]:
     ]
 
 
-RULES = [unplanned_arrows, wrong_includes, confined_includes, long_files, unwanted_words]
+RULES = [unplanned_arrows, wrong_includes, confined_includes, targets_outside, long_files, unwanted_words]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -207,6 +240,9 @@ PLANTED = [
     (confined_includes, "include/ingot/d.h", "#include <nanobind/ndarray.h>", "include/ingot/d.h:1: Python in ingot"),
     (confined_includes, "src/bindings/i.cpp", '#include "transform/simplify.h"', "src/bindings/i.cpp:1: passes in bindings"),
     (confined_includes, "src/transform/h.cpp", "#include <mutex>", "src/transform/h.cpp:1: threads in transform"),
+    (targets_outside, "src/codegen/e.cpp", "#include <llvm/IR/IntrinsicsX86.h>", "src/codegen/e.cpp:1: instructions of one CPU"),
+    (targets_outside, "src/codegen/e.cpp", '#include "codegen/targets/device.h"', "src/codegen/e.cpp:1: a target"),
+    (targets_outside, "src/transform/h.cpp", 'if (name == "avx") {', "src/transform/h.cpp:1: a target's name"),
     (long_files, "src/ir/long.cpp", "\n" * 1001, "src/ir/long.cpp: 1001 lines"),
     (unwanted_words, "docs/a.md", "/ho" + "me/me/x", "docs/a.md:1: a path of one machine: /ho" + "me/me/x"),
     (unwanted_words, "tools/b", "x=/wo" + "rk/x", "tools/b:1: a path of one machine: x=/wo" + "rk/x"),

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "codegen/targets/target_machine.h"
 
 extern "C" {
 void LLVMInitializeX86TargetInfo();
@@ -175,7 +176,7 @@ void X86Instructions::fence_streams(Builder& b) const {
   b.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
 }
 
-std::unique_ptr<llvm::TargetMachine> make_x86_machine(const Target& target, llvm::CodeGenOptLevel level) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, llvm::CodeGenOptLevel level) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.TrapUnreachable = true;

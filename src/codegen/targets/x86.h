@@ -1,11 +1,6 @@
 #pragma once
 
-#include <llvm/Target/TargetMachine.h>
-
-#include <memory>
-
 #include "codegen/targets/instructions.h"
-#include "codegen/targets/target.h"
 
 namespace ingot::codegen {
 
@@ -35,8 +30,5 @@ class X86Instructions final : public Instructions {
   int level_;
   bool has_halves_;
 };
-
-/// LLVM's machine for a CPU of this kind.
-std::unique_ptr<llvm::TargetMachine> make_x86_machine(const Target& target, llvm::CodeGenOptLevel level);
 
 }  // namespace ingot::codegen

@@ -1,0 +1,198 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "codegen/scalars.h"
+#include "codegen/unit.h"
+
+namespace ingot::codegen {
+
+class Reduction;
+
+/// Emits what a function does: its values, its control flow, its loads and stores, whatever it is a function
+/// of. Nodes become parts in the order in which they stand; regions become basic blocks, and control that
+/// arrives at one place from several becomes a `Join` with a phi for each part.
+///
+/// How a function stands in the world - how exceptions leave it, what interrupts it, where memory comes from,
+/// what it can call - is said by what derives from this (`HostFunction`).
+class Body {
+ public:
+  Body(Unit& unit, const ir::Function& source, llvm::Function* target);
+  virtual ~Body() = default;
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+ protected:
+  using NodeId = ir::NodeId;
+  using RegionId = ir::RegionId;
+  using Block = llvm::BasicBlock;
+
+  /// A place that control reaches from several blocks, each with its own parts.
+  struct Join {
+    Block* block = nullptr;
+    std::vector<std::pair<Block*, Parts>> incoming;
+  };
+  /// How often a loop polls: at the end of each strip of 64 k turns, every 64th turn
+  /// (of loops round innermost ones), or every turn.
+  enum class Poll : uint8_t { Strip, Sometimes, Always, Never };
+  /// The turns of a loop that the function runs, where they are not all.
+  struct Piece {
+    NodeId loop;
+    llvm::Value* first;
+    llvm::Value* count;
+  };
+  /// Blocks of a reduction's turns: `count` from block `first` on, as far as there are turns.
+  struct Blocks {
+    llvm::Value* turns;
+    llvm::Value* first;
+    llvm::Value* count;
+  };
+
+  /// @name The world
+  /// Looks whether the function is to be interrupted, and leaves it then.
+  virtual void emit_poll() = 0;
+  /// Ends the block: leaves with an exception of a site, whose message shows 64-bit words.
+  virtual void leave(base::ExceptionKind kind, uint32_t site, std::span<llvm::Value* const> shown) = 0;
+  /// A new buffer, which is there; `alloc`: the node that asks for it, if one does.
+  virtual llvm::Value* allocate(llvm::Value* bytes, std::optional<NodeId> alloc = std::nullopt) = 0;
+  virtual void release(llvm::Value* buffer) = 0;
+  virtual llvm::Value* buffer_data(llvm::Value* buffer) = 0;
+  virtual llvm::Value* buffer_size(llvm::Value* buffer) = 0;
+  virtual void emit_return_(NodeId id) = 0;
+  /// Operations that functions of some kinds alone can do.
+  virtual void emit_call(NodeId) { fail_not_lowered("call"); }
+  virtual void emit_library(NodeId) { fail_not_lowered("library"); }
+  virtual void emit_draw(NodeId) { fail_not_lowered("draw"); }
+  virtual void emit_host(NodeId) { fail_not_lowered("host"); }
+  virtual void emit_keep(NodeId) { fail_not_lowered("keep"); }
+  virtual void emit_kept(NodeId) { fail_not_lowered("kept"); }
+  virtual void emit_sort_line(NodeId) { fail_not_lowered("sort_line"); }
+  virtual void emit_argsort_line(NodeId) { fail_not_lowered("argsort_line"); }
+  virtual void emit_launch(NodeId) { fail_not_lowered("launch"); }
+  virtual void emit_barrier(NodeId) { fail_not_lowered("barrier"); }
+  virtual void emit_atomic(NodeId) { fail_not_lowered("atomic"); }
+
+  /// @name Regions and nodes (body.cpp)
+  void emit_node(NodeId id);
+  /// The parts that the region yields; none if control never reaches its end.
+  std::optional<Parts> emit_region(RegionId region, const Parts& arguments);
+  /// The same of a region whose parameters are known.
+  virtual std::optional<Parts> emit_nodes(RegionId region);
+  /// How long the buffer lives that a node allocates; none: it allocates none.
+  std::optional<ir::Life> life_of(NodeId node) const;
+  /// Frees the buffers that end with a region, whose end has been reached.
+  void release_buffers(RegionId region);
+  const Parts& parts(NodeId id) const { return parts_[id.index]; }
+  void set(NodeId id, Parts value) { parts_[id.index] = std::move(value); }
+  llvm::Value* value(NodeId id) const { return parts(id)[0]; }
+  Parts gather(std::span<const NodeId> nodes) const;
+  DType dtype(NodeId id) const { return source_.type(id).dtype(); }
+
+  Block* new_block(const char* name);
+  Block* here() const { return b_.GetInsertBlock(); }
+  Join new_join(const char* name);
+  void arrive(Join& join, const Parts& parts);
+  Parts close(Join& join, const Types& types);
+  Parts phis(const Types& types, unsigned incoming);
+  void add_incoming(const Parts& phis, const Parts& values);
+
+  /// @name Control (control.cpp)
+  /// A loop over 0 ... count - 1 (loops.h). `turn(k, carried)` emits a turn and gives the parts carried to
+  /// the next, none if control never gets there. Gives what is carried at the end. With a step, a power of
+  /// two of which the count is a multiple, k goes on by it.
+  template <class Turn>
+  Parts emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn, uint64_t step = 1);
+  /// The same over begin ... end - 1, which is not empty; none if control never gets to the end.
+  template <class Turn>
+  std::optional<Parts> emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits, Poll poll,
+                                    Turn turn, uint64_t step = 1);
+  Poll poll_of(std::span<const RegionId> regions) const;
+  Poll poll_of_loop(NodeId loop) const;
+  /// A number that an i64 is known not to exceed, where that is small; none: not known.
+  std::optional<int64_t> limit_of(NodeId id) const;
+  int loop_depth(RegionId region) const;
+  void emit_poll_every(llvm::Value* counter, uint64_t mask);
+  /// The turns that this function runs of a loop, and the number of the k-th of them.
+  llvm::Value* turn_count(NodeId loop) const;
+  llvm::Value* turn_of(NodeId loop, llvm::Value* k);
+  virtual void emit_if_(NodeId id);
+  virtual void emit_for_(NodeId id);
+  virtual void emit_while_(NodeId id);
+  virtual void emit_parallel_for(NodeId id);
+  virtual void emit_block(NodeId id);
+  virtual void emit_exit_(NodeId id);
+  void emit_turns(NodeId id);
+  virtual void emit_all_turns(NodeId id);
+  Parts reduce_alone(NodeId id);
+  std::vector<Reduction> reductions_of(NodeId loop);
+  Blocks blocks_of(NodeId loop);
+  /// The values of the blocks; what is carried from turn to turn starts as `starts`.
+  virtual Parts emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                            const Parts& starts);
+  Parts finish_reductions(std::span<Reduction> reductions, const Blocks& blocks, const Parts& inits,
+                          const Parts& values);
+
+  /// @name Exceptions (raise.cpp)
+  virtual void emit_unreachable(NodeId);
+  void emit_raise(NodeId id);
+  void emit_check(NodeId id);
+  /// Leaves with an exception at a node's place, whose message shows values.
+  void leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown);
+  /// With the one that the node itself names.
+  void leave_with_own(NodeId id, std::span<const NodeId> shown);
+  llvm::Value* widened(NodeId id);
+  void leave_if(llvm::Value* condition, Block* leaving);
+
+  /// @name Memory (memory.cpp)
+  void emit_length(NodeId id);
+  void emit_stride(NodeId id);
+  void emit_alloc(NodeId id);
+  void emit_view(NodeId id);
+  void emit_buffer(NodeId id);
+  void emit_offset(NodeId id);
+  virtual void emit_load(NodeId id);
+  virtual void emit_store(NodeId id);
+  void emit_copy(NodeId id);
+  llvm::Value* field(llvm::Value* base, uint64_t offset);
+  llvm::Value* element_address(NodeId view, std::span<const NodeId> indices);
+  Parts load_element(DType dtype, llvm::Value* address, bool aligned);
+  void store_element(DType dtype, const Parts& value, llvm::Value* address, bool aligned);
+  llvm::Value* may_overlap(const Parts& a, const Parts& b);
+  Parts temporary_like(ir::Type type, const Parts& view);
+  void copy_view(ir::Type type, const Parts& to, const Parts& from);
+  void copy_axis(DType dtype, int axis, std::span<llvm::Value* const> lengths, const Parts& to,
+                 const Parts& from, llvm::Value* to_address, llvm::Value* from_address);
+
+  /// @name Values (values.cpp)
+  void emit_param(NodeId) {}
+  void emit_yield(NodeId) {}
+  void emit_constant(NodeId id);
+  void emit_result(NodeId id);
+  void emit_cast(NodeId id);
+  virtual void emit_select(NodeId id);
+  virtual void emit_elementwise(NodeId id);
+  void emit_some(NodeId id);
+  void emit_none(NodeId id);
+  void emit_tag(NodeId id);
+  void emit_value(NodeId id);
+  void emit_tuple(NodeId id);
+  void emit_member(NodeId id);
+  void emit_same_object(NodeId id);
+  Parts member_of(NodeId compound, size_t index) const;
+
+  Unit& unit_;
+  const ir::Function& source_;
+  llvm::Function* target_;
+  Builder b_;
+  Scalars scalars_;
+  std::optional<Piece> piece_;
+
+ private:
+  std::vector<Parts> parts_;
+  std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
+};
+
+}  // namespace ingot::codegen

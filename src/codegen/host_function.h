@@ -1,0 +1,96 @@
+#pragma once
+
+#include "codegen/lane_body.h"
+
+namespace ingot::codegen {
+
+/// Emits the entry of a function, by its entry symbol.
+void emit_entry(Unit& unit, const ir::Function& source, bool recursive);
+/// Emits the body of a function that others call.
+void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive);
+
+/// A function that the host runs, as the runtime's ABI has it: it has a context, polls, gives a status,
+/// describes the error that it leaves with in the context, and calls the runtime and other functions. Loops
+/// whose turns threads share are functions of their own.
+class HostFunction final : public LaneBody {
+ public:
+  enum class Form : uint8_t {
+    Entry,
+    Internal,
+    Turns,  ///< some turns of a loop of the function: `runtime::Turns`
+  };
+  HostFunction(Unit& unit, const ir::Function& source, llvm::Function* target, Form form, bool recursive);
+  void emit();
+
+ private:
+  // host_function.cpp
+  void emit_prologue();
+  Parts take_parameters();
+  void fill_in(ir::Type type, const ir::ParameterInfo& known, Parts& parts);
+  void emit_poll() override;
+  void check_stack();
+
+  // leave.cpp
+  void leave(base::ExceptionKind kind, uint32_t site, std::span<llvm::Value* const> shown) override;
+  void emit_return_(NodeId id) override;
+  void emit_call(NodeId id) override;
+  /// The block that leaves the function with an exception no place of the source raises.
+  Block* leaving_block(base::ExceptionKind kind);
+  /// Leaves with what another function or the outside gave: with any status but 0 and those that the node
+  /// catches (base::catches).
+  void leave_with(llvm::Value* status, int64_t catches);
+  void return_status(llvm::Value* status);
+
+  // host_memory.cpp
+  llvm::Value* allocate(llvm::Value* bytes, std::optional<NodeId> alloc) override;
+  void release(llvm::Value* buffer) override;
+  llvm::Value* buffer_data(llvm::Value* buffer) override;
+  llvm::Value* buffer_size(llvm::Value* buffer) override;
+  void emit_keep(NodeId id) override;
+  void emit_kept(NodeId id) override;
+  Parts load_slot(ir::Type type, llvm::Value* slot);
+  void store_slot(ir::Type type, const Parts& value, llvm::Value* slot);
+  void leave_without_memory(std::optional<NodeId> alloc);
+  std::optional<NodeId> view_of_new(NodeId alloc) const;
+
+  // outside.cpp
+  void emit_library(NodeId id) override;
+  void emit_draw(NodeId id) override;
+  void emit_host(NodeId id) override;
+  void emit_sort_line(NodeId id) override;
+  void emit_argsort_line(NodeId id) override;
+  void sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> places);
+  llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
+
+  // threads.cpp
+  void emit_for_(NodeId id) override;
+  void emit_parallel_for(NodeId id) override;
+  bool runs_in_threads(NodeId id) const;
+  void emit_for_in_threads(NodeId id);
+  void emit_reductions_in_threads(NodeId id);
+  bool is_in_loop(NodeId id) const;
+  Parts reduce_in_threads(NodeId id, llvm::Value* cost);
+  void emit_groups(NodeId id, llvm::Value* begin, llvm::Value* end, const Parts& given);
+  template <class Emit>
+  void share_turns(NodeId loop, llvm::Value* count, llvm::Value* cost, const Parts& more, Emit emit);
+  void call_turns(NodeId loop, llvm::Function* turns, llvm::Value* data, llvm::Value* count,
+                  llvm::Value* cost);
+  std::vector<NodeId> used_by(NodeId loop) const;
+  void collect_used(RegionId region, RegionId loop, std::vector<NodeId>& used) const;
+  uint64_t op_cost(NodeId node, bool lanes) const;
+  llvm::Value* has_work(llvm::Value* count, llvm::Value* cost);
+  llvm::Value* cost_of(RegionId region, RegionId loop, bool lanes);
+  llvm::Value* writes_apart(NodeId loop);
+  llvm::Value* is_apart(NodeId view);
+  void collect_written(RegionId region, std::vector<NodeId>& written) const;
+  std::optional<NodeId> outer_view(NodeId view, RegionId loop, bool& known) const;
+
+  Form form_;
+  bool recursive_;
+  llvm::Value* context_ = nullptr;
+  llvm::Value* results_ = nullptr;    ///< Entry: the slots; Internal: the result struct
+  llvm::Value* attention_ = nullptr;  ///< the address of the flag
+  std::vector<std::pair<base::ExceptionKind, Block*>> leaving_;
+};
+
+}  // namespace ingot::codegen

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "codegen/body.h"
+#include "ir/cursor.h"
+
+namespace ingot::codegen {
+
+/// A body whose vector loops run several turns together, one in each lane. While they do, a part of a value
+/// is a number that all lanes share (uniform), or a vector with one element a lane (varying).
+class LaneBody : public Body {
+ public:
+  using Body::Body;
+
+ protected:
+  struct Lanes {
+    unsigned width = 0;           ///< 0: turns run one by one
+    llvm::Value* mask = nullptr;  ///< of the lanes that run here; null: all do
+    NodeId loop;
+  };
+  /// The label of a block that is open in lanes.
+  struct LaneLabel {
+    NodeId label;
+    llvm::AllocaInst* left = nullptr;              ///< the mask of lanes that have left for it
+    llvm::SmallVector<llvm::AllocaInst*, 2> home;  ///< what they gave, by part
+  };
+  /// An i64 that is `base` in the first lane and grows by `step` from lane to lane; both uniform.
+  struct Affine {
+    llvm::Value* base;
+    llvm::Value* step;
+  };
+  /// Where lanes find an element: `base` in the first, `step` bytes on in each next one; or anywhere.
+  struct LaneAddress {
+    llvm::Value* base = nullptr;
+    llvm::Value* step = nullptr;
+    llvm::Value* offsets = nullptr;  ///< more bytes, varying; null: none
+    llvm::Value* unit = nullptr;     ///< the one stride that `step` is, if it is one from outside the loop
+    llvm::Value* index = nullptr;    ///< the first lane's index of that stride, which `base` leaves out
+  };
+  using UnitStride = std::pair<llvm::Value*, uint64_t>;  ///< a stride and the bytes that it is assumed to be
+
+  /// @name Loops (lanes.cpp)
+  void emit_all_turns(NodeId id) override;
+  void emit_parallel_for(NodeId id) override;
+  Parts emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                    const Parts& starts) override;
+  bool is_vector_loop(NodeId id) const;
+  bool in_lanes() const { return lanes_.width > 0; }
+  void emit_vector_for(NodeId id);
+  bool only_reads(RegionId region) const;
+  std::vector<size_t> reductions_at_once(NodeId id, std::span<Reduction> reductions) const;
+  Parts emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
+                            llvm::Value* first, llvm::Value* in_block, const Parts& running);
+  Parts emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                             const Parts& starts);
+  /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.
+  Parts emit_lanes(const Lanes& lanes, llvm::Value* k, const Parts& carried = {});
+  bool is_masked_throughout(NodeId loop) const;
+  llvm::Value* mask_below(unsigned width, llvm::Value* count);
+  llvm::Value* full_mask() const;
+  template <class Vector, class Serial>
+  Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);
+  template <class Step>
+  Parts emit_when(llvm::Value* condition, const Parts& otherwise, Step step);
+
+  /// @name Values (lanes.cpp)
+  void emit_select(NodeId id) override;
+  void emit_elementwise(NodeId id) override;
+  llvm::Value* widen(llvm::Value* part);
+  Parts widen(const Parts& parts);
+  /// Parts of several values that an operation takes together: all widened if any is varying.
+  void widen_together(std::span<Parts> operands);
+  void follow_affine(NodeId id);
+  std::optional<Affine> affine_of(NodeId id) const;
+
+  /// @name Control (lane_control.cpp)
+  std::optional<Parts> emit_nodes(RegionId region) override;
+  void emit_if_(NodeId id) override;
+  void emit_for_(NodeId id) override;
+  void emit_while_(NodeId id) override;
+  void emit_block(NodeId id) override;
+  void emit_exit_(NodeId id) override;
+  void emit_unreachable(NodeId id) override;
+  void emit_if_in_lanes(NodeId id);
+  void emit_for_in_lanes(NodeId id);
+  void emit_while_in_lanes(NodeId id);
+  void emit_block_in_lanes(NodeId id);
+  void emit_exit_in_lanes(NodeId id);
+  std::optional<Parts> emit_nodes_in_lanes(RegionId region, std::span<const NodeId> nodes);
+  std::optional<Parts> emit_arm(RegionId region, llvm::Value* mask);
+  void emit_divergent_for(NodeId id);
+  bool is_used(NodeId value) const;
+  bool needs_a_lane(std::span<const NodeId> nodes) const;
+  /// The labels that are open around a node and that lanes may leave for in it.
+  std::vector<LaneLabel*> exits_of(NodeId id);
+  /// From here on, the lanes of `mask` that have not left for one of the labels run.
+  void go_on(llvm::Value* mask, std::span<LaneLabel* const> exits);
+  llvm::AllocaInst* lane_home(llvm::Type* type);
+  Parts nothing_in_lanes(NodeId id);
+
+  /// @name Cursors (cursors.cpp)
+  /// In lanes a cursor's parameter is its place in the first of them, as a number.
+  struct LaneCursor {
+    ir::Cursor cursor;
+    llvm::AllocaInst* count;  ///< i64: the lanes in which it has grown
+  };
+  void open_cursors(NodeId loop);
+  /// The cursors' places for the next lanes; closes them.
+  Parts grown_cursors(const Parts& places);
+  void count_growth(NodeId id);
+  const LaneCursor* cursor_of_store(NodeId id) const;
+  void emit_store_at_cursor(NodeId id);
+  void store_compressed(const Parts& stored, llvm::Value* address, llvm::Value* mask);
+  void store_one_by_one(DType dtype, const Parts& stored, llvm::Value* address, llvm::Value* stride);
+
+  /// @name Memory (lane_memory.cpp)
+  void emit_load(NodeId id) override;
+  void emit_store(NodeId id) override;
+  void emit_load_in_lanes(NodeId id);
+  void emit_store_in_lanes(NodeId id);
+  LaneAddress lane_address(NodeId view, std::span<const NodeId> indices);
+  llvm::Value* moved(llvm::Value* address, llvm::Value* index, llvm::Value* stride);
+  bool is_contiguous(LaneAddress& address, uint64_t size);
+  llvm::Value* lane_pointers(const LaneAddress& address, uint64_t offset);
+  Parts load_contiguous(DType dtype, llvm::Value* address);
+  /// The first numbers of as many pairs as there are lanes. What stands behind the last of them, which may be
+  /// behind the array, is not touched.
+  llvm::Value* load_every_second(llvm::Type* number, llvm::Value* address);
+  void store_contiguous(NodeId id, DType dtype, const Parts& value, llvm::Value* address);
+  bool masks_memory(Instructions::Access access, llvm::Type* number) const;
+  llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
+  void masked_store(llvm::Value* value, llvm::Value* address);
+  llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);
+  void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
+
+  /// @name Stores past the caches (streaming.cpp)
+  bool is_one_buffer(NodeId view) const;
+  bool reads_buffer(RegionId region, llvm::Value* buffer) const;
+  std::optional<NodeId> loop_of_index(NodeId index) const;
+  llvm::Value* written_bytes(NodeId store, std::optional<NodeId> by);
+  /// Finds the stores of a vector loop that may go past the caches, and when they do.
+  void find_streams(NodeId loop);
+  /// All lanes, to one address after the other: past the caches where that is wanted of the store.
+  void store_lanes(NodeId id, llvm::Value* stored, llvm::Value* address);
+  void fence_streams();
+
+ private:
+  Lanes lanes_;
+  std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
+  llvm::SmallVector<UnitStride, 4> unit_strides_;
+  llvm::SmallVector<std::pair<NodeId, llvm::Value*>, 2> streams_;  ///< stores, and whether past the caches
+  llvm::AllocaInst* streamed_ = nullptr;                           ///< whether any has gone there
+  std::vector<LaneLabel> lane_labels_;                             ///< of the blocks that are open in lanes
+  std::vector<LaneCursor> lane_cursors_;                           ///< of the loop whose turns are in lanes
+};
+
+}  // namespace ingot::codegen
