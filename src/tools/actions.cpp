@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "driver/session.h"
+#include "driver/targets.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
 #include "tools/replay.h"
@@ -108,7 +109,7 @@ bool attempt(const std::string& how, Streams& streams, Fn&& act) {
 bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, const Work& work,
              const std::string& how, Streams& streams) {
   driver::CompileOptions options{
-      .target = codegen::Target::host(), .codegen = {}, .run_passes = !at_loop_stage};
+      .target = driver::asked_for(), .codegen = {}, .run_passes = !at_loop_stage};
   options.codegen.want_llvm_ir = work.emit == Emit::Llvm;
   options.codegen.want_assembly = work.emit == Emit::Assembly;
   driver::Session session(options);

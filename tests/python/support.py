@@ -5,6 +5,7 @@ import copy
 import ctypes
 import inspect
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -19,6 +20,10 @@ from ingot import _jit
 
 KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
 """Kinds of code (INGOT_VECTORS), and what a CPU must have for each."""
+
+
+needs_lanes = pytest.mark.skipif(os.environ.get("INGOT_VECTORS") == "scalar", reason="the code has no lanes")
+"""Of a test of what only code with lanes does."""
 
 
 def need_vectors(kind):

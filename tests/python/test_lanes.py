@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from support import KINDS, check, need_vectors
+from support import KINDS, check, need_vectors, needs_lanes
 
 import ingot
 from ingot import prange
@@ -416,11 +416,18 @@ PROGRAMS = (escape, stores_until_break, break_continue_else, counts_that_vary, n
             stores_in_rows, none_and_all, choice_by_argument, kinds_of_numbers)  # fmt: skip
 
 
+def scheduled(program, *args):
+    """The loop IR of a program when loops have been chosen for lanes."""
+    f = ingot.jit(program)
+    f(*args)
+    return dict(f.specialisations[0].compile(texts=True)["passes"])["schedule"]
+
+
+@needs_lanes
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_such_loops_run_in_lanes(program):
     args = next(args for other, args in cases() if other is program and len(args[0]) > 60)
-    text = ingot.jit(program).explain(*args)
-    loops = text.split("=== loop IR ===")[1].split("=== LLVM IR ===")[0]
+    loops = scheduled(program, *args)
     inside = False
     for line in loops.splitlines():
         if "vector, width=0" in line:
@@ -433,20 +440,18 @@ def test_such_loops_run_in_lanes(program):
     pytest.fail(f"no loop of {program.__name__} has lanes with a loop in them:\n{loops}")
 
 
-def loop_ir(program, *args):
-    return ingot.jit(program).explain(*args).split("=== loop IR ===")[1].split("=== LLVM IR ===")[0]
-
-
+@needs_lanes
 @pytest.mark.parametrize("program", (filter_loop, places, partition, cursor_in_lanes))
 def test_cursors_run_in_lanes(program):
     x = np.arange(40.0)
     rest = {filter_loop: (np.zeros(41),), partition: (True,)}.get(program, ())
-    text = loop_ir(program, x, *rest)
+    text = scheduled(program, x, *rest)
     assert any(" = for " in line and "vector, width=0" in line for line in text.splitlines()), text
 
 
+@needs_lanes
 def test_what_is_no_cursor_stays_serial():
-    text = loop_ir(both_arms_grow, np.arange(40.0))
+    text = scheduled(both_arms_grow, np.arange(40.0))
     assert not any(" = for " in line and "vector, width=0" in line for line in text.splitlines()), text
 
 

@@ -3,7 +3,7 @@ interchange.cpp, slot_shapes.cpp): values, mutations and exceptions stay those o
 
 import numpy as np
 import pytest
-from support import check, jitted
+from support import check, jitted, needs_lanes
 
 LENGTHS = [0, 1, 63, 64, 65, 1023, 2049, 5000]
 SHAPES = [(0, 5), (5, 0), (1, 1), (7, 130), (130, 7), (3, 5000), (5000, 3), (2, 30, 40)]
@@ -265,6 +265,7 @@ def moved_on(x, n):
         x[1:] = x[:-1]
 
 
+@needs_lanes
 def test_loops_around_go_inside():
     def loops(function, *arguments):
         f = jitted(function)

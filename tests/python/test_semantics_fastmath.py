@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support import check
+from support import check, needs_lanes
 
 import ingot
 from ingot._jit import RELAXATIONS, Function, relaxations
@@ -18,6 +18,7 @@ def once(a, b, c):
     return [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a.tolist(), b.tolist(), c.tolist())]
 
 
+@needs_lanes  # which have a fused multiply-add
 def test_contract_rounds_once():
     def f(a, b, c):
         return a * b + c
@@ -75,6 +76,7 @@ def sum_of_rows(x, out):
     return out
 
 
+@needs_lanes
 @pytest.mark.parametrize("length", LENGTHS)
 def test_reassoc_sums_loops_in_any_order(length):
     relaxed = {f: ingot.jit(f, fastmath="reassoc") for f in (total, dot, of_positive)}
