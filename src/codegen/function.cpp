@@ -110,9 +110,8 @@ std::optional<Parts> FunctionEmitter::emit_region(RegionId region, const Parts& 
 
 void FunctionEmitter::find_escapes() {
   const std::function<bool(ir::Type)> is_memory = [&](ir::Type type) {
-    return type.is_view() || type.is_buffer() || type.is_object() ||
-           ((type.is(ir::TypeKind::Results) || type.is(ir::TypeKind::Optional) ||
-             type.is(ir::TypeKind::Tuple)) &&
+    return type.is_view() || type.is_buffer() ||
+           ((type.is(ir::TypeKind::Results) || type.is(ir::TypeKind::Optional)) &&
             std::ranges::any_of(source_.module().types.members(type), is_memory));
   };
   // What each node is a view of, or the buffer itself; none: of nothing allocated in this function.
@@ -134,9 +133,8 @@ void FunctionEmitter::find_escapes() {
     const bool is_window = (type.is_view() || type.is_buffer()) && !operands.empty() && card.effects.pure() &&
                            (source_.type(operands[0]).is_view() || source_.type(operands[0]).is_buffer());
     if (is_window) root[i] = root[operands[0].index];
-    const bool into_object = !operands.empty() && source_.type(operands[0]).is_object();
-    const bool keeps = card.terminator || into_object || source_.op(id) == ir::Op::keep || card.regions > 0 ||
-                       is_memory(type);
+    const bool keeps =
+        card.terminator || source_.op(id) == ir::Op::keep || card.regions > 0 || is_memory(type);
     for (size_t k = 0; k < operands.size(); ++k) {
       const NodeId from = root[operands[k].index];
       if (!from) continue;
@@ -185,23 +183,6 @@ void FunctionEmitter::release_buffers(RegionId region) {
 #define emit_launch(id) fail_not_lowered("launch")
 #define emit_barrier(id) fail_not_lowered("barrier")
 #define emit_atomic(id) fail_not_lowered("atomic")
-// What needs the call's heap, which comes later.
-#define emit_list_new(id) fail_not_lowered("list_new")
-#define emit_list_length(id) fail_not_lowered("list_length")
-#define emit_list_get(id) fail_not_lowered("list_get")
-#define emit_list_set(id) fail_not_lowered("list_set")
-#define emit_list_insert(id) fail_not_lowered("list_insert")
-#define emit_list_remove(id) fail_not_lowered("list_remove")
-#define emit_dict_new(id) fail_not_lowered("dict_new")
-#define emit_dict_length(id) fail_not_lowered("dict_length")
-#define emit_dict_find(id) fail_not_lowered("dict_find")
-#define emit_dict_key(id) fail_not_lowered("dict_key")
-#define emit_dict_value(id) fail_not_lowered("dict_value")
-#define emit_dict_set(id) fail_not_lowered("dict_set")
-#define emit_dict_remove(id) fail_not_lowered("dict_remove")
-#define emit_record_new(id) fail_not_lowered("record_new")
-#define emit_field_get(id) fail_not_lowered("field_get")
-#define emit_field_set(id) fail_not_lowered("field_set")
 
 void FunctionEmitter::emit_node(NodeId id) {
   switch (source_.op(id)) {

@@ -28,8 +28,7 @@ class Sharer : public Rewriter {
     const ir::Schedule own = schedule_of(id);
     const bool undecided = own == ir::Schedule::Serial || own == ir::Schedule::Independent;
     if (undecided && !chosen_[id.index]) return;
-    const bool on_cpu = undecided || ir::has_lanes(own) || ir::has_threads(own);
-    if (on_cpu) attributes[0] = static_cast<int64_t>(ir::cpu_schedule(chosen_[id.index], ir::has_lanes(own)));
+    attributes[0] = static_cast<int64_t>(ir::cpu_schedule(chosen_[id.index], ir::has_lanes(own)));
   }
 
  private:

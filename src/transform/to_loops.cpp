@@ -132,7 +132,7 @@ void Lowering::collect_written(NodeId id, Written& written) const {
     for (NodeId inner : source_.region_body(source_.region(id, i))) collect_written(inner, written);
   if (card.regions > 0 || !card.effects.any(ir::effect::Write | ir::effect::Host)) return;
   const auto operands = source_.operands(id);
-  // Containers hold no memory of views; calls that are seen outside may write all they know.
+  // Calls that are seen outside may write all they know.
   written.anything = written.anything || card.effects.any(ir::effect::Host);
   for (NodeId operand : source_.operands(id))
     if (source_.type(operand).is_view()) written.roots.push_back(root_of(source_, operand));
@@ -274,17 +274,14 @@ void Lowering::bind(NodeId old, NodeId made) {
 
 Type Lowering::convert(Type type) {
   ir::TypeTable& types = source_.module().types;
-  const auto member = [&](size_t i) { return convert(types.members(type)[i]); };
   switch (type.kind()) {
     case ir::TypeKind::Array: return Type::view(type.dtype(), type.rank());
-    case ir::TypeKind::Optional: return types.optional(member(0));
-    case ir::TypeKind::List: return types.list(member(0));
-    case ir::TypeKind::Dict: return types.dict(member(0), member(1));
-    case ir::TypeKind::Tuple:
+    case ir::TypeKind::Optional: return types.optional(convert(types.members(type)[0]));
     case ir::TypeKind::Results: {
       std::vector<Type> members;
-      for (size_t i = 0; i < types.members(type).size(); ++i) members.push_back(member(i));
-      return type.is(ir::TypeKind::Tuple) ? types.tuple(members) : types.results(members);
+      for (size_t i = 0; i < types.members(type).size(); ++i)
+        members.push_back(convert(types.members(type)[i]));
+      return types.results(members);
     }
     default: return type;
   }
