@@ -43,24 +43,6 @@ void Body::release_buffers(RegionId region) {
 #define STRUCT_Array(name) fail_not_lowered("the array op " #name);
 #define STRUCT_Loop(name) emit_##name(id);
 
-// What needs the call's heap.
-#define emit_list_new(id) fail_not_lowered("list_new")
-#define emit_list_length(id) fail_not_lowered("list_length")
-#define emit_list_get(id) fail_not_lowered("list_get")
-#define emit_list_set(id) fail_not_lowered("list_set")
-#define emit_list_insert(id) fail_not_lowered("list_insert")
-#define emit_list_remove(id) fail_not_lowered("list_remove")
-#define emit_dict_new(id) fail_not_lowered("dict_new")
-#define emit_dict_length(id) fail_not_lowered("dict_length")
-#define emit_dict_find(id) fail_not_lowered("dict_find")
-#define emit_dict_key(id) fail_not_lowered("dict_key")
-#define emit_dict_value(id) fail_not_lowered("dict_value")
-#define emit_dict_set(id) fail_not_lowered("dict_set")
-#define emit_dict_remove(id) fail_not_lowered("dict_remove")
-#define emit_record_new(id) fail_not_lowered("record_new")
-#define emit_field_get(id) fail_not_lowered("field_get")
-#define emit_field_set(id) fail_not_lowered("field_set")
-
 void Body::emit_node(NodeId id) {
   switch (source_.op(id)) {
 #define OP(name, ...) \

@@ -178,8 +178,6 @@ class Body {
   void emit_none(NodeId id);
   void emit_tag(NodeId id);
   void emit_value(NodeId id);
-  void emit_tuple(NodeId id);
-  void emit_member(NodeId id);
   void emit_same_object(NodeId id);
   Parts member_of(NodeId compound, size_t index) const;
 

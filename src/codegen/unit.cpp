@@ -53,13 +53,9 @@ void Unit::append_types(ir::Type type, Types& types) const {
       types.append(2, pointer);
       types.append(2 * static_cast<size_t>(type.rank()), llvm::Type::getInt64Ty(context));
       return;
-    case TypeKind::Buffer:
-    case TypeKind::List:
-    case TypeKind::Dict:
-    case TypeKind::Record: types.push_back(pointer); return;
+    case TypeKind::Buffer: types.push_back(pointer); return;
     case TypeKind::Optional: types.push_back(llvm::Type::getInt8Ty(context)); [[fallthrough]];
     case TypeKind::Results:
-    case TypeKind::Tuple:
       for (ir::Type member : source.types.members(type)) append_types(member, types);
       return;
     case TypeKind::Array: break;

@@ -21,8 +21,8 @@
 /// A value of the IR is a sequence of *parts*, LLVM values of the simple types:
 ///  - a scalar: one part; bool i1, integers iN, f16 its bits as i16, f32 and f64; a complex number two;
 ///  - a view: address of the element 0, buffer, lengths, strides (bytes);
-///  - a buffer, an object: one pointer;
-///  - an optional: its tag (i8), then the value; a tuple: its members one after the other.
+///  - a buffer: one pointer;
+///  - an optional: its tag (i8), then the value.
 namespace ingot::codegen {
 
 using base::DType;

@@ -54,12 +54,6 @@ void Body::emit_value(NodeId id) {
   set(id, Parts(optional.begin() + 1, optional.end()));
 }
 
-void Body::emit_tuple(NodeId id) { set(id, gather(source_.operands(id))); }
-
-void Body::emit_member(NodeId id) {
-  set(id, member_of(source_.operand(id, 0), static_cast<size_t>(source_.attribute(id, 0))));
-}
-
 void Body::emit_same_object(NodeId id) {
   set(id, {b_.CreateICmpEQ(value(source_.operand(id, 0)), value(source_.operand(id, 1)))});
 }

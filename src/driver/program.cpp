@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "ir/verifier.h"
+#include "transform/apart.h"
 #include "transform/dependence.h"
 #include "transform/parallel.h"
 #include "transform/simplify.h"
@@ -49,23 +48,14 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
   module.define(id, transform::parallel(*simple));
 }
 
-/// Whether different indices of an argument are different places: from the smallest stride to the largest,
-/// each is at least as long as all that the smaller ones reach over.
+/// Whether different indices of an argument are different places.
 bool is_apart(const ir::Value& argument) {
   const auto* const view = std::get_if<ir::ViewValue>(&argument);
-  if (view == nullptr) return true;
-  std::vector<std::pair<int64_t, int64_t>> axes;  // strides, and how many steps
-  for (size_t i = 0; i < view->lengths.size(); ++i) {
-    if (view->lengths[i] < 1) return true;
-    if (view->lengths[i] > 1) axes.emplace_back(std::abs(view->strides[i]), view->lengths[i] - 1);
-  }
-  std::ranges::sort(axes);
-  auto reach = static_cast<int64_t>(base::size_of(view->dtype));
-  for (const auto& [stride, steps] : axes) {
-    if (stride < reach) return false;
-    reach += stride * steps;
-  }
-  return true;
+  if (view == nullptr || std::ranges::any_of(view->lengths, [](int64_t n) { return n < 1; })) return true;
+  transform::PlainArithmetic plain;
+  const auto element = static_cast<int64_t>(base::size_of(view->dtype));
+  return transform::is_apart<transform::PlainArithmetic, int64_t>(plain, view->lengths, view->strides,
+                                                                  element) != 0;
 }
 
 }  // namespace

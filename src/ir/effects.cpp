@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/walk.h"
 
 namespace ingot::ir {
 
@@ -33,22 +34,6 @@ Effects own_effects(const Function& function, NodeId node) {
   return function.op(node) == Op::call ? effects_of_call(function, node) : info(function.op(node)).effects;
 }
 
-/// The effects of a region's nodes, without exits to labels of regions inside `limit`.
-Effects effects_in(const Function& function, RegionId region, RegionId limit) {
-  Effects all = effect::Pure;
-  for (NodeId node : function.region_body(region)) {
-    const OpInfo& card = info(function.op(node));
-    for (size_t i = 0; i < card.regions; ++i)
-      all = all | effects_in(function, function.region(node, i), limit);
-    if (function.op(node) == Op::exit_) {
-      const RegionId target = function[function.operand(node, 0)].parent;
-      if (function.encloses(limit, target)) continue;
-    }
-    if (card.effects != effect::Control) all = all | own_effects(function, node);
-  }
-  return all;
-}
-
 }  // namespace
 
 Effects effects_of(const Function& function, NodeId node) {
@@ -57,7 +42,12 @@ Effects effects_of(const Function& function, NodeId node) {
   Effects all = effect::Pure;
   for (size_t i = 0; i < card.regions; ++i) {
     const RegionId region = function.region(node, i);
-    all = all | effects_in(function, region, region);
+    walk(function, region, [&](NodeId inner) {
+      const bool stays = function.op(inner) == Op::exit_ &&
+                         function.encloses(region, function[function.operand(inner, 0)].parent);
+      if (!stays && info(function.op(inner)).effects != effect::Control)
+        all = all | own_effects(function, inner);
+    });
   }
   return all;
 }

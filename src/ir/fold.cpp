@@ -30,7 +30,7 @@ class Folder {
   NodeId buffer();
   NodeId offset();
   NodeId rearrangement();
-  NodeId some_or_tuple_member();
+  NodeId of_optional();
   NodeId same_object();
 
  private:
@@ -731,14 +731,12 @@ NodeId Folder::rearrangement() {
   }
 }
 
-NodeId Folder::some_or_tuple_member() {
+NodeId Folder::of_optional() {
   const NodeId x = at(0);
   // value(some(x)) = x; tag(some(x)) = 0; tag(none k) = k
   if (op_ == Op::value && f_.op(x) == Op::some) return f_.operand(x, 0);
   if (op_ == Op::tag && f_.op(x) == Op::some) return number(0);
   if (op_ == Op::tag && f_.op(x) == Op::none) return number(f_.attribute(x, 0));
-  // member(tuple(xs...), i) = xs[i]
-  if (op_ == Op::member && f_.op(x) == Op::tuple) return f_.operand(x, static_cast<size_t>(attributes_[0]));
   return {};
 }
 
@@ -765,8 +763,7 @@ NodeId fold(Builder& builder, Op op, std::span<const NodeId> operands, std::span
     case Op::expand:
     case Op::reshape: return folder.rearrangement();
     case Op::value:
-    case Op::tag:
-    case Op::member: return folder.some_or_tuple_member();
+    case Op::tag: return folder.of_optional();
     case Op::same_object: return folder.same_object();
     default: return {};
   }

@@ -1,7 +1,6 @@
 #include "ir/interpreter.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "ir/interpreter_machine.h"
 #include "ir/text.h"
@@ -21,34 +20,6 @@ void execute(Step& step) {
 #include "ir/ops.def"
   }
 }
-
-/// Objects that can be reached from values.
-class Reachable {
- public:
-  void add(const Value& value) {
-    pending_.push_back(&value);
-    while (!pending_.empty()) {
-      const Value* next = pending_.back();
-      pending_.pop_back();
-      visit(*next);
-    }
-  }
-  bool contains(const ObjectValue* object) const { return objects_.contains(object); }
-
- private:
-  void visit(const Value& value) {
-    if (const auto* aggregate = std::get_if<std::shared_ptr<const AggregateValue>>(&value)) {
-      if (*aggregate)
-        for (const Value& member : (*aggregate)->members) pending_.push_back(&member);
-    }
-    const auto* object = std::get_if<std::shared_ptr<ObjectValue>>(&value);
-    if (object == nullptr || !*object || !objects_.insert(object->get()).second) return;
-    for (const Value& key : (*object)->keys) pending_.push_back(&key);
-    for (const Value& item : (*object)->items) pending_.push_back(&item);
-  }
-  std::vector<const Value*> pending_;
-  std::unordered_set<const ObjectValue*> objects_;
-};
 
 }  // namespace
 
@@ -85,12 +56,6 @@ void Step::forget(const void* address, size_t size) const {
   for (const Watch& watch : strand.watches) watch.tracker->forget(address, size);
 }
 
-Machine::~Machine() {
-  // What is left belongs to nobody outside: `call` has let go of the rest.
-  for (const auto& weak : objects_)
-    if (const auto object = weak.lock()) *object = {};
-}
-
 std::vector<int64_t> Machine::shuffled(int64_t count) {
   std::vector<int64_t> order(static_cast<size_t>(count));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
@@ -109,16 +74,6 @@ BlockRef Machine::allocate(int64_t size, Space space) {
   block->size = size;
   block->space = space;
   return block;
-}
-
-std::shared_ptr<ObjectValue> Machine::new_object() {
-  if (objects_.size() >= sweep_at_) {
-    std::erase_if(objects_, [](const auto& weak) { return weak.expired(); });
-    sweep_at_ = std::max<size_t>(1024, 2 * objects_.size());
-  }
-  auto object = std::make_shared<ObjectValue>();
-  objects_.push_back(object);
-  return object;
 }
 
 void Machine::enter_call(Strand& strand, FunctionId id, NodeId owner, std::span<const Value> arguments) {
@@ -176,11 +131,7 @@ Outcome Machine::call(FunctionId function, std::span<const Value> arguments) {
   outcome.raised = strand.state == Strand::State::Failed;
   if (outcome.raised) outcome.exception = std::move(*strand.raised);
   outcome.results = std::move(strand.results);
-  Reachable outside;
-  for (const Value& value : arguments) outside.add(value);
-  for (const Value& value : outcome.results) outside.add(value);
   outcome.kept = kept;
-  std::erase_if(objects_, [&](const auto& weak) { return outside.contains(weak.lock().get()); });
   return outcome;
 }
 

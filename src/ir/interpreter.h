@@ -6,7 +6,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -41,25 +40,16 @@ struct ViewValue {
   std::vector<int64_t> strides;
 };
 
-struct ObjectValue;
-struct AggregateValue;
+struct OptionalValue;
 
 /// What a node gave. Arrays are shared and never change.
 using Value = std::variant<std::monostate, base::Scalar, std::shared_ptr<const ArrayValue>, ViewValue,
-                           BlockRef, std::shared_ptr<ObjectValue>, std::shared_ptr<const AggregateValue>>;
+                           BlockRef, std::shared_ptr<const OptionalValue>>;
 
-/// The members of an optional (tag, value; no value in an empty one) or of a tuple.
-struct AggregateValue {
+/// The tag of an optional, and the value of one that is not empty.
+struct OptionalValue {
   int tag = 0;
-  std::vector<Value> members;
-};
-
-/// A list (items), a dictionary (keys and items by position, in the order of insertion; a set's items are
-/// monostate) or a record (fields as items).
-struct ObjectValue {
-  std::vector<Value> keys;
-  std::vector<Value> items;
-  std::unordered_multimap<size_t, size_t> positions;  ///< of keys, by hash; empty: to be made anew
+  Value inside;
 };
 
 /// An exception that left the function.

@@ -112,7 +112,6 @@ class Step {
   bool truth(size_t i) const { return scalar(i).bits[0] != 0; }
   const ArrayValue& array(size_t i) const { return *as<std::shared_ptr<const ArrayValue>>(i); }
   const ViewValue& view(size_t i) const { return as<ViewValue>(i); }
-  ObjectValue& object(size_t i) const { return *as<std::shared_ptr<ObjectValue>>(i); }
   /// i64 operands from `first` on.
   std::vector<int64_t> indices(size_t first, size_t count) const;
   std::vector<Value> values(size_t first = 0) const;
@@ -141,7 +140,6 @@ class Step {
 class Machine {
  public:
   Machine(const Module& m, const InterpretOptions& o) : module(m), options(o), random_(o.seed) {}
-  ~Machine();
 
   const Module& module;
   const InterpretOptions& options;
@@ -155,7 +153,6 @@ class Machine {
   /// 0 ... count - 1 in random order.
   std::vector<int64_t> shuffled(int64_t count);
   BlockRef allocate(int64_t size, Space space);
-  std::shared_ptr<ObjectValue> new_object();
 
   std::vector<BlockRef> kept;  ///< by number
 
@@ -163,8 +160,6 @@ class Machine {
   void advance(Strand& strand);
   std::mt19937_64 random_;
   int64_t steps_ = 0;
-  std::vector<std::weak_ptr<ObjectValue>> objects_;  ///< to undo cycles at the end
-  size_t sweep_at_ = 1024;
 };
 
 /// @name Control (interpreter_control.cpp)

@@ -111,6 +111,8 @@ void interp_kept(Step& step) {
   step.give(step.machine.kept[number]);
 }
 
+void interp_same_object(Step& step) { step.give_number(step.as<BlockRef>(0) == step.as<BlockRef>(1)); }
+
 void interp_materialize(Step& step) {
   const ArrayValue& x = step.array(0);
   BlockRef buffer = step.machine.allocate(static_cast<int64_t>(x.data.size()), Space::Host);

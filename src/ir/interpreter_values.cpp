@@ -6,10 +6,14 @@
 namespace ingot::ir {
 
 namespace {
+
+using Optional = std::shared_ptr<const OptionalValue>;
+
 /// The most bytes of one array or buffer; and of one whose lengths that are 0 were 1, so that no product of
 /// lengths and strides overflows.
 constexpr int64_t kMaxBytes = int64_t{1} << 32;
 constexpr int64_t kMaxExtent = int64_t{1} << 48;
+
 }  // namespace
 
 size_t byte_count(std::span<const int64_t> lengths, DType dtype) {
@@ -48,15 +52,9 @@ std::vector<int64_t> c_strides(std::span<const int64_t> lengths, DType dtype) {
 
 namespace {
 
-bool conforms_aggregate(const TypeTable& types, Type type, const AggregateValue& value) {
-  const auto members = types.members(type);
-  if (type.is(TypeKind::Optional))
-    return value.tag == 0 ? value.members.size() == 1 && conforms(types, members[0], value.members[0])
-                          : value.tag == 1 || value.tag == 2;
-  if (value.members.size() != members.size()) return false;
-  for (size_t i = 0; i < members.size(); ++i)
-    if (!conforms(types, members[i], value.members[i])) return false;
-  return true;
+bool conforms_optional(const TypeTable& types, Type type, const OptionalValue& value) {
+  return value.tag == 0 ? conforms(types, types.members(type)[0], value.inside)
+                        : value.tag == 1 || value.tag == 2;
 }
 
 bool conforms_scalar(DType dtype, const Scalar& value) {
@@ -100,16 +98,9 @@ bool conforms(const TypeTable& types, Type type, const Value& value) {
       const auto* block = std::get_if<BlockRef>(&value);
       return block != nullptr && *block && (*block)->space == type.space();
     }
-    case TypeKind::Optional:
-    case TypeKind::Tuple: {
-      const auto* aggregate = std::get_if<std::shared_ptr<const AggregateValue>>(&value);
-      return aggregate != nullptr && *aggregate && conforms_aggregate(types, type, **aggregate);
-    }
-    case TypeKind::List:
-    case TypeKind::Dict:
-    case TypeKind::Record: {
-      const auto* object = std::get_if<std::shared_ptr<ObjectValue>>(&value);
-      return object != nullptr && *object;
+    case TypeKind::Optional: {
+      const auto* optional = std::get_if<Optional>(&value);
+      return optional != nullptr && *optional && conforms_optional(types, type, **optional);
     }
     default: return false;
   }
@@ -140,6 +131,18 @@ const char* view_fault(const ViewValue& view) {
 void normalise(DType dtype, std::span<std::byte> bytes) {
   if (!base::is_bool(dtype)) return;
   for (std::byte& b : bytes) b = static_cast<std::byte>(b != std::byte{0});
+}
+
+void interp_some(Step& step) {
+  step.give(std::make_shared<const OptionalValue>(OptionalValue{0, step.value(0)}));
+}
+void interp_none(Step& step) {
+  step.give(std::make_shared<const OptionalValue>(OptionalValue{static_cast<int>(step.attribute(0)), {}}));
+}
+void interp_tag(Step& step) { step.give_number(static_cast<int8_t>(step.as<Optional>(0)->tag)); }
+void interp_value(Step& step) {
+  const OptionalValue& optional = *step.as<Optional>(0);
+  step.give(optional.tag == 0 ? optional.inside : unspecified(step.type()));
 }
 
 void copy_out(const std::byte* from, std::span<const int64_t> lengths, std::span<const int64_t> strides,

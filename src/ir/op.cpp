@@ -122,8 +122,7 @@ constexpr bool well_formed() {
 }
 static_assert(well_formed(), "an elementwise card accepts something; a list attribute stands last");
 
-constexpr std::string_view kSchedules[] = {"serial", "independent", "vector", "threads", "threads_vector",
-                                           "grid",   "block",       "warp",   "unroll"};
+constexpr std::string_view kSchedules[] = {"serial", "independent", "vector", "threads", "threads_vector"};
 constexpr std::string_view kLives[] = {"call", "lent", "region", "stack"};
 constexpr std::string_view kScopes[] = {"warp", "block", "device", "system"};
 constexpr std::string_view kOrders[] = {"relaxed", "acquire_release"};

@@ -118,17 +118,7 @@ bool is_long(Op op);
 /// The values of Choice attributes, by attribute name: the texts, in the order of their numbers.
 std::span<const std::string_view> choices(std::string_view attribute);
 
-enum class Schedule : uint8_t {
-  Serial,
-  Independent,
-  Vector,
-  Threads,
-  ThreadsVector,
-  Grid,
-  Block,
-  Warp,
-  Unroll
-};
+enum class Schedule : uint8_t { Serial, Independent, Vector, Threads, ThreadsVector };
 /// Whether turns may run together in the lanes of vectors.
 constexpr bool has_lanes(Schedule s) { return s == Schedule::Vector || s == Schedule::ThreadsVector; }
 /// Whether threads may share the turns.

@@ -8,8 +8,8 @@
 #include "ir/lexicon.h"
 #include "ir/text.h"
 
-// A text is read twice. First the headers: records and signatures, bodies skipped by their braces, so that a
-// call may name a function that stands further down. Then the bodies, through a Builder that does not fold.
+// A text is read twice. First the headers, bodies skipped by their braces, so that a call may name a function
+// that stands further down. Then the bodies, through a Builder that does not fold.
 
 namespace ingot::ir {
 
@@ -43,7 +43,8 @@ class Reader {
   Type read_type(int depth = 0);
   /// What stands behind a node: a type, `(T, U)` or `()`.
   Type read_node_type();
-  std::vector<Type> read_type_list(std::string_view close, int depth);
+  /// Types, to the closing parenthesis.
+  std::vector<Type> read_type_list();
   DType read_dtype();
   int read_rank();
   Space read_space();
@@ -53,7 +54,6 @@ class Reader {
 
  private:
   Type read_shaped(bool is_view);
-  Type read_dict(int depth);
 };
 
 [[noreturn]] void Reader::fail_expected(const std::string& what) const {
@@ -131,33 +131,18 @@ Type Reader::read_shaped(bool is_view) {
   return is_view ? Type::view(dtype, rank, space) : Type::array(dtype, rank);
 }
 
-Type Reader::read_dict(int depth) {
-  expect_mark("<");
-  const Type key = read_type(depth);
-  expect_mark(",");
-  const Type value = skip_word("void") ? Type::none() : read_type(depth);
-  expect_mark(">");
-  return module_.types.dict(key, value);
-}
-
-std::vector<Type> Reader::read_type_list(std::string_view close, int depth) {
+std::vector<Type> Reader::read_type_list() {
   std::vector<Type> types;
-  if (skip_mark(close)) return types;
-  do types.push_back(read_type(depth));
+  if (skip_mark(")")) return types;
+  do types.push_back(read_type());
   while (skip_mark(","));
-  expect_mark(close);
+  expect_mark(")");
   return types;
 }
 
 Type Reader::read_type(int depth) {
   const Token word = expect(Token::Kind::Word, "a type");
   if (depth > kMaxTypeDepth) fail(word, "types nest too deeply");
-  const auto one = [&] {
-    expect_mark("<");
-    const Type inner = read_type(depth + 1);
-    expect_mark(">");
-    return inner;
-  };
   if (const auto dtype = base::dtype_from_name(word.text)) return Type::scalar(*dtype);
   if (word.text == "array" || word.text == "view") return read_shaped(word.text == "view");
   if (word.text == "buffer") {
@@ -166,20 +151,18 @@ Type Reader::read_type(int depth) {
     expect_mark(">");
     return Type::buffer(space);
   }
-  if (word.text == "optional") return module_.types.optional(one());
-  if (word.text == "list") return module_.types.list(one());
-  if (word.text == "dict") return read_dict(depth + 1);
-  if (word.text == "record") return module_.types.record(read_symbol());
-  if (word.text == "tuple") {
+  if (word.text == "optional") {
     expect_mark("<");
-    return module_.types.tuple(read_type_list(">", depth + 1));
+    const Type inside = read_type(depth + 1);
+    expect_mark(">");
+    return module_.types.optional(inside);
   }
   fail(word, "no type '" + std::string(word.text) + "'");
 }
 
 Type Reader::read_node_type() {
   if (!skip_mark("(")) return read_type();
-  return module_.types.results(read_type_list(")", 0));
+  return module_.types.results(read_type_list());
 }
 
 /// A function as its header says it.
@@ -513,12 +496,10 @@ std::unique_ptr<Function> BodyReader::read() {
 /// Reads a whole text.
 class ModuleReader : Reader {
  public:
-  ModuleReader(Module& module, const Lexer& lexer)
-      : Reader(module, lexer), records_before_(module.types.records().size()) {}
+  ModuleReader(Module& module, const Lexer& lexer) : Reader(module, lexer) {}
   void read();
 
  private:
-  void read_record();
   void read_header();
   void read_parameter(Header& header);
   Layout read_layout();
@@ -527,33 +508,9 @@ class ModuleReader : Reader {
   void declare(const Token& at, const std::string& name, Header& header);
   void skip_body();
 
-  size_t records_before_;
-  std::unordered_set<std::string> defined_records_;
   std::unordered_set<uint32_t> defined_functions_;
   std::vector<Header> headers_;
 };
-
-void ModuleReader::read_record() {
-  const Token at = lexer_.peek();
-  const std::string name = read_symbol();
-  const Type record = module_.types.record(name);
-  if (record.index() < records_before_ || !defined_records_.insert(name).second)
-    fail(at, "record " + symbol(name) + " is defined already");
-  std::vector<std::string> names;
-  std::vector<Type> types;
-  expect_mark("{");
-  while (!at_mark("}")) {
-    if (!names.empty()) expect_mark(",");
-    const Token& token = lexer_.peek();
-    names.push_back(token.kind == Token::Kind::Text
-                        ? read_text()
-                        : std::string(expect(Token::Kind::Word, "a field's name").text));
-    expect_mark(":");
-    types.push_back(read_type());
-  }
-  expect_mark("}");
-  module_.types.define_record(record, std::move(names), std::move(types));
-}
 
 void ModuleReader::read_parameter(Header& header) {
   const Token name = expect(Token::Kind::Value, "a parameter like %x");
@@ -642,7 +599,7 @@ void ModuleReader::read_header() {
   expect_mark(")");
   expect_mark("->");
   expect_mark("(");
-  header.results = read_type_list(")", 0);
+  header.results = read_type_list();
   if (skip_word("relaxed")) header.relaxations = read_relaxations();
   declare(at, name, header);
   if (!at_mark("{")) return;
@@ -655,20 +612,10 @@ void ModuleReader::read_header() {
 
 void ModuleReader::read() {
   while (lexer_.peek().kind != Token::Kind::End) {
-    if (skip_word("record")) {
-      read_record();
-    } else if (skip_word("func")) {
-      read_header();
-    } else {
-      fail_expected("'func' or 'record'");
-    }
+    expect_word("func");
+    read_header();
   }
   for (const Header& header : headers_) module_.define(header.id, BodyReader(module_, header).read());
-  const auto records = module_.types.records();
-  for (size_t i = records_before_; i < records.size(); ++i) {
-    if (!defined_records_.contains(records[i].name))
-      fail(lexer_.peek(), "record " + symbol(records[i].name) + " is nowhere defined");
-  }
 }
 
 }  // namespace

@@ -279,21 +279,10 @@ std::string declaration(const Module& module, const Module::Signature& signature
   return out + ") -> " + types_text(module, signature.results) + "\n";
 }
 
-std::string record_text(const Module& module, const RecordClass& record) {
-  std::string out = "record " + symbol(record.name) + " {";
-  for (size_t i = 0; i < record.field_names.size(); ++i) {
-    const std::string& name = record.field_names[i];
-    out += (i == 0 ? " " : ", ") + (is_word(name) ? name : quoted(name)) + ": " +
-           module.types.to_string(record.field_types[i]);
-  }
-  return out + (record.field_names.empty() ? "}\n" : " }\n");
-}
-
 }  // namespace
 
 std::string print(const Module& module, PrintOptions options) {
   std::string out;
-  for (const RecordClass& record : module.types.records()) out += record_text(module, record);
   for (uint32_t i = 0; i < module.function_count(); ++i) {
     if (!out.empty()) out += "\n";
     const Function* function = module.function(FunctionId(i));

@@ -23,35 +23,13 @@ Type TypeTable::intern(TypeKind kind, std::span<const Type> members) {
 }
 
 Type TypeTable::optional(Type value) { return intern(TypeKind::Optional, {&value, 1}); }
-Type TypeTable::tuple(std::span<const Type> members) { return intern(TypeKind::Tuple, members); }
-Type TypeTable::list(Type element) { return intern(TypeKind::List, {&element, 1}); }
-Type TypeTable::dict(Type key, Type value) {
-  const Type members[] = {key, value};
-  return intern(TypeKind::Dict, members);
-}
 
 Type TypeTable::results(std::span<const Type> members) {
   if (members.empty()) return {};
   return members.size() == 1 ? members[0] : intern(TypeKind::Results, members);
 }
 
-Type TypeTable::record(const std::string& name) {
-  for (size_t i = 0; i < records_.size(); ++i)
-    if (records_[i].name == name) return record_at(i);
-  records_.push_back({name, {}, {}});
-  return record_at(records_.size() - 1);
-}
-
-void TypeTable::define_record(Type record, std::vector<std::string> names, std::vector<Type> types) {
-  INGOT_ASSERT(record.is(TypeKind::Record) && names.size() == types.size(), "record fields");
-  RecordClass& c = records_[record.index()];
-  c.field_names = std::move(names);
-  c.field_types = std::move(types);
-}
-
 std::span<const Type> TypeTable::members(Type compound) const { return compounds_[compound.index()]; }
-
-const RecordClass& TypeTable::record_class(Type record) const { return records_[record.index()]; }
 
 std::string TypeTable::to_string(Type type) const {
   const auto joined = [&](std::string_view open, std::string_view close) {
@@ -76,10 +54,6 @@ std::string TypeTable::to_string(Type type) const {
     case TypeKind::Buffer: return type.space() == Space::Host ? "buffer" : "buffer<" + space("") + ">";
     case TypeKind::Optional: return joined("optional<", ">");
     case TypeKind::Results: return joined("(", ")");
-    case TypeKind::Tuple: return joined("tuple<", ">");
-    case TypeKind::List: return joined("list<", ">");
-    case TypeKind::Dict: return joined("dict<", ">");
-    case TypeKind::Record: return "record " + symbol(record_class(type).name);
   }
   __builtin_unreachable();
 }

@@ -25,10 +25,6 @@ enum class TypeKind : uint8_t {
   Buffer,    ///< bytes with identity: `buffer`, `buffer<shared>`
   Optional,  ///< `optional<T>`
   Results,   ///< `(T, U)`: of nodes with several results, which `result` nodes give one by one
-  Tuple,     ///< `tuple<T, U>`, a value
-  List,      ///< `list<T>`, a reference
-  Dict,      ///< `dict<K, V>`, a reference; a set is `dict<K, void>`
-  Record,    ///< `record @Name`, a reference
 };
 
 inline constexpr int kMaxRank = 16;
@@ -65,10 +61,6 @@ class Type {
   constexpr bool has_shape() const { return is_array() || is_view(); }
   /// A scalar, an array or a view.
   constexpr bool has_dtype() const { return is_scalar() || has_shape(); }
-  /// A container or a record: a reference to an object of the call's heap.
-  constexpr bool is_object() const {
-    return is(TypeKind::List) || is(TypeKind::Dict) || is(TypeKind::Record);
-  }
 
   /// Of scalars, arrays and views.
   constexpr DType dtype() const { return static_cast<DType>(bits_ >> 8 & 0xff); }
@@ -103,31 +95,15 @@ inline constexpr Type kInt32 = Type::scalar(DType::Int32);
 inline constexpr Type kInt64 = Type::scalar(DType::Int64);
 inline constexpr Type kFloat64 = Type::scalar(DType::Float64);
 
-/// A class whose objects are records: name and fields in order. Fields may refer to the record itself.
-struct RecordClass {
-  std::string name;
-  std::vector<std::string> field_names;
-  std::vector<Type> field_types;
-};
-
 /// The compound types of a module.
 class TypeTable {
  public:
   Type optional(Type value);
-  Type tuple(std::span<const Type> members);
   /// The type of a node that gives these: Void of none, the type itself of one, else Results.
   Type results(std::span<const Type> members);
-  Type list(Type element);
-  Type dict(Type key, Type value);
-  /// The record of this name; declared, without fields, at the first mention.
-  Type record(const std::string& name);
-  void define_record(Type record, std::vector<std::string> names, std::vector<Type> types);
 
-  /// The members of Results and tuples; of an optional or list its one type; of a dict key and value.
+  /// The members of Results; of an optional its one type.
   std::span<const Type> members(Type compound) const;
-  const RecordClass& record_class(Type record) const;
-  std::span<const RecordClass> records() const { return records_; }
-  Type record_at(size_t index) const { return Type(TypeKind::Record, static_cast<uint32_t>(index)); }
 
   /// The text form: `view<f64, 2>`.
   std::string to_string(Type type) const;
@@ -136,7 +112,6 @@ class TypeTable {
   Type intern(TypeKind kind, std::span<const Type> members);
   std::vector<std::vector<Type>> compounds_;
   std::unordered_map<std::string, uint32_t> interned_;
-  std::vector<RecordClass> records_;
 };
 
 std::string_view name_of(Space space);

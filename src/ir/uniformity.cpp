@@ -6,24 +6,16 @@ namespace ingot::ir {
 
 Uniformity::Uniformity(const Function& function, NodeId launch)
     : function_(function),
-      order_(function.node_count()),
+      order_(function),
       varying_(function.node_count()),
       divergent_regions_(function.region_count()) {
   const RegionId region = function.region(launch);
-  number(region);
   const auto indices = function.region_parameters(region);
   for (size_t i = indices.size() / 2; i < indices.size(); ++i) varying_[indices[i].index] = true;
   do {
     changed_ = false;
     walk(region, false);
   } while (changed_);
-}
-
-void Uniformity::number(RegionId region) {
-  for (const NodeId node : function_[region].nodes) {
-    order_[node.index] = next_++;
-    for (size_t i = 0; i < function_[node].region_count; ++i) number(function_.region(node, i));
-  }
 }
 
 void Uniformity::mark(NodeId value, bool varies) {
@@ -140,7 +132,7 @@ void Uniformity::leave(NodeId exit, bool divergent) {
 bool Uniformity::may_skip(NodeId exit, NodeId node) const {
   const RegionId left = function_[function_.operand(exit, 0)].parent;
   if (!function_.encloses(left, function_[node].parent)) return false;
-  if (order_[node.index] > order_[exit.index]) return true;
+  if (order_.place[node.index] > order_.place[exit.index]) return true;
   // The node stands before the exit: missed only in a later turn of a loop around both.
   for (RegionId region = function_[exit].parent; region != left;
        region = function_[function_[region].owner].parent) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ir/function.h"
+#include "ir/walk.h"
 
 namespace ingot::ir {
 
@@ -32,15 +33,13 @@ class Uniformity {
   bool any_operand_varies(NodeId node, size_t from = 0) const;
   /// The values that a region's `yield` gives; none when it leaves otherwise.
   std::span<const NodeId> yielded(RegionId region) const;
-  void number(RegionId region);
   bool may_skip(NodeId exit, NodeId node) const;
 
   const Function& function_;
-  std::vector<uint32_t> order_;          ///< by node: its place in the text, which ids do not tell
+  TextOrder order_;
   std::vector<bool> varying_;            ///< by node
   std::vector<bool> divergent_regions_;  ///< by region
   std::vector<NodeId> divergent_exits_;
-  uint32_t next_ = 0;
   bool changed_ = false;
 };
 

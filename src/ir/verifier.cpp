@@ -257,9 +257,6 @@ bool Verifier::contains_array(Type type) const {
     case TypeKind::Array: return true;
     case TypeKind::Optional:
     case TypeKind::Results:
-    case TypeKind::Tuple:
-    case TypeKind::List:
-    case TypeKind::Dict:
       return std::ranges::any_of(types().members(type), [&](Type member) { return contains_array(member); });
     default: return false;
   }

@@ -5,6 +5,7 @@
 
 #include "ir/builder.h"
 #include "ir/evaluate.h"
+#include "ir/walk.h"
 
 namespace ingot::transform {
 
@@ -22,22 +23,17 @@ class Finder {
       for (NodeId operand : f_.operands(NodeId(i))) ++uses_[operand.index];
   }
 
-  std::vector<Accumulation> find() {
-    look(body_);
-    return std::move(found_);
+  std::vector<Accumulation> find() const {
+    std::vector<Accumulation> found;
+    ir::walk(f_, body_, [&](NodeId node) {
+      if (f_.op(node) != Op::store) return;
+      if (const auto accumulation = at(node); accumulation && stands_alone(*accumulation))
+        found.push_back(*accumulation);
+    });
+    return found;
   }
 
  private:
-  void look(RegionId region) {
-    const auto body = f_.region_body(region);
-    for (size_t i = 0; i < body.size(); ++i) {
-      for (size_t k = 0; k < f_[body[i]].region_count; ++k) look(f_.region(body[i], k));
-      if (f_.op(body[i]) != Op::store) continue;
-      if (const auto accumulation = at(body[i]); accumulation && stands_alone(*accumulation, body.first(i)))
-        found_.push_back(*accumulation);
-    }
-  }
-
   /// The load with the view and indices of a store, from which its value comes through casts.
   std::optional<NodeId> load_of(NodeId value, NodeId store) const {
     while (f_.op(value) == Op::cast && uses_[value.index] == 1) value = f_.operand(value, 0);
@@ -69,9 +65,10 @@ class Finder {
     return std::nullopt;
   }
   /// Whether nothing is written between the load and the store.
-  bool stands_alone(const Accumulation& accumulation, std::span<const NodeId> before) const {
-    const auto load = std::ranges::find(before, accumulation.load);
-    return std::all_of(load, before.end(), [&](NodeId node) {
+  bool stands_alone(const Accumulation& accumulation) const {
+    const auto body = f_.region_body(f_[accumulation.store].parent);
+    const auto store = std::ranges::find(body, accumulation.store);
+    return std::all_of(std::find(body.begin(), store, accumulation.load), store, [&](NodeId node) {
       return !ir::effects_of(f_, node).any(ir::effect::Write | ir::effect::Host);
     });
   }
@@ -79,7 +76,6 @@ class Finder {
   const ir::Function& f_;
   RegionId body_;
   std::vector<uint32_t> uses_;
-  std::vector<Accumulation> found_;
 };
 
 }  // namespace

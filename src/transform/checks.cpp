@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/walk.h"
 #include "transform/dependence.h"
 #include "transform/early_checks.h"
 #include "transform/intervals.h"
@@ -78,15 +79,6 @@ class Divider : public Rewriter {
     const Nodes given = use_all(source_.operands(source_.terminator(left)));
     for (size_t i = 0; i < given.size(); ++i) bind(source_.result(branch, i), given[i]);
   }
-  void collect(RegionId region, Nodes& checks, Nodes& selects) const {
-    for (NodeId node : source_.region_body(region)) {
-      if (dropped_[node.index]) continue;
-      if (source_.op(node) == Op::check) checks.push_back(node);
-      if (counts_from_end(node)) selects.push_back(node);
-      for (size_t i = 0; i < source_[node].region_count; ++i)
-        collect(source_.region(node, i), checks, selects);
-    }
-  }
   /// select(i < 0, i + n, i).
   bool counts_from_end(NodeId node) const {
     if (source_.op(node) != Op::select) return false;
@@ -101,7 +93,12 @@ class Divider : public Rewriter {
   void divide(NodeId loop) {
     Nodes checks;
     Nodes selects;
-    for (size_t i = 0; i < source_[loop].region_count; ++i) collect(source_.region(loop, i), checks, selects);
+    ir::walk(source_, loop, [&](NodeId node) {
+      if (dropped_[node.index]) return ir::Walk::Past;
+      if (source_.op(node) == Op::check) checks.push_back(node);
+      if (counts_from_end(node)) selects.push_back(node);
+      return ir::Walk::Into;
+    });
     if (checks.empty()) {
       if (const auto strips = strips_of(loop, {})) return write_with(loop, b_.constant(true), {}, *strips);
       return clone(loop);

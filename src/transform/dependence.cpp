@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "ir/builder.h"
+#include "ir/walk.h"
 #include "transform/alias.h"
 #include "transform/ranges.h"
 #include "transform/reductions.h"
@@ -100,12 +101,12 @@ class RaceFinder {
   }
 
   std::optional<Conflict> collect(RegionId region) {
-    for (const NodeId node : f_.region_body(region)) {
-      for (size_t i = 0; i < f_[node].region_count; ++i)
-        if (auto conflict = collect(f_.region(node, i))) return conflict;
-      if (auto conflict = collect(node)) return conflict;
-    }
-    return std::nullopt;
+    std::optional<Conflict> conflict;
+    ir::walk(f_, region, [&](NodeId node) {
+      conflict = collect(node);
+      return conflict ? ir::Walk::Stop : ir::Walk::Into;
+    });
+    return conflict;
   }
   std::optional<Conflict> collect(NodeId node) {
     const ir::Effects card = ir::info(f_.op(node)).effects;

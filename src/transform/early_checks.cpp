@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/walk.h"
+
 namespace ingot::transform {
 
 namespace {
@@ -228,12 +230,9 @@ bool EarlyChecks::is_early(NodeId node, const std::vector<bool>& early) {
 /// Whether there are checks in a node that are neither early nor gone: they stay in the turn, and the node
 /// with them.
 bool EarlyChecks::has_other_checks(NodeId node) const {
-  if (f_.op(node) == Op::check && !is_left_out(node)) return true;
-  for (size_t i = 0; i < f_[node].region_count; ++i)
-    if (std::ranges::any_of(f_.region_body(f_.region(node, i)),
-                            [&](NodeId inner) { return has_other_checks(inner); }))
-      return true;
-  return false;
+  return !ir::walk(f_, node, [&](NodeId inner) {
+    return f_.op(inner) == Op::check && !is_left_out(inner) ? ir::Walk::Stop : ir::Walk::Into;
+  });
 }
 bool EarlyChecks::is_left_out(NodeId check) const {
   return gone_[check.index] || std::ranges::find(checks_, check) != checks_.end();
@@ -246,9 +245,7 @@ NodeId EarlyChecks::in_turn(NodeId node) const {
 
 /// Adds the operands of a node and of what is in its regions.
 void EarlyChecks::collect_uses(NodeId node, Nodes& uses) const {
-  std::ranges::copy(f_.operands(node), std::back_inserter(uses));
-  for (size_t i = 0; i < f_[node].region_count; ++i)
-    for (NodeId inner : f_.region_body(f_.region(node, i))) collect_uses(inner, uses);
+  ir::walk(f_, node, [&](NodeId inner) { std::ranges::copy(f_.operands(inner), std::back_inserter(uses)); });
 }
 
 void EarlyChecks::mark_needed(Nodes waiting, const std::vector<bool>& early,
@@ -265,18 +262,20 @@ void EarlyChecks::mark_needed(Nodes waiting, const std::vector<bool>& early,
 /// In additions, with what is in its regions; nothing of what lanes do no faster than turns: they fetch
 /// elements from anywhere, and divide integers, one by one.
 int EarlyChecks::cost_of(NodeId node) const {
-  const ir::OpInfo& card = ir::info(f_.op(node));
   const auto is_element = [&](NodeId index) { return !is_inside(index) || is_step(index); };
-  int cost = f_.op(node) == Op::cast ? 1 : 0;
-  if (f_.op(node) == Op::load) cost = std::ranges::all_of(f_.operands(node).subspan(1), is_element) ? 1 : 0;
-  if (card.elementwise) {
-    const DType dtype = f_.type(f_.operand(node, 0)).dtype();
-    cost = ir::cost_of(f_.op(node), dtype);
-    if (base::is_int(dtype) && cost > 1) cost = 0;
-  }
-  for (size_t i = 0; i < f_[node].region_count; ++i)
-    for (NodeId inner : f_.region_body(f_.region(node, i))) cost += cost_of(inner);
-  return cost;
+  int all = 0;
+  ir::walk(f_, node, [&](NodeId inner) {
+    const Op op = f_.op(inner);
+    int cost = op == Op::cast ? 1 : 0;
+    if (op == Op::load) cost = std::ranges::all_of(f_.operands(inner).subspan(1), is_element) ? 1 : 0;
+    if (ir::info(op).elementwise) {
+      const DType dtype = f_.type(f_.operand(inner, 0)).dtype();
+      cost = ir::cost_of(op, dtype);
+      if (base::is_int(dtype) && cost > 1) cost = 0;
+    }
+    all += cost;
+  });
+  return all;
 }
 
 /// Whether an index is that of the turn plus what is the same in all turns.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "transform/apart.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
@@ -250,30 +251,11 @@ bool Lowering::lies_apart(NodeId old_view) const {
   }
 }
 
-/// Whether that is so: from the smallest stride to the largest, each is at least as long as all that the
-/// smaller ones reach over.
 NodeId Lowering::is_apart(NodeId view) {
   const Nodes lengths = lengths_of_view(view);
-  Nodes steps = strides_of_view(view);
-  Nodes reach;
-  const NodeId one = b_.index(1);
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    steps[i] = b_.make(Op::absolute, {steps[i]});
-    reach.push_back(loops_.multiply(loops_.subtract(lengths[i], one), steps[i]));
-  }
-  NodeId all = b_.constant(true);
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    NodeId below = b_.index(static_cast<int64_t>(base::size_of(b_.function().type(view).dtype())));
-    for (size_t k = 0; k < lengths.size(); ++k) {
-      if (k == i) continue;
-      const NodeId is_smaller = b_.make(k < i ? Op::less_equal : Op::less, {steps[k], steps[i]});
-      below = loops_.add(below, loops_.select(is_smaller, reach[k], b_.index(0)));
-    }
-    const NodeId holds =
-        loops_.either(b_.make(Op::less_equal, {lengths[i], one}), b_.make(Op::less_equal, {below, steps[i]}));
-    all = loops_.both(all, holds);
-  }
-  return all;
+  const Nodes strides = strides_of_view(view);
+  const auto element = static_cast<int64_t>(base::size_of(b_.function().type(view).dtype()));
+  return transform::is_apart<LoopWriter, NodeId>(loops_, lengths, strides, element);
 }
 
 void Lowering::lower_write(NodeId id) {

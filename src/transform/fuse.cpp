@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/walk.h"
 #include "transform/rewriter.h"
 #include "transform/simplify.h"
 
@@ -12,12 +13,7 @@ namespace {
 class Fuser : public Rewriter {
  public:
   explicit Fuser(const Function& source)
-      : Rewriter(source),
-        window_of_(source.node_count()),
-        order_(source.node_count()),
-        end_(source.node_count()),
-        given_on_(source.node_count()) {
-    number(source.body());
+      : Rewriter(source), window_of_(source.node_count()), order_(source), given_on_(source.node_count()) {
     for (uint32_t i = 0; i < source.node_count(); ++i) {
       const NodeId id(i);
       const auto operands = source.operands(id);
@@ -44,24 +40,17 @@ class Fuser : public Rewriter {
   }
 
  private:
-  void number(RegionId region) {
-    for (NodeId id : source_[region].nodes) {
-      order_[id.index] = next_++;
-      for (size_t i = 0; i < source_[id].region_count; ++i) number(source_.region(id, i));
-      end_[id.index] = next_;
-    }
-  }
   /// Whether a read of a buffer takes place before it, or a window on it, is used for anything but looking.
   bool comes_before_all(NodeId read, NodeId buffer) const {
     // Of all turns of the loops that stand around the read alone.
-    uint32_t until = order_[read.index];
+    uint32_t until = order_.place[read.index];
     for (RegionId at = source_[read].parent; at != source_[buffer].parent;
          at = source_[source_[at].owner].parent) {
       const Op owner = source_.op(source_[at].owner);
-      if (owner != Op::if_ && owner != Op::block) until = end_[source_[at].owner.index];
+      if (owner != Op::if_ && owner != Op::block) until = order_.end[source_[at].owner.index];
     }
     return std::ranges::all_of(given_on_[buffer.index],
-                               [&](NodeId user) { return order_[user.index] >= until; });
+                               [&](NodeId user) { return order_.place[user.index] >= until; });
   }
   /// A view of a view, by an op that arrays have as well.
   bool is_window(NodeId id) const {
@@ -77,11 +66,9 @@ class Fuser : public Rewriter {
     return b_.make(source_.op(view), operands, source_.attributes(view));
   }
 
-  Nodes window_of_;              ///< by view: the materialize that it is a window on
-  std::vector<uint32_t> order_;  ///< by node: its place in the program
-  std::vector<uint32_t> end_;    ///< ... and that after what is in it
+  Nodes window_of_;  ///< by view: the materialize that it is a window on
+  ir::TextOrder order_;
   std::vector<Nodes> given_on_;  ///< by materialize: what does more than look at its buffer
-  uint32_t next_ = 0;
 };
 
 }  // namespace

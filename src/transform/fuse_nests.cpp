@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/walk.h"
 #include "transform/alias.h"
 #include "transform/dependence.h"
 #include "transform/known_equal.h"
@@ -74,26 +75,16 @@ class Neighbours {
     return (ir::effects_of(f_, loop).bits & ~allowed.bits) == 0;
   }
   void collect(RegionId region, std::vector<Memory>& found) const {
-    for (const NodeId node : f_.region_body(region)) {
-      for (size_t i = 0; i < f_[node].region_count; ++i) collect(f_.region(node, i), found);
+    ir::walk(f_, region, [&](NodeId node) {
       const ir::Effects effects = ir::info(f_.op(node)).effects;
       const bool writes = effects.any(ir::effect::Write);
-      if (!writes && !effects.any(ir::effect::Read)) continue;
+      if (!writes && !effects.any(ir::effect::Read)) return;
       for (const NodeId operand : f_.operands(node)) {
         if (!f_.type(operand).is_view()) continue;
         const auto known = std::ranges::find(found, operand, &Memory::view);
         if (known == found.end()) found.push_back({operand, writes});
         else known->written = known->written || writes;
       }
-    }
-  }
-  bool is_innermost(RegionId region) const {
-    return std::ranges::all_of(f_.region_body(region), [&](NodeId node) {
-      const Op op = f_.op(node);
-      if (op == Op::for_ || op == Op::while_ || op == Op::parallel_for) return false;
-      for (size_t i = 0; i < f_[node].region_count; ++i)
-        if (!is_innermost(f_.region(node, i))) return false;
-      return true;
     });
   }
   /// Whether one of them writes what the other one touches.
@@ -116,9 +107,9 @@ class Neighbours {
     };
     if (memory_.size() + static_cast<size_t>(std::ranges::count_if(own, is_new)) > machine_.streams)
       return false;
-    const bool inner = is_innermost(f_.region(loop));
-    if (inner != is_innermost(f_.region(first))) return false;
-    if (inner && fits_lanes(f_, loop, none_) != fits_lanes(f_, first, none_)) return false;
+    const bool nests = ir::has_loop(f_, f_.region(loop));
+    if (nests != ir::has_loop(f_, f_.region(first))) return false;
+    if (!nests && fits_lanes(f_, loop, none_) != fits_lanes(f_, first, none_)) return false;
     Nodes loops = group_.loops;
     loops.push_back(loop);
     std::vector<RegionId> regions;

@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 
+#include "ir/walk.h"
 #include "transform/dependence.h"
 #include "transform/known_equal.h"
 #include "transform/loop_writer.h"
@@ -91,20 +92,19 @@ class StripJudge {
   /// Whether something is stored at places that are the same in all turns around.
   bool rewrites_in(RegionId region) {
     bool any = false;
-    for (const NodeId node : f_.region_body(region)) {
+    ir::walk(f_, region, [&](NodeId node) {
       mark(node);
-      for (size_t i = 0; i < f_[node].region_count; ++i) any = rewrites_in(f_.region(node, i)) || any;
-      if (f_.op(node) != Op::store) continue;
+      if (f_.op(node) != Op::store) return;
       const auto place = f_.operands(node).first(f_.operands(node).size() - 1);
       any = any || std::ranges::none_of(place, [&](NodeId part) { return depends_[part.index]; });
-    }
+    });
     return any;
   }
 
   std::optional<Strips> describe(NodeId around, const Nodes& loops) {
     Strips strips{.around = around, .loops = loops, .count = f_.operand(loops[0], 0), .lengths = {}};
     std::vector<uint32_t> views;
-    strips.nodes = nodes_in(f_.region(around));
+    ir::walk(f_, f_.region(around), [&](NodeId) { ++strips.nodes; });
     for (const NodeId loop : loops) collect(f_.region(loop), strips, views);
     // The lengths of the longest way in.
     for (const NodeId loop : loops) {
@@ -114,23 +114,14 @@ class StripJudge {
     }
     return strips;
   }
-  size_t nodes_in(RegionId region) const {
-    size_t count = 0;
-    for (const NodeId node : f_.region_body(region)) {
-      ++count;
-      for (size_t i = 0; i < f_[node].region_count; ++i) count += nodes_in(f_.region(node, i));
-    }
-    return count;
-  }
   void collect(RegionId region, Strips& strips, std::vector<uint32_t>& views) {
-    for (const NodeId node : f_.region_body(region)) {
-      for (size_t i = 0; i < f_[node].region_count; ++i) collect(f_.region(node, i), strips, views);
-      if (f_.op(node) != Op::load && f_.op(node) != Op::store) continue;
+    ir::walk(f_, region, [&](NodeId node) {
+      if (f_.op(node) != Op::load && f_.op(node) != Op::store) return;
       const NodeId view = f_.operand(node, 0);
-      if (std::ranges::find(views, view.index) != views.end()) continue;
+      if (std::ranges::find(views, view.index) != views.end()) return;
       views.push_back(view.index);
       strips.element_bytes += static_cast<int64_t>(base::size_of(f_.type(view).dtype()));
-    }
+    });
   }
   bool lengths_in(RegionId region, Nodes& lengths) {
     for (const NodeId node : f_.region_body(region)) {

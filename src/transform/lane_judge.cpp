@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/cursor.h"
+#include "ir/walk.h"
 #include "transform/dependence.h"
 #include "transform/early_checks.h"
 #include "transform/reductions.h"
@@ -144,14 +145,9 @@ RowLoads::RowLoads(const Function& function, NodeId around, NodeId loop)
     : f_(function),
       around_(function.region_parameters(function.region(around))[0]),
       turn_(function.region_parameters(function.region(loop))[0]) {
-  look(function.region(loop));
-}
-
-void RowLoads::look(RegionId region) {
-  for (NodeId node : f_.region_body(region)) {
-    for (size_t i = 0; i < f_[node].region_count; ++i) look(f_.region(node, i));
+  ir::walk(f_, function.region(loop), [&](NodeId node) {
     if (f_.op(node) == Op::load) look_at(f_.operands(node).subspan(1));
-  }
+  });
 }
 
 void RowLoads::look_at(std::span<const NodeId> indices) {

@@ -24,7 +24,6 @@ class RowLoads {
   bool any() const { return any_; }
 
  private:
-  void look(RegionId region);
   void look_at(std::span<const NodeId> indices);
   bool is_step(NodeId index) const;
   bool depends(NodeId value, NodeId turn) const;

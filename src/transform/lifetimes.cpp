@@ -47,9 +47,8 @@ class Lifetimes {
     return false;
   }
   bool is_memory(Type type) const {
-    if (type.is_view() || type.is_buffer() || type.is_object()) return true;
-    const bool is_compound =
-        type.is(TypeKind::Results) || type.is(TypeKind::Optional) || type.is(TypeKind::Tuple);
+    if (type.is_view() || type.is_buffer()) return true;
+    const bool is_compound = type.is(TypeKind::Results) || type.is(TypeKind::Optional);
     return is_compound && std::ranges::any_of(f_.module().types.members(type),
                                               [&](Type member) { return is_memory(member); });
   }
@@ -72,9 +71,7 @@ class Lifetimes {
     const bool is_window = (type.is_view() || type.is_buffer()) && !operands.empty() && card.effects.pure() &&
                            (f_.type(operands[0]).is_view() || f_.type(operands[0]).is_buffer());
     if (is_window) root_[id.index] = root_[operands[0].index];
-    const bool into_object = !operands.empty() && f_.type(operands[0]).is_object();
-    const bool keeps =
-        card.terminator || into_object || f_.op(id) == Op::keep || card.regions > 0 || is_memory(type);
+    const bool keeps = card.terminator || f_.op(id) == Op::keep || card.regions > 0 || is_memory(type);
     for (size_t k = 0; k < operands.size(); ++k) {
       const NodeId from = root_[operands[k].index];
       if (!from) continue;

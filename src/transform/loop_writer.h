@@ -35,10 +35,14 @@ class LoopWriter {
   using Step = std::function<Nodes(std::span<const NodeId>)>;
   Nodes repeat(std::span<const NodeId> inits, const Step& test, const Step& body);
 
+  NodeId index(int64_t number) { return b_.index(number); }
+  NodeId truth(bool holds) { return b_.constant(holds); }
+  NodeId absolute(NodeId a) { return b_.make(Op::absolute, {a}); }
   NodeId add(NodeId a, NodeId b) { return b_.make(Op::add, {a, b}); }
   NodeId subtract(NodeId a, NodeId b) { return b_.make(Op::subtract, {a, b}); }
   NodeId multiply(NodeId a, NodeId b) { return b_.make(Op::multiply, {a, b}); }
   NodeId less(NodeId a, NodeId b) { return b_.make(Op::less, {a, b}); }
+  NodeId less_equal(NodeId a, NodeId b) { return b_.make(Op::less_equal, {a, b}); }
   NodeId equal(NodeId a, NodeId b) { return b_.make(Op::equal, {a, b}); }
   NodeId minimum(NodeId a, NodeId b) { return b_.make(Op::minimum, {a, b}); }
   NodeId both(NodeId a, NodeId b) { return b_.make(Op::bitwise_and, {a, b}); }

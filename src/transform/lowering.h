@@ -62,7 +62,6 @@ class Lowering : public Rewriter {
   };
 
   /// @name What is known of the source (to_loops.cpp)
-  void number(RegionId region);
   void count_uses();
   void find_sinks(std::span<const NodeId> in_order);
   bool is_step(NodeId user) const;
@@ -76,7 +75,6 @@ class Lowering : public Rewriter {
     std::vector<Root> roots;
   };
   Written written_by(NodeId id) const;
-  void collect_written(NodeId id, Written& written) const;
   /// Evaluates what is needed after `id` and would not have the same value then.
   void settle_before(NodeId id);
 
@@ -314,8 +312,7 @@ class Lowering : public Rewriter {
   std::vector<bool> is_output_;    ///< by node: it is in one of them
   std::vector<bool> is_deferred_;  ///< by number or view: made when the nests have been written
   Nodes deferred_;                 ///< the numbers among these, in order, but for reductions
-  uint32_t next_ = 0;
-  uint32_t now_ = 0;  ///< the place of the node that is visited
+  uint32_t now_ = 0;               ///< the place of the node that is visited
 };
 
 }  // namespace ingot::transform

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/walk.h"
 #include "transform/alias.h"
 #include "transform/rewriter.h"
 #include "transform/simplify.h"
@@ -25,8 +26,7 @@ struct Reused {
 class Finder {
  public:
   explicit Finder(const Function& function)
-      : f_(function), order_(function.node_count()), users_(function.node_count()) {
-    number(function.body());
+      : f_(function), order_(ir::TextOrder(function).place), users_(function.node_count()) {
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
       for (const NodeId operand : f_.operands(NodeId(i)))
         if (is_memory(operand)) users_[operand.index].emplace_back(i);
@@ -46,12 +46,6 @@ class Finder {
 
  private:
   bool is_memory(NodeId node) const { return f_.type(node).is_view() || f_.type(node).is_buffer(); }
-  void number(RegionId region) {
-    for (const NodeId id : f_[region].nodes) {
-      order_[id.index] = next_++;
-      for (size_t i = 0; i < f_[id].region_count; ++i) number(f_.region(id, i));
-    }
-  }
 
   std::optional<Reused> judge(NodeId loop, size_t slot) {
     const RegionId body = f_.region(loop);
@@ -163,9 +157,7 @@ class Finder {
 
   /// Whether nodes of a region may write to memory that others hold too.
   bool may_write(RegionId region, const Root& memory) const {
-    return std::ranges::any_of(f_.region_body(region), [&](NodeId node) {
-      for (size_t i = 0; i < f_[node].region_count; ++i)
-        if (may_write(f_.region(node, i), memory)) return true;
+    return ir::any_within(f_, region, [&](NodeId node) {
       if (f_[node].region_count > 0) return false;
       if (f_.op(node) == Op::write || f_.op(node) == Op::store)
         return may_overlap(f_, root_of(f_, f_.operand(node, 0)), memory);
@@ -178,7 +170,6 @@ class Finder {
   std::vector<Nodes> users_;            ///< by view or buffer
   std::map<uint32_t, bool> pointwise_;  ///< by array
   std::map<uint32_t, bool> reads_;
-  uint32_t next_ = 0;
 };
 
 class Reuser : public Rewriter {

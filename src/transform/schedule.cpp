@@ -19,6 +19,7 @@
 
 #include "ir/cursor.h"
 #include "ir/evaluate.h"
+#include "ir/walk.h"
 #include "transform/lane_judge.h"
 #include "transform/parallel_writer.h"
 
@@ -36,12 +37,10 @@ class RowReductions {
 
  private:
   bool all_fit(RegionId region) {
-    return std::ranges::all_of(f_.region_body(region), [&](NodeId node) {
-      if (f_.op(node) == Op::while_) return false;
-      if (f_.op(node) == Op::for_ && f_.result_count(node) > 0) return fits(node);
-      for (size_t i = 0; i < f_[node].region_count; ++i)
-        if (!all_fit(f_.region(node, i))) return false;
-      return true;
+    return ir::walk(f_, region, [&](NodeId node) {
+      if (f_.op(node) == Op::while_) return ir::Walk::Stop;
+      if (f_.op(node) != Op::for_ || f_.result_count(node) == 0) return ir::Walk::Into;
+      return fits(node) ? ir::Walk::Past : ir::Walk::Stop;
     });
   }
   bool fits(NodeId loop) {
@@ -102,15 +101,9 @@ class Scheduler : public ParallelWriter {
     if (inside == Found::All) return inside;
     if (!fits_lanes(source_, node, none_)) return Found::NotAll;
     if (inside == Found::NotAll && RowReductions(source_, node).are_better()) return Found::NotAll;
-    forget_in(source_.region(node));
+    ir::walk(source_, source_.region(node), [&](NodeId inner) { chosen_[inner.index] = false; });
     chosen_[node.index] = true;
     return Found::All;
-  }
-  void forget_in(RegionId region) {
-    for (NodeId node : source_.region_body(region)) {
-      chosen_[node.index] = false;
-      for (size_t i = 0; i < source_[node].region_count; ++i) forget_in(source_.region(node, i));
-    }
   }
 
   /// Of the loops that neither are in a chosen one nor hold one, chooses the innermost that carry reductions;

@@ -4,6 +4,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/function.h"
+#include "ir/walk.h"
 #include "transform/dependence.h"
 #include "transform/rewriter.h"
 
@@ -19,7 +20,11 @@ constexpr int64_t kShort = 1024;
 class Sharer : public Rewriter {
  public:
   explicit Sharer(const Function& source) : Rewriter(source), chosen_(source.node_count()) {
-    choose_in(source.body(), false);
+    ir::walk(source, source.body(), [&](NodeId node) {
+      if (source.op(node) == Op::launch) return ir::Walk::Past;
+      chosen_[node.index] = is_loop(node) && can_share(node);
+      return chosen_[node.index] ? ir::Walk::Past : ir::Walk::Into;
+    });
   }
 
  protected:
@@ -28,8 +33,7 @@ class Sharer : public Rewriter {
     const ir::Schedule own = schedule_of(id);
     const bool undecided = own == ir::Schedule::Serial || own == ir::Schedule::Independent;
     if (undecided && !chosen_[id.index]) return;
-    const bool on_cpu = undecided || ir::has_lanes(own) || ir::has_threads(own);
-    if (on_cpu) attributes[0] = static_cast<int64_t>(ir::cpu_schedule(chosen_[id.index], ir::has_lanes(own)));
+    attributes[0] = static_cast<int64_t>(ir::cpu_schedule(chosen_[id.index], ir::has_lanes(own)));
   }
 
  private:
@@ -45,17 +49,8 @@ class Sharer : public Rewriter {
     if (is_known && source_.constant(count).as<int64_t>() < kFewTurns) return true;
     if (source_.op(count) == Op::minimum) count = source_.operand(count, 1);
     return source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kShort &&
-           is_innermost(source_.region(loop));
+           !ir::has_loop(source_, source_.region(loop));
   }
-  bool is_innermost(RegionId region) const {
-    return std::ranges::all_of(source_.region_body(region), [&](NodeId node) {
-      if (is_loop(node) || source_.op(node) == Op::while_) return false;
-      for (size_t i = 0; i < source_[node].region_count; ++i)
-        if (!is_innermost(source_.region(node, i))) return false;
-      return true;
-    });
-  }
-
   /// Whether no thread has to run the first turn once more, to have what its reductions start from.
   bool has_identities(NodeId loop) const {
     const auto combiners = source_.ints(loop);
@@ -65,15 +60,6 @@ class Sharer : public Rewriter {
       if (ordered && !ir::identity_of(static_cast<Op>(combiners[i]), dtype)) return false;
     }
     return true;
-  }
-
-  void choose_in(RegionId region, bool is_shared) {
-    for (NodeId node : source_.region_body(region)) {
-      if (source_.op(node) == Op::launch) continue;
-      chosen_[node.index] = !is_shared && is_loop(node) && can_share(node);
-      for (size_t i = 0; i < source_[node].region_count; ++i)
-        choose_in(source_.region(node, i), is_shared || chosen_[node.index]);
-    }
   }
 
   bool can_share(NodeId loop) const {

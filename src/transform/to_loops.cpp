@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "ir/verifier.h"
+#include "ir/walk.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
@@ -21,7 +22,7 @@ Lowering::Lowering(const Function& source, const base::Machine& machine)
       machine_(machine),
       loops_(b_),
       wholes_(source.node_count()),
-      order_(source.node_count()),
+      order_(ir::TextOrder(source).place),
       last_use_(source.node_count()),
       uses_(source.node_count()),
       users_(source.node_count()),
@@ -32,19 +33,11 @@ Lowering::Lowering(const Function& source, const base::Machine& machine)
       is_identity_(source.node_count()),
       is_output_(source.node_count()),
       is_deferred_(source.node_count()) {
-  number(source.body());
   count_uses();
   Nodes in_order;
   for (uint32_t i = 0; i < source.node_count(); ++i) in_order.emplace_back(i);
   std::ranges::sort(in_order, {}, [&](NodeId id) { return order_[id.index]; });
   find_sinks(in_order);
-}
-
-void Lowering::number(RegionId region) {
-  for (NodeId id : source_[region].nodes) {
-    order_[id.index] = next_++;
-    for (size_t i = 0; i < source_[id].region_count; ++i) number(source_.region(id, i));
-  }
 }
 
 void Lowering::count_uses() {
@@ -126,21 +119,16 @@ bool Lowering::may_wait(NodeId old) const {
   return uses_[old.index] == 1 && !user_crosses_loop_[old.index];
 }
 
-void Lowering::collect_written(NodeId id, Written& written) const {
-  const ir::OpInfo& card = ir::info(source_.op(id));
-  for (size_t i = 0; i < card.regions; ++i)
-    for (NodeId inner : source_.region_body(source_.region(id, i))) collect_written(inner, written);
-  if (card.regions > 0 || !card.effects.any(ir::effect::Write | ir::effect::Host)) return;
-  const auto operands = source_.operands(id);
-  // Containers hold no memory of views; calls that are seen outside may write all they know.
-  written.anything = written.anything || card.effects.any(ir::effect::Host);
-  for (NodeId operand : source_.operands(id))
-    if (source_.type(operand).is_view()) written.roots.push_back(root_of(source_, operand));
-}
-
 Lowering::Written Lowering::written_by(NodeId id) const {
   Written written;
-  collect_written(id, written);
+  ir::walk(source_, id, [&](NodeId node) {
+    const ir::OpInfo& card = ir::info(source_.op(node));
+    if (card.regions > 0 || !card.effects.any(ir::effect::Write | ir::effect::Host)) return;
+    // Calls that are seen outside may write all they know.
+    written.anything = written.anything || card.effects.any(ir::effect::Host);
+    for (NodeId operand : source_.operands(node))
+      if (source_.type(operand).is_view()) written.roots.push_back(root_of(source_, operand));
+  });
   return written;
 }
 
@@ -274,17 +262,14 @@ void Lowering::bind(NodeId old, NodeId made) {
 
 Type Lowering::convert(Type type) {
   ir::TypeTable& types = source_.module().types;
-  const auto member = [&](size_t i) { return convert(types.members(type)[i]); };
   switch (type.kind()) {
     case ir::TypeKind::Array: return Type::view(type.dtype(), type.rank());
-    case ir::TypeKind::Optional: return types.optional(member(0));
-    case ir::TypeKind::List: return types.list(member(0));
-    case ir::TypeKind::Dict: return types.dict(member(0), member(1));
-    case ir::TypeKind::Tuple:
+    case ir::TypeKind::Optional: return types.optional(convert(types.members(type)[0]));
     case ir::TypeKind::Results: {
       std::vector<Type> members;
-      for (size_t i = 0; i < types.members(type).size(); ++i) members.push_back(member(i));
-      return type.is(ir::TypeKind::Tuple) ? types.tuple(members) : types.results(members);
+      for (size_t i = 0; i < types.members(type).size(); ++i)
+        members.push_back(convert(types.members(type)[i]));
+      return types.results(members);
     }
     default: return type;
   }

@@ -11,7 +11,7 @@ namespace ingot::transform {
 ///
 /// A pure array with one use is evaluated in the loops of its user, element by element; one with several, or
 /// used in a loop around which it stands, is evaluated once into a buffer of its own, as are the arrays that
-/// control flow carries, containers hold and calls take (they become views). Before memory changes from which
+/// control flow carries and calls take (they become views). Before memory changes from which
 /// an array that is still needed would be evaluated later, it is evaluated. Arrays among parameters and
 /// results become views. Values are those of the interpreter at the array stage, bit for bit.
 std::unique_ptr<ir::Function> to_loops(const ir::Function& function, const base::Machine& machine);

@@ -83,7 +83,7 @@ MUTANTS = (
     Mutant("transform/to_loops.cpp", "last_use_[old.index] > order_[id.index] && changes(whole(old).reads)",
            "last_use_[old.index] > order_[id.index] && changes(whole(old).reads)", "false",
            "an array that is evaluated late sees what was written since"),
-    Mutant("transform/fuse.cpp", "return order_[user.index] >= until;", "order_[user.index] >= until", "true",
+    Mutant("transform/fuse.cpp", "return order_.place[user.index] >= until;", "order_.place[user.index] >= until", "true",
            "an array is read as it was when it was made"),
     Mutant("transform/rearrangements.cpp", "all.push_back(loops_.select(same, strides[i], b_.index(0)));",
            "loops_.select(same, strides[i], b_.index(0))", "strides[i]", "a view of an axis of length 1 is not repeated"),

@@ -490,7 +490,6 @@ def hostile_lines(rng, n):
         f"%j = multiply %i, {n()} : array<i64, 1>\n  scatter %v, %a, %j {{combiner=add, axes=[0]}}",
         f"store %v, {many(2)}, %x",
         f"%c = alloc {n()} {{life=call}} : buffer\n  %w = view %c, {many(3)} : view<f32, 1>\n  store %w, {n()}, %x",
-        f"%l = list_new %x : list<f32>\n  list_insert %l, {n()}, %x\n  %r = list_get %l, {n()} : f32",
     ]
     return lines[int(rng.integers(len(lines)))]
 

@@ -687,7 +687,8 @@ def test_faults_that_the_interpreter_sees(tmp_path):
 
 
 def test_what_is_not_compiled_is_said(tmp_path):
-    (tmp_path / "f.ir").write_text("func @f() -> () { %l = list_new : list<f64> return }")
+    launch = "launch %n, %n, %n, %n, %n, %n { ^(%a: i64, %b: i64, %c: i64, %d: i64, %e: i64, %g: i64): barrier {scope=block} yield }"
+    (tmp_path / "f.ir").write_text(f"func @f() -> () {{ %n = constant 1 : i64 {launch} return }}")
     status, out, err = opt("--run", tmp_path / "f.ir")
     assert (status, out) == (1, "") and err.startswith(f"{tmp_path}/f.ir, compiled: "), err
 

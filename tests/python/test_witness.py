@@ -1,16 +1,19 @@
 """The witnesses: programs of tests/ir/witness that show what the IR can say. Each is verified, interpreted on inputs
 of size 0, 1 and many against NumPy - under many orders of turns and threads where it has any - as it stands and after
-passes, and has planted faults that must be caught."""
+passes, and has planted faults that must be caught. Those without kernels run as machine code, too."""
 
 import dataclasses
+import functools
 import math
 import re
 import subprocess
 from collections.abc import Callable
 
+import compiled
+import interpreter
 import numpy as np
 import pytest
-from interpreter import Fault, Raised, View, run
+from interpreter import Fault, Raised, View
 from programs import ROOT, find_program
 
 FOLDER = ROOT / "tests/ir/witness"
@@ -28,7 +31,7 @@ def same(got, want):
     np.testing.assert_array_equal(got, want)
 
 
-# --- One function for each witness: runs the text on a case, and holds what it does to NumPy -----------------
+# --- One function for each witness: runs it on a case, and holds what it does to NumPy -----------------------
 
 
 def gradient_loop(x, w, limit, most):
@@ -46,25 +49,22 @@ def gradient_loop(x, w, limit, most):
     return s * s + loss, trips, x
 
 
-def check_gradient(text, case, seed):
+def check_gradient(run, case):
     n, limit, most = case
     x, w = random(n, seed=2), random(n, seed=3)
     want_loss, want_trips, want_x = gradient_loop(x, w, limit, most)
     got_x, gx = x.copy(), np.full(n, np.nan)
-    loss, trips, left = run(text, View(got_x), View(w), View(gx), np.float64(limit), np.int64(most), seed=seed)
+    loss, trips, left = run(View(got_x), View(w), View(gx), np.float64(limit), np.int64(most))
     same(got_x, want_x)
     same(loss, np.float64(want_loss))
     assert (trips, left) == (want_trips, 0)
-    for i in range(n):
-        # The complex step: no cancellation, so the derivative is right to the last digits.
-        moved = x.astype(complex)
-        moved[i] += 1e-30j
-        np.testing.assert_allclose(gx[i], gradient_loop(moved, w, limit, most)[0].imag / 1e-30, rtol=1e-12, atol=1e-14)
-        # And plain differences, which share nothing with it.
-        step = np.where(np.arange(n) == i, 1e-6, 0)
-        up, down = (gradient_loop(x + sign * step, w, limit, most) for sign in (1, -1))
-        assert up[1] == down[1] == trips
-        np.testing.assert_allclose(gx[i], (up[0] - down[0]) / 2e-6, rtol=1e-6, atol=1e-7)
+
+    def loss_of(x):
+        loss, trips, _ = gradient_loop(x, w, limit, most)
+        assert trips == want_trips
+        return loss
+
+    check_derivative(loss_of, x, gx)
 
 
 def newton(a):
@@ -75,11 +75,11 @@ def newton(a):
     return x, turns
 
 
-def check_vmap_while(text, n, seed):
+def check_vmap_while(run, n):
     a = np.exp(5 * random(n))
     a[n // 2 :][:1] = 1.0
     root, turns = np.full(n, np.nan), np.full(n, -1)
-    most, total = run(text, View(a), View(root), View(turns), seed=seed)
+    most, total = run(View(a), View(root), View(turns))
     want = [newton(float(v)) for v in a]
     same(root, np.array([x for x, _ in want]))
     same(turns, np.array([k for _, k in want], np.int64))
@@ -88,7 +88,7 @@ def check_vmap_while(text, n, seed):
     assert n < 9 or len(set(turns)) > 3  # the lanes leave at different turns
 
 
-def check_swap(text, case, seed):
+def check_swap(run, case):
     n, steps = case
     x, y = random(n, seed=4), random(n, seed=5)
     u, v = x.copy(), y.copy()
@@ -97,13 +97,13 @@ def check_swap(text, case, seed):
     for _ in range(steps):
         v[1:-1] = 0.5 * (u[:-2] + u[2:])
         u, v = v, u
-    u_is_x, clashes = run(text, View(got_x), View(got_y), np.int64(steps), seed=seed)
+    u_is_x, clashes = run(View(got_x), View(got_y), np.int64(steps))
     same(got_x, want_x)
     same(got_y, want_y)
     assert (u_is_x, clashes) == (u is want_x, 0)
 
 
-def check_try_in_loop(text, case, seed):
+def check_try_in_loop(run, case):
     x, overflows = case
     x = np.array(x, np.float64)
     y, trace = np.full(len(x), 7.0), np.zeros(len(x), np.int64)
@@ -141,10 +141,10 @@ def check_try_in_loop(text, case, seed):
         with pytest.raises(OverflowError):
             call()
         with pytest.raises(Raised, match="OverflowError"):
-            run(text, *arguments, seed=seed)
+            run(*arguments)
         return
     call()
-    got = run(text, *arguments, seed=seed)
+    got = run(*arguments)
     same(y, want_y)
     same(trace, want_trace)
     assert tuple(got) == (total, counts[ValueError], counts[ZeroDivisionError])
@@ -154,39 +154,39 @@ def integers(*shape, seed=6):
     return np.random.default_rng(seed).integers(-(2**62), 2**62, shape)
 
 
-def check_block_reduction(text, n, seed):
+def check_block_reduction(run, n):
     x, out = integers(n), np.array([5])
-    run(text, View(x), View(out), seed=seed)
+    run(View(x), View(out))
     same(out, np.array([5]) + x.sum())
 
 
-def check_transpose(text, shape, seed):
+def check_transpose(run, shape):
     x = random(*shape).astype(np.float32)
     y = np.full(shape[::-1], np.nan, np.float32)
-    run(text, View(x), View(y), seed=seed)
+    run(View(x), View(y))
     same(y, x.T)
 
 
-def check_scan(text, n, seed):
+def check_scan(run, n):
     x = integers(n)
     got = x.copy()
-    run(text, View(got), seed=seed)
+    run(View(got))
     same(got, np.cumsum(x))
 
 
-def check_compaction(text, n, seed):
+def check_compaction(run, n):
     x = random(n, seed=7)
     x[3::5] = 0.0
     out = np.full(n, np.nan)
-    count = run(text, View(x), View(out), seed=seed)[0]
+    count = run(View(x), View(out))[0]
     want = x[x > 0]
     same(count, np.int64(len(want)))
     same(out, np.concatenate([want, np.full(n - len(want), np.nan)]))
 
 
-def check_records(text, n, seed):
+def check_records(run, n):
     x = random(n, seed=8)
-    total, identical, doubled, ring = run(text, View(x), seed=seed)
+    total, identical, doubled, ring = run(View(x))
     same(total, np.float64(sum(x.tolist())))
     same(doubled, np.float64(sum((x + x).tolist())))
     assert (identical, ring) == (n, n)
@@ -210,7 +210,7 @@ def first_found(x, sought, limit):
     return -1, total
 
 
-def check_exits(text, case, seed):
+def check_exits(run, case):
     shape, sought, limit, how = case
     x = np.random.default_rng(9).integers(-5, 50, shape)
     x[x % 7 == 0] = 0
@@ -221,8 +221,85 @@ def check_exits(text, case, seed):
         limit = first_found(x, sought, 10**6)[1]
     want = first_found(x, sought, limit)
     assert {"found": want[0] >= 0, "early": want[0] == -2, "none": want[0] == -1}[how]
-    got = run(text, View(x), np.int64(sought), np.int64(limit), seed=seed)
+    got = run(View(x), np.int64(sought), np.int64(limit))
     assert tuple(got) == want
+
+
+def swap_steps(x, y, steps):
+    u, v = x.copy(), y.copy()
+    for _ in range(steps):
+        v[1:-1] = 0.5 * (u[:-2] + u[:-2] * u[2:])
+        u, v = v, u
+    return (u, v) if steps % 2 == 0 else (v, u)
+
+
+def check_derivative(loss, x, gradient, but=()):
+    """Holds the gradient of `loss(x)`, analytic, to the complex step, which is right to the last digits, and to plain
+    differences, which share nothing with it; not of elements whose neighbours go another way."""
+    for i in np.ndindex(x.shape):
+        if i in but:
+            continue
+        moved = x.astype(complex)
+        moved[i] += 1e-30j
+        np.testing.assert_allclose(gradient[i], loss(moved).imag / 1e-30, rtol=1e-12, atol=1e-14)
+        up, down = x.copy(), x.copy()
+        up[i] += 1e-6
+        down[i] -= 1e-6
+        np.testing.assert_allclose(gradient[i], (loss(up) - loss(down)) / 2e-6, rtol=1e-6, atol=1e-7)
+
+
+def check_swap_gradient(run, case):
+    n, steps = case
+    x, y = np.random.default_rng(10).uniform(-1, 1, (2, n))
+    wx, wy = random(2, n, seed=11)
+    got_x, got_y, gx, gy = x.copy(), y.copy(), wx.copy(), wy.copy()
+    ends = run(View(got_x), View(got_y), View(gx), View(gy), np.int64(steps))
+    want_x, want_y = swap_steps(x, y, steps)
+    same(got_x, want_x)
+    same(got_y, want_y)
+    assert tuple(ends) == (steps % 2 == 0, True)
+
+    def loss(x, y):
+        x, y = swap_steps(x, y, steps)
+        return (wx * x).sum() + (wy * y).sum()
+
+    check_derivative(lambda x: loss(x, y.astype(x.dtype)), x, gx)
+    check_derivative(lambda y: loss(x.astype(y.dtype), y), y, gy)
+
+
+def damped_until_found(x, sought, limit):
+    total = x.dtype.type(0)
+    for i, j in np.ndindex(x.shape[:2]):
+        for k in range(x.shape[2]):
+            v = x[i, j, k]
+            if v.real == sought:
+                return int(np.ravel_multi_index((i, j, k), x.shape)), 0.5 * total
+            if v.real < 0:
+                continue
+            if v.real == 0:
+                break
+            total = total + v / (1.0 + total)
+            if total.real > limit:
+                return -2, total
+        else:
+            total = 0.75 * total
+    return -1, total
+
+
+def check_exits_gradient(run, case):
+    shape, limit, how = case
+    x, sought = random(*shape, seed=12), 1000.0
+    x.ravel()[7::11] = 0.0
+    if how == "found":
+        x[-1, -1] = 0.5
+        x[-1, -1, -1] = sought
+    want = damped_until_found(x, sought, limit)
+    assert {"found": want[0] >= 0, "early": want[0] == -2, "none": want[0] == -1}[how]
+    gx = np.full(shape, np.nan)
+    got = run(View(x), View(gx), np.float64(sought), np.float64(limit))
+    assert tuple(got) == want
+    check_derivative(lambda x: damped_until_found(x, sought, limit)[1], x, gx, [*zip(*np.nonzero((x == 0) | (x == sought)))])
+    assert not gx[(x <= 0) | (x == sought)].any()
 
 
 # --- The table -----------------------------------------------------------------------------------------------
@@ -258,9 +335,10 @@ WITNESSES = {
         "loop", check_gradient,
         [(0, 1.0, 4), (1, 0.2, 9), (1, 1.0, 0), (3, 0.0, 5), (4, 0.5, 3), (6, 1e9, 1), (7, 1.5, 9)],
         [
-            Planted("subtract %size, %one\n      %popped", "subtract %size, %zero\n      %popped",
-                    "interpreter", "position"),
-            Planted("list_get %tape, %top", "list_get %tape, %zero", "value"),
+            Planted("subtract %left1, %one\n      %popped", "subtract %left1, %zero\n      %popped", "value"),
+            Planted("load %tape, %left2", "load %tape, %zero", "value"),
+            Planted("yield %larger", "yield %tape2", "interpreter", "out of range"),
+            Planted("store %larger, %p, %kept", "store %tape2, %p, %kept", "value"),
             Planted("store %gx, %at, %gold", "store %x, %at, %gold", "value"),
         ],
     ),
@@ -334,11 +412,11 @@ WITNESSES = {
     "records": Witness(
         "loop", check_records, [0, 1, 2, 50],
         [
-            Planted("list_insert %nodes, %k, %new",
-                    "%copy = record_new %v, %nobody : record @Node\n    list_insert %nodes, %k, %copy", "value"),
-            Planted("list_get %nodes, %count1", "list_get %nodes, %n", "interpreter", "position"),
-            Planted("field_set %tail_node, %head {field=1}", "field_set %tail_node, %head {field=0}",
-                    "reader", "wants a value of the field's type"),
+            Planted("store %list1, %listed0, %made0", "store %list1, %listed0, %zero", "value"),
+            Planted("yield %new_values, %new_nexts", "yield %new_values, %nexts0", "interpreter", "out of range"),
+            Planted("store %new_list, %j, %place_j", "store %new_list, %j, %zero", "value"),
+            Planted("store %nexts, %tail, %head", "store %nexts, %head, %tail", "interpreter", "out of range"),
+            Planted("store %nexts, %tail, %head", "store %values, %tail, %head", "reader", "of the view's dtype"),
         ],
     ),
     "exits": Witness(
@@ -351,11 +429,36 @@ WITNESSES = {
             Planted("exit %found, %i, %j, %k, %sum2", "exit %return, %i, %sum2", "value"),
         ],
     ),
+    "swap_gradient": Witness(
+        "loop", check_swap_gradient, [(0, 3), (1, 1), (2, 2), (3, 1), (9, 0), (9, 4), (9, 7)],
+        [
+            Planted("yield %to, %from, %gto, %gfrom", "yield %to, %from, %gfrom, %gto", "value"),
+            Planted("yield %source, %written", "yield %written, %source", "value"),
+            Planted("store %written, %center, %nought", "store %written, %center, %g", "value"),
+            Planted("subtract %rest, %one\n    for", "subtract %rest, %zero\n    for", "interpreter", "out of range"),
+            Planted("load %tape, %row, %k", "load %x, %k", "value"),
+        ],
+    ),
+    "exits_gradient": Witness(
+        "loop", check_exits_gradient,
+        [((0, 3, 4), 1e6, "none"), ((3, 0, 4), 1e6, "none"), ((2, 3, 0), 1e6, "none"), ((1, 1, 1), 1e6, "found"),
+         ((3, 4, 5), 1e6, "none"), ((3, 4, 5), 1.5, "early"), ((3, 4, 5), 1e6, "found")],
+        [
+            Planted("%k, %by_found", "%k, %by_return", "value"),
+            Planted("%k, %by_break", "%k, %by_end", "value"),
+            Planted("subtract %rest_k, %one", "subtract %rest_k, %zero", "interpreter", "out of range"),
+            Planted("store %k_trips, %i, %j, %k_trip", "store %k_trips, %i, %j, %k", "value"),
+        ],
+    ),
 }  # fmt: skip
 
 
 def read(name):
     return (FOLDER / f"{name}.ir").read_text()
+
+
+def interpreted(text, seed):
+    return functools.partial(interpreter.run, text, seed=seed)
 
 
 def verify(text, stage, *options):
@@ -366,7 +469,7 @@ def verify(text, stage, *options):
 
 def test_every_witness_is_in_the_table():
     assert sorted(WITNESSES) == sorted(file.stem for file in FOLDER.iterdir())
-    assert len(WITNESSES) == 10
+    assert len(WITNESSES) == 12
 
 
 @pytest.mark.parametrize("name", WITNESSES)
@@ -377,7 +480,7 @@ def test_verifies_and_reads_back(name):
     assert verify(text, witness.stage) == (0, "")
     status, printed = verify(text, witness.stage, "--print")
     assert status == 0 and verify(printed, witness.stage, "--print") == (0, printed)
-    witness.check(printed, witness.cases[-1], 0)
+    witness.check(interpreted(printed, 0), witness.cases[-1])
 
 
 ORDERS = {
@@ -404,7 +507,7 @@ def test_seeds_are_orders(head):
     orders = set()
     for seed in range(SEEDS):
         drawn = np.full(20, -1)
-        run(text, View(np.zeros(1, np.int64)), View(drawn), seed=seed)
+        interpreter.run(text, View(np.zeros(1, np.int64)), View(drawn), seed=seed)
         assert sorted(drawn) == list(range(20))
         orders.add(tuple(drawn))
     assert len(orders) == SEEDS
@@ -416,7 +519,18 @@ def test_seeds_are_orders(head):
 def test_values(name, case):
     witness = WITNESSES[name]
     for seed in range(witness.seeds):
-        witness.check(read(name), witness.cases[case], seed)
+        witness.check(interpreted(read(name), seed), witness.cases[case])
+
+
+COMPILED = [name for name in WITNESSES if "launch" not in read(name)]
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_values_of_machine_code(name, tmp_path):
+    """A text at the loop stage is compiled as it stands, one at the array stage after the compiler's passes."""
+    witness = WITNESSES[name]
+    for case in witness.cases:
+        witness.check(functools.partial(compiled.run, read(name), folder=tmp_path), case)
 
 
 @pytest.mark.parametrize("passes", ["simplify,dce", "simplify,to_loops,simplify"])
@@ -428,7 +542,7 @@ def test_passes_keep_them_right(name, passes):
     assert status == 0, output
     for case in witness.cases:
         for seed in range(min(witness.seeds, 3)):
-            witness.check(output, case, seed)
+            witness.check(interpreted(output, seed), case)
 
 
 @pytest.mark.parametrize(
@@ -448,7 +562,7 @@ def test_planted_faults_are_caught(name, fault):
     for seed in range(witness.seeds):
         if planted.by == "interpreter":
             with pytest.raises(Fault, match=planted.message):
-                witness.check(text, witness.cases[-1], seed)
+                witness.check(interpreted(text, seed), witness.cases[-1])
         else:
             with pytest.raises(AssertionError):
-                witness.check(text, witness.cases[-1], seed)
+                witness.check(interpreted(text, seed), witness.cases[-1])

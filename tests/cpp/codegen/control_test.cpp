@@ -221,29 +221,30 @@ TEST(Control, CallsGiveResultsStatusesAndExceptions) {
   EXPECT_EQ(p.message(), "inner -5");
 }
 
-TEST(Control, OptionalsAndTuplesAreValues) {
-  Program p(R"(func @f(%n: i64) -> (i8, f64, i64) {
+TEST(Control, OptionalsAreValues) {
+  Program p(R"(func @f(%n: i64) -> (i8, i8, c128) {
   %two = constant 2 : i64
+  %nought = constant (0.0, 0.0) : c128
+  %unset = constant 9 : i8
   %odd = remainder %n, %two : i64
   %is = cast %odd : bool
-  %o = if %is : optional<tuple<f64, i64>> {
-    %x = constant 1.5 : f64
-    %t = tuple %x, %n : tuple<f64, i64>
-    %s = some %t : optional<tuple<f64, i64>>
+  %o = if %is : optional<optional<c128>> {
+    %x = constant (1.5, -2.5) : c128
+    %inner = some %x : optional<c128>
+    %s = some %inner : optional<optional<c128>>
     yield %s
   } {
-    %e = none {tag=2} : optional<tuple<f64, i64>>
+    %e = none {tag=2} : optional<optional<c128>>
     yield %e
   }
   %tag = tag %o : i8
-  %r, %q = if %is : (f64, i64) {
-    %v = value %o : tuple<f64, i64>
-    %a = member %v {index=0} : f64
-    %b = member %v {index=1} : i64
-    yield %a, %b
+  %r, %q = if %is : (i8, c128) {
+    %v = value %o : optional<c128>
+    %inner_tag = tag %v : i8
+    %number = value %v : c128
+    yield %inner_tag, %number
   } {
-    %zero = constant 0.0 : f64
-    yield %zero, %two
+    yield %unset, %nought
   }
   return %tag, %r, %q
 })");
@@ -384,15 +385,18 @@ TEST(Control, SomeErrorsOfTheLibraryCannotBeCaught) {
 
 TEST(Control, WhatIsNotLoweredIsNamed) {
   const char* const text = R"(func @f(%n: i64) -> (i64) {
-  %l = list_new %n : list<i64>
-  %k = list_length %l : i64
-  return %k
+  launch %n, %n, %n, %n, %n, %n {
+  ^(%bx: i64, %by: i64, %bz: i64, %tx: i64, %ty: i64, %tz: i64):
+    barrier {scope=block}
+    yield
+  }
+  return %n
 })";
   try {
     Program p(text);
     FAIL();
   } catch (const base::InternalError& error) {
-    EXPECT_NE(std::string(error.what()).find("list_new"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("launch"), std::string::npos) << error.what();
   }
 }
 

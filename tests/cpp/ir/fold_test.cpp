@@ -62,7 +62,8 @@ class RandomExpression {
       case 0: return add_cast(t);
       case 1: return add_select(t);
       case 2: return add_rearrangement(t);
-      case 3: return add_aggregate(t);
+      case 3: return add_optional(t);
+      case 4: return add_lengths(t);
       default: return add_elementwise(t);
     }
   }
@@ -110,18 +111,17 @@ class RandomExpression {
                     {0}));
     }
   }
-  void add_aggregate(DType t) {
-    const NodeId x = pick_like(t, false);
-    const NodeId some = b_.make(Op::some, {x});
-    const NodeId both = b_.make(Op::tuple, {x, pick_like(t, true)});
+  void add_optional(DType t) {
+    const NodeId some = b_.make(Op::some, {pick_like(t, false)});
     keep(b_.make(Op::value, {some}));
     keep(b_.make(Op::tag, {some}));
-    const NodeId member = b_.make(Op::member, {both}, {1});
-    keep(member);
-    const NodeId lengths = b_.make(Op::gather, {member, b_.make(Op::iota, {b_.length(member, 1)}, {0})}, {1});
-    keep(b_.length(lengths, static_cast<int>(random_() % 2)));
-    keep(b_.length(b_.make(Op::reduce, {member}, {static_cast<int64_t>(Op::maximum), 0}), 0));
-    keep(b_.length(b_.make(Op::argsort, {member}, {1, 1}), 1));
+  }
+  void add_lengths(DType t) {
+    const NodeId a = pick_like(t, true);
+    const NodeId picked = b_.make(Op::gather, {a, b_.make(Op::iota, {b_.length(a, 1)}, {0})}, {1});
+    keep(b_.length(picked, static_cast<int>(random_() % 2)));
+    keep(b_.length(b_.make(Op::reduce, {a}, {static_cast<int64_t>(Op::maximum), 0}), 0));
+    keep(b_.length(b_.make(Op::argsort, {a}, {1, 1}), 1));
   }
   void finish() {
     b_.terminate(Op::return_, results_);

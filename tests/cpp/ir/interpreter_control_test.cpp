@@ -19,6 +19,28 @@ func @f(%n: i64) -> (i64) {
   EXPECT_EQ(as_number<int64_t>(program.results({number<int64_t>(-3)})[0]), 0);
 }
 
+TEST(InterpreterControl, OptionalsHaveTags) {
+  const Program program(R"(
+func @f(%c: bool, %x: f64) -> (i8, f64, optional<f64>) {
+  %o = if %c : optional<f64> {
+    %some = some %x : optional<f64>
+    yield %some
+  } {
+    %none = none {tag=2} : optional<f64>
+    yield %none
+  }
+  %tag = tag %o : i8
+  %value = value %o : f64
+  return %tag, %value, %o
+})");
+  const auto full = program.results({number(true), number(2.5)});
+  EXPECT_EQ(as_number<int8_t>(full[0]), 0);
+  EXPECT_EQ(as_number<double>(full[1]), 2.5);
+  const auto empty = program.results({number(false), number(2.5)});
+  EXPECT_EQ(as_number<int8_t>(empty[0]), 2);
+  EXPECT_EQ(std::get<std::shared_ptr<const OptionalValue>>(empty[2])->tag, 2);
+}
+
 TEST(InterpreterControl, RunsWhileUntilItsConditionFails) {
   const Program program(R"(
 func @f(%a: i64, %b: i64) -> (i64) {
@@ -310,10 +332,7 @@ func @f(%n: i64) -> (i64) {
     %v = view %buffer, %zero : view<i64, 0>
     store %v, %k
     %x = load %v : i64
-    %list = list_new %x : list<i64>
-    list_insert %list, %zero, %k
-    %y = list_get %list, %zero : i64
-    yield %y
+    yield %x
   }
   return %sum
 })");

@@ -193,7 +193,6 @@ TEST(InterpreterMemory, RefusesWhatDoesNotFit) {
       {"%e = slice %a, %k, %zero, %k : array<f64, 1>\n  %r = arg_reduce %e {combiner=minimum, axis=-1} : i64",
        "empty range"},
       {"%r = alloc %minus {life=call} : buffer", "negative number"},
-      {"%l = list_new %k : list<i64>\n  %r = list_get %l, %k : i64", "position out of range"},
   };
   for (const auto& [line, message] : bad) {
     const Program program(

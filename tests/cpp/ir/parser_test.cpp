@@ -43,7 +43,7 @@ void check(const std::function<std::string(const std::string&)>& error, const st
 TEST(Parser, ErrorsOfTheWhole) {
   check(error_of,
         {
-            {"fun @f", "t.ir:1:1: expected 'func' or 'record', found 'fun'"},
+            {"fun @f", "t.ir:1:1: expected 'func', found 'fun'"},
             {"func f", "t.ir:1:6: expected a name like @f, found 'f'"},
             {"func @", "t.ir:1:6: a name is missing after '@'"},
             {"func @f(", "t.ir:1:9: expected a parameter like %x, found the end of the text"},
@@ -52,9 +52,6 @@ TEST(Parser, ErrorsOfTheWhole) {
              "t.ir:2:6: function @f is declared with another signature"},
             {"func @f() -> () { return }\nfunc @f() -> () { return }",
              "t.ir:2:6: function @f is defined already"},
-            {"record @R { a: f64 a }", "t.ir:1:20: expected ',', found 'a'"},
-            {"record @R {}\nrecord @R {}", "t.ir:2:8: record @R is defined already"},
-            {"record @R { a: record @S }", "t.ir:1:27: record @S is nowhere defined"},
             {"func @f(%x: f64, %x: f64) -> () { return }", "t.ir:1:18: %x is defined already"},
             {"func @f(%x: f64 alias -1) -> () { return }", "t.ir:1:23: '-1' is not an integer in range"},
             {"func @f() -> () { return } !", "t.ir:1:28: unexpected character \"!\""},
@@ -73,10 +70,10 @@ TEST(Parser, ErrorsOfTypes) {
                         {"array<f64, 17>", "t.ir:1:24: a rank is at least 0 and at most 16"},
                         {"view<f64, -1>", "t.ir:1:23: a rank is at least 0 and at most 16"},
                         {"view<f64, 1, moon>", "t.ir:1:26: no memory space 'moon'"},
-                        {"list<void>", "t.ir:1:18: no type 'void'"},
+                        {"optional<void>", "t.ir:1:22: no type 'void'"},
                         {"label", "t.ir:1:13: no type 'label'"},
                         {"(f64, f64)", "t.ir:1:13: expected a type, found '('"},
-                        {repeated("list<", 100000), "t.ir:1:338: types nest too deeply"},
+                        {repeated("optional<", 100000), "t.ir:1:598: types nest too deeply"},
                     });
 }
 
@@ -100,8 +97,8 @@ TEST(Parser, ErrorsOfNodes) {
             {"%y = return", "t.ir:2:3: a terminator gives no value"},
             {"return : f64", "t.ir:2:3: a terminator has no type"},
             {"exit %x", "t.ir:2:3: exit: wants a label; operands (f64)"},
-            {"block { ^(%l: label): tuple %l yield }",
-             "t.ir:2:31: a label is the first operand of an exit and nothing else"},
+            {"block { ^(%l: label): some %l yield }",
+             "t.ir:2:30: a label is the first operand of an exit and nothing else"},
         });
 }
 
@@ -171,17 +168,16 @@ TEST(Parser, ErrorsOfPlaces) {
 
 TEST(Parser, ReadsIntoAModule) {
   Module module;
-  parse_into(module, "record @R { a: i64 }\nfunc @f(%x: i64) -> (i64)\n", "one.ir");
+  parse_into(module, "func @f(%x: i64) -> (i64)\n", "one.ir");
   EXPECT_EQ(module.function(FunctionId(0)), nullptr);
   parse_into(module,
-             "func @g(%r: record @R) -> (i64) {\n"
-             "  %a = field_get %r {field=0}\n  %b = call %a {function=@f, catches=0} : i64\n  return %b }\n"
+             "func @g(%a: i64) -> (i64) {\n"
+             "  %b = call %a {function=@f, catches=0} : i64\n  return %b }\n"
              "func @f(%x: i64) -> (i64) { return %x }\n",
              "two.ir");
   EXPECT_NE(module.function(FunctionId(0)), nullptr);
   EXPECT_EQ(module.function_count(), 2u);
   EXPECT_THROW(parse_into(module, "func @f(%x: i64) -> (i64) { return %x }", "three.ir"), base::UserError);
-  EXPECT_THROW(parse_into(module, "record @R {}", "four.ir"), base::UserError);
 }
 
 TEST(Parser, DeepRegionsRoundTrip) {

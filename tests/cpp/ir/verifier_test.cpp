@@ -85,7 +85,7 @@ TEST(Verifier, EmptyRegion) {
 
 TEST(Verifier, RegionsEndInTheirOnlyTerminator) {
   expect_broken(1, [](Subject& s) { s.corrupt.nodes[kInner.index].op = Op::yield; });
-  expect_broken(1, [](Subject& s) { s.corrupt.nodes[kInnerYield.index].op = Op::tuple; });
+  expect_broken(1, [](Subject& s) { s.corrupt.nodes[kInnerYield.index].op = Op::some; });
 }
 
 TEST(Verifier, ParametersStandFirst) {
@@ -193,7 +193,7 @@ TEST(Verifier, LabelsAreForExits) {
   builder.set_folding(false);
   const NodeId node = builder.begin(Op::block, {});
   const auto label = builder.enter(node, 0, std::vector<Type>{Type::label()});
-  builder.make(Op::tuple, label);
+  builder.make(Op::some, label);
   builder.yield({});
   builder.end(node);
   builder.terminate(Op::return_, {});
