@@ -28,6 +28,9 @@ struct Machine {
     Always,  ///< all of more than one turn, for tests
   };
   Sharing sharing = Sharing::Large;
+  /// What a thread is given at once should take so many additions in lanes, each a tenth of a nanosecond
+  /// about.
+  int64_t piece_work = 100'000;
 
   bool has_lanes() const { return vector_bits > 0; }
 

@@ -123,6 +123,8 @@ class Body {
   virtual void emit_while_(NodeId id);
   virtual void emit_parallel_for(NodeId id);
   virtual void emit_block(NodeId id);
+  /// Of a function that shares nothing: the loop in it.
+  virtual void emit_share(NodeId id);
   virtual void emit_exit_(NodeId id);
   void emit_turns(NodeId id);
   virtual void emit_all_turns(NodeId id);

@@ -140,6 +140,8 @@ void Body::emit_while_(NodeId id) {
   set(id, close(done, unit_.types_of(source_.type(id))));
 }
 
+void Body::emit_share(NodeId id) { set(id, emit_region(source_.region(id), {}).value()); }
+
 void Body::emit_block(NodeId id) {
   const RegionId body = source_.region(id);
   Join join = new_join("end");

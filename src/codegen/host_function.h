@@ -63,27 +63,14 @@ class HostFunction final : public LaneBody {
   llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
 
   // threads.cpp
-  void emit_for_(NodeId id) override;
-  void emit_parallel_for(NodeId id) override;
-  bool runs_in_threads(NodeId id) const;
-  void emit_for_in_threads(NodeId id);
-  void emit_reductions_in_threads(NodeId id);
+  void emit_share(NodeId id) override;
   bool is_in_loop(NodeId id) const;
-  Parts reduce_in_threads(NodeId id, llvm::Value* cost);
+  Parts reduce_in_threads(NodeId id, llvm::Value* grain);
   void emit_groups(NodeId id, llvm::Value* begin, llvm::Value* end, const Parts& given);
   template <class Emit>
-  void share_turns(NodeId loop, llvm::Value* count, llvm::Value* cost, const Parts& more, Emit emit);
-  void call_turns(NodeId loop, llvm::Function* turns, llvm::Value* data, llvm::Value* count,
-                  llvm::Value* cost);
+  void share_turns(llvm::Value* count, llvm::Value* grain, NodeId loop, const Parts& more, Emit emit);
+  void call_turns(llvm::Function* turns, llvm::Value* data, llvm::Value* count, llvm::Value* grain);
   std::vector<NodeId> used_by(NodeId loop) const;
-  void collect_used(RegionId region, RegionId loop, std::vector<NodeId>& used) const;
-  uint64_t op_cost(NodeId node, bool lanes) const;
-  llvm::Value* has_work(llvm::Value* count, llvm::Value* cost);
-  llvm::Value* cost_of(RegionId region, RegionId loop, bool lanes);
-  llvm::Value* writes_apart(NodeId loop);
-  llvm::Value* is_apart(NodeId view);
-  void collect_written(RegionId region, std::vector<NodeId>& written) const;
-  std::optional<NodeId> outer_view(NodeId view, RegionId loop, bool& known) const;
 
   Form form_;
   bool recursive_;

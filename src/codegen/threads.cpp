@@ -1,11 +1,10 @@
 // Loops whose turns threads share. Such a loop is emitted as a function of its own over a range of turns,
 // which takes what it uses from outside through a struct. Where the loop stands, that function is called for
-// all turns, or, where there is work enough, given to the runtime, which calls it for pieces on several
+// all turns, or, where the `share` says so, given to the runtime, which calls it for pieces on several
 // threads.
 //
 // A reduction is cut into groups of a power of two of blocks, which are nodes of its tree, so the bits do not
-// depend on the number of threads. `INGOT_THREADS` is for tests: `always` shares every loop, but for those
-// that are known to be short, `never` none.
+// depend on the number of threads.
 
 #include <llvm/ADT/SetVector.h>
 
@@ -14,6 +13,7 @@
 #include "codegen/host_function.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
+#include "ir/walk.h"
 
 namespace ingot::codegen {
 
@@ -21,178 +21,58 @@ using llvm::Value;
 
 namespace {
 
-// Work is counted in tenths of nanoseconds, about. A piece should take ten microseconds, and a loop be worth
-// three of them before other threads are asked.
-constexpr uint64_t kPieceWork = 100'000;
-constexpr uint64_t kLeastWork = 3 * kPieceWork;
-constexpr int kAlone = 3;                      ///< of an addition; in lanes it is 1
-constexpr uint64_t kMost = uint64_t{1} << 30;  ///< of counts and costs: products stay in 64 bits
-constexpr uint64_t kUnknownTurns = 32;         ///< of loops inside whose count is not known before
-constexpr uint64_t kWhileTurns = 100;
-
 /// A reduction is cut into groups of a power of two of blocks, at most this many: each is a node of the tree
 /// of base/reduction.h, as is what is left at the end.
 constexpr uint64_t kGroupBits = 8;
+/// The blocks of a group, at least; fewer where a thread takes less at once.
 constexpr uint64_t kLeastBlocksBits = 4;
 
 }  // namespace
 
-void HostFunction::emit_for_(NodeId id) {
-  if (!in_lanes() && runs_in_threads(id) && source_.result_count(id) == 0) return emit_for_in_threads(id);
-  LaneBody::emit_for_(id);
-}
-
-void HostFunction::emit_parallel_for(NodeId id) {
-  if (!in_lanes() && runs_in_threads(id) && source_.result_count(id) > 0)
-    return emit_reductions_in_threads(id);
-  LaneBody::emit_parallel_for(id);
-}
-
-bool HostFunction::runs_in_threads(NodeId id) const {
-  return unit_.target.machine.sharing != base::Machine::Sharing::Never &&
-         ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
-}
-
-/// What a loop uses from outside.
-void HostFunction::collect_used(RegionId region, RegionId loop, std::vector<NodeId>& used) const {
-  for (NodeId node : source_.region_body(region)) {
-    for (NodeId operand : source_.operands(node))
-      if (!source_.encloses(loop, source_[operand].parent)) used.push_back(operand);
-    for (size_t i = 0; i < source_[node].region_count; ++i) collect_used(source_.region(node, i), loop, used);
+void HostFunction::emit_share(NodeId id) {
+  const NodeId loop = source_.region_body(source_.region(id))[0];
+  Value* const grain = value(source_.operand(id, 0));
+  if (source_.result_count(loop) == 0) {
+    share_turns(value(source_.operand(loop, 0)), grain, loop, {},
+                [&](HostFunction& inner, Value* begin, Value* end, const Parts&) {
+                  inner.piece_ = {loop, begin, inner.b_.CreateSub(end, begin, "", true, true)};
+                  inner.emit_turns(loop);
+                });
+  } else if (!is_in_loop(id)) {
+    set(id, reduce_in_threads(loop, grain));
+  } else {
+    // Of many that may be small there are two versions.
+    Block* const share = new_block("threads");
+    Block* const alone = new_block("alone");
+    Join join = new_join("reduced");
+    b_.CreateCondBr(b_.CreateIsNotNull(grain), share, alone);
+    b_.SetInsertPoint(share);
+    arrive(join, reduce_in_threads(loop, grain));
+    b_.SetInsertPoint(alone);
+    arrive(join, reduce_alone(loop));
+    set(id, close(join, unit_.types_of(source_.type(id))));
   }
 }
 
+/// What a loop uses from outside.
 std::vector<HostFunction::NodeId> HostFunction::used_by(NodeId loop) const {
   const auto inits = source_.operands(loop).subspan(1);
   std::vector<NodeId> used(inits.begin(), inits.end());
-  collect_used(source_.region(loop), source_.region(loop), used);
+  const RegionId body = source_.region(loop);
+  ir::walk(source_, body, [&](NodeId node) {
+    for (NodeId operand : source_.operands(node))
+      if (!source_.encloses(body, source_[operand].parent)) used.push_back(operand);
+  });
   std::ranges::sort(used, {}, &NodeId::index);
   const auto repeated = std::ranges::unique(used);
   used.erase(repeated.begin(), repeated.end());
   return used;
 }
 
-uint64_t HostFunction::op_cost(NodeId node, bool lanes) const {
-  const ir::Op op = source_.op(node);
-  const ir::OpInfo& card = ir::info(op);
-  if (card.effects.any(ir::effect::Allocate)) return 1000;
-  if (card.effects.any(ir::effect::Read | ir::effect::Write)) return lanes ? 2 : 4;
-  if (!card.elementwise) return source_.is_constant(node) ? 0 : 1;
-  const DType operand = dtype(source_.operand(node, 0));
-  const int cost = lanes ? ir::lane_cost_of(op, operand) : kAlone * ir::cost_of(op, operand);
-  return static_cast<uint64_t>(cost);
-}
-
-/// What a region costs that is run once in a turn of `loop`.
-Value* HostFunction::cost_of(RegionId region, RegionId loop, bool lanes) {
-  uint64_t known = 1;
-  Value* all = nullptr;
-  for (NodeId node : source_.region_body(region)) {
-    if (source_[node].region_count == 0) {
-      known += op_cost(node, lanes);
-      continue;
-    }
-    const ir::Op op = source_.op(node);
-    const bool is_counted = op == ir::Op::for_ || op == ir::Op::parallel_for;
-    Value* turns = b_.getInt64(op == ir::Op::while_ ? kWhileTurns : is_counted ? kUnknownTurns : 1);
-    if (is_counted) {
-      NodeId count = source_.operand(node, 0);
-      // Of the last piece of a range there may be less.
-      if (source_.op(count) == ir::Op::minimum && source_.encloses(loop, source_[count].parent))
-        count =
-            source_.operand(count, source_.encloses(loop, source_[source_.operand(count, 0)].parent) ? 1 : 0);
-      if (source_.is_constant(count)) turns = b_.getInt64(source_.constant(count).as<uint64_t>());
-      else if (!source_.encloses(loop, source_[count].parent)) turns = value(count);
-      turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, turns, b_.getInt64(kMost));
-    }
-    for (size_t i = 0; i < source_[node].region_count; ++i) {
-      Value* const inner =
-          cost_of(source_.region(node, i), loop, lanes || (is_counted && is_vector_loop(node)));
-      Value* const cost = b_.CreateMul(turns, inner);
-      all = all == nullptr ? cost : b_.CreateAdd(all, cost);
-    }
-  }
-  if (all == nullptr) return b_.getInt64(known);
-  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(all, b_.getInt64(known)),
-                                  b_.getInt64(kMost));
-}
-
-/// The view from outside a loop that a view in it is a part of; none if it is of memory that is made by the
-/// function, in which no element stands twice, or not known.
-std::optional<HostFunction::NodeId> HostFunction::outer_view(NodeId view, RegionId loop, bool& known) const {
-  NodeId found = view;
-  for (NodeId at = view;; at = source_.operand(at, 0)) {
-    if (!source_.encloses(loop, source_[at].parent) && source_.encloses(loop, source_[found].parent))
-      found = at;
-    if (source_.op(at) == ir::Op::alloc) return std::nullopt;
-    const ir::OpInfo& card = ir::info(source_.op(at));
-    const bool goes_on =
-        card.effects.pure() && !source_.operands(at).empty() && source_.op(at) != ir::Op::broadcast &&
-        (source_.type(source_.operand(at, 0)).is_view() || source_.type(source_.operand(at, 0)).is_buffer());
-    if (!goes_on) break;
-  }
-  known = known && !source_.encloses(loop, source_[found].parent) && source_.type(found).is_view();
-  return found;
-}
-
-/// Whether different indices of a view are different places: from the smallest stride to the largest, each is
-/// at least as long as all that the smaller ones reach over.
-Value* HostFunction::is_apart(NodeId view) {
-  const ir::Type type = source_.type(view);
-  const auto rank = static_cast<size_t>(type.rank());
-  const Parts& v = parts(view);
-  std::vector<Value*> strides;
-  std::vector<Value*> reach;
-  for (size_t i = 0; i < rank; ++i) {
-    strides.push_back(b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v[2 + rank + i], b_.getFalse()));
-    reach.push_back(b_.CreateMul(b_.CreateSub(v[2 + i], b_.getInt64(1)), strides[i]));
-  }
-  Value* all = b_.getTrue();
-  for (size_t i = 0; i < rank; ++i) {
-    Value* below = b_.getInt64(base::size_of(type.dtype()));
-    for (size_t k = 0; k < rank; ++k) {
-      if (k == i) continue;
-      Value* const is_smaller =
-          k < i ? b_.CreateICmpULE(strides[k], strides[i]) : b_.CreateICmpULT(strides[k], strides[i]);
-      below = b_.CreateAdd(below, b_.CreateSelect(is_smaller, reach[k], b_.getInt64(0)));
-    }
-    Value* const one = b_.CreateICmpSLE(v[2 + i], b_.getInt64(1));
-    all = b_.CreateAnd(all, b_.CreateOr(one, b_.CreateICmpUGE(strides[i], below)));
-  }
-  return all;
-}
-
-void HostFunction::collect_written(RegionId region, std::vector<NodeId>& written) const {
-  for (NodeId node : source_.region_body(region)) {
-    for (size_t i = 0; i < source_[node].region_count; ++i) collect_written(source_.region(node, i), written);
-    const ir::Effects effects = ir::info(source_.op(node)).effects;
-    if (effects == ir::effect::Control || !effects.any(ir::effect::Write)) continue;
-    for (NodeId operand : source_.operands(node))
-      if (source_.type(operand).is_view()) written.push_back(operand);
-  }
-}
-
-/// Whether no element that a loop writes stands in two places of its array, by which turns would meet.
-Value* HostFunction::writes_apart(NodeId loop) {
-  std::vector<NodeId> written;
-  collect_written(source_.region(loop), written);
-  std::vector<NodeId> views;
-  bool known = true;
-  for (NodeId view : written)
-    if (const auto outer = outer_view(view, source_.region(loop), known)) views.push_back(*outer);
-  if (!known) return b_.getFalse();
-  std::ranges::sort(views, {}, &NodeId::index);
-  const auto repeated = std::ranges::unique(views);
-  views.erase(repeated.begin(), repeated.end());
-  Value* all = b_.getTrue();
-  for (NodeId view : views) all = b_.CreateAnd(all, is_apart(view));
-  return all;
-}
-
 /// `emit(inner, begin, end, given)` emits turns begin ... end - 1 in the loop's function; `given` are the
 /// numbers and addresses `more` there.
 template <class Emit>
-void HostFunction::share_turns(NodeId loop, Value* count, Value* cost, const Parts& more, Emit emit) {
+void HostFunction::share_turns(Value* count, Value* grain, NodeId loop, const Parts& more, Emit emit) {
   const std::vector<NodeId> nodes = used_by(loop);
   llvm::SetVector<Value*> passed;
   for (NodeId node : nodes)
@@ -233,34 +113,19 @@ void HostFunction::share_turns(NodeId loop, Value* count, Value* cost, const Par
   for (unsigned i = 0; i < passed.size(); ++i)
     if (!taken[passed[i]]->use_empty())
       b_.CreateStore(b_.CreateZExtOrBitCast(passed[i], fields[i]), b_.CreateStructGEP(type, data, i));
-  call_turns(loop, function, data, count, cost);
+  call_turns(function, data, count, grain);
 }
 
-/// Whether so many turns are worth other threads.
-Value* HostFunction::has_work(Value* count, Value* cost) {
-  if (unit_.target.machine.sharing == base::Machine::Sharing::Always)
-    return b_.CreateICmpSGT(count, b_.getInt64(1));
-  Value* const turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
-  Value* const some = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, turns, b_.getInt64(kMost));
-  return b_.CreateICmpUGE(b_.CreateMul(some, cost), b_.getInt64(kLeastWork));
-}
-
-void HostFunction::call_turns(NodeId loop, llvm::Function* turns, Value* data, Value* count, Value* cost) {
-  Block* const check = new_block("work");
+void HostFunction::call_turns(llvm::Function* turns, Value* data, Value* count, Value* grain) {
   Block* const share = new_block("share");
   Block* const alone = new_block("alone");
   Join join = new_join("shared");
-  b_.CreateCondBr(has_work(count, cost), check, alone);
-  b_.SetInsertPoint(check);
-  b_.CreateCondBr(writes_apart(loop), share, alone);
+  b_.CreateCondBr(b_.CreateIsNotNull(grain), share, alone);
   b_.SetInsertPoint(share);
   llvm::Type* const pointer = b_.getPtrTy();
   llvm::Type* const number = b_.getInt64Ty();
   auto* const type =
       llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, number, number}, false);
-  Value* const grain = unit_.target.machine.sharing == base::Machine::Sharing::Always
-                           ? b_.getInt64(1)
-                           : b_.CreateAdd(b_.CreateUDiv(b_.getInt64(kPieceWork), cost), b_.getInt64(1));
   Value* const status =
       b_.CreateCall(unit_.outside("ingot_v1_parallel", type, false), {context_, turns, data, count, grain});
   arrive(join, {status});
@@ -269,40 +134,14 @@ void HostFunction::call_turns(NodeId loop, llvm::Function* turns, Value* data, V
   leave_with(close(join, {b_.getInt32Ty()})[0], false);
 }
 
-void HostFunction::emit_for_in_threads(NodeId id) {
-  const RegionId body = source_.region(id);
-  Value* const cost = cost_of(body, body, is_vector_loop(id));
-  share_turns(id, value(source_.operand(id, 0)), cost, {},
-              [&](HostFunction& inner, Value* begin, Value* end, const Parts&) {
-                inner.piece_ = {id, begin, inner.b_.CreateSub(end, begin, "", true, true)};
-                inner.emit_turns(id);
-              });
-}
-
 bool HostFunction::is_in_loop(NodeId id) const {
   for (NodeId at = source_[source_[id].parent].owner; at; at = source_[source_[at].parent].owner)
     if (source_.op(at) == ir::Op::for_ || source_.op(at) == ir::Op::while_) return true;
   return false;
 }
 
-/// Inside a loop, where there may be many small ones, there are two versions.
-void HostFunction::emit_reductions_in_threads(NodeId id) {
-  const RegionId body = source_.region(id);
-  Value* const cost = cost_of(body, body, is_vector_loop(id));
-  if (!is_in_loop(id)) return set(id, reduce_in_threads(id, cost));
-  Block* const share = new_block("threads");
-  Block* const alone = new_block("alone");
-  Join join = new_join("reduced");
-  b_.CreateCondBr(has_work(value(source_.operand(id, 0)), cost), share, alone);
-  b_.SetInsertPoint(share);
-  arrive(join, reduce_in_threads(id, cost));
-  b_.SetInsertPoint(alone);
-  arrive(join, reduce_alone(id));
-  set(id, close(join, unit_.types_of(source_.type(id))));
-}
-
 /// The value of each group goes into a home of its own; then they are combined as blocks are.
-Parts HostFunction::reduce_in_threads(NodeId id, Value* cost) {
+Parts HostFunction::reduce_in_threads(NodeId id, Value* grain) {
   const Parts inits = gather(source_.operands(id).subspan(1));
   std::vector<Reduction> reductions = reductions_of(id);
   const Blocks blocks = blocks_of(id);
@@ -311,9 +150,11 @@ Parts HostFunction::reduce_in_threads(NodeId id, Value* cost) {
       b_.CreateSelect(b_.CreateICmpEQ(blocks.count, none), none, b_.CreateSub(blocks.count, b_.getInt64(1)));
   Value* const zeros =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, b_.CreateLShr(last, kGroupBits), b_.getFalse());
-  Value* const bits = b_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::umax, b_.CreateSub(b_.getInt64(64), zeros),
-      b_.getInt64(unit_.target.machine.sharing == base::Machine::Sharing::Always ? 0 : kLeastBlocksBits));
+  Value* const in_block =
+      b_.CreateICmpEQ(b_.CreateLShr(b_.CreateSub(grain, b_.getInt64(1)), Reduction::kBlockBits), none);
+  Value* const least_bits = b_.CreateSelect(in_block, none, b_.getInt64(kLeastBlocksBits));
+  Value* const bits =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.CreateSub(b_.getInt64(64), zeros), least_bits);
   Value* const size = b_.CreateShl(b_.getInt64(1), bits);
   Value* const groups = b_.CreateLShr(b_.CreateAdd(blocks.count, b_.CreateSub(size, b_.getInt64(1))), bits);
 
@@ -323,10 +164,11 @@ Parts HostFunction::reduce_in_threads(NodeId id, Value* cost) {
     for (llvm::Type* type : reduction.types())
       more.push_back(at_entry.CreateAlloca(type, at_entry.getInt64(uint64_t{1} << kGroupBits)));
   const Parts homes(more.begin() + 3, more.end());
-  Value* const group_cost = b_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::umin, b_.CreateMul(cost, b_.CreateShl(b_.getInt64(Reduction::kBlock), bits)),
-      b_.getInt64(kMost));
-  share_turns(id, groups, group_cost, more,
+  Value* const whole_groups = b_.CreateLShr(grain, b_.CreateAdd(bits, b_.getInt64(Reduction::kBlockBits)));
+  Value* const group_grain =
+      b_.CreateSelect(b_.CreateIsNull(grain), none,
+                      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, whole_groups, b_.getInt64(1)));
+  share_turns(groups, group_grain, id, more,
               [&](HostFunction& inner, Value* begin, Value* end, const Parts& given) {
                 inner.emit_groups(id, begin, end, given);
               });

@@ -13,7 +13,7 @@ constexpr std::string_view kOneByOne[] = {"simplify", "reuse", "fuse",       "to
                                           "checks",   "dce",   "fuse_nests", "contract", "threads"};
 
 /// What codegen is told of loops and buffers.
-constexpr std::string_view kDecisions[] = {"lanes", "lifetimes"};
+constexpr std::string_view kDecisions[] = {"outline", "lanes", "lifetimes"};
 
 }  // namespace
 

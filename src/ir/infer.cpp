@@ -121,6 +121,11 @@ Type infer_parallel_for(const Query& q) {
   }
   return infer_carried(q);
 }
+Type infer_share(const Query& q) {
+  q.need_count(1);
+  q.need_indices(0);
+  return q.asked;
+}
 Type infer_block(const Query& q) {
   q.need_count(0);
   return q.asked;

@@ -217,6 +217,8 @@ void interp_parallel_for(Step& step) {
   next_parallel_turn(step.machine, strand);
 }
 
+void interp_share(Step& step) { enter_region(step.strand, step.node, 0, {}); }
+
 void interp_block(Step& step) {
   const Value label[] = {Value()};
   enter_region(step.strand, step.node, 0, label);

@@ -47,6 +47,7 @@ class Verifier {
   void check_constant(NodeId node);
   void check_region(NodeId node, size_t index, const Types& parameters, const Types& yields);
   void check_while(NodeId node, const Types& inits, const Types& results);
+  void check_share(NodeId node, const Types& results);
 
   void add(int invariant, NodeId node, std::string message) {
     if (faults_.size() < kMaxFaults) faults_.push_back({invariant, node, std::move(message)});
@@ -310,10 +311,21 @@ void Verifier::check_region_types() {
       case Op::while_: check_while(node, operands, results); break;
       case Op::parallel_for: check_region(node, 0, turn, results); break;
       case Op::block: check_region(node, 0, {Type::label()}, results); break;
+      case Op::share: check_share(node, results); break;
       case Op::launch: check_region(node, 0, Types(6, kInt64), {}); break;
       default: add(7, node, "no rule says what its regions are"); break;
     }
   });
+}
+
+void Verifier::check_share(NodeId node, const Types& results) {
+  check_region(node, 0, {}, results);
+  const auto body = function_.region_body(function_.region(node));
+  const bool is_loop = function_.op(body[0]) == Op::for_ || function_.op(body[0]) == Op::parallel_for;
+  const bool is_alone = std::ranges::all_of(body.subspan(1), [&](NodeId other) {
+    return function_.op(other) == Op::result || function_.op(other) == Op::yield;
+  });
+  need(is_loop && is_alone, 7, node, "shares one loop");
 }
 
 void Verifier::check_exits() {

@@ -22,8 +22,8 @@ namespace ingot::ir {
 ///  7. if: both regions yield the node's types. for: parameters (i64, carried...) and yields carried.
 ///     while: the condition takes the inits' types and yields (bool, results...), the body takes the
 ///     results and yields the inits' types. parallel_for: parameter (i64), yields one contribution for
-///     each combiner. block: its label is the region's only parameter, yields the node's types. launch:
-///     six i64 parameters, yields nothing.
+///     each combiner. block: its label is the region's only parameter, yields the node's types. share:
+///     one loop, whose results it yields. launch: six i64 parameters, yields nothing.
 ///  8. `exit`: its label's region encloses it, and it carries the block's types; labels are used by
 ///     nothing else.
 ///  9. No exit leaves a parallel_for or launch; `return_` stands only at the end of the body, with the

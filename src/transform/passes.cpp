@@ -8,6 +8,7 @@
 #include "transform/jam.h"
 #include "transform/lanes.h"
 #include "transform/lifetimes.h"
+#include "transform/outline.h"
 #include "transform/parallel.h"
 #include "transform/reuse.h"
 #include "transform/schedule.h"
@@ -38,6 +39,7 @@ constexpr Pass kPasses[] = {
     {"schedule", for_any<schedule>, ir::Stage::Loop},
     {"threads", for_any<threads>, ir::Stage::Loop},
     {"jam", jam, ir::Stage::Loop},
+    {"outline", outline, ir::Stage::Loop},
     {"lanes", lanes, ir::Stage::Loop},
     {"lifetimes", lifetimes, ir::Stage::Loop},
     {"parallel", for_any<parallel>, ir::Stage::Both},

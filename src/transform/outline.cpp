@@ -1,0 +1,202 @@
+// What a turn costs is counted from what is known before the loop: nodes by the op table, loops inside by
+// their number of turns. A machine says what a thread should be given at once. Where elements of an array
+// that the loop writes may stand in one place, by which turns would meet, it runs alone; so it does where too
+// little is known of the array.
+
+#include "transform/outline.h"
+
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "transform/apart.h"
+#include "transform/loop_writer.h"
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// What a memory access and an allocation cost, in additions of lanes; and an addition without lanes.
+constexpr int64_t kAccessInLanes = 2;
+constexpr int64_t kAccess = 4;
+constexpr int64_t kAllocation = 1000;
+constexpr int64_t kAlone = 3;
+/// Of counts and costs: products stay in 64 bits.
+constexpr int64_t kMost = int64_t{1} << 30;
+/// Of loops inside whose count is not known before, and of a `while`.
+constexpr int64_t kUnknownTurns = 32;
+constexpr int64_t kWhileTurns = 100;
+/// A loop is worth so many pieces before other threads are asked.
+constexpr int64_t kLeastPieces = 3;
+
+ir::Schedule schedule_of(const Function& f, NodeId loop) {
+  return static_cast<ir::Schedule>(f.attribute(loop, 0));
+}
+bool is_loop(const Function& f, NodeId node) {
+  return f.op(node) == Op::for_ || f.op(node) == Op::parallel_for;
+}
+bool is_vector_loop(const Function& f, NodeId node) {
+  return is_loop(f, node) && ir::has_lanes(schedule_of(f, node)) && f.attribute(node, 1) != 1;
+}
+
+class Outliner : public Rewriter {
+ public:
+  Outliner(const Function& source, const base::Machine& machine)
+      : Rewriter(source), loops_(b_), machine_(machine) {}
+
+ protected:
+  void visit(NodeId id) override {
+    const bool shares = is_loop(source_, id) && ir::has_threads(schedule_of(source_, id)) && !inside_ &&
+                        machine_.sharing != base::Machine::Sharing::Never;
+    const bool around = inside_;
+    if (shares || is_vector_loop(source_, id) || source_.op(id) == Op::launch || source_.op(id) == Op::share)
+      inside_ = true;
+    if (shares) share(id);
+    else clone(id);
+    inside_ = around;
+  }
+
+ private:
+  void share(NodeId loop) {
+    const NodeId grain = grain_of(loop);
+    if (b_.function().is_constant(grain, 0)) return clone(loop);
+    const std::vector<NodeId> results = source_.results_of(loop);
+    std::vector<Type> types;
+    for (NodeId result : results) types.push_back(source_.type(result));
+    const ir::SpanId place = b_.span();
+    const NodeId made = b_.begin(Op::share, {{grain}}, {}, types);
+    b_.enter(made, 0, {});
+    clone(loop);
+    b_.set_span(place);
+    b_.yield(use_all(results));
+    const Nodes given = b_.end(made);
+    for (size_t i = 0; i < given.size(); ++i) bind(results[i], given[i]);
+  }
+
+  NodeId grain_of(NodeId loop) {
+    const NodeId zero = b_.index(0);
+    const NodeId count = use(source_.operand(loop, 0));
+    const bool always = machine_.sharing == base::Machine::Sharing::Always;
+    const RegionId body = source_.region(loop);
+    const NodeId cost = always ? zero : cost_of(body, body, is_vector_loop(source_, loop));
+    const NodeId has_work = always ? loops_.less(b_.index(1), count)
+                                   : loops_.less_equal(b_.index(kLeastPieces * machine_.piece_work),
+                                                       multiply(bounded(count), cost));
+    return loops_.branch(
+        has_work, {ir::kInt64},
+        [&] {
+          const NodeId grain =
+              always
+                  ? b_.index(1)
+                  : loops_.add(b_.make(Op::floor_divide, {b_.index(machine_.piece_work), cost}), b_.index(1));
+          return Nodes{loops_.select(writes_apart(loop), grain, zero)};
+        },
+        [&] { return Nodes{zero}; })[0];
+  }
+
+  NodeId multiply(NodeId a, NodeId b) { return loops_.multiply(a, b); }
+  NodeId bounded(NodeId count) {
+    return loops_.minimum(b_.make(Op::maximum, {count, b_.index(0)}), b_.index(kMost));
+  }
+
+  int64_t own_cost(NodeId node, bool in_lanes) const {
+    const ir::OpInfo& card = ir::info(source_.op(node));
+    if (card.effects.any(ir::effect::Allocate)) return kAllocation;
+    if (card.effects.any(ir::effect::Read | ir::effect::Write)) return in_lanes ? kAccessInLanes : kAccess;
+    if (!card.elementwise) return source_.is_constant(node) ? 0 : 1;
+    const DType operand = source_.type(source_.operand(node, 0)).dtype();
+    return in_lanes ? ir::lane_cost_of(source_.op(node), operand)
+                    : kAlone * ir::cost_of(source_.op(node), operand);
+  }
+  /// What a region costs that is run once in a turn of the loop whose body is `around`.
+  NodeId cost_of(RegionId region, RegionId around, bool in_lanes) {
+    int64_t known = 1;
+    NodeId all = b_.index(0);
+    for (NodeId node : source_.region_body(region)) {
+      if (source_[node].region_count == 0) {
+        known += own_cost(node, in_lanes);
+        continue;
+      }
+      const NodeId turns = turns_of(node, around);
+      for (size_t i = 0; i < source_[node].region_count; ++i)
+        all = loops_.add(all, multiply(turns, cost_of(source_.region(node, i), around,
+                                                      in_lanes || is_vector_loop(source_, node))));
+    }
+    return loops_.minimum(loops_.add(all, b_.index(known)), b_.index(kMost));
+  }
+  NodeId turns_of(NodeId node, RegionId around) {
+    if (source_.op(node) == Op::while_) return b_.index(kWhileTurns);
+    if (!is_loop(source_, node)) return b_.index(1);
+    NodeId count = source_.operand(node, 0);
+    // Of the last piece of a range there may be less.
+    if (source_.op(count) == Op::minimum && is_inside(count, around))
+      count = source_.operand(count, is_inside(source_.operand(count, 0), around) ? 1 : 0);
+    if (source_.is_constant(count)) return bounded(b_.index(source_.constant(count).as<int64_t>()));
+    return is_inside(count, around) ? b_.index(kUnknownTurns) : bounded(use(count));
+  }
+  bool is_inside(NodeId value, RegionId around) const {
+    return source_.encloses(around, source_[value].parent);
+  }
+
+  /// Whether no element that a loop writes stands in two places of its array, by which turns would meet.
+  NodeId writes_apart(NodeId loop) {
+    const RegionId body = source_.region(loop);
+    Nodes views;
+    bool known = true;
+    ir::walk(source_, body, [&](NodeId node) {
+      const ir::Effects effects = ir::info(source_.op(node)).effects;
+      if (effects == ir::effect::Control || !effects.any(ir::effect::Write)) return;
+      for (NodeId operand : source_.operands(node)) {
+        if (!source_.type(operand).is_view()) continue;
+        if (const auto outer = outer_view(operand, body, known)) views.push_back(*outer);
+      }
+    });
+    if (!known) return b_.constant(false);
+    std::ranges::sort(views, {}, &NodeId::index);
+    const auto repeated = std::ranges::unique(views);
+    views.erase(repeated.begin(), repeated.end());
+    NodeId all = b_.constant(true);
+    for (NodeId view : views) all = loops_.both(all, is_view_apart(use(view)));
+    return all;
+  }
+  NodeId is_view_apart(NodeId view) {
+    const Type type = b_.function().type(view);
+    Nodes lengths;
+    Nodes strides;
+    for (int axis = 0; axis < type.rank(); ++axis) {
+      lengths.push_back(b_.length(view, axis));
+      strides.push_back(b_.make(Op::stride, {view}, {axis}));
+    }
+    return is_apart<LoopWriter, NodeId>(loops_, lengths, strides,
+                                        static_cast<int64_t>(base::size_of(type.dtype())));
+  }
+  /// The view from outside a loop that a view in it is a part of; none if it is of memory that is made by the
+  /// function, in which no element stands twice, or not known.
+  std::optional<NodeId> outer_view(NodeId view, RegionId around, bool& known) const {
+    NodeId found = view;
+    for (NodeId at = view;; at = source_.operand(at, 0)) {
+      if (!is_inside(at, around) && is_inside(found, around)) found = at;
+      if (source_.op(at) == Op::alloc) return std::nullopt;
+      const ir::OpInfo& card = ir::info(source_.op(at));
+      const bool goes_on = card.effects.pure() && !source_.operands(at).empty() &&
+                           source_.op(at) != Op::broadcast &&
+                           (source_.type(source_.operand(at, 0)).is_view() ||
+                            source_.type(source_.operand(at, 0)).is_buffer());
+      if (!goes_on) break;
+    }
+    known = known && !is_inside(found, around) && source_.type(found).is_view();
+    return found;
+  }
+
+  LoopWriter loops_;
+  const base::Machine& machine_;
+  bool inside_ = false;  ///< a loop that is shared, or has lanes
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> outline(const ir::Function& function, const base::Machine& machine) {
+  return Outliner(function, machine).run();
+}
+
+}  // namespace ingot::transform
