@@ -21,9 +21,9 @@ bool each_reached(const Function& function, NodeId call, Fn&& fn) {
     const Function* callee = module.function(FunctionId(static_cast<uint32_t>(at)));
     if (callee == nullptr) return false;
     for (uint32_t i = 0; i < callee->node_count(); ++i) {
-      if (callee->op(NodeId(i)) == Op::call)
-        open.push_back(static_cast<size_t>(callee->attribute(NodeId(i), 0)));
-      else fn(callee->op(NodeId(i)));
+      const Op op = callee->op(NodeId(i));
+      if (op == Op::call) open.push_back(static_cast<size_t>(callee->attribute(NodeId(i), 0)));
+      else fn(op);
     }
   }
   return true;
