@@ -39,9 +39,7 @@ std::optional<Value> Evaluator::form_of(const Value& element) {
         {}, share(Value(Scalar{m->present->as<Scalar>()->kind, {}})), m->may_be_unbound, m->may_be_none};
   }
   if (const Array* a = element.as<Array>()) {
-    return Array{.type = ir::Type::view(a->type.dtype(), a->type.rank()),
-                 .access = a->access,
-                 .owns = a->owns || a->type.is_array()};
+    return Array{.type = a->type.as_view(), .access = a->access, .owns = a->owns || a->type.is_array()};
   }
   if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}, is_mixed(element)};
   if (element.is<Static>() || element.is<Unbound>()) return element;

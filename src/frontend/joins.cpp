@@ -142,7 +142,7 @@ Value Evaluator::shape_of(const Value& value, const Stays& stays) {
     Array shape = *a;
     // What joins paths is memory: values become views on the way.
     if (shape.type.is_array()) {
-      shape.type = ir::Type::view(shape.type.dtype(), shape.type.rank());
+      shape.type = shape.type.as_view();
       shape.owns = true;
     }
     if (!reaches(a->node) || a->type.is_array()) shape.node = {};
@@ -253,7 +253,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     }
     const Access access = x->access == y->access ? x->access : Access::Differs;
     const auto owns = [](const Array& one) { return one.owns || one.type.is_array(); };
-    Array shape{.type = ir::Type::view(x->type.dtype(), x->type.rank()),
+    Array shape{.type = x->type.as_view(),
                 .access = access,
                 .argument = x->argument,
                 .origin = x->origin,

@@ -97,7 +97,7 @@ Value Evaluator::primitive_strided(Call& call) {
   std::vector<NodeId> operands{builder_->make(Op::buffer, {x.node}), start};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   operands.insert(operands.end(), strides.begin(), strides.end());
-  const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()));
+  const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()), x.type.space());
   return viewing(builder_->make(Op::view, operands, {}, type), x.access);
 }
 

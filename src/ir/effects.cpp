@@ -7,27 +7,36 @@ namespace ingot::ir {
 
 namespace {
 
-/// What a call does: what the functions do that it reaches. All of them may use up the stack.
-Effects effects_of_call(const Function& function, NodeId call) {
+/// Calls fn(op) for the nodes of all functions that a call reaches; false: one of them has no body.
+template <class Fn>
+bool each_reached(const Function& function, NodeId call, Fn&& fn) {
   const Module& module = function.module();
   std::vector<bool> seen(module.function_count());
   std::vector<size_t> open{static_cast<size_t>(function.attribute(call, 0))};
-  Effects all = effect::Raise;
   while (!open.empty()) {
     const size_t at = open.back();
     open.pop_back();
     if (seen[at]) continue;
     seen[at] = true;
     const Function* callee = module.function(FunctionId(static_cast<uint32_t>(at)));
-    if (callee == nullptr) return info(Op::call).effects;
+    if (callee == nullptr) return false;
     for (uint32_t i = 0; i < callee->node_count(); ++i) {
-      const Effects own = info(callee->op(NodeId(i))).effects;
-      if (callee->op(NodeId(i)) == Op::call)
-        open.push_back(static_cast<size_t>(callee->attribute(NodeId(i), 0)));
-      else if (own != effect::Control && own != effect::Exit) all = all | own;
+      const Op op = callee->op(NodeId(i));
+      if (op == Op::call) open.push_back(static_cast<size_t>(callee->attribute(NodeId(i), 0)));
+      else fn(op);
     }
   }
-  return all;
+  return true;
+}
+
+/// What a call does: what the functions do that it reaches. All of them may use up the stack.
+Effects effects_of_call(const Function& function, NodeId call) {
+  Effects all = effect::Raise;
+  const bool is_known = each_reached(function, call, [&](Op op) {
+    const Effects own = info(op).effects;
+    if (own != effect::Control && own != effect::Exit) all = all | own;
+  });
+  return is_known ? all : info(Op::call).effects;
 }
 
 Effects own_effects(const Function& function, NodeId node) {
@@ -35,6 +44,13 @@ Effects own_effects(const Function& function, NodeId node) {
 }
 
 }  // namespace
+
+bool host_only(const Function& function, NodeId node) {
+  if (function.op(node) != Op::call) return host_only(function.op(node));
+  bool any = false;
+  const bool is_known = each_reached(function, node, [&](Op op) { any = any || host_only(op); });
+  return any || !is_known;
+}
 
 Effects effects_of(const Function& function, NodeId node) {
   const OpInfo& card = info(function.op(node));

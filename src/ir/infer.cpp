@@ -387,7 +387,7 @@ Type infer_kept(const Query& q) {
 Type infer_materialize(const Query& q) {
   q.need_count(1);
   q.need(q.type(0).is_array(), "wants an array");
-  return Type::view(q.type(0).dtype(), q.type(0).rank());
+  return q.type(0).as_view();
 }
 Type infer_read(const Query& q) {
   q.need_count(1);

@@ -77,6 +77,8 @@ class Type {
     other.bits_ = (bits_ & ~0xff00u) | static_cast<uint32_t>(t) << 8;
     return other;
   }
+  /// The view type of the same dtype, shape and space; of an array, in the host's memory.
+  constexpr Type as_view() const { return is_view() ? *this : view(dtype(), rank()); }
   /// What reading all of a view gives.
   constexpr Type as_array() const { return array(dtype(), rank()); }
   constexpr Type element() const { return scalar(dtype()); }

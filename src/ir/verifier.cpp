@@ -40,6 +40,7 @@ class Verifier {
   void check_spans();                   // 11
   void check_shared_buffers();          // 12
   void check_vector_loops();            // 14
+  void check_host_only();               // 15
 
   void check_listing(RegionId region, std::vector<int>& listings);
   void check_owned_regions(NodeId node);
@@ -441,6 +442,20 @@ void Verifier::check_vector_loops() {
   });
 }
 
+void Verifier::check_host_only() {
+  each_node([&](NodeId node) {
+    if (!host_only(function_, node)) return;
+    need(!enclosing_launch(node), 15, node, "is for the host alone and stands in a launch");
+    if (function_.op(node) == Op::call) return;
+    for (NodeId const operand : function_.operands(node)) {
+      const Type type = function_.type(operand);
+      const bool memory = type.is_view() || type.is_buffer();
+      need(!memory || type.space() == Space::Host || type.space() == Space::Pinned, 15, node,
+           "is for the host alone and takes memory that is not the host's");
+    }
+  });
+}
+
 std::vector<Fault> Verifier::run() {
   check_regions_list_nodes();
   if (!faults_.empty()) return faults_;
@@ -463,6 +478,7 @@ std::vector<Fault> Verifier::run() {
   check_spans();
   check_shared_buffers();
   check_vector_loops();
+  check_host_only();
   return faults_;
 }
 

@@ -39,6 +39,8 @@ namespace ingot::ir {
 /// to 64. If
 ///     it is not 1, a `for` carries nothing but cursors (cursor.h), and nothing in the loop raises, leaves it
 ///     or is seen outside.
+/// 15. What the host alone runs (`host_only`) stands in no launch, and takes no memory but the host's and
+///     pinned one.
 struct Fault {
   int invariant;
   NodeId node;  ///< none: the function as a whole

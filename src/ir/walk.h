@@ -24,10 +24,12 @@ bool walk(const Function& function, RegionId region, Visit&& visit);
 /// The same of a node and what is in it.
 template <class Visit>
 bool walk(const Function& function, NodeId node, Visit&& visit) {
-  Walk next = Walk::Into;
-  if constexpr (std::is_void_v<std::invoke_result_t<Visit&, NodeId>>) visit(node);
-  else next = visit(node);
-  if (next != Walk::Into) return next == Walk::Past;
+  if constexpr (std::is_void_v<std::invoke_result_t<Visit&, NodeId>>) {
+    visit(node);
+  } else {
+    const Walk next = visit(node);
+    if (next != Walk::Into) return next == Walk::Past;
+  }
   for (size_t i = 0; i < function[node].region_count; ++i)
     if (!walk(function, function.region(node, i), visit)) return false;
   return true;

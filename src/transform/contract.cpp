@@ -134,7 +134,8 @@ class Contractor : public Rewriter {
         Nodes lengths = lengths_of(part);
         lengths[part.axis] = length;
         b_.set_span(source_[part.alloc].span);
-        const NodeId view = loops_.new_view(lengths, source_.type(part.view).dtype());
+        const Type type = source_.type(part.view);
+        const NodeId view = loops_.new_view(lengths, type.dtype(), type.space());
         places_[part.view.index] = {view, part.axis, {}};
       }
       b_.set_span(place);

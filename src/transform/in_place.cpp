@@ -47,8 +47,8 @@ class Lowering::InPlaceWriter {
     choose_blocks();
     Nodes kept = lengths_;
     kept[0] = loops_.select(meets_, loops_.multiply(blocks_, loops_.multiply(places_, chunk_)), b_.index(0));
-    kept_ = loops_.new_view(kept, dtype());
     const Type type = b_.function().type(view_);
+    kept_ = loops_.new_view(kept, type.dtype(), type.space());
     base_ = loops_.branch(meets_, {type}, [&] { return Nodes{kept_}; }, [&] { return Nodes{view_}; })[0];
     const bool before = loops_.independent();
     loops_.set_independent(true);

@@ -142,7 +142,7 @@ NodeId LoopWriter::c_view(NodeId buffer, NodeId offset, std::span<const NodeId> 
   return view(buffer, offset, lengths, strides, Type::view(dtype, static_cast<int>(lengths.size()), space));
 }
 
-NodeId LoopWriter::new_view(std::span<const NodeId> lengths, DType dtype) {
+NodeId LoopWriter::new_view(std::span<const NodeId> lengths, DType dtype, ir::Space space) {
   NodeId bytes = b_.index(static_cast<int64_t>(base::size_of(dtype)));
   // A product that is too large is one that no allocation gives.
   const NodeId most = b_.index(std::numeric_limits<int64_t>::max());
@@ -150,7 +150,8 @@ NodeId LoopWriter::new_view(std::span<const NodeId> lengths, DType dtype) {
     const NodeId overflows = b_.make(Op::multiply_overflows, {bytes, lengths[i]});
     bytes = b_.make(Op::select, {overflows, most, multiply(bytes, lengths[i])});
   }
-  const NodeId buffer = b_.make(Op::alloc, {bytes}, {static_cast<int64_t>(ir::Life::Call)}, Type::buffer());
+  const NodeId buffer =
+      b_.make(Op::alloc, {bytes}, {static_cast<int64_t>(ir::Life::Call)}, Type::buffer(space));
   return c_view(buffer, b_.index(0), lengths, dtype);
 }
 

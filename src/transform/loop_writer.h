@@ -71,7 +71,7 @@ class LoopWriter {
   /// A view in C order of a buffer from an offset on.
   NodeId c_view(NodeId buffer, NodeId offset, std::span<const NodeId> lengths, DType dtype);
   /// A view in C order of a new buffer.
-  NodeId new_view(std::span<const NodeId> lengths, DType dtype);
+  NodeId new_view(std::span<const NodeId> lengths, DType dtype, ir::Space space = ir::Space::Host);
   NodeId view(NodeId buffer, NodeId offset, std::span<const NodeId> lengths, std::span<const NodeId> strides,
               Type type);
 

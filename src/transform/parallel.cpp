@@ -126,7 +126,8 @@ class Parallelizer : public ParallelWriter {
       for (Copies& copies : all) {
         Nodes lengths = lengths_of(copies.view);
         lengths.insert(lengths.begin(), pieces);
-        copies.copies = loops_.new_view(lengths, source_.type(copies.view).dtype());
+        const Type type = source_.type(copies.view);
+        copies.copies = loops_.new_view(lengths, type.dtype(), type.space());
       }
       write_pieces(loop, meeting, all, turns, pieces);
       for (const Copies& copies : all) combine(copies, pieces);

@@ -263,7 +263,7 @@ void Lowering::bind(NodeId old, NodeId made) {
 Type Lowering::convert(Type type) {
   ir::TypeTable& types = source_.module().types;
   switch (type.kind()) {
-    case ir::TypeKind::Array: return Type::view(type.dtype(), type.rank());
+    case ir::TypeKind::Array: return type.as_view();
     case ir::TypeKind::Optional: return types.optional(convert(types.members(type)[0]));
     case ir::TypeKind::Results: {
       std::vector<Type> members;

@@ -137,7 +137,8 @@ void Lowering::store_tile(const Elements& all, const Nodes& first, const Nodes& 
   Nodes computed;
   for (const NodeId view : all.views) {
     const Nodes edges{b_.index(kTileOfLast), b_.index(kTileOfOthers[2])};
-    computed.push_back(loops_.new_view(edges, b_.function().type(view).dtype()));
+    const Type type = b_.function().type(view);
+    computed.push_back(loops_.new_view(edges, type.dtype(), type.space()));
   }
   loops_.set_one_by_one(false);
   loops_.nest(Nodes{counts[1], counts[0]}, [&](Indices turned) {

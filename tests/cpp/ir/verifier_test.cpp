@@ -331,5 +331,13 @@ TEST(Verifier, ThreadsThatLeftMissLaterBarriers) {
   EXPECT_EQ(faulty_barriers(block(loop(barrier) + leave)), 0u);
 }
 
+/// Derived from effects; the list is that of today.
+TEST(HostOnly, IsWhatTheHostAloneRuns) {
+  std::string names;
+  for (int i = 0; i < kOpCount; ++i)
+    if (host_only(static_cast<Op>(i))) names += std::string(name_of(static_cast<Op>(i))) + " ";
+  EXPECT_EQ(names, "call library draw host keep sort_line argsort_line ");
+}
+
 }  // namespace
 }  // namespace ingot::ir
