@@ -167,17 +167,13 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     for (const Kind k : {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()})
       if (k.name() == kind_name) kind = k;
     const std::string numpy_name = kind_name.starts_with("numpy.") ? kind_name.substr(6) : std::string();
-    for (int i = 0; i < base::kDTypeCount; ++i)
-      if (base::info(static_cast<DType>(i)).numpy == numpy_name) kind = Kind(static_cast<DType>(i));
+    if (const std::optional<DType> dtype = base::dtype_from_numpy(numpy_name)) kind = Kind(*dtype);
     const NodeId node = builder_->add_parameter(ir::Type::scalar(kind.dtype()), {.name = name});
     if (argument >= 0) scalar_arguments_[node.index] = argument;
     return Scalar{kind, node};
   }
   if (tag == "array") {
-    const std::string dtype_name = text_of(description[1]);
-    DType dtype = DType::Float64;
-    for (int i = 0; i < base::kDTypeCount; ++i)
-      if (base::info(static_cast<DType>(i)).numpy == dtype_name) dtype = static_cast<DType>(i);
+    const DType dtype = base::known(base::dtype_from_numpy(text_of(description[1])));
     const bool writable = nb::cast<bool>(description[3]);
     const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
     const int number = static_cast<int>(builder_->function().parameters().size());
