@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors
+from . import _errors, _ingot
 
 _MADE = re.compile("\x1f(\\d+)\x1f")
 """How the message of an exception begins that says of what it is made, by a number: numbers follow, each with \\x1f after it."""
@@ -46,12 +46,10 @@ def throw(known: tuple, arguments: tuple, errors: dict) -> None:
 
 def _of_number(number: int, message: str, sites: tuple[_errors.Site, ...], errors: dict) -> BaseException:
     """The exception that a message says how to make."""
-    from ._jit import boxed
-
     known, description, letters = errors[number]
     texts = message.split("\x1f")[2:]
     values = [_READERS[letter](text) for letter, text in zip(letters, texts)]
-    return built(known, boxed(description, values), sites, errors)
+    return built(known, _ingot.Objects([], []).make(description, values), sites, errors)
 
 
 def exception_type(kind: str, message: str, errors: dict) -> type:

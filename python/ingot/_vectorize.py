@@ -14,8 +14,10 @@ import numpy as np
 
 from . import _errors, _ingot, _source
 from ._exceptions import exception
-from ._jit import DTYPES, Function, Specialisation, disabled, relaxations
-from ._signature import Signature, parse_signatures
+from ._function import Function
+from ._jit import disabled, relaxations
+from ._signature import DTYPES, Signature, parse_signatures
+from ._specialisation import Specialisation
 
 TARGETS = ("cpu", "parallel")
 MOST_OPERANDS = 31

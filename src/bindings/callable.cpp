@@ -230,9 +230,10 @@ bool has_call_of_its_own(PyTypeObject* type) {
   return true;
 }
 
-/// The file of the code that an entry of a traceback stands in.
-nb::object file_of(PyObject* traceback) {
-  return nb::handle(traceback).attr("tb_frame").attr("f_code").attr("co_filename");
+/// The folder of the code that an entry of a traceback stands in.
+nb::object folder_of(PyObject* traceback) {
+  const nb::object file = nb::handle(traceback).attr("tb_frame").attr("f_code").attr("co_filename");
+  return file.attr("rpartition")("/")[0];
 }
 
 /// Leaves entries out of the traceback of what has been raised: `rest_of` gives what stays of it.
@@ -250,7 +251,8 @@ void leave_out_entries(Fn&& rest_of) {
   PyErr_Restore(type, value, rest.release().ptr());
 }
 
-/// Calls the Python side, whose own lines do not enter the traceback of what the call raises.
+/// Calls the Python side, whose own lines, all in files of one folder, do not enter the traceback of what the
+/// call raises.
 PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb::dict& named) {
   try {
     return nb::handle(self).attr("_call")(positional, named).release().ptr();
@@ -258,8 +260,8 @@ PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb:
     error.restore();
   }
   leave_out_entries([](nb::object rest) {
-    const nb::object own = file_of(rest.ptr());
-    while (!rest.is_none() && file_of(rest.ptr()).equal(own)) rest = rest.attr("tb_next");
+    const nb::object own = folder_of(rest.ptr());
+    while (!rest.is_none() && folder_of(rest.ptr()).equal(own)) rest = rest.attr("tb_next");
     return rest;
   });
   return nullptr;
@@ -290,7 +292,7 @@ bool is_profiled() {
 PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, size_t flagged,
                      PyObject* keywords) {
   if (!state.shown.is_valid())
-    state.shown = nb::module_::import_("ingot._jit").attr("shown_to_profilers")(nb::handle(self));
+    state.shown = nb::module_::import_("ingot._function").attr("shown_to_profilers")(nb::handle(self));
   const nb::object shown = state.shown;
   PyObject* const result = PyObject_Vectorcall(shown.ptr(), arguments, flagged, keywords);
   if (result != nullptr) return result;

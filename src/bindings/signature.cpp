@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings/callable.h"
+#include "bindings/exceptions.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/streams.h"
@@ -279,17 +280,7 @@ void Signature::constant(PyObject* value, const Path& path) {
 [[gnu::always_inline]] inline void Signature::add_memory(PyObject* value) {
   PyArrayObject* const array = as_array(value);
   const auto data = reinterpret_cast<uintptr_t>(PyArray_DATA(array));
-  npy_intp low = 0;
-  npy_intp high = PyArray_ITEMSIZE(array);
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    const npy_intp length = PyArray_DIM(array, axis);
-    if (length == 0) {
-      low = high = 0;
-      break;
-    }
-    const npy_intp reach = (length - 1) * PyArray_STRIDE(array, axis);
-    (reach < 0 ? low : high) += reach;
-  }
+  const auto [low, high] = reach_of(array);
   Memory memory{data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high), 0,
                 words_.size() - 1};
   for (const Memory& other : memories_) {
@@ -517,7 +508,7 @@ bool Signature::refuse(PyObject* container, const Path& path) {
   const std::string name = path.text();
   const std::string what = "`" + name + "`, a " + Py_TYPE(container)->tp_name + " that holds itself,";
   const nb::object error = nb::handle(refusal_)(name, what, "pass its parts");
-  PyErr_SetObject(error.type().ptr(), error.ptr());
+  set_error(error);
   return false;
 }
 

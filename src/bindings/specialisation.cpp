@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/exceptions.h"
 #include "bindings/invocation.h"
 #include "bindings/streams.h"
 
@@ -41,11 +42,14 @@ nb::object Specialisation::call(const Signature& arguments) const {
   static constinit const Outside nothing{};
   const Locked locked(arguments.locks());
   Invocation invocation(*code_, arguments.leaves(), nothing);
-  if (invocation.run()) return result_.make(invocation, arguments);
+  if (invocation.run()) {
+    FrameValues values(invocation, arguments);
+    return result_.make(values);
+  }
   const nb::object failure = invocation.failure();
   const nb::object error =
       nb::module_::import_("ingot._exceptions").attr("exception")(*nb::cast<nb::tuple>(failure), errors_);
-  PyErr_SetObject(error.type().ptr(), error.ptr());
+  set_error(error);
   throw nb::python_error();
 }
 

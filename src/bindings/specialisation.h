@@ -9,7 +9,8 @@
 
 namespace ingot::bindings {
 
-/// What is known of a function compiled for arguments of one description. The base of `ingot._jit`'s class.
+/// What is known of a function compiled for arguments of one description. The base of
+/// `ingot._specialisation`'s class.
 class Specialisation {
  public:
   /// `errors`: the exceptions that its code raises by their messages. `is_direct`: it calls nothing of

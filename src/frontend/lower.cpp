@@ -350,7 +350,7 @@ void bind_nothing(const nb::object& function, size_t positional,
   for (size_t i = 0; i < positional; ++i) nothing.append(nb::none());
   nb::dict named;
   for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
-  nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
+  nb::module_::import_("ingot._function").attr("without_body")(function)(*nb::tuple(nothing), **named);
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+#include "bindings/execution.h"
+
+#include <nanobind/stl/string.h>
+
+#include <string>
+#include <vector>
+
+#include "bindings/interrupts.h"
+
+namespace ingot::bindings {
+
+void Execution::forget() {
+  const EnsuredGil gil;
+  pending_.reset();
+}
+
+runtime::Status Execution::run_watched(void** slots) {
+  runtime::watch_length(context_);
+  const runtime::Status status = call_.run(code_.function(), slots);
+  runtime::unwatch_length(context_);
+  gil_.restore();
+  return status;
+}
+
+nb::object Execution::failure() const {
+  const runtime::Error& error = context_.error;
+  // What compiled code caught is not pending any more.
+  const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
+                          error.status == runtime::status_of(kind_of(pending_));
+  std::vector<base::Site> sites;
+  if (error.site != runtime::Error::kNoSite) {
+    const runtime::ErrorSite& site = code_.info().sites[error.site];
+    sites.push_back({site.place, site.function});
+    sites.insert(sites.end(), site.callers.begin(), site.callers.end());
+  }
+  const base::ExceptionKind kind = runtime::exception_of(error.status);
+  return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error),
+                        tuple_of(sites), is_pending ? pending_ : nb::none());
+}
+
+/// Lets go of the GIL. Where the call goes on, and the thread is the one that handles signals, it takes the
+/// GIL for those that have come; what a handler raises leaves the call.
+runtime::Status Execution::attend(runtime::Context* context) {
+  Execution& self = of(context);
+  if (!self.gil_.is_released()) {
+    self.gil_.release();
+    if (!is_main_thread()) runtime::unwatch_length(*context);
+    return 0;
+  }
+  return self.with_gil([] {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  });
+}
+
+}  // namespace ingot::bindings
