@@ -116,8 +116,8 @@ nb::tuple State::captures() const {
 
 nb::tuple State::demanded() const {
   nb::list all;
-  for (size_t i = 0; i < parameters.demanded.size(); ++i)
-    if (parameters.demanded[i] != 0) all.append(i);
+  for (size_t i = 0; i < parameters.details.size(); ++i)
+    if (parameters.details[i].is_demanded) all.append(i);
   return nb::tuple(all);
 }
 
@@ -369,9 +369,7 @@ int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
         state->function = nb::borrow(function);
         state->names = nb::borrow<nb::tuple>(names);
         state->parameters.names = names;
-        state->parameters.demanded.assign(count_of(state->names), 0);
-        state->parameters.measured.assign(count_of(state->names), 0);
-        state->parameters.opened.assign(count_of(state->names), 0);
+        state->parameters.details.resize(count_of(state->names));
         state->parameters.sees_layout = sees_layout != 0;
         state->binding = {static_cast<size_t>(positional), static_cast<size_t>(positional_only),
                           is_plain != 0};
@@ -444,22 +442,18 @@ void remember(nb::handle self, const Arguments& arguments, nb::list candidates) 
   state.known.emplace_back(*arguments.signature, std::move(candidates));
 }
 
-void demand(nb::handle self, size_t number) {
+template <bool Detail::* kWhich>
+void describe_more(nb::handle self, size_t number) {
   State& state = state_of(self);
-  state.parameters.demanded.at(number) = 1;
-  state.known.clear();
-}
-
-void measure(nb::handle self, size_t number) {
-  State& state = state_of(self);
-  state.parameters.measured.at(number) = 1;
+  state.parameters.details.at(number).*kWhich = true;
   state.known.clear();
 }
 
 void open_texts(nb::handle self, const nb::tuple& arguments) {
   State& state = state_of(self);
-  std::ranges::fill(state.parameters.opened, 0);
-  for (const nb::handle number : arguments) state.parameters.opened.at(nb::cast<size_t>(number)) = 1;
+  for (Detail& detail : state.parameters.details) detail.is_opened = false;
+  for (const nb::handle number : arguments)
+    state.parameters.details.at(nb::cast<size_t>(number)).is_opened = true;
   state.known.clear();
 }
 
@@ -497,9 +491,7 @@ nb::dict attributes_of(nb::handle self) {
 void capture(nb::handle self, nb::object owner, const nb::str& name) {
   State& state = state_of(self);
   state.parameters.captures.push_back({owner.ptr(), name.ptr()});
-  state.parameters.demanded.push_back(0);
-  state.parameters.measured.push_back(0);
-  state.parameters.opened.push_back(0);
+  state.parameters.details.emplace_back();
   state.kept.push_back(std::move(owner));
   state.kept.push_back(name);
   state.known.clear();
@@ -575,8 +567,10 @@ void bind_callable(nb::module_& m) {
   add_method(type, "_describe", &describe, "The description of values of the parameters, a list.");
   add_method(type, "_remember", &remember,
              "Calls with such arguments are made by the first of `candidates` whose guards hold.");
-  add_method(type, "_demand", &demand, "From now on the value of a number among the arguments decides.");
-  add_method(type, "_measure", &measure, "From now on short last axes of its arrays decide.");
+  add_method(type, "_demand", &describe_more<&Detail::is_demanded>,
+             "From now on the value of a number among the arguments decides.");
+  add_method(type, "_measure", &describe_more<&Detail::is_measured>,
+             "From now on short last axes of its arrays decide.");
   add_method(
       type, "_open_texts", &open_texts,
       "From now on the texts of the arguments of these numbers are described by their letters, no others.");
