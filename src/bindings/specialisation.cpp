@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/collected.h"
 #include "bindings/exceptions.h"
 #include "bindings/invocation.h"
 #include "bindings/streams.h"
@@ -53,34 +54,26 @@ nb::object Specialisation::call(const Signature& arguments) const {
   throw nb::python_error();
 }
 
-int Specialisation::traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  const auto& it = *nb::inst_ptr<Specialisation>(self);
-  if (const int stop = it.guards_.traverse(visit, arg); stop != 0) return stop;
-  if (const int stop = it.result_.traverse(visit, arg); stop != 0) return stop;
-  if (it.errors_.is_valid())
-    if (const int stop = visit(it.errors_.ptr(), arg); stop != 0) return stop;
-  return it.loaded_.is_valid() ? visit(it.loaded_.ptr(), arg) : 0;
+int Specialisation::traverse(visitproc visit, void* arg) const {
+  if (const int stop = guards_.traverse(visit, arg); stop != 0) return stop;
+  if (const int stop = result_.traverse(visit, arg); stop != 0) return stop;
+  Py_VISIT(errors_.ptr());
+  Py_VISIT(loaded_.ptr());
+  return 0;
 }
 
-int Specialisation::clear(PyObject* self) {
-  auto& it = *nb::inst_ptr<Specialisation>(self);
-  it.is_direct_ = false;
-  it.guards_.clear();
-  it.result_.clear();
-  it.errors_.reset();
-  return 0;
+void Specialisation::clear() {
+  is_direct_ = false;
+  guards_.clear();
+  result_.clear();
+  errors_.reset();
 }
 
 void Specialisation::bind(nb::module_& m) {
   nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a);
-  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Specialisation::traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(&Specialisation::clear)},
-                                {0, nullptr}};
-  nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(slots))
+  nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))
       .def(nb::init<const nb::tuple&, const nb::tuple&, nb::dict, bool>(), "guards"_a, "result"_a, "errors"_a,
            "direct"_a)
       .def_prop_rw("loaded", &Specialisation::loaded, &Specialisation::load, "The code, or None.")

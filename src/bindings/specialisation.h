@@ -31,13 +31,14 @@ class Specialisation {
   /// What the function returns. Throws what it raises. Guards hold, and the arguments are of its description.
   nb::object call(const Signature& arguments) const;
 
+  /// For Python's collector (collected.h).
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
   /// Adds the class to the extension.
   static void bind(nb::module_& m);
 
  private:
-  static int traverse(PyObject* self, visitproc visit, void* argument);
-  static int clear(PyObject* self);
-
   Guards guards_;
   ResultPlan result_;
   nb::dict errors_;

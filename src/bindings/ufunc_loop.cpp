@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/arrays.h"
+#include "bindings/collected.h"
 #include "bindings/exceptions.h"
 #include "bindings/execution.h"
 #include "bindings/gil.h"
@@ -200,31 +201,23 @@ void UfuncLoop::run_in_python(const Operands& operands) {
   }
 }
 
-int UfuncLoop::traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  const auto& it = *nb::inst_ptr<UfuncLoop>(self);
-  Py_VISIT(it.element_.ptr());
-  for (const Variant* variant = it.first_.load(); variant != nullptr; variant = variant->next)
+int UfuncLoop::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(element_.ptr());
+  for (const Variant* variant = first_.load(); variant != nullptr; variant = variant->next)
     Py_VISIT(variant->specialisation.ptr());
   return 0;
 }
 
-int UfuncLoop::clear(PyObject* self) {
-  auto& it = *nb::inst_ptr<UfuncLoop>(self);
-  it.element_ = nb::none();
-  for (Variant* variant = it.first_.load(); variant != nullptr; variant = variant->next) {
+void UfuncLoop::clear() {
+  element_ = nb::none();
+  for (Variant* variant = first_.load(); variant != nullptr; variant = variant->next) {
     variant->code = nullptr;
     variant->specialisation = nb::none();
   }
-  return 0;
 }
 
 void UfuncLoop::bind(nb::module_& m) {
-  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&UfuncLoop::traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(&UfuncLoop::clear)},
-                                {0, nullptr}};
-  nb::class_<UfuncLoop>(m, "UfuncLoop", nb::type_slots(slots))
+  nb::class_<UfuncLoop>(m, "UfuncLoop", nb::type_slots(Collected<UfuncLoop>::slots()))
       .def(nb::init<const nb::tuple&, size_t, nb::object, bool>(), "dtypes"_a, "inputs"_a, "element"_a,
            "closed"_a)
       .def("is_current", &UfuncLoop::is_current,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "bindings/collected.h"
 #include "bindings/numpy.h"
 #include "bindings/results.h"
 
@@ -188,27 +189,19 @@ void Objects::keep(const nb::list& values) {
   }
 }
 
-int Objects::traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  const auto& it = *nb::inst_ptr<Objects>(self);
-  Py_VISIT(it.leaves_.ptr());
-  Py_VISIT(it.containers_.ptr());
+int Objects::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(leaves_.ptr());
+  Py_VISIT(containers_.ptr());
   return 0;
 }
 
-int Objects::clear(PyObject* self) {
-  auto& it = *nb::inst_ptr<Objects>(self);
-  it.leaves_.reset();
-  it.containers_.reset();
-  return 0;
+void Objects::clear() {
+  leaves_.reset();
+  containers_.reset();
 }
 
 void Objects::bind(nb::module_& m) {
-  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Objects::traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(&Objects::clear)},
-                                {0, nullptr}};
-  nb::class_<Objects>(m, "Objects", nb::type_slots(slots))
+  nb::class_<Objects>(m, "Objects", nb::type_slots(Collected<Objects>::slots()))
       .def(nb::init<nb::list, nb::list>(), "leaves"_a, "containers"_a)
       .def("make", &Objects::make, "description"_a, "values"_a)
       .def("keep", &Objects::keep, "values"_a);

@@ -128,14 +128,15 @@ class Objects {
   /// A callee keeps the memory of these values.
   void keep(const nb::list& values);
 
+  /// For Python's collector (collected.h).
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
   /// Adds the class to the extension.
   static void bind(nb::module_& m);
 
  private:
   class Listed;
-
-  static int traverse(PyObject* self, visitproc visit, void* argument);
-  static int clear(PyObject* self);
 
   nb::list leaves_;
   nb::list containers_;
