@@ -161,7 +161,7 @@ class Recorder:
         (folder / "call.txt").write_text("\n".join(parts) + "\n", "utf-8", "replace")
 
     @staticmethod
-    def _raised(kind: str, message: str, sites: tuple, pending: Any) -> list[str]:
+    def _raised(kind: str, message: str, sites: tuple, pending: Any, _: Any) -> list[str]:
         if pending is not None:
             return [f"raised {_raised(pending)}"]
         place = f" at {_quoted(sites[0][0])}:{sites[0][1]}" if sites else ""

@@ -76,7 +76,7 @@ class Call:
         call_host(function, objects.make(("tuple", positional), values), keywords, sites)
 
     def run(self, mode: str, host: Callable | None = None, routines: Callable | None = None) -> list | tuple:
-        """What is given: values, as a list, or a failure: (kind, message, sites, pending).
+        """What is given: values, as a list, or a failure: the arguments of `_exceptions.exception`.
 
         `host` and `routines` take the place of `host` and of `_routines`' functions.
         """

@@ -149,13 +149,13 @@ class Loop(_ingot.UfuncLoop):
         return specialisation
 
     @staticmethod
-    def exception(failure: tuple, errors: dict) -> BaseException:
+    def exception(failure: tuple, errors: list) -> BaseException:
         """What a failure of compiled code raises, at the places of the function alone."""
         from .library import vectorized
 
-        kind, message, sites, pending = failure
+        kind, message, sites, *rest = failure
         own = vectorized.turns_of.__code__.co_filename
-        return exception(kind, message, tuple(site for site in sites if site[0] != own), pending, errors)
+        return exception(kind, message, tuple(site for site in sites if site[0] != own), *rest, errors)
 
     def run(self, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...]) -> None:
         """A call that compiled code cannot make alone: it calls Python, or reads arrays outside."""

@@ -318,9 +318,16 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
   };
   const ir::Outcome outcome = program.interpret(arguments, externals, seed);
   if (outcome.raised) {
-    return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,
-                          tuple_of(module().sites(outcome.exception.span)),
-                          pending.is_valid() ? pending : nb::none());
+    const ir::Raised& raised = outcome.exception;
+    nb::object made = nb::none();
+    if (raised.made) {
+      nb::list values;
+      for (const auto& [dtype, bits] : raised.values) values.append(numpy_scalar_bits(dtype, bits));
+      made = nb::make_tuple(*raised.made, values);
+    }
+    return nb::make_tuple(std::string(base::name_of(raised.kind)), raised.message,
+                          tuple_of(module().sites(raised.span)), pending.is_valid() ? pending : nb::none(),
+                          made);
   }
   nb::list results;
   for (size_t i = 0; i < outcome.results.size(); ++i)

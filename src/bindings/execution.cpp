@@ -2,12 +2,31 @@
 
 #include <nanobind/stl/string.h>
 
+#include <bit>
 #include <string>
 #include <vector>
 
 #include "bindings/interrupts.h"
 
 namespace ingot::bindings {
+
+namespace {
+
+/// The values that an error shows, as numbers of Python's.
+nb::list shown_by(const runtime::ErrorSite& site, const runtime::Error& error) {
+  nb::list values;
+  for (size_t i = 0; i < site.arguments.size(); ++i) {
+    const base::DType dtype = site.arguments[i];
+    const uint64_t bits = error.arguments[i];
+    if (base::is_bool(dtype)) values.append(bits != 0);
+    else if (base::is_float(dtype)) values.append(std::bit_cast<double>(bits));
+    else if (base::is_signed(dtype)) values.append(static_cast<int64_t>(bits));
+    else values.append(bits);
+  }
+  return values;
+}
+
+}  // namespace
 
 void Execution::forget() {
   const EnsuredGil gil;
@@ -27,15 +46,17 @@ nb::object Execution::failure() const {
   // What compiled code caught is not pending any more.
   const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
                           error.status == runtime::status_of(kind_of(pending_));
+  nb::object made = nb::none();
   std::vector<base::Site> sites;
   if (error.site != runtime::Error::kNoSite) {
     const runtime::ErrorSite& site = code_.info().sites[error.site];
     sites.push_back({site.place, site.function});
     sites.insert(sites.end(), site.callers.begin(), site.callers.end());
+    if (site.made >= 0) made = nb::make_tuple(site.made, shown_by(site, error));
   }
   const base::ExceptionKind kind = runtime::exception_of(error.status);
   return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error),
-                        tuple_of(sites), is_pending ? pending_ : nb::none());
+                        tuple_of(sites), is_pending ? pending_ : nb::none(), made);
 }
 
 /// Lets go of the GIL. Where the call goes on, and the thread is the one that handles signals, it takes the

@@ -29,7 +29,8 @@ class Execution {
     if (!code_.polls()) return call_.run(code_.function(), slots) == 0;
     return run_watched(slots) == 0;
   }
-  /// (kind, message, sites, pending exception or None). Wants the GIL.
+  /// (kind, message, sites, pending exception or None, what it is made of or None), the last as (number,
+  /// values shown): see `ErrorSite::made`. Wants the GIL.
   nb::object failure() const;
 
  protected:

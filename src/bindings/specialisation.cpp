@@ -30,7 +30,7 @@ nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::ha
 
 }  // namespace
 
-Specialisation::Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::dict errors,
+Specialisation::Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::list errors,
                                bool is_direct)
     : guards_(guards), result_(result), errors_(std::move(errors)), is_direct_(is_direct) {}
 
@@ -74,7 +74,7 @@ void Specialisation::bind(nb::module_& m) {
       .def_static("load", &Code::load, "object"_a)
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a);
   nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))
-      .def(nb::init<const nb::tuple&, const nb::tuple&, nb::dict, bool>(), "guards"_a, "result"_a, "errors"_a,
+      .def(nb::init<const nb::tuple&, const nb::tuple&, nb::list, bool>(), "guards"_a, "result"_a, "errors"_a,
            "direct"_a)
       .def_prop_rw("loaded", &Specialisation::loaded, &Specialisation::load, "The code, or None.")
       .def_prop_ro("errors", &Specialisation::errors)

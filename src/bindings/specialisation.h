@@ -13,12 +13,12 @@ namespace ingot::bindings {
 /// `ingot._specialisation`'s class.
 class Specialisation {
  public:
-  /// `errors`: the exceptions that its code raises by their messages. `is_direct`: it calls nothing of
+  /// `errors`: of what the exceptions are made that its code raises. `is_direct`: it calls nothing of
   /// Python's, and changes no containers of the caller.
-  Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::dict errors, bool is_direct);
+  Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::list errors, bool is_direct);
 
   const Guards& guards() const { return guards_; }
-  const nb::dict& errors() const { return errors_; }
+  const nb::list& errors() const { return errors_; }
 
   /// The object of `Code`, once there is one; None.
   nb::object loaded() const { return loaded_.is_valid() ? loaded_ : nb::none(); }
@@ -41,7 +41,7 @@ class Specialisation {
  private:
   Guards guards_;
   ResultPlan result_;
-  nb::dict errors_;
+  nb::list errors_;
   nb::object loaded_;
   const Code* code_ = nullptr;
   bool is_direct_;

@@ -159,7 +159,8 @@ class FunctionEmitter {
 
   void check_stack();
   /// Leaves with an exception at a node's place, whose message shows values.
-  void store_error(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown);
+  void store_error(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown,
+                   int64_t made = -1);
   /// With the one that the node itself names.
   void store_own_error(NodeId id, std::span<const NodeId> shown);
   llvm::Value* widened(NodeId id);

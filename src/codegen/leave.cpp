@@ -67,12 +67,13 @@ Value* FunctionEmitter::widened(NodeId id) {
 }
 
 void FunctionEmitter::store_error(NodeId id, base::ExceptionKind kind, std::string message,
-                                  std::span<const NodeId> shown) {
+                                  std::span<const NodeId> shown, int64_t made) {
   const ir::Module& module = unit_.source;
   if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 32 values");
   ErrorSite site;
   site.kind = kind;
   site.message = std::move(message);
+  site.made = made;
   for (NodeId value : shown) {
     if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
     site.arguments.push_back(dtype(value));
@@ -92,8 +93,10 @@ void FunctionEmitter::store_error(NodeId id, base::ExceptionKind kind, std::stri
 }
 
 void FunctionEmitter::store_own_error(NodeId id, std::span<const NodeId> shown) {
+  const bool has_made = source_.attributes(id).size() > 2;
   store_error(id, static_cast<base::ExceptionKind>(source_.attribute(id, 0)),
-              unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1)))), shown);
+              unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1)))), shown,
+              has_made ? source_.attribute(id, 2) : -1);
 }
 
 /// In lanes nothing ends a block: those that came this way are masked.

@@ -662,7 +662,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   captured_.clear();
   guards_.clear();
   hosts_.clear();
-  errors_ = nb::dict();
+  errors_ = nb::list();
   handlers_.clear();
   handled_.clear();
   walks_.clear();
