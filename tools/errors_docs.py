@@ -22,7 +22,7 @@ HOLE = "…"
 # The sections, and the sources whose refusals stand in each.
 SECTIONS = {
     "Statements": "statements exceptions patterns loops core",
-    "Variables and values": "lower expressions scalars joins foreign signature _jit _source",
+    "Variables and values": "lower expressions scalars joins foreign signature _function _source",
     "Functions and generators": "closures generators recursion _vectorize",
     "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
     "Classes": "objects special_methods",

@@ -32,7 +32,7 @@ from typing import Any
 import ingot
 import ingot.numpy
 import numpy as np
-from ingot._jit import Function
+from ingot._function import Function
 from ingot.numpy._namespace import Subscripted
 from probe_calls import OPEN_VALUES, Call, chosen
 

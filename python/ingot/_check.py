@@ -25,8 +25,9 @@ import numpy as np
 
 from . import _check_script, _errors, _scope, _source
 from ._errors import UnsupportedError
-from ._jit import DTYPES, Function, _core
-from ._signature import Type, parse_signature
+from ._function import Function
+from ._signature import DTYPES, Type, parse_signature
+from ._specialisation import core
 
 _REFUSED = {
     ast.Import: ("an `import` inside a function", "import it at the top of the file"),
@@ -297,7 +298,7 @@ def _refused_call(call: ast.Call, node: Any, function: types.FunctionType) -> tu
     known = value is None or isinstance(value, (type, types.FunctionType, types.MethodType)) or hasattr(value, "__ingot_function__")
     if known or type(value).__module__.startswith(("ingot", "functools")) or not isinstance(value, types.BuiltinFunctionType):
         return None
-    core, registry = _core()
+    _, registry = core()
     if registry.knows(value):
         return None
     name, advice = _errors.unknown_function(value)

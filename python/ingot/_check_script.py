@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import _jit
 from ._errors import UnsupportedError
+from ._function import Function, type_text
 
 
 class Outcome(NamedTuple):
     """What became of one list of arguments of a function: `message` says why it was refused, or compiled anew."""
 
-    function: _jit.Function
+    function: Function
     values: tuple[Any, ...]
     status: str
     message: str
@@ -59,10 +59,10 @@ def _status_of(script: str) -> int:
 @contextmanager
 def _watched(outcomes: list[Outcome]) -> Iterator[None]:
     """Has all that the functions of `ingot.jit` compile and refuse meanwhile put among the outcomes, each once."""
-    prepare = _jit.Function._prepare
+    prepare = Function._prepare
     seen = set()
 
-    def watching(self: _jit.Function, args: tuple, kwargs: dict) -> Any:
+    def watching(self: Function, args: tuple, kwargs: dict) -> Any:
         compiled = len(self.specialisations)
         try:
             prepared = prepare(self, args, kwargs)
@@ -74,15 +74,15 @@ def _watched(outcomes: list[Outcome]) -> Iterator[None]:
             note(self, args, kwargs, "compiles", "" if why == "the first call" else why)
         return prepared
 
-    def note(function: _jit.Function, args: tuple, kwargs: dict, status: str, message: str) -> None:
+    def note(function: Function, args: tuple, kwargs: dict, status: str, message: str) -> None:
         outcome = Outcome(function, (*args, *kwargs.values()), status, message)
-        key = (function, tuple(map(_jit._type_text, outcome.values)), status, message)
+        key = (function, tuple(map(type_text, outcome.values)), status, message)
         if status == "compiles" or key not in seen:
             seen.add(key)
             outcomes.append(outcome)
 
-    _jit.Function._prepare = watching  # type: ignore[method-assign]
+    Function._prepare = watching  # type: ignore[method-assign]
     try:
         yield
     finally:
-        _jit.Function._prepare = prepare  # type: ignore[method-assign]
+        Function._prepare = prepare  # type: ignore[method-assign]

@@ -5,21 +5,16 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import _errors
-
-_MADE = re.compile("\x1f(\\d+)\x1f")
-"""How the message of an exception begins that says of what it is made, by a number: numbers follow, each with \\x1f after it."""
-
-_READERS: dict[str, Callable[[str], Any]] = {"b": "True".__eq__, "i": int, "f": float}
+from . import _errors, _ingot
 
 
-def built(known: tuple, arguments: tuple, sites: tuple[_errors.Site, ...], errors: dict) -> BaseException:
-    """The first of some exceptions, of which is known: class or kind, which ones are cause and context, and where each was raised.
+def built(known: tuple, arguments: tuple, sites: tuple[_errors.Site, ...]) -> BaseException:
+    """The first of some exceptions, of which is known: class, kind or the exception itself, which ones are cause and
+    context, and where each was raised.
 
     Where making one of them raises, it is what that raises, as in Python.
     """
@@ -27,7 +22,7 @@ def built(known: tuple, arguments: tuple, sites: tuple[_errors.Site, ...], error
     for place, (kind, _, context, _, places) in reversed(tuple(enumerate(known))):
         given = arguments[place]
         try:
-            made[place] = _new_exception(kind, given[0], sites or places, errors) if type(kind) is str else kind(*given)
+            made[place] = _of_kind(kind, given, sites or places)
         except BaseException as error:
             error.__context__ = made.get(context)
             return error.with_traceback(None)
@@ -39,25 +34,30 @@ def built(known: tuple, arguments: tuple, sites: tuple[_errors.Site, ...], error
     return made[0]
 
 
-def throw(known: tuple, arguments: tuple, errors: dict) -> None:
+def _of_kind(kind: Any, given: tuple, sites: tuple[_errors.Site, ...]) -> BaseException:
+    if isinstance(kind, BaseException):
+        return _copied(kind)
+    return _new_exception(kind, given[0], sites) if type(kind) is str else kind(*given)
+
+
+def _copied(known: BaseException) -> BaseException:
+    error = type(known).__new__(type(known), *known.args)
+    error.__dict__.update(known.__dict__)
+    for name in (name for parent in type(known).__mro__ for name in getattr(parent, "__slots__", ())):
+        if hasattr(known, name):
+            setattr(error, name, getattr(known, name))
+    return error
+
+
+def throw(known: tuple, arguments: tuple) -> None:
     """Raises such an exception, for compiled code."""
-    raise built(known, arguments, (), errors)
+    raise built(known, arguments, ())
 
 
-def _of_number(number: int, message: str, sites: tuple[_errors.Site, ...], errors: dict) -> BaseException:
-    """The exception that a message says how to make."""
-    from ._jit import boxed
-
-    known, description, letters = errors[number]
-    texts = message.split("\x1f")[2:]
-    values = [_READERS[letter](text) for letter, text in zip(letters, texts)]
-    return built(known, boxed(description, values), sites, errors)
-
-
-def exception_type(kind: str, message: str, errors: dict) -> type:
+def exception_type(kind: str, message: str) -> type:
     """The class of an exception of compiled code, whose message may have holes."""
     try:
-        return type(exception(kind, message.replace("{}", "1"), (), None, errors))
+        return type(_new_exception(kind, message.replace("{}", "1"), ()))
     except (ValueError, SyntaxError):
         return getattr(builtins, kind)
 
@@ -65,24 +65,23 @@ def exception_type(kind: str, message: str, errors: dict) -> type:
 _NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and data type (\w+)")
 
 
-def exception(kind: str, message: str, sites: tuple[_errors.Site, ...], pending: Any, errors: dict) -> BaseException:
-    """What a call raises, which has failed at these places; pending: what has been raised in Python already."""
+def exception(
+    kind: str, message: str, sites: tuple[_errors.Site, ...], pending: Any, made: tuple[int, list] | None, errors: list
+) -> BaseException:
+    """What a call raises, which has failed at these places; pending: what has been raised in Python already.
+
+    `made` has the number of what it is made of, among `errors`, and the numbers in that; None: its kind and message say all.
+    """
     if pending is not None:
         return pending
-    return _new_exception(kind, message, sites, errors).with_traceback(_errors.traceback(sites))
+    if made is not None:
+        number, values = made
+        known, description = errors[number]
+        return built(known, _ingot.Objects([], []).make(description, values), sites).with_traceback(_errors.traceback(sites))
+    return _new_exception(kind, message, sites).with_traceback(_errors.traceback(sites))
 
 
-def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...], errors: dict) -> BaseException:
-    if (match := _MADE.match(message)) and int(match[1]) in errors:
-        return _of_number(int(match[1]), message, sites, errors)
-    if message in errors:
-        known = errors[message]
-        error = type(known).__new__(type(known), *known.args)
-        error.__dict__.update(known.__dict__)
-        for name in (name for parent in type(known).__mro__ for name in getattr(parent, "__slots__", ())):
-            if hasattr(known, name):
-                setattr(error, name, getattr(known, name))
-        return error
+def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> BaseException:
     if kind == "KeyboardInterrupt":
         return KeyboardInterrupt()
     if kind == "LinAlgError":

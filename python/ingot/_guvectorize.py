@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ._jit import Function, disabled
+from ._function import Function
+from ._jit import disabled
 from ._signature import Signature, parse_signatures
 
 

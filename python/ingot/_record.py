@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
-from ._exceptions import exception
-from ._jit import Specialisation, _Boxing, _Objects, _bytes_at, _inputs, _library, _library_into, call_host
+from . import _core, _ingot
+from ._routines import inputs, library, library_into
+from ._specialisation import Call, Specialisation
 
 DTYPES: dict[str, str] = _core.DTYPES  # by the IR's names
 NAMES = {name: short for short, name in DTYPES.items()}
 LINE = 48
+VIEW = ("array", "", 0, False, -1, False)  # the description of an array as it is
 
 
 def _quoted(text: str) -> str:
@@ -119,7 +120,7 @@ class Recorder:
         """A library routine that is taken down; `fills`: its last operand is what it fills, of a gufunc its outputs."""
 
         def recorded(routine: str, values: list) -> Any:
-            count = _inputs(routine) if "." in routine else len(values) - 1 if fills else len(values)
+            count = inputs(routine) if "." in routine else len(values) - 1 if fills else len(values)
             given = values[:count]
             operands = [_array(v) if isinstance(v, np.ndarray) else _number("i64", v) for v in given]
             result = self._take_down(f"library {_quoted(routine)}", operands, lambda: call(routine, values))
@@ -140,12 +141,7 @@ class Recorder:
     def _operand(self, dtype: str, value: Any) -> str:
         if type(value) is not tuple:
             return _number(dtype, value)
-        key, memory, offset, shape, strides, name = value
-        if memory is None:
-            owner = self.leaves[key]
-            first = _bytes_at(owner, _bounds(owner)[0] - owner.ctypes.data + offset, name)
-            return _array(np.lib.stride_tricks.as_strided(first, shape, strides))
-        return _array(np.ndarray(shape, name, memory, offset, strides))
+        return _array(_ingot.Objects(self.leaves, []).make(VIEW, [value]))
 
     def write(self, folder: Path, outcome: Any, result: tuple) -> None:
         """Writes the texts, and how the call ended: the outcome that the code gave, described by `result`."""
@@ -165,30 +161,30 @@ class Recorder:
         (folder / "call.txt").write_text("\n".join(parts) + "\n", "utf-8", "replace")
 
     @staticmethod
-    def _raised(kind: str, message: str, sites: tuple, pending: Any) -> list[str]:
+    def _raised(kind: str, message: str, sites: tuple, pending: Any, _: Any) -> list[str]:
         if pending is not None:
             return [f"raised {_raised(pending)}"]
         place = f" at {_quoted(sites[0][0])}:{sites[0][1]}" if sites else ""
         return [f"raised {kind} {_quoted(message)}{place}"]
 
     def _returned(self, outcome: list, result: tuple) -> list[str]:
-        memories: dict[Any, int] = {}
+        memories: dict[int, int] = {}
         lines = []
         for dtype, value, specified in zip(self.results, outcome, _specified(result, iter(outcome))):
             if type(value) is not tuple:
                 lines.append(f"result {_number(dtype, value) if specified else dtype + ' unspecified'}")
                 continue
-            key, memory, offset, shape, strides, _ = value
+            owner, offset, shape, strides, _ = value
             offset = offset or 0
-            if memory is None:
-                number = self._memory_of(self.leaves[key])
-                offset += _bounds(self.leaves[key])[0] - self.memories[number].low
+            if isinstance(owner, int):
+                number = self._memory_of(self.leaves[owner])
+                offset += _bounds(self.leaves[owner])[0] - self.memories[number].low
             else:
-                if key not in memories:
-                    memories[key] = len(self.memories) + len(memories)
-                    data = memory.ravel("K").tobytes()
-                    lines.append(f"memory {memories[key]} bytes {len(data)} at 0{_bytes(data)}")
-                number = memories[key]
+                if id(owner) not in memories:
+                    memories[id(owner)] = len(self.memories) + len(memories)
+                    data = owner.ravel("K").tobytes()
+                    lines.append(f"memory {memories[id(owner)]} bytes {len(data)} at 0{_bytes(data)}")
+                number = memories[id(owner)]
             lines.append(f"result view {dtype} in {number} at {offset} lengths {_tuple(shape)} strides {_tuple(strides)}")
         return ["returned", *lines]
 
@@ -214,23 +210,14 @@ def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
 
 def record(mode: str, specialisation: Specialisation, arguments: Any, path: str | os.PathLike) -> Any:
     """Makes a call and writes its record; what `Function.record` does."""
-    leaves, containers = arguments.leaves, arguments.containers
-    recorder = Recorder(specialisation, leaves)
-
-    def host(site: int, values: list) -> None:
-        function, (positional, keywords), sites = specialisation.hosts[site]
-        boxing = _Boxing(values, _Objects(leaves, containers))
-        call_host(function, [boxing.make(d) for d in positional], keywords, sites)
-
-    if mode == "interpreted":
-        library = recorder.library(_library, fills=False)
-        outcome = specialisation.program.interpret(leaves, recorder.host(host), library, {})
-    else:
-        library = recorder.library(_library_into, fills=True)
-        outcome = specialisation.code.run(leaves, recorder.host(host), library, {}, ())
-    raised = exception(*outcome, specialisation.errors) if type(outcome) is tuple else None
+    call = Call(specialisation, arguments)
+    recorder = Recorder(specialisation, call.leaves)
+    is_interpreted = mode == "interpreted"
+    routines = recorder.library(library if is_interpreted else library_into, fills=not is_interpreted)
+    outcome = call.run(mode, recorder.host(call.host), routines)
+    raised = call.error(outcome)
     if not isinstance(raised, KeyboardInterrupt):
         recorder.write(Path(path), outcome, specialisation.result)
     if raised is not None:
         raise raised
-    return _Boxing(outcome, _Objects(leaves, containers)).make(specialisation.result)
+    return call.result(outcome)

@@ -9,6 +9,14 @@ import numpy as np
 if TYPE_CHECKING:
     import ast
 
+DTYPES = {
+    np.dtype(n)
+    for n in (
+        "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+    )
+}
+"""Those of the numbers and arrays that compiled code takes."""
+
 _ALIASES = {
     "void": None,
     "none": None,

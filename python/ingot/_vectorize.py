@@ -14,8 +14,10 @@ import numpy as np
 
 from . import _errors, _ingot, _source
 from ._exceptions import exception
-from ._jit import DTYPES, Function, Specialisation, disabled, relaxations
-from ._signature import Signature, parse_signatures
+from ._function import Function
+from ._jit import disabled, relaxations
+from ._signature import DTYPES, Signature, parse_signatures
+from ._specialisation import Specialisation
 
 TARGETS = ("cpu", "parallel")
 MOST_OPERANDS = 31
@@ -147,13 +149,13 @@ class Loop(_ingot.UfuncLoop):
         return specialisation
 
     @staticmethod
-    def exception(failure: tuple, errors: dict) -> BaseException:
+    def exception(failure: tuple, errors: list) -> BaseException:
         """What a failure of compiled code raises, at the places of the function alone."""
         from .library import vectorized
 
-        kind, message, sites, pending = failure
+        kind, message, sites, *rest = failure
         own = vectorized.turns_of.__code__.co_filename
-        return exception(kind, message, tuple(site for site in sites if site[0] != own), pending, errors)
+        return exception(kind, message, tuple(site for site in sites if site[0] != own), *rest, errors)
 
     def run(self, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...]) -> None:
         """A call that compiled code cannot make alone: it calls Python, or reads arrays outside."""

@@ -91,6 +91,13 @@ constexpr std::optional<DType> dtype_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+/// The dtype that NumPy spells so.
+constexpr std::optional<DType> dtype_from_numpy(std::string_view name) {
+  for (size_t i = 0; i < kDTypes.size(); ++i)
+    if (kDTypes[i].numpy == name) return static_cast<DType>(i);
+  return std::nullopt;
+}
+
 /// Calls `fn.template operator()<T>()` with the C++ type that holds one element of dtype `t`.
 template <class Fn>
 constexpr decltype(auto) visit_dtype(DType t, Fn&& fn) {

@@ -116,8 +116,8 @@ nb::tuple State::captures() const {
 
 nb::tuple State::demanded() const {
   nb::list all;
-  for (size_t i = 0; i < parameters.demanded.size(); ++i)
-    if (parameters.demanded[i] != 0) all.append(i);
+  for (size_t i = 0; i < parameters.details.size(); ++i)
+    if (parameters.details[i].is_demanded) all.append(i);
   return nb::tuple(all);
 }
 
@@ -230,9 +230,10 @@ bool has_call_of_its_own(PyTypeObject* type) {
   return true;
 }
 
-/// The file of the code that an entry of a traceback stands in.
-nb::object file_of(PyObject* traceback) {
-  return nb::handle(traceback).attr("tb_frame").attr("f_code").attr("co_filename");
+/// The folder of the code that an entry of a traceback stands in.
+nb::object folder_of(PyObject* traceback) {
+  const nb::object file = nb::handle(traceback).attr("tb_frame").attr("f_code").attr("co_filename");
+  return file.attr("rpartition")("/")[0];
 }
 
 /// Leaves entries out of the traceback of what has been raised: `rest_of` gives what stays of it.
@@ -250,7 +251,8 @@ void leave_out_entries(Fn&& rest_of) {
   PyErr_Restore(type, value, rest.release().ptr());
 }
 
-/// Calls the Python side, whose own lines do not enter the traceback of what the call raises.
+/// Calls the Python side, whose own lines, all in files of one folder, do not enter the traceback of what the
+/// call raises.
 PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb::dict& named) {
   try {
     return nb::handle(self).attr("_call")(positional, named).release().ptr();
@@ -258,8 +260,8 @@ PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb:
     error.restore();
   }
   leave_out_entries([](nb::object rest) {
-    const nb::object own = file_of(rest.ptr());
-    while (!rest.is_none() && file_of(rest.ptr()).equal(own)) rest = rest.attr("tb_next");
+    const nb::object own = folder_of(rest.ptr());
+    while (!rest.is_none() && folder_of(rest.ptr()).equal(own)) rest = rest.attr("tb_next");
     return rest;
   });
   return nullptr;
@@ -290,7 +292,7 @@ bool is_profiled() {
 PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, size_t flagged,
                      PyObject* keywords) {
   if (!state.shown.is_valid())
-    state.shown = nb::module_::import_("ingot._jit").attr("shown_to_profilers")(nb::handle(self));
+    state.shown = nb::module_::import_("ingot._function").attr("shown_to_profilers")(nb::handle(self));
   const nb::object shown = state.shown;
   PyObject* const result = PyObject_Vectorcall(shown.ptr(), arguments, flagged, keywords);
   if (result != nullptr) return result;
@@ -367,9 +369,7 @@ int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
         state->function = nb::borrow(function);
         state->names = nb::borrow<nb::tuple>(names);
         state->parameters.names = names;
-        state->parameters.demanded.assign(count_of(state->names), 0);
-        state->parameters.measured.assign(count_of(state->names), 0);
-        state->parameters.opened.assign(count_of(state->names), 0);
+        state->parameters.details.resize(count_of(state->names));
         state->parameters.sees_layout = sees_layout != 0;
         state->binding = {static_cast<size_t>(positional), static_cast<size_t>(positional_only),
                           is_plain != 0};
@@ -442,22 +442,18 @@ void remember(nb::handle self, const Arguments& arguments, nb::list candidates) 
   state.known.emplace_back(*arguments.signature, std::move(candidates));
 }
 
-void demand(nb::handle self, size_t number) {
+template <bool Detail::* kWhich>
+void describe_more(nb::handle self, size_t number) {
   State& state = state_of(self);
-  state.parameters.demanded.at(number) = 1;
-  state.known.clear();
-}
-
-void measure(nb::handle self, size_t number) {
-  State& state = state_of(self);
-  state.parameters.measured.at(number) = 1;
+  state.parameters.details.at(number).*kWhich = true;
   state.known.clear();
 }
 
 void open_texts(nb::handle self, const nb::tuple& arguments) {
   State& state = state_of(self);
-  std::ranges::fill(state.parameters.opened, 0);
-  for (const nb::handle number : arguments) state.parameters.opened.at(nb::cast<size_t>(number)) = 1;
+  for (Detail& detail : state.parameters.details) detail.is_opened = false;
+  for (const nb::handle number : arguments)
+    state.parameters.details.at(nb::cast<size_t>(number)).is_opened = true;
   state.known.clear();
 }
 
@@ -495,9 +491,7 @@ nb::dict attributes_of(nb::handle self) {
 void capture(nb::handle self, nb::object owner, const nb::str& name) {
   State& state = state_of(self);
   state.parameters.captures.push_back({owner.ptr(), name.ptr()});
-  state.parameters.demanded.push_back(0);
-  state.parameters.measured.push_back(0);
-  state.parameters.opened.push_back(0);
+  state.parameters.details.emplace_back();
   state.kept.push_back(std::move(owner));
   state.kept.push_back(name);
   state.known.clear();
@@ -573,8 +567,10 @@ void bind_callable(nb::module_& m) {
   add_method(type, "_describe", &describe, "The description of values of the parameters, a list.");
   add_method(type, "_remember", &remember,
              "Calls with such arguments are made by the first of `candidates` whose guards hold.");
-  add_method(type, "_demand", &demand, "From now on the value of a number among the arguments decides.");
-  add_method(type, "_measure", &measure, "From now on short last axes of its arrays decide.");
+  add_method(type, "_demand", &describe_more<&Detail::is_demanded>,
+             "From now on the value of a number among the arguments decides.");
+  add_method(type, "_measure", &describe_more<&Detail::is_measured>,
+             "From now on short last axes of its arrays decide.");
   add_method(
       type, "_open_texts", &open_texts,
       "From now on the texts of the arguments of these numbers are described by their letters, no others.");

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/scalar.h"
+#include "bindings/arrays.h"
 #include "bindings/numpy.h"
-#include "bindings/results.h"
 
 namespace ingot::bindings {
 
@@ -27,27 +27,6 @@ size_t size_of_slot(const SlotInfo& info) {
 template <class T>
 void put(void* element, T value) {
   std::memcpy(element, &value, sizeof value);
-}
-
-void fill_number(DType dtype, void* element, PyObject* number) {
-  if (dtype == DType::Float64 && PyFloat_CheckExact(number)) {
-    put(element, PyFloat_AS_DOUBLE(number));
-  } else if (dtype == DType::Int64 && PyLong_CheckExact(number)) {
-    const long long value = PyLong_AsLongLong(number);
-    if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-    put(element, value);
-  } else if (dtype == DType::Bool && PyBool_Check(number)) {
-    put(element, number == Py_True);
-  } else if (dtype == DType::Complex128 && PyComplex_CheckExact(number)) {
-    put(element, PyComplex_AsCComplex(number));
-  } else if (dtype == DType::Float64 && Py_TYPE(number) == &PyDoubleArrType_Type) {
-    put(element, PyArrayScalar_VAL(number, Double));
-  } else {
-    PyArray_Descr* descr = PyArray_DescrFromType(type_number(dtype));
-    const nb::object array = nb::steal(PyArray_FromAny(number, descr, 0, 0, NPY_ARRAY_FORCECAST, nullptr));
-    if (!array.is_valid()) throw nb::python_error();
-    base::Scalar::load(dtype, PyArray_DATA(as_array(array.ptr()))).store(dtype, element);
-  }
 }
 
 template <class T>
@@ -90,7 +69,7 @@ Frame::Frame(const Code& code, std::span<PyObject* const> leaves) : code_(code),
 void Frame::fill(size_t i, PyObject* leaf) {
   const SlotInfo& info = code_.params()[i];
   buffers_[i] = {};
-  if (info.kind != SlotInfo::Kind::View) return fill_number(info.dtype, slots()[i], leaf);
+  if (info.kind != SlotInfo::Kind::View) return store_number(info.dtype, slots()[i], leaf);
   PyArrayObject* const array = as_array(leaf);
   ViewSlot& view = *static_cast<ViewSlot*>(slots()[i]);
   view.data = static_cast<std::byte*>(PyArray_DATA(array));
@@ -130,7 +109,28 @@ bool Frame::is_all_of_its_buffer(size_t result) {
     if (i != result && results[i].kind == SlotInfo::Kind::View && result_view(i).buffer == view.buffer)
       return false;
   }
-  return covers(view, results[result].dtype, results[result].rank);
+  return covers(Window::of(view, results[result].dtype, results[result].rank), *view.buffer);
+}
+
+void store_number(DType dtype, void* element, PyObject* number) {
+  if (dtype == DType::Float64 && PyFloat_CheckExact(number)) {
+    put(element, PyFloat_AS_DOUBLE(number));
+  } else if (dtype == DType::Int64 && PyLong_CheckExact(number)) {
+    const long long value = PyLong_AsLongLong(number);
+    if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    put(element, value);
+  } else if (dtype == DType::Bool && PyBool_Check(number)) {
+    put(element, number == Py_True);
+  } else if (dtype == DType::Complex128 && PyComplex_CheckExact(number)) {
+    put(element, PyComplex_AsCComplex(number));
+  } else if (dtype == DType::Float64 && Py_TYPE(number) == &PyDoubleArrType_Type) {
+    put(element, PyArrayScalar_VAL(number, Double));
+  } else {
+    PyArray_Descr* descr = PyArray_DescrFromType(type_number(dtype));
+    const nb::object array = nb::steal(PyArray_FromAny(number, descr, 0, 0, NPY_ARRAY_FORCECAST, nullptr));
+    if (!array.is_valid()) throw nb::python_error();
+    base::Scalar::load(dtype, PyArray_DATA(as_array(array.ptr()))).store(dtype, element);
+  }
 }
 
 nb::object numpy_number(DType dtype, const void* element) {

@@ -73,6 +73,9 @@ class Frame {
   alignas(16) std::byte inside_[kInside];
 };
 
+/// Stores a number - an object of Python's or NumPy's - as an element of a dtype. Throws what it raises that
+/// it does not fit.
+void store_number(base::DType dtype, void* element, PyObject* number);
 /// A number as a Python object: of Python's own kinds, or NumPy's.
 nb::object python_number(base::DType dtype, const void* element);
 nb::object numpy_number(base::DType dtype, const void* element);

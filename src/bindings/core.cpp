@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -41,10 +42,7 @@ base::Scalar scalar_bits(DType dtype, nb::handle value) {
 }
 
 DType dtype_of(nb::handle array) {
-  const std::string name = nb::cast<std::string>(array.attr("dtype").attr("name"));
-  for (int i = 0; i < base::kDTypeCount; ++i)
-    if (base::info(static_cast<DType>(i)).numpy == name) return static_cast<DType>(i);
-  throw base::InternalError("a dtype that the signature let through: " + name);
+  return base::known(base::dtype_from_numpy(nb::cast<std::string>(array.attr("dtype").attr("name"))));
 }
 
 ir::ViewValue view_of(nb::handle array) {
@@ -102,8 +100,8 @@ std::shared_ptr<const ir::ArrayValue> array_value(nb::handle given) {
   return value;
 }
 
-/// Values that leave the interpreter: numbers, and views as (key of the block, memory, offset, lengths,
-/// strides, dtype). A block of an argument has the argument's number as key and no memory.
+/// Values that leave the interpreter: numbers, and views as (owner of the memory, offset, lengths, strides,
+/// dtype), as `Invocation::results` lists them.
 class Outward {
  public:
   explicit Outward(std::span<const ir::Value> arguments) {
@@ -114,18 +112,16 @@ class Outward {
   nb::object operator()(const ir::Value& value, ir::Type type) {
     if (const auto* bits = std::get_if<base::Scalar>(&value)) return numpy_scalar_bits(type.dtype(), *bits);
     if (const auto* view = std::get_if<ir::ViewValue>(&value)) {
-      const auto [key, memory] = memory_of(view->block);
-      int64_t offset = view->offset;
-      return nb::make_tuple(key, memory, offset, nb::tuple(nb::cast(view->lengths)),
+      return nb::make_tuple(owner_of(view->block), int64_t{view->offset}, nb::tuple(nb::cast(view->lengths)),
                             nb::tuple(nb::cast(view->strides)), std::string(base::info(view->dtype).numpy));
     }
     throw base::InternalError("a value that no result can be");
   }
 
-  /// The key and the memory of a block.
-  std::pair<nb::object, nb::object> memory_of(const ir::BlockRef& block) {
+  /// The number of an argument, or the memory of a block.
+  nb::object owner_of(const ir::BlockRef& block) {
     if (const auto argument = arguments_.find(block.get()); argument != arguments_.end())
-      return {nb::int_(argument->second), nb::none()};
+      return nb::int_(argument->second);
     auto& kept = memories_[block.get()];
     if (!kept.is_valid()) {
       kept = nb::module_::import_("numpy")
@@ -133,7 +129,7 @@ class Outward {
                                      "dtype"_a = "uint8")
                  .attr("copy")();
     }
-    return {nb::make_tuple(nb::int_(reinterpret_cast<uintptr_t>(block.get()))), kept};
+    return kept;
   }
 
   /// From now on the memory of a view is shared with what leaves, not copied.
@@ -142,15 +138,11 @@ class Outward {
     if (view == nullptr || arguments_.contains(view->block.get())) return;
     auto& kept = memories_[view->block.get()];
     if (kept.is_valid()) return;
-    nb::dict interface;
-    interface["data"] = nb::make_tuple(reinterpret_cast<uintptr_t>(view->block->data), false);
-    interface["shape"] = nb::make_tuple(view->block->size);
-    interface["typestr"] = "|u1";
-    interface["version"] = 3;
     const nb::capsule owner(new ir::BlockRef(view->block),
                             [](void* block) noexcept { delete static_cast<ir::BlockRef*>(block); });
-    kept = nb::module_::import_("numpy").attr("asarray")(
-        nb::module_::import_("ingot._jit").attr("_Memory")(interface, owner));
+    using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
+    kept = nb::cast(Bytes(view->block->data, {static_cast<size_t>(view->block->size)}, owner),
+                    nb::rv_policy::reference);
   }
 
  private:
@@ -326,18 +318,22 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
   };
   const ir::Outcome outcome = program.interpret(arguments, externals, seed);
   if (outcome.raised) {
-    return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,
-                          tuple_of(module().sites(outcome.exception.span)),
-                          pending.is_valid() ? pending : nb::none());
+    const ir::Raised& raised = outcome.exception;
+    nb::object made = nb::none();
+    if (raised.made) {
+      nb::list values;
+      for (const auto& [dtype, bits] : raised.values) values.append(numpy_scalar_bits(dtype, bits));
+      made = nb::make_tuple(*raised.made, values);
+    }
+    return nb::make_tuple(std::string(base::name_of(raised.kind)), raised.message,
+                          tuple_of(module().sites(raised.span)), pending.is_valid() ? pending : nb::none(),
+                          made);
   }
   nb::list results;
   for (size_t i = 0; i < outcome.results.size(); ++i)
     results.append(outward(outcome.results[i], signature.results[i]));
   nb::dict held;
-  for (size_t i = 0; i < outcome.kept.size(); ++i) {
-    const auto [key, memory] = outward.memory_of(outcome.kept[i]);
-    held[nb::int_(i)] = nb::make_tuple(key, memory);
-  }
+  for (size_t i = 0; i < outcome.kept.size(); ++i) held[nb::int_(i)] = outward.owner_of(outcome.kept[i]);
   if (!outcome.kept.empty()) results.append(held);
   return results;
 }
@@ -404,18 +400,18 @@ NB_MODULE(_core, m) {
       const nb::tuple sites =
           u.sites.empty() ? tuple_of(std::vector<base::Site>{{u.place, ""}}) : tuple_of(u.sites);
       const nb::object error = errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands);
-      PyErr_SetObject(error.type().ptr(), error.ptr());
+      set_error(error);
     } catch (const frontend::Demand& demand) {
       const nb::object error = errors.attr("Demanded")(demand.argument, demand.of_letters   ? "letters"
                                                                         : demand.of_lengths ? "lengths"
                                                                                             : "value");
-      PyErr_SetObject(error.type().ptr(), error.ptr());
+      set_error(error);
     } catch (const frontend::Uses& uses) {
       const nb::object error = errors.attr("Used")(uses.type, nb::tuple(uses.names));
-      PyErr_SetObject(error.type().ptr(), error.ptr());
+      set_error(error);
     } catch (const frontend::Capture& capture) {
       const nb::object error = errors.attr("Captured")(capture.owner, capture.name);
-      PyErr_SetObject(error.type().ptr(), error.ptr());
+      set_error(error);
     } catch (const std::logic_error& fault) {  // base::InternalError, and the standard library's
       PyErr_SetString(errors.attr("InternalError").ptr(), fault.what());
     }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -16,13 +16,25 @@
 namespace ingot::bindings {
 
 using base::DType;
-using nb::literals::operator""_a;
 
 int64_t Column::integer(int64_t place) const {
   if (dtype == DType::Int8) return *reinterpret_cast<const int8_t*>(at(place));
   int64_t number;
   std::memcpy(&number, at(place), sizeof number);
   return number;
+}
+
+std::optional<DType> dtype_of_kind(nb::handle kind) {
+  constexpr std::string_view kPrefix = "numpy.";
+  const auto name = nb::cast<std::string>(kind);
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  return base::known(base::dtype_from_numpy(std::string_view(name).substr(kPrefix.size())));
+}
+
+nb::object text_of_code(int64_t code) {
+  nb::object text = nb::steal(code < 0 ? PyUnicode_New(0, 0) : PyUnicode_FromOrdinal(static_cast<int>(code)));
+  if (!text.is_valid()) throw nb::python_error();
+  return text;
 }
 
 std::vector<size_t> pools_of(nb::handle described) {
@@ -52,8 +64,8 @@ void Form::read(nb::handle description, size_t& columns) {
   } else if (tag == "absent") {
     kind = Kind::Absent;
   } else if (tag == "scalar") {
-    const bool is_numpys = nb::cast<std::string>(description[1]).starts_with("numpy.");
-    kind = is_numpys ? Kind::NumpyNumber : Kind::Number;
+    kind = Kind::Number;
+    numpys = dtype_of_kind(description[1]);
     ++columns;
   } else if (tag == "letter") {
     kind = Kind::Letter;
@@ -92,18 +104,13 @@ PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place
     case Form::Kind::Absent: return nullptr;
     case Form::Kind::Number: {
       const Column& column = columns[form.column];
+      if (form.numpys) return numpy_number(column.dtype, number()).release().ptr();
       if (column.dtype != DType::Int64) return python_number(column.dtype, number()).release().ptr();
       PyObject* const made = PyLong_FromLongLong(column.integer(place));
       if (made == nullptr) throw nb::python_error();
       return made;
     }
-    case Form::Kind::Letter: {
-      const int64_t code = columns[form.column].integer(place);
-      PyObject* const made = code < 0 ? PyUnicode_New(0, 0) : PyUnicode_FromOrdinal(static_cast<int>(code));
-      if (made == nullptr) throw nb::python_error();
-      return made;
-    }
-    case Form::Kind::NumpyNumber: return numpy_number(columns[form.column].dtype, number()).release().ptr();
+    case Form::Kind::Letter: return text_of_code(columns[form.column].integer(place)).release().ptr();
     case Form::Kind::Maybe: {
       const int64_t missing = columns[form.column].integer(place);
       if (missing == 0) return make(form.parts[0], columns, place);
@@ -137,12 +144,12 @@ nb::object Elements::held(const Form& form, const Columns& columns, int64_t plac
   array.buffer = next();
   array.offset = next();
   array.argument = next();
-  array.dtype = form.dtype;
-  array.rank = form.rank;
+  array.window.dtype = form.dtype;
+  array.window.rank = form.rank;
   array.is_writable = form.is_writable;
   array.owns = form.owns || array.argument == HeldArray::kOwner;
-  for (int axis = 0; axis < form.rank; ++axis) array.lengths[axis] = next();
-  for (int axis = 0; axis < form.rank; ++axis) array.strides[axis] = next();
+  for (int axis = 0; axis < form.rank; ++axis) array.window.lengths[axis] = next();
+  for (int axis = 0; axis < form.rank; ++axis) array.window.strides[axis] = next();
   return make_array_(array);
 }
 
@@ -220,72 +227,6 @@ void Elements::fill() {
     if (pool.names.is_valid()) fill_instance(pool, next.place);
     else fill_row(pool, next.place);
   }
-}
-
-namespace {
-
-/// What Python has given stays as long as this does.
-class PythonElements {
- public:
-  explicit PythonElements(nb::object make_array)
-      : elements_([make = std::move(make_array)](const HeldArray& array) {
-          nb::list lengths;
-          nb::list strides;
-          for (int axis = 0; axis < array.rank; ++axis) {
-            lengths.append(array.lengths[axis]);
-            strides.append(array.strides[axis]);
-          }
-          return make(array.buffer, array.offset, array.argument, nb::tuple(lengths), nb::tuple(strides),
-                      std::string(base::info(array.dtype).numpy), array.is_writable, array.owns);
-        }) {}
-  PythonElements(const PythonElements&) = delete;
-  PythonElements& operator=(const PythonElements&) = delete;
-
-  nb::object list(const nb::object& form, int64_t length, const nb::object& columns) {
-    return elements_.list(Form(form), length, columns_of(columns));
-  }
-  nb::object record(nb::handle pools, nb::handle type, int64_t place) {
-    return elements_.record(pools_of(pools), type, place);
-  }
-  void add_pool(const nb::object& names, const nb::list& lists) {
-    given_.append(names);
-    given_.append(lists);
-    const auto form_of = [&](nb::handle list) -> const Form& {
-      return forms_.emplace_back(nb::handle(PyTuple_GET_ITEM(list.ptr(), 0)));
-    };
-    const nb::tuple first = nb::cast<nb::tuple>(lists[0]);
-    const auto length = nb::cast<int64_t>(first[1]);
-    if (!names.is_none()) return elements_.add_instances(names, form_of(first), length, columns_of(first[2]));
-    const nb::tuple store = nb::cast<nb::tuple>(lists[1]);
-    elements_.add_rows(length, columns_of(first[2]), form_of(store), columns_of(store[2]));
-  }
-  void fill() { elements_.fill(); }
-
- private:
-  static Elements::Columns columns_of(nb::handle arrays) {
-    Elements::Columns columns;
-    for (const nb::handle given : arrays) {
-      PyArrayObject* const array = as_array(given.ptr());
-      columns.push_back({static_cast<const std::byte*>(PyArray_DATA(array)), PyArray_STRIDE(array, 0),
-                         base::known(dtype_of(PyArray_TYPE(array)))});
-    }
-    return columns;
-  }
-
-  nb::list given_;
-  std::deque<Form> forms_;
-  Elements elements_;
-};
-
-}  // namespace
-
-void bind_elements(nb::module_& m) {
-  nb::class_<PythonElements>(m, "Elements")
-      .def(nb::init<nb::object>(), "make_array"_a)
-      .def("add_pool", &PythonElements::add_pool, "names"_a.none(), "lists"_a)
-      .def("list", &PythonElements::list, "form"_a, "length"_a, "columns"_a)
-      .def("record", &PythonElements::record, "pools"_a, "type"_a.none(), "place"_a)
-      .def("fill", &PythonElements::fill);
 }
 
 }  // namespace ingot::bindings

@@ -5,17 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/dtype.h"
-#include "runtime/object_info.h"
+#include "bindings/arrays.h"
 
 /// Lists of unknown length as Python objects, made of the columns that compiled code gives, with the
 /// instances and lists of the pools that they refer to.
 namespace ingot::bindings {
-
-namespace nb = nanobind;
 
 /// An array in such a list, as the columns have it.
 struct HeldArray {
@@ -24,12 +23,9 @@ struct HeldArray {
   int64_t buffer;    ///< the number that op `keep` gave
   int64_t offset;    ///< of the first element in it, in bytes
   int64_t argument;  ///< the leaf that it is; below 0: none
-  base::DType dtype;
-  int rank;
   bool is_writable;
-  bool owns;  ///< of one memory, such arrays are one object
-  int64_t lengths[runtime::SlotInfo::kMaxRank];
-  int64_t strides[runtime::SlotInfo::kMaxRank];
+  bool owns;      ///< of one memory, such arrays are one object
+  Window window;  ///< without address
 };
 
 /// The numbers of a column.
@@ -42,32 +38,28 @@ struct Column {
   int64_t integer(int64_t place) const;  ///< of int64 or int8
 };
 
+/// The dtype of a kind of number, `numpy.float64`; none: it is one of Python's.
+std::optional<base::DType> dtype_of_kind(nb::handle kind);
+
+/// A text of one code point; the empty text for a number below 0.
+nb::object text_of_code(int64_t code);
+
 /// The pools that the description of a record names: one number, or a tuple.
 std::vector<size_t> pools_of(nb::handle described);
 
 /// What an element of a list is like. Borrows what is in the description that it is made of.
 struct Form {
-  enum class Kind : uint8_t {
-    Static,
-    Absent,
-    Number,
-    NumpyNumber,
-    Letter,
-    Maybe,
-    Record,
-    Array,
-    Tuple,
-    Named
-  };
+  enum class Kind : uint8_t { Static, Absent, Number, Letter, Maybe, Record, Array, Tuple, Named };
 
   Form() = default;
   explicit Form(nb::handle description);
 
   Kind kind = Kind::Static;
-  bool is_writable = false;  ///< of an array
-  bool owns = false;         ///< of an array: see `HeldArray`
-  bool has_records = false;  ///< in any part
-  base::DType dtype{};       ///< of an array
+  bool is_writable = false;             ///< of an array
+  bool owns = false;                    ///< of an array: see `HeldArray`
+  bool has_records = false;             ///< in any part
+  std::optional<base::DType> numpys{};  ///< of a number: see `dtype_of_kind`
+  base::DType dtype{};                  ///< of an array
   int rank = 0;
   size_t column = 0;            ///< the first of its own
   std::vector<size_t> pools{};  ///< of a record: by the number of its class in its family
@@ -125,8 +117,5 @@ class Elements {
   std::vector<Pool> pools_;
   std::vector<Waiting> waiting_;
 };
-
-/// `Elements` for Python, which gives columns as arrays.
-void bind_elements(nb::module_& m);
 
 }  // namespace ingot::bindings

@@ -28,6 +28,11 @@ auto guarded(Fn&& fn, decltype(fn()) failed) -> decltype(fn()) {
   return failed;
 }
 
+/// Raises an exception that is there: sets it.
+inline void set_error(nanobind::handle exception) {
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
+}
+
 /// The kind of a Python exception: that of the first of its classes that has one.
 inline base::ExceptionKind kind_of(nanobind::handle exception) {
   for (const nanobind::handle type : nanobind::cast<nanobind::tuple>(exception.type().attr("__mro__"))) {

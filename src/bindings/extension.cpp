@@ -8,12 +8,11 @@
 
 #include "bindings/c_function.h"
 #include "bindings/callable.h"
-#include "bindings/elements.h"
 #include "bindings/interrupts.h"
-#include "bindings/results.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
 #include "bindings/ufuncs.h"
+#include "bindings/values.h"
 #include "runtime/allocator.h"
 #include "runtime/pool.h"
 #include "runtime/sorts.h"
@@ -77,9 +76,7 @@ NB_MODULE(_ingot, m) {
   find_main_thread();
   Specialisation::bind(m);
   bind_callable(m);
-  bind_elements(m);
-  m.def("view_at", &view_at, "owner"_a, "offset"_a, "dtype"_a, "lengths"_a, "strides"_a, "is_writable"_a,
-        "A view of an array's memory, from so many bytes behind its first element on.");
+  Objects::bind(m);
   bind_ufuncs(m);
   bind_c_functions(m);
   m.def("memory", &memory);

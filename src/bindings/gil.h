@@ -33,26 +33,35 @@ class EnsuredGil {
   PyGILState_STATE state_;
 };
 
-/// The GIL while compiled code runs: held at first, let go in a long call.
+/// The GIL while compiled code runs, of a thread that has it at first or has not: let go in a long call, held
+/// where Python is called, and in the end as at first.
 class Gil {
  public:
   Gil() = default;
-  ~Gil() { hold(); }
+  ~Gil() { restore(); }
   Gil(const Gil&) = delete;
   Gil& operator=(const Gil&) = delete;
 
-  bool is_held() const { return thread_ == nullptr; }
-  void release() {
-    if (thread_ == nullptr) thread_ = PyEval_SaveThread();
-  }
+  bool is_released() const { return is_released_; }
+  /// Lets go of it, if this thread has it.
+  void release();
+  /// Takes it, after `release`.
   void hold() {
-    if (thread_ != nullptr) take_back();
+    if (is_released_) take();
+  }
+  /// As it was at first.
+  void restore() {
+    if (is_released_ || is_ensured_) go_back();
   }
 
  private:
-  void take_back();
+  void take();
+  void go_back();
 
-  PyThreadState* thread_ = nullptr;  ///< what was saved; null: the GIL is held
+  PyThreadState* thread_ = nullptr;  ///< what was saved; null: this thread had no GIL to let go of
+  PyGILState_STATE state_{};         ///< of a thread that had none
+  bool is_released_ = false;
+  bool is_ensured_ = false;  ///< whether a thread that had none has taken it
 };
 
 }  // namespace ingot::bindings

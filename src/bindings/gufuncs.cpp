@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/dtype.h"
 #include "base/error.h"
+#include "bindings/layout.h"
 #include "bindings/numpy.h"
 #define NO_IMPORT_UFUNC
 #include <numpy/ufuncobject.h>
@@ -18,13 +18,11 @@
 namespace ingot::bindings {
 
 namespace nb = nanobind;
-using base::DType;
 
 /// Where a gufunc stands in NumPy, and what an operand of one call is.
 struct Gufunc {
   struct Operand {
-    DType dtype;
-    int rank;
+    SlotType slot;
     std::vector<size_t> core;  ///< the numbers of the lengths that its last axes have
   };
   PyUFuncGenericFunction function = nullptr;
@@ -50,20 +48,6 @@ nb::object ufunc_of(std::string_view routine) {
   return nb::module_::import_(module).attr(std::string(routine.substr(dot + 1)).c_str());
 }
 
-/// Words such as `view<f64,2>`, each with a space behind it.
-std::vector<Gufunc::Operand> operands_of(std::string_view layout) {
-  std::vector<Gufunc::Operand> operands;
-  while (!layout.empty()) {
-    const std::string_view word = layout.substr(5, layout.find('>') - 5);
-    const size_t comma = word.find(',');
-    operands.push_back({.dtype = base::dtype_from_name(word.substr(0, comma)).value(),
-                        .rank = std::stoi(std::string(word.substr(comma + 1))),
-                        .core = {}});
-    layout.remove_prefix(layout.find(' ') + 1);
-  }
-  return operands;
-}
-
 }  // namespace
 
 const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
@@ -74,7 +58,8 @@ const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
   if (gufunc.function != nullptr) return &gufunc;
   const nb::object object = ufunc_of(routine);
   const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(object.ptr());
-  gufunc.operands = operands_of(layout);
+  gufunc.operands.clear();
+  for (const SlotType& slot : slots_of(layout)) gufunc.operands.push_back({slot, {}});
   gufunc.tells_failure = !is_product;
   if (gufunc.tells_failure) gufunc.operands.pop_back();
   const auto count = static_cast<size_t>(ufunc->nargs);
@@ -86,7 +71,7 @@ const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
   }
   for (size_t loop = 0; loop < static_cast<size_t>(ufunc->ntypes); ++loop) {
     const auto fits = [&](size_t i) {
-      return dtype_of(ufunc->types[loop * count + i]) == gufunc.operands[i].dtype;
+      return dtype_of(ufunc->types[loop * count + i]) == gufunc.operands[i].slot.dtype;
     };
     size_t i = 0;
     while (i < count && fits(i)) ++i;
@@ -110,12 +95,12 @@ void call_gufunc(const Gufunc& gufunc, void** slots, Gil& gil) {
     auto* const view = static_cast<runtime::ViewSlot*>(slots[i]);
     data.push_back(reinterpret_cast<char*>(view->data));
     const int64_t* const own = view->lengths();
-    const size_t outer = static_cast<size_t>(operand.rank) - operand.core.size();
+    const size_t outer = static_cast<size_t>(operand.slot.rank) - operand.core.size();
     int64_t repeats = 1;
     for (size_t axis = 0; axis < outer; ++axis) repeats *= own[axis];
     if (outer > 0) batch = repeats;
-    const int64_t* const strides = view->strides(operand.rank);
-    int64_t block = static_cast<int64_t>(base::size_of(operand.dtype));
+    const int64_t* const strides = view->strides(operand.slot.rank);
+    int64_t block = static_cast<int64_t>(base::size_of(operand.slot.dtype));
     for (size_t k = 0; k < operand.core.size(); ++k) {
       lengths[1 + operand.core[k]] = own[outer + k];
       core_steps.push_back(strides[outer + k]);

@@ -3,250 +3,83 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 #include <memory>
-#include <numeric>
-#include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "bindings/numpy.h"
-#include "runtime/allocator.h"
-#include "runtime/object_info.h"
-
-/// PyTraceMalloc_Track: Python 3.11 declares it as a C++ function.
-extern "C" int ingot_trace_memory(unsigned domain, uintptr_t address,
-                                  size_t size) __asm__("PyTraceMalloc_Track");
 
 namespace ingot::bindings {
 
 namespace {
 
-using runtime::Allocator;
-using runtime::Buffer;
-using runtime::SlotInfo;
-
-/// Under which tracemalloc shows the memory of NumPy's arrays.
-constexpr unsigned kTraceDomain = 389047;
-
-void* data_of(Buffer* buffer) { return buffer == nullptr ? nullptr : buffer->data; }
-
-void* allocate(void*, size_t size) {
-  return size > static_cast<size_t>(Allocator::kMaxBytes)
-             ? nullptr
-             : data_of(Allocator::allocate(static_cast<int64_t>(size)));
+/// The text of these code points: an array, or one number, below 0 for the empty text.
+nb::object text_of_codes(const nb::object& codes) {
+  if (PyLong_Check(codes.ptr())) return text_of_code(nb::cast<int64_t>(codes));
+  const nb::object wide = nb::steal(PyArray_FromAny(codes.ptr(), PyArray_DescrFromType(NPY_UINT32), 1, 1,
+                                                    NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
+  if (!wide.is_valid()) throw nb::python_error();
+  PyArrayObject* const array = as_array(wide.ptr());
+  nb::object text =
+      nb::steal(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, PyArray_DATA(array), PyArray_DIM(array, 0)));
+  if (!text.is_valid()) throw nb::python_error();
+  return text;
 }
 
-void* allocate_zeros(void*, size_t count, size_t size) {
-  size_t bytes = 0;
-  if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
-  void* data = allocate(nullptr, bytes);
-  if (data != nullptr) std::memset(data, 0, bytes);
-  return data;
-}
-
-void* reallocate(void*, void* data, size_t size) {
-  if (data == nullptr) return allocate(nullptr, size);
-  if (size > static_cast<size_t>(Allocator::kMaxBytes)) return nullptr;
-  return data_of(Allocator::reallocate(Allocator::buffer_of(data), static_cast<int64_t>(size)));
-}
-
-void free_data(void*, void* data, size_t) {
-  if (data != nullptr) Allocator::free(Allocator::buffer_of(data));
-}
-
-/// A new reference to NumPy's capsule of the handler, or null with an exception set. All arrays share one,
-/// which lives as long as the process.
-PyObject* handler() {
-  static constexpr PyDataMem_Handler functions = {
-      "ingot", 1, {nullptr, allocate, allocate_zeros, reallocate, free_data}};
-  static PyObject* capsule = nullptr;
-  if (capsule == nullptr)
-    capsule = PyCapsule_New(const_cast<PyDataMem_Handler*>(&functions), "mem_handler", nullptr);
-  return Py_XNewRef(capsule);
-}
-
-}  // namespace
-
-bool covers(runtime::ViewSlot& view, base::DType dtype, int rank) {
-  const int64_t* const lengths = view.lengths();
-  const int64_t* const strides = view.strides(rank);
-  if (view.data != view.buffer->data) return false;
-  if (std::find(lengths, lengths + rank, 0) != lengths + rank) return view.buffer->size == 0;
-  int axes[SlotInfo::kMaxRank];
-  std::iota(axes, axes + rank, 0);
-  std::sort(axes, axes + rank, [&](int a, int b) { return strides[a] < strides[b]; });
-  int64_t expected = static_cast<int64_t>(base::size_of(dtype));
-  for (int i = 0; i < rank; ++i) {
-    const int axis = axes[i];
-    if (lengths[axis] == 1) continue;
-    if (strides[axis] != expected) return false;
-    expected *= lengths[axis];
-  }
-  return expected == view.buffer->size;
-}
-
-PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int type_number, int rank) {
-  npy_intp lengths[SlotInfo::kMaxRank];
-  npy_intp strides[SlotInfo::kMaxRank];
-  std::copy_n(view.lengths(), rank, lengths);
-  std::copy_n(view.strides(rank), rank, strides);
-  PyObject* const capsule = handler();
-  if (capsule == nullptr) return nullptr;
-  if (buffer->size == 0) std::fill_n(strides, rank, 0);  // as NumPy does for no elements
-  PyObject* const object = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type_number), rank,
-                                                lengths, strides, buffer->data, NPY_ARRAY_WRITEABLE, nullptr);
-  if (object == nullptr) {
-    Py_DECREF(capsule);
-    return nullptr;
-  }
-  const Buffer* const owned = buffer.release();
-  ingot_trace_memory(kTraceDomain, reinterpret_cast<uintptr_t>(owned->data),
-                     static_cast<size_t>(std::max<int64_t>(owned->size, 1)));
-  auto* const array = reinterpret_cast<PyArrayObject*>(object);
-  reinterpret_cast<PyArrayObject_fields*>(array)->mem_handler = capsule;
-  PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
-  return object;
-}
-
-namespace {
-
-/// An array of `owner`'s memory; takes a reference to `dtype`.
-nb::object view_of(nb::object owner, void* data, PyArray_Descr* dtype, std::span<const npy_intp> lengths,
-                   const npy_intp* strides, bool is_writable) {
-  nb::object array =
-      nb::steal(PyArray_NewFromDescr(&PyArray_Type, dtype, static_cast<int>(lengths.size()), lengths.data(),
-                                     strides, data, is_writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
-  if (!array.is_valid()) throw nb::python_error();
-  if (PyArray_SetBaseObject(as_array(array.ptr()), owner.release().ptr()) != 0) throw nb::python_error();
+nb::object finished(nb::object array, bool is_writable) {
+  if (!is_writable) PyArray_CLEARFLAGS(as_array(array.ptr()), NPY_ARRAY_WRITEABLE);
   return array;
 }
 
 }  // namespace
 
-nb::object view_at(const nb::object& owner, int64_t offset, nb::handle dtype,
-                   const std::vector<int64_t>& lengths, const std::vector<int64_t>& strides,
-                   bool is_writable) {
-  PyArray_Descr* descr = nullptr;
-  if (PyArray_DescrConverter(dtype.ptr(), &descr) == NPY_FAIL) throw nb::python_error();
-  const std::vector<npy_intp> extents(lengths.begin(), lengths.end());
-  const std::vector<npy_intp> steps(strides.begin(), strides.end());
-  char* const data = PyArray_BYTES(as_array(owner.ptr())) + offset;
-  return view_of(owner, data, descr, extents, steps.data(), is_writable);
-}
-
-/// Makes the parts of a result, in the order in which the code gives them.
+/// Makes the parts of a result, in the order in which the values come.
+template <class V>
 struct ResultPlan::Maker {
-  Invocation& call;
-  const Signature& arguments;
-  size_t next = 0;                            ///< result of the code
-  std::vector<nb::object> made{};             ///< arrays, containers and instances, in order
-  std::map<const Buffer*, nb::object> own{};  ///< the arrays that own the memory that they were made with
-  std::unordered_map<const Buffer*, size_t> held{};  ///< in how many places of lists of unknown length
-  std::unique_ptr<Elements> elements_of_lists{};     ///< made when it is first asked for
-
-  base::DType dtype(size_t result) const { return call.code().results()[result].dtype; }
-
-  int64_t integer() {
-    const size_t result = next++;
-    const bool is_wide = base::size_of(dtype(result)) == sizeof(int64_t);
-    const void* const element = call.frame().result(result);
-    return is_wide ? *static_cast<const int64_t*>(element) : *static_cast<const int8_t*>(element);
-  }
-
-  nb::object number(bool is_numpys) {
-    const size_t result = next++;
-    return (is_numpys ? numpy_number : python_number)(dtype(result), call.frame().result(result));
-  }
+  V& values;
+  std::vector<nb::object> made{};                 ///< arrays, containers and instances, in order
+  std::unique_ptr<Elements> elements_of_lists{};  ///< made when it is first asked for
 
   nb::object array(const ResultPlan& plan) {
-    const size_t result = next++;
-    const int64_t argument = plan.may_be_argument_ ? integer() : plan.argument_;
-    if (argument >= 0) return leaf(argument);
-    const SlotInfo& info = call.code().results()[result];
-    const Window window{call.frame().result_view(result), info.dtype, info.rank};
-    return array(window, plan.is_writable_, plan.owns_ || argument == HeldArray::kOwner);
-  }
-
-  nb::object leaf(int64_t argument) const {
-    return nb::borrow(arguments.leaves()[static_cast<size_t>(argument)]);
-  }
-
-  /// What a view shows.
-  struct Window {
-    runtime::ViewSlot& slot;
-    base::DType dtype;
-    int rank;
-  };
-
-  nb::object array(const Window& window, bool is_writable, bool owns) {
-    Buffer* const buffer = window.slot.buffer;
-    if (const int64_t parameter = call.frame().parameter_of(buffer); parameter >= 0) {
-      nb::object owner = leaf(parameter);
-      is_writable = is_writable && PyArray_ISWRITEABLE(as_array(owner.ptr()));
-      return view(window, std::move(owner), is_writable, true);
-    }
-    if (uses(buffer) == 1 && covers(window.slot, window.dtype, window.rank))
-      return finished(call.owning(window.slot, window.dtype, window.rank), is_writable);
-    if (!owns) return finished(part(window), is_writable);
-    nb::object& known = own[buffer];
-    if (!known.is_valid()) known = finished(part(window), is_writable);
-    return known;
+    const Shown shown = values.shown();
+    const int64_t argument = plan.may_be_argument_ ? values.integer() : plan.argument_;
+    if (argument >= 0) return values.leaf(argument);
+    return array(shown, plan.is_writable_, plan.owns_ || argument == HeldArray::kOwner);
   }
 
   /// An array of a list of unknown length.
-  nb::object array(const HeldArray& given) {
-    if (given.argument >= 0) return leaf(given.argument);
-    struct {
-      runtime::ViewSlot slot;
-      int64_t extents[2 * SlotInfo::kMaxRank];
-    } memory;
-    auto* const buffer = reinterpret_cast<Buffer*>(given.buffer);  // NOLINT(performance-no-int-to-ptr)
-    memory.slot = {buffer->data + given.offset, buffer};
-    std::copy_n(given.lengths, given.rank, memory.slot.lengths());
-    std::copy_n(given.strides, given.rank, memory.slot.strides(given.rank));
-    return array({memory.slot, given.dtype, given.rank}, given.is_writable, given.owns);
+  nb::object array(const HeldArray& held) {
+    if (held.argument >= 0) return values.leaf(held.argument);
+    return array(values.shown(held), held.is_writable, held.owns);
   }
 
-  /// In how many places of the result a buffer is.
-  size_t uses(const Buffer* buffer) {
-    const auto in_lists = held.find(buffer);
-    size_t count = in_lists == held.end() ? 0 : in_lists->second;
-    const std::span<const SlotInfo> results = call.code().results();
-    for (size_t i = 0; i < results.size(); ++i)
-      if (results[i].kind == SlotInfo::Kind::View && call.frame().result_view(i).buffer == buffer) ++count;
-    return count;
+  nb::object array(const Shown& shown, bool is_writable, bool owns) {
+    if (shown.leaf >= 0) {
+      nb::object owner = values.leaf(shown.leaf);
+      is_writable = is_writable && PyArray_ISWRITEABLE(as_array(owner.ptr()));
+      return array_on(shown.window, is_writable, std::move(owner));
+    }
+    if (nb::object whole = values.whole(shown); whole.is_valid())
+      return finished(std::move(whole), is_writable);
+    if (!owns) return finished(part(shown), is_writable);
+    nb::object& known = values.made_with(shown);
+    if (!known.is_valid()) known = finished(part(shown), is_writable);
+    return known;
   }
 
-  static nb::object finished(nb::object array, bool is_writable) {
-    if (!is_writable) PyArray_CLEARFLAGS(as_array(array.ptr()), NPY_ARRAY_WRITEABLE);
-    return array;
-  }
-
-  /// A view of memory that `owner` owns. Without `has_strides`, those of no elements are 0, as NumPy's.
-  static nb::object view(const Window& window, nb::object owner, bool is_writable, bool has_strides) {
-    runtime::ViewSlot& slot = window.slot;
-    npy_intp lengths[SlotInfo::kMaxRank];
-    npy_intp strides[SlotInfo::kMaxRank];
-    std::copy_n(slot.lengths(), window.rank, lengths);
-    std::copy_n(slot.strides(window.rank), window.rank, strides);
-    has_strides = has_strides || std::find(lengths, lengths + window.rank, 0) == lengths + window.rank;
-    if (!has_strides) std::fill_n(strides, window.rank, 0);
-    return view_of(std::move(owner), has_strides ? slot.data : slot.buffer->data,
-                   PyArray_DescrFromType(type_number(window.dtype)),
-                   std::span(lengths, static_cast<size_t>(window.rank)), strides, is_writable);
-  }
-
-  /// A part of a buffer of the call's, or what shares it with another result. Where it is alone and all of
-  /// the buffer, but not in NumPy's order, it is copied.
-  nb::object part(const Window& window) {
-    Buffer* const buffer = window.slot.buffer;
-    const nb::object memory = call.memory_of(buffer);
-    nb::object array = view(window, memory, true, false);
-    const bool is_alone = uses(buffer) == 1 && PyArray_NBYTES(as_array(array.ptr())) == buffer->size;
-    if (!is_alone) return array;
+  /// A part of a memory of the call's, or what shares it with another result. Where it is alone and all of
+  /// the memory, but not in NumPy's order, it is copied.
+  nb::object part(const Shown& shown) {
+    const nb::object memory = values.bytes_of(shown);
+    PyArrayObject* const bytes = as_array(memory.ptr());
+    Window window = shown.window;
+    if (window.is_empty()) {  // as NumPy's
+      window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(bytes));
+      std::fill_n(window.strides, window.rank, 0);
+    }
+    nb::object array = array_on(window, true, memory);
+    if (PyArray_NBYTES(as_array(array.ptr())) != PyArray_NBYTES(bytes) || !values.is_alone(shown))
+      return array;
     nb::object copy = nb::steal(PyArray_NewCopy(as_array(array.ptr()), NPY_KEEPORDER));
     if (!copy.is_valid()) throw nb::python_error();
     return copy;
@@ -280,16 +113,16 @@ struct ResultPlan::Maker {
 
   Elements& elements() {
     if (!elements_of_lists) {
-      elements_of_lists = std::make_unique<Elements>([this](const HeldArray& given) { return array(given); });
+      elements_of_lists = std::make_unique<Elements>([this](const HeldArray& held) { return array(held); });
     }
     return *elements_of_lists;
   }
 
   Elements::Columns columns(const List& list) {
     Elements::Columns all;
-    for (size_t i = 0; i < list.columns; ++i, ++next) {
-      runtime::ViewSlot& column = call.frame().result_view(next);
-      all.push_back({column.data, column.strides(1)[0], dtype(next)});
+    for (size_t i = 0; i < list.columns; ++i) {
+      const Shown column = values.shown();
+      all.push_back({column.window.data, column.window.strides[0], column.window.dtype});
     }
     return all;
   }
@@ -299,13 +132,13 @@ struct ResultPlan::Maker {
     auto list = plan.lists_.begin();
     for (const nb::handle pool : plan.object_) {
       const nb::handle names = PyTuple_GET_ITEM(pool.ptr(), 0);
-      const int64_t length = integer();
+      const int64_t length = values.integer();
       Elements::Columns first = columns(*list);
       if (!names.is_none()) {
         elements().add_instances(names, list->form, length, std::move(first));
       } else {
         ++list;
-        ++next;  // the length of the store
+        values.integer();  // the length of the store
         elements().add_rows(length, std::move(first), list->form, columns(*list));
       }
       ++list;
@@ -316,33 +149,30 @@ struct ResultPlan::Maker {
   }
 
   nb::object holding(const ResultPlan& plan) {
-    for (const size_t result : plan.numbers_)
-      for (const Buffer* const buffer : call.frame().held_buffers(result)) ++held[buffer];
+    values.hold(plan.numbers_);
     return make(plan.parts_[0]);
   }
 
   nb::object make(const ResultPlan& plan) {
     switch (plan.kind_) {
       case Kind::Static: return plan.object_;
-      case Kind::Argument: return nb::borrow(arguments.containers()[static_cast<size_t>(plan.argument_)]);
-      case Kind::Number: return number(false);
-      case Kind::NumpyNumber: return number(true);
+      case Kind::Argument: return values.container(plan.argument_);
+      case Kind::Number: return values.number(plan.numpys_);
       case Kind::Array: return made.emplace_back(array(plan));
       case Kind::Maybe: {
-        const bool is_there = integer() == 0;
+        const bool is_there = values.integer() == 0;
         const nb::object inside = make(plan.parts_[0]);
         return is_there ? inside : nb::none();
       }
       case Kind::Text: return nb::object(plan.object_.attr("format"))(*sequence(plan.parts_, true));
-      case Kind::Letters:
-        return nb::module_::import_("ingot._jit").attr("text_of_codes")(make(plan.parts_[0]));
+      case Kind::Letters: return text_of_codes(make(plan.parts_[0]));
       case Kind::Tuple: return sequence(plan.parts_, true);
       case Kind::Named:
         return nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type))
             .attr("__new__")(plan.object_, sequence(plan.parts_, true));
       case Kind::Again: return made[static_cast<size_t>(plan.argument_)];
       case Kind::Object: return instance(plan);
-      case Kind::Record: return elements().record(plan.numbers_, plan.object_, integer());
+      case Kind::Record: return elements().record(plan.numbers_, plan.object_, values.integer());
       case Kind::Pooled: return pooled(plan);
       case Kind::Holding: return holding(plan);
       case Kind::List: return sequence(plan.parts_, false);
@@ -350,10 +180,9 @@ struct ResultPlan::Maker {
         nb::dict all;
         made.push_back(all);
         const nb::object keys = make(plan.parts_[0]);
-        const nb::object values = make(plan.parts_[1]);
+        const nb::object items = make(plan.parts_[1]);
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.ptr()); ++i) {
-          if (PyDict_SetItem(all.ptr(), PyList_GET_ITEM(keys.ptr(), i), PyList_GET_ITEM(values.ptr(), i)) !=
-              0)
+          if (PyDict_SetItem(all.ptr(), PyList_GET_ITEM(keys.ptr(), i), PyList_GET_ITEM(items.ptr(), i)) != 0)
             throw nb::python_error();
         }
         return all;
@@ -361,7 +190,7 @@ struct ResultPlan::Maker {
       case Kind::Growing: {
         const size_t place = made.size();
         made.emplace_back();
-        const int64_t length = integer();
+        const int64_t length = values.integer();
         const List& list = plan.lists_[0];
         return made[place] = elements().list(list.form, length, columns(list));
       }
@@ -391,8 +220,8 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     kind_ = Kind::Argument;
     argument_ = nb::cast<int64_t>(description[1]);
   } else if (tag == "scalar") {
-    const bool is_numpys = nb::cast<std::string>(description[1]).starts_with("numpy.");
-    kind_ = is_numpys ? Kind::NumpyNumber : Kind::Number;
+    kind_ = Kind::Number;
+    numpys_ = dtype_of_kind(description[1]);
   } else if (tag == "array") {
     kind_ = Kind::Array;
     is_writable_ = nb::cast<bool>(description[3]);
@@ -448,11 +277,15 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
   }
 }
 
-nb::object ResultPlan::make(Invocation& call, const Signature& arguments) const {
+template <class V>
+nb::object ResultPlan::make(V& values) const {
   if (kind_ == Kind::Static) return object_;
-  if (kind_ == Kind::Array) return Maker{call, arguments}.array(*this);
-  return Maker{call, arguments}.make(*this);
+  if (kind_ == Kind::Array) return Maker<V>{values}.array(*this);
+  return Maker<V>{values}.make(*this);
 }
+
+template nb::object ResultPlan::make(Values& values) const;
+template nb::object ResultPlan::make(FrameValues& values) const;
 
 int ResultPlan::traverse(visitproc visit, void* argument) const {
   if (object_.is_valid())

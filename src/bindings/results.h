@@ -3,39 +3,28 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/dtype.h"
 #include "bindings/elements.h"
-#include "bindings/invocation.h"
-#include "bindings/signature.h"
-#include "runtime/context.h"
+#include "bindings/values.h"
 
-/// Results as Python objects; those that own their data are NumPy arrays over the runtime's blocks.
+/// Results as Python objects.
 namespace ingot::bindings {
 
-/// Whether a view's elements are all the bytes of its buffer, each once, from its first byte on.
-bool covers(runtime::ViewSlot& view, base::DType dtype, int rank);
-
-/// A writable array that owns `buffer`, all of which `view` covers, through NumPy's memory handler `ingot`:
-/// its base is None, and the block goes back to the allocator when the array dies or changes its size. A new
-/// reference, or null with an exception set. Wants the GIL; numpy's C API has been imported.
-PyObject* owning_array(runtime::OwnedBuffer buffer, runtime::ViewSlot& view, int type_number, int rank);
-
-/// A view of an array's memory, so many bytes behind its first element, whose base is who owns that memory.
-nb::object view_at(const nb::object& owner, int64_t offset, nb::handle dtype,
-                   const std::vector<int64_t>& lengths, const std::vector<int64_t>& strides,
-                   bool is_writable);
-
-/// What a function returns, made of the results of its code as `_core` describes it.
+/// How Python objects - what a function returns, what a host function is given - are made of the values of a
+/// call, as `_core` describes it.
 class ResultPlan {
  public:
   /// None: a part that is not there.
   ResultPlan() = default;
   explicit ResultPlan(const nb::tuple& description);
 
-  /// The object that a call with these arguments has given.
-  nb::object make(Invocation& call, const Signature& arguments) const;
+  /// The object that the next values are described to be. `V` is `Values`, or what makes calls of it quick:
+  /// `FrameValues`.
+  template <class V>
+  nb::object make(V& values) const;
 
   int traverse(visitproc visit, void* argument) const;
   void clear();
@@ -45,7 +34,6 @@ class ResultPlan {
     Static,
     Argument,
     Number,
-    NumpyNumber,
     Array,
     Maybe,
     Text,
@@ -67,13 +55,15 @@ class ResultPlan {
     Form form;
     size_t columns;
   };
+  template <class V>
   struct Maker;
 
   Kind kind_ = Kind::Static;
-  bool is_writable_ = false;      ///< of an array
-  bool may_be_argument_ = false;  ///< of an array: a number after it says which one, -1 none
-  bool owns_ = false;             ///< of an array: others that own the same memory are the same object
-  int64_t argument_ = -1;         ///< of an array: the leaf that it is; of the caller's container, which;
+  std::optional<base::DType> numpys_;  ///< of a number: the dtype that NumPy's has; none: it is Python's
+  bool is_writable_ = false;           ///< of an array
+  bool may_be_argument_ = false;       ///< of an array: a number after it says which one, -1 none
+  bool owns_ = false;                  ///< of an array: others that own the same memory are the same object
+  int64_t argument_ = -1;  ///< of an array: the leaf that it is; of the caller's container, which;
                            ///< of what has been made before: its place among arrays, containers and instances
   nb::object object_;  ///< what is static; what an element is like; keys, names of attributes; a text with
                        ///< holes; a namedtuple's class; pools

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings/callable.h"
+#include "bindings/exceptions.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/streams.h"
@@ -257,7 +258,7 @@ void Signature::constant(PyObject* value, const Path& path) {
     longest = std::max(longest, PyArray_DIM(array, axis));
   }
   uint64_t last = 0;
-  if (is_measured_ && rank >= 2) {
+  if (detail_.is_measured && rank >= 2) {
     const npy_intp length = PyArray_DIM(array, rank - 1);
     last = kMeasured | static_cast<uint64_t>(length >= 2 && length <= ir::kLongestShort ? length : 0);
   }
@@ -279,17 +280,7 @@ void Signature::constant(PyObject* value, const Path& path) {
 [[gnu::always_inline]] inline void Signature::add_memory(PyObject* value) {
   PyArrayObject* const array = as_array(value);
   const auto data = reinterpret_cast<uintptr_t>(PyArray_DATA(array));
-  npy_intp low = 0;
-  npy_intp high = PyArray_ITEMSIZE(array);
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    const npy_intp length = PyArray_DIM(array, axis);
-    if (length == 0) {
-      low = high = 0;
-      break;
-    }
-    const npy_intp reach = (length - 1) * PyArray_STRIDE(array, axis);
-    (reach < 0 ? low : high) += reach;
-  }
+  const auto [low, high] = reach_of(array);
   Memory memory{data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high), 0,
                 words_.size() - 1};
   for (const Memory& other : memories_) {
@@ -305,7 +296,7 @@ void Signature::constant(PyObject* value, const Path& path) {
 }
 
 bool Signature::number(PyObject* value, const Path& path) {
-  if (is_known_ && is_number(value)) constant(value, path);
+  if (detail_.is_demanded && is_number(value)) constant(value, path);
   else if (PyFloat_CheckExact(value)) scalar(value, kFloat, path);
   else if (PyBool_Check(value)) scalar(value, kBool, path);
   else if (PyComplex_CheckExact(value)) scalar(value, kComplex, path);
@@ -350,7 +341,7 @@ bool Signature::letters(PyObject* text, const Path& path) {
 }
 
 bool Signature::other(PyObject* value, const Path& path) {
-  if (is_opened_ && PyUnicode_CheckExact(value)) return letters(value, path);
+  if (detail_.is_opened && PyUnicode_CheckExact(value)) return letters(value, path);
   if (is_constant(value)) {
     constant(value, path);
     return true;
@@ -382,13 +373,28 @@ bool Signature::other(PyObject* value, const Path& path) {
   return bindings::is_stream(value) ? stream(value, path) : foreign(value);
 }
 
-/// As an instance whose attributes are arrays on its words.
-bool Signature::stream(PyObject* value, const Path& path) {
+/// Whether a container has been described; then it is the same one again.
+bool Signature::is_repeated(PyObject* container) {
   for (size_t i = 0; i < containers_.size(); ++i) {
-    if (containers_[i] != value) continue;
+    if (containers_[i] != container) continue;
     words_.push_back(word_of(Tag::Same, i));
     return true;
   }
+  return false;
+}
+
+/// Describes what stands in something, with an eye on the depth.
+template <class Fn>
+bool Signature::nested(const char* where, Fn&& describe) {
+  if (Py_EnterRecursiveCall(where) != 0) return false;
+  const bool is_described = describe();
+  Py_LeaveRecursiveCall();
+  return is_described;
+}
+
+/// As an instance whose attributes are arrays on its words.
+bool Signature::stream(PyObject* value, const Path& path) {
+  if (is_repeated(value)) return true;
   if (containers_.size() >= kMaxContainers) return foreign(value);
   keep(value, path);
   containers_.push_back(value);
@@ -411,20 +417,15 @@ bool Signature::words_of_stream(uint64_t* words, size_t count, const Path& path)
 }
 
 bool Signature::sequence(PyObject* value, const Path& path) {
-  if (Py_EnterRecursiveCall(" while describing a tuple") != 0) return false;
-  bool is_described = true;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value) && is_described; ++i)
-    is_described = describe_value(PyTuple_GET_ITEM(value, i), {&path, nullptr, i, path.depth + 1});
-  Py_LeaveRecursiveCall();
-  return is_described;
+  return nested(" while describing a tuple", [&] {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
+      if (!describe_value(PyTuple_GET_ITEM(value, i), {&path, nullptr, i, path.depth + 1})) return false;
+    return true;
+  });
 }
 
 bool Signature::instance(PyObject* value, const Path& path) {
-  for (size_t i = 0; i < containers_.size(); ++i) {
-    if (containers_[i] != value) continue;
-    words_.push_back(word_of(Tag::Same, i));
-    return true;
-  }
+  if (is_repeated(value)) return true;
   if (path.depth >= kMaxDepth || containers_.size() >= kMaxContainers) return foreign(value);
   const Attributes* wanted = nullptr;
   for (const Attributes& each : parameters_->attributes)
@@ -435,10 +436,7 @@ bool Signature::instance(PyObject* value, const Path& path) {
   objects_.push_back(reinterpret_cast<PyObject*>(Py_TYPE(value)));
   hold(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value))));
   if (wanted == nullptr) return true;
-  if (Py_EnterRecursiveCall(" while describing an instance") != 0) return false;
-  const bool is_described = attributes(value, wanted, path);
-  Py_LeaveRecursiveCall();
-  return is_described;
+  return nested(" while describing an instance", [&] { return attributes(value, wanted, path); });
 }
 
 /// What the instance holds itself, in its dict or the slots of its class; what its class holds is guarded.
@@ -466,23 +464,19 @@ bool Signature::attributes(PyObject* value, const Attributes* wanted, const Path
 
 bool Signature::container(PyObject* value, const Path& path) {
   if (path.depth == kMaxDepth && is_quick_) return false;
-  for (size_t i = 0; i < containers_.size(); ++i) {
-    if (containers_[i] != value) continue;
-    if (std::find(open_.begin(), open_.end(), value) != open_.end()) return refuse(value, path);
-    words_.push_back(word_of(Tag::Same, i));
-    return true;
-  }
+  if (std::find(open_.begin(), open_.end(), value) != open_.end()) return refuse(value, path);
+  if (is_repeated(value)) return true;
   const Py_ssize_t size = PyDict_CheckExact(value) ? PyDict_GET_SIZE(value) : PyList_GET_SIZE(value);
   if (size > kMaxLeaves) return foreign(value);
   if (!is_quick_ && PyDict_CheckExact(value) && !has_constant_keys(value)) return foreign(value);
   keep(value, path);
   containers_.push_back(value);
-  if (Py_EnterRecursiveCall(" while describing a container") != 0) return false;
-  open_.push_back(value);
-  const bool is_described = items(value, path);
-  open_.pop_back();
-  Py_LeaveRecursiveCall();
-  return is_described;
+  return nested(" while describing a container", [&] {
+    open_.push_back(value);
+    const bool is_described = items(value, path);
+    open_.pop_back();
+    return is_described;
+  });
 }
 
 /// The items of a list or dict. Where describing them may run code, they are copied first.
@@ -517,7 +511,7 @@ bool Signature::refuse(PyObject* container, const Path& path) {
   const std::string name = path.text();
   const std::string what = "`" + name + "`, a " + Py_TYPE(container)->tp_name + " that holds itself,";
   const nb::object error = nb::handle(refusal_)(name, what, "pass its parts");
-  PyErr_SetObject(error.type().ptr(), error.ptr());
+  set_error(error);
   return false;
 }
 
@@ -555,8 +549,9 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
   if (value != nullptr) hold(value);
   const Path path{nullptr, capture.name, 0, 0};
   const size_t argument = static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)) + number;
-  is_measured_ = parameters.measured[argument] != 0;
-  if (value != nullptr && is_number(value) && parameters.demanded[argument]) {
+  const Detail& wanted = parameters.details[argument];
+  detail_ = {.is_measured = wanted.is_measured};
+  if (value != nullptr && is_number(value) && wanted.is_demanded) {
     constant(value, path);
     return true;
   }
@@ -573,12 +568,9 @@ bool Signature::describe_all(const Parameters& parameters, PyObject* const* valu
   parameters_ = &parameters;
   for (size_t i = 0; i < count; ++i) {
     const Path path{nullptr, PyTuple_GET_ITEM(parameters.names, static_cast<Py_ssize_t>(i)), 0, 0};
-    is_known_ = parameters.demanded[i] != 0;
-    is_measured_ = parameters.measured[i] != 0;
-    is_opened_ = parameters.opened[i] != 0;
+    detail_ = parameters.details[i];
     if (!describe_value(values[i], path)) return false;
   }
-  is_known_ = is_opened_ = false;
   for (size_t i = 0; i < parameters.captures.size(); ++i)
     if (!capture(parameters, i)) return false;
   for (const Memory& memory : memories_)

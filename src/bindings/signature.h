@@ -33,13 +33,17 @@ bool is_instance(PyObject* object);
 /// Whether an object is a namedtuple without attributes of its own that is read as a tuple is.
 bool is_namedtuple(PyObject* object);
 
+/// What is described of an argument or capture besides.
+struct Detail {
+  bool is_demanded = false;  ///< the values of numbers, and of those in it, are part of its kind
+  bool is_measured = false;  ///< ... short last axes of arrays are
+  bool is_opened = false;    ///< texts are described by their letters
+};
+
 /// What must be known of a function to describe its arguments.
 struct Parameters {
-  PyObject* names = nullptr;      ///< a tuple of texts
-  std::vector<uint8_t> demanded;  ///< by argument and capture: whether the values of numbers, and of those in
-                                  ///< it, are part of its kind
-  std::vector<uint8_t> measured;  ///< ... whether short last axes of arrays are
-  std::vector<uint8_t> opened;    ///< ... whether texts are described by their letters
+  PyObject* names = nullptr;    ///< a tuple of texts
+  std::vector<Detail> details;  ///< by argument and capture
   std::vector<Capture> captures;
   std::vector<Attributes> attributes;
   /// Whether arrays that NumPy says are in C or Fortran order are of kinds of their own.
@@ -97,6 +101,7 @@ class Signature {
   bool number(PyObject* value, const Path& path);
   bool letters(PyObject* text, const Path& path);
   bool capture(const Parameters& parameters, size_t number);
+  bool is_repeated(PyObject* container);
   bool container(PyObject* value, const Path& path);
   bool items(PyObject* value, const Path& path);
   bool sequence(PyObject* tuple, const Path& path);
@@ -108,6 +113,8 @@ class Signature {
   void constant(PyObject* value, const Path& path);
   void scalar(PyObject* value, uint64_t kind, const Path& path);
   bool refuse(PyObject* container, const Path& path);
+  template <class Fn>
+  static bool nested(const char* where, Fn&& describe);
   void leaf(PyObject* value, const Path& path);
   void keep(PyObject* value, const Path& path);
   void add_memory(PyObject* array);
@@ -125,9 +132,7 @@ class Signature {
   const Parameters* parameters_ = nullptr;
   PyObject* refusal_ = nullptr;
   bool is_quick_ = true;
-  bool is_known_ = false;     ///< whether the argument that is being described is demanded
-  bool is_measured_ = false;  ///< ... measured
-  bool is_opened_ = false;    ///< ... opened
+  Detail detail_;  ///< of the argument that is being described
   bool is_closed_ = true;
   bool together_ = false;  ///< all arrays count as sharing memory
 };

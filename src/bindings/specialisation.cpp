@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/collected.h"
+#include "bindings/exceptions.h"
 #include "bindings/invocation.h"
 #include "bindings/streams.h"
 
@@ -28,7 +30,7 @@ nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::ha
 
 }  // namespace
 
-Specialisation::Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::dict errors,
+Specialisation::Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::list errors,
                                bool is_direct)
     : guards_(guards), result_(result), errors_(std::move(errors)), is_direct_(is_direct) {}
 
@@ -41,43 +43,38 @@ nb::object Specialisation::call(const Signature& arguments) const {
   static constinit const Outside nothing{};
   const Locked locked(arguments.locks());
   Invocation invocation(*code_, arguments.leaves(), nothing);
-  if (invocation.run()) return result_.make(invocation, arguments);
+  if (invocation.run()) {
+    FrameValues values(invocation, arguments);
+    return result_.make(values);
+  }
   const nb::object failure = invocation.failure();
   const nb::object error =
       nb::module_::import_("ingot._exceptions").attr("exception")(*nb::cast<nb::tuple>(failure), errors_);
-  PyErr_SetObject(error.type().ptr(), error.ptr());
+  set_error(error);
   throw nb::python_error();
 }
 
-int Specialisation::traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  const auto& it = *nb::inst_ptr<Specialisation>(self);
-  if (const int stop = it.guards_.traverse(visit, arg); stop != 0) return stop;
-  if (const int stop = it.result_.traverse(visit, arg); stop != 0) return stop;
-  if (it.errors_.is_valid())
-    if (const int stop = visit(it.errors_.ptr(), arg); stop != 0) return stop;
-  return it.loaded_.is_valid() ? visit(it.loaded_.ptr(), arg) : 0;
+int Specialisation::traverse(visitproc visit, void* arg) const {
+  if (const int stop = guards_.traverse(visit, arg); stop != 0) return stop;
+  if (const int stop = result_.traverse(visit, arg); stop != 0) return stop;
+  Py_VISIT(errors_.ptr());
+  Py_VISIT(loaded_.ptr());
+  return 0;
 }
 
-int Specialisation::clear(PyObject* self) {
-  auto& it = *nb::inst_ptr<Specialisation>(self);
-  it.is_direct_ = false;
-  it.guards_.clear();
-  it.result_.clear();
-  it.errors_.reset();
-  return 0;
+void Specialisation::clear() {
+  is_direct_ = false;
+  guards_.clear();
+  result_.clear();
+  errors_.reset();
 }
 
 void Specialisation::bind(nb::module_& m) {
   nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a);
-  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Specialisation::traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(&Specialisation::clear)},
-                                {0, nullptr}};
-  nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(slots))
-      .def(nb::init<const nb::tuple&, const nb::tuple&, nb::dict, bool>(), "guards"_a, "result"_a, "errors"_a,
+  nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))
+      .def(nb::init<const nb::tuple&, const nb::tuple&, nb::list, bool>(), "guards"_a, "result"_a, "errors"_a,
            "direct"_a)
       .def_prop_rw("loaded", &Specialisation::loaded, &Specialisation::load, "The code, or None.")
       .def_prop_ro("errors", &Specialisation::errors)

@@ -9,15 +9,16 @@
 
 namespace ingot::bindings {
 
-/// What is known of a function compiled for arguments of one description. The base of `ingot._jit`'s class.
+/// What is known of a function compiled for arguments of one description. The base of
+/// `ingot._specialisation`'s class.
 class Specialisation {
  public:
-  /// `errors`: the exceptions that its code raises by their messages. `is_direct`: it calls nothing of
+  /// `errors`: of what the exceptions are made that its code raises. `is_direct`: it calls nothing of
   /// Python's, and changes no containers of the caller.
-  Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::dict errors, bool is_direct);
+  Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::list errors, bool is_direct);
 
   const Guards& guards() const { return guards_; }
-  const nb::dict& errors() const { return errors_; }
+  const nb::list& errors() const { return errors_; }
 
   /// The object of `Code`, once there is one; None.
   nb::object loaded() const { return loaded_.is_valid() ? loaded_ : nb::none(); }
@@ -30,16 +31,17 @@ class Specialisation {
   /// What the function returns. Throws what it raises. Guards hold, and the arguments are of its description.
   nb::object call(const Signature& arguments) const;
 
+  /// For Python's collector (collected.h).
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
   /// Adds the class to the extension.
   static void bind(nb::module_& m);
 
  private:
-  static int traverse(PyObject* self, visitproc visit, void* argument);
-  static int clear(PyObject* self);
-
   Guards guards_;
   ResultPlan result_;
-  nb::dict errors_;
+  nb::list errors_;
   nb::object loaded_;
   const Code* code_ = nullptr;
   bool is_direct_;

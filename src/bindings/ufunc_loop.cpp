@@ -6,10 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "bindings/arrays.h"
+#include "bindings/collected.h"
 #include "bindings/exceptions.h"
+#include "bindings/execution.h"
 #include "bindings/gil.h"
-#include "bindings/interrupts.h"
-#include "bindings/invocation.h"
 #include "bindings/numpy.h"
 #include "bindings/specialisation.h"
 
@@ -23,65 +24,6 @@ namespace {
 
 /// So many turns are worth code of their own for operands that are one number.
 constexpr int64_t kManyTurns = 64;
-
-/// One run of code that NumPy calls, with the GIL or without: a long one lets go of it, and handles signals.
-class Run {
- public:
-  Run() : context_(runtime::make_context(&attention_, &kHooks, this)), call_(context_) {}
-  ~Run() { hold(); }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-
-  runtime::Status run(const Code& code, void** slots) {
-    if (!code.polls()) return call_.run(code.function(), slots);
-    runtime::watch_length(context_);
-    const runtime::Status status = call_.run(code.function(), slots);
-    runtime::unwatch_length(context_);
-    hold();
-    return status;
-  }
-  const runtime::Error& error() const { return context_.error; }
-  /// Whether what ended the call is an exception that Python has set.
-  bool has_raised() const { return has_raised_; }
-
- private:
-  static const runtime::Hooks kHooks;
-
-  static runtime::Status attend(runtime::Context* context) {
-    Run& self = *static_cast<Run*>(context->user);
-    if (!self.is_long_) {
-      self.is_long_ = true;
-      if (PyGILState_Check() != 0) self.thread_ = PyEval_SaveThread();
-      if (!is_main_thread()) runtime::unwatch_length(*context);
-      return 0;
-    }
-    const int failed = resting_at_the_end([] {
-      const EnsuredGil gil;
-      return PyErr_CheckSignals();
-    });
-    if (failed != 0) {
-      const runtime::Status status = runtime::status_of(base::ExceptionKind::KeyboardInterrupt);
-      context->error = runtime::Error{status, runtime::Error::kNoSite, {}};
-      self.has_raised_ = true;
-      return status;
-    }
-    runtime::watch_length(*context);
-    return 0;
-  }
-  void hold() {
-    if (thread_ != nullptr)
-      resting_at_the_end([&] { PyEval_RestoreThread(std::exchange(thread_, nullptr)); });
-  }
-
-  uint32_t attention_ = 0;
-  runtime::Context context_;
-  runtime::Call call_;
-  PyThreadState* thread_ = nullptr;  ///< what was saved when the GIL was let go
-  bool is_long_ = false;
-  bool has_raised_ = false;
-};
-
-const runtime::Hooks Run::kHooks = {&Run::attend, nullptr};
 
 }  // namespace
 
@@ -230,16 +172,13 @@ int UfuncLoop::run_code(const Variant& variant, const OperandLayout& layout, con
     views[i] = {{data, &buffers[i]}, length, stride};
     slots[i] = &views[i];
   }
-  Run run;
-  if (run.run(*variant.code, slots) == 0) return 0;
+  Execution execution(*variant.code);
+  if (execution.run(slots)) return 0;
   const EnsuredGil gil;
-  if (run.has_raised()) return -1;
   return guarded(
       [&] {
-        const nb::object failure = failure_of(*variant.code, run.error(), nb::none());
         const nb::object errors = nb::cast<const Specialisation&>(variant.specialisation).errors();
-        const nb::object error = nb::find(*this).attr("exception")(failure, errors);
-        PyErr_SetObject(error.type().ptr(), error.ptr());
+        set_error(nb::find(*this).attr("exception")(execution.failure(), errors));
         return -1;
       },
       -1);
@@ -249,48 +188,36 @@ void UfuncLoop::run_in_python(const Operands& operands) {
   nb::list all[2];
   for (size_t i = 0; i < count(); ++i) {
     const bool is_output = i >= inputs_;
-    const npy_intp length = operands.count;
-    PyObject* const array = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type_numbers_[i]), 1,
-                                                 &length, &operands.strides[i], operands.data[i],
-                                                 is_output ? NPY_ARRAY_WRITEABLE : 0, nullptr);
-    if (array == nullptr) throw nb::python_error();
-    all[is_output ? 1 : 0].append(nb::steal(array));
+    auto* const data = reinterpret_cast<std::byte*>(operands.data[i]);
+    const Window window{dtypes_[i], 1, data, {operands.count}, {operands.strides[i]}};
+    all[is_output ? 1 : 0].append(array_on(window, is_output));
   }
   const nb::object self = nb::find(*this);
   try {
     self.attr("run")(nb::tuple(all[0]), nb::tuple(all[1]));
   } catch (nb::python_error& error) {
-    const nb::object shown = self.attr("shown")(error.value());
-    PyErr_SetObject(shown.type().ptr(), shown.ptr());
+    set_error(self.attr("shown")(error.value()));
     throw nb::python_error();
   }
 }
 
-int UfuncLoop::traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  const auto& it = *nb::inst_ptr<UfuncLoop>(self);
-  Py_VISIT(it.element_.ptr());
-  for (const Variant* variant = it.first_.load(); variant != nullptr; variant = variant->next)
+int UfuncLoop::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(element_.ptr());
+  for (const Variant* variant = first_.load(); variant != nullptr; variant = variant->next)
     Py_VISIT(variant->specialisation.ptr());
   return 0;
 }
 
-int UfuncLoop::clear(PyObject* self) {
-  auto& it = *nb::inst_ptr<UfuncLoop>(self);
-  it.element_ = nb::none();
-  for (Variant* variant = it.first_.load(); variant != nullptr; variant = variant->next) {
+void UfuncLoop::clear() {
+  element_ = nb::none();
+  for (Variant* variant = first_.load(); variant != nullptr; variant = variant->next) {
     variant->code = nullptr;
     variant->specialisation = nb::none();
   }
-  return 0;
 }
 
 void UfuncLoop::bind(nb::module_& m) {
-  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&UfuncLoop::traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(&UfuncLoop::clear)},
-                                {0, nullptr}};
-  nb::class_<UfuncLoop>(m, "UfuncLoop", nb::type_slots(slots))
+  nb::class_<UfuncLoop>(m, "UfuncLoop", nb::type_slots(Collected<UfuncLoop>::slots()))
       .def(nb::init<const nb::tuple&, size_t, nb::object, bool>(), "dtypes"_a, "inputs"_a, "element"_a,
            "closed"_a)
       .def("is_current", &UfuncLoop::is_current,

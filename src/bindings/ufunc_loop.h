@@ -59,14 +59,15 @@ class UfuncLoop {
   /// Compiles code for contiguous operands now. Throws what the compiler raises.
   void prepare();
 
+  /// For Python's collector (collected.h).
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
   static void bind(nb::module_& m);
 
  private:
   struct Variant;
   struct Operands;
-
-  static int traverse(PyObject* self, visitproc visit, void* argument);
-  static int clear(PyObject* self);
 
   size_t count() const { return dtypes_.size(); }
   OperandLayout layout_of(const Operands& operands) const;

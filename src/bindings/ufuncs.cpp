@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/collected.h"
 #include "bindings/exceptions.h"
 #include "bindings/numpy.h"
 #include "bindings/ufunc_loop.h"
@@ -40,6 +41,10 @@ class Ufunc {
   nb::object make();
   void add(nb::handle ufunc, nb::object loop);
 
+  /// For Python's collector (collected.h).
+  int traverse(visitproc visit, void* arg) const;
+  void clear() { choose_ = nb::none(); }
+
   static void bind(nb::module_& m);
 
  private:
@@ -55,8 +60,6 @@ class Ufunc {
                       const npy_intp* strides, PyArrayMethod_StridedLoop** loop, NpyAuxData** data,
                       NPY_ARRAYMETHOD_FLAGS* flags);
   static int get_initial(PyArrayMethod_Context* context, npy_bool is_empty, void* initial);
-  static int traverse(PyObject* self, visitproc visit, void* argument);
-  static int clear(PyObject* self);
 
   std::string name_;
   std::string doc_;
@@ -215,26 +218,14 @@ int Ufunc::get_initial(PyArrayMethod_Context* context, npy_bool, void* initial) 
   return PyArray_Pack(context->descriptors[0], initial, identity.ptr()) < 0 ? -1 : 1;
 }
 
-int Ufunc::traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  const auto& it = *nb::inst_ptr<Ufunc>(self);
-  Py_VISIT(it.choose_.ptr());
-  for (const nb::object& loop : it.loops_) Py_VISIT(loop.ptr());
-  return 0;
-}
-
-int Ufunc::clear(PyObject* self) {
-  auto& it = *nb::inst_ptr<Ufunc>(self);
-  it.choose_ = nb::none();
+int Ufunc::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(choose_.ptr());
+  for (const nb::object& loop : loops_) Py_VISIT(loop.ptr());
   return 0;
 }
 
 void Ufunc::bind(nb::module_& m) {
-  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Ufunc::traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(&Ufunc::clear)},
-                                {0, nullptr}};
-  nb::class_<Ufunc>(m, "Ufunc", nb::type_slots(slots))
+  nb::class_<Ufunc>(m, "Ufunc", nb::type_slots(Collected<Ufunc>::slots()))
       .def(nb::init<std::string, std::string, int, int, nb::object, nb::object>(), "name"_a, "doc"_a,
            "inputs"_a, "outputs"_a, "identity"_a.none(), "choose"_a.none())
       .def("make", &Ufunc::make, "The ufunc of NumPy's. Called once.")
@@ -246,6 +237,12 @@ namespace {
 /// The base of `ingot._vectorize.Vectorized`: a call of it is one of the ufunc that it holds.
 struct UfuncHolder {
   nb::object ufunc = nb::none();
+
+  int traverse(visitproc visit, void* arg) const {
+    Py_VISIT(ufunc.ptr());
+    return 0;
+  }
+  void clear() { ufunc = nb::none(); }
 };
 
 /// Where loops are out of date and cannot be renewed alone, the class makes another ufunc.
@@ -270,20 +267,9 @@ PyObject* call_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return PyObject_Call(ufunc.ptr(), arguments, keywords);
 }
 
-int traverse_holder(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<UfuncHolder>(self)->ufunc.ptr());
-  return 0;
-}
-
-int clear_holder(PyObject* self) {
-  nb::inst_ptr<UfuncHolder>(self)->ufunc = nb::none();
-  return 0;
-}
-
 void bind_holder(nb::module_& m) {
-  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_holder)},
-                                {Py_tp_clear, reinterpret_cast<void*>(&clear_holder)},
+  static PyType_Slot slots[] = {Collected<UfuncHolder>::traverse_slot(),
+                                Collected<UfuncHolder>::clear_slot(),
                                 {Py_tp_call, reinterpret_cast<void*>(&call_ufunc)},
                                 {0, nullptr}};
   nb::class_<UfuncHolder>(m, "UfuncHolder", nb::type_slots(slots))

@@ -141,8 +141,10 @@ class Body {
   virtual void emit_unreachable(NodeId);
   void emit_raise(NodeId id);
   void emit_check(NodeId id);
-  /// Leaves with an exception at a node's place, whose message shows values.
-  void leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown);
+  /// Leaves with an exception at a node's place, whose message shows values; `made`: of which class and
+  /// arguments it is made (`ErrorSite::made`).
+  void leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown,
+                int64_t made = -1);
   /// With the one that the node itself names.
   void leave_with_own(NodeId id, std::span<const NodeId> shown);
   llvm::Value* widened(NodeId id);

@@ -26,6 +26,7 @@ struct ErrorSite {
   base::Place place;
   std::string function;
   std::vector<base::Site> callers{};  ///< the calls that are inlined there, the innermost first
+  int64_t made = -1;                  ///< the attribute of `raise` and `check`; -1: there is none
 };
 
 /// How hard LLVM works on instructions and registers.

@@ -22,12 +22,14 @@ Value* Body::widened(NodeId id) {
   return scalars_.cast(type, base::is_signed(type) ? DType::Int64 : DType::UInt64, parts(id))[0];
 }
 
-void Body::leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown) {
+void Body::leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown,
+                    int64_t made) {
   const ir::Module& module = unit_.source;
   if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 32 values");
   ErrorSite site;
   site.kind = kind;
   site.message = std::move(message);
+  site.made = made;
   for (NodeId value : shown) {
     if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
     site.arguments.push_back(dtype(value));
@@ -45,8 +47,10 @@ void Body::leave_at(NodeId id, base::ExceptionKind kind, std::string message, st
 }
 
 void Body::leave_with_own(NodeId id, std::span<const NodeId> shown) {
+  const bool has_made = source_.attributes(id).size() > 2;
   leave_at(id, static_cast<base::ExceptionKind>(source_.attribute(id, 0)),
-           unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1)))), shown);
+           unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1)))), shown,
+           has_made ? source_.attribute(id, 2) : -1);
 }
 
 void Body::emit_unreachable(NodeId) { b_.CreateUnreachable(); }

@@ -155,8 +155,8 @@ std::string place_key(const base::Place& place) {
 }  // namespace
 
 uint32_t Unit::site(const ErrorSite& site) {
-  std::string key = std::to_string(static_cast<int>(site.kind)) + '\0' + site.message + '\0' +
-                    place_key(site.place) + site.function + '\0';
+  std::string key = std::to_string(static_cast<int>(site.kind)) + '\0' + std::to_string(site.made) + '\0' +
+                    site.message + '\0' + place_key(site.place) + site.function + '\0';
   for (const base::Site& caller : site.callers) key += place_key(caller.place);
   for (DType argument : site.arguments) key += static_cast<char>('a' + static_cast<int>(argument));
   const auto [it, is_new] = site_numbers_.try_emplace(std::move(key), static_cast<uint32_t>(sites.size()));

@@ -39,7 +39,8 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   info.features = target.needs;
   for (const ir::FunctionId entry : entries) info.entries.push_back(interface_of(module, entry));
   for (const codegen::ErrorSite& site : sites)
-    info.sites.push_back({site.kind, site.message, site.arguments, site.place, site.function, site.callers});
+    info.sites.push_back(
+        {site.kind, site.message, site.arguments, site.place, site.function, site.callers, site.made});
   return info;
 }
 

@@ -45,7 +45,7 @@ struct Lowered {
   std::vector<HostSite> hosts;
   bool writes = false;  ///< into containers of the caller: their cells follow the other arguments
   nb::tuple layouts;  ///< by container of the caller: the names that its cells stand for; None: its own keys
-  nb::dict errors;    ///< exceptions whose type has no kind of its own, by message
+  nb::list errors;    ///< of what exceptions are made, by the attribute `made` of `raise` and `check`
 };
 
 /// Control does not go on from here: the current region has ended, or was suspended.
@@ -842,6 +842,9 @@ class Evaluator {
     base::ExceptionKind kind;
     ir::TextId message;
     std::vector<NodeId> values;
+    std::optional<int64_t> made{};  ///< among `errors_`
+
+    std::vector<int64_t> attributes() const;
   };
   std::optional<Notice> notice_of(const Error& error);
   std::optional<Notice> text_notice_of(const Error& error);
@@ -940,7 +943,7 @@ class Evaluator {
   struct NeedsCells {};
   bool writes_ = false;
   std::vector<uint32_t> containers_;  ///< the caller's, by number
-  nb::dict errors_;                   ///< by messages, or by numbers in messages: what exceptions are made of
+  nb::list errors_;                   ///< of what exceptions are made: see `describe_error`
   uint32_t errors_made_ = 0;
   nb::dict attributes_;  ///< names of attributes by class
   /// A name that a pattern binds; a list of the members of a tuple for what a star takes.

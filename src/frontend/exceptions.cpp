@@ -105,7 +105,7 @@ Error Evaluator::error_of(ExceptionKind kind, std::string_view message, std::spa
   }
   error.parts = share(std::move(parts));
   error.type = nb::module_::import_("ingot._exceptions")
-                   .attr("exception_type")(std::string(base::name_of(kind)), std::string(message), errors_);
+                   .attr("exception_type")(std::string(base::name_of(kind)), std::string(message));
   return error;
 }
 
@@ -180,8 +180,7 @@ void Evaluator::check(NodeId condition, ExceptionKind kind, std::string_view mes
   }
   std::vector<NodeId> operands{condition};
   operands.insert(operands.end(), notice->values.begin(), notice->values.end());
-  const int64_t attributes[] = {static_cast<int64_t>(notice->kind), notice->message.index};
-  builder_->make(Op::check, operands, attributes);
+  builder_->make(Op::check, operands, notice->attributes());
 }
 
 void Evaluator::raise_error(const Error& error) { pass_on(in_context(error)); }

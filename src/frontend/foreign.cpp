@@ -158,8 +158,15 @@ void Evaluator::raise_object(nb::handle error) {
   for (const nb::handle type : types) {
     const auto kind = base::exception_from_name(text_of(type.attr("__name__")));
     if (!kind) continue;
-    if (!type.is(error.type())) errors_[message.c_str()] = error;
-    raise(*kind, base::escape_message(message));
+    if (type.is(error.type())) raise(*kind, base::escape_message(message));
+    if (*kind == base::ExceptionKind::TypeError || *kind == base::ExceptionKind::AttributeError)
+      need_one_kind(*kind);
+    raise_error({.type = nb::borrow(error.type()),
+                 .kind = kind,
+                 .message = base::escape_message(message),
+                 .parts = share(std::vector<Value>{}),
+                 .original = nb::borrow(error),
+                 .number = ++errors_made_});
   }
   throw base::InternalError("an exception of no kind: " + message);
 }

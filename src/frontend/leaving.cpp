@@ -1,9 +1,9 @@
 #include "frontend/evaluator_parts.h"
 
 // How exceptions leave the call. One is a message with holes for numbers: the text that it shows, where no
-// more is to be said of it; else the number of what `ingot._exceptions` makes it of, and the numbers in that:
-// arguments, and the exceptions that it was raised from. Where other things than numbers are among these, it
-// is raised by a call of the host.
+// more is to be said of it; else it has the number, among `errors_`, of what `ingot._exceptions` makes it of
+// - arguments, and the exceptions that it was raised from -, and the numbers in that. Where other things than
+// numbers are among these, it is raised by a call of the host.
 
 namespace ingot::frontend {
 
@@ -12,8 +12,6 @@ using ir::Op;
 
 namespace {
 
-/// Between the parts of a message that says of what an exception is made.
-constexpr char kSeparator = '\x1f';
 constexpr size_t kMostValues = 32;
 
 bool is_py_int(const Value& part) { return part.is<Scalar>() && part.as<Scalar>()->kind == Kind::py_int(); }
@@ -106,18 +104,23 @@ std::pair<nb::tuple, nb::object> Evaluator::describe_error(const Error& error, O
       const auto& [place, function] = places[i];
       sites.append(nb::make_tuple(place.file, place.line, place.column, place.end_column, function));
     }
-    const nb::object made_of =
-        each->kind ? nb::object(nb::str(std::string(base::name_of(*each->kind)).c_str())) : each->type;
+    const nb::object made_of = each->original.is_valid() ? each->original
+                               : each->kind
+                                   ? nb::object(nb::str(std::string(base::name_of(*each->kind)).c_str()))
+                                   : each->type;
     known.append(nb::make_tuple(made_of, place_of(each->cause), place_of(each->context), each->is_suppressing,
                                 nb::tuple(sites)));
-    arguments.members.emplace_back(
-        Tuple{each->kind ? std::vector<Value>{text_of_error(*each)} : *each->parts});
+    std::vector<Value> parts;
+    if (!each->original.is_valid())
+      parts = each->kind ? std::vector<Value>{text_of_error(*each)} : *each->parts;
+    arguments.members.emplace_back(Tuple{std::move(parts)});
   }
   return {nb::tuple(known), describe_result(arguments, outward)};
 }
 
 /// The message of an exception of the core's own kinds that is made of one text; none: it is another one.
 std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
+  if (error.original.is_valid()) return std::nullopt;
   if (error.kind) return Notice{*error.kind, module_.text(error.message), nodes_of(*error.parts)};
   const std::vector<Value>& arguments = *error.parts;
   const auto kind = base::exception_from_name(text_of(error.type.attr("__name__")));
@@ -127,7 +130,6 @@ std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
   if (arguments.empty()) return Notice{*kind, module_.text(""), {}};
   const Static* text = arguments[0].as<Static>();
   if (text != nullptr && PyUnicode_CheckExact(text->object.ptr())) {
-    if (text_of(text->object).starts_with(kSeparator)) return std::nullopt;  // not to be taken for a number
     const bool is_key = *kind == ExceptionKind::KeyError;
     const nb::object shown = is_key ? nb::object(nb::repr(text->object)) : text->object;
     return Notice{*kind, module_.text(base::escape_message(text_of(shown))), {}};
@@ -141,25 +143,28 @@ std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
   return Notice{*kind, module_.text(composed->form), nodes_of(*composed->parts)};
 }
 
+std::vector<int64_t> Evaluator::Notice::attributes() const {
+  std::vector<int64_t> words{static_cast<int64_t>(kind), message.index};
+  if (made) words.push_back(*made);
+  return words;
+}
+
 std::optional<Evaluator::Notice> Evaluator::notice_of(const Error& error) {
   if (error.is_plain())
     if (std::optional<Notice> text = text_notice_of(error)) return text;
   Outward outward;
   const auto [known, arguments] = describe_error(error, outward);
   if (outward.leaves.size() > kMostValues) return std::nullopt;
-  std::string letters;
+  std::string message = base::escape_message(text_of(error.type.attr("__name__"))) + "(";
   for (const NodeId leaf : outward.leaves) {
     const ir::Type type = builder_->function().type(leaf);
     if (!type.is_scalar() || base::is_complex(type.dtype())) return std::nullopt;
-    letters += base::is_bool(type.dtype()) ? 'b' : base::is_int(type.dtype()) ? 'i' : 'f';
+    message += message.ends_with("(") ? "{}" : ", {}";
   }
-  const nb::int_ number(nb::len(errors_));
-  errors_[number] = nb::make_tuple(known, arguments, letters);
-  std::string message = kSeparator + text_of(number);
-  for (size_t i = 0; i < letters.size(); ++i) message += std::string(1, kSeparator) + "{}";
-  message += kSeparator + text_of(error.type.attr("__name__"));
+  const auto number = static_cast<int64_t>(nb::len(errors_));
+  errors_.append(nb::make_tuple(known, arguments));
   const ExceptionKind kind = error.kind ? *error.kind : kind_of_type(error.type);
-  return Notice{kind, module_.text(message), std::move(outward.leaves)};
+  return Notice{kind, module_.text(message + ")"), std::move(outward.leaves), number};
 }
 
 void Evaluator::raise_uncaught(const Error& error) {
@@ -167,16 +172,14 @@ void Evaluator::raise_uncaught(const Error& error) {
   if (!notice) {
     Outward outward;
     const auto [known, arguments] = describe_error(error, outward);
-    const nb::tuple given =
-        nb::make_tuple(nb::make_tuple("static", known), arguments, nb::make_tuple("static", errors_));
+    const nb::tuple given = nb::make_tuple(nb::make_tuple("static", known), arguments);
     const nb::object thrower = nb::module_::import_("ingot._exceptions").attr("throw");
     hosts_.push_back({thrower, nb::make_tuple(given, nb::dict())});
     const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("throw").index};
     builder_->make(Op::host, outward.leaves, attributes);
     notice = Notice{ExceptionKind::RuntimeError, module_.text("not raised"), {}};
   }
-  const int64_t attributes[] = {static_cast<int64_t>(notice->kind), notice->message.index};
-  builder_->terminate(Op::raise, notice->values, attributes);
+  builder_->terminate(Op::raise, notice->values, notice->attributes());
   throw Diverged{};
 }
 

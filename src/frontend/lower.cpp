@@ -167,17 +167,13 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     for (const Kind k : {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()})
       if (k.name() == kind_name) kind = k;
     const std::string numpy_name = kind_name.starts_with("numpy.") ? kind_name.substr(6) : std::string();
-    for (int i = 0; i < base::kDTypeCount; ++i)
-      if (base::info(static_cast<DType>(i)).numpy == numpy_name) kind = Kind(static_cast<DType>(i));
+    if (const std::optional<DType> dtype = base::dtype_from_numpy(numpy_name)) kind = Kind(*dtype);
     const NodeId node = builder_->add_parameter(ir::Type::scalar(kind.dtype()), {.name = name});
     if (argument >= 0) scalar_arguments_[node.index] = argument;
     return Scalar{kind, node};
   }
   if (tag == "array") {
-    const std::string dtype_name = text_of(description[1]);
-    DType dtype = DType::Float64;
-    for (int i = 0; i < base::kDTypeCount; ++i)
-      if (base::info(static_cast<DType>(i)).numpy == dtype_name) dtype = static_cast<DType>(i);
+    const DType dtype = base::known(base::dtype_from_numpy(text_of(description[1])));
     const bool writable = nb::cast<bool>(description[3]);
     const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
     const int number = static_cast<int>(builder_->function().parameters().size());
@@ -354,7 +350,7 @@ void bind_nothing(const nb::object& function, size_t positional,
   for (size_t i = 0; i < positional; ++i) nothing.append(nb::none());
   nb::dict named;
   for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
-  nb::module_::import_("ingot._jit").attr("_without_body")(function)(*nb::tuple(nothing), **named);
+  nb::module_::import_("ingot._function").attr("without_body")(function)(*nb::tuple(nothing), **named);
 }
 
 }  // namespace
@@ -666,7 +662,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   captured_.clear();
   guards_.clear();
   hosts_.clear();
-  errors_ = nb::dict();
+  errors_ = nb::list();
   handlers_.clear();
   handled_.clear();
   walks_.clear();

@@ -21,10 +21,8 @@ DType Evaluator::dtype_of(const Value& value, nb::handle node) {
     raise_host_error(error);
   }
   const std::string name = text_of(dtype.attr("name"));
-  if (nb::cast<bool>(dtype.attr("isnative"))) {
-    for (int i = 0; i < base::kDTypeCount; ++i)
-      if (base::info(static_cast<DType>(i)).numpy == name) return static_cast<DType>(i);
-  }
+  if (nb::cast<bool>(dtype.attr("isnative")))
+    if (const std::optional<DType> known = base::dtype_from_numpy(name)) return *known;
   unsupported(node, "the dtype " + name, "use a bool, integer, floating or complex dtype");
 }
 

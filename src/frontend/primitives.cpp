@@ -284,8 +284,8 @@ Value Evaluator::primitive_reseed(Call& call) {
   nb::list given;
   given.append(nb::make_tuple("argument", stream.argument));
   given.append(describe_result(call.positional.at(1), outward));
-  hosts_.push_back(
-      {nb::module_::import_("ingot._jit").attr("reseed"), nb::make_tuple(nb::tuple(given), nb::dict())});
+  const nb::object seed = nb::module_::import_("numpy.random").attr("RandomState").attr("seed");
+  hosts_.push_back({seed, nb::make_tuple(nb::tuple(given), nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("seed").index};
   builder_->make(Op::host, outward.leaves, attributes);
   return Static{nb::none()};

@@ -367,9 +367,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
     raise_host_error(error);
   }
   const std::string name = text_of(made.attr("dtype").attr("name"));
-  std::optional<DType> dtype;
-  for (int i = 0; i < base::kDTypeCount; ++i)
-    if (base::info(static_cast<DType>(i)).numpy == name) dtype = static_cast<DType>(i);
+  std::optional<DType> dtype = base::dtype_from_numpy(name);
   if (!dtype) unsupported(node, "an array of dtype " + name, "use numbers of one kind");
   if (wanted) dtype = wanted;
   std::vector<NodeId> lengths;

@@ -12,10 +12,7 @@ namespace {
 
 /// The dtype of a NumPy scalar or dtype object; none for dtypes that Ingot does not have.
 std::optional<DType> numpy_dtype(nb::handle dtype) {
-  const std::string name = text_of(dtype.attr("name"));
-  for (int i = 0; i < base::kDTypeCount; ++i)
-    if (base::info(static_cast<DType>(i)).numpy == name) return static_cast<DType>(i);
-  return std::nullopt;
+  return base::dtype_from_numpy(text_of(dtype.attr("name")));
 }
 
 bool is_numpy_scalar(nb::handle object) {

@@ -176,6 +176,7 @@ struct Error {
   std::optional<base::ExceptionKind> kind{};  ///< of a message; none: `parts` are its arguments
   std::string message{};
   std::shared_ptr<const std::vector<Value>> parts{};  ///< what fills the message's holes
+  nb::object original{};                              ///< it, where it is known; else not valid
   bool own = false;                                   ///< of Ingot alone: no clause catches it
   uint32_t number = 0;                                ///< those of one number are one object
   std::shared_ptr<const Error> cause{};               ///< `__cause__`; none: it has none

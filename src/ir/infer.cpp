@@ -489,10 +489,8 @@ Type infer_atomic(const Query& q) {
 
 void check_attributes(const Query& q) {
   const auto schema = info(q.op).schema();
-  const bool open = !schema.empty() && is_list(schema.back().kind);
-  const size_t fixed = schema.size() - (open ? 1 : 0);
-  q.need(open ? q.attributes.size() >= fixed : q.attributes.size() == fixed, "wrong number of attributes");
-  for (size_t i = 0; i < fixed; ++i)
+  q.need(is_count_of_attributes(schema, q.attributes.size()), "wrong number of attributes");
+  for (size_t i = 0; i < std::min(schema.size(), q.attributes.size()); ++i)
     if (schema[i].kind == AttributeKind::OpCode)
       q.need(q.attributes[i] >= 0 && q.attributes[i] < kOpCount, "no such op");
 }

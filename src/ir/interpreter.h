@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,6 +59,8 @@ struct Raised {
   base::ExceptionKind kind = base::ExceptionKind::Exception;
   std::string message;  ///< holes filled
   SpanId span;
+  std::optional<int64_t> made{};  ///< the number of what it is made of, with the values shown
+  std::vector<std::pair<base::DType, base::Scalar>> values{};  ///< these
 };
 
 /// What compiled code reaches outside itself: the routines of the library table and host calls. The driver

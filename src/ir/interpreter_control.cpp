@@ -278,15 +278,20 @@ void interp_return_(Step& step) {
   give_results(caller, owner, results);
 }
 
-void interp_raise(Step& step) {
+/// What `raise` and `check` raise, with the operands from `first` on.
+void raise_own(const Step& step, size_t first) {
   const TextId text(static_cast<uint32_t>(step.attribute(1)));
-  step.raise(static_cast<base::ExceptionKind>(step.attribute(0)), format_message(step, text, 0));
+  step.raise(static_cast<base::ExceptionKind>(step.attribute(0)), format_message(step, text, first));
+  if (step.function.attributes(step.node).size() < 3) return;
+  step.strand.raised->made = step.attribute(2);
+  for (size_t i = first; i < step.count(); ++i)
+    step.strand.raised->values.emplace_back(step.type(i).dtype(), step.scalar(i));
 }
 
+void interp_raise(Step& step) { raise_own(step, 0); }
+
 void interp_check(Step& step) {
-  if (step.truth(0)) return;
-  const TextId text(static_cast<uint32_t>(step.attribute(1)));
-  step.raise(static_cast<base::ExceptionKind>(step.attribute(0)), format_message(step, text, 1));
+  if (!step.truth(0)) raise_own(step, 1);
 }
 
 void interp_call(Step& step) {

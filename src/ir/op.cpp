@@ -78,6 +78,8 @@ constexpr Table make_table() {
   AttributeInfo { AttributeKind::Int, #name }
 #define Ints(name) \
   AttributeInfo { AttributeKind::Ints, #name }
+#define Option(name) \
+  AttributeInfo { AttributeKind::Option, #name }
 #define OpCodes(name) \
   AttributeInfo { AttributeKind::OpCodes, #name }
 #define OpCode(name) \
@@ -100,6 +102,7 @@ constexpr Table make_table() {
 #undef Idempotent
 #undef Int
 #undef Ints
+#undef Option
 #undef OpCode
 #undef OpCodes
 #undef Exception

@@ -54,12 +54,15 @@ enum class Gives : uint8_t { Same, Bool, Component, Complex, Int32 };
 /// A set of dtype classes, `base::DTypeClass` bits.
 using ClassMask = uint8_t;
 
-enum class AttributeKind : uint8_t { Int, Ints, OpCode, OpCodes, Exception, Text, Symbol, Choice };
+enum class AttributeKind : uint8_t { Int, Ints, Option, OpCode, OpCodes, Exception, Text, Symbol, Choice };
 
 /// Whether an attribute of this kind takes all the words at the end.
 constexpr bool is_list(AttributeKind kind) {
   return kind == AttributeKind::Ints || kind == AttributeKind::OpCodes;
 }
+
+/// Whether an attribute of this kind, the last one, may be left out.
+constexpr bool is_optional(AttributeKind kind) { return kind == AttributeKind::Option; }
 
 struct AttributeInfo {
   AttributeKind kind = AttributeKind::Int;
@@ -67,6 +70,14 @@ struct AttributeInfo {
 };
 
 inline constexpr int kMaxAttributes = 3;
+
+/// Whether a node may have so many words for attributes of these kinds.
+constexpr bool is_count_of_attributes(std::span<const AttributeInfo> schema, size_t count) {
+  const bool is_list_last = !schema.empty() && is_list(schema.back().kind);
+  const bool is_option_last = !schema.empty() && is_optional(schema.back().kind);
+  const size_t least = schema.size() - (is_list_last || is_option_last ? 1 : 0);
+  return count >= least && (is_list_last || count <= schema.size());
+}
 
 struct Laws {
   bool commutative = false;

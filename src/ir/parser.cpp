@@ -269,7 +269,8 @@ int64_t BodyReader::read_attribute(const AttributeInfo& attribute) {
   const auto word = [&] { return expect(Token::Kind::Word, "a " + std::string(attribute.name)); };
   switch (attribute.kind) {
     case AttributeKind::Int:
-    case AttributeKind::Ints: return read_int<int64_t>();
+    case AttributeKind::Ints:
+    case AttributeKind::Option: return read_int<int64_t>();
     case AttributeKind::OpCode:
     case AttributeKind::OpCodes: {
       const Token name = word();
@@ -304,7 +305,8 @@ void BodyReader::read_attributes(Pending& node) {
   if (schema.empty()) return;
   expect_mark("{");
   for (size_t i = 0; i < schema.size(); ++i) {
-    if (i > 0) expect_mark(",");
+    if (is_optional(schema[i].kind) && !skip_mark(",")) break;
+    if (i > 0 && !is_optional(schema[i].kind)) expect_mark(",");
     expect_word(schema[i].name);
     expect_mark("=");
     if (!is_list(schema[i].kind)) {

@@ -117,7 +117,8 @@ std::string Printer::attribute_text(const AttributeInfo& attribute, int64_t word
   const auto id = static_cast<uint32_t>(word);
   switch (attribute.kind) {
     case AttributeKind::Int:
-    case AttributeKind::Ints: break;
+    case AttributeKind::Ints:
+    case AttributeKind::Option: break;
     case AttributeKind::OpCode:
     case AttributeKind::OpCodes:
       if (within(kOpCount)) return std::string(name_of(static_cast<Op>(word)));
@@ -146,6 +147,7 @@ void Printer::print_attributes(NodeId node) {
   if (schema.empty()) return;
   out_ += " {";
   for (size_t i = 0; i < schema.size(); ++i) {
+    if (is_optional(schema[i].kind) && i >= words.size()) break;
     out_ += (i == 0 ? "" : ", ") + std::string(schema[i].name) + "=";
     if (is_list(schema[i].kind)) {
       out_ += "[";

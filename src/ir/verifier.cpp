@@ -158,6 +158,7 @@ void Verifier::check_attribute(NodeId node, const AttributeInfo& attribute, int6
   switch (attribute.kind) {
     case AttributeKind::Int:
     case AttributeKind::Ints: break;
+    case AttributeKind::Option: good = word >= 0; break;
     case AttributeKind::OpCode:
     case AttributeKind::OpCodes: good = within(kOpCount); break;
     case AttributeKind::Exception: good = within(base::kExceptionCount); break;
@@ -183,10 +184,7 @@ void Verifier::check_attributes() {
   each_node([&](NodeId node) {
     const auto schema = info(function_.op(node)).schema();
     const auto words = function_.attributes(node);
-    const bool list = !schema.empty() && is_list(schema.back().kind);
-    const size_t fixed = schema.size() - (list ? 1 : 0);
-    if (list ? words.size() < fixed : words.size() != fixed)
-      return add(4, node, "wrong number of attributes");
+    if (!is_count_of_attributes(schema, words.size())) return add(4, node, "wrong number of attributes");
     for (size_t i = 0; i < words.size(); ++i)
       check_attribute(node, schema[std::min(i, schema.size() - 1)], words[i]);
     if (function_.is_constant(node)) check_constant(node);

@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little);
 // The format: the magic, then numbers of the widths in the code below, texts and lists with their lengths as
 // uint32 in front. The checksum is that of all that follows it.
 constexpr std::string_view kMagic = "INGOTINF";
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr size_t kChecksumEnd = kMagic.size() + sizeof kVersion + sizeof(uint32_t);
 
 constexpr base::ExceptionKind kExceptions[] = {
@@ -133,6 +133,7 @@ void write(Writer& out, const ErrorSite& site) {
   write(out, site.place, site.function);
   out.count(site.callers.size());
   for (const base::Site& caller : site.callers) write(out, caller.place, caller.function);
+  out.number(site.made);
 }
 
 std::vector<SlotInfo> read_slots(Reader& in) {
@@ -166,6 +167,7 @@ ErrorSite read_site(Reader& in) {
   read(in, site.place, site.function);
   site.callers.resize(in.count(20));
   for (base::Site& caller : site.callers) read(in, caller.place, caller.function);
+  site.made = in.number<int64_t>();
   require(is_valid(site), "a message does not fit its arguments");
   return site;
 }

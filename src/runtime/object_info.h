@@ -43,6 +43,9 @@ struct ErrorSite {
   base::Place place;
   std::string function;               ///< the Python function's name
   std::vector<base::Site> callers{};  ///< the calls that are inlined there, the innermost first
+  /// The number by which the embedding program knows what exception it makes of the arguments; -1: one that
+  /// shows the message.
+  int64_t made = -1;
 };
 
 /// What must be known of an object besides its code.

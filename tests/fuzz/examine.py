@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import ingot
 import numpy as np
-from ingot import _jit
+from ingot._function import Function
 from support import difference, identities, outcome
 
 from . import arguments
@@ -25,7 +25,7 @@ def _as(environment: dict[str, str]) -> Compiler:
     """Compiles for the kind of code that an environment asks for."""
 
     def compiler(f: Callable) -> Callable:
-        function = _jit.Function(f, mode="compiled")
+        function = Function(f, mode="compiled")
 
         def call(*arguments):
             before = {name: os.environ.get(name, "") for name in environment}
@@ -46,8 +46,8 @@ EVERY_KIND = "INGOT_FUZZ_EVERY_KIND"
 
 def _compilers() -> dict[str, Compiler]:
     compilers: dict[str, Compiler] = {
-        "interpreted": lambda f: _jit.Function(f, mode="interpreted"),
-        "compiled": lambda f: _jit.Function(f, mode="compiled"),
+        "interpreted": lambda f: Function(f, mode="interpreted"),
+        "compiled": lambda f: Function(f, mode="compiled"),
     }
     if os.environ.get(EVERY_KIND):
         compilers["scalar"] = _as({"INGOT_VECTORS": "scalar"})

@@ -16,7 +16,7 @@ from typing import Any
 
 import ingot
 import numpy as np
-from ingot import _guvectorize, _jit
+from ingot import _guvectorize
 from ingot.tour import sources
 from support import MODES, difference, identities, outcome
 

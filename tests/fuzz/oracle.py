@@ -14,7 +14,7 @@ import warnings
 
 import ingot
 import numpy as np
-from ingot import _jit
+from ingot._function import Function
 
 from . import limits
 
@@ -43,10 +43,10 @@ class EagerDifference(Exception):
 
 
 @functools.cache
-def _eager(expression: str, count: int) -> _jit.Function:
+def _eager(expression: str, count: int) -> Function:
     parameters = ", ".join("abc"[:count])
     source = f"def eager({parameters}):\n    return {expression}\n"
-    return _jit.Function(define(source, "eager", {"np": np, "math": math}))
+    return Function(define(source, "eager", {"np": np, "math": math}))
 
 
 _defined = 0

@@ -16,7 +16,7 @@ import warnings
 import ingot
 import numpy as np
 import pytest
-from ingot import _jit
+from ingot._function import Function
 
 KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
 """Kinds of code (INGOT_VECTORS), and what a CPU must have for each."""
@@ -72,7 +72,7 @@ MODES = ("interpreted", "compiled")
 
 def jitted(function, mode="compiled"):
     """`function` under Ingot, run by the interpreter or compiled."""
-    return _jit.Function(function, mode=mode)
+    return Function(function, mode=mode)
 
 
 def copied(arguments):
@@ -104,7 +104,7 @@ def copied(arguments):
             result = type(value)(one(v) for v in value)
         elif type(value) is dict:
             result = {k: one(v) for k, v in value.items()}
-        elif isinstance(value, (types.FunctionType, types.ModuleType, type, _jit.Function)):
+        elif isinstance(value, (types.FunctionType, types.ModuleType, type, Function)):
             result = value
         else:
             result = copy.deepcopy(value)

@@ -12,7 +12,7 @@ import types
 import ingot
 import numpy as np
 import pytest
-from ingot._jit import Function
+from ingot._function import Function
 from support import DTYPES, SCALARS, difference
 
 SCALE, OFFSET, COUNT = 2.0, 0.5, 3

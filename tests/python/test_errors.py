@@ -262,7 +262,7 @@ def test_the_last_line_of_a_program_that_fails_is_the_users(tmp_path):
         "           ~~^~~",
         "ZeroDivisionError: division by zero",
     ], done.stderr
-    assert "_jit.py" not in done.stderr
+    assert "ingot/_" not in done.stderr
 
 
 def test_every_refusal_has_an_example():

@@ -5,7 +5,7 @@ import traceback
 import ingot
 import numpy as np
 import pytest
-from support import MODES, check, jitted
+from support import MODES, check, difference, jitted
 
 
 class Several(Exception):
@@ -447,6 +447,18 @@ def test_what_classes_of_exceptions_may_change_is_refused(function):
     """Code of the class decides what the text and the arguments are."""
     with pytest.raises(ingot.UnsupportedError, match="of an exception whose class has a"):
         jitted(function)(3)
+
+
+def of_numbers(a, b, c, d, e):
+    raise Several(a, (b, c), [d, e])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_numbers_that_an_exception_is_made_of_keep_their_types(mode):
+    numbers = (np.uint64(2**63 + 5), np.float32(0.1), np.True_, np.float16(0.1), -(2**62))
+    with pytest.raises(Several) as caught:
+        jitted(of_numbers, mode)(*numbers)
+    assert difference((caught.value.args, caught.value.third), ((numbers[0], numbers[1:3]), list(numbers[3:]))) is None
 
 
 def of_control_characters(n):

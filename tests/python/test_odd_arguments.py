@@ -8,7 +8,7 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
-from ingot import _jit
+from ingot._function import Function
 from ingot.tour.programs import PROGRAMS
 from support import MODES, check, jitted, outcome, raises, refused
 
@@ -172,7 +172,7 @@ def test_an_argument_may_be_known_in_one_call_and_an_array_in_the_next():
         return g(x)
 
     for mode in MODES:
-        function = _jit.Function(f, mode=mode)
+        function = Function(f, mode=mode)
         assert function(np.ones(2), False).tolist() == [1.0, 1.0]
         with pytest.raises(ingot.UnsupportedError, match="on one path and"):
             function(np.ones(2), np.arange(3))
@@ -259,7 +259,7 @@ def test_matmul_repeats_axes_of_one():
 
 def test_slices_are_arguments():
     check(lambda a, s: a[s], np.arange(6.0), slice(1, 4))
-    function = _jit.Function(lambda a, s: a[s])
+    function = Function(lambda a, s: a[s])
     assert [function(np.arange(6.0), s).size for s in (slice(1, 4), slice(2), slice(1, 4))] == [3, 2, 3]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._jit import Function
+from ingot._function import Function
 from ingot.tour.programs import PROGRAMS
 from programs import find_program
 from support import DTYPES, jitted

@@ -118,6 +118,38 @@ except TimeoutError:
     assert (out, error) == ("3 True\n", "")
 
 
+@pytest.mark.parametrize("count", [3, 2000])
+def test_loops_of_ufuncs_are_left(tmp_path, count):
+    """NumPy calls those over few elements with the GIL, and lets go of it for others; other threads run meanwhile."""
+    after = f"""
+@ingot.vectorize
+def slow(x):
+    for _ in range(FOREVER):
+        x = x * 0.999 + 1.0
+    return x
+
+turns = []
+def count():
+    while True:
+        turns.append(time.sleep(0.005))
+
+def handler(*_):
+    raise LookupError("from the handler")
+
+threading.Thread(target=count, daemon=True).start()
+signal.signal(signal.SIGALRM, handler)
+for _ in range(2):
+    del turns[:]
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        slow(np.ones({count}))
+    except LookupError as error:
+        print("left", error, len(turns) > 9)
+"""
+    out, error = program(tmp_path, after).communicate(timeout=60)
+    assert (out, error) == ("left from the handler True\n" * 2, "")
+
+
 def test_shared_loops_are_left(tmp_path):
     after = """
 @ingot.jit

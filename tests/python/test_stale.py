@@ -11,7 +11,7 @@ import textwrap
 import ingot
 import numpy as np
 import pytest
-from ingot import _jit
+from ingot._function import Function
 
 # A package of the case's own, `P`: `third` defines, `second` imports from it, `first` from that, `main` has `f(x)`.
 THIRD = """
@@ -303,7 +303,7 @@ def see(call, change, depth, package):
         "builtins": builtins, "math": math, "operator": operator, "functools": functools, "np": np, "ingot": ingot
     }  # fmt: skip
     f = names["main"].f
-    compiled = _jit.Function(f)
+    compiled = Function(f)
     if depth != "itself":
         inner = compiled
         plain = f
@@ -311,7 +311,7 @@ def see(call, change, depth, package):
         def f(x):
             return plain(x)
 
-        @_jit.Function
+        @Function
         def compiled(x):
             return inner(x)
 

@@ -85,10 +85,10 @@ def reduce(ufunc: Callable[..., Any], x: np.ndarray, axes: tuple[int, ...], wher
 
 def gufunc(routine: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> bool:
     """Calls an inner loop of NumPy's on arrays of its dtypes and shapes; outputs are in C order. Whether it failed."""
-    from .._jit import _gufunc
+    from .._routines import gufunc as call
 
     failed = np.zeros(1, np.int64)
-    _gufunc(routine, [*inputs, *outputs, failed])
+    call(routine, [*inputs, *outputs, failed])
     return bool(failed[0])
 
 

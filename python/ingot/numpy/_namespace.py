@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from .._errors import UnsupportedError
-from .._jit import DTYPES, Function
+from .._function import Function
+from .._signature import DTYPES
 from ..library._index import CORE, INDEX
 from ..library.registry import implementations
 from . import _standard

@@ -48,6 +48,7 @@ ObjectInfo example() {
   info.sites[0].function = "smooth";
   info.sites[2].place = {"x.py", 4'000'000'000u, 1, 2};
   info.sites[2].function = "<lambda>";
+  info.sites[2].made = 7;
   info.sites[2].callers = {{{"x.py", 3, 0, 7}, "outer"}, {{"y.py", 8, 4, 0}, ""}};
   return info;
 }
@@ -80,6 +81,7 @@ TEST(ObjectInfo, comes_back) {
     const ErrorSite &a = after.sites[i], &b = before.sites[i];
     EXPECT_EQ(a.kind, b.kind);
     EXPECT_EQ(a.message, b.message);
+    EXPECT_EQ(a.made, b.made);
     EXPECT_EQ(a.arguments, b.arguments);
     EXPECT_EQ(a.place.file, b.place.file);
     EXPECT_EQ(a.place.line, b.place.line);
@@ -102,7 +104,7 @@ TEST(ObjectInfo, has_a_fixed_format) {
   info.features = "avx";
   info.entries = {{"f", {{SlotInfo::Kind::View, DType::Int8, 2}}, {}}};
   std::string expected(
-      "INGOTINF\3\0\0\0????"
+      "INGOTINF\4\0\0\0????"
       "\1\0\0\0b"
       "\3\0\0\0avx"
       "\1\0\0\0\1\0\0\0f\1\0\0\0\1\1\2\0\0\0\0"

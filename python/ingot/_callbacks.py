@@ -1,0 +1,89 @@
+"""What compiled code calls in Python, with the GIL: host functions, and changes of the caller's containers.
+
+`call_host` makes such a call and shows it at its places in the user's code. `put`, `assign`, `append` and `change` are what
+is called for a container or instance of the caller's; numbers that are put into one often wait in `Cells`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _errors
+from ._host import HostFunction
+
+
+class Cells:
+    """The numbers that compiled code puts into the caller's containers, until they are put there."""
+
+    KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+             "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip
+    PYTHON = (bool, int, float, complex)
+
+    def __init__(self, containers: list[Any], layouts: tuple) -> None:
+        self.containers = containers
+        self.put = [put if names is None else assign for names in layouts]
+        self.keys = [
+            names if names is not None else list(c) if type(c) is dict else range(len(c)) for c, names in zip(containers, layouts)
+        ]
+        self.leaves = [
+            [np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.complex128)] for n in map(len, self.keys)
+        ]
+
+    def flush(self) -> None:
+        for container, store, keys, (tags, *values) in zip(self.containers, self.put, self.keys, self.leaves):
+            for place in np.flatnonzero(tags):
+                store(container, keys[place], self._number(int(tags[place]) - 1, values, place))
+            tags[...] = 0
+
+    def _number(self, kind: int, values: list[np.ndarray], place: int) -> Any:
+        target = np.dtype(self.KINDS[kind]).type if kind < len(self.KINDS) else self.PYTHON[kind - len(self.KINDS)]
+        number = values[{"f": 1, "c": 2}.get(np.dtype(target).kind, 0)][place]
+        if target is np.uint64:
+            return number.view(np.uint64)
+        return target(number)
+
+
+def put(container: Any, key: Any, value: Any) -> None:
+    """`container[key] = value`, for compiled code."""
+    container[key] = value
+
+
+def assign(instance: Any, name: str, value: Any) -> None:
+    """Sets an attribute of an instance, for compiled code, as `object` does it."""
+    object.__setattr__(instance, name, value)
+
+
+def append(container: list, value: Any) -> None:
+    """`container.append(value)`, for compiled code."""
+    container.append(value)
+
+
+def change(container: Any, method: str, *arguments: Any) -> None:
+    """A method of a container that changes its structure, for compiled code."""
+    getattr(container, method)(*arguments)
+
+
+def sorting(items: list, reverse: bool) -> list[int]:
+    """The places of items in the order in which `sorted` puts them."""
+    return sorted(range(len(items)), key=items.__getitem__, reverse=reverse)
+
+
+def kept_after(function: Callable) -> int | None:
+    """After how many arguments of a callee those stand that it may keep; None: it keeps none."""
+    if isinstance(getattr(function, "__self__", None), HostFunction):
+        return 1
+    return 0 if function in (put, append, assign, change) else None
+
+
+def call_host(function: Callable, positional: tuple, keywords: dict, sites: tuple[_errors.Site, ...]) -> Any:
+    """A call out of compiled code that stands at these places: they are where what it raises came through."""
+    try:
+        return function(*positional, **keywords)
+    except BaseException as error:
+        inner = error.__traceback__.tb_next  # type: ignore[union-attr]
+        while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
+            inner = inner.tb_next
+        raise error.with_traceback(_errors.traceback(sites, inner))

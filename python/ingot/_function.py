@@ -1,0 +1,432 @@
+"""The object that `@ingot.jit` makes of a function: it binds arguments, finds or compiles their specialisation, and calls it.
+
+Calls whose arguments are of a description that it remembers are made by the base, which is C++'s (`bindings/callable`). All
+others come to `Function._call`. One thread compiles at a time.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import enum
+import functools
+import inspect
+import operator
+import os
+import re
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+from . import _errors, _ingot, _source
+from ._errors import Captured, Demanded, UnsupportedError, Used
+from ._host import c_pointer
+from ._signature import DTYPES, Signature
+from ._specialisation import Call, Specialisation, core
+
+
+_compiling = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """For a forked child: the thread that held the lock may not be in it."""
+    global _compiling
+    _compiling = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+atexit.register(_ingot.finish_calls_with_room)
+
+Q = ParamSpec("Q")
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+Owner = TypeVar("Owner")
+
+if TYPE_CHECKING:
+
+    class Base(Generic[P, R_co]):
+        """The base as type checkers see it: called with what the function takes, and bound as a function is."""
+
+        __name__: str
+        __qualname__: str
+        _describe: Any
+        _remember: Any
+        _demand: Any
+        _measure: Any
+        _open_texts: Any
+        _capture: Any
+        _describe_attributes: Any
+        _attributes: Any
+        _captures: Any
+        _demanded: Any
+
+        def __init__(self, function: Any, names: tuple[str, ...], **binding: Any) -> None: ...
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+        @overload
+        def __get__(self, instance: None, owner: Any = None) -> Function[P, R_co]: ...
+        @overload
+        def __get__(self: Base[Concatenate[Owner, Q], R_co], instance: Owner, owner: Any = None) -> Callable[Q, R_co]: ...
+        def __get__(self, instance: Any, owner: Any = None) -> Any: ...
+
+else:
+    Base = {(P, R_co): _ingot.Callable}  # `Base[P, R_co]` is the class of C++'s, which knows nothing of types
+
+
+class Function(Base[P, R_co]):
+    """A Python function that is compiled when it is called.
+
+    The base makes the calls whose arguments are of a description that it remembers; all others come here.
+    """
+
+    __class_getitem__: Any = classmethod(types.GenericAlias)
+
+    WHY: ClassVar = {
+        "value": "the value of an argument must be known",
+        "lengths": "the length of a short axis of an argument must be known",
+        "letters": "a text is walked",
+    }
+    most_values: int | None = 16  # of one argument whose value decides what is compiled
+
+    def __init__(
+        self,
+        function: Callable,
+        signatures: list[Signature] | None = None,
+        mode: str = "compiled",
+        relaxed: tuple[str, ...] = (),
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.__ingot_function__ = function
+        self._defaults = (function.__defaults__, function.__kwdefaults__)
+        self._parameters = inspect.signature(function)
+        kinds = [p.kind for p in self._parameters.parameters.values()]
+        self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds)
+        self._names = list(self._parameters.parameters)
+        self._signatures = signatures
+        self._table: dict[tuple, list[Specialisation]] = {}
+        self._changes: dict[tuple[int, str], int] = {}
+        self._seen: dict[int, set[str]] = {}
+        self._opened: set[int] = set()  # the arguments whose texts are described by their letters
+        self._opens_texts = True
+        self._mode = mode
+        self._relaxed = relaxed
+        super().__init__(
+            function,
+            tuple(self._names),
+            positional=kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) + kinds.count(inspect.Parameter.POSITIONAL_ONLY),
+            positional_only=kinds.count(inspect.Parameter.POSITIONAL_ONLY),
+            plain=_has_own_parameters(function, kinds),
+            layouts=any(t.layout != "A" for s in signatures or () for t in s.parameters),
+        )
+
+    @property
+    def specialisations(self) -> list[Specialisation]:
+        """What has been compiled so far, in order, each with the reason why."""
+        return [s for entries in self._table.values() for s in entries]
+
+    def __repr__(self) -> str:
+        return f"<ingot.jit function {self.__module__}.{self.__qualname__}>"
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+        """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
+        by_value = "cloudpickle" in sys._getframe(1).f_globals.get("__name__", "")
+        found = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is self and not (by_value and self.__module__ == "__main__"):
+            return self.__qualname__
+        source = _source.text_of(self.__ingot_function__)
+        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, source)
+
+    def _call(self, args: tuple, kwargs: dict) -> Any:
+        """A call that the base cannot make."""
+        return self._run(*self._prepare(args, kwargs))
+
+    def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, Any]:
+        """The specialisation that arguments take, made if need be, and the arguments taken apart."""
+        values = given = self._bind(args, kwargs)
+        if self._signatures is not None:
+            values = self._fit(given)
+        specialisation, arguments = self._specialise(self._describe(values), values)
+        if self._mode == "compiled" and all(map(operator.is_, values, given)):
+            self._remember(arguments, self._table[_hashable(specialisation.key)])
+        return specialisation, arguments
+
+    def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
+        """The refusal of an argument, shown at its parameter."""
+        node, file, _ = _source.find(self.__ingot_function__)
+        root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
+        place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
+        end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
+        site = (file, place.lineno, place.col_offset, end, self.__name__)
+        return _errors.unsupported((site,), what, advice)
+
+    def _site(self) -> _errors.Site:
+        """Where the function is defined."""
+        code = self.__ingot_function__.__code__
+        return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
+
+    def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
+        if self._simple and not kwargs and len(args) == len(self._names):
+            return list(args)
+        function = self.__ingot_function__
+        now = (function.__defaults__, function.__kwdefaults__)
+        if now != self._defaults or any(a is not b for a, b in zip(now, self._defaults)):
+            self._defaults, self._parameters = now, inspect.signature(function)
+        try:
+            bound = self._parameters.bind(*args, **kwargs)
+        except TypeError:
+            without_body(function)(*args, **kwargs)  # raises Python's own message
+            raise
+        bound.apply_defaults()
+        return [bound.arguments[n] for n in self._names]
+
+    def _fit(self, values: list[Any]) -> list[Any]:
+        for signature in self._signatures or ():
+            converted = signature.match(values)
+            if converted is not None:
+                return converted
+        listed = "\n".join(f"  {s}" for s in self._signatures or ())
+        given = ", ".join(type_text(v) for v in values)
+        raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
+
+    def _specialise(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
+        """The specialisation of a description, whose guards hold; made by the first thread that wants it."""
+        found, _ = self._find(arguments.key)
+        if found is not None:
+            return found, arguments
+        return _ingot.with_room(self._specialise_anew, arguments, values)
+
+    def _specialise_anew(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
+        with _compiling:
+            found, changed = self._find(arguments.key)
+            if found is not None:
+                return found, arguments
+            why = "the first call" if not self._table else "arguments of other types"
+            if changed is not None:
+                why = _why(*changed)
+                if self._keeps_changing(*changed):
+                    arguments = self._describe(values)
+            return self._make(arguments, values, why)
+
+    def _find(self, key: tuple) -> tuple[Specialisation | None, tuple | None]:
+        """A specialisation whose guards hold; else the guard of the last one looked at that does not, if any."""
+        changed = None
+        for candidate in tuple(self._table.get(_hashable(key), ())):
+            changed = candidate.changed()
+            if changed is None:
+                return candidate, None
+        return None, changed
+
+    def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> bool:
+        """Counts a change; a number that changes for the second time becomes a hidden argument."""
+        if in_class or not (_is_number(expected) and all(map(_is_number, _ingot.held(owner, name)))):
+            return False
+        place = (id(owner), name)
+        self._changes[place] = self._changes.get(place, 0) + 1
+        if self._changes[place] < 2:
+            return False
+        self._capture(owner, name)
+        return True
+
+    def _make(self, arguments: Any, values: list[Any], why: str) -> tuple[Specialisation, Any]:
+        key, own = arguments.key, len(self._names)
+        for i in self._demanded():
+            seen = self._seen.setdefault(i, set())
+            seen.add(repr(key[i]))
+            if self.most_values is not None and len(seen) > self.most_values:
+                name = [*self._names, *(n or "a captured variable" for _, n in self._captures())][i]
+                raise self._refusal(
+                    name,
+                    f"more than {self.most_values} values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
+                    "make its type or shape decide, or call one function for each value",
+                )
+        while True:
+            compiler, registry = core()
+            try:
+                key = arguments.key
+                captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
+                program = compiler.lower(registry, self.__ingot_function__, key[:own], captures, self._attributes(), self._relaxed, self._opens_texts)
+            except Demanded as demand:
+                self._settle(demand)
+                arguments = self._describe(values)
+                why = self.WHY[demand.what]
+                continue
+            except Used as used:
+                self._describe_attributes(used.type, used.names)
+                arguments = self._describe(values)
+                continue
+            except Captured as captured:
+                self._capture(captured.owner, captured.name)
+                arguments = self._describe(values)
+                continue
+            except UnsupportedError:
+                self._opens_texts = True  # for arguments of other types
+                raise
+            specialisation = Specialisation(program, key, why)
+            self._table.setdefault(_hashable(key), []).insert(0, specialisation)
+            return specialisation, arguments
+
+    def _settle(self, demand: Demanded) -> None:
+        """Has arguments described with what compiling needs of them."""
+        if demand.what == "letters":
+            self._opens_texts = demand.argument >= 0  # else texts are used in ways that need them known
+            self._opened = self._opened | {demand.argument} if self._opens_texts else set()
+            self._open_texts(tuple(self._opened))
+        elif demand.what == "lengths":
+            self._measure(demand.argument)
+        else:
+            self._demand(demand.argument)
+
+    def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
+        call = Call(specialisation, arguments)
+        outcome = call.run(self._mode)
+        if (error := call.error(outcome)) is not None:
+            raise error
+        return call.result(outcome)
+
+    def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
+        """Calls the function, and writes into the folder `path` what is needed to make the call again without Python.
+
+        The files are `call.txt` - arguments, what library routines and host calls were given and gave, results, the
+        arguments' memory afterwards, or the exception - and the IR after each pass, `1-frontend.ir`
+        and on. `ingot-opt --replay path` makes the call from each of the texts, interpreted and compiled, and compares
+        all bits; docs/replay.md has the format. Returns or raises what the call does. A call that is interrupted (KeyboardInterrupt) leaves no record.
+        """
+        from ._record import record
+
+        specialisation, arguments = self._prepare(args, kwargs)
+        if arguments.locks:
+            what = f"recording `{self.__name__}`, which draws from a stream of NumPy's,"
+            advice = "record a function that is given the numbers"
+            raise _errors.unsupported((self._site(),), what, advice)
+        if specialisation.writes or specialisation.keeps:
+            what = f"recording `{self.__name__}`, which changes the caller's containers,"
+            advice = "record a function that gives the new values back"
+            raise _errors.unsupported((self._site(),), what, advice)
+        if specialisation.buffers:
+            what = f"recording `{self.__name__}`, which returns arrays of which the number is not known when compiling,"
+            raise _errors.unsupported((self._site(),), what, "record a function that returns np.array of them")
+        return record(self._mode, specialisation, arguments, path)
+
+    def c_pointer(self, signature: str) -> Any:
+        """A C function pointer to the function, made by `ctypes`: `f.c_pointer("float64(float64, int64)")`.
+
+        C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. A call
+        takes the GIL, and costs about what one in Python does. What it raises is shown on stderr, and gives 0.
+
+        Arrays are pointers to elements in C order. `float64(float64[:, :])` is `double f(double *x, int64_t n, int64_t m)`:
+        the lengths follow. With names the signature has C's own order: `float64(int32 n, float64[n] x, void* data)` is
+        `double f(int n, double *x, void *data)`; of these parameters the function is given those that have names of its own.
+        Lengths are names of integers among the parameters, or constants.
+        """
+        return c_pointer(self, signature)
+
+    def explain(self, *args: Any, svg: str | os.PathLike | None = None, **kwargs: Any) -> str:
+        """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,
+        and the milliseconds of CPU time that each step took. The function is compiled but not run.
+
+        `svg` names a file for a drawing of what was fused: the loop nests, the ops in each, and the bytes that they
+        move for these arguments beside those that must be moved at least.
+        """
+        specialisation, arguments = self._prepare(args, kwargs)
+        stages = specialisation.compile(texts=True)
+        if svg is not None:
+            from . import _drawing, _fusion
+
+            loops = next(text for name, text in stages["passes"] if name == "to_loops")
+            drawing = _drawing.svg(_fusion.read(loops, specialisation.program.interface[0], arguments.leaves))
+            with open(svg, "w", encoding="utf-8") as file:
+                file.write(drawing)
+        sections = [("source", _source.shown(self.__ingot_function__)), ("array IR", specialisation.program.text())]
+        sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
+        times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
+        from ._explanation import Explanation
+
+        return Explanation("\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)]))
+
+
+def _restored(function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], source: str) -> Function:
+    """A function that has been pickled, with the source that it had."""
+    function.__ingot_source__ = source
+    return Function(function, signatures, mode, relaxed)
+
+
+def shown_to_profilers(function: Function) -> Callable:
+    """A function of Python's that calls a compiled one, and has the name, file and line of what that compiles."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return _ingot.call_behind_profile(function, arguments, keywords)
+
+    own = function.__ingot_function__.__code__
+    call.__code__ = call.__code__.replace(
+        co_name=own.co_name, co_qualname=own.co_qualname, co_filename=own.co_filename, co_firstlineno=own.co_firstlineno
+    )
+    return call
+
+
+def _why(owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> str:
+    shown = f"`{name}`" if name else "a captured variable"
+    if in_class or bool(_ingot.held(owner, name)) == present:
+        return f"{shown} has changed"
+    return f"{shown} was {'deleted' if present else 'defined'}"
+
+
+def _has_own_parameters(function: Any, kinds: list[Any]) -> bool:
+    """Whether a function's signature is that of its code, without `*args` and `**kwargs`."""
+    variadic = inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.VAR_KEYWORD in kinds
+    return not variadic and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (bool, int, float, complex) or isinstance(value, np.generic) and value.dtype in DTYPES
+
+
+def without_body(function: types.FunctionType) -> types.FunctionType:
+    """A function of the same parameters and name that does nothing."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    nothing = (lambda: None).__code__
+    hollow = nothing.replace(
+        co_argcount=code.co_argcount,
+        co_posonlyargcount=code.co_posonlyargcount,
+        co_kwonlyargcount=code.co_kwonlyargcount,
+        co_varnames=code.co_varnames[:count],
+        co_nlocals=count,
+        co_flags=nothing.co_flags | flags,
+        co_name=code.co_name,
+        co_qualname=code.co_qualname,
+    )
+    result = types.FunctionType(hollow, {}, function.__name__, function.__defaults__)
+    result.__kwdefaults__ = function.__kwdefaults__
+    result.__qualname__ = function.__qualname__
+    return result
+
+
+def _hashable(key: tuple) -> tuple:
+    def one(part: Any) -> Any:
+        if type(part) is tuple:
+            return tuple(one(p) for p in part)
+        if isinstance(part, enum.Enum):
+            return (type(part), part._name_)
+        return (type(part), repr(part)) if isinstance(part, (float, complex, np.inexact)) else (type(part), part)
+
+    return one(key)
+
+
+def type_text(value: Any) -> str:
+    """What an argument is, for messages: `float64[:, :]`, `int`."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}[{', '.join(':' * value.ndim)}]"
+    return type(value).__name__

@@ -1,0 +1,99 @@
+"""A function compiled for arguments of one description, and how it is called where Python makes the call.
+
+The calls that need nothing of Python's are made by the base, which is C++'s (`bindings/specialisation`). All others, and
+those of the interpreter, are a `Call`, whose objects C++ makes as it does its own (`bindings/results`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from . import _exceptions, _ingot
+from ._callbacks import Cells, call_host, kept_after
+from ._routines import library
+from ._streams import holding
+
+
+@functools.cache
+def core() -> tuple[Any, Any]:
+    """The core and its table of builtins, loaded at the first compile."""
+    from . import _core
+
+    return _core, _core.Registry()
+
+
+class Specialisation(_ingot.Specialisation):
+    """A function compiled for arguments of one description."""
+
+    def __init__(self, program: Any, key: tuple, why: str) -> None:
+        self.program = program
+        self.result = program.result
+        self.buffers = program.result[2] if program.result[0] == "holding" else ()  # the results that are their numbers
+        self.hosts = program.hosts
+        self.writes = program.writes
+        self.layouts = program.layouts
+        # The sites whose callee keeps what it gets, but for so many arrays at first.
+        self.keeps = {i: n for i, host in enumerate(self.hosts) if (n := kept_after(host[0])) is not None}
+        self.key = key
+        self.why = why
+        super().__init__(program.guards, program.result, program.errors, not self.hosts and not self.writes)
+
+    def __repr__(self) -> str:
+        return f"<specialisation {self.key}: {self.why}>"
+
+    @property
+    def code(self) -> Any:
+        """The machine code, made when it is first asked for."""
+        if self.loaded is None:
+            self.loaded = _ingot.Code.load(self.compile()["object"])
+        return self.loaded
+
+    def compile(self, texts: bool = False) -> dict[str, Any]:
+        """The object file and how it was made; with the IR and assembly if `texts`."""
+        return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads())
+
+
+class Call:
+    """One call that Python makes, of a specialisation's code or of the interpreter."""
+
+    def __init__(self, specialisation: Specialisation, arguments: Any) -> None:
+        self.specialisation = specialisation
+        self.leaves, self.containers, self.locks = arguments.leaves, arguments.containers, arguments.locks
+        self.cells = Cells(self.containers, specialisation.layouts) if specialisation.writes else Cells([], ())
+        self.objects = _ingot.Objects(self.leaves, self.containers)
+
+    def host(self, site: int, values: list) -> None:
+        """A call out of the function."""
+        self.cells.flush()
+        function, (positional, keywords), sites = self.specialisation.hosts[site]
+        if site in self.specialisation.keeps:
+            objects = self.objects
+            objects.keep(values)
+        else:
+            objects = _ingot.Objects(self.leaves, self.containers)
+        call_host(function, objects.make(("tuple", positional), values), keywords, sites)
+
+    def run(self, mode: str, host: Callable | None = None, routines: Callable | None = None) -> list | tuple:
+        """What is given: values, as a list, or a failure: the arguments of `_exceptions.exception`.
+
+        `host` and `routines` take the place of `host` and of `_routines`' functions.
+        """
+        it, host = self.specialisation, host or self.host
+        given = self.leaves + [leaf for four in self.cells.leaves for leaf in four]
+        with holding(self.locks):
+            try:
+                if mode == "interpreted":
+                    return it.program.interpret(given, host, routines or library, it.keeps)
+                return it.code.run(given, host, routines, it.keeps, it.buffers)
+            finally:
+                self.cells.flush()
+
+    def error(self, outcome: list | tuple) -> BaseException | None:
+        """The exception that a failure is."""
+        return _exceptions.exception(*outcome, self.specialisation.errors) if type(outcome) is tuple else None
+
+    def result(self, outcome: list) -> Any:
+        """What the function returns that has given these values."""
+        return self.objects.make(self.specialisation.result, outcome)

@@ -1,0 +1,128 @@
+#include "bindings/arrays.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+#include "bindings/numpy.h"
+#include "runtime/allocator.h"
+
+/// PyTraceMalloc_Track: Python 3.11 declares it as a C++ function.
+extern "C" int ingot_trace_memory(unsigned domain, uintptr_t address,
+                                  size_t size) __asm__("PyTraceMalloc_Track");
+
+namespace ingot::bindings {
+
+namespace {
+
+using runtime::Allocator;
+using runtime::Buffer;
+
+/// Under which tracemalloc shows the memory of NumPy's arrays.
+constexpr unsigned kTraceDomain = 389047;
+
+void* data_of(Buffer* buffer) { return buffer == nullptr ? nullptr : buffer->data; }
+
+void* allocate(void*, size_t size) {
+  return size > static_cast<size_t>(Allocator::kMaxBytes)
+             ? nullptr
+             : data_of(Allocator::allocate(static_cast<int64_t>(size)));
+}
+
+void* allocate_zeros(void*, size_t count, size_t size) {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
+  void* data = allocate(nullptr, bytes);
+  if (data != nullptr) std::memset(data, 0, bytes);
+  return data;
+}
+
+void* reallocate(void*, void* data, size_t size) {
+  if (data == nullptr) return allocate(nullptr, size);
+  if (size > static_cast<size_t>(Allocator::kMaxBytes)) return nullptr;
+  return data_of(Allocator::reallocate(Allocator::buffer_of(data), static_cast<int64_t>(size)));
+}
+
+void free_data(void*, void* data, size_t) {
+  if (data != nullptr) Allocator::free(Allocator::buffer_of(data));
+}
+
+/// A new reference to NumPy's capsule of the handler, or null with an exception set. All arrays share one,
+/// which lives as long as the process.
+PyObject* handler() {
+  static constexpr PyDataMem_Handler functions = {
+      "ingot", 1, {nullptr, allocate, allocate_zeros, reallocate, free_data}};
+  static PyObject* capsule = nullptr;
+  if (capsule == nullptr)
+    capsule = PyCapsule_New(const_cast<PyDataMem_Handler*>(&functions), "mem_handler", nullptr);
+  return Py_XNewRef(capsule);
+}
+
+}  // namespace
+
+Window Window::of(runtime::ViewSlot& view, base::DType dtype, int rank) {
+  Window window;
+  window.dtype = dtype;
+  window.rank = rank;
+  window.data = view.data;
+  std::copy_n(view.lengths(), rank, window.lengths);
+  std::copy_n(view.strides(rank), rank, window.strides);
+  return window;
+}
+
+bool Window::is_empty() const { return std::find(lengths, lengths + rank, 0) != lengths + rank; }
+
+bool covers(const Window& window, const Buffer& buffer) {
+  if (window.data != buffer.data) return false;
+  if (window.is_empty()) return buffer.size == 0;
+  int axes[runtime::SlotInfo::kMaxRank];
+  std::iota(axes, axes + window.rank, 0);
+  std::sort(axes, axes + window.rank, [&](int a, int b) { return window.strides[a] < window.strides[b]; });
+  int64_t expected = static_cast<int64_t>(base::size_of(window.dtype));
+  for (int i = 0; i < window.rank; ++i) {
+    const int axis = axes[i];
+    if (window.lengths[axis] == 1) continue;
+    if (window.strides[axis] != expected) return false;
+    expected *= window.lengths[axis];
+  }
+  return expected == buffer.size;
+}
+
+namespace {
+
+static_assert(std::is_same_v<npy_intp, int64_t>);
+
+nb::object new_array(const Window& window, const int64_t* strides, bool is_writable) {
+  nb::object array = nb::steal(PyArray_NewFromDescr(
+      &PyArray_Type, PyArray_DescrFromType(type_number(window.dtype)), window.rank, window.lengths, strides,
+      window.data, is_writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
+  if (!array.is_valid()) throw nb::python_error();
+  return array;
+}
+
+}  // namespace
+
+nb::object owning_array(runtime::OwnedBuffer buffer, const Window& window) {
+  static constexpr int64_t kNone[runtime::SlotInfo::kMaxRank] = {};  // NumPy's strides of no elements
+  nb::object capsule = nb::steal(handler());
+  if (!capsule.is_valid()) throw nb::python_error();
+  nb::object object = new_array(window, buffer->size == 0 ? kNone : window.strides, true);
+  const Buffer* const owned = buffer.release();
+  ingot_trace_memory(kTraceDomain, reinterpret_cast<uintptr_t>(owned->data),
+                     static_cast<size_t>(std::max<int64_t>(owned->size, 1)));
+  PyArrayObject* const array = as_array(object.ptr());
+  reinterpret_cast<PyArrayObject_fields*>(array)->mem_handler = capsule.release().ptr();
+  PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
+  return object;
+}
+
+nb::object array_on(const Window& window, bool is_writable, nb::object owner) {
+  nb::object array = new_array(window, window.strides, is_writable);
+  if (owner.is_valid() && PyArray_SetBaseObject(as_array(array.ptr()), owner.release().ptr()) != 0)
+    throw nb::python_error();
+  return array;
+}
+
+}  // namespace ingot::bindings

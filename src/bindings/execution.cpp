@@ -1,0 +1,76 @@
+#include "bindings/execution.h"
+
+#include <nanobind/stl/string.h>
+
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "bindings/interrupts.h"
+
+namespace ingot::bindings {
+
+namespace {
+
+/// The values that an error shows, as numbers of Python's.
+nb::list shown_by(const runtime::ErrorSite& site, const runtime::Error& error) {
+  nb::list values;
+  for (size_t i = 0; i < site.arguments.size(); ++i) {
+    const base::DType dtype = site.arguments[i];
+    const uint64_t bits = error.arguments[i];
+    if (base::is_bool(dtype)) values.append(bits != 0);
+    else if (base::is_float(dtype)) values.append(std::bit_cast<double>(bits));
+    else if (base::is_signed(dtype)) values.append(static_cast<int64_t>(bits));
+    else values.append(bits);
+  }
+  return values;
+}
+
+}  // namespace
+
+void Execution::forget() {
+  const EnsuredGil gil;
+  pending_.reset();
+}
+
+runtime::Status Execution::run_watched(void** slots) {
+  runtime::watch_length(context_);
+  const runtime::Status status = call_.run(code_.function(), slots);
+  runtime::unwatch_length(context_);
+  gil_.restore();
+  return status;
+}
+
+nb::object Execution::failure() const {
+  const runtime::Error& error = context_.error;
+  // What compiled code caught is not pending any more.
+  const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
+                          error.status == runtime::status_of(kind_of(pending_));
+  nb::object made = nb::none();
+  std::vector<base::Site> sites;
+  if (error.site != runtime::Error::kNoSite) {
+    const runtime::ErrorSite& site = code_.info().sites[error.site];
+    sites.push_back({site.place, site.function});
+    sites.insert(sites.end(), site.callers.begin(), site.callers.end());
+    if (site.made >= 0) made = nb::make_tuple(site.made, shown_by(site, error));
+  }
+  const base::ExceptionKind kind = runtime::exception_of(error.status);
+  return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error),
+                        tuple_of(sites), is_pending ? pending_ : nb::none(), made);
+}
+
+/// Lets go of the GIL. Where the call goes on, and the thread is the one that handles signals, it takes the
+/// GIL for those that have come; what a handler raises leaves the call.
+runtime::Status Execution::attend(runtime::Context* context) {
+  Execution& self = of(context);
+  if (!self.gil_.is_released()) {
+    self.gil_.release();
+    if (!is_main_thread()) runtime::unwatch_length(*context);
+    return 0;
+  }
+  return self.with_gil([] {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  });
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+
+#include "bindings/code.h"
+#include "bindings/exceptions.h"
+#include "bindings/gil.h"
+#include "runtime/context.h"
+
+namespace ingot::bindings {
+
+/// One run of compiled code, by a thread that has the GIL or has not. A long one lets go of the GIL, and
+/// handles signals where its thread is the one that does.
+class Execution {
+ public:
+  /// Of code that calls nothing outside, which outlives it.
+  explicit Execution(const Code& code) : Execution(code, kHooks) {}
+  ~Execution() {
+    if (pending_.is_valid()) forget();
+  }
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  const Code& code() const { return code_; }
+  /// Whether the code returned; else `failure` says why not. The GIL is as before.
+  bool run(void** slots) {
+    if (!code_.polls()) return call_.run(code_.function(), slots) == 0;
+    return run_watched(slots) == 0;
+  }
+  /// (kind, message, sites, pending exception or None, what it is made of or None), the last as (number,
+  /// values shown): see `ErrorSite::made`. Wants the GIL.
+  nb::object failure() const;
+
+ protected:
+  /// `hooks` are in charge of what this is the user of, and outlive it.
+  Execution(const Code& code, const runtime::Hooks& hooks)
+      : code_(code), context_(runtime::make_context(&attention_, &hooks, this)), call_(context_) {}
+
+  static Execution& of(runtime::Context* context) { return *static_cast<Execution*>(context->user); }
+  /// What a long call does, for `hooks`.
+  static runtime::Status attend(runtime::Context* context);
+
+  Gil& gil() { return gil_; }
+  runtime::Call& call() { return call_; }
+
+  /// Runs something with the GIL; keeps what it raises, until the next time.
+  template <class Fn>
+  runtime::Status with_gil(Fn&& fn) {
+    gil_.hold();
+    pending_.reset();
+    runtime::Status status = 0;
+    try {
+      resting_at_the_end(fn);
+    } catch (nb::python_error& error) {
+      pending_ = nb::borrow<nb::object>(error.value());
+      status = runtime::status_of(kind_of(pending_));
+      context_.error = runtime::Error{status, runtime::Error::kNoSite, {}};
+    }
+    runtime::watch_length(context_);
+    return status;
+  }
+
+ private:
+  static constexpr runtime::Hooks kHooks = {&Execution::attend, nullptr};
+
+  runtime::Status run_watched(void** slots);
+  void forget();
+
+  const Code& code_;
+  uint32_t attention_ = 0;  ///< what the call polls
+  runtime::Context context_;
+  runtime::Call call_;
+  nb::object pending_;
+  Gil gil_;
+};
+
+}  // namespace ingot::bindings
