@@ -326,9 +326,13 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
   };
   const ir::Outcome outcome = program.interpret(arguments, externals, seed);
   if (outcome.raised) {
+    std::vector<base::Site> sites = module().sites(outcome.exception.span);
+    for (const ir::SpanId call : outcome.exception.callers) {
+      const std::vector<base::Site> callers = module().sites(call);
+      sites.insert(sites.end(), callers.begin(), callers.end());
+    }
     return nb::make_tuple(std::string(base::name_of(outcome.exception.kind)), outcome.exception.message,
-                          tuple_of(module().sites(outcome.exception.span)),
-                          pending.is_valid() ? pending : nb::none());
+                          tuple_of(sites), pending.is_valid() ? pending : nb::none());
   }
   nb::list results;
   for (size_t i = 0; i < outcome.results.size(); ++i)

@@ -67,15 +67,9 @@ nb::object Invocation::failure() const {
 }
 
 nb::object failure_of(const Code& code, const runtime::Error& error, const nb::object& pending) {
-  std::vector<base::Site> sites;
-  if (error.site != runtime::Error::kNoSite) {
-    const runtime::ErrorSite& site = code.info().sites[error.site];
-    sites.push_back({site.place, site.function});
-    sites.insert(sites.end(), site.callers.begin(), site.callers.end());
-  }
   const base::ExceptionKind kind = runtime::exception_of(error.status);
   return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code.info(), error),
-                        tuple_of(sites), pending);
+                        tuple_of(runtime::sites_of(code.info(), error)), pending);
 }
 
 /// The number of an argument, or what tells a buffer of the call's from others.
@@ -147,7 +141,7 @@ runtime::Status Invocation::with_gil(Fn&& fn) {
   } catch (nb::python_error& error) {
     pending_ = nb::borrow<nb::object>(error.value());
     status = runtime::status_of(kind_of(pending_));
-    context_.error = runtime::Error{status, runtime::Error::kNoSite, {}};
+    context_.error = runtime::Error{status, runtime::Error::kNoSite, {}, 0, {}};
   }
   runtime::watch_length(context_);
   return status;

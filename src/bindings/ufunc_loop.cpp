@@ -61,7 +61,7 @@ class Run {
     });
     if (failed != 0) {
       const runtime::Status status = runtime::status_of(base::ExceptionKind::KeyboardInterrupt);
-      context->error = runtime::Error{status, runtime::Error::kNoSite, {}};
+      context->error = runtime::Error{status, runtime::Error::kNoSite, {}, 0, {}};
       self.has_raised_ = true;
       return status;
     }

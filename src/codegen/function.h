@@ -166,9 +166,12 @@ class FunctionEmitter {
   /// The block that leaves the function with an exception no place of the source raises.
   Block* leaving_block(base::ExceptionKind kind);
   void leave_if(llvm::Value* condition, Block* leaving);
+  ErrorSite site_of(NodeId id) const;  ///< of no kind, and without a message
+  /// Adds a call to those that the exception has left.
+  void store_caller(NodeId call);
   /// Leaves with what another function or the outside gave: with any status but 0 and those that the node
-  /// catches (base::catches).
-  void leave_with(llvm::Value* status, int64_t catches);
+  /// catches (base::catches). `call`: the one that it leaves, if tracebacks show it.
+  void leave_with(llvm::Value* status, int64_t catches, std::optional<NodeId> call = {});
   void return_status(llvm::Value* status);
 
   // memory.cpp

@@ -66,24 +66,39 @@ Value* FunctionEmitter::widened(NodeId id) {
   return scalars_.cast(type, base::is_signed(type) ? DType::Int64 : DType::UInt64, parts(id))[0];
 }
 
-void FunctionEmitter::store_error(NodeId id, base::ExceptionKind kind, std::string message,
-                                  std::span<const NodeId> shown) {
-  const ir::Module& module = unit_.source;
-  if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 32 values");
+ErrorSite FunctionEmitter::site_of(NodeId id) const {
   ErrorSite site;
-  site.kind = kind;
-  site.message = std::move(message);
-  for (NodeId value : shown) {
-    if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
-    site.arguments.push_back(dtype(value));
-  }
-  site.callers = module.sites(source_[id].span);
+  site.callers = unit_.source.sites(source_[id].span);
   if (!site.callers.empty()) {
     site.place = site.callers.front().place;
     site.function = site.callers.front().function;
     site.callers.erase(site.callers.begin());
   }
   if (site.function.empty()) site.function = source_.name();
+  return site;
+}
+
+void FunctionEmitter::store_caller(NodeId call) {
+  Value* const error = field(context_, abi::kContextError);
+  Value* const count = field(error, abi::kErrorCallers);
+  Value* const before = b_.CreateLoad(b_.getInt32Ty(), count);
+  Value* const last = b_.getInt32(abi::kMaxErrorCallers - 1);
+  Value* const at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, last);
+  b_.CreateStore(b_.CreateAdd(at, b_.getInt32(1)), count);
+  Value* const slot = b_.CreateGEP(b_.getInt32Ty(), field(error, abi::kErrorCallers + 4), at);
+  b_.CreateStore(b_.getInt32(unit_.site(site_of(call))), slot);
+}
+
+void FunctionEmitter::store_error(NodeId id, base::ExceptionKind kind, std::string message,
+                                  std::span<const NodeId> shown) {
+  if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 32 values");
+  ErrorSite site = site_of(id);
+  site.kind = kind;
+  site.message = std::move(message);
+  for (NodeId value : shown) {
+    if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
+    site.arguments.push_back(dtype(value));
+  }
   Value* const error = field(context_, abi::kContextError);
   b_.CreateStore(b_.getInt32(unit_.site(site)), field(error, abi::kErrorSite));
   for (size_t i = 0; i < shown.size(); ++i)
@@ -120,7 +135,7 @@ void FunctionEmitter::check_stack() {
   emit_poll();
 }
 
-void FunctionEmitter::leave_with(Value* status, int64_t catches) {
+void FunctionEmitter::leave_with(Value* status, int64_t catches, std::optional<NodeId> call) {
   Value* leaves = b_.CreateIsNotNull(status);
   const auto is = [&](base::ExceptionKind kind) {
     return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
@@ -138,6 +153,7 @@ void FunctionEmitter::leave_with(Value* status, int64_t catches) {
   leave_if(leaves, failed);
   const auto place = b_.saveIP();
   b_.SetInsertPoint(failed);
+  if (call) store_caller(*call);
   return_status(status);
   b_.restoreIP(place);
 }
@@ -163,7 +179,9 @@ void FunctionEmitter::emit_call(NodeId id) {
   call->setCallingConv(callee->getCallingConv());
   const bool in_registers = !in_memory && !signature.results.empty();
   Value* const status = in_registers ? b_.CreateExtractValue(call, 0) : call;
-  leave_with(status, catches);
+  const bool is_recursive = unit_.recursive(callee_id);
+  leave_with(status, catches, is_recursive ? std::nullopt : std::optional(id));
+  if (catches != 0) b_.CreateStore(b_.getInt32(0), field(context_, abi::kContextError + abi::kErrorCallers));
 
   Parts results;
   if (catches != 0) results.push_back(status);

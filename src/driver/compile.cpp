@@ -16,6 +16,8 @@ static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
 static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);
 static_assert(abi::kErrorArguments == runtime::kErrorArgumentsOffset);
 static_assert(abi::kMaxErrorArguments == runtime::Error::kMaxArguments);
+static_assert(abi::kErrorCallers == runtime::kErrorCallersOffset);
+static_assert(abi::kMaxErrorCallers == runtime::Error::kMaxCallers);
 static_assert(abi::kNoSite == runtime::Error::kNoSite);
 static_assert(abi::kBufferData == runtime::kBufferDataOffset);
 static_assert(abi::kBufferSize == runtime::kBufferSizeOffset);
@@ -43,7 +45,8 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   return info;
 }
 
-void run_passes(ir::Module& module, const base::Machine& machine, Report& report) {
+void run_passes(ir::Module& module, std::span<const ir::FunctionId> entries, const base::Machine& machine,
+                Report& report) {
   ir::Stage stage = ir::Stage::Both;
   for (const std::string_view name : pipeline_of(machine)) {
     const transform::Pass* pass = transform::find_pass(name);
@@ -51,6 +54,7 @@ void run_passes(ir::Module& module, const base::Machine& machine, Report& report
     if (pass->after != ir::Stage::Both) stage = pass->after;
     const PhaseScope scope(report, std::string(name), &module, stage);
     transform::run_on_all(module, *pass, machine);
+    module.keep_reachable(entries);
   }
 }
 
@@ -68,7 +72,7 @@ runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId functio
 CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entries,
                       const CompileOptions& options, Report& report) {
   CompileResult result;
-  if (options.run_passes) run_passes(module, options.target.machine, report);
+  if (options.run_passes) run_passes(module, entries, options.target.machine, report);
   {
     const PhaseScope scope(report, "codegen");
     result.code = codegen::compile(module, entries, options.target, options.codegen);

@@ -67,6 +67,8 @@ struct Raised {
   base::ExceptionKind kind = base::ExceptionKind::Exception;
   std::string message;  ///< holes filled
   SpanId span;
+  /// The calls that it has left, the innermost first; where there are too many, the outermost is the last.
+  std::vector<SpanId> callers{};
 };
 
 /// What compiled code reaches outside itself: the routines of the library table and host calls. The driver
