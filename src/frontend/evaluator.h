@@ -230,11 +230,10 @@ class Evaluator {
   bool is_same_function(const Frame& a, const Frame& b) const;
   bool is_same_key(const Value& a, const Value& b) const;
   bool ends_when_compiling(const Frame& outer, const std::map<std::string, Value>& arguments) const;
-  bool is_same_shape(const State& a, const State& b) const;
+  std::vector<NodeId> add_parameters(const Routine& routine, std::span<const ir::Type> types);
   /// A call of a function with the mark of a routine: one for each shape of what is passed.
   Value call_marked(const Frame& frame, State key, bool reports, nb::handle node);
   Routine& new_routine(const Frame& frame, State key, bool reports, bool is_exact = false);
-  void trace_parameter(Routine& routine, uint32_t parameter, NodeId operand);
   Value call_routine(Routine& routine, const std::map<std::string, Value>& arguments, nb::handle node);
   /// A hidden argument, which a routine is passed once it has been asked for; null: there is none.
   const Value* captured(PyObject* owner, const std::string& name);
@@ -248,7 +247,6 @@ class Evaluator {
   /// Remembers of the objects of a routine's shapes what is known of those that stand for them here.
   void describe_objects(Routine& routine, const std::vector<uint32_t>& objects);
   void solve(Routine& routine);
-  void add_callers(base::Unsupported& refusal) const;
   /// Evaluates the body of a routine that reports, and what leaves it.
   Value reported(Frame& frame, std::map<std::string, Value> locals);
   [[noreturn]] void report(const Catcher& routine, const Error& error);
@@ -266,6 +264,14 @@ class Evaluator {
   void finish_routines();
   /// Forgets what was found with other facts.
   void forget_routines();
+
+  // marked.cpp
+  bool is_same_shape(const State& a, const State& b) const;
+  std::vector<ir::ParameterInfo> forms_of(const State& shape, const State& given);
+  std::vector<size_t> slots_of_arguments(const State& entry);
+  void trace_parameter(Routine& routine, uint32_t parameter, NodeId operand);
+  ir::SpanId inlined_here(ir::SpanId inner);
+  void add_callers(base::Unsupported& refusal) const;
 
   // generators.cpp
   Frame frame_of(const Definition& definition) const;

@@ -62,6 +62,9 @@ struct Evaluator::Catcher {
   bool is_final() const { return nb::len(finalbody) > 0; }
 };
 
+/// How the names begin under which a routine is passed captured arrays; a number follows.
+inline constexpr const char* kCaptured = "@outside.";
+
 /// The modules of Ingot's own library have names that begin so.
 inline constexpr std::string_view kLibrary = "ingot.library.";
 
@@ -128,7 +131,8 @@ struct Evaluator::Routine {
   std::optional<State> exit{};   ///< the shape of what is returned, or a parameter's node; none: nothing
   std::vector<std::pair<PyObject*, std::string>> captures{};  ///< what of `captured_` it is passed
   std::map<uint32_t, int> scalar_arguments{};                 ///< of the entry's, by parameter
-  std::map<uint32_t, int> unmeasured{};                       ///< the same; of one that is exact
+  std::vector<ir::ParameterInfo> forms{};  ///< what is known of the slots of `key`; of one that is exact
+  std::map<uint32_t, int> unmeasured{};    ///< the same; of one that is exact
   std::map<uint32_t, std::string> loop_indices{};  ///< keys of loops around its call; of one that is exact
   std::set<uint32_t> pools{};  ///< what of the pools it reaches: it is passed these, and gives them back
   Pools::Makings makings{};    ///< what is known of the objects of its shapes

@@ -18,10 +18,7 @@
 // stack with the thread's limit when a recursive function is entered, and returns up to two parts of each
 // kind in registers.
 //
-// A function with a mark (`library.registry.routine`) is a routine, too, whether it is recursive or not, so
-// that its calls are there for passes to see. It is *exact*: there is one for each shape of what is passed,
-// numbers known when compiling among it, and a call never widens what is passed. So it is compiled as if it
-// was inlined, which the pass `inline` does. A recursion that stands in one of them is as any other.
+// Functions with a mark are routines, too: marked.cpp.
 
 namespace ingot::frontend {
 
@@ -365,28 +362,18 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
   throw Again{};
 }
 
-bool Evaluator::is_same_shape(const State& a, const State& b) const {
-  const auto is_same_name = [this](const nb::object& x, const nb::object& y) {
-    return same(Static{x}, Static{y});
-  };
-  return same(a, b) && std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
-           const HeapObject& one = x.second;
-           const HeapObject& other = y.second;
-           return one.type == other.type && one.type_of.is(other.type_of) && one.argument == other.argument &&
-                  one.leaves == other.leaves && one.is_mapping == other.is_mapping &&
-                  std::ranges::equal(one.keys, other.keys, is_same_name);
-         });
-}
-
 Value Evaluator::call_marked(const Frame& frame, State key, bool reports, nb::handle node) {
   const std::map<std::string, Value>& arguments = frame.arguments;
   for (const auto& [name, value] : arguments) refuse_to_pass(value, true, node);
-  State shape = shape_of(passed(arguments).state, [](NodeId) { return false; });
+  const Passed given = passed(arguments);
+  State shape = shape_of(given.state, [](NodeId) { return false; });
+  const std::vector<ir::ParameterInfo> forms = forms_of(shape, given.state);
   size_t open = 0;
   for (Routine& routine : routines_) {
     if (!is_same_function(routine.frame, frame)) continue;
     if (routine.is_open) ++open;
-    if (!routine.is_exact || routine.reports != reports || !is_same_shape(routine.key, shape)) continue;
+    if (!routine.is_exact || routine.reports != reports) continue;
+    if (!is_same_shape(routine.key, shape) || routine.forms != forms) continue;
     routine.is_forgotten = false;
     return call_routine(routine, arguments, node);
   }
@@ -401,6 +388,7 @@ Value Evaluator::call_marked(const Frame& frame, State key, bool reports, nb::ha
     throw Again{};
   }
   Routine& made = new_routine(frame, std::move(shape), reports, true);
+  made.forms = forms;
   return call_routine(made, arguments, node);
 }
 
@@ -497,25 +485,12 @@ const Value* Evaluator::captured(PyObject* owner, const std::string& name) {
   widen(*routine_, std::nullopt);
 }
 
-/// Remembers what can be asked for where a parameter has to be known when compiling.
-void Evaluator::trace_parameter(Routine& routine, uint32_t parameter, NodeId operand) {
-  const auto known = scalar_arguments_.find(operand.index);
-  if (known != scalar_arguments_.end()) routine.scalar_arguments[parameter] = known->second;
-  if (!routine.is_exact) return;
-  const auto measured = unmeasured_.find(operand.index);
-  if (measured != unmeasured_.end()) routine.unmeasured[parameter] = measured->second;
-  const std::optional<Demand> source = source_of(operand, here_);
-  if (!source) return;
-  if (source->loop.empty()) routine.scalar_arguments[parameter] = source->argument;
-  else routine.loop_indices[parameter] = source->loop;
-}
-
 Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Value>& arguments,
                               nb::handle node) {
   std::map<std::string, Value> all = arguments;
   for (size_t i = 0; i < routine.captures.size(); ++i) {
     const auto& [owner, name] = routine.captures[i];
-    all["@outside." + std::to_string(i)] = *captured(owner, name);
+    all[kCaptured + std::to_string(i)] = *captured(owner, name);
   }
   for (const uint32_t pool : routine.pools) pool_at(pool);
   const Passed given = passed(all, routine.pools);
@@ -613,6 +588,25 @@ Value Evaluator::returned(const Routine& routine, const Passed& passed, std::spa
   return renumbered(exit.locals.at(kResult), object, array);
 }
 
+namespace {
+
+/// Another place of the nodes made while it lives.
+class AtPlace {
+ public:
+  AtPlace(ir::Builder& builder, ir::SpanId place) : builder_(builder), before_(builder.span()) {
+    builder.set_span(place);
+  }
+  ~AtPlace() { builder_.set_span(before_); }
+  AtPlace(const AtPlace&) = delete;
+  AtPlace& operator=(const AtPlace&) = delete;
+
+ private:
+  ir::Builder& builder_;
+  ir::SpanId before_;
+};
+
+}  // namespace
+
 Value Evaluator::raised_or_result(const Routine& routine, const Value& reported) {
   const std::vector<Value>& all = reported.as<Tuple>()->members;
   const auto raise_number = [&](size_t number) -> Value {
@@ -620,6 +614,8 @@ Value Evaluator::raised_or_result(const Routine& routine, const Value& reported)
     if (parts == nullptr)
       unsupported(here_, "an exception of a recursive function whose arguments differ", "give it a text");
     const Value error = with_parts(routine.errors[number - 1], parts->members);
+    const AtPlace place(*builder_,
+                        routine.is_exact ? inlined_here(error.as<Error>()->raised_at) : builder_->span());
     pass_on(in_outer_context(*error.as<Error>()));
   };
   if (const std::optional<int64_t> known = static_int(all[0])) {
@@ -655,7 +651,7 @@ void Evaluator::report(const Catcher& routine, const Error& error) {
 size_t Evaluator::number_of_error(const Error& error) {
   std::vector<Error>& errors = routine_->errors;
   const auto is_it = [&](const Error& other) {
-    return same_form(error, other) &&
+    return same_form(error, other) && (!routine_->is_exact || error.raised_at == other.raised_at) &&
            std::ranges::equal(parts_of(error), parts_of(other), [&](const Value& a, const Value& b) {
              return a.is<Static>() == b.is<Static>() && (!a.is<Static>() || same(a, b));
            });
@@ -795,13 +791,6 @@ void Evaluator::solve(Routine& routine) {
   kept_hosts_ = hosts_.size();
 }
 
-/// What is refused in a routine stands, for the user, in the calls that led there first.
-void Evaluator::add_callers(base::Unsupported& refusal) const {
-  const std::vector<base::Site> callers = module_.sites(builder_->span());
-  if (refusal.place.file.empty() && !callers.empty()) refusal.place = callers.front().place;
-  refusal.sites.insert(refusal.sites.end(), callers.begin(), callers.end());
-}
-
 /// The state at a routine's end: what it returns, what it was passed, and what these lead to.
 Evaluator::Passed Evaluator::at_end(const Routine& routine, Value value) const {
   Numbering objects(kFormalObject, pools_.objects);
@@ -828,6 +817,21 @@ std::set<size_t> Evaluator::columns_of(const State& shape) {
   return columns;
 }
 
+std::vector<NodeId> Evaluator::add_parameters(const Routine& routine, std::span<const ir::Type> types) {
+  std::vector<ir::ParameterInfo> infos(types.size());
+  if (routine.is_exact) {
+    const std::vector<size_t> slots = slots_of_arguments(*routine.entry);
+    for (size_t i = 0; i < slots.size(); ++i) infos[slots[i]] = routine.forms[i];
+  }
+  for (const size_t column : columns_of(*routine.entry)) infos[column].layout = ir::Layout::C;
+  std::vector<NodeId> parameters;
+  for (size_t i = 0; i < types.size(); ++i) {
+    infos[i].name = "p" + std::to_string(i);
+    parameters.push_back(builder_->add_parameter(types[i], infos[i]));
+  }
+  return parameters;
+}
+
 /// Evaluates the body; false: it gives back more than was known before.
 bool Evaluator::evaluate_routine(Routine& routine) {
   std::vector<ir::Type> types;
@@ -846,14 +850,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
                       .inlined_at = {}}));
   }
   result_place_ = module_.place(builder_->span());
-  std::vector<NodeId> parameters;
-  const std::set<size_t> columns = columns_of(*routine.entry);
-  for (const ir::Type type : types) {
-    const size_t number = parameters.size();
-    parameters.push_back(builder_->add_parameter(
-        type, {.name = "p" + std::to_string(number),
-               .layout = columns.contains(number) ? ir::Layout::C : ir::Layout::Any}));
-  }
+  const std::vector<NodeId> parameters = add_parameters(routine, types);
   std::span<const NodeId> rest(parameters);
   state_ = fill(*routine.entry, rest);
   for (const auto& [parameter, argument] : routine.scalar_arguments) scalar_arguments_[parameter] = argument;
@@ -869,7 +866,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
     cell = given.mapped().as<Reference>()->object;
   }
   for (size_t i = 0; i < routine.captures.size(); ++i)
-    captured_[routine.captures[i]] = locals.extract("@outside." + std::to_string(i)).mapped();
+    captured_[routine.captures[i]] = locals.extract(kCaptured + std::to_string(i)).mapped();
 
   std::optional<State> end;
   const size_t errors = routine.errors.size();

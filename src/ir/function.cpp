@@ -109,6 +109,7 @@ void Module::define(FunctionId id, std::unique_ptr<Function> function) {
 }
 
 void Module::keep_reachable(std::span<const FunctionId> entries) {
+  if (entries.size() == functions_.size()) return;
   std::vector<bool> reached(functions_.size());
   std::vector<FunctionId> open(entries.begin(), entries.end());
   while (!open.empty()) {

@@ -1,5 +1,6 @@
 """Functions whose calls stay calls until the pass `inline`, against CPython and against the same ones inlined at once."""
 
+import math
 import re
 import traceback
 import types
@@ -153,7 +154,7 @@ def caught(x):
     try:
         return inverse(x)
     except ValueError as error:
-        return len(str(error)) / 1
+        return -x if error.args else x
 
 
 def caught_outside(x):
@@ -369,7 +370,23 @@ def optional(x):
     return 0 if r is None else r + 1
 
 
+@routine
+def large(x):
+    if x < 0:
+        raise ValueError("below 0")
+    for k in (2, 3, 5, 7) * 9:
+        x = math.lgamma(x + k)
+    return x
+
+
+def at_two_places(x, y):
+    s = large(x)
+    return s + large(y)
+
+
 PROGRAMS = [
+    (at_two_places, 1.5, 2.5),
+    (at_two_places, -1.0, 1.0),
     (of_numbers, 3.0, 2),
     (of_numbers, 1.5, 4.0),
     (of_numbers, np.float32(3), np.int16(4)),
@@ -444,6 +461,18 @@ def test_one_routine_for_each_shape_of_arguments():
     assert text_of(of_arrays, LINE).count("func @") == 3
 
 
+def code_of(function, *arguments):
+    compiled = jitted(function)
+    compiled._prepare(arguments, {})
+    return dict(compiled.specialisations[0].compile(texts=True)["passes"])
+
+
+def test_what_is_small_or_called_once_is_inlined():
+    assert "call " not in code_of(nested, 2, LINE)["inline"]
+    assert code_of(at_two_places, 1.5, 2.5)["inline"].count("call ") == 2
+    assert "call " not in code_of(lambda x: large(x), 1.5)["inline"]
+
+
 def test_captured_arrays():
     for mode in MODES:
         table[:] = range(4)
@@ -467,7 +496,7 @@ def frames_of(function, *arguments):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("program", [(uncaught, 0), (uncaught, -1), (caught, 0)], ids=lambda p: p[0].__name__)
+@pytest.mark.parametrize("program", [(uncaught, 0), (uncaught, -1), (caught, 0), (at_two_places, -1.0, 1.0), (at_two_places, 1.0, -1.0)], ids=lambda p: p[0].__name__)
 def test_tracebacks(program, mode):
     function, *arguments = program
     assert frames_of(jitted(function, mode), *arguments) == frames_of(function, *arguments)
@@ -484,7 +513,7 @@ def test_what_is_refused_names_the_calls():
     def program(n):
         return walks(i * i for i in range(n))
 
-    refused(program, 3, words="generator")
+    refused(program, 3, words="from a function that is not inlined")
 
 
 def test_generators_have_no_mark():
