@@ -374,9 +374,10 @@ def optional(x):
 def large(x):
     if x < 0:
         raise ValueError("below 0")
+    y = x
     for k in (2, 3, 5, 7) * 9:
-        x = math.lgamma(x + k)
-    return x
+        y = math.lgamma(y + k) * 0.0 + math.sqrt(x * k)
+    return y
 
 
 def at_two_places(x, y):
@@ -407,7 +408,7 @@ PROGRAMS = [
     (uncaught, -1.0),
     (caught, 2.0),
     (caught, 0.0),
-    (caught, -4),
+    (caught, -4.0),
     (caught_outside, 3.0),
     (caught_outside, 1.0),
     (caught_outside, 0.5),
