@@ -271,6 +271,7 @@ class Evaluator {
   std::vector<size_t> slots_of_arguments(const State& entry);
   void trace_parameter(Routine& routine, uint32_t parameter, NodeId operand);
   ir::SpanId inlined_here(ir::SpanId inner);
+  bool is_same_place(ir::SpanId a, ir::SpanId b) const;
   void add_callers(base::Unsupported& refusal) const;
 
   // generators.cpp

@@ -152,6 +152,10 @@ struct Evaluator::Routine {
   bool is_open = false;
   bool is_solved = false;
   bool is_forgotten = false;  ///< nothing is known of it any more, and nobody has called it since
+
+  /// Whether errors that it reports are told apart by where they were raised: in a recursion there would be
+  /// no end of places.
+  bool keeps_places() const { return is_exact && !is_recursive; }
 };
 
 inline Evaluator::Catcher::Catcher(const Evaluator& evaluator, Frame* activation)

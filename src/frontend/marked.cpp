@@ -9,8 +9,6 @@
 
 namespace ingot::frontend {
 
-using ir::Op;
-
 bool Evaluator::is_same_shape(const State& a, const State& b) const {
   const auto is_same_name = [this](const nb::object& x, const nb::object& y) {
     return same(Static{x}, Static{y});
@@ -79,6 +77,15 @@ ir::SpanId Evaluator::inlined_here(ir::SpanId inner) {
   ir::Span place = module_.span(inner);
   place.inlined_at = inlined_here(place.inlined_at);
   return module_.span(place);
+}
+
+bool Evaluator::is_same_place(ir::SpanId a, ir::SpanId b) const {
+  for (; a && b && a != b; a = module_.span(a).inlined_at, b = module_.span(b).inlined_at) {
+    ir::Span one = module_.span(a);
+    one.inlined_at = module_.span(b).inlined_at;
+    if (one != module_.span(b)) return false;
+  }
+  return a == b;
 }
 
 /// What is refused in a routine stands, for the user, in the calls that led there first.

@@ -614,8 +614,8 @@ Value Evaluator::raised_or_result(const Routine& routine, const Value& reported)
     if (parts == nullptr)
       unsupported(here_, "an exception of a recursive function whose arguments differ", "give it a text");
     const Value error = with_parts(routine.errors[number - 1], parts->members);
-    const AtPlace place(*builder_,
-                        routine.is_exact ? inlined_here(error.as<Error>()->raised_at) : builder_->span());
+    const AtPlace place(
+        *builder_, routine.keeps_places() ? inlined_here(error.as<Error>()->raised_at) : builder_->span());
     pass_on(in_outer_context(*error.as<Error>()));
   };
   if (const std::optional<int64_t> known = static_int(all[0])) {
@@ -651,7 +651,8 @@ void Evaluator::report(const Catcher& routine, const Error& error) {
 size_t Evaluator::number_of_error(const Error& error) {
   std::vector<Error>& errors = routine_->errors;
   const auto is_it = [&](const Error& other) {
-    return same_form(error, other) && (!routine_->is_exact || error.raised_at == other.raised_at) &&
+    return same_form(error, other) &&
+           (!routine_->keeps_places() || is_same_place(error.raised_at, other.raised_at)) &&
            std::ranges::equal(parts_of(error), parts_of(other), [&](const Value& a, const Value& b) {
              return a.is<Static>() == b.is<Static>() && (!a.is<Static>() || same(a, b));
            });
@@ -821,6 +822,7 @@ std::vector<NodeId> Evaluator::add_parameters(const Routine& routine, std::span<
   std::vector<ir::ParameterInfo> infos(types.size());
   if (routine.is_exact) {
     const std::vector<size_t> slots = slots_of_arguments(*routine.entry);
+    INGOT_ASSERT(slots.size() == routine.forms.size(), "an exact routine has the slots of its key");
     for (size_t i = 0; i < slots.size(); ++i) infos[slots[i]] = routine.forms[i];
   }
   for (const size_t column : columns_of(*routine.entry)) infos[column].layout = ir::Layout::C;
@@ -869,6 +871,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
     captured_[routine.captures[i]] = locals.extract(kCaptured + std::to_string(i)).mapped();
 
   std::optional<State> end;
+  const bool kept_places = routine.keeps_places();
   const size_t errors = routine.errors.size();
   const size_t outcomes = routine.outcomes.size();
   try {
@@ -879,6 +882,12 @@ bool Evaluator::evaluate_routine(Routine& routine) {
     describe_objects(routine, all.objects);
     end = std::move(all.state);
   } catch (const Diverged&) {
+  }
+  if (kept_places && !routine.keeps_places() && routine.reports) {
+    routine.errors.clear();
+    routine.outcomes.clear();
+    routine.exit.reset();
+    return false;
   }
   if (routine.errors.size() != errors || routine.outcomes.size() != outcomes) routine.exit.reset();
   if (end) {

@@ -8,6 +8,7 @@ import types
 import ingot
 import numpy as np
 import pytest
+from ingot.library import joining, numerical
 from ingot.library.registry import routine
 from support import GRID, LINE, MODES, check, jitted, layouts, refused
 
@@ -250,6 +251,33 @@ def parity(n):
 
 
 @routine
+def ping(n):
+    if n > 30:
+        raise ValueError("too many")
+    return n if n % 10 == 0 else pong(n + 1)
+
+
+@routine
+def pong(n):
+    if n == 7:
+        raise IndexError(n)
+    return ping(n + 1)
+
+
+def mutual(n):
+    done = []
+    for i in range(n):
+        try:
+            done.append(ping(i))
+            done.append(pong(i))
+        except ValueError:
+            done.append(-1)
+        except IndexError as error:
+            done.append(-2)
+    return done
+
+
+@routine
 def deeper(x, n):
     return x if n == 0 else deeper((x, n), n - 1)
 
@@ -423,6 +451,7 @@ PROGRAMS = [
     (recursion_caught, 10),
     (recursion_caught, 30),
     (parity, 7),
+    (mutual, 25),
     (functions, 0.5, 2),
     (counted, 5),
     (with_cell(3), 2),
@@ -523,3 +552,24 @@ def test_generators_have_no_mark():
         @routine
         def numbers():
             yield 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_function_of_the_library_raises_stands_at_its_call(mode, monkeypatch):
+    """Functions of Ingot's library may have the mark; their nodes have no places of their own."""
+    monkeypatch.setattr(joining.roll, "__ingot_routine__", True, raising=False)
+    monkeypatch.setattr(numerical.diff, "__ingot_routine__", True, raising=False)
+
+    def program(a, n):
+        b = np.roll(a, n)
+        return np.diff(b, n) + np.roll(np.diff(a, n), 1)
+
+    assert calls_in(program, LINE, 2)
+    check(program, LINE, 2, modes=[mode])
+    assert frames_of(jitted(program, mode), LINE, -1)[-1][0] == "program"
+
+
+def test_ufuncs_of_functions_with_a_mark():
+    ufunc = ingot.vectorize(lambda x, y: inner(x) if x > y else outer(y))
+    assert np.array_equal(ufunc(LINE, 2.5), np.where(LINE > 2.5, LINE * 2 + 1, -2.0))
+    assert np.array_equal(ingot.jit(lambda a: ufunc(a, 1.0) + 1)(LINE), ufunc(LINE, 1.0) + 1)
