@@ -325,9 +325,13 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
       for (const auto& [dtype, bits] : raised.values) values.append(numpy_scalar_bits(dtype, bits));
       made = nb::make_tuple(*raised.made, values);
     }
-    return nb::make_tuple(std::string(base::name_of(raised.kind)), raised.message,
-                          tuple_of(module().sites(raised.span)), pending.is_valid() ? pending : nb::none(),
-                          made);
+    std::vector<base::Site> sites = module().sites(raised.span);
+    for (const ir::SpanId call : raised.callers) {
+      const std::vector<base::Site> callers = module().sites(call);
+      sites.insert(sites.end(), callers.begin(), callers.end());
+    }
+    return nb::make_tuple(std::string(base::name_of(raised.kind)), raised.message, tuple_of(sites),
+                          pending.is_valid() ? pending : nb::none(), made);
   }
   nb::list results;
   for (size_t i = 0; i < outcome.results.size(); ++i)

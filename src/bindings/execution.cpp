@@ -47,16 +47,14 @@ nb::object Execution::failure() const {
   const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
                           error.status == runtime::status_of(kind_of(pending_));
   nb::object made = nb::none();
-  std::vector<base::Site> sites;
   if (error.site != runtime::Error::kNoSite) {
     const runtime::ErrorSite& site = code_.info().sites[error.site];
-    sites.push_back({site.place, site.function});
-    sites.insert(sites.end(), site.callers.begin(), site.callers.end());
     if (site.made >= 0) made = nb::make_tuple(site.made, shown_by(site, error));
   }
   const base::ExceptionKind kind = runtime::exception_of(error.status);
   return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error),
-                        tuple_of(sites), is_pending ? pending_ : nb::none(), made);
+                        tuple_of(runtime::sites_of(code_.info(), error)), is_pending ? pending_ : nb::none(),
+                        made);
 }
 
 /// Lets go of the GIL. Where the call goes on, and the thread is the one that handles signals, it takes the

@@ -56,7 +56,7 @@ class Execution {
     } catch (nb::python_error& error) {
       pending_ = nb::borrow<nb::object>(error.value());
       status = runtime::status_of(kind_of(pending_));
-      context_.error = runtime::Error{status, runtime::Error::kNoSite, {}};
+      context_.error = runtime::Error{status, runtime::Error::kNoSite, {}, 0, {}};
     }
     runtime::watch_length(context_);
     return status;

@@ -12,10 +12,12 @@ namespace ingot::codegen::abi {
 inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
 inline constexpr uint64_t kContextAttention = 0;
 inline constexpr uint64_t kContextError = 8;
-inline constexpr uint64_t kContextStackLimit = 296;
+inline constexpr uint64_t kContextStackLimit = 360;
 inline constexpr uint64_t kErrorSite = 4;
 inline constexpr uint64_t kErrorArguments = 8;
 inline constexpr int kMaxErrorArguments = 32;
+inline constexpr uint64_t kErrorCallers = 264;
+inline constexpr uint32_t kMaxErrorCallers = 15;
 inline constexpr uint32_t kNoSite = 0xffffffff;
 inline constexpr uint64_t kBufferData = 0;
 inline constexpr uint64_t kBufferSize = 8;

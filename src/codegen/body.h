@@ -145,6 +145,8 @@ class Body {
   /// arguments it is made (`ErrorSite::made`).
   void leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown,
                 int64_t made = -1);
+  /// The place of a node, as a site of no kind and without a message.
+  ErrorSite site_of(NodeId id) const;
   /// With the one that the node itself names.
   void leave_with_own(NodeId id, std::span<const NodeId> shown);
   llvm::Value* widened(NodeId id);

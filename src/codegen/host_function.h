@@ -36,9 +36,10 @@ class HostFunction final : public LaneBody {
   void emit_call(NodeId id) override;
   /// The block that leaves the function with an exception no place of the source raises.
   Block* leaving_block(base::ExceptionKind kind);
+  void store_caller(NodeId call);
   /// Leaves with what another function or the outside gave: with any status but 0 and those that the node
-  /// catches (base::catches).
-  void leave_with(llvm::Value* status, int64_t catches);
+  /// catches (base::catches). `call`: the one that it leaves, if tracebacks show it.
+  void leave_with(llvm::Value* status, int64_t catches, std::optional<NodeId> call = {});
   void return_status(llvm::Value* status);
 
   // host_memory.cpp

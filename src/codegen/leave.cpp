@@ -57,7 +57,19 @@ void HostFunction::emit_return_(NodeId id) {
   return_status(b_.getInt32(0));
 }
 
-void HostFunction::leave_with(Value* status, int64_t catches) {
+/// Adds a call to those that the exception has left.
+void HostFunction::store_caller(NodeId call) {
+  Value* const error = field(context_, abi::kContextError);
+  Value* const count = field(error, abi::kErrorCallers);
+  Value* const before = b_.CreateLoad(b_.getInt32Ty(), count);
+  Value* const last = b_.getInt32(abi::kMaxErrorCallers - 1);
+  Value* const at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, last);
+  b_.CreateStore(b_.CreateAdd(at, b_.getInt32(1)), count);
+  Value* const slot = b_.CreateGEP(b_.getInt32Ty(), field(error, abi::kErrorCallers + 4), at);
+  b_.CreateStore(b_.getInt32(unit_.site(site_of(call))), slot);
+}
+
+void HostFunction::leave_with(Value* status, int64_t catches, std::optional<NodeId> call) {
   Value* leaves = b_.CreateIsNotNull(status);
   const auto is = [&](base::ExceptionKind kind) {
     return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
@@ -75,6 +87,7 @@ void HostFunction::leave_with(Value* status, int64_t catches) {
   leave_if(leaves, failed);
   const auto place = b_.saveIP();
   b_.SetInsertPoint(failed);
+  if (call) store_caller(*call);
   return_status(status);
   b_.restoreIP(place);
 }
@@ -100,7 +113,9 @@ void HostFunction::emit_call(NodeId id) {
   call->setCallingConv(callee->getCallingConv());
   const bool in_registers = !in_memory && !signature.results.empty();
   Value* const status = in_registers ? b_.CreateExtractValue(call, 0) : call;
-  leave_with(status, catches);
+  const bool is_recursive = unit_.recursive(callee_id);
+  leave_with(status, catches, is_recursive ? std::nullopt : std::optional(id));
+  if (catches != 0) b_.CreateStore(b_.getInt32(0), field(context_, abi::kContextError + abi::kErrorCallers));
 
   Parts results;
   if (catches != 0) results.push_back(status);

@@ -22,11 +22,22 @@ Value* Body::widened(NodeId id) {
   return scalars_.cast(type, base::is_signed(type) ? DType::Int64 : DType::UInt64, parts(id))[0];
 }
 
+ErrorSite Body::site_of(NodeId id) const {
+  ErrorSite site;
+  site.callers = unit_.source.sites(source_[id].span);
+  if (!site.callers.empty()) {
+    site.place = site.callers.front().place;
+    site.function = site.callers.front().function;
+    site.callers.erase(site.callers.begin());
+  }
+  if (site.function.empty()) site.function = source_.name();
+  return site;
+}
+
 void Body::leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown,
                     int64_t made) {
-  const ir::Module& module = unit_.source;
   if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 32 values");
-  ErrorSite site;
+  ErrorSite site = site_of(id);
   site.kind = kind;
   site.message = std::move(message);
   site.made = made;
@@ -34,13 +45,6 @@ void Body::leave_at(NodeId id, base::ExceptionKind kind, std::string message, st
     if (base::is_complex(dtype(value))) fail_not_lowered("a complex number in a message");
     site.arguments.push_back(dtype(value));
   }
-  site.callers = module.sites(source_[id].span);
-  if (!site.callers.empty()) {
-    site.place = site.callers.front().place;
-    site.function = site.callers.front().function;
-    site.callers.erase(site.callers.begin());
-  }
-  if (site.function.empty()) site.function = source_.name();
   llvm::SmallVector<Value*, 4> words;
   for (NodeId value : shown) words.push_back(widened(value));
   leave(kind, unit_.site(site), words);

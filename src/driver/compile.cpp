@@ -16,6 +16,8 @@ static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
 static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);
 static_assert(abi::kErrorArguments == runtime::kErrorArgumentsOffset);
 static_assert(abi::kMaxErrorArguments == runtime::Error::kMaxArguments);
+static_assert(abi::kErrorCallers == runtime::kErrorCallersOffset);
+static_assert(abi::kMaxErrorCallers == runtime::Error::kMaxCallers);
 static_assert(abi::kNoSite == runtime::Error::kNoSite);
 static_assert(abi::kBufferData == runtime::kBufferDataOffset);
 static_assert(abi::kBufferSize == runtime::kBufferSizeOffset);
@@ -44,14 +46,16 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   return info;
 }
 
-void run_passes(ir::Module& module, std::span<const std::string_view> names, const base::Machine& machine,
-                ir::Stage stage, Report& report) {
+void run_passes(ir::Module& module, std::span<const ir::FunctionId> entries,
+                std::span<const std::string_view> names, const base::Machine& machine, ir::Stage stage,
+                Report& report) {
   for (const std::string_view name : names) {
     const transform::Pass* pass = transform::find_pass(name);
     INGOT_ASSERT(pass != nullptr, "driver: no such pass");
     if (pass->after != ir::Stage::Both) stage = pass->after;
     const PhaseScope scope(report, std::string(name), &module, stage);
     transform::run_on_all(module, *pass, machine);
+    module.keep_reachable(entries);
   }
 }
 
@@ -70,8 +74,8 @@ CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entrie
                       const CompileOptions& options, Report& report) {
   CompileResult result;
   const base::Machine& machine = options.target.machine;
-  if (options.run_passes) run_passes(module, pipeline_of(machine), machine, ir::Stage::Both, report);
-  run_passes(module, decisions(), machine, ir::Stage::Loop, report);
+  if (options.run_passes) run_passes(module, entries, pipeline_of(machine), machine, ir::Stage::Both, report);
+  run_passes(module, entries, decisions(), machine, ir::Stage::Loop, report);
   {
     const PhaseScope scope(report, "codegen");
     result.code = codegen::compile(module, entries, options.target, options.codegen);

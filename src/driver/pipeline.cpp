@@ -5,12 +5,13 @@ namespace ingot::driver {
 namespace {
 
 /// CPUs with vector registers.
-constexpr std::string_view kLanes[] = {"simplify", "reuse",   "fuse",        "to_loops",   "simplify",
-                                       "checks",   "dce",     "interchange", "fuse_nests", "contract",
-                                       "schedule", "threads", "jam"};
+constexpr std::string_view kLanes[] = {"inline",   "simplify", "reuse",   "fuse",        "to_loops",
+                                       "simplify", "checks",   "dce",     "interchange", "fuse_nests",
+                                       "contract", "schedule", "threads", "jam"};
 /// CPUs that take one turn at a time: loops are not chosen for lanes, nor made for them.
-constexpr std::string_view kOneByOne[] = {"simplify", "reuse", "fuse",       "to_loops", "simplify",
-                                          "checks",   "dce",   "fuse_nests", "contract", "threads"};
+constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",  "fuse",
+                                          "to_loops",   "simplify", "checks", "dce",
+                                          "fuse_nests", "contract", "threads"};
 
 /// What codegen is told of loops and buffers.
 constexpr std::string_view kDecisions[] = {"outline", "lanes", "lifetimes"};

@@ -6,6 +6,7 @@
 #include "ir/verifier.h"
 #include "transform/apart.h"
 #include "transform/dependence.h"
+#include "transform/inline.h"
 #include "transform/parallel.h"
 #include "transform/simplify.h"
 
@@ -38,7 +39,9 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
   bool any = false;
   for (uint32_t i = 0; i < built.node_count(); ++i) any = any || is_over_prange(built, ir::NodeId(i));
   if (!any) return;
-  const std::unique_ptr<ir::Function> simple = transform::simplify(built);
+  // What is called may write into a part of an array that is the turn's own.
+  const std::unique_ptr<ir::Function> whole = transform::inline_all_calls(built);
+  const std::unique_ptr<ir::Function> simple = transform::simplify(whole == nullptr ? built : *whole);
   for (uint32_t i = 0; i < simple->node_count(); ++i) {
     if (!is_over_prange(*simple, ir::NodeId(i))) continue;
     std::vector<transform::Accumulation> meeting;
@@ -62,6 +65,7 @@ bool is_apart(const ir::Value& argument) {
 
 Program::Program(std::unique_ptr<ir::Module> module, ir::FunctionId entry)
     : module_(std::move(module)), entry_(entry) {
+  module_->keep_reachable({&entry_, 1});
   for (uint32_t i = 0; i < module_->function_count(); ++i) {
     const ir::FunctionId id(i);
     if (module_->function(id) == nullptr) continue;

@@ -230,7 +230,10 @@ class Evaluator {
   bool is_same_function(const Frame& a, const Frame& b) const;
   bool is_same_key(const Value& a, const Value& b) const;
   bool ends_when_compiling(const Frame& outer, const std::map<std::string, Value>& arguments) const;
-  Routine& new_routine(const Frame& frame, State key, bool reports);
+  std::vector<NodeId> add_parameters(const Routine& routine, std::span<const ir::Type> types);
+  /// A call of a function with the mark of a routine: one for each shape of what is passed.
+  Value call_marked(const Frame& frame, State key, bool reports, nb::handle node);
+  Routine& new_routine(const Frame& frame, State key, bool reports, bool is_exact = false);
   Value call_routine(Routine& routine, const std::map<std::string, Value>& arguments, nb::handle node);
   /// A hidden argument, which a routine is passed once it has been asked for; null: there is none.
   const Value* captured(PyObject* owner, const std::string& name);
@@ -238,7 +241,7 @@ class Evaluator {
                  std::span<const NodeId> results);
   /// A routine is passed more than was known; no entry: nothing is known of it any more.
   [[noreturn]] void widen(Routine& routine, std::optional<State> entry);
-  void refuse_to_pass(const Value& value, nb::handle node);
+  void refuse_to_pass(const Value& value, bool is_exact, nb::handle node);
   HeapObject& pool_at(uint32_t pool);  ///< which a routine is passed once it has been asked for
   void ask_for_pools(const Routine& routine, const Passed& given, nb::handle node);
   /// Remembers of the objects of a routine's shapes what is known of those that stand for them here.
@@ -261,6 +264,15 @@ class Evaluator {
   void finish_routines();
   /// Forgets what was found with other facts.
   void forget_routines();
+
+  // marked.cpp
+  bool is_same_shape(const State& a, const State& b) const;
+  std::vector<ir::ParameterInfo> forms_of(const State& shape, const State& given);
+  std::vector<size_t> slots_of_arguments(const State& entry);
+  void trace_parameter(Routine& routine, uint32_t parameter, NodeId operand);
+  ir::SpanId inlined_here(ir::SpanId inner);
+  bool is_same_place(ir::SpanId a, ir::SpanId b) const;
+  void add_callers(base::Unsupported& refusal) const;
 
   // generators.cpp
   Frame frame_of(const Definition& definition) const;
@@ -877,6 +889,7 @@ class Evaluator {
   std::map<std::string, Value> bind_arguments(const nb::object& function, std::vector<Value> positional,
                                               const std::vector<std::pair<std::string, Value>>& keywords,
                                               nb::handle node, const Closure* closure = nullptr);
+  static std::string module_of(const Frame& frame);
   /// Makes a frame the next activation, called at a node, without entering it.
   void prepare(Frame& frame, nb::handle node);
   Value run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node);

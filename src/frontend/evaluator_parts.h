@@ -62,6 +62,12 @@ struct Evaluator::Catcher {
   bool is_final() const { return nb::len(finalbody) > 0; }
 };
 
+/// How the names begin under which a routine is passed captured arrays; a number follows.
+inline constexpr const char* kCaptured = "@outside.";
+
+/// The modules of Ingot's own library have names that begin so.
+inline constexpr std::string_view kLibrary = "ingot.library.";
+
 /// A point to go back to when a fact is found that contradicts what was built since.
 struct Evaluator::Checkpoint {
   ir::Builder::Mark mark;
@@ -125,6 +131,9 @@ struct Evaluator::Routine {
   std::optional<State> exit{};   ///< the shape of what is returned, or a parameter's node; none: nothing
   std::vector<std::pair<PyObject*, std::string>> captures{};  ///< what of `captured_` it is passed
   std::map<uint32_t, int> scalar_arguments{};                 ///< of the entry's, by parameter
+  std::vector<ir::ParameterInfo> forms{};  ///< what is known of the slots of `key`; of one that is exact
+  std::map<uint32_t, int> unmeasured{};    ///< the same; of one that is exact
+  std::map<uint32_t, std::string> loop_indices{};  ///< keys of loops around its call; of one that is exact
   std::set<uint32_t> pools{};  ///< what of the pools it reaches: it is passed these, and gives them back
   Pools::Makings makings{};    ///< what is known of the objects of its shapes
   /// Whether it is called where something may catch what it raises: it returns (0 or the number of an error
@@ -136,9 +145,17 @@ struct Evaluator::Routine {
   size_t arrays = 0;
   ir::FunctionId function{};
   std::unique_ptr<ir::Function> body{};
+  bool is_exact = false;      ///< of a function with the mark: `key` is the shape of all that is passed
+  bool is_recursive = false;  ///< of one that is exact, as far as is known
+  bool is_dependent = false;  ///< on the results of one that was open, the same
+  Routine* outer = nullptr;   ///< the one in which it was called first
   bool is_open = false;
   bool is_solved = false;
   bool is_forgotten = false;  ///< nothing is known of it any more, and nobody has called it since
+
+  /// Whether errors that it reports are told apart by where they were raised: in a recursion there would be
+  /// no end of places.
+  bool keeps_places() const { return is_exact && !is_recursive; }
 };
 
 inline Evaluator::Catcher::Catcher(const Evaluator& evaluator, Frame* activation)

@@ -507,17 +507,20 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   return run_frame(frame, std::move(locals), node);
 }
 
+std::string Evaluator::module_of(const Frame& frame) {
+  return frame.globals.contains("__name__") ? text_of(frame.globals["__name__"]) : std::string();
+}
+
 void Evaluator::prepare(Frame& frame, nb::handle node) {
   frame.number = ++frames_;
   frame.name = module_.text(text_of(frame.function.attr("__name__")));
   frame.caller = frame_;
   frame.call = node.is_valid() ? node : here_;
-  const std::string module =
-      frame.globals.contains("__name__") ? text_of(frame.globals["__name__"]) : std::string();
+  const std::string module = module_of(frame);
   const nb::object of_python = nb::module_::import_("sys").attr("stdlib_module_names");
   frame.of_python =
       frame_ != nullptr && nb::cast<bool>(of_python.attr("__contains__")(module.substr(0, module.find('.'))));
-  frame.of_library = frame.of_python || module.starts_with("ingot.library.");
+  frame.of_library = frame.of_python || module.starts_with(kLibrary);
   if (frame_ != nullptr) frame.called_at = builder_->span();
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
   if (frame.depth > 64) {

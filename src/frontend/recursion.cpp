@@ -17,6 +17,8 @@
 // its arguments, so that containers and variables are as they were when it was raised. Codegen compares the
 // stack with the thread's limit when a recursive function is entered, and returns up to two parts of each
 // kind in registers.
+//
+// Functions with a mark are routines, too: marked.cpp.
 
 namespace ingot::frontend {
 
@@ -132,6 +134,9 @@ Value with_nodes(const Value& value, const std::function<NodeId(NodeId)>& other)
 std::string cell_name(const std::string& variable) { return "@cell." + variable; }
 
 constexpr const char* kResult = "@result";
+
+/// The attribute of a function that is to be a routine, see `ingot.library.registry.routine`.
+constexpr const char* kMark = "__ingot_routine__";
 
 /// Whether containers are as many, and of the same lengths as far as these are known: a recursion over known
 /// lists in lists ends when compiling.
@@ -326,14 +331,15 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
   for (Frame* at = frame_; at != nullptr; at = at->caller)
     if (at->consumer == nullptr && is_it(*at)) active.push_back(at);
   const bool is_known = std::ranges::any_of(routines_, [&](const Routine& r) { return is_it(r.frame); });
-  if (active.empty() && !is_known) return std::nullopt;
+  const bool is_marked = frame_ != nullptr && nb::hasattr(frame.function, kMark);
+  if (active.empty() && !is_known && !is_marked) return std::nullopt;
   State key = key_of(passed(arguments).state);
   const bool reports = !handled_.empty() || std::ranges::any_of(handlers_, [](const Catcher* handler) {
     return handler->catches_some();
   });
   bool is_routine = false;
   for (Routine& routine : routines_) {
-    if (!is_it(routine.frame) || !is_same_call(routine.key, key)) continue;
+    if (routine.is_exact || !is_it(routine.frame) || !is_same_call(routine.key, key)) continue;
     routine.is_forgotten = false;
     for (auto& [name, value] : routine.key.locals) value = join(value, key.locals.at(name), name);
     if (routine.reports == reports) return call_routine(routine, arguments, node);
@@ -342,31 +348,68 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
   if (is_routine) return call_routine(new_routine(frame, std::move(key), reports), arguments, node);
   std::erase_if(active,
                 [&](const Frame* at) { return !is_same_call(key_of(passed(at->arguments).state), key); });
-  if (active.empty()) return std::nullopt;
+  if (active.empty()) {
+    if (!is_marked) return std::nullopt;
+    return call_marked(frame, std::move(key), reports, node);
+  }
   const bool holds_others =
       !hold_alike(passed(active.front()->arguments).state.heap, passed(arguments).state.heap);
   if ((holds_others || ends_when_compiling(*active.front(), arguments)) && active.size() < kMostNested &&
       ++active.back()->repeats < kMostRepeats)
     return std::nullopt;
-  for (const auto& [name, value] : arguments) refuse_to_pass(value, node);
+  for (const auto& [name, value] : arguments) refuse_to_pass(value, false, node);
   new_routine(frame, std::move(key), reports);
   throw Again{};
 }
 
-Evaluator::Routine& Evaluator::new_routine(const Frame& frame, State key, bool reports) {
+Value Evaluator::call_marked(const Frame& frame, State key, bool reports, nb::handle node) {
+  const std::map<std::string, Value>& arguments = frame.arguments;
+  for (const auto& [name, value] : arguments) refuse_to_pass(value, true, node);
+  const Passed given = passed(arguments);
+  State shape = shape_of(given.state, [](NodeId) { return false; });
+  const std::vector<ir::ParameterInfo> forms = forms_of(shape, given.state);
+  size_t open = 0;
+  for (Routine& routine : routines_) {
+    if (!is_same_function(routine.frame, frame)) continue;
+    if (routine.is_open) ++open;
+    if (!routine.is_exact || routine.reports != reports) continue;
+    if (!is_same_shape(routine.key, shape) || routine.forms != forms) continue;
+    routine.is_forgotten = false;
+    return call_routine(routine, arguments, node);
+  }
+  if (open == 2 * kMostNested) {
+    unsupported(node,
+                "recursion of `" + text_of(frame.function.attr("__name__")) +
+                    "` with arguments of other types from call to call",
+                "write it as a loop");
+  }
+  if (open >= kMostNested) {
+    new_routine(frame, std::move(key), reports);
+    throw Again{};
+  }
+  Routine& made = new_routine(frame, std::move(shape), reports, true);
+  made.forms = forms;
+  return call_routine(made, arguments, node);
+}
+
+Evaluator::Routine& Evaluator::new_routine(const Frame& frame, State key, bool reports, bool is_exact) {
   // What was found out about places in a routine is known under its name.
   for (Routine& routine : routines_) {
-    if (!routine.is_forgotten || routine.reports != reports || !is_same_function(routine.frame, frame))
+    if (!routine.is_forgotten || routine.reports != reports || routine.is_exact != is_exact ||
+        !is_same_function(routine.frame, frame))
       continue;
     routine.frame = frame;
     routine.key = std::move(key);
     routine.is_forgotten = false;
+    routine.unmeasured.clear();
+    routine.loop_indices.clear();
     return routine;
   }
   const std::string number = std::to_string(routines_.size() + 1);
   Routine& made = routines_.emplace_back(
       Routine{frame, std::move(key), text_of(frame.function.attr("__name__")) + "." + number});
   made.reports = reports;
+  made.is_exact = is_exact;
   made.function = module_.declare(made.name, {}, {});
   return made;
 }
@@ -417,13 +460,14 @@ void Evaluator::describe_objects(Routine& routine, const std::vector<uint32_t>& 
   }
 }
 
-void Evaluator::refuse_to_pass(const Value& value, nb::handle node) {
+void Evaluator::refuse_to_pass(const Value& value, bool is_exact, nb::handle node) {
   const Foreign* f = value.as<Foreign>();
   if (value.is<Generator>() || (f != nullptr && f->shape != nullptr)) {
-    unsupported(node, "a " + type_name(value) + " that is passed to or from a recursive function",
+    const std::string whom = is_exact ? "a function that is not inlined" : "a recursive function";
+    unsupported(node, "a " + type_name(value) + " that is passed to or from " + whom,
                 value.is<Generator>() ? "pass a list of its elements" : "pass a part that compiled code has");
   }
-  for (const Value& part : parts_of(value)) refuse_to_pass(part, node);
+  for (const Value& part : parts_of(value)) refuse_to_pass(part, is_exact, node);
 }
 
 void Evaluator::widen(Routine& routine, std::optional<State> entry) {
@@ -446,15 +490,15 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
   std::map<std::string, Value> all = arguments;
   for (size_t i = 0; i < routine.captures.size(); ++i) {
     const auto& [owner, name] = routine.captures[i];
-    all["@outside." + std::to_string(i)] = *captured(owner, name);
+    all[kCaptured + std::to_string(i)] = *captured(owner, name);
   }
   for (const uint32_t pool : routine.pools) pool_at(pool);
   const Passed given = passed(all, routine.pools);
   describe_objects(routine, given.objects);
-  for (const auto& [name, value] : given.state.locals) refuse_to_pass(value, node);
+  for (const auto& [name, value] : given.state.locals) refuse_to_pass(value, routine.is_exact, node);
   for (const auto& [id, object] : given.state.heap) {
-    for (const Value& value : object.values) refuse_to_pass(value, node);
-    if (object.element != nullptr) refuse_to_pass(*object.element, node);
+    for (const Value& value : object.values) refuse_to_pass(value, routine.is_exact, node);
+    if (object.element != nullptr) refuse_to_pass(*object.element, routine.is_exact, node);
   }
   State shape = shape_of(given.state, [](NodeId) { return false; });
   if (!routine.entry) {
@@ -478,17 +522,21 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
   std::vector<NodeId> operands;
   carry(*routine.entry, given.state, operands);
   if (!routine.is_solved && !routine.is_open) {
-    for (size_t i = 0; i < operands.size(); ++i) {
-      const auto known = scalar_arguments_.find(operands[i].index);
-      if (known != scalar_arguments_.end())
-        routine.scalar_arguments[static_cast<uint32_t>(i)] = known->second;
-    }
+    for (size_t i = 0; i < operands.size(); ++i)
+      trace_parameter(routine, static_cast<uint32_t>(i), operands[i]);
     solve(routine);
   }
+  if (routine_ != nullptr && (routine.is_open || routine.is_dependent)) routine_->is_dependent = true;
+  for (Routine* at = routine_; routine.is_open && at != nullptr; at = at->outer) {
+    at->is_dependent = at->is_recursive = true;
+    if (at == &routine) break;
+  }
+  // Nothing but recursion uses up the stack.
+  const bool catches = routine.reports && (routine.is_recursive || !routine.is_exact);
   std::vector<ir::Type> types;
-  if (routine.reports) types.push_back(ir::kInt32);
+  if (catches) types.push_back(ir::kInt32);
   if (routine.exit) slot_types(*routine.exit, types);
-  const int64_t attributes[] = {routine.function.index, routine.reports ? 2 : 0};
+  const int64_t attributes[] = {routine.function.index, catches ? 2 : 0};
   const NodeId call = builder_->make(Op::call, operands, attributes, module_.types.results(types));
   const std::vector<NodeId> results = builder_->function().results_of(call);
   const auto taken = [&]() -> Value {
@@ -496,11 +544,11 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
       builder_->terminate(Op::unreachable, {});
       throw Diverged{};
     }
-    const auto values = std::span(results).subspan(routine.reports ? 1 : 0);
+    const auto values = std::span(results).subspan(catches ? 1 : 0);
     const Value value = returned(routine, given, operands, values);
     return routine.reports ? raised_or_result(routine, value) : value;
   };
-  if (!routine.reports) return taken();
+  if (!catches) return taken();
   const NodeId has_begun = builder_->make(Op::equal, {results[0], builder_->constant<int32_t>(0)});
   return fork(has_begun, taken, [&]() -> Value {
     raise(base::ExceptionKind::RecursionError, "maximum recursion depth exceeded");
@@ -540,6 +588,25 @@ Value Evaluator::returned(const Routine& routine, const Passed& passed, std::spa
   return renumbered(exit.locals.at(kResult), object, array);
 }
 
+namespace {
+
+/// Another place of the nodes made while it lives.
+class AtPlace {
+ public:
+  AtPlace(ir::Builder& builder, ir::SpanId place) : builder_(builder), before_(builder.span()) {
+    builder.set_span(place);
+  }
+  ~AtPlace() { builder_.set_span(before_); }
+  AtPlace(const AtPlace&) = delete;
+  AtPlace& operator=(const AtPlace&) = delete;
+
+ private:
+  ir::Builder& builder_;
+  ir::SpanId before_;
+};
+
+}  // namespace
+
 Value Evaluator::raised_or_result(const Routine& routine, const Value& reported) {
   const std::vector<Value>& all = reported.as<Tuple>()->members;
   const auto raise_number = [&](size_t number) -> Value {
@@ -547,6 +614,8 @@ Value Evaluator::raised_or_result(const Routine& routine, const Value& reported)
     if (parts == nullptr)
       unsupported(here_, "an exception of a recursive function whose arguments differ", "give it a text");
     const Value error = with_parts(routine.errors[number - 1], parts->members);
+    const AtPlace place(
+        *builder_, routine.keeps_places() ? inlined_here(error.as<Error>()->raised_at) : builder_->span());
     pass_on(in_outer_context(*error.as<Error>()));
   };
   if (const std::optional<int64_t> known = static_int(all[0])) {
@@ -583,6 +652,7 @@ size_t Evaluator::number_of_error(const Error& error) {
   std::vector<Error>& errors = routine_->errors;
   const auto is_it = [&](const Error& other) {
     return same_form(error, other) &&
+           (!routine_->keeps_places() || is_same_place(error.raised_at, other.raised_at)) &&
            std::ranges::equal(parts_of(error), parts_of(other), [&](const Value& a, const Value& b) {
              return a.is<Static>() == b.is<Static>() && (!a.is<Static>() || same(a, b));
            });
@@ -605,7 +675,7 @@ Value Evaluator::reported(Frame& frame, std::map<std::string, Value> locals) {
     const Pushed<Catcher*> catching(handlers_, &bottom);
     try {
       Value value = stored(activate(frame, std::move(locals), {}));
-      refuse_to_pass(value, {});
+      refuse_to_pass(value, routine_->is_exact, {});
       target.edges.push_back({builder_->suspend(), std::move(state_), Tuple{{std::move(value)}}, {}, {}});
     } catch (const Diverged&) {
     }
@@ -692,18 +762,26 @@ Value Evaluator::blank(const Value& shape, const State& home) {
 
 void Evaluator::solve(Routine& routine) {
   routine.is_open = true;
+  routine.outer = routine_;
   const size_t before = solved_.size();
   try {
     for (int i = 0; !evaluate_routine(routine); ++i) {
       // What was found with the old results is found again.
-      for (size_t k = before; k < solved_.size(); ++k) solved_[k]->is_solved = false;
-      solved_.resize(before);
+      const auto first = solved_.begin() + static_cast<ptrdiff_t>(before);
+      const auto kept = std::stable_partition(
+          first, solved_.end(), [](const Routine* inner) { return inner->is_exact && !inner->is_dependent; });
+      for (auto inner = kept; inner != solved_.end(); ++inner) (*inner)->is_solved = false;
+      solved_.erase(kept, solved_.end());
       if (i == kMostEvaluations) {
         throw base::Unsupported(place_of({}),
                                 "a recursive function whose results do not settle on their types",
                                 "give them their types before");
       }
     }
+  } catch (base::Unsupported& refusal) {
+    routine.is_open = false;
+    if (routine.is_exact) add_callers(refusal);
+    throw;
   } catch (...) {
     routine.is_open = false;
     throw;
@@ -740,6 +818,22 @@ std::set<size_t> Evaluator::columns_of(const State& shape) {
   return columns;
 }
 
+std::vector<NodeId> Evaluator::add_parameters(const Routine& routine, std::span<const ir::Type> types) {
+  std::vector<ir::ParameterInfo> infos(types.size());
+  if (routine.is_exact) {
+    const std::vector<size_t> slots = slots_of_arguments(*routine.entry);
+    INGOT_ASSERT(slots.size() == routine.forms.size(), "an exact routine has the slots of its key");
+    for (size_t i = 0; i < slots.size(); ++i) infos[slots[i]] = routine.forms[i];
+  }
+  for (const size_t column : columns_of(*routine.entry)) infos[column].layout = ir::Layout::C;
+  std::vector<NodeId> parameters;
+  for (size_t i = 0; i < types.size(); ++i) {
+    infos[i].name = "p" + std::to_string(i);
+    parameters.push_back(builder_->add_parameter(types[i], infos[i]));
+  }
+  return parameters;
+}
+
 /// Evaluates the body; false: it gives back more than was known before.
 bool Evaluator::evaluate_routine(Routine& routine) {
   std::vector<ir::Type> types;
@@ -750,22 +844,20 @@ bool Evaluator::evaluate_routine(Routine& routine) {
 
   const InRoutine inside(*this, routine);
   builder_->relax(relaxations_);
-  builder_->set_span(module_.span({.file = routine.frame.file,
-                                   .line = nb::cast<uint32_t>(routine.frame.node.attr("lineno")),
-                                   .function = module_.text(text_of(routine.frame.function.attr("__name__"))),
-                                   .inlined_at = {}}));
-  result_place_ = module_.place(builder_->span());
-  std::vector<NodeId> parameters;
-  const std::set<size_t> columns = columns_of(*routine.entry);
-  for (const ir::Type type : types) {
-    const size_t number = parameters.size();
-    parameters.push_back(builder_->add_parameter(
-        type, {.name = "p" + std::to_string(number),
-               .layout = columns.contains(number) ? ir::Layout::C : ir::Layout::Any}));
+  if (!module_of(routine.frame).starts_with(kLibrary)) {
+    builder_->set_span(
+        module_.span({.file = routine.frame.file,
+                      .line = nb::cast<uint32_t>(routine.frame.node.attr("lineno")),
+                      .function = module_.text(text_of(routine.frame.function.attr("__name__"))),
+                      .inlined_at = {}}));
   }
+  result_place_ = module_.place(builder_->span());
+  const std::vector<NodeId> parameters = add_parameters(routine, types);
   std::span<const NodeId> rest(parameters);
   state_ = fill(*routine.entry, rest);
   for (const auto& [parameter, argument] : routine.scalar_arguments) scalar_arguments_[parameter] = argument;
+  for (const auto& [parameter, argument] : routine.unmeasured) unmeasured_[parameter] = argument;
+  for (const auto& [parameter, loop] : routine.loop_indices) loop_indices_[parameter] = loop;
   for (const auto& [id, object] : state_.heap) pinned_.push_back(id);
 
   Frame frame = routine.frame;
@@ -776,19 +868,26 @@ bool Evaluator::evaluate_routine(Routine& routine) {
     cell = given.mapped().as<Reference>()->object;
   }
   for (size_t i = 0; i < routine.captures.size(); ++i)
-    captured_[routine.captures[i]] = locals.extract("@outside." + std::to_string(i)).mapped();
+    captured_[routine.captures[i]] = locals.extract(kCaptured + std::to_string(i)).mapped();
 
   std::optional<State> end;
+  const bool kept_places = routine.keeps_places();
   const size_t errors = routine.errors.size();
   const size_t outcomes = routine.outcomes.size();
   try {
     const Value value =
         routine.reports ? reported(frame, std::move(locals)) : stored(activate(frame, std::move(locals), {}));
-    refuse_to_pass(value, {});
+    refuse_to_pass(value, routine_->is_exact, {});
     Passed all = at_end(routine, value);
     describe_objects(routine, all.objects);
     end = std::move(all.state);
   } catch (const Diverged&) {
+  }
+  if (kept_places && !routine.keeps_places() && routine.reports) {
+    routine.errors.clear();
+    routine.outcomes.clear();
+    routine.exit.reset();
+    return false;
   }
   if (routine.errors.size() != errors || routine.outcomes.size() != outcomes) routine.exit.reset();
   if (end) {
@@ -797,7 +896,10 @@ bool Evaluator::evaluate_routine(Routine& routine) {
     State joined = routine.exit ? join(*routine.exit, shape) : shape;
     if (!routine.exit || !same(joined, *routine.exit)) {
       routine.exit = std::move(joined);
-      return false;
+      if (!routine.is_exact || routine.is_recursive) return false;
+      results.clear();
+      slot_types(*routine.exit, results);
+      module_.redeclare(routine.function, types, results);
     }
     std::vector<NodeId> values;
     carry(*routine.exit, *end, values);

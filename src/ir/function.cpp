@@ -108,6 +108,25 @@ void Module::define(FunctionId id, std::unique_ptr<Function> function) {
   functions_[id.index] = std::move(function);
 }
 
+void Module::keep_reachable(std::span<const FunctionId> entries) {
+  if (entries.size() == functions_.size()) return;
+  std::vector<bool> reached(functions_.size());
+  std::vector<FunctionId> open(entries.begin(), entries.end());
+  while (!open.empty()) {
+    const FunctionId at = open.back();
+    open.pop_back();
+    const Function* const body = function(at);
+    if (reached[at.index] || body == nullptr) continue;
+    reached[at.index] = true;
+    for (uint32_t i = 0; i < body->node_count(); ++i) {
+      const NodeId node(i);
+      if (body->op(node) == Op::call) open.emplace_back(static_cast<uint32_t>(body->attribute(node, 0)));
+    }
+  }
+  for (size_t i = 0; i < functions_.size(); ++i)
+    if (!reached[i]) functions_[i].reset();
+}
+
 std::optional<FunctionId> Module::find(std::string_view name) const {
   for (size_t i = 0; i < signatures_.size(); ++i)
     if (signatures_[i].name == name) return FunctionId(static_cast<uint32_t>(i));

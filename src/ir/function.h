@@ -217,6 +217,8 @@ class Module {
   /// Gives the declared function its body; replaces an earlier one.
   void define(FunctionId id, std::unique_ptr<Function> function);
   std::optional<FunctionId> find(std::string_view name) const;
+  /// Functions that no call leads to from these become declared only.
+  void keep_reachable(std::span<const FunctionId> entries);
 
   struct Signature {
     std::string name;

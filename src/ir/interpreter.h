@@ -61,6 +61,8 @@ struct Raised {
   SpanId span;
   std::optional<int64_t> made{};  ///< the number of what it is made of, with the values shown
   std::vector<std::pair<base::DType, base::Scalar>> values{};  ///< these
+  /// The calls that it has left, the innermost first; where there are too many, the outermost is the last.
+  std::vector<SpanId> callers{};
 };
 
 /// What compiled code reaches outside itself: the routines of the library table and host calls. The driver

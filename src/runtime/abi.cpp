@@ -12,16 +12,18 @@ static_assert(sizeof(void*) == 8, "the ABI is that of 64-bit targets");
 
 static_assert(offsetof(Context, attention) == kContextAttentionOffset);
 static_assert(offsetof(Context, error) == kContextErrorOffset);
-static_assert(offsetof(Context, buffers) == 272);
+static_assert(offsetof(Context, buffers) == 336);
 static_assert(offsetof(Context, hooks) == kContextHooksOffset);
-static_assert(offsetof(Context, user) == 288);
+static_assert(offsetof(Context, user) == 352);
 static_assert(offsetof(Context, stack_limit) == kContextStackLimitOffset);
-static_assert(sizeof(Context) == 328 && alignof(Context) == 8);
+static_assert(sizeof(Context) == 392 && alignof(Context) == 8);
 
 static_assert(offsetof(Error, status) == kErrorStatusOffset);
 static_assert(offsetof(Error, site) == kErrorSiteOffset);
 static_assert(offsetof(Error, arguments) == kErrorArgumentsOffset);
-static_assert(sizeof(Error) == 8 + 8 * Error::kMaxArguments);
+static_assert(offsetof(Error, caller_count) == kErrorCallersOffset);
+static_assert(offsetof(Error, callers) == kErrorCallersOffset + 4);
+static_assert(sizeof(Error) == kErrorCallersOffset + 4 + 4 * Error::kMaxCallers);
 
 static_assert(offsetof(Buffer, data) == kBufferDataOffset);
 static_assert(offsetof(Buffer, size) == kBufferSizeOffset);

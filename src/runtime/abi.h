@@ -59,9 +59,14 @@ struct Error {
   /// The site of an error that no place in the object raises: memory ran out in an allocation (argument 0
   /// is the number of bytes), or the call was interrupted.
   static constexpr uint32_t kNoSite = 0xffffffff;
+  static constexpr int kMaxCallers = 15;
   Status status;  ///< what the entry returned
   uint32_t site;
   uint64_t arguments[kMaxArguments];
+  /// The calls between functions of the object that it left, the innermost first, but for recursion: their
+  /// sites. Where there are too many, the outermost one is the last.
+  uint32_t caller_count;
+  uint32_t callers[kMaxCallers];
 };
 
 struct Hooks;
@@ -111,11 +116,12 @@ inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
 // What compiled code knows of these structures.
 inline constexpr size_t kContextAttentionOffset = 0;
 inline constexpr size_t kContextErrorOffset = 8;
-inline constexpr size_t kContextHooksOffset = 280;
-inline constexpr size_t kContextStackLimitOffset = 296;
+inline constexpr size_t kContextHooksOffset = 344;
+inline constexpr size_t kContextStackLimitOffset = 360;
 inline constexpr size_t kErrorStatusOffset = 0;
 inline constexpr size_t kErrorSiteOffset = 4;
 inline constexpr size_t kErrorArgumentsOffset = 8;
+inline constexpr size_t kErrorCallersOffset = 264;  ///< their number, before them
 inline constexpr size_t kBufferDataOffset = 0;
 inline constexpr size_t kBufferSizeOffset = 8;
 inline constexpr size_t kViewDataOffset = 0;

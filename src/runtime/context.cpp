@@ -62,6 +62,7 @@ Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   context.attention = attention;
   context.error.status = 0;
   context.error.site = 0;
+  context.error.caller_count = 0;
   context.buffers = nullptr;
   context.hooks = hooks != nullptr ? hooks : &kNoHooks;
   context.user = user;
@@ -97,7 +98,7 @@ Status ingot_v1_poll(Context* context) noexcept {
   const uint32_t wanted = std::atomic_ref(*context->attention).load(std::memory_order_relaxed);
   if ((wanted & Context::kInterrupt) != 0) {
     const Status status = status_of(base::ExceptionKind::KeyboardInterrupt);
-    context->error = Error{status, Error::kNoSite, {}};
+    context->error = Error{status, Error::kNoSite, {}, 0, {}};
     return status;
   }
   if ((wanted & Context::kLength) == 0) return 0;

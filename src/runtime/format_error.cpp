@@ -42,4 +42,18 @@ std::string format_error(const ObjectInfo& info, const Error& error) {
   return base::fill_message(site.message, values);
 }
 
+std::vector<base::Site> sites_of(const ObjectInfo& info, const Error& error) {
+  std::vector<base::Site> sites;
+  if (error.site == Error::kNoSite) return sites;
+  const auto add = [&](uint32_t number) {
+    const ErrorSite& site = info.sites.at(number);
+    // What has no place stands at its call.
+    if (!site.place.file.empty()) sites.push_back({site.place, site.function});
+    sites.insert(sites.end(), site.callers.begin(), site.callers.end());
+  };
+  add(error.site);
+  for (uint32_t i = 0; i < error.caller_count; ++i) add(error.callers[i]);
+  return sites;
+}
+
 }  // namespace ingot::runtime

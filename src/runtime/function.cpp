@@ -91,8 +91,8 @@ Array take_array(Slot& slot, const SlotInfo& info, runtime::Call& call,
 }
 
 [[noreturn]] void raise(const runtime::Object& object, const runtime::Error& error) {
-  const auto& sites = object.info().sites;
-  const base::Place place = error.site < sites.size() ? sites[error.site].place : base::Place{};
+  const std::vector<base::Site> sites = runtime::sites_of(object.info(), error);
+  const base::Place place = sites.empty() ? base::Place{} : sites.front().place;
   throw Raised(std::string(base::name_of(runtime::exception_of(error.status))),
                runtime::format_error(object.info(), error), place.file, place.line);
 }

@@ -66,5 +66,8 @@ ObjectInfo decode(std::span<const std::byte> bytes);
 /// The message of an error, as Python would show it. Throws base::InternalError if the error's site is not
 /// one of `info`'s.
 std::string format_error(const ObjectInfo& info, const Error& error);
+/// Where it was raised, and the calls that it has left, the innermost first; nothing where no place of the
+/// object has raised it.
+std::vector<base::Site> sites_of(const ObjectInfo& info, const Error& error);
 
 }  // namespace ingot::runtime

@@ -299,7 +299,7 @@ Status run_shared(Context* context, uint32_t forks) {
   });
   if (lost() || !close_gate(context, forks)) {
     // The interrupt hook forked, and the other threads' turns stayed behind.
-    context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}};
+    context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}, 0, {}};
     return context->error.status;
   }
   Status status = 0;

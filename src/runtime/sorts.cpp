@@ -26,7 +26,7 @@ Status in_memory(Context& context, Fn&& fn) noexcept {
     has_memory = false;
   }
   if (has_memory) return 0;
-  context.error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}};
+  context.error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}, 0, {}};
   return context.error.status;
 }
 

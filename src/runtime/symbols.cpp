@@ -15,7 +15,7 @@ namespace ingot::runtime {
 Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept {
   Buffer* buffer = Allocator::allocate(bytes);
   if (!buffer) {
-    context->error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}};
+    context->error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}, 0, {}};
     context->error.arguments[0] = static_cast<uint64_t>(bytes);
     return nullptr;
   }
@@ -39,7 +39,7 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
                         void** slots) noexcept {
   if (context->hooks->outside != nullptr)
     return context->hooks->outside(context, what, layout, number, slots);
-  context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}};
+  context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}, 0, {}};
   return context->error.status;
 }
 

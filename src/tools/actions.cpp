@@ -108,8 +108,7 @@ bool attempt(const std::string& how, Streams& streams, Fn&& act) {
 /// stands; another is led there first, which uses the module up.
 bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, const Work& work,
              const std::string& how, Streams& streams) {
-  driver::CompileOptions options{
-      .target = driver::asked_for(), .codegen = {}, .run_passes = !at_loop_stage};
+  driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}, .run_passes = !at_loop_stage};
   options.codegen.want_llvm_ir = work.emit == Emit::Llvm;
   options.codegen.want_assembly = work.emit == Emit::Assembly;
   driver::Session session(options);

@@ -157,7 +157,8 @@ struct EntrySlot {
 Exception exception_of(const runtime::ObjectInfo& info, const runtime::Error& error, const Player& player) {
   const base::ExceptionKind kind = runtime::exception_of(error.status);
   if (error.site == runtime::Error::kNoSite) return {kind, player.last_message(), {}};
-  return {kind, runtime::format_error(info, error), info.sites.at(error.site).place};
+  const std::vector<base::Site> sites = runtime::sites_of(info, error);
+  return {kind, runtime::format_error(info, error), sites.empty() ? base::Place{} : sites.front().place};
 }
 
 bool is_empty(const Slot& view) { return view.reach.low == view.reach.high; }

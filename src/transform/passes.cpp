@@ -4,6 +4,7 @@
 #include "transform/contract.h"
 #include "transform/fuse.h"
 #include "transform/fuse_nests.h"
+#include "transform/inline.h"
 #include "transform/interchange.h"
 #include "transform/jam.h"
 #include "transform/lanes.h"
@@ -27,6 +28,7 @@ std::unique_ptr<ir::Function> for_any(const ir::Function& function, const base::
 }
 
 constexpr Pass kPasses[] = {
+    {"inline", for_any<inline_calls>, ir::Stage::Both},
     {"simplify", for_any<simplify>, ir::Stage::Both},
     {"dce", for_any<dce>, ir::Stage::Both},
     {"reuse", for_any<reuse>, ir::Stage::Both},
@@ -58,7 +60,9 @@ const Pass* find_pass(std::string_view name) {
 void run_on_all(ir::Module& module, const Pass& pass, const base::Machine& machine) {
   for (uint32_t i = 0; i < module.function_count(); ++i) {
     const ir::FunctionId id(i);
-    if (const ir::Function* function = module.function(id)) module.define(id, pass.run(*function, machine));
+    const ir::Function* const function = module.function(id);
+    if (function == nullptr) continue;
+    if (auto made = pass.run(*function, machine)) module.define(id, std::move(made));
   }
 }
 

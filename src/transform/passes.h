@@ -9,7 +9,7 @@
 
 namespace ingot::transform {
 
-/// A pass as a pipeline lists it: from a function, a new one.
+/// A pass as a pipeline lists it: from a function, a new one; null: it stays as it is.
 struct Pass {
   std::string_view name;
   std::unique_ptr<ir::Function> (*run)(const ir::Function&, const base::Machine&);

@@ -25,7 +25,10 @@ size_t fixed_yields(Op op, size_t region) { return op == Op::while_ && region ==
 }  // namespace
 
 Rewriter::Rewriter(const Function& source)
-    : source_(source), b_(source.module(), source.name()), made_(source.node_count()) {
+    : source_(source),
+      own_(std::in_place, source.module(), source.name()),
+      b_(*own_),
+      made_(source.node_count()) {
   b_.relax(source.relaxations());
   for (uint32_t i = 0; i < source.node_count(); ++i)
     if (source[NodeId(i)].span) {
@@ -33,6 +36,9 @@ Rewriter::Rewriter(const Function& source)
       break;
     }
 }
+
+Rewriter::Rewriter(const Function& source, ir::Builder& into)
+    : source_(source), b_(into), made_(source.node_count()) {}
 
 std::unique_ptr<Function> Rewriter::run() {
   const auto parameters = source_.region_parameters(source_.body());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,8 @@ enum class Slot : uint8_t { Entry, Result };
 class Rewriter {
  public:
   explicit Rewriter(const Function& source);
+  /// Builds the nodes of `source` into another function, of the same module.
+  Rewriter(const Function& source, ir::Builder& into);
   virtual ~Rewriter() = default;
   Rewriter(const Rewriter&) = delete;
   Rewriter& operator=(const Rewriter&) = delete;
@@ -64,10 +67,15 @@ class Rewriter {
   virtual void terminate(NodeId terminator);
   Nodes use_all(std::span<const NodeId> old);
   /// Nodes made from now on have the place of this one (or, if it has none, of the one before).
-  void set_place(NodeId id);
+  virtual void set_place(NodeId id);
 
   const Function& source_;
-  ir::Builder b_;
+
+ private:
+  std::optional<ir::Builder> own_;
+
+ protected:
+  ir::Builder& b_;
 
  private:
   void clone_with_regions(NodeId id);

@@ -78,7 +78,7 @@ def test_a_call_does_what_it_does_without_a_record(tmp_path):
     assert a is x and p is y and np.shares_memory(b, x) and np.shares_memory(q, y)
     assert all(np.array_equal(*pair) for pair in ((a, p), (b, q), (c, r)))
     assert {p.name for p in tmp_path.iterdir()} == {*stages(tmp_path), "call.txt"}
-    assert stages(tmp_path)[0] == "1-frontend.ir" and "5-to_loops.ir" in stages(tmp_path)
+    assert stages(tmp_path)[0] == "1-frontend.ir" and "6-to_loops.ir" in stages(tmp_path)
     assert "argument i64 0900000000000000 ; 9\n" in text
     replays(tmp_path)
 
@@ -461,15 +461,15 @@ def test_short_axes_are_those_that_are_known(tmp_path):
 
 def test_a_wrong_text_is_found(sample, tmp_path):
     folder = changed(sample, tmp_path, "returned", "returned")
-    file = folder / "5-to_loops.ir"
+    file = folder / "6-to_loops.ir"
     text = file.read_text()
     assert " add " in text
     file.write_text(text.replace(" add %", " subtract %", 1))
     status, _, err = opt("--replay", folder)
     assert status == 1
     assert {line.split(":")[0].rsplit("/")[-1] for line in err.splitlines()} == {
-        "5-to_loops.ir, interpreted",
-        "5-to_loops.ir, compiled",
+        "6-to_loops.ir, interpreted",
+        "6-to_loops.ir, compiled",
     }
 
 

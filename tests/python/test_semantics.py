@@ -237,7 +237,7 @@ def test_dot_is_numpys(shapes):
                 want = x @ y  # whose bits may depend on the layout
                 got = jitted(f, mode)(x, y)
                 assert type(got) is type(want) and got.dtype == want.dtype and got.shape == want.shape
-                if min(map(len, shapes)) > 1:
+                if min(map(len, shapes)) > 1 and (mode == "compiled" or x.flags.c_contiguous):  # else without layout
                     assert got.tobytes() == want.tobytes()
                 np.testing.assert_allclose(got, want, rtol=4 * np.finfo(dtype).eps if np.dtype(dtype).kind in "fc" else 0)
     check(f, np.ones((3, 4)), np.ones((5, 2)))

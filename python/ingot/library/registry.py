@@ -1,5 +1,6 @@
 """Which Python function stands for which host function in compiled code."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -40,3 +41,14 @@ def implements(*functions: Any) -> Callable[[F], F]:
         return stand_in
 
     return register
+
+
+def routine(function: F) -> F:
+    """Has calls of a Python function stay calls in compiled code until all passes that look for them have run.
+
+    What the function computes is what it computes in place of its calls.
+    """
+    if inspect.isgeneratorfunction(function):
+        raise TypeError(f"{function.__qualname__} is a generator's function, which is no routine")
+    function.__ingot_routine__ = True  # type: ignore[attr-defined]
+    return function

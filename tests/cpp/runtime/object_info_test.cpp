@@ -188,7 +188,7 @@ std::string format(const std::string& message, std::vector<DType> types, std::ve
   ObjectInfo info;
   info.sites.resize(2);
   info.sites[1] = make_site(ExceptionKind::ValueError, message, std::move(types));
-  Error error{1, 1, {}};
+  Error error{1, 1, {}, 0, {}};
   for (size_t i = 0; i < values.size(); ++i) error.arguments[i] = values[i];
   return format_error(info, error);
 }
@@ -267,11 +267,11 @@ TEST(Messages, show_narrow_floats_as_numpy_does) {
 }
 
 TEST(Messages, without_a_site_are_the_runtimes) {
-  const Error memory{status_of(ExceptionKind::MemoryError), Error::kNoSite, {8000}};
+  const Error memory{status_of(ExceptionKind::MemoryError), Error::kNoSite, {8000}, 0, {}};
   EXPECT_EQ(format_error({}, memory), "Unable to allocate 8000 bytes");
-  const Error interrupt{status_of(ExceptionKind::KeyboardInterrupt), Error::kNoSite, {}};
+  const Error interrupt{status_of(ExceptionKind::KeyboardInterrupt), Error::kNoSite, {}, 0, {}};
   EXPECT_EQ(format_error({}, interrupt), "");
-  const Error unknown{1, 0, {}};
+  const Error unknown{1, 0, {}, 0, {}};
   EXPECT_THROW(format_error({}, unknown), base::InternalError);
 }
 

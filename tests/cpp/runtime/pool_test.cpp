@@ -29,7 +29,7 @@ Status run(Context& context, int64_t count, int64_t grain, Body body) {
 }
 
 Status raise_at(Context* context, uint32_t site) {
-  context->error = Error{0, site, {}};
+  context->error = Error{0, site, {}, 0, {}};
   return status_of(ExceptionKind::ValueError);
 }
 

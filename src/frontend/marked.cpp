@@ -1,0 +1,98 @@
+#include "frontend/evaluator_parts.h"
+
+// A function with a mark (`library.registry.routine`) becomes a routine (recursion.cpp), whether it is
+// recursive or not, so that its calls are there for passes to see. It is *exact*: there is one for each shape
+// of what is passed, with the numbers that are known when compiling and with what is known of how arrays lie
+// in memory; a call never widens what is passed. So it is compiled as if it was inlined, which the pass
+// `inline` does. A recursion that stands in one of them is as any other. Only exact routines that are
+// recursive are evaluated until their results settle, and only these report that the stack is used up.
+
+namespace ingot::frontend {
+
+bool Evaluator::is_same_shape(const State& a, const State& b) const {
+  const auto is_same_name = [this](const nb::object& x, const nb::object& y) {
+    return same(Static{x}, Static{y});
+  };
+  return same(a, b) && std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
+           const HeapObject& one = x.second;
+           const HeapObject& other = y.second;
+           return one.type == other.type && one.type_of.is(other.type_of) && one.argument == other.argument &&
+                  one.leaves == other.leaves && one.is_mapping == other.is_mapping &&
+                  std::ranges::equal(one.keys, other.keys, is_same_name);
+         });
+}
+
+/// What is known of the slots of a shape here: of arrays, how they lie in memory and which axes are short.
+std::vector<ir::ParameterInfo> Evaluator::forms_of(const State& shape, const State& given) {
+  std::vector<NodeId> nodes;
+  carry(shape, given, nodes);
+  const ir::Function& f = builder_->function();
+  std::vector<ir::ParameterInfo> forms;
+  for (const NodeId node : nodes) {
+    ir::ParameterInfo& form = forms.emplace_back();
+    const auto parameters = f.region_parameters(f.body());
+    if (const auto own = std::ranges::find(parameters, node); own != parameters.end()) {
+      const ir::ParameterInfo& known = f.parameters()[static_cast<size_t>(own - parameters.begin())];
+      form.layout = known.layout;
+      form.ones = known.ones;
+      form.last = known.last;
+    } else if (f.type(node).is_view() && builder_->function().is_constant(is_contiguous(node), 1)) {
+      form.layout = ir::Layout::C;
+    }
+  }
+  return forms;
+}
+
+/// Which slots of the shape that a routine is passed are of arguments: not of captured arrays, nor of pools.
+std::vector<size_t> Evaluator::slots_of_arguments(const State& entry) {
+  std::vector<ir::Type> before;
+  std::vector<size_t> slots;
+  const auto add = [&](const Value& value, bool is_of_argument) {
+    const size_t first = before.size();
+    slot_types(value, before);
+    for (size_t slot = first; is_of_argument && slot < before.size(); ++slot) slots.push_back(slot);
+  };
+  for (const auto& [name, value] : entry.locals) add(value, !name.starts_with(kCaptured));
+  for (const auto& [id, object] : entry.heap)
+    for (const Value& value : object.values) add(value, !pools_.objects.contains(id));
+  return slots;
+}
+
+/// Remembers what can be asked for where a parameter has to be known when compiling.
+void Evaluator::trace_parameter(Routine& routine, uint32_t parameter, NodeId operand) {
+  const auto known = scalar_arguments_.find(operand.index);
+  if (known != scalar_arguments_.end()) routine.scalar_arguments[parameter] = known->second;
+  if (!routine.is_exact) return;
+  const auto measured = unmeasured_.find(operand.index);
+  if (measured != unmeasured_.end()) routine.unmeasured[parameter] = measured->second;
+  const std::optional<Demand> source = source_of(operand, here_);
+  if (!source) return;
+  if (source->loop.empty()) routine.scalar_arguments[parameter] = source->argument;
+  else routine.loop_indices[parameter] = source->loop;
+}
+
+/// A place in a routine as one that is inlined at its call, which is evaluated now.
+ir::SpanId Evaluator::inlined_here(ir::SpanId inner) {
+  if (!inner) return builder_->span();
+  ir::Span place = module_.span(inner);
+  place.inlined_at = inlined_here(place.inlined_at);
+  return module_.span(place);
+}
+
+bool Evaluator::is_same_place(ir::SpanId a, ir::SpanId b) const {
+  for (; a && b && a != b; a = module_.span(a).inlined_at, b = module_.span(b).inlined_at) {
+    ir::Span one = module_.span(a);
+    one.inlined_at = module_.span(b).inlined_at;
+    if (one != module_.span(b)) return false;
+  }
+  return a == b;
+}
+
+/// What is refused in a routine stands, for the user, in the calls that led there first.
+void Evaluator::add_callers(base::Unsupported& refusal) const {
+  const std::vector<base::Site> callers = module_.sites(builder_->span());
+  if (refusal.place.file.empty() && !callers.empty()) refusal.place = callers.front().place;
+  refusal.sites.insert(refusal.sites.end(), callers.begin(), callers.end());
+}
+
+}  // namespace ingot::frontend
