@@ -20,6 +20,8 @@ struct Machine {
   int64_t stack_bytes = 64 << 10;  ///< of arrays that a function may have on its stack
   /// Arrays of so many bytes are written past the caches; 0: none.
   uint64_t streamed_bytes = 8 << 20;
+  /// ... in rows of at least so many: lines at both ends of one are written in parts.
+  uint64_t streamed_row = 8 << 10;
 
   /// Which loops whose turns threads may share are given to the runtime's threads.
   enum class Sharing : uint8_t {

@@ -161,6 +161,8 @@ class Body {
   void emit_offset(NodeId id);
   virtual void emit_load(NodeId id);
   virtual void emit_store(NodeId id);
+  virtual void emit_stream(NodeId id);
+  void store_one(std::span<const NodeId> operands);
   void emit_copy(NodeId id);
   llvm::Value* field(llvm::Value* base, uint64_t offset);
   llvm::Value* element_address(NodeId view, std::span<const NodeId> indices);

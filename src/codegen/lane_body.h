@@ -117,8 +117,10 @@ class LaneBody : public Body {
   /// @name Memory (lane_memory.cpp)
   void emit_load(NodeId id) override;
   void emit_store(NodeId id) override;
+  void emit_stream(NodeId id) override;
   void emit_load_in_lanes(NodeId id);
-  void emit_store_in_lanes(NodeId id);
+  /// A store, of which `past` (null: never) says whether it goes past the caches.
+  void emit_store_in_lanes(NodeId id, std::span<const NodeId> operands, llvm::Value* past);
   LaneAddress lane_address(NodeId view, std::span<const NodeId> indices);
   llvm::Value* moved(llvm::Value* address, llvm::Value* index, llvm::Value* stride);
   bool is_contiguous(LaneAddress& address, uint64_t size);
@@ -127,7 +129,7 @@ class LaneBody : public Body {
   /// The first numbers of as many pairs as there are lanes. What stands behind the last of them, which may be
   /// behind the array, is not touched.
   llvm::Value* load_every_second(llvm::Type* number, llvm::Value* address);
-  void store_contiguous(NodeId id, DType dtype, const Parts& value, llvm::Value* address);
+  void store_contiguous(DType dtype, const Parts& value, llvm::Value* address, llvm::Value* past);
   bool masks_memory(Instructions::Access access, llvm::Type* number) const;
   llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
   void masked_store(llvm::Value* value, llvm::Value* address);
@@ -135,24 +137,19 @@ class LaneBody : public Body {
   void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
 
   /// @name Stores past the caches (streaming.cpp)
-  bool is_one_buffer(NodeId view) const;
-  bool reads_buffer(RegionId region, llvm::Value* buffer) const;
-  std::optional<NodeId> loop_of_index(NodeId index) const;
-  llvm::Value* written_bytes(NodeId store, std::optional<NodeId> by);
-  /// Finds the stores of a vector loop that may go past the caches, and when they do.
-  void find_streams(NodeId loop);
-  /// All lanes, to one address after the other: past the caches where that is wanted of the store.
-  void store_lanes(NodeId id, llvm::Value* stored, llvm::Value* address);
+  /// Notes whether a vector loop that is entered stores past them.
+  void note_streams(NodeId loop);
+  /// All lanes, to one address after the other: past the caches where `past`, if it is not null, holds.
+  void store_lanes(llvm::Value* stored, llvm::Value* address, llvm::Value* past);
   void fence_streams();
 
  private:
   Lanes lanes_;
   std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
   llvm::SmallVector<UnitStride, 4> unit_strides_;
-  llvm::SmallVector<std::pair<NodeId, llvm::Value*>, 2> streams_;  ///< stores, and whether past the caches
-  llvm::AllocaInst* streamed_ = nullptr;                           ///< whether any has gone there
-  std::vector<LaneLabel> lane_labels_;                             ///< of the blocks that are open in lanes
-  std::vector<LaneCursor> lane_cursors_;                           ///< of the loop whose turns are in lanes
+  llvm::AllocaInst* streamed_ = nullptr;  ///< whether anything has gone past the caches
+  std::vector<LaneLabel> lane_labels_;    ///< of the blocks that are open in lanes
+  std::vector<LaneCursor> lane_cursors_;  ///< of the loop whose turns are in lanes
 };
 
 }  // namespace ingot::codegen

@@ -195,10 +195,10 @@ Value* LaneBody::load_every_second(llvm::Type* number, Value* address) {
   return b_.CreateShuffleVector(front, back, order);
 }
 
-void LaneBody::store_contiguous(NodeId id, DType dtype, const Parts& stored, Value* address) {
+void LaneBody::store_contiguous(DType dtype, const Parts& stored, Value* address, Value* past) {
   if (lanes_.mask != nullptr) return masked_store(stored[0], address);
-  if (!base::is_complex(dtype)) return store_lanes(id, stored[0], address);
-  store_lanes(id, b_.CreateShuffleVector(stored[0], stored[1], interleaving(lanes_.width)), address);
+  if (!base::is_complex(dtype)) return store_lanes(stored[0], address, past);
+  store_lanes(b_.CreateShuffleVector(stored[0], stored[1], interleaving(lanes_.width)), address, past);
 }
 
 void LaneBody::emit_load(NodeId id) {
@@ -206,8 +206,13 @@ void LaneBody::emit_load(NodeId id) {
   else Body::emit_load(id);
 }
 void LaneBody::emit_store(NodeId id) {
-  if (in_lanes()) emit_store_in_lanes(id);
+  if (in_lanes()) emit_store_in_lanes(id, source_.operands(id), nullptr);
   else Body::emit_store(id);
+}
+void LaneBody::emit_stream(NodeId id) {
+  if (!in_lanes()) return Body::emit_stream(id);
+  const auto operands = source_.operands(id);
+  emit_store_in_lanes(id, operands.first(operands.size() - 1), value(operands.back()));
 }
 
 void LaneBody::emit_load_in_lanes(NodeId id) {
@@ -234,9 +239,8 @@ void LaneBody::emit_load_in_lanes(NodeId id) {
   set(id, std::move(loaded));
 }
 
-void LaneBody::emit_store_in_lanes(NodeId id) {
+void LaneBody::emit_store_in_lanes(NodeId id, std::span<const NodeId> operands, Value* past) {
   if (cursor_of_store(id) != nullptr) return emit_store_at_cursor(id);
-  const auto operands = source_.operands(id);
   const size_t last = operands.size() - 1;
   const DType type = dtype(operands[last]);
   LaneAddress address = lane_address(operands[0], operands.subspan(1, last - 1));
@@ -244,7 +248,8 @@ void LaneBody::emit_store_in_lanes(NodeId id) {
   if (base::is_bool(type)) stored[0] = b_.CreateZExt(stored[0], like(stored[0]->getType(), b_.getInt8Ty()));
   const uint64_t size = base::size_of(type);
   const bool pairs_masked = base::is_complex(type) && lanes_.mask != nullptr;
-  if (is_contiguous(address, size) && !pairs_masked) return store_contiguous(id, type, stored, address.base);
+  if (is_contiguous(address, size) && !pairs_masked)
+    return store_contiguous(type, stored, address.base, past);
   scatter_lanes(stored[0], lane_pointers(address, 0));
   if (base::is_complex(type)) scatter_lanes(stored[1], lane_pointers(address, size / 2));
 }

@@ -163,14 +163,13 @@ void LaneBody::emit_vector_for(NodeId id) {
     return grown_cursors(places);
   };
   const auto vector = [&] {
-    find_streams(id);
+    note_streams(id);
     Value* const lanes = b_.getInt64(width);
     Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, turn_count(id), b_.getInt64(0));
     Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
     const Parts places = emit_counted(
         done, gather(source_.operands(id).subspan(1)), poll_of_loop(id),
         [&](Value* k, const Parts& before) { return std::optional(step(k, nullptr, before)); }, width);
-    streams_.clear();
     Value* const left = b_.CreateSub(count, done, "", true, true);
     return emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), places,
                      [&] { return step(done, mask_below(width, left), places); });

@@ -92,11 +92,18 @@ void Body::emit_load(NodeId id) {
   set(id, load_element(dtype(id), element_address(operands[0], operands.subspan(1)), false));
 }
 
-void Body::emit_store(NodeId id) {
-  const auto operands = source_.operands(id);
+void Body::store_one(std::span<const NodeId> operands) {
   const size_t last = operands.size() - 1;
   Value* const address = element_address(operands[0], operands.subspan(1, last - 1));
   store_element(dtype(operands[0]), parts(operands[last]), address, false);
+}
+
+void Body::emit_store(NodeId id) { store_one(source_.operands(id)); }
+
+/// One element goes the usual way.
+void Body::emit_stream(NodeId id) {
+  const auto operands = source_.operands(id);
+  store_one(operands.first(operands.size() - 1));
 }
 
 /// Whether the bytes of two views' buffers have a common one.

@@ -14,7 +14,7 @@ constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",  "f
                                           "fuse_nests", "contract", "threads"};
 
 /// What codegen is told of loops and buffers.
-constexpr std::string_view kDecisions[] = {"outline", "lanes", "lifetimes"};
+constexpr std::string_view kDecisions[] = {"streams", "outline", "lanes", "lifetimes"};
 
 }  // namespace
 

@@ -11,7 +11,8 @@ namespace ingot::driver {
 std::span<const std::string_view> pipeline_of(const base::Machine& machine);
 
 /// The passes that come last, whichever the machine, and also for functions that are given at the loop stage:
-/// they say what threads share, how many lanes a loop has, and how long a buffer lives.
+/// they say what goes past the caches, what threads share, how many lanes a loop has, and how long a buffer
+/// lives.
 std::span<const std::string_view> decisions();
 
 }  // namespace ingot::driver

@@ -407,11 +407,21 @@ Type infer_load(const Query& q) {
   q.need_indices(1);
   return q.type(0).element();
 }
-Type infer_store(const Query& q) {
+/// A store's operands, and `more` behind them.
+void need_store(const Query& q, size_t more) {
   q.need(!q.operands.empty() && q.type(0).is_view(), "wants a view");
-  q.need_count(2 + static_cast<size_t>(q.type(0).rank()));
-  for (size_t i = 1; i + 1 < q.operands.size(); ++i) q.need(q.type(i) == kInt64, "wants i64 indices");
-  q.need(q.type(q.operands.size() - 1) == q.type(0).element(), "wants a value of the view's dtype");
+  const auto rank = static_cast<size_t>(q.type(0).rank());
+  q.need_count(2 + rank + more);
+  for (size_t i = 1; i <= rank; ++i) q.need(q.type(i) == kInt64, "wants i64 indices");
+  q.need(q.type(1 + rank) == q.type(0).element(), "wants a value of the view's dtype");
+}
+Type infer_store(const Query& q) {
+  need_store(q, 0);
+  return {};
+}
+Type infer_stream(const Query& q) {
+  need_store(q, 1);
+  q.need(q.type(q.operands.size() - 1) == kBool, "wants a bool");
   return {};
 }
 Type infer_scatter(const Query& q) {

@@ -139,12 +139,19 @@ void interp_load(Step& step) {
   step.give(load(view.dtype, at));
 }
 
-void interp_store(Step& step) {
+namespace {
+
+void store_operand(Step& step, size_t value) {
   const ViewValue& view = step.view(0);
   std::byte* at = element_at(step, view, 1);
   step.touch(at, base::size_of(view.dtype), Access::Write);
-  step.scalar(step.count() - 1).store(view.dtype, at);
+  step.scalar(value).store(view.dtype, at);
 }
+
+}  // namespace
+
+void interp_store(Step& step) { store_operand(step, step.count() - 1); }
+void interp_stream(Step& step) { store_operand(step, step.count() - 2); }
 
 namespace {
 

@@ -76,7 +76,8 @@ class Lifetimes {
       const NodeId from = root_[operands[k].index];
       if (!from) continue;
       if (f_.op(id) == Op::yield && gives_on(id, k, from)) continue;
-      const bool by_element = k == 0 && (f_.op(id) == Op::load || f_.op(id) == Op::store);
+      const bool by_element =
+          k == 0 && (f_.op(id) == Op::load || f_.op(id) == Op::store || f_.op(id) == Op::stream);
       const bool views = k == 0 && f_.op(id) == Op::view;
       if (!by_element && !views) live(from, Life::Region);
       if (card.effects.any(ir::effect::Host)) live(from, Life::Lent);

@@ -14,6 +14,7 @@
 #include "transform/reuse.h"
 #include "transform/schedule.h"
 #include "transform/simplify.h"
+#include "transform/streams.h"
 #include "transform/threads.h"
 #include "transform/to_loops.h"
 
@@ -41,6 +42,7 @@ constexpr Pass kPasses[] = {
     {"schedule", for_any<schedule>, ir::Stage::Loop},
     {"threads", for_any<threads>, ir::Stage::Loop},
     {"jam", jam, ir::Stage::Loop},
+    {"streams", streams, ir::Stage::Loop},
     {"outline", outline, ir::Stage::Loop},
     {"lanes", lanes, ir::Stage::Loop},
     {"lifetimes", lifetimes, ir::Stage::Loop},

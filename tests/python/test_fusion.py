@@ -265,8 +265,10 @@ def test_arrays_of_two_axes_are_written_by_one_nest(shape):
 def nests_of(function, *arguments):
     """The loops of a function that no other loop stands around."""
     text = jitted(function).explain(*arguments)
-    text = text[text.index("=== loop IR") : text.index("=== LLVM IR")]
-    return sum(line.startswith("  ") and line[2] != " " and "for %" in line for line in text.splitlines())
+    lines = text[text.index("=== loop IR") : text.index("=== LLVM IR")].splitlines()
+    depths = [len(line) - len(line.lstrip()) for line in lines]
+    shared = [depth == 4 and "share %" in before for depth, before in zip(depths, ["", *lines])]
+    return sum("for %" in line and (depth == 2 or is_shared) for line, depth, is_shared in zip(lines, depths, shared))
 
 
 def test_arrays_of_the_same_lengths_are_written_by_one_nest():
