@@ -24,7 +24,7 @@ std::optional<Parts> Body::emit_nodes(RegionId region) {
   for (NodeId node : source_.region_body(region)) emit_node(node);
   const NodeId last = source_.terminator(region);
   if (source_.op(last) != ir::Op::yield) return std::nullopt;
-  release_buffers(region);
+  release_buffers(region, last);
   return gather(source_.operands(last));
 }
 
@@ -33,10 +33,12 @@ std::optional<ir::Life> Body::life_of(NodeId node) const {
   return static_cast<ir::Life>(source_.attribute(node, 0));
 }
 
-void Body::release_buffers(RegionId region) {
-  for (NodeId node : source_.region_body(region))
+void Body::release_buffers(RegionId region, NodeId end) {
+  for (NodeId node : source_.region_body(region)) {
+    if (node == end) return;
     if (const auto life = life_of(node); life == ir::Life::Region || life == ir::Life::Lent)
       release(value(node));
+  }
 }
 
 #define STRUCT_Both(name) emit_##name(id);

@@ -83,8 +83,8 @@ class Body {
   virtual std::optional<Parts> emit_nodes(RegionId region);
   /// How long the buffer lives that a node allocates; none: it allocates none.
   std::optional<ir::Life> life_of(NodeId node) const;
-  /// Frees the buffers that end with a region, whose end has been reached.
-  void release_buffers(RegionId region);
+  /// Frees the buffers that end with a region, of those that stand before a node in it: it is left there.
+  void release_buffers(RegionId region, NodeId end);
   const Parts& parts(NodeId id) const { return parts_[id.index]; }
   void set(NodeId id, Parts value) { parts_[id.index] = std::move(value); }
   llvm::Value* value(NodeId id) const { return parts(id)[0]; }

@@ -155,6 +155,11 @@ void Body::emit_exit_(NodeId id) {
   const auto operands = source_.operands(id);
   const auto label = std::ranges::find(labels_, operands[0], &std::pair<NodeId, Join*>::first);
   INGOT_ASSERT(label != labels_.end(), "codegen: an exit's block encloses it");
+  const RegionId block = source_[operands[0]].parent;
+  for (NodeId at = id;; at = source_[source_[at].parent].owner) {
+    release_buffers(source_[at].parent, at);
+    if (source_[at].parent == block) break;
+  }
   arrive(*label->second, gather(operands.subspan(1)));
 }
 

@@ -113,8 +113,9 @@ void HostFunction::emit_call(NodeId id) {
   call->setCallingConv(callee->getCallingConv());
   const bool in_registers = !in_memory && !signature.results.empty();
   Value* const status = in_registers ? b_.CreateExtractValue(call, 0) : call;
-  const bool is_recursive = unit_.recursive(callee_id);
-  leave_with(status, catches, is_recursive ? std::nullopt : std::optional(id));
+  // There may be any number of the calls of a recursion.
+  const bool is_counted = !recursive_ || !unit_.recursive(callee_id);
+  leave_with(status, catches, is_counted ? std::optional(id) : std::nullopt);
   if (catches != 0) b_.CreateStore(b_.getInt32(0), field(context_, abi::kContextError + abi::kErrorCallers));
 
   Parts results;

@@ -133,6 +133,8 @@ base::Scalar evaluate_cast(DType from, DType to, base::Scalar value);
 /// What a node does, with what its regions, and the functions that it calls, do; an exit to a label inside
 /// does not count.
 Effects effects_of(const Function& function, NodeId node);
+/// Whether a buffer that a node is given, or a function that it calls, may live on under a number (`keep`).
+bool may_keep(const Function& function, NodeId node);
 /// Whether the host alone runs a node, apart from those in its regions; of a call, whether it reaches one
 /// that is so, or a function without a body.
 bool host_only(const Function& function, NodeId node);

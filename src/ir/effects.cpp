@@ -52,6 +52,13 @@ bool host_only(const Function& function, NodeId node) {
   return any || !is_known;
 }
 
+bool may_keep(const Function& function, NodeId node) {
+  if (function.op(node) != Op::call) return function.op(node) == Op::keep;
+  bool any = false;
+  const bool is_known = each_reached(function, node, [&](Op op) { any = any || op == Op::keep; });
+  return any || !is_known;
+}
+
 Effects effects_of(const Function& function, NodeId node) {
   const OpInfo& card = info(function.op(node));
   if (card.effects != effect::Control) return own_effects(function, node);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/calls.h"
 #include "ir/interpreter_machine.h"
 #include "ir/text.h"
 
@@ -74,6 +75,12 @@ BlockRef Machine::allocate(int64_t size, Space space) {
   block->size = size;
   block->space = space;
   return block;
+}
+
+bool Machine::is_of_recursion(const Function& caller, FunctionId callee) {
+  if (recursive_.empty()) recursive_ = recursive_functions(module);
+  const auto id = module.find(caller.name());
+  return id && recursive_[id->index] && recursive_[callee.index];
 }
 
 void Machine::enter_call(Strand& strand, FunctionId id, NodeId owner, std::span<const Value> arguments) {

@@ -13,7 +13,7 @@ namespace ingot::ir {
 
 namespace {
 
-constexpr size_t kMostCallers = 16;  ///< of an exception that are remembered
+constexpr size_t kMostCallers = 15;  ///< of an exception that are remembered
 
 std::string show(DType dtype, const Scalar& value) {
   return base::visit_dtype(dtype, [&]<class T>() -> std::string {
@@ -174,9 +174,12 @@ void unwind(Machine& machine, Strand& strand) {
     if (!is_call || strand.frames.empty()) continue;
     Activation& caller = *strand.frames.back().activation;
     if (caller.function->op(owner) != Op::call) continue;
-    std::vector<SpanId>& callers = strand.raised->callers;
-    if (callers.size() == kMostCallers) callers.pop_back();
-    callers.push_back((*caller.function)[owner].span);
+    const FunctionId callee(static_cast<uint32_t>(caller.function->attribute(owner, 0)));
+    if (!machine.is_of_recursion(*caller.function, callee)) {
+      std::vector<SpanId>& callers = strand.raised->callers;
+      if (callers.size() == kMostCallers) callers.pop_back();
+      callers.push_back((*caller.function)[owner].span);
+    }
     if (!base::catches(caller.function->attribute(owner, 1), strand.raised->kind)) continue;
     give_results(caller, owner, failed_results(*caller.function, owner, strand.raised->kind));
     strand.raised.reset();

@@ -153,6 +153,8 @@ class Machine {
   /// 0 ... count - 1 in random order.
   std::vector<int64_t> shuffled(int64_t count);
   BlockRef allocate(int64_t size, Space space);
+  /// Whether a call is one of a recursion, of which there may be any number.
+  bool is_of_recursion(const Function& caller, FunctionId callee);
 
   std::vector<BlockRef> kept;  ///< by number
 
@@ -160,6 +162,7 @@ class Machine {
   void advance(Strand& strand);
   std::mt19937_64 random_;
   int64_t steps_ = 0;
+  std::vector<bool> recursive_;  ///< by function; empty: not asked yet
 };
 
 /// @name Control (interpreter_control.cpp)

@@ -170,6 +170,7 @@ void help() {
   set_stack_limit(context);
   const Call call(context);
   take_pieces(participant, [&](int64_t piece, int64_t begin, int64_t end) {
+    context.error.caller_count = 0;  // of a piece that has failed
     const Status status = pool.loop.turns(&context, pool.loop.data, begin, end);
     // The owner knows why it has stopped the others.
     if (status != 0 && !is_stopped()) fail(piece, context.error, status);
@@ -290,6 +291,7 @@ Status run_shared(Context* context, uint32_t forks) {
   if (pool.sleepers.load() > 0) wake(pool.call, participants - 1);
   const auto lost = [&] { return pool.forks.load(std::memory_order_relaxed) != forks; };
   take_pieces(0, [&](int64_t piece, int64_t begin, int64_t end) {
+    context->error.caller_count = 0;  // of a piece that has failed
     Status status = loop.turns(context, loop.data, begin, end);
     const bool leaves = status != 0 && context->error.site == Error::kNoSite;
     if (status != 0 && !lost()) fail(leaves ? kStopped : piece, context->error, status);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/annotation.h"
+#include "ir/builder.h"
 #include "ir/calls.h"
 
 namespace ingot::transform {
@@ -71,7 +72,7 @@ class Lifetimes {
     const bool is_window = (type.is_view() || type.is_buffer()) && !operands.empty() && card.effects.pure() &&
                            (f_.type(operands[0]).is_view() || f_.type(operands[0]).is_buffer());
     if (is_window) root_[id.index] = root_[operands[0].index];
-    const bool keeps = card.terminator || f_.op(id) == Op::keep || card.regions > 0 || is_memory(type);
+    const bool gives_on_all = card.terminator || card.regions > 0 || is_memory(type);
     for (size_t k = 0; k < operands.size(); ++k) {
       const NodeId from = root_[operands[k].index];
       if (!from) continue;
@@ -81,7 +82,7 @@ class Lifetimes {
       const bool views = k == 0 && f_.op(id) == Op::view;
       if (!by_element && !views) live(from, Life::Region);
       if (card.effects.any(ir::effect::Host)) live(from, Life::Lent);
-      if (!is_window && keeps) live(from, Life::Call);
+      if (!is_window && (gives_on_all || ir::may_keep(f_, id))) live(from, Life::Call);
     }
   }
 

@@ -118,9 +118,11 @@ class Outliner : public Rewriter {
         continue;
       }
       const NodeId turns = turns_of(node, around);
-      for (size_t i = 0; i < source_[node].region_count; ++i)
-        all = loops_.add(all, multiply(turns, cost_of(source_.region(node, i), around,
-                                                      in_lanes || is_vector_loop(source_, node))));
+      const bool lanes_inside = in_lanes || is_vector_loop(source_, node);
+      for (size_t i = 0; i < source_[node].region_count; ++i) {
+        const NodeId turn = cost_of(source_.region(node, i), around, lanes_inside);
+        all = loops_.add(all, loops_.minimum(multiply(turns, turn), b_.index(kMost)));
+      }
     }
     return loops_.minimum(loops_.add(all, b_.index(known)), b_.index(kMost));
   }

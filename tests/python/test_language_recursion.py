@@ -692,6 +692,28 @@ def table_by_table(n, table=None):
     return table_by_table(n - 1, {"next": table})
 
 
+def put(rows, i, row, depth):
+    if depth <= 0:
+        rows[i] = row
+        return 0
+    return put(rows, i, row, depth - 1)
+
+
+def kept_by_what_is_called(n, depth):
+    rows = [np.zeros(200) for _ in range(n)]
+    for i in range(n):
+        put(rows, i, np.full(200, i * 1.0), depth)
+    s = 0.0
+    for i in range(n):
+        s += rows[i][3]
+    return s, rows
+
+
+def test_arrays_that_what_is_called_keeps_live_on():
+    for n, depth in ((1, 0), (20, 3)):
+        check(kept_by_what_is_called, n, depth)
+
+
 def test_recursion_that_is_refused():
     refused(table_by_table, 4, words="recursive function")
     refused(handling, 2, words="recursive function")

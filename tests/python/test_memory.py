@@ -1,5 +1,6 @@
 """Arrays that are too large: the exceptions that NumPy raises, with its messages."""
 
+import ingot
 import numpy as np
 import pytest
 from support import MODES, jitted
@@ -54,3 +55,25 @@ def test_a_product_of_lengths_that_no_number_holds_is_not_allocated():
 def test_lengths_of_zero_need_no_memory():
     for mode in MODES:
         assert jitted(lambda n: np.zeros((0, n)), mode)(2**40).shape == (0, 2**40)
+
+
+def left_by_exceptions(n, m):
+    s = 0.0
+    for i in range(n):
+        try:
+            t = np.zeros(m)
+            t[0] = i
+            if t[0] >= 0.0:
+                raise ValueError
+            s += t[1]
+        except ValueError:
+            s += 1.0
+    return s
+
+
+def test_regions_that_exceptions_leave_free_their_arrays():
+    f = ingot.jit(left_by_exceptions)
+    f(2, 10)
+    before = ingot.memory()["in_use"]
+    assert f(1000, 100_000) == 1000.0
+    assert ingot.memory()["peak"] - before < 100_000_000  # all of them have 800 MB

@@ -136,6 +136,26 @@ TEST(Pool, runs_all_turns_below_the_lowest_failing_one) {
   for (size_t i = 0; i < 900; ++i) ASSERT_EQ(runs[i].load(), 1) << i;
 }
 
+TEST(Pool, gives_the_calls_that_the_error_itself_has_left) {
+  for (const int threads : {1, 2, 3}) {
+    const Threads set(threads);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      Context context = make_context();
+      const Call call(context);
+      EXPECT_NE(run(context, 1000, 1,
+                    [](Context* own, int64_t begin, int64_t) -> Status {
+                      if (begin < 100) return 0;
+                      Error& error = own->error;
+                      error.site = 3;
+                      error.callers[error.caller_count++] = 7;  // as compiled code does
+                      return status_of(ExceptionKind::ValueError);
+                    }),
+                0);
+      ASSERT_EQ(context.error.caller_count, 1u) << threads;
+    }
+  }
+}
+
 TEST(Pool, leaves_at_once_when_interrupted) {
   for (const int threads : {1, 2, 4}) {
     const Threads set(threads);
