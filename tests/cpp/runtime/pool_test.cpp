@@ -143,8 +143,8 @@ TEST(Pool, gives_the_calls_that_the_error_itself_has_left) {
       Context context = make_context();
       const Call call(context);
       EXPECT_NE(run(context, 1000, 1,
-                    [](Context* own, int64_t begin, int64_t) -> Status {
-                      if (begin < 100) return 0;
+                    [](Context* own, int64_t, int64_t end) -> Status {
+                      if (end <= 100) return 0;
                       Error& error = own->error;
                       error.site = 3;
                       error.callers[error.caller_count++] = 7;  // as compiled code does
