@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/calls.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -20,9 +21,11 @@ class Callees {
  public:
   /// `any_cost`: whatever their bodies cost.
   Callees(const ir::Module& module, bool any_cost)
-      : module_(module), any_cost_(any_cost), all_(module.function_count()) {
-    for (uint32_t i = 0; i < all_.size(); ++i)
-      for (const FunctionId callee : calls_in(FunctionId(i))) ++all_[callee.index].calls;
+      : module_(module),
+        any_cost_(any_cost),
+        all_(module.function_count()),
+        recursive_(ir::recursive_functions(module)) {
+    for (uint32_t i = 0; i < all_.size(); ++i) count_calls_in(FunctionId(i));
   }
 
   /// The function whose body stands for a node; null: the node stays.
@@ -37,36 +40,17 @@ class Callees {
  private:
   struct Known {
     size_t calls = 0;
-    std::optional<bool> is_recursive;
     std::optional<int64_t> cost;
   };
 
-  std::vector<FunctionId> calls_in(FunctionId id) const {
-    std::vector<FunctionId> callees;
+  void count_calls_in(FunctionId id) {
     const Function* const body = module_.function(id);
     for (uint32_t i = 0; body != nullptr && i < body->node_count(); ++i)
-      if (body->op(NodeId(i)) == Op::call) callees.push_back(callee_of(*body, NodeId(i)));
-    return callees;
-  }
-
-  bool is_recursive(FunctionId id) {
-    std::optional<bool>& known = all_[id.index].is_recursive;
-    if (known) return *known;
-    std::vector<bool> seen(all_.size());
-    std::vector<FunctionId> open = calls_in(id);
-    while (!open.empty() && !seen[id.index]) {
-      const FunctionId at = open.back();
-      open.pop_back();
-      if (seen[at.index]) continue;
-      seen[at.index] = true;
-      for (const FunctionId callee : calls_in(at)) open.push_back(callee);
-    }
-    known = seen[id.index];
-    return *known;
+      if (body->op(NodeId(i)) == Op::call) ++all_[callee_of(*body, NodeId(i)).index].calls;
   }
 
   bool is_inlined(FunctionId id) {
-    if (is_recursive(id)) return false;
+    if (recursive_[id.index]) return false;
     return any_cost_ || all_[id.index].calls == 1 || cost(id) <= kSmallBody;
   }
 
@@ -87,6 +71,7 @@ class Callees {
   const ir::Module& module_;
   bool any_cost_;
   std::vector<Known> all_;
+  std::vector<bool> recursive_;
 };
 
 class Inliner : public Rewriter {
