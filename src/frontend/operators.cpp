@@ -189,6 +189,11 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   }
   if (ast == "MatMult") return matmul(a, b, node);
   if (is_pythons_own(a, b)) return python_arithmetic(ast, a, b, node);
+  // NumPy squares arrays, which gives int8 of bools; their other powers by ints have 64 bits.
+  if (ast == "Pow" && a.is<Array>() && base::is_bool(j->dtype()) && *k == Kind::py_int()) {
+    const nb::object exponent = require_static(b, "the exponent of an array of bools", node);
+    if (static_int(Static{exponent}) == 2) return elementwise(Op::square, {a}, "square", node);
+  }
   return elementwise(base::known(entry->op), {a, b}, entry->numpy_name, node);
 }
 

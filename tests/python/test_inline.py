@@ -532,6 +532,24 @@ def test_tracebacks(program, mode):
     assert frames_of(jitted(function, mode), *arguments) == frames_of(function, *arguments)
 
 
+def sinking(n):
+    if n == 0:
+        raise ValueError("bottom")
+    return sinking(n - 1) + 1
+
+
+def sinks(n):
+    return sinking(n) + 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tracebacks_show_the_call_of_a_recursion_and_its_last_place(mode):
+    """The calls in between, of which there may be any number, are left out."""
+    for n in (0, 1, 20):
+        pythons = frames_of(sinks, n)
+        assert frames_of(jitted(sinks, mode), n) == [pythons[0], pythons[-1]]
+
+
 def test_what_is_refused_names_the_calls():
     message = refused(types_without_end, 1, 100, words="recursion of `deeper`")
     assert "deeper(x, n)" in message

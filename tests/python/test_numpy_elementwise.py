@@ -181,3 +181,22 @@ def test_every_second_element_up_to_the_end_of_memory():
             assert (second(x) == expected).all()
     finally:
         ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + page), ctypes.c_size_t(page), 3)
+
+
+@pytest.mark.parametrize("exponent", (0, 1, 2, 3, True, 2.0, np.int64(2)), ids=repr)
+def test_powers_of_bools(exponent):
+    """NumPy squares arrays, so that the second power has another dtype than the others."""
+    x = np.array([True, False, True])
+    check(lambda x, e: x**e, x, exponent)
+    check(lambda x, e: x[::2].reshape(1, 2) ** e, x, exponent)
+    check(lambda x, e: x[0] ** e, x, exponent)
+
+
+def test_what_numpy_raises_is_made_for_each_call():
+    f = ingot.jit(lambda x: np.positive(x))
+    raised = []
+    for _ in range(2):
+        with pytest.raises(TypeError) as caught:
+            f(np.array([True]))
+        raised.append(caught.value)
+    assert raised[0] is not raised[1] and str(raised[0]) == str(raised[1])
