@@ -11,7 +11,6 @@ class Annotation {
  public:
   explicit Annotation(const Function& function);
 
-  const Function& function() const { return *copy_; }
   /// Sets the `index`-th word of a node's attributes, which decides nothing about its type.
   void set(NodeId node, size_t index, int64_t word);
   std::unique_ptr<Function> finish() { return std::move(copy_); }

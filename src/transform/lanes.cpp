@@ -27,13 +27,16 @@ constexpr size_t kRegistersOfWhile = 2;
 
 class LaneCounter {
  public:
-  LaneCounter(const Function& function, const base::Machine& machine)
-      : annotation_(function), f_(annotation_.function()), machine_(machine) {}
+  LaneCounter(const Function& function, const base::Machine& machine) : f_(function), machine_(machine) {}
 
   std::unique_ptr<Function> run() {
+    std::vector<NodeId> loops;
     for (uint32_t i = 0; i < f_.node_count(); ++i)
-      if (is_undecided(NodeId(i))) decide(NodeId(i));
-    return annotation_.finish();
+      if (is_undecided(NodeId(i))) loops.emplace_back(i);
+    if (loops.empty()) return nullptr;
+    ir::Annotation annotation(f_);
+    for (const NodeId loop : loops) decide(loop, annotation);
+    return annotation.finish();
   }
 
  private:
@@ -41,17 +44,17 @@ class LaneCounter {
     if (f_.op(id) != Op::for_ && f_.op(id) != Op::parallel_for) return false;
     return f_.attribute(id, 1) == 0 && ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(id, 0)));
   }
-  void decide(NodeId loop) {
+  void decide(NodeId loop, ir::Annotation& annotation) const {
     // The lanes of reductions are those of their order.
     if (f_.op(loop) == Op::parallel_for && f_.result_count(loop) > 0 && machine_.has_lanes()) return;
     const uint64_t count = machine_.has_lanes() ? lane_count(loop) : 1;
     const bool has_cursors = f_.result_count(loop) > 0;
     if (count > 1 && std::has_single_bit(count) && (!has_cursors || machine_.compresses)) {
-      annotation_.set(loop, 1, static_cast<int64_t>(count));
+      annotation.set(loop, 1, static_cast<int64_t>(count));
       return;
     }
     const bool threads = ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop, 0)));
-    annotation_.set(loop, 0, static_cast<int64_t>(ir::cpu_schedule(threads, false)));
+    annotation.set(loop, 0, static_cast<int64_t>(ir::cpu_schedule(threads, false)));
   }
 
   bool is_float(NodeId id) const { return f_.type(id).is_scalar() && base::is_float(f_.type(id).dtype()); }
@@ -110,7 +113,6 @@ class LaneCounter {
     return most;
   }
 
-  ir::Annotation annotation_;
   const Function& f_;
   const base::Machine& machine_;
 };

@@ -13,7 +13,7 @@ namespace ingot::transform {
 ///
 /// As many lanes as fill a register with the widest numbers that come from memory, are computed from such, or
 /// are stored; the others are indices. Several registers, where a loop inside makes every turn wait for the
-/// one before.
+/// one before. Null: there is nothing to decide.
 std::unique_ptr<ir::Function> lanes(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

@@ -26,27 +26,24 @@ constexpr int64_t kPartOfRecursive = 64;
 class Lifetimes {
  public:
   Lifetimes(const Function& function, const base::Machine& machine)
-      : annotation_(function),
-        f_(annotation_.function()),
+      : f_(function),
         most_on_stack_(machine.stack_bytes),
         root_(f_.node_count()),
-        life_(f_.node_count(), Life::Stack) {}
+        life_(f_.node_count(), Life::Stack) {
+    for (uint32_t i = 0; i < f_.node_count(); ++i)
+      if (f_.op(NodeId(i)) == Op::alloc) allocs_.emplace_back(i);
+  }
 
   std::unique_ptr<Function> run() {
-    if (!any_alloc()) return annotation_.finish();
+    if (allocs_.empty()) return nullptr;
     for (uint32_t i = 0; i < f_.node_count(); ++i) look_at(NodeId(i));
     bound_stack();
-    for (uint32_t i = 0; i < f_.node_count(); ++i)
-      if (f_.op(NodeId(i)) == Op::alloc) annotation_.set(NodeId(i), 0, static_cast<int64_t>(life_[i]));
-    return annotation_.finish();
+    ir::Annotation annotation(f_);
+    for (const NodeId alloc : allocs_) annotation.set(alloc, 0, static_cast<int64_t>(life_[alloc.index]));
+    return annotation.finish();
   }
 
  private:
-  bool any_alloc() const {
-    for (uint32_t i = 0; i < f_.node_count(); ++i)
-      if (f_.op(NodeId(i)) == Op::alloc) return true;
-    return false;
-  }
   bool is_memory(Type type) const {
     if (type.is_view() || type.is_buffer()) return true;
     const bool is_compound = type.is(TypeKind::Results) || type.is(TypeKind::Optional);
@@ -100,21 +97,23 @@ class Lifetimes {
   }
 
   void bound_stack() {
+    const auto is_on_stack = [&](NodeId alloc) { return life_[alloc.index] == Life::Stack; };
+    if (std::ranges::none_of(allocs_, is_on_stack)) return;
     const auto own = f_.module().find(f_.name());
     const bool is_recursive = own && ir::recursive_functions(f_.module())[own->index];
     const int64_t most = is_recursive ? most_on_stack_ / kPartOfRecursive : most_on_stack_;
     int64_t all = 0;
-    for (uint32_t i = 0; i < f_.node_count(); ++i) {
-      if (f_.op(NodeId(i)) != Op::alloc || life_[i] != Life::Stack) continue;
-      const int64_t size = size_of(NodeId(i));
-      if (all + size > most) life_[i] = Life::Region;
+    for (const NodeId alloc : allocs_) {
+      if (!is_on_stack(alloc)) continue;
+      const int64_t size = size_of(alloc);
+      if (all + size > most) live(alloc, Life::Region);
       else all += size;
     }
   }
 
-  ir::Annotation annotation_;
   const Function& f_;
   int64_t most_on_stack_;
+  std::vector<NodeId> allocs_;
   std::vector<NodeId> root_;  ///< what each node is a view of, or the buffer itself; none: of no allocation
   std::vector<Life> life_;    ///< by alloc node
 };

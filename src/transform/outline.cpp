@@ -35,6 +35,9 @@ ir::Schedule schedule_of(const Function& f, NodeId loop) {
 bool is_loop(const Function& f, NodeId node) {
   return f.op(node) == Op::for_ || f.op(node) == Op::parallel_for;
 }
+bool may_share(const Function& f, NodeId node) {
+  return is_loop(f, node) && ir::has_threads(schedule_of(f, node));
+}
 bool is_vector_loop(const Function& f, NodeId node) {
   return is_loop(f, node) && ir::has_lanes(schedule_of(f, node)) && f.attribute(node, 1) != 1;
 }
@@ -46,8 +49,7 @@ class Outliner : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
-    const bool shares = is_loop(source_, id) && ir::has_threads(schedule_of(source_, id)) && !inside_ &&
-                        machine_.sharing != base::Machine::Sharing::Never;
+    const bool shares = may_share(source_, id) && !inside_;
     const bool around = inside_;
     if (shares || is_vector_loop(source_, id) || source_.op(id) == Op::launch || source_.op(id) == Op::share)
       inside_ = true;
@@ -198,7 +200,10 @@ class Outliner : public Rewriter {
 }  // namespace
 
 std::unique_ptr<ir::Function> outline(const ir::Function& function, const base::Machine& machine) {
-  return Outliner(function, machine).run();
+  if (machine.sharing == base::Machine::Sharing::Never) return nullptr;
+  const bool any =
+      ir::any_within(function, function.body(), [&](NodeId node) { return may_share(function, node); });
+  return any ? Outliner(function, machine).run() : nullptr;
 }
 
 }  // namespace ingot::transform

@@ -14,6 +14,12 @@ namespace ingot::transform {
 
 namespace {
 
+bool is_vector_loop(const Function& f, NodeId id) {
+  if (f.op(id) != Op::for_ && f.op(id) != Op::parallel_for) return false;
+  const bool reduces = f.op(id) == Op::parallel_for && f.result_count(id) > 0;
+  return ir::has_lanes(static_cast<ir::Schedule>(f.attribute(id, 0))) && f.attribute(id, 1) != 1 && !reduces;
+}
+
 class StreamWriter : public Rewriter {
  public:
   StreamWriter(const Function& source, const base::Machine& machine)
@@ -25,18 +31,11 @@ class StreamWriter : public Rewriter {
  protected:
   void visit(NodeId id) override {
     if (const auto past = past_.find(id.index); past != past_.end()) return stream(id, past->second);
-    if (is_vector_loop(id)) find_streams(id);
+    if (is_vector_loop(source_, id)) find_streams(id);
     clone(id);
   }
 
  private:
-  bool is_vector_loop(NodeId id) const {
-    if (source_.op(id) != Op::for_ && source_.op(id) != Op::parallel_for) return false;
-    const auto schedule = static_cast<ir::Schedule>(source_.attribute(id, 0));
-    const bool reduces = source_.op(id) == Op::parallel_for && source_.result_count(id) > 0;
-    return ir::has_lanes(schedule) && source_.attribute(id, 1) != 1 && !reduces;
-  }
-
   void stream(NodeId store, NodeId past) {
     Nodes operands = use_all(source_.operands(store));
     operands.push_back(past);
@@ -114,7 +113,10 @@ class StreamWriter : public Rewriter {
 }  // namespace
 
 std::unique_ptr<ir::Function> streams(const ir::Function& function, const base::Machine& machine) {
-  return machine.streamed_bytes == 0 ? nullptr : StreamWriter(function, machine).run();
+  if (machine.streamed_bytes == 0) return nullptr;
+  const bool any =
+      ir::any_within(function, function.body(), [&](NodeId node) { return is_vector_loop(function, node); });
+  return any ? StreamWriter(function, machine).run() : nullptr;
 }
 
 }  // namespace ingot::transform
