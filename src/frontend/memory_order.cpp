@@ -1,5 +1,5 @@
 // Order of axes. What is made element by element lies in memory as NumPy's order `K` has it, as far as the
-// order of its operands is known when compiling ( an axis of one element that is
+// order of its operands is known when compiling (an axis of one element that is
 // repeated says nothing): the frontend computes it from transposed operands, and transposes the result. So
 // the passes see C order alone where all operands are in Fortran order, and reductions over all axes take
 // elements as they lie.
@@ -90,8 +90,10 @@ Distances of_branch(const ir::Function& f, NodeId node, const IsOne& is_one) {
   if (f.op(branch) != Op::if_) return other;
   std::optional<Distances> both;
   for (size_t arm = 0; arm < 2; ++arm) {
-    const NodeId last = f.terminator(f.region(branch, arm));
-    if (f.op(last) != Op::yield) continue;
+    // An arm that leaves a loop has no end, perhaps no node, until the loop is done.
+    const ir::RegionId region = f.region(branch, arm);
+    if (f.region_body(region).empty() || f.op(f.terminator(region)) != Op::yield) continue;
+    const NodeId last = f.terminator(region);
     const Distances distances = distances_of(f, f.operand(last, slot), is_one);
     if (both && *both != distances) return other;
     both = distances;

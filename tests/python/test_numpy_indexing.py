@@ -565,3 +565,31 @@ def test_index_arrays_beside_empty_ones_are_not_looked_at():
         check(gets, x, np.array(i), np.array(j))
         check(sets, x, np.array(i), np.array(j))
     check(of_number, x, none)
+
+
+@pytest.mark.parametrize("dtype", (np.uint64, np.int64, np.uint8))
+def test_arrays_that_one_path_alone_gives_are_indices(dtype):
+    """The other path leaves the loop, and has no end while what follows is compiled."""
+
+    def stores(x, n):
+        for i in range(n):
+            if i < 2:
+                x = x + 1
+            else:
+                break
+            x[x % 2] += x
+        return x
+
+    def reads(x, n):
+        y = x
+        for i in range(n):
+            if i == 1:
+                break
+            else:
+                y = y[::-1] % 3
+            y = y[y]
+        return y
+
+    for n in (0, 1, 2, 3):
+        check(stores, np.array([1, 0, 4], dtype), n)
+        check(reads, np.array([1, 0, 2], dtype), n)
