@@ -1,5 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
+from ._derivatives import check_grads, hessian, jacfwd, jvp, linearize, stop_gradient
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._host import host
@@ -34,27 +35,33 @@ __all__ = [
     "TypeChangeError",
     "UnsupportedError",
     "bool_",
-    "complex64",
+    "check_grads",
     "complex128",
+    "complex64",
     "float16",
     "float32",
     "float64",
     "get_num_threads",
     "guvectorize",
+    "hessian",
     "host",
     "implements",
-    "int8",
     "int16",
     "int32",
     "int64",
+    "int8",
+    "jacfwd",
     "jit",
+    "jvp",
+    "linearize",
     "memory",
     "prange",
     "set_cache_limit",
     "set_num_threads",
-    "uint8",
+    "stop_gradient",
     "uint16",
     "uint32",
     "uint64",
+    "uint8",
     "vectorize",
 ]

@@ -6,6 +6,7 @@
 #include "ir/verifier.h"
 #include "transform/apart.h"
 #include "transform/dependence.h"
+#include "transform/derive.h"
 #include "transform/inline.h"
 #include "transform/parallel.h"
 #include "transform/simplify.h"
@@ -51,6 +52,16 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
   module.define(id, transform::parallel(*simple));
 }
 
+/// Makes the derivatives that are asked for.
+void make_derivatives(ir::Module& module, ir::FunctionId id) {
+  const ir::Function& built = *module.function(id);
+  bool any = false;
+  for (uint32_t i = 0; i < built.node_count(); ++i) any = any || built.op(ir::NodeId(i)) == ir::Op::lift;
+  if (!any) return;
+  const std::unique_ptr<ir::Function> whole = transform::inline_all_calls(built);
+  module.define(id, transform::derive(whole == nullptr ? built : *whole));
+}
+
 /// Whether different indices of an argument are different places.
 bool is_apart(const ir::Value& argument) {
   const auto* const view = std::get_if<ir::ViewValue>(&argument);
@@ -70,6 +81,7 @@ Program::Program(std::unique_ptr<ir::Module> module, ir::FunctionId entry)
     const ir::FunctionId id(i);
     if (module_->function(id) == nullptr) continue;
     ir::verify_or_throw(*module_->function(id), ir::Stage::Array, "frontend");
+    make_derivatives(*module_, id);
     prepare_parallel_loops(*module_, id);
   }
 }

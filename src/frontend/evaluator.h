@@ -656,6 +656,8 @@ class Evaluator {
   ir::Op combiner_argument(Call& call);
   Value rearranged(ir::Op op, Call& call, Access access);
   NodeId is_contiguous(NodeId view);  ///< in C order without gaps, or empty
+  int64_t derivative_argument(Call& call, size_t position);  ///< derivatives.cpp, as the next
+  NodeId variable_argument(Call& call, size_t position, const Kind& kind);
 
   // builtins.cpp: arguments of a call by position or name, each asked for once; `finish` refuses the rest
   const Value* argument(Call& call, size_t position, const char* name);
@@ -909,6 +911,7 @@ class Evaluator {
   State state_;
   Frame* frame_ = nullptr;
   uint32_t next_object_ = 1;
+  int64_t last_derivative_ = 0;
   using Merges = std::map<std::pair<uint32_t, uint32_t>, uint32_t>;
   Merges* merges_ = nullptr;  ///< where paths meet: what is one object on each of them is one; null: in loops
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far

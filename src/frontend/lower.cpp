@@ -654,6 +654,7 @@ Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple&
 Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments,
                               const nb::tuple& captures) {
   state_ = {};
+  last_derivative_ = 0;
   solutions_.clear();
   loop_indices_.clear();
   scalar_arguments_.clear();

@@ -480,6 +480,18 @@ Type infer_same_object(const Query& q) {
   return kBool;
 }
 
+Type infer_lift(const Query& q) {
+  q.need_count(2);
+  q.need(q.type(0).has_dtype() && q.type(0) == q.type(1), "wants a number or an array and its like");
+  return q.type(0);
+}
+Type infer_tangent(const Query& q) {
+  q.need_count(1);
+  q.need(q.type(0).has_dtype(), "wants a number or an array");
+  return q.type(0);
+}
+Type infer_primal(const Query& q) { return infer_tangent(q); }
+
 Type infer_launch(const Query& q) {
   q.need_count(6);
   q.need_indices(0);

@@ -145,6 +145,11 @@ void interp_value(Step& step) {
   step.give(optional.tag == 0 ? optional.inside : unspecified(step.type()));
 }
 
+/// Interpreted after `derive` alone.
+void interp_lift(Step& step) { step.fail("a derivative that has not been made"); }
+void interp_tangent(Step& step) { interp_lift(step); }
+void interp_primal(Step& step) { interp_lift(step); }
+
 void copy_out(const std::byte* from, std::span<const int64_t> lengths, std::span<const int64_t> strides,
               size_t size, std::byte* to) {
   for_each_index(lengths, [&](std::span<const int64_t> index) {

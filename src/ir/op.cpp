@@ -1,5 +1,7 @@
 #include "ir/op.h"
 
+#include <algorithm>
+
 namespace ingot::ir {
 
 namespace {
@@ -27,6 +29,7 @@ constexpr std::string_view text_name(std::string_view token) {
 // The cards build a table of OpInfo: OP and STRUCT begin an entry, the columns fill the last one.
 struct Table {
   std::array<OpInfo, kOpCount> entries;
+  std::array<int, kOpCount> derivatives{};  ///< how many expressions GRAD has
   int count = 0;
 
   constexpr void begin_elementwise(std::string_view name, int operands, std::string_view accepts,
@@ -51,6 +54,18 @@ struct Table {
     size_t i = 0;
     ((last().numpy[i++] = names), ...);
   }
+  /// The text of GRAD: expressions with commas between.
+  constexpr void gradient(std::string_view text) {
+    int depth = 0;
+    while (!text.empty()) {
+      size_t end = 0;
+      for (; end < text.size() && (depth > 0 || text[end] != ','); ++end)
+        depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+      int& done = derivatives[static_cast<size_t>(count - 1)];
+      last().slopes[static_cast<size_t>(done++)] = !text.substr(0, end).ends_with("zero");
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
   template <class... Attributes>
   constexpr void attributes(Attributes... attributes) {
     OpInfo& e = last();
@@ -73,6 +88,7 @@ constexpr Table make_table() {
 #define COST(alone, in_lanes) \
   t.last().cost = alone;      \
   t.last().lane_cost = in_lanes;
+#define GRAD(...) t.gradient(#__VA_ARGS__);
 #define LAWS(...) t.last().laws = Laws{__VA_ARGS__};
 #define Int(name) \
   AttributeInfo { AttributeKind::Int, #name }
@@ -116,14 +132,20 @@ constexpr Table kTable = make_table();
 static_assert(kTable.count == kOpCount, "every card begins one entry");
 
 constexpr bool well_formed() {
-  for (const OpInfo& e : kTable.entries) {
+  for (size_t op = 0; op < kTable.entries.size(); ++op) {
+    const OpInfo& e = kTable.entries[op];
     if (e.elementwise && (e.accepts == 0 || e.operands == 0 || e.operands > 2)) return false;
+    const bool is_inexact =
+        (e.accepts & class_mask("FC")) != 0 && e.gives != Gives::Bool && e.gives != Gives::Int32;
+    if (kTable.derivatives[op] != (is_inexact ? e.operands : 0)) return false;
     for (size_t i = 0; i + 1 < e.attribute_count; ++i)
       if (is_list(e.attributes[i].kind)) return false;
   }
   return true;
 }
-static_assert(well_formed(), "an elementwise card accepts something; a list attribute stands last");
+static_assert(well_formed(),
+              "an elementwise card accepts something, and has a derivative where it gives numbers that have; "
+              "a list attribute stands last");
 
 constexpr std::string_view kSchedules[] = {"serial", "independent", "vector", "threads", "threads_vector"};
 constexpr std::string_view kLives[] = {"call", "lent", "region", "stack"};

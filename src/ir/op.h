@@ -99,6 +99,8 @@ struct OpInfo {
   /// in additions of lanes.
   uint8_t cost = 1;
   uint8_t lane_cost = 1;
+  /// Of elementwise ops: by operand, whether the derivative is not zero everywhere (`GRAD`).
+  std::array<bool, 2> slopes{};
   uint8_t regions = 0;
   bool typed = false;
   bool terminator = false;

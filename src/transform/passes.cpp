@@ -2,6 +2,7 @@
 
 #include "transform/checks.h"
 #include "transform/contract.h"
+#include "transform/derive.h"
 #include "transform/fuse.h"
 #include "transform/fuse_nests.h"
 #include "transform/inline.h"
@@ -30,6 +31,7 @@ std::unique_ptr<ir::Function> for_any(const ir::Function& function, const base::
 
 constexpr Pass kPasses[] = {
     {"inline", for_any<inline_calls>, ir::Stage::Both},
+    {"derive", for_any<derive>, ir::Stage::Array},
     {"simplify", for_any<simplify>, ir::Stage::Both},
     {"dce", for_any<dce>, ir::Stage::Both},
     {"reuse", for_any<reuse>, ir::Stage::Both},

@@ -306,6 +306,13 @@ void Lowering::visit(NodeId id) {
   if (op == Op::check) learn(source_.operand(id, 0));
 }
 
+/// Derivatives are made before.
+void Lowering::lower_lift(NodeId id) {
+  throw base::InternalError("`" + std::string(ir::name_of(source_.op(id))) + "` is no op of `to_loops`");
+}
+void Lowering::lower_tangent(NodeId id) { lower_lift(id); }
+void Lowering::lower_primal(NodeId id) { lower_lift(id); }
+
 std::unique_ptr<ir::Function> to_loops(const ir::Function& function, const base::Machine& machine) {
   std::unique_ptr<Function> lowered = Lowering(function, machine).run();
   ir::verify_or_throw(*lowered, ir::Stage::Loop, "to_loops");

@@ -210,3 +210,23 @@ def scale_by_power(x: Any, power: Any) -> Any:
 def bitwise_count(x: Any) -> Any:
     """How many bits are set, in the dtype of the integers."""
     return np.bitwise_count(x).astype(np.asarray(x).dtype)
+
+
+def new_derivative() -> int:
+    """The number of a new derivative."""
+    raise NotImplementedError("derivatives are compiled")
+
+
+def lift(x: Any, tangent: Any, derivative: int) -> Any:
+    """x as a variable of a derivative: the same number, or another array on the same memory; tangents lie as x lies."""
+    raise NotImplementedError("derivatives are compiled")
+
+
+def tangent(y: Any, derivative: int) -> Any:
+    """The tangent of y: a number, or an array in memory that lies as that of y."""
+    raise NotImplementedError("derivatives are compiled")
+
+
+def primal(y: Any, derivative: int) -> Any:
+    """y as what no longer varies in a derivative."""
+    raise NotImplementedError("derivatives are compiled")

@@ -1,0 +1,104 @@
+"""Derivatives of functions: what users call. Compiled code has `library.derivatives` in their place."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._jit import jit
+
+_compiled: weakref.WeakKeyDictionary[Callable, Callable] = weakref.WeakKeyDictionary()
+
+
+def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any, Any]:
+    """The value of `f(*primals)`, and its derivative in the direction of the tangents.
+
+    Primals and tangents are of the same structure: numbers and arrays of floats or complex numbers, in tuples, lists,
+    dicts and namedtuples. So are what `f` gives and its tangents; ints and bools have the tangent 0. Tangents are computed
+    beside values, in the same loops and branches; nothing is kept. `f` does to its arguments what it does when called.
+
+    Raises TypeError where a primal is no float or complex number, ValueError where structures or shapes differ, and
+    `ingot.UnsupportedError` where an operation has no derivative. docs/derivatives.md has the rules.
+    """
+    compiled = _compiled.get(f)
+    if compiled is None:
+        from .library import derivatives
+
+        compiled = _compiled[f] = jit(lambda x, t: derivatives.jvp(f, x, t))
+    return compiled(primals, tangents)
+
+
+def linearize(f: Callable, *primals: Any) -> tuple[Any, Callable]:
+    """The value of `f(*primals)`, and the function of tangents that `jvp` is there, which calls `f` again."""
+    return f(*primals), lambda *tangents: jvp(f, primals, tangents)[1]
+
+
+def jacfwd(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    """A jitted function of the arguments of `f` that gives all derivatives of what it gives, in forward mode.
+
+    For each array of shape `s` that `f` gives, and an argument of shape `a`, an array of shape `s + a`; for numbers, numbers.
+    With a tuple of `argnums`, a tuple. `f` is called for each element of the argument, on copies of all arguments.
+    """
+    from .library import derivatives
+
+    return jit(lambda *args: derivatives.jacfwd(f, argnums)(*args))
+
+
+def hessian(f: Callable, argnums: int = 0) -> Callable:
+    """`jacfwd` of `jacfwd`: a jitted function that gives all second derivatives, of shape `s + a + a`."""
+    from .library import derivatives
+
+    return jit(lambda *args: derivatives.hessian(f, argnums)(*args))
+
+
+def stop_gradient(x: Any) -> Any:
+    """x, which derivatives take for a constant."""
+    return x
+
+
+def check_grads(f: Callable, args: tuple, order: int = 1, atol: float | None = None, rtol: float | None = None) -> None:
+    """Raises AssertionError where derivatives of `f` at `args` differ from central differences of its values.
+
+    `args` are numbers and arrays of floats or complex numbers. Of derivatives up to `order`, each in a direction that is
+    drawn from a fixed seed; the tolerances, if not given, are those of the differences in the precision of the arguments.
+    """
+    rng = np.random.default_rng(0)
+
+    def drawn(x: Any) -> Any:
+        at = np.asarray(x)
+        t = rng.standard_normal(at.shape)
+        if at.dtype.kind == "c":
+            t = t + 1j * rng.standard_normal(at.shape)
+        return t.astype(at.dtype)[()]
+
+    at = [np.array(x)[()] for x in args]
+    precision = max(np.finfo(np.asarray(x).dtype).eps for x in at)
+    step = float(precision ** (1 / 3))
+    tolerance = 40 * step**2
+    directions = tuple(drawn(x) for x in at)
+
+    def moved(by: float) -> Any:
+        return f(*(np.asarray(x + np.asarray(by * d, np.asarray(x).dtype))[()] for x, d in zip(at, directions, strict=True)))
+
+    values, tangents = jvp(f, tuple(np.array(x)[()] for x in at), directions)
+    differences = _leaves(moved(step)), _leaves(moved(-step))
+    for high, low, tangent in zip(*differences, _leaves(tangents), strict=True):
+        expected = (np.asarray(high) - np.asarray(low)) / (2 * step)
+        size = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+        np.testing.assert_allclose(tangent, expected, rtol=rtol or tolerance, atol=atol or tolerance * size)
+    del values
+    if order > 1:
+        check_grads(lambda *x: jvp(f, x, directions)[1], args, order - 1, atol, rtol)
+
+
+def _leaves(tree: Any) -> list[Any]:
+    if tree is None:
+        return []
+    if isinstance(tree, (tuple, list)):
+        return [leaf for part in tree for leaf in _leaves(part)]
+    if isinstance(tree, dict):
+        return [leaf for part in tree.values() for leaf in _leaves(part)]
+    return [tree]

@@ -1,0 +1,44 @@
+#include "frontend/evaluator_parts.h"
+
+// Derivatives. The library (`ingot.library.derivatives`) lifts the variables of a derivative, calls the
+// function, which is inlined as in any call, and asks for the tangents of what it gives. What lies between is
+// made to compute them by the pass `derive`.
+
+namespace ingot::frontend {
+
+using ir::Op;
+
+Value Evaluator::primitive_new_derivative(Call&) { return Static{nb::int_(++last_derivative_)}; }
+
+int64_t Evaluator::derivative_argument(Call& call, size_t position) {
+  return nb::cast<int64_t>(require_static(call.positional.at(position), "a derivative", call.node));
+}
+
+/// A number, or an array as memory.
+NodeId Evaluator::variable_argument(Call& call, size_t position, const Kind& kind) {
+  const Value& value = call.positional.at(position);
+  return value.is<Array>() ? named(value).node : stage(value, kind);
+}
+
+Value Evaluator::primitive_lift(Call& call) {
+  const Value x = call.positional.at(0);
+  const Kind kind = base::known(kind_of(x));
+  const NodeId operands[] = {variable_argument(call, 0, kind), variable_argument(call, 1, kind)};
+  const int64_t attributes[] = {derivative_argument(call, 2)};
+  const NodeId lifted = builder_->make(Op::lift, operands, attributes);
+  if (const Array* array = x.as<Array>()) return viewing(lifted, array->access);
+  return Scalar{kind, lifted};
+}
+
+Value Evaluator::primitive_of_derivative(Call& call) {
+  const Value y = call.positional.at(0);
+  const Kind kind = base::known(kind_of(y));
+  const NodeId operands[] = {variable_argument(call, 0, kind)};
+  const int64_t attributes[] = {derivative_argument(call, 1)};
+  const NodeId made = builder_->make(base::known(ir::op_from_name(call.name)), operands, attributes);
+  const Array* array = y.as<Array>();
+  if (array == nullptr) return Scalar{kind, made};
+  return call.name == "tangent" ? owner(made) : viewing(made, array->access);
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "transform/activity.h"
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+/// Builds a function anew with the tangents of one derivative beside its values (`derive`). A tangent that is
+/// zero has no node. A view's tangent is a view of other memory, laid out as the view is, so that the same
+/// ops on both give views of the same elements; a buffer's is a buffer, and how far an offset into it is from
+/// that into the buffer.
+class Forward : public Rewriter {
+ public:
+  Forward(const Function& source, int64_t tag);
+
+ private:
+  struct Shadow {
+    NodeId node;   ///< none: zero
+    NodeId delta;  ///< of a buffer: what is added to offsets
+  };
+
+  void visit(NodeId id) override;
+  void terminate(NodeId terminator) override;
+  void enter_region(RegionId region) override;
+
+  /// @name Ops (forward.cpp)
+  void visit_variable(NodeId id);
+  void visit_elementwise(NodeId id);
+  void visit_memory(NodeId id);
+  void visit_buffer(NodeId id);
+  bool visit_linear(NodeId id);
+  void visit_select(NodeId id);
+  void visit_other(NodeId id);
+  [[noreturn]] void refuse(NodeId id) const;
+
+  /// @name Combinations (forward_arrays.cpp)
+  void visit_reduce(NodeId id);
+  void visit_scan(NodeId id);
+  void visit_sort(NodeId id);
+  void visit_concat(NodeId id);
+  void visit_dot(NodeId id);
+  void visit_library(NodeId id);
+  NodeId over_axes(NodeId id, NodeId reduced, NodeId like);
+  NodeId weights_of_extreme(NodeId id);
+  NodeId product_of_others(NodeId id);
+
+  /// @name Control (forward_control.cpp)
+  void visit_control(NodeId id);
+  void enter(NodeId id, size_t region, NodeId made);
+  void add_tangents(std::span<const NodeId> values, std::span<const NodeId> slots, Nodes& to);
+  void add_types(std::span<const NodeId> slots, std::vector<Type>& to);
+  /// Gives slots what stands in `nodes`: values, then tangents.
+  void bind_all(std::span<const NodeId> slots, std::span<const NodeId> nodes);
+  Nodes slots_of_entry(NodeId id, size_t region) const;
+  Nodes slots_of_yield(NodeId terminator) const;
+
+  bool is_varied(NodeId old) const { return activity_.is_varied(old); }
+  /// The tangent of an old value; none: zero.
+  NodeId tangent(NodeId old) const { return shadows_[old.index].node; }
+  /// The same, made where it is zero.
+  NodeId some_tangent(NodeId old);
+  void set_tangent(NodeId old, NodeId made) {
+    INGOT_ASSERT(is_varied(old), "what has a tangent is known to vary");
+    shadows_[old.index] = {made, {}};
+  }
+  NodeId zeros_like(NodeId made);
+  /// New memory of zeros laid out as a view is.
+  NodeId shadow_of(NodeId view);
+  /// A number as an array of the lengths of another, which it stands for.
+  NodeId spread(NodeId made, NodeId like);
+  Nodes lengths_of(NodeId made);
+  NodeId sum(NodeId a, NodeId b);
+  NodeId make(Op op, std::initializer_list<NodeId> operands) { return b_.make(op, operands); }
+
+  int64_t tag_;
+  Activity activity_;
+  std::vector<Shadow> shadows_;  ///< by old id
+};
+
+}  // namespace ingot::transform

@@ -1,0 +1,261 @@
+#include "transform/linear.h"
+
+#include <array>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+namespace ingot::transform {
+
+namespace {
+
+using base::DType;
+using ir::Builder;
+using ir::NodeId;
+using ir::Op;
+
+constexpr double kLog2 = std::numbers::ln2;
+constexpr double kLog10 = std::numbers::ln10;
+constexpr double kDegrees = 180.0 / std::numbers::pi;
+constexpr double kRadians = std::numbers::pi / 180.0;
+
+/// A value of which the column's expressions are made. A number takes the dtype of what it stands beside.
+class Term {
+ public:
+  Term(Builder& builder, NodeId node) : builder_(&builder), node_(node) {}
+
+  Builder& builder() const { return *builder_; }
+  NodeId node() const { return node_; }
+  DType dtype() const { return builder_->function().type(node_).dtype(); }
+  bool is_complex() const { return base::is_complex(dtype()); }
+
+  Term of(Op op) const { return {*builder_, builder_->make(op, {node_})}; }
+  Term of(Op op, Term other) const { return {*builder_, builder_->make(op, {node_, other.node_})}; }
+  Term number(double value) const { return {*builder_, builder_->cast(builder_->constant(value), dtype())}; }
+  Term as(DType dtype) const { return {*builder_, builder_->cast(node_, dtype)}; }
+
+ private:
+  Builder* builder_;
+  NodeId node_;
+};
+
+Term operator+(Term a, Term b) { return a.of(Op::add, b); }
+Term operator-(Term a, Term b) { return a.of(Op::subtract, b); }
+Term operator*(Term a, Term b) { return a.of(Op::multiply, b); }
+Term operator/(Term a, Term b) { return a.of(Op::divide, b); }
+Term operator+(Term a, double b) { return a + a.number(b); }
+Term operator-(Term a, double b) { return a - a.number(b); }
+Term operator-(double a, Term b) { return b.number(a) - b; }
+Term operator*(double a, Term b) { return b.number(a) * b; }
+Term operator/(double a, Term b) { return b.number(a) / b; }
+
+Term sin(Term a) { return a.of(Op::sin); }
+Term cos(Term a) { return a.of(Op::cos); }
+Term tan(Term a) { return a.of(Op::tan); }
+Term sinh(Term a) { return a.of(Op::sinh); }
+Term cosh(Term a) { return a.of(Op::cosh); }
+Term exp(Term a) { return a.of(Op::exp); }
+Term exp2(Term a) { return a.of(Op::exp2); }
+Term log(Term a) { return a.of(Op::log); }
+Term sqrt(Term a) { return a.of(Op::sqrt); }
+Term trunc(Term a) { return a.of(Op::trunc); }
+Term floor_divide(Term a, Term b) { return a.of(Op::floor_divide, b); }
+Term copysign(Term a, Term b) { return a.of(Op::copysign, b); }
+Term scale_by_power(Term a, Term b) { return a.of(Op::scale_by_power, b); }
+Term equal(Term a, Term b) { return a.of(Op::equal, b); }
+Term not_equal(Term a, Term b) { return a.of(Op::not_equal, b); }
+Term select(Term condition, Term a, Term b) {
+  return {a.builder(), a.builder().make(Op::select, {condition.node(), a.node(), b.node()})};
+}
+Term one(Term like) { return like.number(1.0); }
+
+/// a / b, 0 where b is 0.
+Term ratio(Term a, Term b) {
+  const Term is_zero = equal(b, b.number(0.0));
+  return select(is_zero, a.number(0.0), a / select(is_zero, b.number(1.0), b));
+}
+
+/// b * a ** (b - 1), 0 where b is 0.
+Term slope_of_power(Term a, Term b) {
+  const Term is_zero = equal(b, b.number(0.0));
+  return select(is_zero, b.number(0.0), b * a.of(Op::power, select(is_zero, b.number(1.0), b - 1.0)));
+}
+
+/// a ** b * log(a), 0 where a is 0.
+Term growth_of_power(Term a, Term y) { return y * log(select(equal(a, a.number(0.0)), a.number(1.0), a)); }
+
+/// What of the extreme y of a and b is a: 1, half where they tie, or nothing.
+Term share_of(Term a, Term b, Term y) {
+  const Term tied = select(equal(b, y), y.number(0.5), y.number(1.0));
+  return select(equal(a, y), tied, y.number(0.0));
+}
+
+/// What e ** a (or 2 ** a) is of e ** y.
+Term weight_of(Term (*power)(Term), Term a, Term y) {
+  const Term is_all = equal(a, y);
+  return select(is_all, a.number(1.0), power(select(is_all, a.number(0.0), a - y)));
+}
+
+Term slope_of_erf(Term a) { return 2.0 * std::numbers::inv_sqrtpi * exp((a * a).of(Op::negative)); }
+
+/// The logarithmic derivative of the gamma function: by recurrence to beyond 10, where its asymptotic series
+/// has the precision of f64; below a half by reflection.
+Term digamma(Term a) {
+  constexpr std::array kSeries = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
+                                  1.0 / 132, -691.0 / 32760, 1.0 / 12};
+  constexpr int kSteps = 10;
+  const Term is_low = a.of(Op::less, a.number(0.5));
+  const Term x = select(is_low, 1.0 - a, a);
+  Term below = 1.0 / x;
+  for (int k = 1; k < kSteps; ++k) below = below + 1.0 / (x + k);
+  const Term z = x + kSteps;
+  const Term square = 1.0 / (z * z);
+  Term series = square.number(0.0);
+  for (size_t k = kSeries.size(); k > 0; --k) series = (series + kSeries[k - 1]) * square;
+  const Term value = log(z) - 0.5 / z - series - below;
+  const Term safe = select(is_low, a, a.number(0.25));
+  return select(is_low, value - std::numbers::pi / tan(std::numbers::pi * safe), value);
+}
+
+/// A real-linear map of tangents: steps, one after the other; or zero.
+class Linear {
+ public:
+  static Linear none() {
+    Linear zero;
+    zero.is_zero_ = true;
+    return zero;
+  }
+
+  bool is_zero() const { return is_zero_; }
+
+  enum class Step : uint8_t {
+    Negate,
+    Multiply,
+    Divide,
+    Where,
+    Conjugate,
+    Real,
+    Imaginary,
+    AsReal,
+    AsImaginary
+  };
+  Linear then(Step step, std::optional<Term> by = std::nullopt) const {
+    Linear longer = *this;
+    if (!is_zero_) longer.steps_.push_back({step, by});
+    return longer;
+  }
+
+  Term push(Term t) const {
+    for (const auto& [step, by] : steps_) t = applied(step, by, t);
+    return t;
+  }
+  Term pull(Term c) const {
+    for (auto it = steps_.rbegin(); it != steps_.rend(); ++it) c = transposed(it->first, it->second, c);
+    return c;
+  }
+
+ private:
+  static Term component(Op op, Term t) { return t.of(op); }
+  static Term pair(Term re, Term im) { return re.of(Op::make_complex, im); }
+
+  static Term applied(Step step, const std::optional<Term>& by, Term t) {
+    switch (step) {
+      case Step::Negate: return t.of(Op::negative);
+      case Step::Multiply: return t * *by;
+      case Step::Divide: return t / *by;
+      case Step::Where: return select(*by, t, t.number(0.0));
+      case Step::Conjugate: return t.of(Op::conjugate);
+      case Step::Real: return t.of(Op::real);
+      case Step::Imaginary: return t.of(Op::imaginary);
+      case Step::AsReal: return pair(t, t.number(0.0));
+      case Step::AsImaginary: return pair(t.number(0.0), t);
+    }
+    __builtin_unreachable();
+  }
+  static Term transposed(Step step, const std::optional<Term>& by, Term c) {
+    switch (step) {
+      case Step::Real: return applied(Step::AsReal, by, c);
+      case Step::Imaginary: return applied(Step::AsImaginary, by, c.of(Op::negative));
+      case Step::AsReal: return applied(Step::Real, by, c);
+      case Step::AsImaginary: return applied(Step::Imaginary, by, c).of(Op::negative);
+      default: return applied(step, by, c);
+    }
+  }
+
+  std::vector<std::pair<Step, std::optional<Term>>> steps_;
+  bool is_zero_ = false;
+};
+
+Linear operator-(const Linear& g) { return g.then(Linear::Step::Negate); }
+Linear operator*(const Linear& g, Term by) { return g.then(Linear::Step::Multiply, by); }
+Linear operator/(const Linear& g, Term by) { return g.then(Linear::Step::Divide, by); }
+Linear where(Term condition, const Linear& g) { return g.then(Linear::Step::Where, condition); }
+Linear real(const Linear& g) { return g.then(Linear::Step::Real); }
+Linear imaginary(const Linear& g) { return g.then(Linear::Step::Imaginary); }
+Linear as_real(const Linear& g) { return g.then(Linear::Step::AsReal); }
+Linear as_imaginary(const Linear& g) { return g.then(Linear::Step::AsImaginary); }
+
+Linear mirrored(const Linear& g, Term a) { return a.is_complex() ? g.then(Linear::Step::Conjugate) : g; }
+/// The part of g that goes the way of a.
+Linear along(const Linear& g, Term a) {
+  const Term direction = a.of(Op::sign);
+  return a.is_complex() ? real(g * direction.of(Op::conjugate)) : g * direction;
+}
+/// How a step g turns the direction y of a.
+Linear turned(const Linear& g, Term a, Term y) {
+  if (!a.is_complex()) return Linear::none();
+  const Term length = a.of(Op::absolute).as(a.dtype());
+  return as_imaginary(imaginary(g * y.of(Op::conjugate))) * ratio(y, length);
+}
+
+/// The derivative of an op with respect to operand `i`, where it has one.
+Linear derivative_of(Op op, size_t i, Term a, Term b, Term y) {
+  const Linear g;
+  const Linear zero = Linear::none();
+  switch (op) {
+#define INGOT_CHOSEN(one, two, which, ...) which
+#define INGOT_ALONE(expression) return expression;
+#define INGOT_EITHER(first, second) \
+  if (i == 0) return first;         \
+  return second;
+#define OP(name, ...) \
+  break;              \
+  case Op::name:
+#define STRUCT(name, ...) \
+  break;                  \
+  case Op::name:
+#define GRAD(...) INGOT_CHOSEN(__VA_ARGS__, INGOT_EITHER, INGOT_ALONE)(__VA_ARGS__)
+#include "ir/ops.def"
+    break;
+  }
+  return zero;
+}
+
+std::optional<Linear> map_of(Builder& builder, Op op, std::span<const NodeId> operands, NodeId result,
+                             size_t i) {
+  if (!has_slope(op, i)) return std::nullopt;
+  const Linear map =
+      derivative_of(op, i, {builder, operands.front()}, {builder, operands.back()}, {builder, result});
+  if (map.is_zero()) return std::nullopt;
+  return map;
+}
+
+}  // namespace
+
+bool has_slope(Op op, size_t operand) { return ir::info(op).slopes[operand]; }
+
+std::optional<NodeId> push_forward(Builder& builder, Op op, std::span<const NodeId> operands, NodeId result,
+                                   size_t i, NodeId tangent) {
+  const std::optional<Linear> map = map_of(builder, op, operands, result, i);
+  if (!map) return std::nullopt;
+  return map->push({builder, tangent}).node();
+}
+
+std::optional<NodeId> pull_back(Builder& builder, Op op, std::span<const NodeId> operands, NodeId result,
+                                size_t i, NodeId cotangent) {
+  const std::optional<Linear> map = map_of(builder, op, operands, result, i);
+  if (!map) return std::nullopt;
+  return map->pull({builder, cotangent}).node();
+}
+
+}  // namespace ingot::transform
