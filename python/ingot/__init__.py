@@ -1,5 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
+from ._batching import vmap
 from ._derivatives import check_grads, hessian, jacfwd, jvp, linearize, stop_gradient
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
@@ -64,4 +65,5 @@ __all__ = [
     "uint64",
     "uint8",
     "vectorize",
+    "vmap",
 ]

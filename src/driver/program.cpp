@@ -55,9 +55,7 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
 /// Makes the derivatives that are asked for.
 void make_derivatives(ir::Module& module, ir::FunctionId id) {
   const ir::Function& built = *module.function(id);
-  bool any = false;
-  for (uint32_t i = 0; i < built.node_count(); ++i) any = any || built.op(ir::NodeId(i)) == ir::Op::lift;
-  if (!any) return;
+  if (!transform::has_derivatives(built)) return;
   const std::unique_ptr<ir::Function> whole = transform::inline_all_calls(built);
   module.define(id, transform::derive(whole == nullptr ? built : *whole));
 }

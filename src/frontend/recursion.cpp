@@ -138,12 +138,20 @@ constexpr const char* kResult = "@result";
 /// The attribute of a function that is to be a routine, see `ingot.library.registry.routine`.
 constexpr const char* kMark = "__ingot_routine__";
 
-/// Whether containers are as many, and of the same lengths as far as these are known: a recursion over known
-/// lists in lists ends when compiling.
-bool hold_alike(const std::map<uint32_t, HeapObject>& a, const std::map<uint32_t, HeapObject>& b) {
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+bool is_function(const Value& value) {
+  const Static* known = value.as<Static>();
+  return value.is<Closure>() || (known != nullptr && PyCallable_Check(known->object.ptr()) != 0);
+}
+
+/// Whether containers and variables are as many, of the same lengths as far as these are known, and hold the
+/// same functions: a recursion over known lists in lists, or over functions of functions, ends when
+/// compiling.
+template <class AreAlike>
+bool hold_alike(const std::map<uint32_t, HeapObject>& a, const std::map<uint32_t, HeapObject>& b,
+                AreAlike are_alike) {
+  return std::ranges::equal(a, b, [&](const auto& x, const auto& y) {
     return x.first == y.first && x.second.type == y.second.type &&
-           x.second.values.size() == y.second.values.size();
+           std::ranges::equal(x.second.values, y.second.values, are_alike);
   });
 }
 
@@ -296,12 +304,14 @@ bool Evaluator::is_same_call(const State& a, const State& b) const {
          });
 }
 
-/// Whether numbers that are known change from call to call, and none that is not: such a recursion may end
-/// when compiling.
+/// Whether functions change from call to call, or numbers that are known, and none that is not: such a
+/// recursion may end when compiling.
 bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::string, Value>& arguments) const {
   bool known_changes = false;
   bool other_changes = false;
+  bool function_changes = false;
   const std::function<void(const Value&, const Value&)> compare = [&](const Value& a, const Value& b) {
+    if (is_function(a) && is_function(b) && !same(a, b)) function_changes = true;
     const std::vector<Value> x = parts_of(a);
     const std::vector<Value> y = parts_of(b);
     for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
@@ -311,7 +321,7 @@ bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::stri
   };
   for (const auto& [name, value] : outer.arguments)
     if (const auto it = arguments.find(name); it != arguments.end()) compare(value, it->second);
-  return known_changes && !other_changes;
+  return function_changes || (known_changes && !other_changes);
 }
 
 bool Evaluator::is_same_function(const Frame& a, const Frame& b) const {
@@ -352,8 +362,11 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
     if (!is_marked) return std::nullopt;
     return call_marked(frame, std::move(key), reports, node);
   }
+  const auto are_alike = [this](const Value& a, const Value& b) {
+    return !is_function(a) || !is_function(b) || same(a, b);
+  };
   const bool holds_others =
-      !hold_alike(passed(active.front()->arguments).state.heap, passed(arguments).state.heap);
+      !hold_alike(passed(active.front()->arguments).state.heap, passed(arguments).state.heap, are_alike);
   if ((holds_others || ends_when_compiling(*active.front(), arguments)) && active.size() < kMostNested &&
       ++active.back()->repeats < kMostRepeats)
     return std::nullopt;

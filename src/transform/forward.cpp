@@ -241,6 +241,8 @@ std::optional<int64_t> largest_tag(const Function& f) {
 
 }  // namespace
 
+bool has_derivatives(const Function& function) { return largest_tag(function).has_value(); }
+
 std::unique_ptr<Function> derive(const Function& function) {
   std::unique_ptr<Function> made;
   for (auto tag = largest_tag(function); tag; tag = largest_tag(*made))
