@@ -81,6 +81,8 @@ def groups() -> list[tuple[list[str], list[dict[str, list[str]]]]]:
             fresh = False
         elif line.startswith(("OP(", "STRUCT(")):
             found[-1][1].append(columns(line))
+        elif line.strip().startswith("GRAD("):  # of the card before
+            fresh = False
         elif line.strip():
             raise AssertionError(f"ops.def: a line that is neither comment nor card: {line}")
         else:

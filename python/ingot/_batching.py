@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._jit import jit
+
+
+class Keyed(NamedTuple):
+    """A dict of axes, as closures of compiled code may hold it."""
+
+    keys: tuple
+    values: tuple
+
+
+def _frozen(axes: Any) -> Any:
+    """Axes in tuples."""
+    if isinstance(axes, dict):
+        return Keyed(tuple(axes), tuple(map(_frozen, axes.values())))
+    return tuple(map(_frozen, axes)) if isinstance(axes, (tuple, list)) else axes
 
 
 def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Callable:
@@ -21,4 +35,5 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
     """
     from .library import batching
 
-    return jit(lambda *args, **kwargs: batching.vmap(f, in_axes, out_axes, axis_size)(*args, **kwargs))
+    taken, given = _frozen(in_axes), _frozen(out_axes)
+    return jit(lambda *args, **kwargs: batching.vmap(f, taken, given, axis_size)(*args, **kwargs))

@@ -655,7 +655,7 @@ class Evaluator {
   std::optional<int64_t> axis_argument(Call& call, size_t position);  ///< none: None
   ir::Op combiner_argument(Call& call);
   Value rearranged(ir::Op op, Call& call, Access access);
-  NodeId is_contiguous(NodeId view);  ///< in C order without gaps, or empty
+  NodeId is_contiguous(NodeId view);                         ///< in C order without gaps, or empty
   int64_t derivative_argument(Call& call, size_t position);  ///< derivatives.cpp, as the next
   NodeId variable_argument(Call& call, size_t position, const Kind& kind);
 

@@ -113,7 +113,8 @@ void Activity::visit_control(NodeId node) {
   }
 }
 
-/// The result of a routine varies with its operands. What is called may give back what it was given, and buffers that have numbers are one memory.
+/// The result of a routine varies with its operands. What is called may give back what it was given, and
+/// buffers that have numbers are one memory.
 void Activity::visit_outside(NodeId node) {
   std::vector<NodeId> all;
   for (const NodeId operand : f_.operands(node)) all.push_back(operand);

@@ -13,6 +13,13 @@ from .derivatives import map_leaves
 from .registry import implements
 
 
+def at_key(axes: Any, key: Any) -> Any:
+    """The axes of an entry of a dict."""
+    if isinstance(axes, public.Keyed):
+        return axes.values[axes.keys.index(key)]
+    return axes[key] if isinstance(axes, dict) else axes
+
+
 def sizes(x: Any, axes: Any) -> tuple:
     """The lengths of the mapped axes, leaf by leaf."""
     if axes is None or x is None:
@@ -26,7 +33,7 @@ def sizes(x: Any, axes: Any) -> tuple:
             parts = tuple(sizes(part, axes) for part in x)
         return flat(parts)
     if isinstance(x, dict):
-        return flat(tuple(sizes(x[key], axes[key] if isinstance(axes, dict) else axes) for key in x))
+        return flat(tuple(sizes(x[key], at_key(axes, key)) for key in x))
     if np.ndim(x) == 0:
         raise ValueError("vmap: a number has no axis to map; give it None in in_axes")
     axis = axes + np.ndim(x) if axes < 0 else axes
@@ -56,7 +63,7 @@ def lane(x: Any, axes: Any, k: Any) -> Any:
             return list(parts)
         return parts if type(x) is tuple else type(x)(*parts)
     if isinstance(x, dict):
-        return {key: lane(x[key], axes[key] if isinstance(axes, dict) else axes, k) for key in x}
+        return {key: lane(x[key], at_key(axes, key), k) for key in x}
     return np.moveaxis(x, axes, 0)[k]
 
 
@@ -73,7 +80,7 @@ def gathered(result: Any, axes: Any) -> Any:
             return list(parts)
         return parts if type(result) is tuple else type(result)(*parts)
     if isinstance(result, dict):
-        return {key: gathered(result[key], axes[key] if isinstance(axes, dict) else axes) for key in result}
+        return {key: gathered(result[key], at_key(axes, key)) for key in result}
     if axes is None:
         raise ValueError("vmap: out_axes is None for a result that each lane has its own of")
     return result if axes == 0 else np.moveaxis(result, 0, axes)

@@ -1,0 +1,432 @@
+"""The rules of docs/derivatives.md: derivatives against differences, formulas, and each other; interpreted and compiled."""
+
+import math
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import ingot
+import numpy as np
+import pytest
+from support import MODES, jitted
+
+ROOT = Path(__file__).resolve().parents[2]
+RNG = np.random.default_rng(24)
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def drawn(x, dtype=None):
+    t = RNG.standard_normal(np.shape(x))
+    if np.iscomplexobj(x):
+        t = t + 1j * RNG.standard_normal(np.shape(x))
+    return np.asarray(t, np.asarray(x).dtype)[()]
+
+
+def fresh(x):
+    return np.array(x)[()]
+
+
+def compare(f, *args, tol=1e-6, mode="compiled"):
+    """The derivative of f in a direction against central differences; values against f's own."""
+    directions = tuple(drawn(x) for x in args)
+    h = jitted(lambda x, t: ingot.jvp(f, x, t), mode)
+    value, tangent = h(tuple(fresh(x) for x in args), directions)
+    np.testing.assert_array_equal(np.shape(value), np.shape(tangent))
+    plain = f(*map(fresh, args))
+    np.testing.assert_allclose(value, plain, rtol=1e-12)
+    assert np.asarray(value).dtype == np.asarray(plain).dtype == np.asarray(tangent).dtype
+    e = 1e-6
+    high, low = (f(*(fresh(x + s * e * t) for x, t in zip(args, directions))) for s in (1, -1))
+    np.testing.assert_allclose(tangent, (high - low) / (2 * e), rtol=tol, atol=tol)
+
+
+X = RNG.uniform(0.2, 0.8, 7)
+Z = X + 1j * RNG.uniform(0.2, 0.8, 7)
+WIDE = RNG.uniform(1.2, 1.8, 7)
+
+ANALYTIC = (
+    "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arctanh exp exp2 expm1 log log2 log10 log1p sqrt square reciprocal negative"
+).split()
+ONE = [*ANALYTIC, *"cbrt absolute degrees radians floor ceil trunc rint sign fabs conjugate positive".split()]
+TWO = (
+    "add subtract multiply divide power maximum minimum fmax fmin hypot arctan2 logaddexp logaddexp2 remainder fmod "
+    "floor_divide copysign float_power"
+).split()
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_functions_of_one_number(name):
+    ufunc = getattr(np, name)
+    compare(lambda x: ufunc(x), X)
+    compare(lambda x: ufunc(x), 0.3)
+    compare(lambda x: ufunc(x), 0.3, mode="interpreted")
+
+
+@pytest.mark.parametrize("name", [*ANALYTIC, "arccosh", "absolute", "sign", "conjugate", "real", "imag"])
+def test_functions_of_one_complex_number(name):
+    function = getattr(np, name)
+    compare(lambda z: function(z), Z)
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_functions_of_two_numbers(name):
+    ufunc = getattr(np, name)
+    compare(lambda x, y: ufunc(x, y), X, WIDE)
+    compare(lambda x, y: ufunc(y, x), X, WIDE)
+    compare(lambda x, y: ufunc(x, y), X, 1.5)
+    compare(lambda x, y: ufunc(x, y), 0.4, WIDE)
+    if name in "add subtract multiply divide power".split():
+        compare(lambda x, y: ufunc(x, y), Z, Z[::-1].copy())
+
+
+def test_special_functions():
+    for name in ("erf", "erfc", "gamma", "lgamma"):
+        function = getattr(math, name)
+        for point in (0.3, 1.7, -0.4, 5.5, -2.3, 12.25):
+            compare(lambda x: function(x), point)
+
+
+def test_conventions():
+    """By function: a point, and the derivative there."""
+    table = [
+        (lambda x: np.abs(x), 0.0, 0.0),
+        (lambda x: np.maximum(x, 1.0), 1.0, 0.5),
+        (lambda x: np.minimum(1.0, x), 1.0, 0.5),
+        (lambda x: np.fmax(x, 1.0), 1.0, 1.0),
+        (lambda x: np.sqrt(x), 0.0, np.inf),
+        (lambda x: np.cbrt(x), 0.0, np.inf),
+        (lambda x: x**0.0, 0.0, 0.0),
+        (lambda x: np.power(0.0, x), 2.0, 0.0),
+        (lambda x: np.hypot(x, 0.0), 0.0, 0.0),
+        (lambda x: np.sign(x), 0.0, 0.0),
+        (lambda x: np.floor(x), 1.0, 0.0),
+        (lambda x: np.rint(x), 0.5, 0.0),
+        (lambda x: np.where(x > 0, np.sqrt(x), 0.0), 0.0, 0.0),
+        (lambda x: np.logaddexp(x, -np.inf), 1.0, 1.0),
+        (lambda x: np.array([x, 1.0, x]).max(), 1.0, 2 / 3),
+        (lambda x: np.prod(np.array([x, 2.0, 3.0])), 0.0, 6.0),
+        (lambda x: np.clip(x, 0.0, 1.0), 0.0, 0.5),
+    ]
+    for f, point, slope in table:
+        assert ingot.jacfwd(f)(point) == slope
+    modulus = ingot.jit(lambda z, t: ingot.jvp(lambda z: np.abs(z), (z,), (t,)))
+    assert modulus(0j, 1 + 1j) == (0.0, 0.0)
+
+
+def test_complex_tangents_are_real_linear():
+    z, t = 1 + 2j, 0.5 - 0.25j
+    value, tangent = ingot.jvp(lambda z: z * z.conjugate() * np.exp(z), (z,), (t,))
+    expected = t * z.conjugate() * np.exp(z) + z * t.conjugate() * np.exp(z) + z * z.conjugate() * np.exp(z) * t
+    np.testing.assert_allclose(tangent, expected, rtol=1e-14)
+    assert type(value) is type(tangent) is np.complex128
+    assert ingot.jvp(lambda x: np.imag(np.exp(1j * x)), (0.0,), (1.0,)) == (0.0, 1.0)
+
+
+A = RNG.standard_normal((4, 5))
+ARRAYS = {
+    "sum": lambda a: a.sum(),
+    "sums": lambda a: a.sum(axis=0),
+    "kept": lambda a: a.sum(axis=1, keepdims=True) * a,
+    "masked": lambda a: np.sum(a, where=a > 0),
+    "prod": lambda a: a.prod(),
+    "prods": lambda a: np.prod(a.reshape(2, 2, 5), axis=(0, 2)),
+    "max": lambda a: a.max(axis=0),
+    "min": lambda a: a.min(),
+    "mean": lambda a: a.mean(axis=1),
+    "var": lambda a: a.var(axis=1),
+    "std": lambda a: a.std(),
+    "cumsum": lambda a: a.cumsum(axis=1),
+    "cumprod": lambda a: np.cumprod(a),
+    "cumprods": lambda a: np.cumprod(a, axis=0),
+    "running": lambda a: np.maximum.accumulate(a, axis=1),
+    "sort": lambda a: np.sort(a, axis=0),
+    "median": lambda a: np.median(a, axis=1),
+    "matrices": lambda a: a @ a.T,
+    "stack": lambda a: np.stack((a, a)) @ a.T,
+    "vector": lambda a: a @ a[0],
+    "vectors": lambda a: a[0] @ a[1],
+    "outer": lambda a: np.outer(a[0], a[1]),
+    "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
+    "concat": lambda a: np.concatenate((a, np.ones((2, 5)))),
+    "take": lambda a: a[[1, 1, 0]],
+    "mask": lambda a: a[a > 0],
+    "where": lambda a: np.where(a > 0, a, 2.0 * a),
+    "repeat": lambda a: np.repeat(a, 2, axis=0),
+    "tile": lambda a: np.tile(a, (2, 1)),
+    "roll": lambda a: np.roll(a, 1, axis=0),
+    "pad": lambda a: np.pad(a, 1),
+    "diff": lambda a: np.diff(a, axis=1),
+    "clip": lambda a: np.clip(a, -0.5, 0.5),
+    "norm": lambda a: np.linalg.norm(a),
+    "trace": lambda a: np.trace(a),
+    "logsumexp": lambda a: np.log(np.sum(np.exp(a), axis=1)),
+    "interp": lambda a: np.interp(a[0], np.arange(-3.0, 4.0), np.arange(7.0) ** 2),
+    "transposed": lambda a: a.T.copy(),
+    "shaped": lambda a: a.reshape(2, 10)[:, ::-3],
+    "broadcast": lambda a: a[:, None, :] - a[None, :, :],
+    "diagonal": lambda a: np.diag(np.diag(a)),
+    "polynomial": lambda a: np.polyval(a[0], 1.5) * a[1],
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_functions_of_arrays(name):
+    for mode in MODES:
+        compare(ARRAYS[name], A, mode=mode)
+    compare(ARRAYS[name], np.asfortranarray(A))
+
+
+def test_layouts_and_dtypes():
+    whole = np.arange(1.0, 25.0).reshape(4, 6)
+    for x in (whole[::2, ::-1], whole.T, whole[1:, 2], whole[:0], np.array(2.0)):
+        t = np.asarray(drawn(x))
+        value, tangent = ingot.jvp(lambda x: x * x, (x,), (t,))
+        np.testing.assert_array_equal(value, x * x)
+        np.testing.assert_allclose(tangent, 2 * x * t, rtol=1e-15)
+    for dtype in ("float16", "float32", "float64", "complex64", "complex128"):
+        x = np.array([1, 2, 4], dtype)
+        value, tangent = ingot.jvp(lambda x: np.sqrt(x) * 2, (x,), (np.ones(3, dtype),))
+        assert value.dtype == tangent.dtype == x.dtype
+        np.testing.assert_allclose(tangent, 1 / np.sqrt(x), rtol=2e-3)
+    value, tangent = ingot.jvp(lambda x: x.astype(np.float32) * 2, (whole,), (whole,))
+    assert tangent.dtype == np.float32
+
+
+class Pair(NamedTuple):
+    a: float
+    b: np.ndarray
+
+
+def test_structures():
+    def f(p, q):
+        s = p.a
+        n = 0
+        while s < 100.0:
+            s = s * 1.5 + p.b[n % 3]
+            n += 1
+            if n > 50:
+                break
+        q["out"][1:] += p.b * s
+        return Pair(s, p.b[::-1] * q["out"][0]), n, [q["out"]], None
+
+    p, t = Pair(1.0, np.array([0.1, 0.2, 0.3])), Pair(1.0, np.zeros(3))
+    for mode in MODES:
+        h = jitted(lambda p, q, dp, dq: ingot.jvp(f, (p, q), (dp, dq)), mode)
+        given = {"out": np.arange(4.0)}
+        value, tangent = h(p, given, t, {"out": np.zeros(4)})
+        expected = f(p, {"out": np.arange(4.0)})
+        assert type(value[0]) is type(tangent[0]) is Pair
+        assert value[3] is None and tangent[3] is None and tangent[1] == 0
+        np.testing.assert_array_equal(given["out"], expected[2][0])
+        slope = 1.5 ** expected[1]
+        np.testing.assert_allclose(tangent[0].a, slope, rtol=1e-14)
+        np.testing.assert_allclose(tangent[2][0][1:], p.b * slope, rtol=1e-14)
+
+
+def test_writes_in_place():
+    def running(x):
+        for i in range(1, len(x)):
+            x[i] = x[i] * x[i - 1]
+        return x
+
+    def swaps(x):
+        u, v = x.copy(), np.zeros_like(x)
+        for _ in range(5):
+            for i in range(1, len(x) - 1):
+                v[i] = u[i - 1] - 2 * u[i] * u[i] + u[i + 1]
+            u, v = v, u
+        return u
+
+    def counted(x):
+        out = np.zeros(3)
+        np.add.at(out, np.array([0, 1, 1, 2, 0]), x)
+        out[[0, 2]] = out[[2, 0]] * out[1]
+        return out
+
+    for f in (running, swaps, counted):
+        for mode in MODES:
+            compare(f, RNG.uniform(0.5, 1.0, 5), mode=mode)
+
+
+def test_loops_and_branches():
+    def newton(a, n):
+        x = a
+        while abs(x * x - a) > 1e-13:
+            x = 0.5 * (x + a / x)
+        return x * n
+
+    def early(x):
+        total = 0.0
+        for i in range(10):
+            if x * i > 3.0:
+                return total * x
+            if i == 2:
+                continue
+            total += x**i
+        return total
+
+    def caught(x):
+        try:
+            if x > 0.5:
+                raise ValueError
+            return x * 2
+        except ValueError:
+            return x * x
+
+    def parallel(x):
+        out = np.empty(64)
+        total = 0.0
+        for i in ingot.prange(64):
+            out[i] = np.sin(x * i)
+            total += out[i] * x
+        return total + out[3]
+
+    for mode in MODES:
+        compare(lambda a: newton(a, 3.0), 2.0, mode=mode)
+        for f in (early, caught, parallel):
+            compare(f, 0.7, mode=mode)
+            compare(f, 0.3, mode=mode)
+
+
+def test_exceptions_leave():
+    def f(x):
+        if x[0] > 1.0:
+            raise ValueError(f"{x[0]} is too much")
+        return x[3]
+
+    with pytest.raises(ValueError, match=r"^2.0 is too much$"):
+        ingot.jvp(f, (np.array([2.0]),), (np.ones(1),))
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        ingot.jvp(f, (np.array([1.0]),), (np.ones(1),))
+
+
+def test_derivatives_of_derivatives():
+    power = lambda x: x**5 * np.sin(x)  # noqa: E731
+    f = power
+    values = [f(0.7)]
+    for _ in range(4):
+        f = ingot.jacfwd(f)
+        values.append(f(0.7))
+    x, s, c = 0.7, np.sin(0.7), np.cos(0.7)
+    fourth = (120 * x - 20 * 4 * 0 + x**5) * s - 20 * x**4 * c + 240 * x**2 * c - 120 * x**3 * s
+    np.testing.assert_allclose(values[4], fourth, rtol=1e-12)
+    h = ingot.hessian(lambda x: (x**3).sum() + x[0] * x[1])(np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(h, [[6, 1, 0], [1, 12, 0], [0, 0, 18]], rtol=1e-15)
+    # The inner derivative takes the outer variable for a constant.
+    assert ingot.jacfwd(lambda x: x * ingot.jacfwd(lambda y: x + y)(1.0))(1.0) == 1.0
+    ingot.check_grads(lambda x, y: np.sin(x) * y + np.prod(x), (np.array([1.0, 2.0, 3.0]), 2.0), order=3)
+
+
+def test_derivatives_one_after_the_other():
+    @ingot.jit
+    def fit(x):
+        log = np.zeros(4)
+
+        def loss(v):
+            log[0] = v
+            return (v - 2.0) ** 2 + log[1]
+
+        for k in range(4):
+            value, slope = ingot.jvp(loss, (x,), (1.0,))
+            log[k] = value
+            x = x - 0.25 * slope
+        return x, log[3]
+
+    x, _ = fit(0.0)
+    assert x == 2.0 - 2.0 * 0.5**4
+
+
+def test_jacobians():
+    x = np.array([1.0, 2.0, 3.0])
+    f = lambda x: np.array([x[0] * x[1], x[1] ** 2, x[0] + x[2]])  # noqa: E731
+    np.testing.assert_array_equal(ingot.jacfwd(f)(x), [[2, 1, 0], [0, 4, 0], [1, 0, 1]])
+    first, second = ingot.jacfwd(lambda x, y: {"a": x * y, "b": (x.sum(), y)}, argnums=(0, 1))(x, 2.0)
+    np.testing.assert_array_equal(first["a"], 2 * np.eye(3))
+    np.testing.assert_array_equal(first["b"][0], np.ones(3))
+    np.testing.assert_array_equal(second["a"], x)
+    assert second["b"] == (0.0, 1.0)
+    assert ingot.jacfwd(lambda m: m @ m)(np.ones((2, 2))).shape == (2, 2, 2, 2)
+    assert ingot.jacfwd(lambda x: np.outer(x, x))(np.ones(0)).shape == (0, 0, 0)
+    given = x.copy()
+
+    def in_place(x):
+        x *= x
+        return x
+
+    np.testing.assert_array_equal(ingot.jacfwd(in_place)(given), np.diag(2 * x))
+    np.testing.assert_array_equal(given, x)
+
+
+def test_linearize():
+    x = np.array([1.0, 2.0])
+    value, linear = ingot.linearize(lambda x, y: x * y, x, 3.0)
+    np.testing.assert_array_equal(value, 3 * x)
+    np.testing.assert_array_equal(linear(np.ones(2), 1.0), 3 + x)
+    inside = ingot.jit(lambda x: ingot.linearize(lambda x: x * x, x)[1](np.ones(2)))
+    np.testing.assert_array_equal(inside(x), 2 * x)
+
+
+def test_stop_gradient():
+    assert ingot.jacfwd(lambda x: x * ingot.stop_gradient(x))(3.0) == 3.0
+    assert ingot.jacfwd(lambda x: ingot.stop_gradient({"a": (x, 1)})["a"][0] * x)(3.0) == 3.0
+    assert ingot.stop_gradient(2.0) == 2.0
+    np.testing.assert_array_equal(ingot.jit(lambda x: ingot.stop_gradient(x) * 2)(X), X * 2)
+
+
+def test_functions_are_seen_anew():
+    scale = 2.0
+
+    def f(x):
+        return x * scale
+
+    assert ingot.jvp(f, (3.0,), (1.0,)) == (6.0, 2.0)
+    scale = 5.0
+    assert ingot.jvp(f, (3.0,), (1.0,)) == (15.0, 5.0)
+    assert ingot.jacfwd(ingot.jit(f))(1.0) == 5.0
+
+
+def test_check_grads():
+    ingot.check_grads(lambda x: np.sin(x), (0.5,), order=2)
+    ingot.check_grads(lambda x: np.sin(x), (np.array([0.5, 1.0], np.float32),))
+    ingot.check_grads(lambda z: np.exp(z) * z, (0.5 + 0.25j,))
+    with pytest.raises(AssertionError):
+        ingot.check_grads(lambda x: x * ingot.stop_gradient(x), (0.5,))
+
+
+def test_errors():
+    f = lambda x: x * 2  # noqa: E731
+    with pytest.raises(TypeError, match="with respect to floats and complex numbers"):
+        ingot.jvp(f, (1,), (1.0,))
+    with pytest.raises(TypeError, match="with respect to floats and complex numbers"):
+        ingot.jvp(f, (np.arange(3),), (np.ones(3),))
+    with pytest.raises(ValueError, match=r"a tangent of shape \(2,\) for an array of shape \(3,\)"):
+        ingot.jvp(f, (np.ones(3),), (np.ones(2),))
+    with pytest.raises(ValueError, match="1 primals and 0 tangents"):
+        ingot.jvp(f, (1.0,), ())
+    with pytest.raises(ValueError, match="argnums 3 of a function that is given 1 arguments"):
+        ingot.jacfwd(f, 3)(1.0)
+
+
+def test_what_has_no_derivative_is_refused():
+    def fact(x, n):
+        return x if n == 0 else x * fact(x, n - 1)
+
+    def sampled(x):
+        return np.random.default_rng(0).normal(x)
+
+    programs = [
+        (lambda x: np.linalg.inv(x), np.eye(2), r"the derivative of NumPy's `linalg.inv`"),
+        (lambda x: np.fft.fft(x), np.ones(4), r"the derivative of NumPy's `fft"),
+        (lambda x: fact(x, int(x) + 3), 0.5, r"the derivative of a recursive function"),
+        (sampled, 0.5, r"the derivative of a random number"),
+    ]
+    for f, x, message in programs:
+        with pytest.raises(ingot.UnsupportedError, match=message):
+            ingot.jvp(f, (x,), (x,))
+
+
+def test_each_rule_has_its_test():
+    named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "derivatives.md").read_text())
+    defined = re.findall(r"^def (test_\w+)", Path(__file__).read_text(), flags=re.M)
+    assert sorted(set(named)) == sorted(set(defined) - {"test_each_rule_has_its_test"})
