@@ -20,13 +20,24 @@ bool is_shared(Type type) { return type.is_view() || type.is_buffer() || type.is
 
 }  // namespace
 
-Activity::Activity(const Function& function, int64_t tag)
+Activity::Activity(const Function& function, std::optional<int64_t> tag)
     : f_(function), tag_(tag), parent_(function.node_count()), varied_(function.node_count()) {
   std::iota(parent_.begin(), parent_.end(), 0u);
+  if (!tag_) unite_parameters();
   do {
     has_changed_ = false;
     for (uint32_t i = 0; i < f_.node_count(); ++i) visit(NodeId(i));
   } while (has_changed_);
+}
+
+/// Arrays that the function is given may overlap.
+void Activity::unite_parameters() {
+  const auto parameters = f_.region_parameters(f_.body());
+  for (size_t i = 0; i < parameters.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if (f_.parameters()[i].alias_set == f_.parameters()[k].alias_set && is_shared(f_.type(parameters[i])) &&
+          is_shared(f_.type(parameters[k])))
+        unite(parameters[i], parameters[k]);
 }
 
 uint32_t Activity::root(NodeId value) const {
@@ -62,8 +73,9 @@ void Activity::flow_all(std::span<const NodeId> from, std::span<const NodeId> to
 void Activity::visit(NodeId node) {
   const Op op = f_.op(node);
   const auto operands = f_.operands(node);
-  if (op == Op::lift && f_.attribute(node, 0) == tag_) return mark(node);
-  if (op == Op::tangent || op == Op::primal) return;
+  if (op == Op::lift && tag_ && f_.attribute(node, 0) == *tag_) return mark(node);
+  if (op == Op::tangent || (op == Op::primal && tag_)) return;
+  if (op == Op::lift || op == Op::primal) return flow(operands[0], node);
   const ir::OpInfo& card = ir::info(op);
   if (card.elementwise) {
     for (size_t i = 0; i < operands.size(); ++i)

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/function.h"
@@ -17,12 +19,18 @@ inline bool has_tangents(ir::Type type) {
 /// what is stored there at some time may be loaded at any.
 class Activity {
  public:
-  Activity(const ir::Function& function, int64_t tag);
+  Activity(const ir::Function& function, int64_t tag) : Activity(function, std::optional(tag)) {}
+  /// Of no derivative: nothing varies, and arrays are the same memory whether they are lifted or not.
+  explicit Activity(const ir::Function& function) : Activity(function, std::nullopt) {}
 
   /// Of a number, an array or an optional; of a view or buffer, what its memory may hold.
   bool is_varied(ir::NodeId value) const { return varied_[root(value)]; }
+  /// Of views and buffers: whether what is stored by one may be loaded by the other.
+  bool is_same_memory(ir::NodeId a, ir::NodeId b) const { return root(a) == root(b); }
 
  private:
+  Activity(const ir::Function& function, std::optional<int64_t> tag);
+  void unite_parameters();
   uint32_t root(ir::NodeId value) const;
   void unite(ir::NodeId a, ir::NodeId b);
   void mark(ir::NodeId value);
@@ -34,7 +42,7 @@ class Activity {
   void visit_outside(ir::NodeId node);
 
   const ir::Function& f_;
-  int64_t tag_;
+  std::optional<int64_t> tag_;
   mutable std::vector<uint32_t> parent_;
   std::vector<bool> varied_;  ///< by root
   ir::NodeId kept_;           ///< some buffer that has a number

@@ -1,27 +1,38 @@
 #include "transform/forward.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "transform/derive.h"
 #include "transform/linear.h"
-#include "transform/loop_writer.h"
 
 namespace ingot::transform {
 
-Forward::Forward(const Function& source, int64_t tag)
-    : Rewriter(source), tag_(tag), activity_(source, tag), shadows_(source.node_count()) {}
+namespace {
 
-void Forward::refuse(NodeId id) const {
+/// What is refused, where a node has no derivative.
+std::string derivative_of(const Function& f, NodeId id) {
+  switch (f.op(id)) {
+    case Op::library:
+      return "the derivative of NumPy's `" +
+             f.module().text(ir::TextId(static_cast<uint32_t>(f.attribute(id, 0)))) + "`";
+    case Op::host: return "the derivative of a call of Python";
+    case Op::draw: return "the derivative of a random number with respect to its distribution";
+    case Op::call: return "the derivative of a recursive function";
+    default: return "the derivative of `" + std::string(ir::name_of(f.op(id))) + "`";
+  }
+}
+
+}  // namespace
+
+Forward::Forward(const Function& source, int64_t tag)
+    : Rewriter(source), tag_(tag), activity_(source, tag), shadows_(source.node_count()) {
+  refuse_other_names();
+}
+
+void Forward::refuse(NodeId id, std::string what) const {
   const ir::Module& module = source_.module();
-  const Op op = source_.op(id);
-  std::string what = "the derivative of `" + std::string(ir::name_of(op)) + "`";
-  if (op == Op::library)
-    what = "the derivative of NumPy's `" +
-           module.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0)))) + "`";
-  if (op == Op::host) what = "the derivative of a call of Python";
-  if (op == Op::draw) what = "the derivative of a random number with respect to its distribution";
-  if (op == Op::call) what = "the derivative of a recursive function";
-  base::Unsupported refusal(module.place(source_[id].span), what,
+  base::Unsupported refusal(module.place(source_[id].span), what.empty() ? derivative_of(source_, id) : what,
                             "compute this part from what the derivative is not taken of");
   refusal.sites = module.sites(source_[id].span);
   throw refusal;
@@ -49,27 +60,6 @@ NodeId Forward::zeros_like(NodeId made) {
   const Type type = b_.function().type(made);
   if (type.is_view()) return shadow_of(made);
   return spread(b_.constant(type.element(), {}), made);
-}
-
-NodeId Forward::shadow_of(NodeId view) {
-  const Type type = b_.function().type(view);
-  const auto size = static_cast<int64_t>(base::size_of(type.dtype()));
-  LoopWriter w(b_);
-  NodeId low = w.index(0);
-  NodeId span = w.index(size);
-  Nodes strides;
-  for (int axis = 0; axis < type.rank(); ++axis) {
-    const NodeId last = w.subtract(b_.length(view, axis), w.index(1));
-    const NodeId stride = b_.make(Op::stride, {view}, {axis});
-    const NodeId reach = b_.make(Op::maximum, {w.multiply(last, w.absolute(stride)), w.index(0)});
-    low = w.add(low, w.select(w.less(stride, w.index(0)), reach, w.index(0)));
-    span = w.add(span, reach);
-    strides.push_back(stride);
-  }
-  const NodeId count = make(Op::floor_divide, {w.add(span, w.index(size - 1)), w.index(size)});
-  const NodeId all = w.new_view({&count, 1}, type.dtype());
-  b_.make(Op::write, {all, b_.constant(type.element(), {})});
-  return w.view(b_.make(Op::buffer, {all}), low, lengths_of(view), strides, type);
 }
 
 NodeId Forward::some_tangent(NodeId old) {
@@ -116,7 +106,9 @@ void Forward::visit_variable(NodeId id) {
   if (source_.attribute(id, 0) != tag_) return clone(id);  // of no derivative: a constant in all of them
   if (op == Op::tangent) return bind(id, some_tangent(x));
   bind(id, use(x));
-  if (op == Op::lift) set_tangent(id, use(source_.operand(id, 1)));
+  if (op != Op::lift) return;
+  if (!std::exchange(has_begun_, true)) clear_shadows();
+  set_tangent(id, use(source_.operand(id, 1)));
 }
 
 void Forward::visit_elementwise(NodeId id) {
@@ -173,48 +165,6 @@ bool Forward::visit_linear(NodeId id) {
   return true;
 }
 
-void Forward::visit_buffer(NodeId id) {
-  if (!is_varied(id)) return;
-  const Op op = source_.op(id);
-  const auto old = source_.operands(id);
-  if (op == Op::alloc) {
-    const NodeId made = b_.make(op, use_all(old), source_.attributes(id), source_.type(id));
-    if (source_.type(id).is_view()) return set_tangent(id, made);
-    shadows_[id.index] = {made, b_.index(0)};
-    return;
-  }
-  const Shadow own = shadows_[old[0].index];
-  if (!own.node) refuse(id);
-  if (op == Op::buffer) {
-    const NodeId there = make(Op::offset, {own.node});
-    const NodeId here = make(Op::offset, {use(old[0])});
-    shadows_[id.index] = {make(Op::buffer, {own.node}), make(Op::subtract, {there, here})};
-    return;
-  }
-  if (!has_tangents(source_.type(id))) return;
-  Nodes operands = use_all(old);
-  operands[0] = own.node;
-  operands[1] = make(Op::add, {operands[1], own.delta});
-  set_tangent(id, b_.make(op, operands, source_.attributes(id), source_.type(id)));
-}
-
-/// `write`, `store`, `scatter` and `copy`: the tangents go where the values go.
-void Forward::visit_memory(NodeId id) {
-  const auto old = source_.operands(id);
-  const NodeId memory = tangent(old[0]);
-  if (!memory) return;
-  const Op op = source_.op(id);
-  if (op == Op::scatter) {
-    const Op combiner = source_.op_attribute(id, 0);
-    if (combiner != Op::constant && combiner != Op::add && combiner != Op::subtract) refuse(id);
-  }
-  Nodes operands = use_all(old);
-  operands[0] = memory;
-  const size_t value = op == Op::store ? old.size() - 1 : 1;
-  operands[value] = some_tangent(old[value]);
-  b_.make(op, operands, source_.attributes(id));
-}
-
 /// What has no tangent of its own may not be given what has one, but to look at its shape or compare it.
 void Forward::visit_other(NodeId id) {
   const Op op = source_.op(id);
@@ -222,8 +172,11 @@ void Forward::visit_other(NodeId id) {
   const ir::OpInfo& card = ir::info(op);
   const bool looks = card.effects.pure() && !has_tangents(source_.type(id));
   if (looks || op == Op::check || op == Op::none) return;
-  for (const NodeId operand : source_.operands(id))
-    if (is_varied(operand)) refuse(id);
+  for (const NodeId operand : source_.operands(id)) {
+    // What is printed is looked at, too.
+    const bool is_shown = op == Op::host && !source_.type(operand).is_view();
+    if (is_varied(operand) && (!is_shown || has_tangents(source_.type(id)))) refuse(id);
+  }
 }
 
 namespace {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "transform/activity.h"
@@ -29,12 +31,16 @@ class Forward : public Rewriter {
   /// @name Ops (forward.cpp)
   void visit_variable(NodeId id);
   void visit_elementwise(NodeId id);
-  void visit_memory(NodeId id);
-  void visit_buffer(NodeId id);
   bool visit_linear(NodeId id);
   void visit_select(NodeId id);
   void visit_other(NodeId id);
-  [[noreturn]] void refuse(NodeId id) const;
+  [[noreturn]] void refuse(NodeId id, std::string what = {}) const;
+
+  /// @name Memory (forward_memory.cpp)
+  void visit_memory(NodeId id);
+  void visit_buffer(NodeId id);
+  void refuse_other_names();
+  void clear_shadows();
 
   /// @name Combinations (forward_arrays.cpp)
   void visit_reduce(NodeId id);
@@ -65,6 +71,7 @@ class Forward : public Rewriter {
   void set_tangent(NodeId old, NodeId made) {
     INGOT_ASSERT(is_varied(old), "what has a tangent is known to vary");
     shadows_[old.index] = {made, {}};
+    if (source_.type(old).is_view()) memories_.emplace_back(made, b_.current());
   }
   NodeId zeros_like(NodeId made);
   /// New memory of zeros laid out as a view is.
@@ -77,7 +84,9 @@ class Forward : public Rewriter {
 
   int64_t tag_;
   Activity activity_;
-  std::vector<Shadow> shadows_;  ///< by old id
+  std::vector<Shadow> shadows_;                        ///< by old id
+  std::vector<std::pair<NodeId, RegionId>> memories_;  ///< views of tangents, and where they came up
+  bool has_begun_ = false;                             ///< whether something was lifted
 };
 
 }  // namespace ingot::transform

@@ -27,7 +27,9 @@ void Forward::bind_all(std::span<const NodeId> slots, std::span<const NodeId> no
     bind(slots[i], nodes[i]);
     if (!is_varied(slots[i])) continue;
     const NodeId own = nodes[next++];
-    shadows_[slots[i].index] = {own, source_.type(slots[i]).is_buffer() ? nodes[next++] : NodeId()};
+    const bool is_buffer = source_.type(slots[i]).is_buffer();
+    if (!is_buffer) set_tangent(slots[i], own);
+    else shadows_[slots[i].index] = {own, nodes[next++]};
   }
 }
 

@@ -337,6 +337,94 @@ def test_derivatives_one_after_the_other():
     assert x == 2.0 - 2.0 * 0.5**4
 
 
+def test_a_derivative_begins_without_tangents():
+    @ingot.jit
+    def f(x):
+        state = np.zeros(2)
+        out = 0.0
+
+        def loss(v):
+            r = state[0] * v
+            state[0] = v * 3.0
+            return r
+
+        for _ in range(3):
+            _, slope = ingot.jvp(loss, (x,), (1.0,))
+            out = out * 10 + slope
+            x = x + 1.0
+        return out
+
+    assert f(1.0) == 36.0  # slopes 0, 3 and 6: what the state holds from the turn before is a constant
+
+
+def test_captured_arrays():
+    @ingot.jit
+    def f(x):
+        buffer = np.zeros(3)
+
+        def g(v):
+            buffer[1] = v * v
+            return buffer.sum()
+
+        return ingot.jvp(g, (x,), (1.0,))
+
+    assert f(3.0) == (9.0, 6.0)
+
+
+def test_arrays_known_by_two_names():
+    def product(x, y):
+        return x[0] * y[0]
+
+    def changed(x, y):
+        x[0] = x[0] * 2
+        return x[0] * y[0]
+
+    a, t = np.array([3.0, 4.0]), np.ones(2)
+    assert ingot.jvp(product, (a, a), (t, t)) == (9.0, 6.0)
+    assert ingot.jvp(changed, (a.copy(), a.copy()), (t, t)) == (18.0, 12.0)
+    for x, y in ((a, a), (a[:1], a)):
+        with pytest.raises(ingot.UnsupportedError, match="changed and known by two names"):
+            ingot.jvp(changed, (x, y), (np.ones(len(x)), t))
+
+
+def test_bits():
+    def seen(z):
+        return z.view(np.float64) * 2
+
+    def written(x):
+        x.view(np.int64)[0] = 0
+        return x * 2
+
+    value, tangent = ingot.jvp(seen, (np.array([1 + 2j]),), (np.array([3 + 4j]),))
+    np.testing.assert_array_equal(tangent, [6.0, 8.0])
+    with pytest.raises(ingot.UnsupportedError, match="the derivative of `store`"):
+        ingot.jvp(written, (np.ones(2),), (np.ones(2),))
+
+
+def test_what_is_printed(capsys):
+    def f(x):
+        print("x is", x)
+        return x * x
+
+    assert ingot.jvp(f, (2.0,), (1.0,)) == (4.0, 4.0)
+    assert capsys.readouterr().out == "x is 2.0\n"
+
+
+def test_lists_and_instances():
+    class Held:
+        def __init__(self, a):
+            self.a = a
+
+    def grown(x):
+        parts = []
+        for i in range(int(x) + 3):
+            parts.append(x * i)
+        return sum(parts)
+
+    assert ingot.jvp(grown, (2.5,), (1.0,)) == (25.0, 10.0)
+    assert ingot.jvp(lambda x: Held(x * 2).a * 3, (2.5,), (1.0,)) == (15.0, 6.0)
+
+
 def test_jacobians():
     x = np.array([1.0, 2.0, 3.0])
     f = lambda x: np.array([x[0] * x[1], x[1] ** 2, x[0] + x[2]])  # noqa: E731
@@ -415,7 +503,14 @@ def test_what_has_no_derivative_is_refused():
     def sampled(x):
         return np.random.default_rng(0).normal(x)
 
+    def kept(x):
+        parts = []
+        for i in range(int(x[0]) + 3):
+            parts.append(x * i)
+        return parts[-1]
+
     programs = [
+        (kept, np.ones(2), r"the derivative of `keep`"),
         (lambda x: np.linalg.inv(x), np.eye(2), r"the derivative of NumPy's `linalg.inv`"),
         (lambda x: np.fft.fft(x), np.ones(4), r"the derivative of NumPy's `fft"),
         (lambda x: fact(x, int(x) + 3), 0.5, r"the derivative of a recursive function"),

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <utility>
+
+#include "ir/walk.h"
+#include "transform/forward.h"
+#include "transform/loop_writer.h"
+
+// Memory of tangents.
+
+namespace ingot::transform {
+
+namespace {
+
+/// Whether a loop stands around a region that does not stand around another one.
+bool has_loop_between(const Function& f, RegionId inner, RegionId outer) {
+  for (RegionId at = inner; at != outer && f[at].owner; at = f[f[at].owner].parent) {
+    const Op op = f.op(f[at].owner);
+    if (op == Op::for_ || op == Op::while_ || op == Op::parallel_for) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// An array that a derivative changes may not be known by a name that does not vary with its variables: what
+/// is read there would have lost its tangent.
+void Forward::refuse_other_names() {
+  const ir::TextOrder order(source_);
+  uint32_t begin = UINT32_MAX;
+  uint32_t end = 0;
+  for (uint32_t i = 0; i < source_.node_count(); ++i) {
+    const Op op = source_.op(NodeId(i));
+    const bool is_mark = op == Op::lift || op == Op::tangent || op == Op::primal;
+    if (!is_mark || source_.attribute(NodeId(i), 0) != tag_) continue;
+    begin = std::min(begin, order.place[i]);
+    end = std::max(end, order.place[i]);
+  }
+  const Activity names(source_);
+  std::vector<std::pair<NodeId, NodeId>> touched;  // one of each memory, and where
+  std::vector<NodeId> changed;
+  for (uint32_t i = 0; i < source_.node_count(); ++i) {
+    const NodeId node(i);
+    const ir::Effects effects = ir::info(source_.op(node)).effects;
+    if (order.place[i] < begin || order.place[i] > end) continue;
+    if (!effects.any(ir::effect::Read | ir::effect::Write)) continue;
+    for (const NodeId operand : source_.operands(node)) {
+      if (!source_.type(operand).is_view() && !source_.type(operand).is_buffer()) continue;
+      const auto is_known = [&](NodeId other) { return activity_.is_same_memory(operand, other); };
+      if (std::ranges::none_of(touched, is_known, &std::pair<NodeId, NodeId>::first))
+        touched.emplace_back(operand, node);
+      const bool changes = effects.any(ir::effect::Write) && is_varied(operand);
+      if (changes && std::ranges::none_of(changed, is_known)) changed.push_back(operand);
+    }
+  }
+  for (const NodeId one : changed)
+    for (const auto& [other, node] : touched)
+      if (!activity_.is_same_memory(one, other) && names.is_same_memory(one, other))
+        refuse(node, "an array that is changed and known by two names, of which one is a variable,");
+}
+
+/// A derivative in a loop begins with no tangents in what it finds there.
+void Forward::clear_shadows() {
+  const Function& f = b_.function();
+  for (const auto& [view, region] : memories_) {
+    if (has_loop_between(f, b_.current(), region) && f.reaches(view, b_.current()))
+      b_.make(Op::write, {view, b_.constant(f.type(view).element(), {})});
+  }
+}
+
+NodeId Forward::shadow_of(NodeId view) {
+  const Type type = b_.function().type(view);
+  const auto size = static_cast<int64_t>(base::size_of(type.dtype()));
+  LoopWriter w(b_);
+  NodeId low = w.index(0);
+  NodeId span = w.index(size);
+  Nodes strides;
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    const NodeId last = w.subtract(b_.length(view, axis), w.index(1));
+    const NodeId stride = b_.make(Op::stride, {view}, {axis});
+    const NodeId reach = b_.make(Op::maximum, {w.multiply(last, w.absolute(stride)), w.index(0)});
+    low = w.add(low, w.select(w.less(stride, w.index(0)), reach, w.index(0)));
+    span = w.add(span, reach);
+    strides.push_back(stride);
+  }
+  const NodeId count = make(Op::floor_divide, {w.add(span, w.index(size - 1)), w.index(size)});
+  const NodeId all = w.new_view({&count, 1}, type.dtype());
+  b_.make(Op::write, {all, b_.constant(type.element(), {})});
+  return w.view(b_.make(Op::buffer, {all}), low, lengths_of(view), strides, type);
+}
+
+void Forward::visit_buffer(NodeId id) {
+  if (!is_varied(id)) return;
+  const Op op = source_.op(id);
+  const auto old = source_.operands(id);
+  if (op == Op::alloc) {
+    const NodeId made = b_.make(op, use_all(old), source_.attributes(id), source_.type(id));
+    if (source_.type(id).is_view()) return set_tangent(id, made);
+    shadows_[id.index] = {made, b_.index(0)};
+    const NodeId bytes = use(old[0]);
+    memories_.emplace_back(LoopWriter(b_).c_view(made, b_.index(0), {&bytes, 1}, base::DType::UInt8),
+                           b_.current());
+    return;
+  }
+  const Shadow own = shadows_[old[0].index];
+  if (!own.node) refuse(id);
+  if (op == Op::buffer) {
+    const NodeId there = make(Op::offset, {own.node});
+    const NodeId here = make(Op::offset, {use(old[0])});
+    shadows_[id.index] = {make(Op::buffer, {own.node}), make(Op::subtract, {there, here})};
+    return;
+  }
+  Nodes operands = use_all(old);
+  operands[0] = own.node;
+  operands[1] = make(Op::add, {operands[1], own.delta});
+  set_tangent(id, b_.make(op, operands, source_.attributes(id), source_.type(id)));
+}
+
+/// `write`, `store`, `scatter` and `copy`: the tangents go where the values go.
+void Forward::visit_memory(NodeId id) {
+  const auto old = source_.operands(id);
+  if (!is_varied(old[0])) return;
+  if (!has_tangents(source_.type(old[0]))) refuse(id);
+  const NodeId memory = tangent(old[0]);
+  const Op op = source_.op(id);
+  if (op == Op::scatter) {
+    const Op combiner = source_.op_attribute(id, 0);
+    if (combiner != Op::constant && combiner != Op::add && combiner != Op::subtract) refuse(id);
+  }
+  Nodes operands = use_all(old);
+  operands[0] = memory;
+  const size_t value = op == Op::store ? old.size() - 1 : 1;
+  operands[value] = some_tangent(old[value]);
+  b_.make(op, operands, source_.attributes(id));
+}
+
+}  // namespace ingot::transform
