@@ -47,6 +47,16 @@ def shadow(x: np.ndarray) -> np.ndarray:
     return primitives.strided(memory, x.shape, x.strides, low)
 
 
+def laid_out(t: Any, x: np.ndarray) -> np.ndarray:
+    """A copy of t, of the dtype of x, that lies in memory as x does."""
+    is_contiguous = primitives.is_contiguous(x)
+    if primitives.is_known(is_contiguous) and is_contiguous:
+        return np.array(t, x.dtype, order="C")
+    tangents = shadow(x)
+    tangents[...] = t
+    return tangents
+
+
 def lift(x: Any, t: Any, derivative: int) -> Any:
     """A number or array as a variable with a tangent."""
     if not is_inexact(x):
@@ -54,9 +64,7 @@ def lift(x: Any, t: Any, derivative: int) -> Any:
     if isinstance(x, np.ndarray):
         if np.shape(t) != x.shape:
             raise ValueError(f"a tangent of shape {np.shape(t)} for an array of shape {x.shape}")
-        tangents = shadow(x)
-        tangents[...] = t
-        return primitives.lift(x, tangents, derivative)
+        return primitives.lift(x, laid_out(t, x), derivative)
     if isinstance(t, np.ndarray):
         if t.ndim != 0:
             raise ValueError(f"a tangent of shape {t.shape} for a number")
