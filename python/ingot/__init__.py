@@ -1,5 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
+from . import lax
 from ._batching import vmap
 from ._derivatives import check_grads, hessian, jacfwd, jvp, linearize, stop_gradient
 from ._errors import InternalError, TypeChangeError, UnsupportedError
@@ -54,6 +55,7 @@ __all__ = [
     "jacfwd",
     "jit",
     "jvp",
+    "lax",
     "linearize",
     "memory",
     "prange",

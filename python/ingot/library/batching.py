@@ -9,8 +9,8 @@ import numpy as np
 
 import ingot._batching as public
 
-from .derivatives import map_leaves
 from .registry import implements
+from .structures import map_leaves
 
 
 def at_key(axes: Any, key: Any) -> Any:

@@ -11,20 +11,7 @@ import ingot._derivatives as public
 
 from . import primitives
 from .registry import implements
-
-
-def map_leaves(function: Callable, tree: Any, *others: Any) -> Any:
-    """A structure as `tree` whose leaves are what the function gives of its leaves and those of the others."""
-    if tree is None:
-        return None
-    if isinstance(tree, list):
-        return [map_leaves(function, *parts) for parts in zip(tree, *others)]
-    if isinstance(tree, tuple):
-        parts = tuple(map_leaves(function, *parts) for parts in zip(tree, *others))
-        return parts if type(tree) is tuple else type(tree)(*parts)
-    if isinstance(tree, dict):
-        return {key: map_leaves(function, tree[key], *[other[key] for other in others]) for key in tree}
-    return function(tree, *others)
+from .structures import map_leaves
 
 
 def is_inexact(x: Any) -> bool:
