@@ -1,5 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
+from ._batching import vmap
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._host import host
@@ -57,4 +58,5 @@ __all__ = [
     "uint32",
     "uint64",
     "vectorize",
+    "vmap",
 ]

@@ -1,0 +1,212 @@
+"""Loops over the lanes of a function that `ingot.vmap` has made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ingot
+import numpy as np
+
+from . import primitives
+from .registry import implements
+from .shapes import normal_axis
+
+
+@implements(ingot.vmap)
+def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None) -> Callable[..., Any]:
+    """The function for all lanes, one after the other."""
+    given_axes = settled(in_axes)
+    result_axes = settled(out_axes)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(given_axes, tuple) and len(given_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
+                f"passed to the function, but got len(in_axes)={len(given_axes)}, len(args)={len(args)}"
+            )
+        lanes = led(args, given_axes), led(kwargs, 0)
+        n = size_of(lanes, axis_size)
+        if n == 0:
+            raise ValueError("vmap of no lanes: what the function gives for one is not known")
+        first = fun(*lane(lanes[0], 0), **lane(lanes[1], 0))
+        made = room(first, n)
+        put(made, 0, first)
+        for i in range(1, n):
+            put(made, i, fun(*lane(lanes[0], i), **lane(lanes[1], i)))
+        return moved(made, result_axes)
+
+    return call
+
+
+class Lanes:
+    """An argument whose first axis is that of the lanes."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+def is_named(x: Any) -> bool:
+    """Whether x is an instance of a class of named tuples."""
+    return isinstance(x, tuple) and type(x) is not tuple
+
+
+def settled(axes: Any) -> Any:
+    """Axes as numbers, None and tuples, which a closure holds; a dict is a tuple of a text, keys and axes."""
+    if isinstance(axes, (tuple, list)):
+        return tuple([settled(one) for one in axes])
+    if isinstance(axes, dict):
+        return ("dict", tuple([k for k in axes]), tuple([settled(axes[k]) for k in axes]))
+    if axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
+        raise TypeError("vmap: axes must be ints, None, or tuples, lists and dicts of them")
+    return axes
+
+
+def is_of_dict(axes: Any) -> bool:
+    return isinstance(axes, tuple) and len(axes) == 3 and isinstance(axes[0], str)
+
+
+def part(axes: Any, key: Any) -> Any:
+    """The axes of one part of a structure."""
+    if not isinstance(axes, tuple):
+        return axes
+    return axes[2][axes[1].index(key)] if is_of_dict(axes) else axes[key]
+
+
+def need_structure(axes: Any, x: Any, name: str) -> None:
+    """Raises where the axes are a structure that is not that of a value."""
+    if not isinstance(axes, tuple):
+        return
+    if isinstance(x, dict):
+        fits = is_of_dict(axes) and len(axes[1]) == len(x) and len([k for k in axes[1] if k in x]) == len(x)
+    else:
+        fits = isinstance(x, (tuple, list)) and not is_of_dict(axes) and len(axes) == len(x)
+    if not fits:
+        raise ValueError(f"vmap {name} specification must be a tree prefix of the corresponding value")
+
+
+def led(x: Any, axes: Any) -> Any:
+    """A structure with its mapped arrays held as lanes, the axis of these in front."""
+    if x is None:
+        return None
+    need_structure(axes, x, "in_axes")
+    if is_named(x):
+        return type(x)(*[led(x[k], part(axes, k)) for k in range(len(x))])
+    if isinstance(x, tuple):
+        return tuple([led(x[k], part(axes, k)) for k in range(len(x))])
+    if isinstance(x, list):
+        return x if axes is None else [led(x[k], part(axes, k)) for k in range(len(x))]
+    if isinstance(x, dict):
+        return x if axes is None else {k: led(x[k], part(axes, k)) for k in x}
+    if axes is None:
+        return x
+    if not isinstance(x, np.ndarray) or x.ndim == 0:
+        raise ValueError(
+            f"vmap was requested to map its argument along axis {axes}, which implies that its rank should be at least "
+            f"{axes + 1 if axes >= 0 else -axes}, but is only 0"
+        )
+    if axes >= x.ndim or axes < -x.ndim:
+        raise ValueError(
+            f"vmap was requested to map its argument along axis {axes}, which implies that its rank should be at least "
+            f"{axes + 1 if axes >= 0 else -axes}, but is only {x.ndim} (its shape is {x.shape})"
+        )
+    along = normal_axis(axes, x.ndim)
+    return Lanes(primitives.transpose(x, (along, *[k for k in range(x.ndim) if k != along])))
+
+
+def lengths(x: Any) -> list[int]:
+    """The numbers of lanes of the arrays in a structure."""
+    if isinstance(x, Lanes):
+        return [len(x.array)]
+    found: list[int] = []
+    if isinstance(x, (tuple, list)):
+        for one in x:
+            found = found + lengths(one)
+    elif isinstance(x, dict):
+        for k in x:
+            found = found + lengths(x[k])
+    return found
+
+
+def size_of(lanes: Any, axis_size: int | None) -> int:
+    """The number of lanes, which all arrays agree on."""
+    found = lengths(lanes)
+    if axis_size is not None:
+        found = [axis_size, *found]
+    if len(found) == 0:
+        raise ValueError("vmap must have at least one non-None value in in_axes")
+    for n in found[1:]:
+        if n != found[0]:
+            raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped: {found[0]} and {n}")
+    return found[0]
+
+
+def lane(x: Any, i: int) -> Any:
+    """What one lane is given."""
+    if isinstance(x, Lanes):
+        return x.array[i]
+    if is_named(x):
+        return type(x)(*[lane(one, i) for one in x])
+    if isinstance(x, tuple):
+        return tuple([lane(one, i) for one in x])
+    if isinstance(x, list):
+        return [lane(one, i) for one in x] if len(lengths(x)) > 0 else x
+    if isinstance(x, dict):
+        return {k: lane(x[k], i) for k in x} if len(lengths(x)) > 0 else x
+    return x
+
+
+def room(x: Any, n: int) -> Any:
+    """Arrays for what all lanes give, in the structure of what one has given."""
+    if x is None:
+        return None
+    if is_named(x):
+        return type(x)(*[room(one, n) for one in x])
+    if isinstance(x, tuple):
+        return tuple([room(one, n) for one in x])
+    if isinstance(x, list):
+        return [room(one, n) for one in x]
+    if isinstance(x, dict):
+        return {k: room(x[k], n) for k in x}
+    one = np.asarray(x)
+    return np.empty((n, *one.shape), one.dtype)
+
+
+def put(made: Any, i: int, x: Any) -> None:
+    """Stores what one lane has given."""
+    if isinstance(made, (tuple, list)):
+        for k in range(len(made)):
+            put(made[k], i, x[k])
+    elif isinstance(made, dict):
+        for k in made:
+            put(made[k], i, x[k])
+    elif made is not None:
+        if isinstance(x, np.ndarray):
+            if x.shape != made.shape[1:]:
+                raise ValueError(f"vmap: a lane gives an array of shape {x.shape}, others of shape {made.shape[1:]}")
+            made[(i, Ellipsis)] = x
+        else:
+            made[i] = x
+
+
+def moved(x: Any, axes: Any) -> Any:
+    """The results with their lanes along the axes asked for."""
+    if x is None:
+        return None
+    need_structure(axes, x, "out_axes")
+    if is_named(x):
+        return type(x)(*[moved(x[k], part(axes, k)) for k in range(len(x))])
+    if isinstance(x, tuple):
+        return tuple([moved(x[k], part(axes, k)) for k in range(len(x))])
+    if isinstance(x, list):
+        return [moved(x[k], part(axes, k)) for k in range(len(x))]
+    if isinstance(x, dict):
+        return {k: moved(x[k], part(axes, k)) for k in x}
+    if axes is None:
+        raise ValueError("vmap has mapped output but out_axes is None")
+    if axes >= x.ndim or axes < -x.ndim:
+        raise ValueError(f"axis {axes} is out of bounds for array of dimension {x.ndim}")
+    along = normal_axis(axes, x.ndim)
+    order = [*range(1, x.ndim)]
+    order.insert(along, 0)
+    return primitives.transpose(x, tuple(order))
