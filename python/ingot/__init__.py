@@ -1,6 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
-from ._batching import vmap
+from ._batching import axis_index, pmap, vmap
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._host import host
@@ -34,6 +34,7 @@ __all__ = [
     "InternalError",
     "TypeChangeError",
     "UnsupportedError",
+    "axis_index",
     "bool_",
     "complex64",
     "complex128",
@@ -50,6 +51,7 @@ __all__ = [
     "int64",
     "jit",
     "memory",
+    "pmap",
     "prange",
     "set_cache_limit",
     "set_num_threads",

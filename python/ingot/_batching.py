@@ -2,15 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import types
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from ._jit import jit
 
 
 def vmap(
-    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    axis_name: Hashable = None,
 ) -> Callable[..., Any]:
-    from .library.batching import batched
+    """A compiled function that is `fun` for each lane of its arguments, with the results stacked.
 
-    return jit(batched(fun, in_axes, out_axes, axis_size))
+    `in_axes` says along which axis the arrays among the arguments are mapped: an int, None (every lane is given the
+    argument itself), or a structure of these as the arguments have it, or the beginning of it: a tuple with one entry
+    for each positional argument, in which tuples, lists and dicts stand for those of the arguments. Arguments given by
+    name are mapped along axis 0. `out_axes` says so for results, whose numbers become arrays of one axis, and whose
+    arrays get one more. Structures are tuples, named tuples, lists, dicts and None.
+
+    Lanes are given views, `x[i]`, so that what `fun` writes into them is written into the argument. They run as the
+    turns of `for i in range(n)` do, in order where they hang on each other; the exception is that of the lowest lane
+    that raises. Arrays that a lane gives have one shape for all lanes: ValueError where they do not. Lengths that differ
+    along the mapped axes, axes that arguments do not have, and structures that do not fit raise ValueError, too, and so
+    does an axis of length 0 where `fun` gives arrays.
+
+    `axis_size` is the number of lanes, needed where no argument is mapped; `axis_name` is what `axis_index` knows the
+    axis by. Works inside compiled functions and itself. docs/batching.md has the rules.
+    """
+    from .library.batching import batched, bound
+
+    function: Any = fun
+    if isinstance(fun, types.MethodType):
+        function = bound(fun.__func__, fun.__self__)
+    made = jit(batched(function, in_axes, out_axes, axis_size, axis_name))
+    functools.update_wrapper(made, fun, ("__name__", "__qualname__", "__doc__"), ())
+    return made
+
+
+def pmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    axis_name: Hashable = None,
+) -> Callable[..., Any]:
+    """`vmap`, by the name that it has for lanes that devices share: here threads share them, as those of `vmap`."""
+    return vmap(fun, in_axes, out_axes, axis_size, axis_name)
+
+
+def axis_index(axis_name: Hashable) -> int:
+    """The number of the lane that runs, of the innermost `vmap` with this `axis_name`; NameError where there is none."""
+    from .library.primitives import lane_of
+
+    return lane_of(axis_name)

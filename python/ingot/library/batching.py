@@ -13,8 +13,8 @@ from .registry import implements
 from .shapes import normal_axis
 
 
-@implements(ingot.vmap)
-def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None) -> Callable[..., Any]:
+@implements(ingot.vmap, ingot.pmap)
+def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None, axis_name: Any = None) -> Callable[..., Any]:
     """The function for all lanes, one after the other."""
     given_axes = settled(in_axes)
     result_axes = settled(out_axes)
@@ -27,16 +27,43 @@ def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None
             )
         lanes = led(args, given_axes), led(kwargs, 0)
         n = size_of(lanes, axis_size)
-        if n == 0:
-            raise ValueError("vmap of no lanes: what the function gives for one is not known")
-        first = fun(*lane(lanes[0], 0), **lane(lanes[1], 0))
-        made = room(first, n)
-        put(made, 0, first)
-        for i in range(1, n):
-            put(made, i, fun(*lane(lanes[0], i), **lane(lanes[1], i)))
+
+        def given(i: int) -> Any:
+            return fun(*lane(lanes[0], i), **lane(lanes[1], i))
+
+        def turn(i: int) -> Any:
+            return primitives.in_lane(axis_name, given, i)
+
+        are_numbers, dtypes = primitives.dtypes_of_lane(turn)
+        if are_numbers:
+            made = numbers(dtypes, n)
+            for i in range(n):
+                put(made, i, turn(i))
+        else:
+            if n == 0:
+                raise ValueError("vmap over an axis of length 0 of a function that gives arrays, whose shapes are not known")
+            first = turn(0)
+            made = room(first, n)
+            put(made, 0, first)
+            for i in range(1, n):
+                put(made, i, turn(i))
         return moved(made, result_axes)
 
     return call
+
+
+@implements(ingot.axis_index)
+def axis_index(axis_name: Any) -> int:
+    return primitives.lane_of(axis_name)
+
+
+def bound(function: Any, owner: Any) -> Callable[..., Any]:
+    """A method, of an object that compiled code is given when it is called."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return function(owner, *args, **kwargs)
+
+    return method
 
 
 class Lanes:
@@ -156,6 +183,21 @@ def lane(x: Any, i: int) -> Any:
     return x
 
 
+def numbers(dtypes: Any, n: int) -> Any:
+    """Arrays for the numbers that all lanes give, in the structure of their dtypes."""
+    if dtypes is None:
+        return None
+    if is_named(dtypes):
+        return type(dtypes)(*[numbers(one, n) for one in dtypes])
+    if isinstance(dtypes, tuple):
+        return tuple([numbers(one, n) for one in dtypes])
+    if isinstance(dtypes, list):
+        return [numbers(one, n) for one in dtypes]
+    if isinstance(dtypes, dict):
+        return {k: numbers(dtypes[k], n) for k in dtypes}
+    return np.empty(n, dtypes)
+
+
 def room(x: Any, n: int) -> Any:
     """Arrays for what all lanes give, in the structure of what one has given."""
     if x is None:
@@ -203,7 +245,7 @@ def moved(x: Any, axes: Any) -> Any:
     if isinstance(x, dict):
         return {k: moved(x[k], part(axes, k)) for k in x}
     if axes is None:
-        raise ValueError("vmap has mapped output but out_axes is None")
+        primitives.refuse("`out_axes` None in ingot.vmap", "give an axis, and take one element of the result along it")
     if axes >= x.ndim or axes < -x.ndim:
         raise ValueError(f"axis {axes} is out of bounds for array of dimension {x.ndim}")
     along = normal_axis(axes, x.ndim)
