@@ -7,19 +7,14 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-namespace {
-
-nb::object numpy(const char* name) { return nb::module_::import_("numpy").attr(name); }
-
-}  // namespace
-
-/// The dtypes of numbers in a structure of None, tuples, lists and dicts; invalid: something else is in it.
-nb::object Evaluator::dtypes_in(const Value& value) {
+/// The dtypes of numbers and arrays in a structure of None, tuples, lists and dicts; invalid: something else
+/// is in it.
+nb::object Evaluator::dtypes_in(const Value& value, bool& has_arrays) {
   if (is_none(value)) return nb::none();
-  const auto all = [this](const std::vector<Value>& values) -> nb::object {
+  const auto all = [&](const std::vector<Value>& values) -> nb::object {
     nb::list parts;
     for (const Value& one : values) {
-      const nb::object part = dtypes_in(one);
+      const nb::object part = dtypes_in(one, has_arrays);
       if (!part.is_valid()) return {};
       parts.append(part);
     }
@@ -41,9 +36,12 @@ nb::object Evaluator::dtypes_in(const Value& value) {
     for (size_t i = 0; i < object.keys.size(); ++i) dict[object.keys[i]] = parts[i];
     return dict;
   }
-  if (value.is<Array>()) return {};
+  const Array* array = value.as<Array>();
+  has_arrays = has_arrays || array != nullptr;
   const std::optional<Kind> kind = kind_of(value);
-  return kind ? numpy("dtype")(std::string(base::info(kind->dtype()).numpy)) : nb::object();
+  if (array == nullptr && !kind) return {};
+  const DType dtype = array != nullptr ? array->type.dtype() : kind->dtype();
+  return nb::module_::import_("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
 }
 
 /// A structure of tuples, lists and dicts as the function's own.
@@ -71,17 +69,18 @@ Value Evaluator::primitive_dtypes_of_lane(Call& call) {
   const std::vector<NodeId> parameters =
       builder_->enter(builder_->begin(Op::for_, operands, schedule), 0, types);
   nb::object found;
+  bool has_arrays = false;
   try {
     Call turn{.positional = {Scalar{Kind::py_int(), parameters[0]}},
               .keywords = {},
               .name = call.name,
               .node = call.node};
-    found = dtypes_in(this->call(call.positional.at(0), turn));
+    found = dtypes_in(this->call(call.positional.at(0), turn), has_arrays);
   } catch (const Diverged&) {
   }
   go_back(before);
-  return Tuple{.members = {Static{nb::bool_(found.is_valid())},
-                           found.is_valid() ? structure_of(found) : Value(Static{nb::none()})}};
+  if (!found.is_valid()) return Tuple{.members = {Static{nb::bool_(false)}, Static{nb::none()}}};
+  return Tuple{.members = {Static{nb::bool_(!has_arrays)}, structure_of(found)}};
 }
 
 Value Evaluator::primitive_in_lane(Call& call) {

@@ -574,7 +574,7 @@ class Evaluator {
   std::string type_name(const Value& value) const;  ///< as Python's messages name it
 
   // batching.cpp
-  nb::object dtypes_in(const Value& value);
+  nb::object dtypes_in(const Value& value, bool& has_arrays);
   Value structure_of(const nb::object& object);
 
   // growing.cpp

@@ -278,6 +278,8 @@ def test_the_lane_that_runs():
     assert difference(ingot.vmap(inner, axis_name="i")(GRID), expected) is None
     kinds = ingot.vmap(lambda: 1 if ingot.axis_index("i") == 0 else 2.5, axis_size=3, axis_name="i")
     assert difference(kinds(), np.array([1, 2.5, 2.5])) is None
+    mixed = ingot.vmap(lambda r: (1 if ingot.axis_index("i") == 0 else 2.5, r), axis_name="i")
+    assert difference(mixed(GRID), (np.array([1, 2.5, 2.5]), GRID)) is None
     fails(NameError, "unbound axis name: k", lambda v: ingot.axis_index("k"), LINE, axis_name="i")
     with pytest.raises(NameError, match="unbound axis name: i"):
         ingot.axis_index("i")

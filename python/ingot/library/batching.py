@@ -43,7 +43,7 @@ def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None
             if n == 0:
                 raise ValueError("vmap over an axis of length 0 of a function that gives arrays, whose shapes are not known")
             first = turn(0)
-            made = room(first, n)
+            made = room(first, dtypes, n)
             put(made, 0, first)
             for i in range(1, n):
                 put(made, i, turn(i))
@@ -90,14 +90,15 @@ def settled(axes: Any) -> Any:
 
 
 def is_of_dict(axes: Any) -> bool:
+    """Whether axes stand for those of a dict."""
     return isinstance(axes, tuple) and len(axes) == 3 and isinstance(axes[0], str)
 
 
-def part(axes: Any, key: Any) -> Any:
-    """The axes of one part of a structure."""
-    if not isinstance(axes, tuple):
-        return axes
-    return axes[2][axes[1].index(key)] if is_of_dict(axes) else axes[key]
+def part(whole: Any, key: Any) -> Any:
+    """What axes or dtypes say of one part of a structure."""
+    if is_of_dict(whole):
+        return whole[2][whole[1].index(key)]
+    return whole[key] if isinstance(whole, (tuple, list, dict)) else whole
 
 
 def need_structure(axes: Any, x: Any, name: str) -> None:
@@ -198,20 +199,20 @@ def numbers(dtypes: Any, n: int) -> Any:
     return np.empty(n, dtypes)
 
 
-def room(x: Any, n: int) -> Any:
+def room(x: Any, dtypes: Any, n: int) -> Any:
     """Arrays for what all lanes give, in the structure of what one has given."""
     if x is None:
         return None
     if is_named(x):
-        return type(x)(*[room(one, n) for one in x])
+        return type(x)(*[room(x[k], part(dtypes, k), n) for k in range(len(x))])
     if isinstance(x, tuple):
-        return tuple([room(one, n) for one in x])
+        return tuple([room(x[k], part(dtypes, k), n) for k in range(len(x))])
     if isinstance(x, list):
-        return [room(one, n) for one in x]
+        return [room(x[k], part(dtypes, k), n) for k in range(len(x))]
     if isinstance(x, dict):
-        return {k: room(x[k], n) for k in x}
+        return {k: room(x[k], part(dtypes, k), n) for k in x}
     one = np.asarray(x)
-    return np.empty((n, *one.shape), one.dtype)
+    return np.empty((n, *one.shape), one.dtype if dtypes is None else dtypes)
 
 
 def put(made: Any, i: int, x: Any) -> None:
@@ -249,6 +250,8 @@ def moved(x: Any, axes: Any) -> Any:
     if axes >= x.ndim or axes < -x.ndim:
         raise ValueError(f"axis {axes} is out of bounds for array of dimension {x.ndim}")
     along = normal_axis(axes, x.ndim)
+    if along == 0:
+        return x
     order = [*range(1, x.ndim)]
     order.insert(along, 0)
     return primitives.transpose(x, tuple(order))

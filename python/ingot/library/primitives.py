@@ -123,7 +123,10 @@ def open_list(x: list[Any]) -> None:
 
 
 def dtypes_of_lane(turn: Callable[[int], Any]) -> tuple[bool, Any]:
-    """Whether a turn of a loop gives a structure of numbers, and that structure with their dtypes; it does not run."""
+    """Whether a turn gives numbers alone, and what it gives with dtypes for numbers and arrays; None: not known.
+
+    The turn does not run.
+    """
     return False, None
 
 
