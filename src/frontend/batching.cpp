@@ -97,13 +97,12 @@ Value Evaluator::primitive_in_lane(Call& call) {
 
 Value Evaluator::primitive_lane_of(Call& call) {
   const nb::object name = require_static(call.positional.at(0), "the name of an axis", call.node);
-  for (const Frame* frame = frame_; frame != nullptr; frame = frame->caller) {
-    if (!frame->axis || !frame->axis->name.equal(name)) continue;
-    if (frame->axis->routine != routine_)
-      unsupported(call.node, "`axis_index` in a recursive function",
-                  "give the function the index as an argument");
-    return *frame->axis->index;
-  }
+  for (const Frame* frame = frame_; frame != nullptr; frame = frame->caller)
+    if (frame->axis && frame->axis->routine == routine_ && frame->axis->name.equal(name))
+      return *frame->axis->index;
+  if (routine_ != nullptr)
+    unsupported(call.node, "`axis_index` in a recursive function",
+                "give the function the index as an argument");
   raise(ExceptionKind::NameError, "unbound axis name: " + text_of(nb::str(name)));
 }
 

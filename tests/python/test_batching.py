@@ -307,6 +307,13 @@ def test_what_is_refused():
     fails(ingot.UnsupportedError, "`out_axes` None", lambda v: v, LINE, out_axes=None)
     fails(ingot.UnsupportedError, "a Point", lambda v: Point(v), LINE)
     fails(ValueError, "is only 0", lambda p: p.x, Point(LINE))
+    fails(ingot.UnsupportedError, "unknown length that a lane gives", lambda v: [k for k in range(int(v))], LINE)
+    fails(ingot.UnsupportedError, "unknown length that a lane gives", lambda v: {k: v for k in range(int(v))}, LINE)
+
+    def deep(k):
+        return ingot.axis_index("i") if k <= 0 else deep(k - 1)
+
+    fails(ingot.UnsupportedError, "in a recursive function", lambda v: deep(int(v)), LINE, axis_name="i")
 
 
 def test_without_the_compiler():

@@ -203,6 +203,8 @@ def room(x: Any, dtypes: Any, n: int) -> Any:
     """Arrays for what all lanes give, in the structure of what one has given."""
     if x is None:
         return None
+    if isinstance(x, (list, dict)) and not primitives.is_known(len(x)):
+        primitives.refuse("a list or dict of unknown length that a lane gives", "give an array of one shape for all lanes")
     if is_named(x):
         return type(x)(*[room(x[k], part(dtypes, k), n) for k in range(len(x))])
     if isinstance(x, tuple):
