@@ -1,7 +1,7 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
 from . import lax
-from ._batching import vmap
+from ._batching import axis_index, pmap, vmap
 from ._derivatives import check_grads, hessian, jacfwd, jvp, linearize, stop_gradient
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
@@ -36,10 +36,11 @@ __all__ = [
     "InternalError",
     "TypeChangeError",
     "UnsupportedError",
+    "axis_index",
     "bool_",
     "check_grads",
-    "complex128",
     "complex64",
+    "complex128",
     "float16",
     "float32",
     "float64",
@@ -58,6 +59,7 @@ __all__ = [
     "lax",
     "linearize",
     "memory",
+    "pmap",
     "prange",
     "set_cache_limit",
     "set_num_threads",

@@ -1,39 +1,62 @@
-"""Batches: what users call. Compiled code has `library.batching` in its place."""
+"""`ingot.vmap`: a function for all lanes of its arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import functools
+import types
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from ._jit import jit
 
 
-class Keyed(NamedTuple):
-    """A dict of axes, as closures of compiled code may hold it."""
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    axis_name: Hashable = None,
+) -> Callable[..., Any]:
+    """A compiled function that is `fun` for each lane of its arguments, with the results stacked.
 
-    keys: tuple
-    values: tuple
+    `in_axes` says along which axis the arrays among the arguments are mapped: an int, None (every lane is given the
+    argument itself), or a structure of these as the arguments have it, or the beginning of it: a tuple with one entry
+    for each positional argument, in which tuples, lists and dicts stand for those of the arguments. Arguments given by
+    name are mapped along axis 0. `out_axes` says so for results, whose numbers become arrays of one axis, and whose
+    arrays get one more. Structures are tuples, named tuples, lists, dicts and None.
 
+    Lanes are given views, `x[i]`, so that what `fun` writes into them is written into the argument. They run as the
+    turns of `for i in range(n)` do, in order where they hang on each other; the exception is that of the lowest lane
+    that raises. Arrays that a lane gives have one shape for all lanes: ValueError where they do not. Lengths that differ
+    along the mapped axes, axes that arguments do not have, and structures that do not fit raise ValueError, too, and so
+    does an axis of length 0 where `fun` gives arrays.
 
-def _frozen(axes: Any) -> Any:
-    """Axes in tuples."""
-    if isinstance(axes, dict):
-        return Keyed(tuple(axes), tuple(map(_frozen, axes.values())))
-    return tuple(map(_frozen, axes)) if isinstance(axes, (tuple, list)) else axes
-
-
-def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Callable:
-    """A jitted function that calls `f` for each lane of batches of its arguments.
-
-    `in_axes` says which axis of each argument is that of the lanes: an int for all; None: the argument is given to each lane
-    as it is; or a tuple or list, by argument, whose members may be structures as the arguments are. Keywords are mapped along
-    axis 0. `out_axes` says where the axis stands in what `f` gives. A lane is given views, and numbers of arrays of one axis;
-    it branches, loops, writes into its part of arguments, and raises, as a call of `f` does, the lowest lane first.
-
-    Raises ValueError where mapped axes differ in length, where no axis is mapped and `axis_size` is not given, of batches
-    without lanes, and where the shape of a result differs from lane to lane. docs/batching.md has the rules.
+    `axis_size` is the number of lanes, needed where no argument is mapped; `axis_name` is what `axis_index` knows the
+    axis by. Works inside compiled functions and itself. docs/batching.md has the rules.
     """
-    from .library import batching
+    from .library.batching import batched, bound
 
-    taken, given = _frozen(in_axes), _frozen(out_axes)
-    return jit(lambda *args, **kwargs: batching.vmap(f, taken, given, axis_size)(*args, **kwargs))
+    function: Any = fun
+    if isinstance(fun, types.MethodType):
+        function = bound(fun.__func__, fun.__self__)
+    made = jit(batched(function, in_axes, out_axes, axis_size, axis_name))
+    functools.update_wrapper(made, fun, ("__name__", "__qualname__", "__doc__"), ())
+    return made
+
+
+def pmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    axis_name: Hashable = None,
+) -> Callable[..., Any]:
+    """`vmap`, by the name that it has for lanes that devices share: here threads share them, as those of `vmap`."""
+    return vmap(fun, in_axes, out_axes, axis_size, axis_name)
+
+
+def axis_index(axis_name: Hashable) -> int:
+    """The number of the lane that runs, of the innermost `vmap` with this `axis_name`; NameError where there is none."""
+    from .library.primitives import lane_of
+
+    return lane_of(axis_name)

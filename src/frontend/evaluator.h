@@ -112,6 +112,7 @@ class Evaluator {
   Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
   Value container_parameter(const nb::tuple& description, const std::string& name, int argument);
   friend class Registry;
+  struct Axis;
   struct Frame;
   struct Target;
   struct Edge;
@@ -571,6 +572,10 @@ class Evaluator {
   NodeId is_there(const Maybe& maybe);     ///< neither None nor unbound
   Value present(const Value& value, const std::string& name, nb::handle node);  ///< a Maybe, checked
   std::string type_name(const Value& value) const;  ///< as Python's messages name it
+
+  // batching.cpp
+  nb::object dtypes_in(const Value& value, bool& has_arrays);
+  Value structure_of(const nb::object& object);
 
   // growing.cpp
   std::optional<Value> form_of(const Value& element);  ///< without nodes; none: no list holds it

@@ -76,6 +76,13 @@ struct Evaluator::Checkpoint {
   size_t hosts;
 };
 
+/// An axis with a name, that of the lanes of a loop: the one that runs, and the routine whose loop it is.
+struct Evaluator::Axis {
+  nb::object name;
+  std::shared_ptr<const Value> index;
+  const Routine* routine;
+};
+
 /// One activation of a Python function: the one compiled, or one inlined into it.
 struct Evaluator::Frame {
   nb::object function;
@@ -112,6 +119,7 @@ struct Evaluator::Frame {
   size_t first_handler = 0;  ///< of its own
   bool is_held = false;      ///< something else may hold it when walking ends
   bool is_closing = false;   ///< its consumer has left it
+  std::optional<Axis> axis;  ///< while it runs a lane
 
   /// Under what name a variable stands among those of `home`.
   std::string own_name(const std::string& variable) const {

@@ -2,6 +2,7 @@
 
 import math
 
+import ingot
 import numpy as np
 from refused import (
     FIXED,
@@ -64,6 +65,7 @@ from refused import (
     itself_inserted,
     keys_on_one_path,
     kind_that_raises,
+    lane_of_recursion,
     left,
     list_method,
     looks_into_two_classes,
@@ -153,6 +155,9 @@ EXAMPLES = [
     (lambda x: vectorized(x), X),
     (lambda x: vectorized.reduce(x), X),
     (lambda x: np.vectorize(math.sin, excluded=[0])(x), X),
+    (lambda x: ingot.vmap(np.sin, out_axes=None)(x), X),
+    (lambda x: ingot.vmap(lambda v: [k for k in range(int(v))])(x), X),
+    (lambda x: ingot.vmap(lane_of_recursion, axis_name="i")(x), X),
     (lambda x: np.polynomial.polynomial.polyfit(x, x, 1, full=True), X),
     (lambda x: np.nanquantile(x, 0.5, weights=x, method="inverted_cdf"), X),
     (lambda x: np.histogramdd(x), GRID),

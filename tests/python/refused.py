@@ -776,3 +776,7 @@ def text_of_its_own(x):
         raise Told(len(x))
     except Told as e:
         print(e)
+
+
+def lane_of_recursion(v):
+    return ingot.axis_index("i") if v < 1 else lane_of_recursion(v - 1)

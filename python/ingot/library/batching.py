@@ -1,117 +1,259 @@
-"""Functions over the lanes of batches."""
+"""Loops over the lanes of a function that `ingot.vmap` has made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import ingot
 import numpy as np
 
-import ingot._batching as public
-
+from . import primitives
 from .registry import implements
-from .structures import map_leaves
+from .shapes import normal_axis
 
 
-def at_key(axes: Any, key: Any) -> Any:
-    """The axes of an entry of a dict."""
-    if isinstance(axes, public.Keyed):
-        return axes.values[axes.keys.index(key)]
-    return axes[key] if isinstance(axes, dict) else axes
+@implements(ingot.vmap, ingot.pmap)
+def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None, axis_name: Any = None) -> Callable[..., Any]:
+    """The function for all lanes, one after the other."""
+    given_axes = settled(in_axes)
+    result_axes = settled(out_axes)
 
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(given_axes, tuple) and len(given_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
+                f"passed to the function, but got len(in_axes)={len(given_axes)}, len(args)={len(args)}"
+            )
+        lanes = led(args, given_axes), led(kwargs, 0)
+        n = size_of(lanes, axis_size)
 
-def sizes(x: Any, axes: Any) -> tuple:
-    """The lengths of the mapped axes, leaf by leaf."""
-    if axes is None or x is None:
-        return ()
-    if isinstance(x, (tuple, list)):
-        if isinstance(axes, (tuple, list)):
-            if len(axes) != len(x):
-                raise ValueError(f"vmap: in_axes has {len(axes)} entries where the argument has {len(x)}")
-            parts = tuple(sizes(part, axis) for part, axis in zip(x, axes))
+        def given(i: int) -> Any:
+            return fun(*lane(lanes[0], i), **lane(lanes[1], i))
+
+        def turn(i: int) -> Any:
+            return primitives.in_lane(axis_name, given, i)
+
+        are_numbers, dtypes = primitives.dtypes_of_lane(turn)
+        if are_numbers:
+            made = numbers(dtypes, n)
+            for i in range(n):
+                put(made, i, turn(i))
         else:
-            parts = tuple(sizes(part, axes) for part in x)
-        return flat(parts)
+            if n == 0:
+                raise ValueError("vmap over an axis of length 0 of a function that gives arrays, whose shapes are not known")
+            first = turn(0)
+            made = room(first, dtypes, n)
+            put(made, 0, first)
+            for i in range(1, n):
+                put(made, i, turn(i))
+        return moved(made, result_axes)
+
+    return call
+
+
+@implements(ingot.axis_index)
+def axis_index(axis_name: Any) -> int:
+    return primitives.lane_of(axis_name)
+
+
+def bound(function: Any, owner: Any) -> Callable[..., Any]:
+    """A method, of an object that compiled code is given when it is called."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return function(owner, *args, **kwargs)
+
+    return method
+
+
+class Lanes:
+    """An argument whose first axis is that of the lanes."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+def is_named(x: Any) -> bool:
+    """Whether x is an instance of a class of named tuples."""
+    return isinstance(x, tuple) and type(x) is not tuple
+
+
+def settled(axes: Any) -> Any:
+    """Axes as numbers, None and tuples, which a closure holds; a dict is a tuple of a text, keys and axes."""
+    if isinstance(axes, (tuple, list)):
+        return tuple([settled(one) for one in axes])
+    if isinstance(axes, dict):
+        return ("dict", tuple([k for k in axes]), tuple([settled(axes[k]) for k in axes]))
+    if axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
+        raise TypeError("vmap: axes must be ints, None, or tuples, lists and dicts of them")
+    return axes
+
+
+def is_of_dict(axes: Any) -> bool:
+    """Whether axes stand for those of a dict."""
+    return isinstance(axes, tuple) and len(axes) == 3 and isinstance(axes[0], str)
+
+
+def part(whole: Any, key: Any) -> Any:
+    """What axes or dtypes say of one part of a structure."""
+    if is_of_dict(whole):
+        return whole[2][whole[1].index(key)]
+    return whole[key] if isinstance(whole, (tuple, list, dict)) else whole
+
+
+def need_structure(axes: Any, x: Any, name: str) -> None:
+    """Raises where the axes are a structure that is not that of a value."""
+    if not isinstance(axes, tuple):
+        return
     if isinstance(x, dict):
-        return flat(tuple(sizes(x[key], at_key(axes, key)) for key in x))
-    if np.ndim(x) == 0:
-        raise ValueError("vmap: a number has no axis to map; give it None in in_axes")
-    axis = axes + np.ndim(x) if axes < 0 else axes
-    if axis < 0 or axis >= np.ndim(x):
-        raise ValueError(f"vmap: in_axes {axes} for an array of {np.ndim(x)} axes")
-    return (x.shape[axis],)
+        fits = is_of_dict(axes) and len(axes[1]) == len(x) and len([k for k in axes[1] if k in x]) == len(x)
+    else:
+        fits = isinstance(x, (tuple, list)) and not is_of_dict(axes) and len(axes) == len(x)
+    if not fits:
+        raise ValueError(f"vmap {name} specification must be a tree prefix of the corresponding value")
 
 
-def flat(parts: tuple) -> tuple:
-    """The members of tuples in a tuple."""
-    all: tuple = ()
-    for part in parts:
-        all = all + part
-    return all
-
-
-def lane(x: Any, axes: Any, k: Any) -> Any:
-    """What lane k is given of an argument: views, and numbers of arrays of one axis."""
-    if axes is None or x is None:
-        return x
-    if isinstance(x, (tuple, list)):
-        if isinstance(axes, (tuple, list)):
-            parts = tuple(lane(part, axis, k) for part, axis in zip(x, axes))
-        else:
-            parts = tuple(lane(part, axes, k) for part in x)
-        if isinstance(x, list):
-            return list(parts)
-        return parts if type(x) is tuple else type(x)(*parts)
-    if isinstance(x, dict):
-        return {key: lane(x[key], at_key(axes, key), k) for key in x}
-    return np.moveaxis(x, axes, 0)[k]
-
-
-def gathered(result: Any, axes: Any) -> Any:
-    """Arrays whose first axis is that of the lanes, with it where `out_axes` wants it."""
-    if result is None:
+def led(x: Any, axes: Any) -> Any:
+    """A structure with its mapped arrays held as lanes, the axis of these in front."""
+    if x is None:
         return None
-    if isinstance(result, (tuple, list)):
-        if isinstance(axes, (tuple, list)):
-            parts = tuple(gathered(part, axis) for part, axis in zip(result, axes))
-        else:
-            parts = tuple(gathered(part, axes) for part in result)
-        if isinstance(result, list):
-            return list(parts)
-        return parts if type(result) is tuple else type(result)(*parts)
-    if isinstance(result, dict):
-        return {key: gathered(result[key], at_key(axes, key)) for key in result}
+    need_structure(axes, x, "in_axes")
+    if is_named(x):
+        return type(x)(*[led(x[k], part(axes, k)) for k in range(len(x))])
+    if isinstance(x, tuple):
+        return tuple([led(x[k], part(axes, k)) for k in range(len(x))])
+    if isinstance(x, list):
+        return x if axes is None else [led(x[k], part(axes, k)) for k in range(len(x))]
+    if isinstance(x, dict):
+        return x if axes is None else {k: led(x[k], part(axes, k)) for k in x}
     if axes is None:
-        raise ValueError("vmap: out_axes is None for a result that each lane has its own of")
-    return result if axes == 0 else np.moveaxis(result, 0, axes)
+        return x
+    if not isinstance(x, np.ndarray) or x.ndim == 0:
+        raise ValueError(
+            f"vmap was requested to map its argument along axis {axes}, which implies that its rank should be at least "
+            f"{axes + 1 if axes >= 0 else -axes}, but is only 0"
+        )
+    if axes >= x.ndim or axes < -x.ndim:
+        raise ValueError(
+            f"vmap was requested to map its argument along axis {axes}, which implies that its rank should be at least "
+            f"{axes + 1 if axes >= 0 else -axes}, but is only {x.ndim} (its shape is {x.shape})"
+        )
+    along = normal_axis(axes, x.ndim)
+    return Lanes(primitives.transpose(x, (along, *[k for k in range(x.ndim) if k != along])))
 
 
-def put(batch: Any, value: Any, k: Any) -> None:
-    """Gives a batch its k-th part."""
-    if np.shape(value) != batch.shape[1:]:
-        raise ValueError("vmap: a result whose shape differs from lane to lane")
-    batch[k] = value
+def lengths(x: Any) -> list[int]:
+    """The numbers of lanes of the arrays in a structure."""
+    if isinstance(x, Lanes):
+        return [len(x.array)]
+    found: list[int] = []
+    if isinstance(x, (tuple, list)):
+        for one in x:
+            found = found + lengths(one)
+    elif isinstance(x, dict):
+        for k in x:
+            found = found + lengths(x[k])
+    return found
 
 
-@implements(public.vmap)
-def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None) -> Callable:
-    def batched(*args: Any, **kwargs: Any) -> Any:
-        lengths = sizes(args, in_axes) + sizes(kwargs, 0)
-        if axis_size is not None:
-            lengths = lengths + (axis_size,)
-        if len(lengths) == 0:
-            raise ValueError("vmap: no argument is mapped, and axis_size is not given")
-        size = lengths[0]
-        for length in lengths:
-            if length != size:
-                raise ValueError(f"vmap: mapped axes of lengths {size} and {length}")
-        if size == 0:
-            raise ValueError("vmap: a batch without lanes")
-        first = f(*lane(args, in_axes, 0), **lane(kwargs, 0, 0))
-        batches = map_leaves(lambda y: np.empty((size, *np.shape(y)), np.asarray(y).dtype), first)
-        map_leaves(lambda batch, y: put(batch, y, 0), batches, first)
-        for k in range(1, size):
-            map_leaves(lambda batch, y: put(batch, y, k), batches, f(*lane(args, in_axes, k), **lane(kwargs, 0, k)))
-        return gathered(batches, out_axes)
+def size_of(lanes: Any, axis_size: int | None) -> int:
+    """The number of lanes, which all arrays agree on."""
+    found = lengths(lanes)
+    if axis_size is not None:
+        found = [axis_size, *found]
+    if len(found) == 0:
+        raise ValueError("vmap must have at least one non-None value in in_axes")
+    for n in found[1:]:
+        if n != found[0]:
+            raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped: {found[0]} and {n}")
+    return found[0]
 
-    return batched
+
+def lane(x: Any, i: int) -> Any:
+    """What one lane is given."""
+    if isinstance(x, Lanes):
+        return x.array[i]
+    if is_named(x):
+        return type(x)(*[lane(one, i) for one in x])
+    if isinstance(x, tuple):
+        return tuple([lane(one, i) for one in x])
+    if isinstance(x, list):
+        return [lane(one, i) for one in x] if len(lengths(x)) > 0 else x
+    if isinstance(x, dict):
+        return {k: lane(x[k], i) for k in x} if len(lengths(x)) > 0 else x
+    return x
+
+
+def numbers(dtypes: Any, n: int) -> Any:
+    """Arrays for the numbers that all lanes give, in the structure of their dtypes."""
+    if dtypes is None:
+        return None
+    if is_named(dtypes):
+        return type(dtypes)(*[numbers(one, n) for one in dtypes])
+    if isinstance(dtypes, tuple):
+        return tuple([numbers(one, n) for one in dtypes])
+    if isinstance(dtypes, list):
+        return [numbers(one, n) for one in dtypes]
+    if isinstance(dtypes, dict):
+        return {k: numbers(dtypes[k], n) for k in dtypes}
+    return np.empty(n, dtypes)
+
+
+def room(x: Any, dtypes: Any, n: int) -> Any:
+    """Arrays for what all lanes give, in the structure of what one has given."""
+    if x is None:
+        return None
+    if isinstance(x, (list, dict)) and not primitives.is_known(len(x)):
+        primitives.refuse("a list or dict of unknown length that a lane gives", "give an array of one shape for all lanes")
+    if is_named(x):
+        return type(x)(*[room(x[k], part(dtypes, k), n) for k in range(len(x))])
+    if isinstance(x, tuple):
+        return tuple([room(x[k], part(dtypes, k), n) for k in range(len(x))])
+    if isinstance(x, list):
+        return [room(x[k], part(dtypes, k), n) for k in range(len(x))]
+    if isinstance(x, dict):
+        return {k: room(x[k], part(dtypes, k), n) for k in x}
+    one = np.asarray(x)
+    return np.empty((n, *one.shape), one.dtype if dtypes is None else dtypes)
+
+
+def put(made: Any, i: int, x: Any) -> None:
+    """Stores what one lane has given."""
+    if isinstance(made, (tuple, list)):
+        for k in range(len(made)):
+            put(made[k], i, x[k])
+    elif isinstance(made, dict):
+        for k in made:
+            put(made[k], i, x[k])
+    elif made is not None:
+        if isinstance(x, np.ndarray):
+            if x.shape != made.shape[1:]:
+                raise ValueError(f"vmap: a lane gives an array of shape {x.shape}, others of shape {made.shape[1:]}")
+            made[(i, Ellipsis)] = x
+        else:
+            made[i] = x
+
+
+def moved(x: Any, axes: Any) -> Any:
+    """The results with their lanes along the axes asked for."""
+    if x is None:
+        return None
+    need_structure(axes, x, "out_axes")
+    if is_named(x):
+        return type(x)(*[moved(x[k], part(axes, k)) for k in range(len(x))])
+    if isinstance(x, tuple):
+        return tuple([moved(x[k], part(axes, k)) for k in range(len(x))])
+    if isinstance(x, list):
+        return [moved(x[k], part(axes, k)) for k in range(len(x))]
+    if isinstance(x, dict):
+        return {k: moved(x[k], part(axes, k)) for k in x}
+    if axes is None:
+        primitives.refuse("`out_axes` None in ingot.vmap", "give an axis, and take one element of the result along it")
+    if axes >= x.ndim or axes < -x.ndim:
+        raise ValueError(f"axis {axes} is out of bounds for array of dimension {x.ndim}")
+    along = normal_axis(axes, x.ndim)
+    if along == 0:
+        return x
+    order = [*range(1, x.ndim)]
+    order.insert(along, 0)
+    return primitives.transpose(x, tuple(order))

@@ -6,6 +6,7 @@ do not check: shapes, axes (from 0 on) and dtypes must be right.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -119,6 +120,37 @@ def select(condition: Any, x: Any, y: Any) -> Any:
 
 def open_list(x: list[Any]) -> None:
     """Lets the length of a list of the function's, if it has elements that allow it, be known only when the call runs."""
+
+
+def dtypes_of_lane(turn: Callable[[int], Any]) -> tuple[bool, Any]:
+    """Whether a turn gives numbers alone, and what it gives with dtypes for numbers and arrays; None: not known.
+
+    The turn does not run.
+    """
+    return False, None
+
+
+def in_lane(name: Any, turn: Callable[[int], Any], i: int) -> Any:
+    """`turn(i)`, in which `lane_of(name)` is i; no name: the turn alone."""
+    if name is None:
+        return turn(i)
+    around = getattr(_lanes, "names", {})
+    _lanes.names = {**around, name: i}
+    try:
+        return turn(i)
+    finally:
+        _lanes.names = around
+
+
+def lane_of(name: Any) -> int:
+    """The lane of the innermost axis of this name that runs."""
+    names = getattr(_lanes, "names", {})
+    if name not in names:
+        raise NameError(f"unbound axis name: {name}")
+    return names[name]
+
+
+_lanes = threading.local()
 
 
 def is_known(value: Any) -> bool:

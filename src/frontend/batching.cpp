@@ -1,0 +1,109 @@
+#include "frontend/evaluator_parts.h"
+
+// What `ingot.vmap` needs of the evaluator: what one lane gives, before one has run, and which lane runs.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+/// The dtypes of numbers and arrays in a structure of None, tuples, lists and dicts; invalid: something else
+/// is in it.
+nb::object Evaluator::dtypes_in(const Value& value, bool& has_arrays) {
+  if (is_none(value)) return nb::none();
+  const auto all = [&](const std::vector<Value>& values) -> nb::object {
+    nb::list parts;
+    for (const Value& one : values) {
+      const nb::object part = dtypes_in(one, has_arrays);
+      if (!part.is_valid()) return {};
+      parts.append(part);
+    }
+    return parts;
+  };
+  if (const Tuple* tuple = value.as<Tuple>()) {
+    const nb::object parts = all(tuple->members);
+    if (!parts.is_valid()) return {};
+    return tuple->type.is_valid() ? tuple->type.attr("_make")(parts) : nb::object(nb::tuple(parts));
+  }
+  if (const Reference* reference = value.as<Reference>()) {
+    const HeapObject& object = state_.heap.at(reference->object);
+    const bool is_known = object.element == nullptr && !object.is_mapping && object.conflict.empty();
+    if (!is_known || (object.type != HeapObject::Type::List && object.type != HeapObject::Type::Dict))
+      return {};
+    const nb::object parts = all(object.values);
+    if (!parts.is_valid() || object.type == HeapObject::Type::List) return parts;
+    nb::dict dict;
+    for (size_t i = 0; i < object.keys.size(); ++i) dict[object.keys[i]] = parts[i];
+    return dict;
+  }
+  const Array* array = value.as<Array>();
+  has_arrays = has_arrays || array != nullptr;
+  const std::optional<Kind> kind = kind_of(value);
+  if (array == nullptr && !kind) return {};
+  const DType dtype = array != nullptr ? array->type.dtype() : kind->dtype();
+  return nb::module_::import_("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
+}
+
+/// A structure of tuples, lists and dicts as the function's own.
+Value Evaluator::structure_of(const nb::object& object) {
+  const auto all = [this](const nb::object& objects) {
+    std::vector<Value> parts;
+    for (const nb::handle one : objects) parts.push_back(structure_of(nb::borrow<nb::object>(one)));
+    return parts;
+  };
+  if (PyList_CheckExact(object.ptr())) return new_list(all(object));
+  if (PyTuple_CheckExact(object.ptr())) return Tuple{.members = all(object)};
+  if (PyTuple_Check(object.ptr()))
+    return Tuple{.members = all(object), .type = nb::borrow<nb::object>(object.type())};
+  if (!PyDict_CheckExact(object.ptr())) return Static{object};
+  std::vector<nb::object> keys;
+  for (const nb::handle key : object) keys.push_back(nb::borrow<nb::object>(key));
+  return new_dict(std::move(keys), all(object.attr("values")()));
+}
+
+Value Evaluator::primitive_dtypes_of_lane(Call& call) {
+  const std::vector<NodeId> operands{builder_->index(1)};
+  const std::vector<ir::Type> types{ir::kInt64};
+  const Checkpoint before = checkpoint();
+  const int64_t schedule[] = {static_cast<int64_t>(ir::Schedule::Serial), 0};
+  const std::vector<NodeId> parameters =
+      builder_->enter(builder_->begin(Op::for_, operands, schedule), 0, types);
+  nb::object found;
+  bool has_arrays = false;
+  try {
+    Call turn{.positional = {Scalar{Kind::py_int(), parameters[0]}},
+              .keywords = {},
+              .name = call.name,
+              .node = call.node};
+    found = dtypes_in(this->call(call.positional.at(0), turn), has_arrays);
+  } catch (const Diverged&) {
+  }
+  go_back(before);
+  if (!found.is_valid()) return Tuple{.members = {Static{nb::bool_(false)}, Static{nb::none()}}};
+  return Tuple{.members = {Static{nb::bool_(!has_arrays)}, structure_of(found)}};
+}
+
+Value Evaluator::primitive_in_lane(Call& call) {
+  const nb::object name = require_static(call.positional.at(0), "the name of an axis", call.node);
+  if (name.is_none()) {
+    Call turn{.positional = {call.positional.at(2)}, .keywords = {}, .name = call.name, .node = call.node};
+    return this->call(call.positional.at(1), turn);
+  }
+  const Axis axis{.name = name, .index = share(call.positional.at(2)), .routine = routine_};
+  const Restored<std::optional<Axis>> around(frame_->axis, axis);
+  Call turn{.positional = {call.positional.at(2)}, .keywords = {}, .name = call.name, .node = call.node};
+  return this->call(call.positional.at(1), turn);
+}
+
+Value Evaluator::primitive_lane_of(Call& call) {
+  const nb::object name = require_static(call.positional.at(0), "the name of an axis", call.node);
+  for (const Frame* frame = frame_; frame != nullptr; frame = frame->caller)
+    if (frame->axis && frame->axis->routine == routine_ && frame->axis->name.equal(name))
+      return *frame->axis->index;
+  if (routine_ != nullptr)
+    unsupported(call.node, "`axis_index` in a recursive function",
+                "give the function the index as an argument");
+  raise(ExceptionKind::NameError, "unbound axis name: " + text_of(nb::str(name)));
+}
+
+}  // namespace ingot::frontend
