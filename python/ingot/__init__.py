@@ -1,5 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
+from . import tree
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._host import host
@@ -52,6 +53,7 @@ __all__ = [
     "prange",
     "set_cache_limit",
     "set_num_threads",
+    "tree",
     "uint8",
     "uint16",
     "uint32",
