@@ -5,6 +5,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 
 import pytest
 
+import ingot
 from ingot import tree
 
 Point = namedtuple("Point", "x y")
@@ -70,3 +71,17 @@ def test_structures_compare():
     assert tree.structure([1, 2]) == tree.structure([3, 4]) != tree.structure((3, 4))
     assert tree.structure({"a": 1}) != tree.structure({"b": 1})
     assert hash(tree.structure([1, {"a": 2}])) == hash(tree.structure([3, {"a": 4}]))
+
+
+def by_map(x):
+    return ingot.tree.map(lambda leaf: 2 * leaf, (x, [x]))
+
+
+def by_leaves(x):
+    return ingot.tree.leaves((x, [x]))
+
+
+@pytest.mark.parametrize("function", [by_map, by_leaves])
+def test_compiled_code_refuses_them(function):
+    with pytest.raises(ingot.UnsupportedError, match="not supported"):
+        ingot.jit(function)(1.5)
