@@ -11,7 +11,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-_registered: dict[type, tuple[Callable, Callable]] = {}
+_registered: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +142,9 @@ def _parts(shape: Structure, tree: Any) -> list[Any]:
         return [tree]
     opened = _open(tree)
     if type(tree) is not shape.kind or opened is None:
-        raise ValueError(f"a {type(tree).__qualname__} stands where the first structure has a {shape.kind.__qualname__}")
+        raise ValueError(
+            f"a {type(tree).__qualname__} stands where the first structure has a {shape.kind.__qualname__}"
+        )
     if opened[0] != shape.aux or len(opened[1]) != len(shape.children):
         raise ValueError(f"two structures have other children in a {shape.kind.__qualname__}")
     return [part for child, of in zip(shape.children, opened[1], strict=True) for part in _parts(child, of)]
