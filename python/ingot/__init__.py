@@ -1,6 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
-from . import lax
+from . import lax, tree
 from ._batching import axis_index, pmap, vmap
 from ._derivatives import check_grads, hessian, jacfwd, jvp, linearize, stop_gradient
 from ._errors import InternalError, TypeChangeError, UnsupportedError
@@ -64,6 +64,8 @@ __all__ = [
     "set_cache_limit",
     "set_num_threads",
     "stop_gradient",
+    "tree",
+    "uint8",
     "uint16",
     "uint32",
     "uint64",

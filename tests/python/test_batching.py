@@ -1,7 +1,9 @@
 """The rules of docs/batching.md: `ingot.vmap` against a loop in Python over the lanes."""
 
 import functools
+import re
 from collections import namedtuple
+from pathlib import Path
 
 import ingot
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from ingot.library.batching import batched
 from support import ARRAYS, DTYPES, MODES, copied, difference, jitted, layouts
 
+ROOT = Path(__file__).resolve().parents[2]
 Pair = namedtuple("Pair", "a b")
 GRID = np.arange(12.0).reshape(3, 4)
 LINE = np.arange(1.0, 6.0)
@@ -319,3 +322,17 @@ def test_what_is_refused():
 def test_without_the_compiler():
     plain = batched(lambda r: (r.sum(), ingot.axis_index("i")), axis_name="i")
     assert difference(plain(GRID), (GRID.sum(1), np.arange(3))) is None
+
+
+def test_batches_and_derivatives():
+    x = GRID[:2, :2]
+    each = ingot.vmap(ingot.jacfwd(lambda v: (v * v).sum()))(GRID)
+    np.testing.assert_allclose(each, 2 * GRID, rtol=1e-14)
+    whole = ingot.jacfwd(ingot.vmap(lambda v: (v * v).sum()))(x)
+    np.testing.assert_allclose(whole, np.einsum("ij,jk->ijk", np.eye(2), 2 * x), rtol=1e-14)
+
+
+def test_each_rule_has_its_test():
+    named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "batching.md").read_text())
+    defined = re.findall(r"^def (test_\w+)", Path(__file__).read_text(), flags=re.M)
+    assert sorted({*named, "test_each_rule_has_its_test"}) == sorted(set(defined))
