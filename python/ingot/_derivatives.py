@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +10,21 @@ import numpy as np
 
 from ._jit import jit
 
-_compiled: weakref.WeakKeyDictionary[Callable, Callable] = weakref.WeakKeyDictionary()
+_MOST_COMPILED = 128
+_compiled: OrderedDict[int, tuple[Callable, Callable]] = OrderedDict()
+"""By the id of a function that `jvp` was given: it, and what is called for it; the last used come last."""
+
+
+def _jvp_of(f: Callable) -> Callable:
+    known = _compiled.pop(id(f), None)
+    if known is None:
+        from .library import derivatives
+
+        known = f, jit(lambda x, t: derivatives.jvp(f, x, t))
+    _compiled[id(f)] = known
+    while len(_compiled) > _MOST_COMPILED:
+        _compiled.popitem(last=False)
+    return known[1]
 
 
 def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any, Any]:
@@ -20,15 +34,10 @@ def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any
     dicts and namedtuples. So are what `f` gives and its tangents; ints and bools have the tangent 0. Tangents are computed
     beside values, in the same loops and branches; nothing is kept. `f` does to its arguments what it does when called.
 
-    Raises TypeError where a primal is no float or complex number, ValueError where structures or shapes differ, and
-    `ingot.UnsupportedError` where an operation has no derivative. docs/derivatives.md has the rules.
+    Raises TypeError where a primal is no float or complex number, or a tangent is complex and its primal is not, ValueError
+    where structures or shapes differ, and `ingot.UnsupportedError` where an operation has no derivative. docs/derivatives.md has the rules.
     """
-    compiled = _compiled.get(f)
-    if compiled is None:
-        from .library import derivatives
-
-        compiled = _compiled[f] = jit(lambda x, t: derivatives.jvp(f, x, t))
-    return compiled(primals, tangents)
+    return _jvp_of(f)(primals, tangents)
 
 
 def linearize(f: Callable, *primals: Any) -> tuple[Any, Callable]:

@@ -20,6 +20,10 @@ NodeId Evaluator::variable_argument(Call& call, size_t position, const Kind& kin
   return value.is<Array>() ? named(value).node : stage(value, kind);
 }
 
+Value Evaluator::primitive_may_be_read_only(Call& call) {
+  return Static{nb::bool_(array_argument(call, 0).access != Access::Writable)};
+}
+
 Value Evaluator::primitive_lift(Call& call) {
   const Value x = call.positional.at(0);
   const Kind kind = base::known(kind_of(x));

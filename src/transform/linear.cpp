@@ -75,13 +75,13 @@ Term ratio(Term a, Term b) {
   return select(is_zero, a.number(0.0), a / select(is_zero, b.number(1.0), b));
 }
 
-/// b * a ** (b - 1), 0 where b is 0.
+/// b * a ** (b - 1), 0 where both are 0.
 Term slope_of_power(Term a, Term b) {
-  const Term is_zero = equal(b, b.number(0.0));
-  return select(is_zero, b.number(0.0), b * a.of(Op::power, select(is_zero, b.number(1.0), b - 1.0)));
+  const Term are_zero = equal(a, a.number(0.0)).of(Op::bitwise_and, equal(b, b.number(0.0)));
+  return b * a.of(Op::power, select(are_zero, b.number(1.0), b - 1.0));
 }
 
-/// a ** b * log(a), 0 where a is 0.
+/// a ** b * log(a), the logarithm 0 where a is 0.
 Term growth_of_power(Term a, Term y) { return y * log(select(equal(a, a.number(0.0)), a.number(1.0), a)); }
 
 /// What of the extreme y of a and b is a: 1, half where they tie, or nothing.

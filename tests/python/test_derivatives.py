@@ -184,6 +184,11 @@ def test_layouts_and_dtypes():
         value, tangent = ingot.jvp(lambda x: x * x, (x,), (t,))
         np.testing.assert_array_equal(value, x * x)
         np.testing.assert_allclose(tangent, 2 * x * t, rtol=1e-15)
+    wide = np.broadcast_to(np.array([1.0, 2.0]), (3, 2))
+    t = drawn(wide)
+    np.testing.assert_allclose(ingot.jvp(lambda x: x * x, (wide,), (t,))[1], 2 * wide * t, rtol=1e-15)
+    inside = ingot.jit(lambda x, t: ingot.jvp(lambda y: y * y, (np.broadcast_to(x, (3, 2)),), (t,))[1])
+    np.testing.assert_allclose(inside(np.array([1.0, 2.0]), t), 2 * wide * t, rtol=1e-15)
     for dtype in ("float16", "float32", "float64", "complex64", "complex128"):
         x = np.array([1, 2, 4], dtype)
         value, tangent = ingot.jvp(lambda x: np.sqrt(x) * 2, (x,), (np.ones(3, dtype),))
@@ -313,6 +318,8 @@ def test_derivatives_of_derivatives():
     np.testing.assert_allclose(values[4], fourth, rtol=1e-12)
     h = ingot.hessian(lambda x: (x**3).sum() + x[0] * x[1])(np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(h, [[6, 1, 0], [1, 12, 0], [0, 0, 18]], rtol=1e-15)
+    mixed = ingot.hessian(lambda v: v[0] ** v[1])(np.array([2.0, 0.0]))
+    np.testing.assert_allclose(mixed, [[0.0, 0.5], [0.5, np.log(2.0) ** 2]], rtol=1e-14)
     # The inner derivative takes the outer variable for a constant.
     assert ingot.jacfwd(lambda x: x * ingot.jacfwd(lambda y: x + y)(1.0))(1.0) == 1.0
     ingot.check_grads(lambda x, y: np.sin(x) * y + np.prod(x), (np.array([1.0, 2.0, 3.0]), 2.0), order=3)
@@ -462,6 +469,12 @@ def test_stop_gradient():
     np.testing.assert_array_equal(ingot.jit(lambda x: ingot.stop_gradient(x) * 2)(X), X * 2)
 
 
+def test_what_may_be_differentiated():
+    assert ingot.jvp(np.sin, (0.0,), (1.0,)) == (0.0, 1.0)
+    assert ingot.jvp(ingot.jit(lambda x: x * x), (3.0,), (1.0,)) == (9.0, 6.0)
+    assert ingot.jvp(math.exp, (0.0,), (2.0,)) == (1.0, 2.0)
+
+
 def test_functions_are_seen_anew():
     scale = 2.0
 
@@ -488,6 +501,10 @@ def test_errors():
         ingot.jvp(f, (1,), (1.0,))
     with pytest.raises(TypeError, match="with respect to floats and complex numbers"):
         ingot.jvp(f, (np.arange(3),), (np.ones(3),))
+    with pytest.raises(TypeError, match="a complex tangent for a real variable"):
+        ingot.jvp(f, (1.0,), (1j,))
+    with pytest.raises(TypeError, match="a complex tangent for a real variable"):
+        ingot.jvp(f, (np.ones(2),), (np.ones(2, complex),))
     with pytest.raises(ValueError, match=r"a tangent of shape \(2,\) for an array of shape \(3,\)"):
         ingot.jvp(f, (np.ones(3),), (np.ones(2),))
     with pytest.raises(ValueError, match="1 primals and 0 tangents"):

@@ -48,10 +48,13 @@ def lift(x: Any, t: Any, derivative: int) -> Any:
     """A number or array as a variable with a tangent."""
     if not is_inexact(x):
         raise TypeError("derivatives are taken with respect to floats and complex numbers, not to ints, bools or other objects")
+    if np.asarray(t).dtype.kind == "c" and np.asarray(x).dtype.kind != "c":
+        raise TypeError("a complex tangent for a real variable")
     if isinstance(x, np.ndarray):
         if np.shape(t) != x.shape:
             raise ValueError(f"a tangent of shape {np.shape(t)} for an array of shape {x.shape}")
-        return primitives.lift(x, laid_out(t, x), derivative)
+        own = x.copy() if primitives.may_be_read_only(x) else x  # elements of read-only arrays may be the same memory
+        return primitives.lift(own, laid_out(t, own), derivative)
     if isinstance(t, np.ndarray):
         if t.ndim != 0:
             raise ValueError(f"a tangent of shape {t.shape} for a number")

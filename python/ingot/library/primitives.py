@@ -244,6 +244,11 @@ def bitwise_count(x: Any) -> Any:
     return np.bitwise_count(x).astype(np.asarray(x).dtype)
 
 
+def may_be_read_only(x: np.ndarray) -> bool:
+    """Whether it is not known, when compiling, that x may be written."""
+    return not x.flags.writeable
+
+
 def new_derivative() -> int:
     """The number of a new derivative."""
     raise NotImplementedError("derivatives are compiled")
