@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._jit import jit
+from .tree import leaves
 
 _MOST_COMPILED = 128
 _compiled: OrderedDict[int, tuple[Callable, Callable]] = OrderedDict()
@@ -35,7 +36,8 @@ def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any
     beside values, in the same loops and branches; nothing is kept. `f` does to its arguments what it does when called.
 
     Raises TypeError where a primal is no float or complex number, or a tangent is complex and its primal is not, ValueError
-    where structures or shapes differ, and `ingot.UnsupportedError` where an operation has no derivative. docs/derivatives.md has the rules.
+    where structures or shapes differ, and `ingot.UnsupportedError` where an operation has no derivative, or nothing is
+    compiled. docs/derivatives.md has the rules.
     """
     return _jvp_of(f)(primals, tangents)
 
@@ -93,21 +95,11 @@ def check_grads(f: Callable, args: tuple | list, order: int = 1, atol: float | N
         return f(*(np.asarray(x + np.asarray(by * d, np.asarray(x).dtype))[()] for x, d in zip(at, directions, strict=True)))
 
     _, tangents = jvp(f, tuple(np.array(x)[()] for x in at), directions)
-    differences = _leaves(moved(step)), _leaves(moved(-step))
-    for high, low, tangent in zip(*differences, _leaves(tangents), strict=True):
+    differences = leaves(moved(step)), leaves(moved(-step))
+    for high, low, tangent in zip(*differences, leaves(tangents), strict=True):
         expected = (np.asarray(high) - np.asarray(low)) / (2 * step)
         size = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
         np.testing.assert_allclose(tangent, expected, rtol=rtol or tolerance, atol=atol or tolerance * size)
     if order > 1:
         count = len(at)
         check_grads(lambda *x: jvp(f, x[:count], x[count:])[1], at + list(directions), order - 1, atol, rtol)
-
-
-def _leaves(tree: Any) -> list[Any]:
-    if tree is None:
-        return []
-    if isinstance(tree, (tuple, list)):
-        return [leaf for part in tree for leaf in _leaves(part)]
-    if isinstance(tree, dict):
-        return [leaf for part in tree.values() for leaf in _leaves(part)]
-    return [tree]

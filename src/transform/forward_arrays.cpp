@@ -32,7 +32,7 @@ NodeId Forward::weights_of_extreme(NodeId id) {
 /// By element, the product of all others: of what stands before it, and of what stands behind it, along the
 /// one axis that all reduced axes make when they are put last.
 NodeId Forward::product_of_others(NodeId id) {
-  NodeId x = use(source_.operand(id, 0));
+  const NodeId x = use(source_.operand(id, 0));
   const int rank = b_.function().type(x).rank();
   const auto axes = source_.ints(id);
   std::vector<int64_t> order;
@@ -81,8 +81,8 @@ NodeId Forward::product_of_others(NodeId id) {
 
 void Forward::visit_reduce(NodeId id) {
   const auto old = source_.operands(id);
-  NodeId own = tangent(old[0]);
-  if (!own || source_.type(id).dtype() != source_.type(old[0]).dtype()) return;
+  const NodeId own = tangent(old[0]);
+  if (!own) return;
   Nodes operands{own};
   const Op combiner = source_.op_attribute(id, 0);
   std::vector<int64_t> attributes(source_.attributes(id).begin(), source_.attributes(id).end());

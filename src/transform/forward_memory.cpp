@@ -94,7 +94,6 @@ void Forward::visit_buffer(NodeId id) {
   const auto old = source_.operands(id);
   if (op == Op::alloc) {
     const NodeId made = b_.make(op, use_all(old), source_.attributes(id), source_.type(id));
-    if (source_.type(id).is_view()) return set_tangent(id, made);
     shadows_[id.index] = {made, b_.index(0)};
     const NodeId bytes = use(old[0]);
     memories_.emplace_back(LoopWriter(b_).c_view(made, b_.index(0), {&bytes, 1}, base::DType::UInt8),

@@ -1,7 +1,10 @@
 """The rules of docs/derivatives.md: derivatives against differences, formulas, and each other; interpreted and compiled."""
 
 import math
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -511,6 +514,13 @@ def test_errors():
         ingot.jvp(f, (1.0,), ())
     with pytest.raises(ValueError, match="argnums 3 of a function that is given 1 arguments"):
         ingot.jacfwd(f, 3)(1.0)
+
+
+def test_without_the_compiler():
+    program = "import ingot\ntry:\n    ingot.jvp(lambda x: x, (1.0,), (1.0,))\nexcept ingot.UnsupportedError as e:\n    print(e, ingot.stop_gradient(2.0))"
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "INGOT_DISABLE": "1"}, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("derivatives without the compiler")
+    assert done.stdout.endswith("unset INGOT_DISABLE 2.0\n")
 
 
 def test_what_has_no_derivative_is_refused():

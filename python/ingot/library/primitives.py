@@ -249,21 +249,25 @@ def may_be_read_only(x: np.ndarray) -> bool:
     return not x.flags.writeable
 
 
+def _need_compiler() -> NoReturn:
+    raise UnsupportedError("derivatives without the compiler, which makes them, are not supported\n  instead: unset INGOT_DISABLE")
+
+
 def new_derivative() -> int:
     """The number of a new derivative."""
-    raise NotImplementedError("derivatives are compiled")
+    _need_compiler()
 
 
 def lift(x: Any, tangent: Any, derivative: int) -> Any:
     """x as a variable of a derivative: the same number, or another array on the same memory; tangents lie as x lies."""
-    raise NotImplementedError("derivatives are compiled")
+    _need_compiler()
 
 
 def tangent(y: Any, derivative: int) -> Any:
     """The tangent of y: a number, or an array in memory that lies as that of y."""
-    raise NotImplementedError("derivatives are compiled")
+    _need_compiler()
 
 
 def primal(y: Any, derivative: int) -> Any:
     """y as what no longer varies in a derivative."""
-    raise NotImplementedError("derivatives are compiled")
+    return y
