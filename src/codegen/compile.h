@@ -20,7 +20,7 @@ namespace ingot::codegen {
 
 /// A place that raises, by its number in the error that an entry leaves.
 struct ErrorSite {
-  base::ExceptionKind kind;
+  base::ExceptionKind kind = base::ExceptionKind::RuntimeError;
   std::string message;                 ///< with a hole `{}` for each argument
   std::vector<base::DType> arguments;  ///< none complex
   base::Place place;
