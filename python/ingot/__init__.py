@@ -2,7 +2,7 @@
 
 from . import lax, tree
 from ._batching import axis_index, pmap, vmap
-from ._derivatives import check_grads, hessian, jacfwd, jvp, linearize, stop_gradient
+from ._derivatives import check_grads, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, stop_gradient, value_and_grad, vjp
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._host import host
@@ -45,15 +45,18 @@ __all__ = [
     "float32",
     "float64",
     "get_num_threads",
+    "grad",
     "guvectorize",
     "hessian",
     "host",
+    "hvp",
     "implements",
     "int8",
     "int16",
     "int32",
     "int64",
     "jacfwd",
+    "jacrev",
     "jit",
     "jvp",
     "lax",
@@ -69,6 +72,8 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "value_and_grad",
     "vectorize",
+    "vjp",
     "vmap",
 ]

@@ -10,22 +10,42 @@ import numpy as np
 
 from ._jit import jit
 from .tree import leaves
+from .tree import map as tree_map
 
 _MOST_COMPILED = 128
-_compiled: OrderedDict[int, tuple[Callable, Callable]] = OrderedDict()
-"""By the id of a function that `jvp` was given: it, and what is called for it; the last used come last."""
+_compiled: OrderedDict[tuple[str, int], tuple[Callable, Callable]] = OrderedDict()
+"""By what is asked for and the id of a function: it, and what is called for it; the last used come last."""
 
 
-def _jvp_of(f: Callable) -> Callable:
-    known = _compiled.pop(id(f), None)
-    if known is None:
-        from .library import derivatives
-
-        known = f, jit(lambda x, t: derivatives.jvp(f, x, t))
-    _compiled[id(f)] = known
+def _compiled_for(what: str, f: Callable, make: Callable[[], Callable]) -> Callable:
+    key = what, id(f)
+    known = _compiled.pop(key, None) or (f, jit(make()))
+    _compiled[key] = known
     while len(_compiled) > _MOST_COMPILED:
         _compiled.popitem(last=False)
     return known[1]
+
+
+def _jvp_of(f: Callable) -> Callable:
+    from .library import derivatives
+
+    return _compiled_for("jvp", f, lambda: lambda x, t: derivatives.jvp(f, x, t))
+
+
+def _vjp_of(f: Callable) -> Callable:
+    from .library import derivatives
+
+    return _compiled_for("vjp", f, lambda: lambda x, c: derivatives.pulled(f, x, lambda values: c)[1])
+
+
+def _hvp_of(f: Callable) -> Callable:
+    from .library import derivatives
+
+    return _compiled_for("hvp", f, lambda: lambda x, t: derivatives.hvp(f, x, t))
+
+
+def _copy(x: Any) -> Any:
+    return np.array(x) if isinstance(x, np.ndarray) else x
 
 
 def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any, Any]:
@@ -63,6 +83,55 @@ def hessian(f: Callable, argnums: int = 0) -> Callable:
     from .library import derivatives
 
     return jit(lambda *args: derivatives.hessian(f, argnums)(*args))
+
+
+def grad(
+    f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
+) -> Callable:
+    """A jitted function of the arguments of `f` that gives the gradient of its value, a real number, in reverse mode.
+
+    The gradient has the structure, shapes and dtypes of the argument; with a tuple of `argnums`, it is a tuple. With `has_aux`
+    the function gives a pair, its value and something else, and the jitted function gives the gradient and that. With
+    `holomorphic` value and arguments are complex. `f` does to its arguments what it does when called.
+
+    Raises TypeError where an argument has ints, bools or other objects among its leaves, or the value is no real number, and
+    `ingot.UnsupportedError` where an operation has no derivative. docs/derivatives.md has the rules.
+    """
+    from .library import derivatives
+
+    return jit(lambda *args: derivatives.grad(f, argnums, has_aux, holomorphic, allow_int)(*args))
+
+
+def value_and_grad(
+    f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
+) -> Callable:
+    """As `grad`, for a pair: what `f` gives, and the gradient."""
+    from .library import derivatives
+
+    return jit(lambda *args: derivatives.value_and_grad(f, argnums, has_aux, holomorphic, allow_int)(*args))
+
+
+def vjp(f: Callable, *primals: Any) -> tuple[Any, Callable]:
+    """The value of `f(*primals)`, and the function of cotangents of that value that gives those of the primals, in a tuple.
+
+    Numbers are paired by `Re(c * t)`, without conjugation, as in JAX. The function calls `f` again, on copies of the primals as
+    they were.
+    """
+    copies = tree_map(_copy, primals)
+    pull = _vjp_of(f)
+    return f(*primals), lambda cotangents: pull(tree_map(_copy, copies), cotangents)
+
+
+def jacrev(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    """As `jacfwd`, in reverse mode: `f` gives a number or an array and is called for each of its elements."""
+    from .library import derivatives
+
+    return jit(lambda *args: derivatives.jacrev(f, argnums)(*args))
+
+
+def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:
+    """The products of the Hessian of `f` at the primals with the tangents: the derivative of its gradient in their direction."""
+    return _hvp_of(f)(primals, tangents)
 
 
 def stop_gradient(x: Any) -> Any:

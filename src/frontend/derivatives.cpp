@@ -45,4 +45,37 @@ Value Evaluator::primitive_of_derivative(Call& call) {
   return call.name == "tangent" ? owner(made) : viewing(made, array->access);
 }
 
+/// Gives a cotangent for each variable that is a number, None for arrays.
+Value Evaluator::primitive_pull(Call& call) {
+  const auto members = [&](size_t position) {
+    const Tuple* const tuple = call.positional.at(position).as<Tuple>();
+    if (tuple == nullptr) unsupported(call.node, "what is no tuple here", "give a tuple");
+    return tuple->members;
+  };
+  std::vector<NodeId> operands;
+  const std::vector<Value> outputs = members(1);
+  const std::vector<Value> cotangents = members(2);
+  const auto add = [&](const Value& value, const Kind& kind) {
+    operands.push_back(value.is<Array>() ? named(value).node : stage(value, kind));
+  };
+  for (const Value& output : outputs) add(output, base::known(kind_of(output)));
+  for (size_t i = 0; i < outputs.size(); ++i) add(cotangents.at(i), base::known(kind_of(outputs[i])));
+  const std::vector<Value> variables = members(3);
+  std::vector<ir::Type> types;
+  for (const Value& variable : variables) {
+    if (variable.is<Array>()) continue;
+    add(variable, base::known(kind_of(variable)));
+    types.push_back(builder_->function().type(operands.back()));
+  }
+  const int64_t attributes[] = {derivative_argument(call, 0), static_cast<int64_t>(outputs.size())};
+  const NodeId made = builder_->make(Op::pull, operands, attributes, module_.types.results(types));
+  Tuple given;
+  size_t next = 0;
+  for (const Value& variable : variables) {
+    if (variable.is<Array>()) given.members.emplace_back(Static{nb::none()});
+    else given.members.emplace_back(Scalar{base::known(kind_of(variable)), builder_->function().result(made, next++)});
+  }
+  return given;
+}
+
 }  // namespace ingot::frontend

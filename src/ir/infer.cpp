@@ -491,6 +491,13 @@ Type infer_tangent(const Query& q) {
   return q.type(0);
 }
 Type infer_primal(const Query& q) { return infer_tangent(q); }
+Type infer_pull(const Query& q) {
+  const auto outputs = static_cast<size_t>(q.attributes[1]);
+  q.need(q.operands.size() >= 2 * outputs, "wants a cotangent for each value");
+  for (size_t i = 0; i < outputs; ++i)
+    q.need(q.type(i).has_dtype() && q.type(i) == q.type(outputs + i), "wants cotangents like the values");
+  return q.asked;
+}
 
 Type infer_launch(const Query& q) {
   q.need_count(6);

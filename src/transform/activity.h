@@ -14,6 +14,13 @@ inline bool has_tangents(ir::Type type) {
   return type.has_dtype() && (base::is_float(type.dtype()) || base::is_complex(type.dtype()));
 }
 
+/// Whether a value is memory: a view, a buffer, or an optional one.
+inline bool is_memory(const ir::Function& function, ir::NodeId value) {
+  ir::Type type = function.type(value);
+  while (type.is(ir::TypeKind::Optional)) type = function.module().types.members(type)[0];
+  return type.is_view() || type.is_buffer();
+}
+
 /// Which values of an array-stage function may depend, in floats or complex numbers, on the variables of one
 /// derivative. Memory is looked at as a whole: all views and buffers that one flows into are one memory, and
 /// what is stored there at some time may be loaded at any.
@@ -25,6 +32,8 @@ class Activity {
 
   /// Of a number, an array or an optional; of a view or buffer, what its memory may hold.
   bool is_varied(ir::NodeId value) const { return varied_[root(value)]; }
+  /// A number of the memory of a view or buffer.
+  uint32_t memory_of(ir::NodeId value) const { return root(value); }
   /// Of views and buffers: whether what is stored by one may be loaded by the other.
   bool is_same_memory(ir::NodeId a, ir::NodeId b) const { return root(a) == root(b); }
 

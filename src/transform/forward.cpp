@@ -3,55 +3,26 @@
 #include <algorithm>
 #include <utility>
 
-#include "transform/derive.h"
 #include "transform/linear.h"
+#include "transform/pullback.h"
 
 namespace ingot::transform {
 
-namespace {
-
-/// What is refused, where a node has no derivative.
-std::string derivative_of(const Function& f, NodeId id) {
-  switch (f.op(id)) {
-    case Op::library:
-      return "the derivative of NumPy's `" +
-             f.module().text(ir::TextId(static_cast<uint32_t>(f.attribute(id, 0)))) + "`";
-    case Op::host: return "the derivative of a call of Python";
-    case Op::draw: return "the derivative of a random number with respect to its distribution";
-    case Op::call: return "the derivative of a recursive function";
-    default: return "the derivative of `" + std::string(ir::name_of(f.op(id))) + "`";
-  }
-}
-
-}  // namespace
-
-Forward::Forward(const Function& source, int64_t tag)
-    : Rewriter(source), tag_(tag), activity_(source, tag), shadows_(source.node_count()) {
+Forward::Forward(const Function& source, int64_t tag, Tangents kind)
+    : Rewriter(source), tag_(tag), kind_(kind), activity_(source, tag), shadows_(source.node_count()) {
   refuse_other_names();
 }
 
-void Forward::refuse(NodeId id, std::string what) const {
-  const ir::Module& module = source_.module();
-  base::Unsupported refusal(module.place(source_[id].span), what.empty() ? derivative_of(source_, id) : what,
-                            "compute this part from what the derivative is not taken of");
-  refusal.sites = module.sites(source_[id].span);
-  throw refusal;
-}
+void Forward::refuse(NodeId id, std::string what) const { refuse_derivative(source_, id, std::move(what)); }
 
 NodeId Forward::sum(NodeId a, NodeId b) {
   if (!a || !b) return a ? a : b;
   return make(Op::add, {a, b});
 }
 
-Nodes Forward::lengths_of(NodeId made) {
-  Nodes lengths;
-  for (int axis = 0; axis < b_.function().type(made).rank(); ++axis) lengths.push_back(b_.length(made, axis));
-  return lengths;
-}
-
 NodeId Forward::spread(NodeId made, NodeId like) {
   if (!b_.function().type(made).is_scalar() || !b_.function().type(like).is_array()) return made;
-  Nodes operands = lengths_of(like);
+  Nodes operands = lengths_of(b_, like);
   operands.insert(operands.begin(), made);
   return b_.make(Op::broadcast, operands);
 }
@@ -84,6 +55,7 @@ void Forward::visit(NodeId id) {
   if (op == Op::lift || op == Op::tangent || op == Op::primal) return visit_variable(id);
   if (card.regions > 0) return visit_control(id);
   clone(id);
+  if (kind_ == Tangents::OfMemory) return visit_shadow(id);
   if (card.elementwise) return visit_elementwise(id);
   if (op == Op::select) return visit_select(id);
   if (op == Op::reduce) return visit_reduce(id);
@@ -105,10 +77,31 @@ void Forward::visit_variable(NodeId id) {
   const NodeId x = source_.operand(id, 0);
   if (source_.attribute(id, 0) != tag_) return clone(id);  // of no derivative: a constant in all of them
   if (op == Op::tangent) return bind(id, some_tangent(x));
-  bind(id, use(x));
+  if (kind_ == Tangents::OfMemory) clone(id);
+  else bind(id, use(x));
   if (op != Op::lift) return;
   if (!std::exchange(has_begun_, true)) clear_shadows();
-  set_tangent(id, use(source_.operand(id, 1)));
+  if (has_own(id)) set_tangent(id, use(source_.operand(id, 1)));
+}
+
+/// The lengths of arrays that vary are at hand for the reverse sweep.
+void Forward::bind(NodeId old, NodeId made) {
+  Rewriter::bind(old, made);
+  if (kind_ == Tangents::OfMemory && source_.type(old).is_array() && is_varied(old) && made_lengths_.count(made) == 0)
+    made_lengths_[made] = lengths_of(b_, made);
+}
+
+void Forward::visit_shadow(NodeId id) {
+  const Op op = source_.op(id);
+  if (op == Op::pull) return;
+  if (op == Op::alloc || op == Op::view || op == Op::buffer) return visit_buffer(id);
+  if (!source_.type(id).is_void() && !source_.type(id).is(ir::TypeKind::Results) && has_own(id)) {
+    if (op == Op::none) return set_tangent(id, use(id));
+    if (visit_linear(id)) return;
+    refuse(id);
+  }
+  const bool is_call = op == Op::host || op == Op::call || op == Op::draw || op == Op::keep;
+  if (is_call) visit_other(id);
 }
 
 void Forward::visit_elementwise(NodeId id) {
@@ -177,30 +170,6 @@ void Forward::visit_other(NodeId id) {
     const bool is_shown = op == Op::host && !source_.type(operand).is_view();
     if (is_varied(operand) && (!is_shown || has_tangents(source_.type(id)))) refuse(id);
   }
-}
-
-namespace {
-
-/// The derivative to make next; none: no node is left of any.
-std::optional<int64_t> largest_tag(const Function& f) {
-  std::optional<int64_t> largest;
-  for (uint32_t i = 0; i < f.node_count(); ++i) {
-    const Op op = f.op(NodeId(i));
-    if (op == Op::lift || op == Op::tangent || op == Op::primal)
-      largest = std::max(largest.value_or(0), f.attribute(NodeId(i), 0));
-  }
-  return largest;
-}
-
-}  // namespace
-
-bool has_derivatives(const Function& function) { return largest_tag(function).has_value(); }
-
-std::unique_ptr<Function> derive(const Function& function) {
-  std::unique_ptr<Function> made;
-  for (auto tag = largest_tag(function); tag; tag = largest_tag(*made))
-    made = Forward(made == nullptr ? function : *made, *tag).run();
-  return made;
 }
 
 }  // namespace ingot::transform

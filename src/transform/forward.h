@@ -1,22 +1,35 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "transform/activity.h"
+#include "transform/reduce_slopes.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
+
+/// Which tangents are made.
+enum class Tangents : uint8_t { All, OfMemory };
 
 /// Builds a function anew with the tangents of one derivative beside its values (`derive`). A tangent that is
 /// zero has no node. A view's tangent is a view of other memory, laid out as the view is, so that the same
 /// ops on both give views of the same elements; a buffer's is a buffer, and how far an offset into it is from
 /// that into the buffer.
+///
+/// Of memory alone, views and buffers have such shadows, which are zero and stay so: the reverse sweep adds
+/// to them. The marks of the derivative stay.
 class Forward : public Rewriter {
  public:
-  Forward(const Function& source, int64_t tag);
+  Forward(const Function& source, int64_t tag, Tangents kind = Tangents::All);
+
+  /// Of memory alone: by new id, the shadow of a view or buffer.
+  const std::map<NodeId, NodeId>& shadows() const { return made_shadows_; }
+  /// Of memory alone: by new id, the lengths of an array that varies.
+  const std::map<NodeId, Nodes>& lengths() const { return made_lengths_; }
 
  private:
   struct Shadow {
@@ -25,6 +38,7 @@ class Forward : public Rewriter {
   };
 
   void visit(NodeId id) override;
+  void bind(NodeId old, NodeId made) override;
   void terminate(NodeId terminator) override;
   void enter_region(RegionId region) override;
 
@@ -34,6 +48,7 @@ class Forward : public Rewriter {
   bool visit_linear(NodeId id);
   void visit_select(NodeId id);
   void visit_other(NodeId id);
+  void visit_shadow(NodeId id);
   [[noreturn]] void refuse(NodeId id, std::string what = {}) const;
 
   /// @name Memory (forward_memory.cpp)
@@ -49,9 +64,6 @@ class Forward : public Rewriter {
   void visit_concat(NodeId id);
   void visit_dot(NodeId id);
   void visit_library(NodeId id);
-  NodeId over_axes(NodeId id, NodeId reduced, NodeId like);
-  NodeId weights_of_extreme(NodeId id);
-  NodeId product_of_others(NodeId id);
 
   /// @name Control (forward_control.cpp)
   void visit_control(NodeId id);
@@ -64,6 +76,10 @@ class Forward : public Rewriter {
   Nodes slots_of_yield(NodeId terminator) const;
 
   bool is_varied(NodeId old) const { return activity_.is_varied(old); }
+  /// Whether a tangent stands beside an old value that varies.
+  bool has_own(NodeId old) const {
+    return is_varied(old) && (kind_ == Tangents::All || is_memory(source_, old));
+  }
   /// The tangent of an old value; none: zero.
   NodeId tangent(NodeId old) const { return shadows_[old.index].node; }
   /// The same, made where it is zero.
@@ -72,21 +88,24 @@ class Forward : public Rewriter {
     INGOT_ASSERT(is_varied(old), "what has a tangent is known to vary");
     shadows_[old.index] = {made, {}};
     if (source_.type(old).is_view()) memories_.emplace_back(made, b_.current());
+    if (kind_ == Tangents::OfMemory) made_shadows_[use(old)] = made;
   }
   NodeId zeros_like(NodeId made);
   /// New memory of zeros laid out as a view is.
   NodeId shadow_of(NodeId view);
   /// A number as an array of the lengths of another, which it stands for.
   NodeId spread(NodeId made, NodeId like);
-  Nodes lengths_of(NodeId made);
   NodeId sum(NodeId a, NodeId b);
   NodeId make(Op op, std::initializer_list<NodeId> operands) { return b_.make(op, operands); }
 
   int64_t tag_;
+  Tangents kind_;
   Activity activity_;
   std::vector<Shadow> shadows_;                        ///< by old id
   std::vector<std::pair<NodeId, RegionId>> memories_;  ///< views of tangents, and where they came up
-  bool has_begun_ = false;                             ///< whether something was lifted
+  std::map<NodeId, NodeId> made_shadows_;
+  std::map<NodeId, Nodes> made_lengths_;
+  bool has_begun_ = false;  ///< whether something was lifted
 };
 
 }  // namespace ingot::transform

@@ -4,80 +4,9 @@
 #include "transform/forward.h"
 #include "transform/linear.h"
 #include "transform/loop_writer.h"
+#include "transform/reduce_slopes.h"
 
 namespace ingot::transform {
-
-/// What a reduction gave, along its axes again: as long as `like` there.
-NodeId Forward::over_axes(NodeId id, NodeId reduced, NodeId like) {
-  const auto axes = source_.ints(id);
-  if (b_.function().type(reduced).is_array()) reduced = b_.make(Op::expand, std::array{reduced}, axes);
-  Nodes operands = lengths_of(like);
-  operands.insert(operands.begin(), reduced);
-  return b_.make(Op::broadcast, operands);
-}
-
-/// 1 for the one element that is the extreme; elements that tie share it.
-NodeId Forward::weights_of_extreme(NodeId id) {
-  const NodeId x = use(source_.operand(id, 0));
-  const NodeId extreme = over_axes(id, use(id), x);
-  const NodeId is_it = b_.cast(make(Op::equal, {x, extreme}), source_.type(id).dtype());
-  const NodeId count = b_.make(Op::reduce, std::array{is_it}, [&] {
-    std::vector<int64_t> attributes(source_.attributes(id).begin(), source_.attributes(id).end());
-    attributes[0] = static_cast<int64_t>(Op::add);
-    return attributes;
-  }());
-  return make(Op::divide, {is_it, over_axes(id, count, x)});
-}
-
-/// By element, the product of all others: of what stands before it, and of what stands behind it, along the
-/// one axis that all reduced axes make when they are put last.
-NodeId Forward::product_of_others(NodeId id) {
-  const NodeId x = use(source_.operand(id, 0));
-  const int rank = b_.function().type(x).rank();
-  const auto axes = source_.ints(id);
-  std::vector<int64_t> order;
-  for (int64_t axis = 0; axis < rank; ++axis)
-    if (std::ranges::find(axes, axis) == axes.end()) order.push_back(axis);
-  const size_t kept = order.size();
-  order.insert(order.end(), axes.begin(), axes.end());
-  const NodeId moved = b_.make(Op::transpose, std::array{x}, order);
-  Nodes flat{moved};
-  NodeId count = b_.index(1);
-  for (int axis = 0; axis < rank; ++axis) {
-    const NodeId length = b_.length(moved, axis);
-    if (static_cast<size_t>(axis) < kept) flat.push_back(length);
-    else count = make(Op::multiply, {count, length});
-  }
-  flat.push_back(count);
-  const NodeId lines = b_.make(Op::reshape, flat);
-  const auto axis = static_cast<int>(kept);
-  const auto part = [&](NodeId of, NodeId start, NodeId length, int64_t step) {
-    Nodes operands{of};
-    for (int i = 0; i < axis; ++i) {
-      operands.push_back(b_.index(0));
-      operands.push_back(b_.length(of, i));
-      operands.push_back(b_.index(1));
-    }
-    operands.insert(operands.end(), {start, length, b_.index(step)});
-    return b_.make(Op::slice, operands);
-  };
-  const NodeId last = make(Op::subtract, {count, b_.index(1)});
-  Nodes ones_like{b_.cast(b_.constant(1.0), source_.type(id).dtype())};
-  for (int i = 0; i < axis; ++i) ones_like.push_back(b_.length(lines, i));
-  ones_like.push_back(make(Op::minimum, {count, b_.index(1)}));
-  const NodeId one = b_.make(Op::broadcast, ones_like);
-  const NodeId but_one = make(Op::maximum, {last, b_.index(0)});
-  const auto before = [&](NodeId of) {
-    const NodeId shifted = b_.make(Op::concat, {one, part(of, b_.index(0), but_one, 1)}, {axis});
-    return b_.make(Op::scan, {shifted}, {static_cast<int64_t>(Op::multiply), axis});
-  };
-  const NodeId behind = part(before(part(lines, last, count, -1)), last, count, -1);
-  Nodes back{make(Op::multiply, {before(lines), behind})};
-  for (int i = 0; i < rank; ++i) back.push_back(b_.length(moved, i));
-  std::vector<int64_t> inverse(order.size());
-  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  return b_.make(Op::transpose, std::array{b_.make(Op::reshape, back)}, inverse);
-}
 
 void Forward::visit_reduce(NodeId id) {
   const auto old = source_.operands(id);
@@ -88,10 +17,11 @@ void Forward::visit_reduce(NodeId id) {
   std::vector<int64_t> attributes(source_.attributes(id).begin(), source_.attributes(id).end());
   attributes[0] = static_cast<int64_t>(Op::add);
   if (combiner == Op::multiply && old.size() == 1) {
-    operands[0] = make(Op::multiply, {own, product_of_others(id)});
+    const NodeId others = product_of_others(b_, source_.ints(id), use(old[0]));
+    operands[0] = make(Op::multiply, {own, others});
   } else if (combiner == Op::minimum || combiner == Op::maximum || combiner == Op::fmin ||
              combiner == Op::fmax) {
-    const NodeId weights = weights_of_extreme(id);
+    const NodeId weights = weights_of_extreme(b_, source_.attributes(id), use(old[0]), use(id));
     const NodeId none = b_.constant(source_.type(id).element(), {});
     const NodeId has = make(Op::not_equal, {weights, spread(none, weights)});
     operands[0] = make(Op::select, {has, make(Op::multiply, {own, weights}), none});
@@ -112,7 +42,7 @@ void Forward::visit_scan(NodeId id) {
   const NodeId x = use(source_.operand(id, 0));
   const NodeId y = use(id);
   LoopWriter w(b_);
-  const Nodes lengths = lengths_of(x);
+  const Nodes lengths = lengths_of(b_, x);
   const auto line = [&](NodeId of, NodeId k) {
     Nodes operands{of};
     for (int i = 0; i < static_cast<int>(lengths.size()); ++i) {
@@ -158,7 +88,7 @@ void Forward::visit_sort(NodeId id) {
   const int rank = source_.type(id).rank();
   Nodes operands{own};
   std::vector<int64_t> axes;
-  const Nodes lengths = lengths_of(own);
+  const Nodes lengths = lengths_of(b_, own);
   for (int64_t axis = 0; axis < rank; ++axis) {
     axes.push_back(axis);
     operands.push_back(

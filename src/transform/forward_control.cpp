@@ -7,7 +7,7 @@ namespace ingot::transform {
 
 void Forward::add_tangents(std::span<const NodeId> values, std::span<const NodeId> slots, Nodes& to) {
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!is_varied(slots[i])) continue;
+    if (!has_own(slots[i])) continue;
     to.push_back(some_tangent(values[i]));
     if (source_.type(values[i]).is_buffer()) to.push_back(shadows_[values[i].index].delta);
   }
@@ -15,7 +15,7 @@ void Forward::add_tangents(std::span<const NodeId> values, std::span<const NodeI
 
 void Forward::add_types(std::span<const NodeId> slots, std::vector<Type>& to) {
   for (const NodeId slot : slots) {
-    if (!is_varied(slot)) continue;
+    if (!has_own(slot)) continue;
     to.push_back(source_.type(slot));
     if (source_.type(slot).is_buffer()) to.push_back(ir::kInt64);
   }
@@ -25,7 +25,7 @@ void Forward::bind_all(std::span<const NodeId> slots, std::span<const NodeId> no
   size_t next = slots.size();
   for (size_t i = 0; i < slots.size(); ++i) {
     bind(slots[i], nodes[i]);
-    if (!is_varied(slots[i])) continue;
+    if (!has_own(slots[i])) continue;
     const NodeId own = nodes[next++];
     const bool is_buffer = source_.type(slots[i]).is_buffer();
     if (!is_buffer) set_tangent(slots[i], own);
@@ -78,7 +78,7 @@ void Forward::visit_control(NodeId id) {
     for (size_t i = 0; i < combiners.size(); ++i) {
       if (!is_varied(results[i])) continue;
       if (static_cast<Op>(combiners[i]) != Op::add) refuse(id);
-      attributes.push_back(combiners[i]);
+      if (has_own(results[i])) attributes.push_back(combiners[i]);
     }
     add_tangents(old.subspan(1), results, operands);
   }

@@ -30,7 +30,7 @@ void Forward::refuse_other_names() {
   uint32_t end = 0;
   for (uint32_t i = 0; i < source_.node_count(); ++i) {
     const Op op = source_.op(NodeId(i));
-    const bool is_mark = op == Op::lift || op == Op::tangent || op == Op::primal;
+    const bool is_mark = op == Op::lift || op == Op::tangent || op == Op::primal || op == Op::pull;
     if (!is_mark || source_.attribute(NodeId(i), 0) != tag_) continue;
     begin = std::min(begin, order.place[i]);
     end = std::max(end, order.place[i]);
@@ -85,7 +85,7 @@ NodeId Forward::shadow_of(NodeId view) {
   const NodeId count = make(Op::floor_divide, {w.add(span, w.index(size - 1)), w.index(size)});
   const NodeId all = w.new_view({&count, 1}, type.dtype());
   b_.make(Op::write, {all, b_.constant(type.element(), {})});
-  return w.view(b_.make(Op::buffer, {all}), low, lengths_of(view), strides, type);
+  return w.view(b_.make(Op::buffer, {all}), low, lengths_of(b_, view), strides, type);
 }
 
 void Forward::visit_buffer(NodeId id) {
@@ -95,6 +95,7 @@ void Forward::visit_buffer(NodeId id) {
   if (op == Op::alloc) {
     const NodeId made = b_.make(op, use_all(old), source_.attributes(id), source_.type(id));
     shadows_[id.index] = {made, b_.index(0)};
+    if (kind_ == Tangents::OfMemory) made_shadows_[use(id)] = made;
     const NodeId bytes = use(old[0]);
     memories_.emplace_back(LoopWriter(b_).c_view(made, b_.index(0), {&bytes, 1}, base::DType::UInt8),
                            b_.current());
@@ -106,6 +107,7 @@ void Forward::visit_buffer(NodeId id) {
     const NodeId there = make(Op::offset, {own.node});
     const NodeId here = make(Op::offset, {use(old[0])});
     shadows_[id.index] = {make(Op::buffer, {own.node}), make(Op::subtract, {there, here})};
+    if (kind_ == Tangents::OfMemory) made_shadows_[use(id)] = shadows_[id.index].node;
     return;
   }
   Nodes operands = use_all(old);

@@ -30,8 +30,14 @@ def fresh(x):
     return np.array(x)[()]
 
 
-def compare(f, *args, tol=1e-6, mode="compiled"):
-    """The derivative of f in a direction against central differences; values against f's own."""
+def paired(c, t):
+    """<c, t> of structures: the sum of Re(c * t)."""
+    return sum(float(np.sum(np.real(np.asarray(a) * b))) for a, b in zip(ingot.tree.leaves(c), ingot.tree.leaves(t)))
+
+
+def compare(f, *args, tol=1e-6, mode="compiled", reverse=True):
+    """The derivative of f in a direction against central differences; values against f's own. That of the reverse mode is its
+    transpose."""
     directions = tuple(drawn(x) for x in args)
     h = jitted(lambda x, t: ingot.jvp(f, x, t), mode)
     value, tangent = h(tuple(fresh(x) for x in args), directions)
@@ -42,6 +48,19 @@ def compare(f, *args, tol=1e-6, mode="compiled"):
     e = 1e-6
     high, low = (f(*(fresh(x + s * e * t) for x, t in zip(args, directions))) for s in (1, -1))
     np.testing.assert_allclose(tangent, (high - low) / (2 * e), rtol=tol, atol=tol)
+    if not reverse:
+        return
+    c = drawn(value)
+    again, cotangents = jitted(lambda x, c: vjp_at(f, x, c), mode)(tuple(fresh(x) for x in args), c)
+    np.testing.assert_allclose(again, plain, rtol=1e-12)
+    for x, own in zip(args, cotangents):
+        assert np.asarray(own).dtype == np.asarray(x).dtype and np.shape(own) == np.shape(x)
+    np.testing.assert_allclose(paired(cotangents, directions), paired(c, tangent), rtol=1e-9, atol=1e-9)
+
+
+def vjp_at(f, x, c):
+    value, pull = ingot.vjp(f, *x)
+    return value, pull(c)
 
 
 X = RNG.uniform(0.2, 0.8, 7)

@@ -11,7 +11,7 @@ import ingot._derivatives as public
 
 from . import primitives
 from .registry import implements
-from .structures import map_leaves
+from .structures import filled, leaves_of, map_leaves
 
 
 def is_inexact(x: Any) -> bool:
@@ -133,6 +133,183 @@ def put_all(columns: Any, values: Any, k: int) -> None:
 @implements(public.hessian)
 def hessian(f: Callable, argnums: Any = 0) -> Callable:
     return jacfwd(jacfwd(f, argnums), argnums)
+
+
+def owned(x: Any) -> Any:
+    """A copy of an array whose elements may be the same memory; others as they are."""
+    if isinstance(x, np.ndarray) and primitives.may_be_read_only(x):
+        return x.copy()
+    return x
+
+
+def room_for(x: Any) -> Any:
+    """Zeros to which the derivative by x is added."""
+    if not is_inexact(x):
+        raise TypeError("derivatives are taken with respect to floats and complex numbers, not to ints, bools or other objects")
+    if not isinstance(x, np.ndarray):
+        return 0.0
+    is_contiguous = primitives.is_contiguous(x)
+    if primitives.is_known(is_contiguous) and is_contiguous:
+        return np.zeros(x.shape, x.dtype)
+    return shadow(x)
+
+
+def seed(y: Any, c: Any) -> Any:
+    """The cotangent c of a number or array y, as y is."""
+    if np.shape(c) != np.shape(y):
+        raise ValueError(f"a cotangent of shape {np.shape(c)} for a result of shape {np.shape(y)}")
+    if np.asarray(c).dtype.kind == "c" and np.asarray(y).dtype.kind != "c":
+        raise TypeError("a complex cotangent for a real result")
+    if isinstance(y, np.ndarray):
+        return np.array(c, y.dtype)
+    return c[()] if isinstance(c, np.ndarray) else c
+
+
+def seeds(y: Any, c: Any) -> tuple:
+    """The floats and complex numbers among the leaves of y, and their cotangents."""
+    ys: tuple = ()
+    cs: tuple = ()
+    for leaf, own in zip(leaves_of(y), leaves_of(c)):
+        if is_inexact(leaf):
+            ys = (*ys, leaf)
+            cs = (*cs, seed(leaf, own))
+    return ys, cs
+
+
+def gathered(room: Any, number: Any) -> Any:
+    """The cotangent of a variable."""
+    if isinstance(room, np.ndarray):
+        return np.conj(room) if room.dtype.kind == "c" else room
+    return number
+
+
+def pulled(f: Callable, variables: tuple, cotangents_of: Callable) -> tuple:
+    """What f gives, and the cotangents of its variables, from those that `cotangents_of` gives for a result."""
+    derivative = primitives.new_derivative()
+    own = map_leaves(owned, variables)
+    rooms = map_leaves(room_for, own)
+    lifted = map_leaves(lambda x, t: primitives.lift(x, t, derivative), own, rooms)
+    result = f(*lifted)
+    values = map_leaves(lambda y: primitives.primal(y, derivative), result)
+    ys, cs = seeds(result, cotangents_of(values))
+    numbers = primitives.pull(derivative, ys, cs, leaves_of(lifted))
+    return values, filled(lifted, tuple(gathered(room, number) for room, number in zip(leaves_of(rooms), numbers)))
+
+
+@implements(public.vjp)
+def vjp(f: Callable, *primals: Any) -> tuple:
+    before = map_leaves(own_copy, primals)
+
+    def pull(cotangents: Any) -> Any:
+        return pulled(f, map_leaves(own_copy, before), lambda values: cotangents)[1]
+
+    return f(*primals), pull
+
+
+def position(number: int, count: int) -> int:
+    """An argument's place."""
+    at = number + count if number < 0 else number
+    if at < 0 or at >= count:
+        raise ValueError(f"argnums {number} of a function that is given {count} arguments")
+    return at
+
+
+@implements(public.value_and_grad)
+def value_and_grad(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Callable:
+    def both(*args: Any) -> tuple:
+        numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+        places = tuple(position(number, len(args)) for number in numbers)
+
+        def of_variables(*variables: Any) -> Any:
+            chosen = args
+            for place, variable in zip(places, variables):
+                chosen = (*chosen[:place], variable, *chosen[place + 1 :])
+            return f(*chosen)
+
+        def ones(result: Any) -> Any:
+            if has_aux:
+                return one(result[0]), map_leaves(no_cotangent, result[1])
+            return one(result)
+
+        def one(value: Any) -> Any:
+            if np.shape(value) != ():
+                raise TypeError(f"gradients are those of functions that give a number, not an array of shape {np.shape(value)}")
+            kind = np.asarray(value).dtype.kind
+            if kind != ("c" if holomorphic else "f"):
+                raise TypeError("gradients are those of real functions, or with `holomorphic` of complex ones")
+            return np.ones((), np.asarray(value).dtype) if isinstance(value, np.ndarray) else 1.0
+
+        variables = tuple(args[place] for place in places)
+        if holomorphic:
+            map_leaves(need_complex, variables)
+        values, gradients = pulled(of_variables, variables, ones)
+        return values, (gradients if isinstance(argnums, tuple) else gradients[0])
+
+    return both
+
+
+def need_complex(x: Any) -> None:
+    """Raises TypeError unless a variable is complex."""
+    if np.asarray(x).dtype.kind != "c":
+        raise TypeError("with `holomorphic`, gradients are taken with respect to complex numbers")
+
+
+def no_cotangent(y: Any) -> Any:
+    """The cotangent of what a function gives beside its value."""
+    return np.zeros(np.shape(y), np.asarray(y).dtype) if isinstance(y, np.ndarray) else 0.0
+
+
+@implements(public.grad)
+def grad(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Callable:
+    def gradient(*args: Any) -> Any:
+        values, gradients = value_and_grad(f, argnums, has_aux, holomorphic, allow_int)(*args)
+        return (gradients, values[1]) if has_aux else gradients
+
+    return gradient
+
+
+@implements(public.jacrev)
+def jacrev(f: Callable, argnums: Any = 0) -> Callable:
+    def jacobian(*args: Any) -> Any:
+        if isinstance(argnums, tuple):
+            return tuple(across(f, args, number) for number in argnums)
+        return across(f, args, argnums)
+
+    return jacobian
+
+
+def across(f: Callable, args: tuple, argnum: int) -> Any:
+    """The derivative of all elements of what f gives, a number or an array, with respect to one argument, whose axes come last."""
+    at = position(argnum, len(args))
+
+    def of_one(x: Any) -> Any:
+        return f(*tuple(x if i == at else map_leaves(own_copy, args[i]) for i in range(len(args))))
+
+    def row(cotangent: Any) -> Any:
+        return pulled(of_one, (map_leaves(own_copy, args[at]),), lambda values: cotangent)[1][0]
+
+    value = of_one(map_leaves(own_copy, args[at]))
+    if not isinstance(value, np.ndarray):
+        return row(1.0)
+    flat = np.zeros(value.size, value.dtype)
+    direction = flat.reshape(value.shape)
+    flat[:1] = 1.0
+    first = row(direction)
+    rows = map_leaves(lambda x: np.empty((value.size, *np.shape(x)), np.asarray(x).dtype), first)
+    put_all(rows, first, 0)
+    for k in range(1, value.size):
+        flat[k - 1] = 0.0
+        flat[k] = 1.0
+        put_all(rows, row(direction), k)
+    return map_leaves(lambda r: r.reshape(value.shape + r.shape[1:]), rows)
+
+
+@implements(public.hvp)
+def hvp(f: Callable, primals: Any, tangents: Any) -> tuple:
+    def gradients(*variables: Any) -> tuple:
+        return grad(f, tuple(range(len(primals))))(*variables)
+
+    return jvp(gradients, primals, tangents)[1]
 
 
 @implements(public.stop_gradient)

@@ -268,6 +268,12 @@ def tangent(y: Any, derivative: int) -> Any:
     _need_compiler()
 
 
+def pull(derivative: int, values: tuple, cotangents: tuple, variables: tuple) -> tuple:
+    """Goes back from values, with their cotangents, to the variables: gives the cotangents of numbers, None for arrays,
+    whose cotangents are added to what they were lifted with (of complex numbers, conjugated)."""
+    _need_compiler()
+
+
 def primal(y: Any, derivative: int) -> Any:
     """y as what no longer varies in a derivative."""
     return y

@@ -31,6 +31,26 @@ def leaves_of(tree: Any) -> tuple:
     return (tree,)
 
 
+def filled(tree: Any, leaves: tuple) -> Any:
+    """A structure as `tree` with other leaves."""
+    if tree is None:
+        return None
+    if isinstance(tree, dict):
+        keys = tuple(tree)
+        values = filled(tuple(tree[key] for key in keys), leaves)
+        return {key: value for key, value in zip(keys, values)}
+    if isinstance(tree, (tuple, list)):
+        parts: tuple = ()
+        for part in tree:
+            count = len(leaves_of(part))
+            parts = (*parts, filled(part, leaves[:count]))
+            leaves = leaves[count:]
+        if isinstance(tree, list):
+            return list(parts)
+        return parts if type(tree) is tuple else type(tree)(*parts)
+    return leaves[0]
+
+
 def joined(parts: tuple) -> tuple:
     """The members of tuples in a tuple."""
     members: tuple = ()

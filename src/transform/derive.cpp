@@ -1,0 +1,47 @@
+#include "transform/derive.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "transform/forward.h"
+#include "transform/reverse.h"
+
+namespace ingot::transform {
+
+namespace {
+
+bool is_mark(Op op) {
+  return op == Op::lift || op == Op::tangent || op == Op::primal || op == Op::pull;
+}
+
+/// The derivative to make next; none: no node is left of any.
+std::optional<int64_t> largest_tag(const Function& f) {
+  std::optional<int64_t> largest;
+  for (uint32_t i = 0; i < f.node_count(); ++i)
+    if (is_mark(f.op(NodeId(i)))) largest = std::max(largest.value_or(0), f.attribute(NodeId(i), 0));
+  return largest;
+}
+
+bool is_pulled(const Function& f, int64_t tag) {
+  for (uint32_t i = 0; i < f.node_count(); ++i)
+    if (f.op(NodeId(i)) == Op::pull && f.attribute(NodeId(i), 0) == tag) return true;
+  return false;
+}
+
+std::unique_ptr<Function> derived(const Function& function, int64_t tag) {
+  if (is_pulled(function, tag)) return reverse(function, tag);
+  return Forward(function, tag).run();
+}
+
+}  // namespace
+
+bool has_derivatives(const Function& function) { return largest_tag(function).has_value(); }
+
+std::unique_ptr<Function> derive(const Function& function) {
+  std::unique_ptr<Function> made;
+  for (auto tag = largest_tag(function); tag; tag = largest_tag(*made))
+    made = derived(made == nullptr ? function : *made, *tag);
+  return made;
+}
+
+}  // namespace ingot::transform

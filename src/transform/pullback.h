@@ -1,0 +1,77 @@
+#pragma once
+
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+/// What the reverse sweep knows where it deals with a node: values as they were, where cotangents are, by the
+/// nodes of the function that was recorded.
+class Sweep {
+ public:
+  virtual ~Sweep() = default;
+  virtual NodeId value(NodeId old) = 0;
+  virtual NodeId length(NodeId old, int axis) = 0;
+  /// The shadow of a view; none: it has none.
+  virtual NodeId shadow(NodeId old) = 0;
+  /// The cotangent of a number or an array; none: zero.
+  virtual NodeId cotangent(NodeId old) = 0;
+  virtual bool varies(NodeId old) = 0;
+  /// Adds to the cotangent of a number or an array; nothing where it does not vary.
+  virtual void add(NodeId old, NodeId cotangent) = 0;
+};
+
+/// The transposes of the ops: each gives the cotangents of what a node was made from, out of that of what it
+/// gave. Numbers are paired by Re(c * t). Memory holds the cotangents of complex numbers conjugated, that is
+/// the derivatives by their two parts, so that views of the parts are views of their derivatives.
+class Pullback {
+ public:
+  Pullback(const Function& source, ir::Builder& builder, Sweep& sweep)
+      : source_(source), b_(builder), sweep_(sweep) {}
+
+  /// Of a node without regions. Throws Unsupported where its op has no transpose.
+  void visit(NodeId id);
+  /// Adds a cotangent to what the shadow of a view has.
+  void add_to(NodeId shadow, NodeId cotangent);
+
+ private:
+  void visit_elementwise(NodeId id, NodeId c);
+  void visit_select(NodeId id, NodeId c);
+  void visit_broadcast(NodeId id, NodeId c);
+  void visit_slice(NodeId id, NodeId c);
+  void visit_gather(NodeId id, NodeId c);
+  void visit_compress(NodeId id, NodeId c);
+  void visit_reduce(NodeId id, NodeId c);
+  void visit_scan(NodeId id, NodeId c);
+  void visit_product_along(NodeId id, NodeId c);
+  void visit_sort(NodeId id, NodeId c);
+  void visit_concat(NodeId id, NodeId c);
+  void visit_dot(NodeId id, NodeId c);
+  bool visit_rearrangement(NodeId id, NodeId c);
+  void visit_value(NodeId id, NodeId c);
+  bool visit_memory(NodeId id);
+  void visit_write(NodeId id);
+  void visit_store(NodeId id);
+  void visit_scatter(NodeId id);
+  void visit_load(NodeId id, NodeId c);
+
+  /// Adds to a number what is given by element of an array that it stood beside.
+  void add_all(NodeId old, NodeId c);
+  NodeId sum_of(NodeId c);
+  Nodes lengths(NodeId old);
+  NodeId zero(Type type) { return b_.constant(type.element(), {}); }
+  NodeId zeros(NodeId like);
+  /// In memory: the conjugate of a complex number.
+  NodeId mirrored(NodeId made);
+  /// Of the elements that index arrays choose, those that no later one of the same place overwrites.
+  NodeId last_ones(NodeId view, std::span<const NodeId> indices, std::span<const int64_t> axes);
+  NodeId make(Op op, std::initializer_list<NodeId> operands) { return b_.make(op, operands); }
+
+  const Function& source_;
+  ir::Builder& b_;
+  Sweep& sweep_;
+};
+
+/// Throws the refusal of a node that has no derivative.
+[[noreturn]] void refuse_derivative(const Function& function, NodeId id, std::string what = {});
+
+}  // namespace ingot::transform

@@ -1,0 +1,129 @@
+#include <array>
+
+#include "transform/activity.h"
+#include "transform/loop_writer.h"
+#include "transform/pullback.h"
+#include "transform/reduce_slopes.h"
+
+// Memory: what was loaded adds to the shadow, what is stored takes the shadow with it.
+
+namespace ingot::transform {
+
+void Pullback::visit_load(NodeId id, NodeId c) {
+  const auto old = source_.operands(id);
+  const NodeId shadow = sweep_.shadow(old[0]);
+  if (!shadow) return;
+  if (source_.op(id) == Op::read) return add_to(shadow, c);
+  Nodes place{shadow};
+  for (size_t i = 1; i < old.size(); ++i) place.push_back(sweep_.value(old[i]));
+  const NodeId there = b_.make(Op::load, place);
+  place.push_back(make(Op::add, {there, mirrored(c)}));
+  b_.make(Op::store, place);
+}
+
+/// Whether it was a node that writes, or makes memory.
+bool Pullback::visit_memory(NodeId id) {
+  const auto old = source_.operands(id);
+  switch (source_.op(id)) {
+    case Op::write: visit_write(id); return true;
+    case Op::store: visit_store(id); return true;
+    case Op::scatter: visit_scatter(id); return true;
+    case Op::materialize:
+      if (const NodeId shadow = sweep_.shadow(id); shadow && sweep_.varies(old[0]))
+        sweep_.add(old[0], mirrored(make(Op::read, {shadow})));
+      return true;
+    case Op::copy: {
+      const NodeId to = sweep_.shadow(old[0]);
+      if (!to) return true;
+      const NodeId c = make(Op::read, {to});
+      make(Op::write, {to, zero(source_.type(old[0]))});
+      if (const NodeId from = sweep_.shadow(old[1])) add_to(from, mirrored(c));
+      return true;
+    }
+    default: return false;
+  }
+}
+
+void Pullback::visit_write(NodeId id) {
+  const auto old = source_.operands(id);
+  const NodeId shadow = sweep_.shadow(old[0]);
+  if (!shadow) return;
+  const NodeId c = mirrored(make(Op::read, {shadow}));
+  if (sweep_.varies(old[1])) add_all(old[1], c);
+  make(Op::write, {shadow, zero(source_.type(old[0]))});
+}
+
+void Pullback::visit_store(NodeId id) {
+  const auto old = source_.operands(id);
+  Nodes place{sweep_.shadow(old[0])};
+  if (!place[0]) return;
+  for (const NodeId index : old.subspan(1, old.size() - 2)) place.push_back(sweep_.value(index));
+  if (sweep_.varies(old.back())) sweep_.add(old.back(), mirrored(b_.make(Op::load, place)));
+  place.push_back(zero(source_.type(old[0])));
+  b_.make(Op::store, place);
+}
+
+/// Each element has a number, and is the last one of its place if that has its number afterwards.
+NodeId Pullback::last_ones(NodeId view, std::span<const NodeId> indices, std::span<const int64_t> axes) {
+  LoopWriter w(b_);
+  const Nodes shape = lengths_of(b_, indices[0]);
+  const NodeId count = w.product(shape);
+  Nodes operands{b_.make(Op::iota, std::array{count}, std::array<int64_t, 1>{0})};
+  operands.insert(operands.end(), shape.begin(), shape.end());
+  const NodeId numbers = b_.make(Op::reshape, operands);
+  Nodes places;
+  std::vector<int64_t> all;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    places.push_back(b_.length(view, static_cast<int>(axes[i])));
+    all.push_back(static_cast<int64_t>(i));
+  }
+  const NodeId last = w.new_view(places, base::DType::Int64);
+  std::vector<int64_t> attributes{static_cast<int64_t>(Op::constant)};
+  attributes.insert(attributes.end(), all.begin(), all.end());
+  Nodes stored{last, numbers};
+  stored.insert(stored.end(), indices.begin(), indices.end());
+  b_.make(Op::scatter, stored, attributes);
+  Nodes looked{make(Op::read, {last})};
+  looked.insert(looked.end(), indices.begin(), indices.end());
+  return make(Op::equal, {b_.make(Op::gather, looked, all), numbers});
+}
+
+void Pullback::visit_scatter(NodeId id) {
+  const auto old = source_.operands(id);
+  const NodeId shadow = sweep_.shadow(old[0]);
+  if (!shadow) return;
+  const Op combiner = source_.op_attribute(id, 0);
+  if (combiner != Op::constant && combiner != Op::add && combiner != Op::subtract) refuse_derivative(source_, id);
+  Nodes indices;
+  for (const NodeId index : old.subspan(2)) indices.push_back(sweep_.value(index));
+  Nodes chosen{make(Op::read, {shadow})};
+  chosen.insert(chosen.end(), indices.begin(), indices.end());
+  NodeId c = mirrored(b_.make(Op::gather, chosen, source_.ints(id)));
+  const NodeId none = zero(source_.type(old[0]));
+  if (combiner == Op::subtract) c = make(Op::negative, {c});
+  if (combiner == Op::constant) {
+    NodeId is_last = last_ones(shadow, indices, source_.ints(id));
+    const Nodes shape = lengths_of(b_, c);
+    const int indexed = b_.function().type(is_last).rank();
+    std::vector<int64_t> others;
+    for (auto axis = static_cast<int64_t>(indexed); axis < static_cast<int64_t>(shape.size()); ++axis)
+      others.push_back(axis);
+    if (!others.empty()) is_last = b_.make(Op::expand, std::array{is_last}, others);
+    Nodes operands{is_last};
+    operands.insert(operands.end(), shape.begin(), shape.end());
+    is_last = b_.make(Op::broadcast, operands);
+    if (sweep_.varies(old[1])) sweep_.add(old[1], make(Op::select, {is_last, c, none}));
+    Nodes cleared{shadow, none};
+    cleared[1] = [&] {
+      Nodes zeros{none};
+      zeros.insert(zeros.end(), shape.begin(), shape.end());
+      return b_.make(Op::broadcast, zeros);
+    }();
+    cleared.insert(cleared.end(), indices.begin(), indices.end());
+    b_.make(Op::scatter, cleared, source_.attributes(id));
+    return;
+  }
+  if (sweep_.varies(old[1])) sweep_.add(old[1], c);
+}
+
+}  // namespace ingot::transform

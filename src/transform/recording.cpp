@@ -1,0 +1,333 @@
+#include "transform/recording.h"
+
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "transform/min_cut.h"
+#include "transform/pullback.h"
+
+namespace ingot::transform {
+
+namespace {
+
+constexpr int64_t kCostOfArray = 800;
+constexpr int64_t kCostOfView = 64;
+constexpr int64_t kTurns = 8;  ///< of a loop, as far as costs know
+constexpr int kDeepest = 5;
+
+bool is_loop(Op op) { return op == Op::for_ || op == Op::while_ || op == Op::parallel_for; }
+
+/// What a rule of the reverse sweep asks of one node. The rule is carried out in a function of its own, whose
+/// parameters are all that it could ask for; what it uses is asked for.
+class Needs : public Sweep {
+ public:
+  Needs(const Shadowed& shadowed, const Recording& recording, NodeId id)
+      : shadowed_(shadowed), recording_(recording), b_(shadowed.function.module(), "needs") {
+    for (const NodeId operand : shadowed.function.operands(id)) add_parameters(operand);
+    add_parameters(id);
+    Pullback(shadowed.function, b_, *this).visit(id);
+  }
+
+  /// The values of the function that are used.
+  Nodes used() const {
+    const Function& made = b_.function();
+    std::vector<bool> live(made.node_count());
+    for (const NodeId root : given_) live[root.index] = true;
+    for (uint32_t i = static_cast<uint32_t>(made.node_count()); i-- > 0;) {
+      const NodeId node(i);
+      const ir::Effects effects = ir::info(made.op(node)).effects;
+      const bool has_effect = effects.any(ir::effect::Write | ir::effect::Control);
+      const bool is_inside = made[node].parent != made.body();
+      if (!live[i] && !has_effect && !is_inside) continue;
+      for (const NodeId operand : made.operands(node)) live[operand.index] = true;
+    }
+    Nodes all;
+    for (const auto& [parameter, value] : meaning_)
+      if (live[parameter.index]) all.push_back(value);
+    return all;
+  }
+
+  NodeId value(NodeId old) override { return values_.at(old); }
+  NodeId length(NodeId old, int axis) override {
+    const auto known = lengths_.find(old);
+    if (known == lengths_.end()) return b_.length(values_.at(old), axis);
+    return known->second[static_cast<size_t>(axis)];
+  }
+  NodeId shadow(NodeId old) override {
+    const auto known = shadows_.find(old);
+    return known == shadows_.end() ? NodeId() : known->second;
+  }
+  bool varies(NodeId old) override { return recording_.varies(old); }
+  NodeId cotangent(NodeId old) override {
+    const auto known = cotangents_.find(old);
+    return known == cotangents_.end() ? NodeId() : known->second;
+  }
+  void add(NodeId, NodeId cotangent) override { given_.push_back(cotangent); }
+
+ private:
+  NodeId parameter(Type type, NodeId meaning) {
+    const NodeId made = b_.add_parameter(type, {});
+    if (meaning) meaning_.emplace_back(made, meaning);
+    return made;
+  }
+  void add_parameters(NodeId old) {
+    const Type type = shadowed_.function.type(old);
+    if (values_.contains(old) || type.is_void() || type.is(ir::TypeKind::Label) ||
+        type.is(ir::TypeKind::Results))
+      return;
+    values_[old] = parameter(type, old);
+    if (const auto own = shadowed_.shadows.find(old); own != shadowed_.shadows.end())
+      shadows_[old] = parameter(shadowed_.function.type(own->second), own->second);
+    if (const auto own = shadowed_.lengths.find(old); own != shadowed_.lengths.end())
+      for (const NodeId length : own->second) lengths_[old].push_back(parameter(ir::kInt64, length));
+    if (!recording_.varies(old)) return;
+    Type of_cotangent = type;
+    if (type.is(ir::TypeKind::Optional)) of_cotangent = shadowed_.function.module().types.members(type)[0];
+    cotangents_[old] = parameter(of_cotangent, {});
+  }
+
+  const Shadowed& shadowed_;
+  const Recording& recording_;
+  ir::Builder b_;
+  std::map<NodeId, NodeId> values_;
+  std::map<NodeId, NodeId> shadows_;
+  std::map<NodeId, NodeId> cotangents_;
+  std::map<NodeId, Nodes> lengths_;
+  std::vector<std::pair<NodeId, NodeId>> meaning_;
+  Nodes given_;
+};
+
+}  // namespace
+
+Recording::Recording(const Shadowed& shadowed, NodeId pull)
+    : shadowed_(shadowed),
+      f_(shadowed.function),
+      pull_(pull),
+      region_(f_[pull].parent),
+      activity_(f_, f_.attribute(pull, 0)),
+      recorded_(f_.node_count()),
+      active_(f_.node_count()),
+      taped_(f_.node_count()),
+      restored_(f_.node_count()),
+      loop_of_(f_.region_count(), kNone),
+      names_(std::in_place, f_) {
+  bool has_begun = false;
+  for (const NodeId node : f_.region_body(region_)) {
+    if (node == pull) break;
+    has_begun = has_begun || (f_.op(node) == Op::lift && f_.attribute(node, 0) == f_.attribute(pull, 0));
+    if (!has_begun) continue;
+    ir::walk(f_, node, [&](NodeId inside) {
+      recorded_[inside.index] = true;
+      for (size_t i = 0; i < f_[inside].region_count; ++i)
+        for (const NodeId parameter : f_.region_parameters(f_.region(inside, i)))
+          recorded_[parameter.index] = true;
+    });
+    find_active(node);
+  }
+  for (uint32_t i = 0; i < f_.node_count(); ++i) {
+    const bool is_lift = f_.op(NodeId(i)) == Op::lift && f_.attribute(NodeId(i), 0) == f_.attribute(pull, 0);
+    if (is_lift && f_[NodeId(i)].parent != region_) refuse_derivative(f_, pull);
+  }
+  find_written();
+  find_loops(region_, kNone);
+  find_needs(region_);
+  cut();
+  mark_tapes();
+}
+
+bool Recording::is_recorded(NodeId node) const { return recorded_[node.index]; }
+
+bool Recording::varies(NodeId value) const {
+  Type type = f_.type(value);
+  if (type.is(ir::TypeKind::Optional)) type = f_.module().types.members(type)[0];
+  return has_tangents(type) && !type.is_view() && activity_.is_varied(value);
+}
+
+bool Recording::find_active(NodeId node) {
+  const Op op = f_.op(node);
+  bool is = false;
+  if (!f_.type(node).is_void())
+    for (const NodeId result : f_.results_of(node)) is = is || varies(result);
+  const bool stores = op == Op::write || op == Op::store || op == Op::scatter || op == Op::copy;
+  is = is || (stores && shadowed_.shadows.contains(f_.operand(node, 0)));
+  is = is || (op == Op::materialize && shadowed_.shadows.contains(node));
+  for (size_t i = 0; i < f_[node].region_count; ++i)
+    for (const NodeId inside : f_.region_body(f_.region(node, i)))
+      if (find_active(inside)) is = true;
+  active_[node.index] = is;
+  return is;
+}
+
+void Recording::find_written() {
+  for (uint32_t i = 0; i < f_.node_count(); ++i) {
+    if (!recorded_[i] || !ir::info(f_.op(NodeId(i))).effects.any(ir::effect::Write)) continue;
+    for (const NodeId operand : f_.operands(NodeId(i)))
+      if (is_memory(f_, operand)) written_.insert(names_->memory_of(operand));
+  }
+}
+
+void Recording::find_loops(RegionId region, int around) {
+  loop_of_[region.index] = around;
+  for (const NodeId node : f_.region_body(region)) {
+    if (!recorded_[node.index]) continue;
+    int inside = around;
+    if (is_loop(f_.op(node))) {
+      inside = static_cast<int>(loops_.size());
+      const bool is_outside_regular = around == kNone || loops_[static_cast<size_t>(around)].is_regular;
+      const bool is_counted = f_.op(node) != Op::while_ && is_hoistable(f_.operand(node, 0));
+      loops_.push_back({node, around, is_outside_regular && is_counted});
+    }
+    for (size_t i = 0; i < f_[node].region_count; ++i) find_loops(f_.region(node, i), inside);
+  }
+}
+
+int Recording::loop_at(NodeId node) const {
+  for (size_t i = 0; i < loops_.size(); ++i)
+    if (loops_[i].node == node) return static_cast<int>(i);
+  return kNone;
+}
+
+bool Recording::is_hoistable(NodeId value) const {
+  if (!is_inner(value)) return true;
+  const ir::OpInfo& card = ir::info(f_.op(value));
+  if (!card.effects.pure() || f_.op(value) == Op::param || f_.op(value) == Op::result || card.regions > 0)
+    return false;
+  return std::ranges::all_of(f_.operands(value), [&](NodeId operand) { return is_hoistable(operand); });
+}
+
+Nodes Recording::outside_of(NodeId node) const {
+  const auto is_inside = [&](NodeId value) {
+    for (size_t i = 0; i < f_[node].region_count; ++i)
+      if (f_.encloses(f_.region(node, i), f_[value].parent)) return true;
+    return false;
+  };
+  Nodes all;
+  for (size_t i = 0; i < f_[node].region_count; ++i)
+    ir::walk(f_, f_.region(node, i), [&](NodeId inside) {
+      for (const NodeId operand : f_.operands(inside))
+        if (varies(operand) && !is_inside(operand) && std::ranges::find(all, operand) == all.end())
+          all.push_back(operand);
+    });
+  return all;
+}
+
+void Recording::need(NodeId value) {
+  if (is_inner(value)) needs_.insert(value);
+}
+
+void Recording::need_lengths(NodeId value) {
+  if (const auto own = shadowed_.lengths.find(value); own != shadowed_.lengths.end())
+    for (const NodeId length : own->second) need(length);
+}
+
+void Recording::find_needs(RegionId region) {
+  for (const NodeId node : f_.region_body(region)) {
+    if (!recorded_[node.index] || !active_[node.index]) continue;
+    if (f_[node].region_count > 0) {
+      find_needs_of_control(node);
+      for (size_t i = 0; i < f_[node].region_count; ++i) find_needs(f_.region(node, i));
+    } else if (!ir::info(f_.op(node)).terminator) {
+      for (const NodeId value : Needs(shadowed_, *this, node).used()) need(value);
+    }
+  }
+}
+
+void Recording::find_needs_of_control(NodeId node) {
+  const Op op = f_.op(node);
+  if (op == Op::block) refuse_derivative(f_, node, "the derivative of a function that returns early");
+  if (op != Op::while_) need(f_.operand(node, 0));
+  for (const NodeId value : outside_of(node)) need_lengths(value);
+  if (f_.type(node).is_void()) return;
+  for (const NodeId result : f_.results_of(node)) need_lengths(result);
+  for (size_t i = 0; i < f_[node].region_count; ++i)
+    for (const NodeId parameter : f_.region_parameters(f_.region(node, i))) need_lengths(parameter);
+}
+
+/// Whether a value is computed again rather than kept, if what it is made from is there.
+bool Recording::is_cheap(NodeId value) const {
+  const Op op = f_.op(value);
+  const ir::OpInfo& card = ir::info(op);
+  if (op == Op::param) {
+    const NodeId owner = f_[f_[value].parent].owner;
+    return (f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for) && f_.attribute(value, 0) == 0;
+  }
+  if (op == Op::load || op == Op::read) return !written_.contains(names_->memory_of(f_.operand(value, 0)));
+  if (!card.effects.pure() || card.regions > 0 || f_.type(value).is_void()) return false;
+  if (card.elementwise) return !ir::is_long(op);
+  switch (op) {
+    case Op::result:
+    case Op::reduce:
+    case Op::scan:
+    case Op::arg_reduce:
+    case Op::compress:
+    case Op::concat:
+    case Op::sort:
+    case Op::argsort:
+    case Op::dot: return false;
+    default: return true;
+  }
+}
+
+int64_t Recording::cost(NodeId value) const {
+  Type type = f_.type(value);
+  int64_t bytes = type.is(ir::TypeKind::Optional) ? 16 : kCostOfView;
+  if (type.is_scalar()) bytes = static_cast<int64_t>(base::size_of(type.dtype()));
+  if (type.is_array()) bytes = kCostOfArray;
+  int depth = 0;
+  for (int loop = loop_of(f_[value].parent); loop != kNone && depth < kDeepest; ++depth) {
+    bytes *= kTurns;
+    loop = loops_[static_cast<size_t>(loop)].outer;
+  }
+  return bytes;
+}
+
+void Recording::cut() {
+  MinCut graph;
+  std::map<NodeId, int> vertices;
+  Nodes queue(needs_.begin(), needs_.end());
+  for (const NodeId value : queue) vertices[value] = graph.add_vertex(cost(value));
+  for (const NodeId value : needs_) graph.add_target(vertices[value]);
+  for (size_t i = 0; i < queue.size(); ++i) {
+    const NodeId value = queue[i];
+    if (!is_cheap(value)) {
+      graph.add_source(vertices[value]);
+      continue;
+    }
+    for (const NodeId operand : f_.operands(value)) {
+      if (!is_inner(operand)) continue;
+      const auto [known, is_new] = vertices.try_emplace(operand, 0);
+      if (is_new) {
+        known->second = graph.add_vertex(cost(operand));
+        queue.push_back(operand);
+      }
+      graph.add_edge(known->second, vertices[value]);
+    }
+  }
+  const std::vector<bool> kept = graph.find();
+  for (const NodeId value : queue) taped_[value.index] = kept[static_cast<size_t>(vertices[value])];
+  for (const NodeId value : needs_) restore(value);
+  for (const NodeId value : queue) taped_[value.index] = taped_[value.index] && restored_[value.index];
+}
+
+void Recording::restore(NodeId value) {
+  if (!is_inner(value) || restored_[value.index]) return;
+  restored_[value.index] = true;
+  if (!taped_[value.index])
+    for (const NodeId operand : f_.operands(value)) restore(operand);
+}
+
+void Recording::mark_tapes() {
+  for (uint32_t i = 0; i < f_.node_count(); ++i) {
+    const int loop = loop_of(f_[NodeId(i)].parent);
+    if (taped_[i] && loop != kNone) loops_[static_cast<size_t>(loop)].has_tape = true;
+  }
+  // Where an irregular loop begins on its tape is kept by the loop around.
+  for (size_t i = loops_.size(); i-- > 0;) {
+    Loop& loop = loops_[i];
+    if (f_.op(loop.node) == Op::while_ && active_[loop.node.index]) loop.has_tape = true;
+    if (loop.has_tape && !loop.is_regular && loop.outer != kNone)
+      loops_[static_cast<size_t>(loop.outer)].has_tape = true;
+  }
+}
+
+}  // namespace ingot::transform

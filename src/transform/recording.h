@@ -1,0 +1,88 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "transform/activity.h"
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+/// What is known of a function beside its nodes, when the memory that varies has shadows (`Forward`).
+struct Shadowed {
+  const Function& function;
+  const std::map<NodeId, NodeId>& shadows;  ///< of views and buffers
+  const std::map<NodeId, Nodes>& lengths;   ///< of arrays that vary
+};
+
+/// The range of a function that a `pull` goes back through, from the first `lift` on, and what the reverse
+/// sweep must know of it. Values of the region that both stand in are there afterwards. Those of regions
+/// inside are computed again in the sweep, or kept on tapes by the recorded range: the cheapest set of them
+/// from which all that the sweep asks for can be computed by cheap ops. What is loaded from memory that
+/// nothing in the range writes is loaded again.
+class Recording {
+ public:
+  /// A loop inside the range. If it is regular, how often it runs is known before the outermost loop around it.
+  struct Loop {
+    NodeId node;
+    int outer = kNone;
+    bool is_regular = false;
+    bool has_tape = false;  ///< whether its turns keep something, or are counted
+  };
+  static constexpr int kNone = -1;
+
+  Recording(const Shadowed& shadowed, NodeId pull);
+
+  RegionId region() const { return region_; }
+  bool is_recorded(NodeId node) const;
+  /// Whether a value stands in a region inside the range.
+  bool is_inner(NodeId value) const { return is_recorded(value) && f_[value].parent != region_; }
+  bool varies(NodeId value) const;
+  /// Whether the reverse sweep has something to do with a node.
+  bool is_active(NodeId node) const { return active_[node.index]; }
+  bool is_taped(NodeId value) const { return taped_[value.index]; }
+  /// Whether the sweep asks for a value of a region inside.
+  bool is_restored(NodeId value) const { return restored_[value.index]; }
+  /// Whether a value can be computed at the place of the outermost node that it stands in.
+  bool is_hoistable(NodeId value) const;
+  const std::vector<Loop>& loops() const { return loops_; }
+  /// The innermost loop of the range around a region.
+  int loop_of(RegionId region) const { return loop_of_[region.index]; }
+  int loop_at(NodeId node) const;
+  /// Numbers and arrays from outside that vary and are used in a node's regions.
+  Nodes outside_of(NodeId node) const;
+  const Shadowed& shadowed() const { return shadowed_; }
+
+ private:
+  void find_loops(RegionId region, int around);
+  bool find_active(NodeId node);
+  void find_written();
+  void find_needs(RegionId region);
+  void find_needs_of_control(NodeId node);
+  void need_lengths(NodeId value);
+  void need(NodeId value);
+  bool is_cheap(NodeId value) const;
+  int64_t cost(NodeId value) const;
+  void cut();
+  void restore(NodeId value);
+  void mark_tapes();
+
+  Shadowed shadowed_;
+  const Function& f_;
+  NodeId pull_;
+  RegionId region_;
+  Activity activity_;
+  std::vector<bool> recorded_;  ///< by node
+  std::vector<bool> active_;
+  std::vector<bool> taped_;
+  std::vector<bool> restored_;
+  std::vector<Loop> loops_;
+  std::vector<int> loop_of_;  ///< by region
+  std::set<uint32_t> written_;
+  std::optional<Activity> names_;
+  std::set<NodeId> needs_;
+};
+
+}  // namespace ingot::transform
