@@ -97,8 +97,9 @@ void Forward::visit_buffer(NodeId id) {
     shadows_[id.index] = {made, b_.index(0)};
     if (kind_ == Tangents::OfMemory) made_shadows_[use(id)] = made;
     const NodeId bytes = use(old[0]);
-    memories_.emplace_back(LoopWriter(b_).c_view(made, b_.index(0), {&bytes, 1}, base::DType::UInt8),
-                           b_.current());
+    const NodeId view = LoopWriter(b_).c_view(made, b_.index(0), {&bytes, 1}, base::DType::UInt8);
+    memories_.emplace_back(view, b_.current());
+    if (kind_ == Tangents::OfMemory) make(Op::write, {view, b_.constant<uint8_t>(0)});
     return;
   }
   const Shadow own = shadows_[old[0].index];

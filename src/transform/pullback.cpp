@@ -56,6 +56,7 @@ NodeId Pullback::mirrored(NodeId made) {
 NodeId Pullback::sum_of(NodeId c) {
   const int rank = b_.function().type(c).rank();
   if (!b_.function().type(c).is_array()) return c;
+  if (rank == 0) return make(Op::load, {make(Op::materialize, {c})});
   std::vector<int64_t> attributes{static_cast<int64_t>(Op::add)};
   for (int64_t axis = 0; axis < rank; ++axis) attributes.push_back(axis);
   return b_.make(Op::reduce, std::array{c}, attributes);
@@ -64,11 +65,6 @@ NodeId Pullback::sum_of(NodeId c) {
 void Pullback::add_all(NodeId old, NodeId c) {
   const bool is_number = source_.type(old).is_scalar();
   sweep_.add(old, is_number ? sum_of(c) : c);
-}
-
-void Pullback::add_to(NodeId shadow, NodeId c) {
-  const NodeId there = make(Op::read, {shadow});
-  make(Op::write, {shadow, make(Op::add, {there, mirrored(c)})});
 }
 
 void Pullback::visit(NodeId id) {

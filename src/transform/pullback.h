@@ -30,8 +30,8 @@ class Pullback {
 
   /// Of a node without regions. Throws Unsupported where its op has no transpose.
   void visit(NodeId id);
-  /// Adds a cotangent to what the shadow of a view has.
-  void add_to(NodeId shadow, NodeId cotangent);
+  /// Adds the cotangent of what a view shows to its shadow.
+  void add_to(NodeId view, NodeId cotangent);
 
  private:
   void visit_elementwise(NodeId id, NodeId c);
@@ -53,6 +53,9 @@ class Pullback {
   void visit_store(NodeId id);
   void visit_scatter(NodeId id);
   void visit_load(NodeId id, NodeId c);
+  /// Whether elements of a view may be the same memory: no, not known, yes.
+  enum class Overlap : uint8_t { None, Unknown, Some };
+  Overlap overlap_of(NodeId view) const;
 
   /// Adds to a number what is given by element of an array that it stood beside.
   void add_all(NodeId old, NodeId c);

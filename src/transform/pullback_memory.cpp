@@ -9,11 +9,42 @@
 
 namespace ingot::transform {
 
+Pullback::Overlap Pullback::overlap_of(NodeId view) const {
+  switch (source_.op(view)) {
+    case Op::materialize:
+    case Op::param: return Overlap::None;
+    case Op::slice:
+    case Op::transpose:
+    case Op::squeeze:
+    case Op::expand:
+    case Op::reshape:
+    case Op::lift:
+    case Op::primal: return overlap_of(source_.operand(view, 0));
+    case Op::broadcast: return Overlap::Some;
+    default: return Overlap::Unknown;
+  }
+}
+
+void Pullback::add_to(NodeId view, NodeId c) {
+  const NodeId shadow = sweep_.shadow(view);
+  if (!shadow) return;
+  if (overlap_of(view) == Overlap::None) {
+    const NodeId there = make(Op::read, {shadow});
+    make(Op::write, {shadow, make(Op::add, {there, mirrored(c)})});
+    return;
+  }
+  LoopWriter w(b_);
+  const NodeId all = make(Op::materialize, {mirrored(c)});
+  w.nest(lengths_of(b_, shadow), [&](std::span<const NodeId> indices) {
+    w.store(shadow, indices, make(Op::add, {w.load(shadow, indices), w.load(all, indices)}));
+  });
+}
+
 void Pullback::visit_load(NodeId id, NodeId c) {
   const auto old = source_.operands(id);
   const NodeId shadow = sweep_.shadow(old[0]);
   if (!shadow) return;
-  if (source_.op(id) == Op::read) return add_to(shadow, c);
+  if (source_.op(id) == Op::read) return add_to(old[0], c);
   Nodes place{shadow};
   for (size_t i = 1; i < old.size(); ++i) place.push_back(sweep_.value(old[i]));
   const NodeId there = b_.make(Op::load, place);
@@ -37,7 +68,7 @@ bool Pullback::visit_memory(NodeId id) {
       if (!to) return true;
       const NodeId c = make(Op::read, {to});
       make(Op::write, {to, zero(source_.type(old[0]))});
-      if (const NodeId from = sweep_.shadow(old[1])) add_to(from, mirrored(c));
+      add_to(old[1], mirrored(c));
       return true;
     }
     default: return false;
@@ -48,6 +79,8 @@ void Pullback::visit_write(NodeId id) {
   const auto old = source_.operands(id);
   const NodeId shadow = sweep_.shadow(old[0]);
   if (!shadow) return;
+  if (overlap_of(old[0]) == Overlap::Some)
+    refuse_derivative(source_, id, "the derivative of a write into elements that are the same memory");
   const NodeId c = mirrored(make(Op::read, {shadow}));
   if (sweep_.varies(old[1])) add_all(old[1], c);
   make(Op::write, {shadow, zero(source_.type(old[0]))});

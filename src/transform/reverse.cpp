@@ -4,14 +4,15 @@
 
 #include "ir/walk.h"
 #include "transform/forward.h"
+#include "transform/fuse.h"
 #include "transform/loop_writer.h"
 #include "transform/simplify.h"
 
 namespace ingot::transform {
 
 std::unique_ptr<Function> reverse(const Function& function, int64_t tag) {
-  const std::unique_ptr<Function> plain = simplify(function);
-  Forward forward(plain == nullptr ? function : *plain, tag, Tangents::OfMemory);
+  const std::unique_ptr<Function> plain = fuse(*simplify(function));
+  Forward forward(*plain, tag, Tangents::OfMemory);
   const std::unique_ptr<Function> recorded = forward.run();
   const Shadowed shadowed{*recorded, forward.shadows(), forward.lengths()};
   for (uint32_t i = 0; i < recorded->node_count(); ++i) {

@@ -293,7 +293,7 @@ void Reverse::visit_pull(NodeId id) {
     const NodeId y = operands[i];
     const NodeId c = use(operands[outputs + i]);
     if (!source_.type(y).is_view()) add(y, c);
-    else if (const NodeId its = shadow(y)) pullback.add_to(its, make(Op::read, {c}));
+    else pullback.add_to(y, make(Op::read, {c}));
   }
   sweep(recording_.region());
   const Nodes results = source_.type(id).is_void() ? Nodes() : source_.results_of(id);
