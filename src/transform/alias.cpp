@@ -74,6 +74,11 @@ bool add_sources(const ir::Function& function, NodeId node, std::vector<NodeId>&
                        : is_result  ? function.operand(node, 0)
                                     : node;
   if (!owner || function[owner].region_count == 0) return false;
+  // Of a node that is being built, not all is known.
+  for (size_t i = 0; i < function[owner].region_count; ++i) {
+    const ir::Region& region = function[function.region(owner, i)];
+    if (region.nodes.empty() || !ir::info(function.op(region.nodes.back())).terminator) return false;
+  }
   const ir::Op op = function.op(owner);
   auto slot = static_cast<size_t>(is_parameter || is_result ? function.attribute(node, 0) : 0);
   // Of a region that does not end by a yield, nothing comes.
