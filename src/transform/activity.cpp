@@ -18,16 +18,28 @@ namespace {
 /// What is one with all that it flows into.
 bool is_shared(Type type) { return type.is_view() || type.is_buffer() || type.is(TypeKind::Optional); }
 
+/// Whether a value of a type may vary with one of another type.
+bool can_take(Type from, Type to) {
+  if (has_tangents(to) || is_shared(to)) return true;
+  return may_be_number(to) && !has_tangents(from);
+}
+
 }  // namespace
 
 Activity::Activity(const Function& function, std::optional<int64_t> tag)
-    : f_(function), tag_(tag), parent_(function.node_count()), varied_(function.node_count()) {
+    : f_(function),
+      tag_(tag),
+      parent_(function.node_count()),
+      varied_(function.node_count()),
+      holds_floats_(function.node_count()) {
   std::iota(parent_.begin(), parent_.end(), 0u);
   if (!tag_) unite_parameters();
   do {
     has_changed_ = false;
     for (uint32_t i = 0; i < f_.node_count(); ++i) visit(NodeId(i));
   } while (has_changed_);
+  for (uint32_t i = 0; i < f_.node_count(); ++i)
+    if (f_.type(NodeId(i)).is_view() && has_tangents(f_.type(NodeId(i)))) holds_floats_[root(NodeId(i))] = true;
 }
 
 /// Arrays that the function is given may overlap.
@@ -63,7 +75,7 @@ void Activity::mark(NodeId value) {
 
 void Activity::flow(NodeId from, NodeId to) {
   if (is_shared(f_.type(from)) && is_shared(f_.type(to))) unite(from, to);
-  else if (is_varied(from) && (has_tangents(f_.type(to)) || is_shared(f_.type(to)))) mark(to);
+  else if (is_varied(from) && can_take(f_.type(from), f_.type(to))) mark(to);
 }
 
 void Activity::flow_all(std::span<const NodeId> from, std::span<const NodeId> to) {
@@ -140,6 +152,7 @@ void Activity::visit_outside(NodeId node) {
     if (!kept_) kept_ = all[0];
     all.push_back(kept_);
   }
+  if (f_.op(node) == Op::keep && is_varied(all[0])) mark(node);
   for (const NodeId value : all) unite(all[0], value);
 }
 

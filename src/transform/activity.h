@@ -21,9 +21,14 @@ inline bool is_memory(const ir::Function& function, ir::NodeId value) {
   return type.is_view() || type.is_buffer();
 }
 
+/// Whether a type may stand for the number of a buffer (`keep`), which has the number of its shadow for a
+/// tangent.
+inline bool may_be_number(ir::Type type) { return type.has_dtype() && type.dtype() == base::DType::Int64; }
+
 /// Which values of an array-stage function may depend, in floats or complex numbers, on the variables of one
 /// derivative. Memory is looked at as a whole: all views and buffers that one flows into are one memory, and
-/// what is stored there at some time may be loaded at any.
+/// what is stored there at some time may be loaded at any. Numbers of buffers (`keep`) vary with what the
+/// buffers hold, wherever they are copied to.
 class Activity {
  public:
   Activity(const ir::Function& function, int64_t tag) : Activity(function, std::optional(tag)) {}
@@ -32,6 +37,8 @@ class Activity {
 
   /// Of a number, an array or an optional; of a view or buffer, what its memory may hold.
   bool is_varied(ir::NodeId value) const { return varied_[root(value)]; }
+  /// Whether floats or complex numbers have been seen in the memory of a view or buffer.
+  bool holds_floats(ir::NodeId value) const { return holds_floats_[root(value)]; }
   /// A number of the memory of a view or buffer.
   uint32_t memory_of(ir::NodeId value) const { return root(value); }
   /// Of views and buffers: whether what is stored by one may be loaded by the other.
@@ -53,7 +60,8 @@ class Activity {
   const ir::Function& f_;
   std::optional<int64_t> tag_;
   mutable std::vector<uint32_t> parent_;
-  std::vector<bool> varied_;  ///< by root
+  std::vector<bool> varied_;        ///< by root
+  std::vector<bool> holds_floats_;  ///< by root
   ir::NodeId kept_;           ///< some buffer that has a number
   bool has_changed_ = false;
 };

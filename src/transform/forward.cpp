@@ -65,6 +65,7 @@ void Forward::visit(NodeId id) {
   if (op == Op::library) return visit_library(id);
   if (op == Op::dot) return visit_dot(id);
   if (op == Op::alloc || op == Op::view || op == Op::buffer) return visit_buffer(id);
+  if (op == Op::keep || op == Op::kept) return visit_kept(id);
   if (visit_linear(id)) return;
   if (card.effects.any(ir::effect::Write) && !card.effects.any(ir::effect::Host) && op != Op::call &&
       op != Op::library && op != Op::draw)
@@ -95,12 +96,16 @@ void Forward::visit_shadow(NodeId id) {
   const Op op = source_.op(id);
   if (op == Op::pull) return;
   if (op == Op::alloc || op == Op::view || op == Op::buffer) return visit_buffer(id);
+  if (op == Op::keep || op == Op::kept) return visit_kept(id);
+  const bool stores = op == Op::store || op == Op::write || op == Op::copy;
+  if (stores && is_varied(source_.operand(id, 0)) && !activity_.holds_floats(source_.operand(id, 0)))
+    return visit_memory(id);
   if (!source_.type(id).is_void() && !source_.type(id).is(ir::TypeKind::Results) && has_own(id)) {
     if (op == Op::none) return set_tangent(id, use(id));
     if (visit_linear(id)) return;
     refuse(id);
   }
-  const bool is_call = op == Op::host || op == Op::call || op == Op::draw || op == Op::keep;
+  const bool is_call = op == Op::host || op == Op::call || op == Op::draw;
   if (is_call) visit_other(id);
 }
 
@@ -120,7 +125,7 @@ void Forward::visit_elementwise(NodeId id) {
 
 void Forward::visit_select(NodeId id) {
   const auto old = source_.operands(id);
-  if (!has_tangents(source_.type(id)) || (!tangent(old[1]) && !tangent(old[2]))) return;
+  if (!is_varied(id) || (!tangent(old[1]) && !tangent(old[2]))) return;
   NodeId chosen = b_.make(Op::select, {use(old[0]), some_tangent(old[1]), some_tangent(old[2])});
   set_tangent(id, spread(chosen, use(id)));
 }
@@ -145,7 +150,7 @@ bool Forward::visit_linear(NodeId id) {
     default: return false;
   }
   const Type type = source_.type(id);
-  if (type.has_dtype() && !has_tangents(type)) return true;
+  if (type.has_dtype() && !has_tangents(type) && !is_number(id)) return true;
   const auto old = source_.operands(id);
   NodeId own = tangent(old[0]);
   const bool makes_memory = source_.op(id) == Op::materialize || source_.op(id) == Op::some;

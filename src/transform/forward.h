@@ -54,6 +54,7 @@ class Forward : public Rewriter {
   /// @name Memory (forward_memory.cpp)
   void visit_memory(NodeId id);
   void visit_buffer(NodeId id);
+  void visit_kept(NodeId id);
   void refuse_other_names();
   void clear_shadows();
 
@@ -78,8 +79,10 @@ class Forward : public Rewriter {
   bool is_varied(NodeId old) const { return activity_.is_varied(old); }
   /// Whether a tangent stands beside an old value that varies.
   bool has_own(NodeId old) const {
-    return is_varied(old) && (kind_ == Tangents::All || is_memory(source_, old));
+    return is_varied(old) && (kind_ == Tangents::All || is_memory(source_, old) || is_number(old));
   }
+  /// Whether a value is the number of a buffer that varies, or several.
+  bool is_number(NodeId old) const { return is_varied(old) && may_be_number(source_.type(old)); }
   /// The tangent of an old value; none: zero.
   NodeId tangent(NodeId old) const { return shadows_[old.index].node; }
   /// The same, made where it is zero.

@@ -117,11 +117,25 @@ void Forward::visit_buffer(NodeId id) {
   set_tangent(id, b_.make(op, operands, source_.attributes(id), source_.type(id)));
 }
 
+/// The number of the shadow stands beside that of the buffer. What is kept is known from its first byte on.
+void Forward::visit_kept(NodeId id) {
+  if (!is_varied(id)) return;
+  const Shadow own = shadows_[source_.operand(id, 0).index];
+  if (!own.node) refuse(id);
+  if (source_.op(id) == Op::kept) {
+    shadows_[id.index] = {make(Op::kept, {own.node}), b_.index(0)};
+    if (kind_ == Tangents::OfMemory) made_shadows_[use(id)] = shadows_[id.index].node;
+    return;
+  }
+  set_tangent(id, make(Op::keep, {own.node}));
+}
+
 /// `write`, `store`, `scatter` and `copy`: the tangents go where the values go.
 void Forward::visit_memory(NodeId id) {
   const auto old = source_.operands(id);
   if (!is_varied(old[0])) return;
-  if (!has_tangents(source_.type(old[0]))) refuse(id);
+  const bool has_numbers = may_be_number(source_.type(old[0])) && !activity_.holds_floats(old[0]);
+  if (!has_tangents(source_.type(old[0])) && !has_numbers) refuse(id);
   const NodeId memory = tangent(old[0]);
   const Op op = source_.op(id);
   if (op == Op::scatter) {

@@ -55,6 +55,8 @@ void Pullback::visit_load(NodeId id, NodeId c) {
 /// Whether it was a node that writes, or makes memory.
 bool Pullback::visit_memory(NodeId id) {
   const auto old = source_.operands(id);
+  const bool stores = ir::info(source_.op(id)).effects.any(ir::effect::Write) && !old.empty();
+  if (stores && !has_tangents(source_.type(old[0]))) return true;
   switch (source_.op(id)) {
     case Op::write: visit_write(id); return true;
     case Op::store: visit_store(id); return true;
