@@ -10,6 +10,7 @@
 #include "transform/jam.h"
 #include "transform/lanes.h"
 #include "transform/lifetimes.h"
+#include "transform/lower_exits.h"
 #include "transform/outline.h"
 #include "transform/parallel.h"
 #include "transform/reuse.h"
@@ -32,6 +33,7 @@ std::unique_ptr<ir::Function> for_any(const ir::Function& function, const base::
 constexpr Pass kPasses[] = {
     {"inline", for_any<inline_calls>, ir::Stage::Both},
     {"derive", for_any<derive>, ir::Stage::Array},
+    {"lower_exits", for_any<lower_exits>, ir::Stage::Array},
     {"simplify", for_any<simplify>, ir::Stage::Both},
     {"dce", for_any<dce>, ir::Stage::Both},
     {"reuse", for_any<reuse>, ir::Stage::Both},
