@@ -20,11 +20,23 @@ bool is_shared(Type type) { return type.is_view() || type.is_buffer() || type.is
 
 /// Whether a value of a type may vary with one of another type.
 bool can_take(Type from, Type to) {
-  if (has_tangents(to) || is_shared(to)) return true;
-  return may_be_number(to) && !has_tangents(from);
+  if (is_shared(to)) return true;
+  return may_be_number(from) ? may_be_number(to) : has_tangents(to) || (may_be_number(to) && is_shared(from));
+}
+
+/// Whether an op looks at memory without what is in it.
+bool looks_only(Op op) {
+  return op == Op::length || op == Op::stride || op == Op::offset || op == Op::tag || op == Op::same_object ||
+         op == Op::argsort || op == Op::arg_reduce;
 }
 
 }  // namespace
+
+bool clears_bytes(const Function& f, NodeId id) {
+  if (f.op(id) != Op::write || f.type(f.operand(id, 0)).dtype() != base::DType::UInt8) return false;
+  const NodeId value = f.operand(id, 1);
+  return f.is_constant(value) && f.constant(value).bits[0] == 0;
+}
 
 Activity::Activity(const Function& function, std::optional<int64_t> tag)
     : f_(function),
@@ -98,7 +110,7 @@ void Activity::visit(NodeId node) {
     visit_outside(node);
   } else if (card.effects.any(ir::effect::Write)) {
     visit_memory(node);
-  } else {
+  } else if (!looks_only(op)) {
     for (const NodeId operand : operands) flow(operand, node);
   }
 }

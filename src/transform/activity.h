@@ -25,6 +25,9 @@ inline bool is_memory(const ir::Function& function, ir::NodeId value) {
 /// tangent.
 inline bool may_be_number(ir::Type type) { return type.has_dtype() && type.dtype() == base::DType::Int64; }
 
+/// Whether a node writes zeros to bytes: new memory of shadows.
+bool clears_bytes(const ir::Function& function, ir::NodeId node);
+
 /// Which values of an array-stage function may depend, in floats or complex numbers, on the variables of one
 /// derivative. Memory is looked at as a whole: all views and buffers that one flows into are one memory, and
 /// what is stored there at some time may be loaded at any. Numbers of buffers (`keep`) vary with what the

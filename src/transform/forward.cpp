@@ -97,9 +97,7 @@ void Forward::visit_shadow(NodeId id) {
   if (op == Op::pull) return;
   if (op == Op::alloc || op == Op::view || op == Op::buffer) return visit_buffer(id);
   if (op == Op::keep || op == Op::kept) return visit_kept(id);
-  const bool stores = op == Op::store || op == Op::write || op == Op::copy;
-  if (stores && is_varied(source_.operand(id, 0)) && !activity_.holds_floats(source_.operand(id, 0)))
-    return visit_memory(id);
+  if (op == Op::store || op == Op::write || op == Op::scatter || op == Op::copy) return visit_memory(id);
   if (!source_.type(id).is_void() && !source_.type(id).is(ir::TypeKind::Results) && has_own(id)) {
     if (op == Op::none) return set_tangent(id, use(id));
     if (visit_linear(id)) return;

@@ -117,7 +117,8 @@ void Forward::visit_buffer(NodeId id) {
   set_tangent(id, b_.make(op, operands, source_.attributes(id), source_.type(id)));
 }
 
-/// The number of the shadow stands beside that of the buffer. What is kept is known from its first byte on.
+/// The number of the shadow stands beside that of the buffer. Offsets into the shadow of what is kept are those
+/// into the buffer.
 void Forward::visit_kept(NodeId id) {
   if (!is_varied(id)) return;
   const Shadow own = shadows_[source_.operand(id, 0).index];
@@ -127,6 +128,8 @@ void Forward::visit_kept(NodeId id) {
     if (kind_ == Tangents::OfMemory) made_shadows_[use(id)] = shadows_[id.index].node;
     return;
   }
+  b_.check(make(Op::equal, {own.delta, b_.index(0)}), base::ExceptionKind::NotImplementedError,
+           "the derivative of an array that is kept in a list and lies backwards in memory");
   set_tangent(id, make(Op::keep, {own.node}));
 }
 
@@ -135,7 +138,8 @@ void Forward::visit_memory(NodeId id) {
   const auto old = source_.operands(id);
   if (!is_varied(old[0])) return;
   const bool has_numbers = may_be_number(source_.type(old[0])) && !activity_.holds_floats(old[0]);
-  if (!has_tangents(source_.type(old[0])) && !has_numbers) refuse(id);
+  if (!has_tangents(source_.type(old[0])) && !has_numbers && !clears_bytes(source_, id)) refuse(id);
+  if (kind_ == Tangents::OfMemory && !has_numbers) return;
   const NodeId memory = tangent(old[0]);
   const Op op = source_.op(id);
   if (op == Op::scatter) {

@@ -56,7 +56,7 @@ void Pullback::visit_load(NodeId id, NodeId c) {
 bool Pullback::visit_memory(NodeId id) {
   const auto old = source_.operands(id);
   const bool stores = ir::info(source_.op(id)).effects.any(ir::effect::Write) && !old.empty();
-  if (stores && !has_tangents(source_.type(old[0]))) return true;
+  if (stores && !has_tangents(source_.type(old[0])) && !clears_bytes(source_, id)) return true;
   switch (source_.op(id)) {
     case Op::write: visit_write(id); return true;
     case Op::store: visit_store(id); return true;

@@ -149,7 +149,7 @@ bool Recording::find_active(NodeId node) {
   if (!f_.type(node).is_void())
     for (const NodeId result : f_.results_of(node)) is = is || varies(result);
   const bool stores = op == Op::write || op == Op::store || op == Op::scatter || op == Op::copy;
-  is = is || (stores && has_tangents(f_.type(f_.operand(node, 0))) &&
+  is = is || (stores && (has_tangents(f_.type(f_.operand(node, 0))) || clears_bytes(f_, node)) &&
               shadowed_.shadows.contains(f_.operand(node, 0)));
   is = is || (op == Op::materialize && shadowed_.shadows.contains(node));
   for (size_t i = 0; i < f_[node].region_count; ++i)

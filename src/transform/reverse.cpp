@@ -6,12 +6,24 @@
 #include "transform/forward.h"
 #include "transform/fuse.h"
 #include "transform/loop_writer.h"
+#include "transform/lower_exits.h"
 #include "transform/simplify.h"
 
 namespace ingot::transform {
 
+namespace {
+
+/// Without calls that are blocks, exits, and memory that names an array.
+std::unique_ptr<Function> without_exits(const Function& function) {
+  std::unique_ptr<Function> plain = simplify(function);
+  if (auto lowered = lower_exits(*plain)) plain = simplify(*lowered);
+  return fuse(*plain);
+}
+
+}  // namespace
+
 std::unique_ptr<Function> reverse(const Function& function, int64_t tag) {
-  const std::unique_ptr<Function> plain = fuse(*simplify(function));
+  const std::unique_ptr<Function> plain = without_exits(function);
   Forward forward(*plain, tag, Tangents::OfMemory);
   const std::unique_ptr<Function> recorded = forward.run();
   const Shadowed shadowed{*recorded, forward.shadows(), forward.lengths()};

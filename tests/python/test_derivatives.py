@@ -549,14 +549,7 @@ def test_what_has_no_derivative_is_refused():
     def sampled(x):
         return np.random.default_rng(0).normal(x)
 
-    def kept(x):
-        parts = []
-        for i in range(int(x[0]) + 3):
-            parts.append(x * i)
-        return parts[-1]
-
     programs = [
-        (kept, np.ones(2), r"the derivative of `keep`"),
         (lambda x: np.linalg.inv(x), np.eye(2), r"the derivative of NumPy's `linalg.inv`"),
         (lambda x: np.fft.fft(x), np.ones(4), r"the derivative of NumPy's `fft"),
         (lambda x: fact(x, int(x) + 3), 0.5, r"the derivative of a recursive function"),
