@@ -43,9 +43,10 @@ Term operator+(Term a, Term b) { return a.of(Op::add, b); }
 Term operator-(Term a, Term b) { return a.of(Op::subtract, b); }
 Term operator*(Term a, Term b) { return a.of(Op::multiply, b); }
 Term operator/(Term a, Term b) { return a.of(Op::divide, b); }
-Term operator+(Term a, double b) { return a + a.number(b); }
 Term operator-(Term a, double b) { return a - a.number(b); }
-Term operator-(double a, Term b) { return b.number(a) - b; }
+// The sign of an imaginary zero stays: it says on which side of a branch cut a number is.
+Term operator+(Term a, double b) { return a.is_complex() ? a - -b : a + a.number(b); }
+Term operator-(double a, Term b) { return b.is_complex() ? (b - a).of(Op::negative) : b.number(a) - b; }
 Term operator*(double a, Term b) { return b.number(a) * b; }
 Term operator/(double a, Term b) { return b.number(a) / b; }
 
@@ -58,10 +59,10 @@ Term exp(Term a) { return a.of(Op::exp); }
 Term exp2(Term a) { return a.of(Op::exp2); }
 Term log(Term a) { return a.of(Op::log); }
 Term sqrt(Term a) { return a.of(Op::sqrt); }
-Term trunc(Term a) { return a.of(Op::trunc); }
+Term rint(Term a) { return a.of(Op::rint); }
+Term hypot(Term a, Term b) { return a.of(Op::hypot, b); }
 Term floor_divide(Term a, Term b) { return a.of(Op::floor_divide, b); }
 Term copysign(Term a, Term b) { return a.of(Op::copysign, b); }
-Term scale_by_power(Term a, Term b) { return a.of(Op::scale_by_power, b); }
 Term equal(Term a, Term b) { return a.of(Op::equal, b); }
 Term not_equal(Term a, Term b) { return a.of(Op::not_equal, b); }
 Term select(Term condition, Term a, Term b) {
@@ -90,11 +91,25 @@ Term share_of(Term a, Term b, Term y) {
   return select(equal(a, y), tied, y.number(0.0));
 }
 
-/// What e ** a (or 2 ** a) is of e ** y.
-Term weight_of(Term (*power)(Term), Term a, Term y) {
-  const Term is_all = equal(a, y);
-  return select(is_all, a.number(1.0), power(select(is_all, a.number(0.0), a - y)));
+/// What e ** a (or 2 ** a) is of e ** a + e ** b; half where both are the same infinity.
+Term weight_of(Term (*power)(Term), Term a, Term b) {
+  const Term are_lost = equal(a, b).of(Op::bitwise_and, a.of(Op::isinf));
+  const Term more = select(are_lost, a.number(0.0), b - a);
+  const Term is_less = more.of(Op::greater, more.number(0.0));
+  const Term quotient = power(select(is_less, more.of(Op::negative), more));
+  return select(is_less, quotient, more.number(1.0)) / (quotient + 1.0);
 }
+
+/// b / (a ** 2 + b ** 2), without a power of two that overflows.
+Term slope_of_angle(Term a, Term b) {
+  const Term length = hypot(a, b);
+  return b / length / length;
+}
+
+/// sqrt(a ** 2 + 1)
+Term secant_of_arctan(Term a) { return a.is_complex() ? sqrt(a * a + 1.0) : hypot(a, one(a)); }
+/// 1 - a ** 2, to the last digits where a is close to 1.
+Term rest_of_square(Term a) { return (1.0 - a) * (a + 1.0); }
 
 Term slope_of_erf(Term a) { return 2.0 * std::numbers::inv_sqrtpi * exp((a * a).of(Op::negative)); }
 
@@ -113,8 +128,8 @@ Term digamma(Term a) {
   Term series = square.number(0.0);
   for (size_t k = kSeries.size(); k > 0; --k) series = (series + kSeries[k - 1]) * square;
   const Term value = log(z) - 0.5 / z - series - below;
-  const Term safe = select(is_low, a, a.number(0.25));
-  return select(is_low, value - std::numbers::pi / tan(std::numbers::pi * safe), value);
+  const Term part = select(is_low, a - rint(a), a.number(0.25));
+  return select(is_low, value - std::numbers::pi / tan(std::numbers::pi * part), value);
 }
 
 /// A real-linear map of tangents: steps, one after the other; or zero.
@@ -132,6 +147,7 @@ class Linear {
     Negate,
     Multiply,
     Divide,
+    Scale,
     Where,
     Conjugate,
     Real,
@@ -163,6 +179,7 @@ class Linear {
       case Step::Negate: return t.of(Op::negative);
       case Step::Multiply: return t * *by;
       case Step::Divide: return t / *by;
+      case Step::Scale: return t.of(Op::scale_by_power, *by);
       case Step::Where: return select(*by, t, t.number(0.0));
       case Step::Conjugate: return t.of(Op::conjugate);
       case Step::Real: return t.of(Op::real);
@@ -189,6 +206,8 @@ class Linear {
 Linear operator-(const Linear& g) { return g.then(Linear::Step::Negate); }
 Linear operator*(const Linear& g, Term by) { return g.then(Linear::Step::Multiply, by); }
 Linear operator/(const Linear& g, Term by) { return g.then(Linear::Step::Divide, by); }
+/// g * 2 ** power, rounded once.
+Linear scaled(const Linear& g, Term power) { return g.then(Linear::Step::Scale, power); }
 Linear where(Term condition, const Linear& g) { return g.then(Linear::Step::Where, condition); }
 Linear real(const Linear& g) { return g.then(Linear::Step::Real); }
 Linear imaginary(const Linear& g) { return g.then(Linear::Step::Imaginary); }
@@ -231,13 +250,23 @@ Linear derivative_of(Op op, size_t i, Term a, Term b, Term y) {
   return zero;
 }
 
-std::optional<Linear> map_of(Builder& builder, Op op, std::span<const NodeId> operands, NodeId result,
-                             size_t i) {
+enum class Direction : uint8_t { Forward, Back };
+
+/// The map applied to a tangent, or its transpose to a cotangent. Of f16 it computes in f32, as ops do.
+std::optional<NodeId> mapped(Builder& builder, Op op, std::span<const NodeId> operands, NodeId result,
+                             size_t i, NodeId value, Direction direction) {
   if (!has_slope(op, i)) return std::nullopt;
+  const auto computable = [&](NodeId node) {
+    const Term term(builder, node);
+    return term.dtype() == DType::Float16 ? term.as(DType::Float32) : term;
+  };
   const Linear map =
-      derivative_of(op, i, {builder, operands.front()}, {builder, operands.back()}, {builder, result});
+      derivative_of(op, i, computable(operands.front()), computable(operands.back()), computable(result));
   if (map.is_zero()) return std::nullopt;
-  return map;
+  const Term given = computable(value);
+  const Term made = direction == Direction::Forward ? map.push(given) : map.pull(given);
+  const bool is_half = Term(builder, value).dtype() == DType::Float16;
+  return (is_half ? made.as(DType::Float16) : made).node();
 }
 
 }  // namespace
@@ -246,16 +275,12 @@ bool has_slope(Op op, size_t operand) { return ir::info(op).slopes[operand]; }
 
 std::optional<NodeId> push_forward(Builder& builder, Op op, std::span<const NodeId> operands, NodeId result,
                                    size_t i, NodeId tangent) {
-  const std::optional<Linear> map = map_of(builder, op, operands, result, i);
-  if (!map) return std::nullopt;
-  return map->push({builder, tangent}).node();
+  return mapped(builder, op, operands, result, i, tangent, Direction::Forward);
 }
 
 std::optional<NodeId> pull_back(Builder& builder, Op op, std::span<const NodeId> operands, NodeId result,
                                 size_t i, NodeId cotangent) {
-  const std::optional<Linear> map = map_of(builder, op, operands, result, i);
-  if (!map) return std::nullopt;
-  return map->pull({builder, cotangent}).node();
+  return mapped(builder, op, operands, result, i, cotangent, Direction::Back);
 }
 
 }  // namespace ingot::transform

@@ -9,7 +9,8 @@ namespace ingot::transform {
 
 /// The derivatives of elementwise ops, as the column GRAD of the op table has them. Maps of tangents are
 /// real-linear; numbers are paired by <c, t> = Re(c * t), without conjugation, so that what multiplies
-/// tangents multiplies cotangents.
+/// tangents multiplies cotangents. On a branch cut the derivative is that of the side of the value; that of
+/// f16 is computed in f32 and rounded once.
 
 /// Whether the value of an op has a derivative with respect to an operand that is not zero everywhere.
 bool has_slope(ir::Op op, size_t operand);

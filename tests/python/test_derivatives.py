@@ -101,6 +101,71 @@ def test_functions_of_two_numbers(name):
     if name in "add subtract multiply divide power".split():
         compare(lambda x, y: ufunc(x, y), Z, Z[::-1].copy())
 
+REALS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+MIDDLE, POSITIVE, LARGE = (-0.8, -0.3, 0.2, 0.6), (0.5, 0.9, 1.6, 4.0), (1.25, 1.75, 2.5, 6.0)
+WHOLE = (-3.2, -0.7, 0.4, 2.6)
+UFUNCS = [
+    ("sin cos exp exp2 expm1 sinh cosh tanh arctan arcsinh square negative reciprocal", WHOLE, REALS + COMPLEX),
+    ("tan arcsin arccos arctanh log1p", MIDDLE, REALS + COMPLEX),
+    ("sqrt log log2 log10", POSITIVE, REALS + COMPLEX),
+    ("arccosh", LARGE, REALS + COMPLEX),
+    ("absolute conjugate sign", WHOLE, COMPLEX),
+    ("absolute cbrt degrees radians", WHOLE, REALS),
+    ("add subtract multiply divide", (WHOLE, POSITIVE), REALS + COMPLEX),
+    ("power", (POSITIVE, WHOLE), REALS + COMPLEX),
+    ("maximum minimum fmax fmin hypot arctan2 logaddexp logaddexp2 copysign", (WHOLE, WHOLE[::-1]), REALS),
+    ("remainder fmod", (POSITIVE, LARGE), REALS),
+    ("hypot arctan2", ((300.0, 500.0), (400.0, -200.0)), REALS),
+    ("arctan arcsinh", (300.0, -500.0), REALS),
+]
+"""Ufuncs, their operands, and dtypes."""
+
+
+def wide_difference(ufunc, operands, tangents):
+    """The derivative in long double, by differences of sixth order, and how far rounding may bring it off."""
+    wide = np.clongdouble if np.iscomplexobj(operands[0]) else np.longdouble
+    points, directions = ([np.asarray(x, wide) for x in xs] for xs in (operands, tangents))
+    h = np.longdouble(2.0**-13)
+    at = lambda steps: ufunc(*(x + steps * h * t for x, t in zip(points, directions)))
+    noise = 4 * np.finfo(np.longdouble).eps / h * np.abs(at(0)).max()
+    return (45 * (at(1) - at(-1)) - 9 * (at(2) - at(-2)) + at(3) - at(-3)) / (60 * h), float(noise)
+
+
+@pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
+def test_ufuncs_of_each_dtype(dtype):
+    eps = np.finfo(dtype).eps
+    rng = np.random.default_rng(5)
+    for names, points, dtypes in UFUNCS:
+        if dtype not in dtypes:
+            continue
+        for name in names.split():
+            ufunc = getattr(np, name)
+            operands = [np.array(p) for p in (points if ufunc.nin == 2 else (points,))]
+            tangents = [rng.uniform(-1, 1, len(x)) for x in operands]
+            if dtype in COMPLEX:
+                operands = [x + 1j * rng.uniform(0.2, 0.8, len(x)) for x in operands]
+                tangents = [t + 1j * rng.uniform(-1, 1, len(t)) for t in tangents]
+            operands, tangents = (tuple(x.astype(dtype) for x in xs) for xs in (operands, tangents))
+            f = (lambda x: ufunc(x)) if ufunc.nin == 1 else (lambda x, y: ufunc(x, y))
+            value, tangent = ingot.jvp(f, operands, tangents)
+            assert value.dtype == tangent.dtype == ufunc(*operands).dtype
+            expected, noise = wide_difference(ufunc, operands, tangents)
+            size = max(np.abs(t).max() for t in tangents)
+            np.testing.assert_allclose(tangent, expected, rtol=8 * eps, atol=8 * eps * size + noise, err_msg=name)
+
+
+def test_branch_cuts():
+    for name in "arcsin arccos arccosh arctanh arctan sqrt log".split():
+        ufunc = getattr(np, name)
+        points = np.array([complex(x, zero) for x in (-2.5, -1.5, 1.5, 2.5) for zero in (0.0, -0.0)])
+        tangent = ingot.jvp(lambda z: ufunc(z), (points,), (np.ones(len(points), complex),))[1]
+        h = 1e-5
+        moved = [np.array([complex(z.real + s, z.imag) for z in points]) for s in (h, -h)]
+        expected = (ufunc(moved[0]) - ufunc(moved[1])) / (2 * h)
+        np.testing.assert_allclose(tangent, expected, rtol=1e-8, atol=1e-8, err_msg=name)
+
+
 
 def test_special_functions():
     for name in ("erf", "erfc", "gamma", "lgamma"):
@@ -126,6 +191,9 @@ def test_conventions():
         (lambda x: np.rint(x), 0.5, 0.0),
         (lambda x: np.where(x > 0, np.sqrt(x), 0.0), 0.0, 0.0),
         (lambda x: np.logaddexp(x, -np.inf), 1.0, 1.0),
+        (lambda x: np.logaddexp(x, -np.inf), -np.inf, 0.5),
+        (lambda x: np.copysign(x, -1.0), 0.0, -1.0),
+        (lambda x: np.fmod(3.9, x), 1.3, -2.0),
         (lambda x: np.array([x, 1.0, x]).max(), 1.0, 2 / 3),
         (lambda x: np.prod(np.array([x, 2.0, 3.0])), 0.0, 6.0),
         (lambda x: np.clip(x, 0.0, 1.0), 0.0, 0.5),
@@ -342,6 +410,13 @@ def test_derivatives_of_derivatives():
     np.testing.assert_allclose(h, [[6, 1, 0], [1, 12, 0], [0, 0, 18]], rtol=1e-15)
     mixed = ingot.hessian(lambda v: v[0] ** v[1])(np.array([2.0, 0.0]))
     np.testing.assert_allclose(mixed, [[0.0, 0.5], [0.5, np.log(2.0) ** 2]], rtol=1e-14)
+    curvature = ingot.hessian(lambda v: np.logaddexp(v[0], v[1]))
+    for a, b in ((0.0, 0.0), (3.0, 2.0), (0.0, 1000.0), (1000.0, 0.0), (1.0, -np.inf)):
+        weight = 1 / (1 + np.exp(b - a))
+        np.testing.assert_allclose(curvature(np.array([a, b])), weight * (1 - weight) * np.array([[1, -1], [-1, 1]]), rtol=1e-14, atol=1e-300)
+    curved = lambda x: np.arcsin(x) * np.arccos(x) + np.arcsinh(x) * np.arctanh(x) + np.arctan2(x, 0.7) * np.arctan2(1.3, x)  # noqa: E731
+    ingot.check_grads(curved, (-0.8,), order=2)
+    ingot.check_grads(lambda x: math.lgamma(x), (-1.7,), order=2)
     # The inner derivative takes the outer variable for a constant.
     assert ingot.jacfwd(lambda x: x * ingot.jacfwd(lambda y: x + y)(1.0))(1.0) == 1.0
     ingot.check_grads(lambda x, y: np.sin(x) * y + np.prod(x), (np.array([1.0, 2.0, 3.0]), 2.0), order=3)
