@@ -103,7 +103,6 @@ Recording::Recording(const Shadowed& shadowed, NodeId pull)
     : shadowed_(shadowed),
       f_(shadowed.function),
       pull_(pull),
-      region_(f_[pull].parent),
       activity_(f_, f_.attribute(pull, 0)),
       recorded_(f_.node_count()),
       active_(f_.node_count()),
@@ -111,28 +110,49 @@ Recording::Recording(const Shadowed& shadowed, NodeId pull)
       restored_(f_.node_count()),
       loop_of_(f_.region_count(), kNone),
       names_(std::in_place, f_) {
-  bool has_begun = false;
-  for (const NodeId node : f_.region_body(region_)) {
-    if (node == pull) break;
-    has_begun = has_begun || (f_.op(node) == Op::lift && f_.attribute(node, 0) == f_.attribute(pull, 0));
-    if (!has_begun) continue;
-    ir::walk(f_, node, [&](NodeId inside) {
-      recorded_[inside.index] = true;
-      for (size_t i = 0; i < f_[inside].region_count; ++i)
-        for (const NodeId parameter : f_.region_parameters(f_.region(inside, i)))
-          recorded_[parameter.index] = true;
-    });
-    find_active(node);
-  }
-  for (uint32_t i = 0; i < f_.node_count(); ++i) {
-    const bool is_lift = f_.op(NodeId(i)) == Op::lift && f_.attribute(NodeId(i), 0) == f_.attribute(pull, 0);
-    if (is_lift && f_[NodeId(i)].parent != region_) refuse_derivative(f_, pull);
-  }
+  const int64_t tag = f_.attribute(pull, 0);
+  find_path(tag);
+  record(tag);
   find_written();
-  find_loops(region_, kNone);
-  find_needs(region_);
+  for (const RegionId region : path_) find_loops(region, kNone);
+  for (const RegionId region : path_) find_needs(region);
   cut();
   mark_tapes();
+}
+
+void Recording::find_path(int64_t tag) {
+  std::set<RegionId> lifted;
+  for (uint32_t i = 0; i < f_.node_count(); ++i)
+    if (f_.op(NodeId(i)) == Op::lift && f_.attribute(NodeId(i), 0) == tag) lifted.insert(f_[NodeId(i)].parent);
+  path_ = {f_[pull_].parent};
+  for (lifted.erase(path_.back()); !lifted.empty(); lifted.erase(path_.back())) {
+    const NodeId owner = f_[path_.back()].owner;
+    if (!owner || f_.op(owner) != Op::if_) refuse_derivative(f_, pull_);
+    path_.push_back(f_[owner].parent);
+  }
+}
+
+void Recording::record(int64_t tag) {
+  bool has_begun = false;
+  for (size_t i = path_.size(); i-- > 0;) {
+    const NodeId until = i == 0 ? pull_ : f_[path_[i - 1]].owner;
+    for (const NodeId node : f_.region_body(path_[i])) {
+      if (node == until) break;
+      has_begun = has_begun || (f_.op(node) == Op::lift && f_.attribute(node, 0) == tag);
+      if (!has_begun) continue;
+      ir::walk(f_, node, [&](NodeId inside) {
+        recorded_[inside.index] = true;
+        for (size_t k = 0; k < f_[inside].region_count; ++k)
+          for (const NodeId parameter : f_.region_parameters(f_.region(inside, k)))
+            recorded_[parameter.index] = true;
+      });
+      find_active(node);
+    }
+  }
+}
+
+bool Recording::is_on_path(RegionId region) const {
+  return std::ranges::find(path_, region) != path_.end();
 }
 
 bool Recording::is_recorded(NodeId node) const { return recorded_[node.index]; }

@@ -18,8 +18,8 @@ struct Shadowed {
 };
 
 /// The range of a function that a `pull` goes back through, from the first `lift` on, and what the reverse
-/// sweep must know of it. Values of the region that both stand in are there afterwards. Those of regions
-/// inside are computed again in the sweep, or kept on tapes by the recorded range: the cheapest set of them
+/// sweep must know of it. The `pull` stands in the region of the lifts, or in arms inside it; values of these
+/// regions, the path, are there afterwards. Those of other regions inside are computed again in the sweep, or kept on tapes by the recorded range: the cheapest set of them
 /// from which all that the sweep asks for can be computed by cheap ops. What is loaded from memory that
 /// nothing in the range writes is loaded again.
 class Recording {
@@ -35,10 +35,12 @@ class Recording {
 
   Recording(const Shadowed& shadowed, NodeId pull);
 
-  RegionId region() const { return region_; }
+  /// From the region of the `pull` to that of the first `lift`.
+  const std::vector<RegionId>& path() const { return path_; }
+  bool is_on_path(RegionId region) const;
   bool is_recorded(NodeId node) const;
   /// Whether a value stands in a region inside the range.
-  bool is_inner(NodeId value) const { return is_recorded(value) && f_[value].parent != region_; }
+  bool is_inner(NodeId value) const { return is_recorded(value) && !is_on_path(f_[value].parent); }
   bool varies(NodeId value) const;
   /// Whether the reverse sweep has something to do with a node.
   bool is_active(NodeId node) const { return active_[node.index]; }
@@ -56,6 +58,8 @@ class Recording {
   const Shadowed& shadowed() const { return shadowed_; }
 
  private:
+  void find_path(int64_t tag);
+  void record(int64_t tag);
   void find_loops(RegionId region, int around);
   bool find_active(NodeId node);
   void find_written();
@@ -72,7 +76,7 @@ class Recording {
   Shadowed shadowed_;
   const Function& f_;
   NodeId pull_;
-  RegionId region_;
+  std::vector<RegionId> path_;
   Activity activity_;
   std::vector<bool> recorded_;  ///< by node
   std::vector<bool> active_;

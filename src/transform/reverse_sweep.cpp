@@ -113,7 +113,7 @@ void Reverse::restore(RegionId region) {
 
 /// The transposes of a region's nodes.
 void Reverse::sweep(RegionId region) {
-  if (region != recording_.region()) restore(region);
+  if (!recording_.is_on_path(region)) restore(region);
   const auto body = source_.region_body(region);
   for (size_t i = body.size(); i-- > 0;) {
     const NodeId node = body[i];
@@ -295,7 +295,7 @@ void Reverse::visit_pull(NodeId id) {
     if (!source_.type(y).is_view()) add(y, c);
     else pullback.add_to(y, make(Op::read, {c}));
   }
-  sweep(recording_.region());
+  for (const RegionId region : recording_.path()) sweep(region);
   const Nodes results = source_.type(id).is_void() ? Nodes() : source_.results_of(id);
   for (size_t i = 0; i < results.size(); ++i) bind(results[i], some_cotangent(operands[2 * outputs + i]));
 }
