@@ -49,7 +49,7 @@ Value Evaluator::primitive_of_derivative(Call& call) {
 Value Evaluator::primitive_pull(Call& call) {
   const auto members = [&](size_t position) {
     const Tuple* const tuple = call.positional.at(position).as<Tuple>();
-    if (tuple == nullptr) unsupported(call.node, "what is no tuple here", "give a tuple");
+    INGOT_ASSERT(tuple != nullptr, "frontend: what is pulled stands in tuples");
     return tuple->members;
   };
   std::vector<NodeId> operands;
@@ -73,7 +73,9 @@ Value Evaluator::primitive_pull(Call& call) {
   size_t next = 0;
   for (const Value& variable : variables) {
     if (variable.is<Array>()) given.members.emplace_back(Static{nb::none()});
-    else given.members.emplace_back(Scalar{base::known(kind_of(variable)), builder_->function().result(made, next++)});
+    else
+      given.members.emplace_back(
+          Scalar{base::known(kind_of(variable)), builder_->function().result(made, next++)});
   }
   return given;
 }

@@ -51,7 +51,8 @@ Activity::Activity(const Function& function, std::optional<int64_t> tag)
     for (uint32_t i = 0; i < f_.node_count(); ++i) visit(NodeId(i));
   } while (has_changed_);
   for (uint32_t i = 0; i < f_.node_count(); ++i)
-    if (f_.type(NodeId(i)).is_view() && has_tangents(f_.type(NodeId(i)))) holds_floats_[root(NodeId(i))] = true;
+    if (f_.type(NodeId(i)).is_view() && has_tangents(f_.type(NodeId(i))))
+      holds_floats_[root(NodeId(i))] = true;
 }
 
 /// Arrays that the function is given may overlap.

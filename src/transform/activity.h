@@ -65,7 +65,7 @@ class Activity {
   mutable std::vector<uint32_t> parent_;
   std::vector<bool> varied_;        ///< by root
   std::vector<bool> holds_floats_;  ///< by root
-  ir::NodeId kept_;           ///< some buffer that has a number
+  ir::NodeId kept_;                 ///< some buffer that has a number
   bool has_changed_ = false;
 };
 

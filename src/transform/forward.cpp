@@ -88,7 +88,8 @@ void Forward::visit_variable(NodeId id) {
 /// The lengths of arrays that vary are at hand for the reverse sweep.
 void Forward::bind(NodeId old, NodeId made) {
   Rewriter::bind(old, made);
-  if (kind_ == Tangents::OfMemory && source_.type(old).is_array() && is_varied(old) && made_lengths_.count(made) == 0)
+  if (kind_ == Tangents::OfMemory && source_.type(old).is_array() && is_varied(old) &&
+      made_lengths_.count(made) == 0)
     made_lengths_[made] = lengths_of(b_, made);
 }
 

@@ -117,8 +117,8 @@ void Forward::visit_buffer(NodeId id) {
   set_tangent(id, b_.make(op, operands, source_.attributes(id), source_.type(id)));
 }
 
-/// The number of the shadow stands beside that of the buffer. Offsets into the shadow of what is kept are those
-/// into the buffer.
+/// The number of the shadow stands beside that of the buffer. Offsets into the shadow of what is kept are
+/// those into the buffer.
 void Forward::visit_kept(NodeId id) {
   if (!is_varied(id)) return;
   const Shadow own = shadows_[source_.operand(id, 0).index];

@@ -55,7 +55,8 @@ int64_t MinCut::push() {
     bool has_gone = false;
     for (; next < own.size(); ++next) {
       const Edge& edge = edges_[static_cast<size_t>(own[next])];
-      if (edge.left == 0 || level_[static_cast<size_t>(edge.to)] != level_[static_cast<size_t>(at)] + 1) continue;
+      if (edge.left == 0 || level_[static_cast<size_t>(edge.to)] != level_[static_cast<size_t>(at)] + 1)
+        continue;
       path.push_back(own[next]);
       at = edge.to;
       has_gone = true;

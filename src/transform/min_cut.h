@@ -35,8 +35,8 @@ class MinCut {
   static int in(int vertex) { return 2 + 2 * vertex; }
   static int out(int vertex) { return 3 + 2 * vertex; }
 
-  std::vector<Edge> edges_;                       ///< the reverse of edge e is e ^ 1
-  std::vector<std::vector<int>> of_{{}, {}};      ///< by node
+  std::vector<Edge> edges_;                   ///< the reverse of edge e is e ^ 1
+  std::vector<std::vector<int>> of_{{}, {}};  ///< by node
   std::vector<int> level_;
   std::vector<std::size_t> next_;
   int vertices_ = 0;

@@ -30,7 +30,8 @@ std::string derivative_of(const Function& f, NodeId id) {
 
 void refuse_derivative(const Function& function, NodeId id, std::string what) {
   const ir::Module& module = function.module();
-  base::Unsupported refusal(module.place(function[id].span), what.empty() ? derivative_of(function, id) : what,
+  base::Unsupported refusal(module.place(function[id].span),
+                            what.empty() ? derivative_of(function, id) : what,
                             "compute this part from what the derivative is not taken of");
   refusal.sites = module.sites(function[id].span);
   throw refusal;
@@ -70,7 +71,8 @@ void Pullback::add_all(NodeId old, NodeId c) {
 void Pullback::visit(NodeId id) {
   const Op op = source_.op(id);
   if (visit_memory(id)) return;
-  if (source_.type(id).is_void() || source_.type(id).is(ir::TypeKind::Results) || is_memory(source_, id)) return;
+  if (source_.type(id).is_void() || source_.type(id).is(ir::TypeKind::Results) || is_memory(source_, id))
+    return;
   const NodeId c = sweep_.cotangent(id);
   if (!c) return;
   if (ir::info(op).elementwise) return visit_elementwise(id, c);
@@ -133,7 +135,8 @@ bool Pullback::visit_rearrangement(NodeId id, NodeId c) {
     case Op::transpose: {
       const auto axes = source_.ints(id);
       std::vector<int64_t> inverse(axes.size());
-      for (size_t i = 0; i < axes.size(); ++i) inverse[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
+      for (size_t i = 0; i < axes.size(); ++i)
+        inverse[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
       sweep_.add(x, b_.make(Op::transpose, std::array{c}, inverse));
       return true;
     }

@@ -90,7 +90,8 @@ void Pullback::visit_reduce(NodeId id, NodeId c) {
   NodeId all = over_axes(b_, source_.ints(id), c, lengths(old[0]));
   if (combiner == Op::multiply && old.size() == 1) {
     all = make(Op::multiply, {all, product_of_others(b_, source_.ints(id), sweep_.value(old[0]))});
-  } else if (combiner == Op::minimum || combiner == Op::maximum || combiner == Op::fmin || combiner == Op::fmax) {
+  } else if (combiner == Op::minimum || combiner == Op::maximum || combiner == Op::fmin ||
+             combiner == Op::fmax) {
     const NodeId weights =
         weights_of_extreme(b_, source_.attributes(id), sweep_.value(old[0]), sweep_.value(id));
     const NodeId has = make(Op::not_equal, {weights, none});
@@ -140,7 +141,8 @@ void Pullback::visit_product_along(NodeId id, NodeId c) {
     const auto to_running = pull_back(b_, combiner, operands, result, 0, own);
     const auto to_element = pull_back(b_, combiner, operands, result, 1, own);
     if (to_element) make(Op::write, {line(given, k), *to_element});
-    if (to_running) make(Op::write, {line(running, before), make(Op::add, {now(running, before), *to_running})});
+    if (to_running)
+      make(Op::write, {line(running, before), make(Op::add, {now(running, before), *to_running})});
     return Nodes();
   });
   const NodeId first = make(Op::minimum, {count, w.index(1)});
@@ -159,9 +161,8 @@ void Pullback::visit_sort(NodeId id, NodeId c) {
   const Nodes shape = lengths(x);
   for (int64_t axis = 0; axis < source_.type(id).rank(); ++axis) {
     attributes.push_back(axis);
-    operands.push_back(axis == source_.attribute(id, 0)
-                           ? places
-                           : b_.make(Op::iota, shape, std::array<int64_t, 1>{axis}));
+    operands.push_back(
+        axis == source_.attribute(id, 0) ? places : b_.make(Op::iota, shape, std::array<int64_t, 1>{axis}));
   }
   b_.make(Op::scatter, operands, attributes);
   sweep_.add(x, make(Op::read, {memory}));

@@ -128,7 +128,8 @@ void Pullback::visit_scatter(NodeId id) {
   const NodeId shadow = sweep_.shadow(old[0]);
   if (!shadow) return;
   const Op combiner = source_.op_attribute(id, 0);
-  if (combiner != Op::constant && combiner != Op::add && combiner != Op::subtract) refuse_derivative(source_, id);
+  if (combiner != Op::constant && combiner != Op::add && combiner != Op::subtract)
+    refuse_derivative(source_, id);
   Nodes indices;
   for (const NodeId index : old.subspan(2)) indices.push_back(sweep_.value(index));
   Nodes chosen{make(Op::read, {shadow})};

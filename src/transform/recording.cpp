@@ -123,7 +123,8 @@ Recording::Recording(const Shadowed& shadowed, NodeId pull)
 void Recording::find_path(int64_t tag) {
   std::set<RegionId> lifted;
   for (uint32_t i = 0; i < f_.node_count(); ++i)
-    if (f_.op(NodeId(i)) == Op::lift && f_.attribute(NodeId(i), 0) == tag) lifted.insert(f_[NodeId(i)].parent);
+    if (f_.op(NodeId(i)) == Op::lift && f_.attribute(NodeId(i), 0) == tag)
+      lifted.insert(f_[NodeId(i)].parent);
   path_ = {f_[pull_].parent};
   for (lifted.erase(path_.back()); !lifted.empty(); lifted.erase(path_.back())) {
     const NodeId owner = f_[path_.back()].owner;
@@ -151,9 +152,7 @@ void Recording::record(int64_t tag) {
   }
 }
 
-bool Recording::is_on_path(RegionId region) const {
-  return std::ranges::find(path_, region) != path_.end();
-}
+bool Recording::is_on_path(RegionId region) const { return std::ranges::find(path_, region) != path_.end(); }
 
 bool Recording::is_recorded(NodeId node) const { return recorded_[node.index]; }
 

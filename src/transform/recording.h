@@ -19,12 +19,13 @@ struct Shadowed {
 
 /// The range of a function that a `pull` goes back through, from the first `lift` on, and what the reverse
 /// sweep must know of it. The `pull` stands in the region of the lifts, or in arms inside it; values of these
-/// regions, the path, are there afterwards. Those of other regions inside are computed again in the sweep, or kept on tapes by the recorded range: the cheapest set of them
-/// from which all that the sweep asks for can be computed by cheap ops. What is loaded from memory that
-/// nothing in the range writes is loaded again.
+/// regions, the path, are there afterwards. Those of other regions inside are computed again in the sweep, or
+/// kept on tapes by the recorded range: the cheapest set of them from which all that the sweep asks for can
+/// be computed by cheap ops. What is loaded from memory that nothing in the range writes is loaded again.
 class Recording {
  public:
-  /// A loop inside the range. If it is regular, how often it runs is known before the outermost loop around it.
+  /// A loop inside the range. If it is regular, how often it runs is known before the outermost loop around
+  /// it.
   struct Loop {
     NodeId node;
     int outer = kNone;

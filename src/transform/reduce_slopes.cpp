@@ -66,8 +66,7 @@ NodeId product_of_others(ir::Builder& b, std::span<const int64_t> axes, NodeId x
   const NodeId one = b.make(Op::broadcast, ones_like);
   const NodeId but_one = b.make(Op::maximum, {last, b.index(0)});
   const auto before = [&](NodeId of) {
-    const NodeId shifted =
-        b.make(Op::concat, {one, slice_along(b, of, axis, b.index(0), but_one)}, {axis});
+    const NodeId shifted = b.make(Op::concat, {one, slice_along(b, of, axis, b.index(0), but_one)}, {axis});
     return b.make(Op::scan, {shifted}, {static_cast<int64_t>(Op::multiply), axis});
   };
   const auto turned = [&](NodeId of) { return slice_along(b, of, axis, last, count, -1); };

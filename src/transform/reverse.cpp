@@ -103,13 +103,15 @@ void Reverse::visit_control(NodeId id) {
   const int own = recording_.loop_at(id);
   const bool has_start = own != Recording::kNone && loop(own).has_tape && !loop(own).is_regular;
   if (op == Op::parallel_for && (!states.empty() || has_start))
-    refuse_derivative(source_, id, "the derivative of a parallel loop around one that runs not always as often");
+    refuse_derivative(source_, id,
+                      "the derivative of a parallel loop around one that runs not always as often");
   LoopWriter w(b_);
   NodeId start;
   if (has_start) {
     start = start_nodes_[id] = state(own).top;
     if (starts_.contains(id)) put(starts_[id], start);
-    if (op == Op::for_) reserve(own, w.add(start, b_.make(Op::maximum, {use(source_.operand(id, 0)), w.index(0)})));
+    if (op == Op::for_)
+      reserve(own, w.add(start, b_.make(Op::maximum, {use(source_.operand(id, 0)), w.index(0)})));
   }
   Nodes operands = use_all(source_.operands(id));
   const bool is_loop = op == Op::for_ || op == Op::while_;
@@ -180,8 +182,7 @@ void Reverse::terminate(NodeId terminator) {
     return Rewriter::terminate(terminator);
   const int own = recording_.loop_at(owner);
   const bool is_body = source_.op(owner) == Op::while_ && source_.region(owner, 1) == region;
-  if (is_body && loop(own).has_tape)
-    state(own).top = make(Op::add, {state(own).top, b_.index(1)});
+  if (is_body && loop(own).has_tape) state(own).top = make(Op::add, {state(own).top, b_.index(1)});
   Nodes operands = use_all(source_.operands(terminator));
   if (source_.op(owner) != Op::parallel_for) add_states(states_in(owner), operands);
   b_.terminate(Op::yield, operands, {});

@@ -9,10 +9,10 @@
 
 namespace ingot::transform {
 
-/// The function with the `pull` of a derivative made: the recorded range (`Recording`) keeps on tapes what the
-/// reverse sweep needs, and the sweep stands where the `pull` stood. Memory that varies has shadows, to which
-/// the sweep adds; it goes through loops and branches backwards. Throws Unsupported, with its place, where an
-/// op has no derivative.
+/// The function with the `pull` of a derivative made: the recorded range (`Recording`) keeps on tapes what
+/// the reverse sweep needs, and the sweep stands where the `pull` stood. Memory that varies has shadows, to
+/// which the sweep adds; it goes through loops and branches backwards. Throws Unsupported, with its place,
+/// where an op has no derivative.
 std::unique_ptr<Function> reverse(const Function& function, int64_t tag);
 
 /// Builds a function whose memory has shadows anew, with the tapes and the sweep of one `pull`.
@@ -107,10 +107,10 @@ class Reverse : public Rewriter, private Sweep {
   Shadowed shadowed_;
   NodeId pull_;
   Recording recording_;
-  std::vector<State> states_;                      ///< by loop
-  std::vector<std::vector<base::DType>> dtypes_;   ///< by loop: of its state's buffers
-  std::vector<Nodes> indices_;                     ///< by loop: where on its tapes the turn is
-  std::map<int, Nodes> axes_;                      ///< of regular loops: how often each around runs
+  std::vector<State> states_;                     ///< by loop
+  std::vector<std::vector<base::DType>> dtypes_;  ///< by loop: of its state's buffers
+  std::vector<Nodes> indices_;                    ///< by loop: where on its tapes the turn is
+  std::map<int, Nodes> axes_;                     ///< of regular loops: how often each around runs
   std::vector<Tape> tapes_;
   std::map<NodeId, Kept> kept_;
   std::map<NodeId, size_t> starts_;  ///< by irregular loop inside: the tape of where it began

@@ -70,7 +70,8 @@ void Reverse::prepare(NodeId value, Kept& kept) {
     kept.tapes.push_back(add_tape(around, base::DType::Int8));
     kept.tapes.push_back(add_tape(around, value_of(source_, type).dtype()));
   } else {
-    refuse_derivative(source_, value, "the derivative of a loop with a variable that may be None or an array");
+    refuse_derivative(source_, value,
+                      "the derivative of a loop with a variable that may be None or an array");
   }
 }
 
@@ -237,9 +238,7 @@ NodeId Reverse::kept_again(NodeId value) {
   const NodeId tag = get(kept.tapes[0]);
   LoopWriter w(b_);
   const NodeId number = get(kept.tapes[1]);
-  const auto tagged = [&](int64_t which) {
-    return Nodes{b_.make(Op::none, {}, {which}, type)};
-  };
+  const auto tagged = [&](int64_t which) { return Nodes{b_.make(Op::none, {}, {which}, type)}; };
   const std::vector<Type> types{type};
   const NodeId is_value = make(Op::equal, {tag, b_.constant<int8_t>(0)});
   const NodeId is_none = make(Op::equal, {tag, b_.constant<int8_t>(1)});
