@@ -1,6 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
-from . import lax, tree
+from . import lax, random, tree
 from ._batching import axis_index, pmap, vmap
 from ._derivatives import check_grads, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, stop_gradient, value_and_grad, vjp
 from ._errors import InternalError, TypeChangeError, UnsupportedError
@@ -64,6 +64,7 @@ __all__ = [
     "memory",
     "pmap",
     "prange",
+    "random",
     "set_cache_limit",
     "set_num_threads",
     "stop_gradient",

@@ -315,6 +315,7 @@ EXAMPLES = [
     (lambda g, n: g.binomial(n, 0.5), GENERATOR, np.ones(2, np.uint64)),
     (lambda g, n: g.integers(n, 5), GENERATOR, np.ones(2, np.uint64)),
     (lambda g: g.standard_gamma(1.0, dtype=np.float32), GENERATOR),
+    (lambda k: ingot.random.gumbel(k, dtype=np.float32, mode="highest"), np.zeros(2, np.uint32)),
     (lambda g, n: g.multinomial(n, [0.5, 0.5]), GENERATOR, np.ones(2, np.int64)),
     (lambda g, a: g.dirichlet(a), GENERATOR, GRID),
     (lambda n: np.random.default_rng("a").random(), 1),
