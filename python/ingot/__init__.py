@@ -2,7 +2,22 @@
 
 from . import lax, random, tree
 from ._batching import axis_index, pmap, vmap
-from ._derivatives import check_grads, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, stop_gradient, value_and_grad, vjp
+from ._derivatives import (
+    check_grads,
+    checkpoint,
+    custom_jvp,
+    custom_vjp,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+)
 from ._errors import InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._host import host
@@ -39,8 +54,11 @@ __all__ = [
     "axis_index",
     "bool_",
     "check_grads",
+    "checkpoint",
     "complex64",
     "complex128",
+    "custom_jvp",
+    "custom_vjp",
     "float16",
     "float32",
     "float64",

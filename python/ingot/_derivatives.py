@@ -134,6 +134,72 @@ def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:
     return _hvp_of(f)(primals, tangents)
 
 
+def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
+    """A function that does what `f` does, and whose derivative is that of a rule: `@f.defjvp` before it is first differentiated.
+
+    `rule(primals, tangents)` gives what `f(*primals)` gives, and its tangent, which is linear in the tangents; ints and bools
+    have the tangent None. Reverse mode goes backwards through the rule. Arguments at `nondiff_argnums` come first:
+    `rule(*nondiff, primals, tangents)`. The rule may be differentiated like any function.
+    """
+    rule = None
+
+    def defjvp(function: Callable) -> Callable:
+        nonlocal rule
+        rule = function
+        return function
+
+    def wrapped(*args: Any) -> Any:
+        return library.with_jvp(f, rule, nondiff_argnums, args)
+
+    from .library import derivatives as library
+
+    return _named_as(f, wrapped, defjvp=defjvp)
+
+
+def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
+    """A function that does what `f` does, and whose derivative in reverse mode is that of rules: `f.defvjp(forth, back)`.
+
+    `forth(*args)` gives what `f(*args)` gives, and anything, `kept`, that `back(kept, cotangents)` wants to give a tuple of the
+    cotangents of the arguments; None stands for zeros. It has no derivative in forward mode (TypeError). Arguments at
+    `nondiff_argnums` come first: `back(*nondiff, kept, cotangents)`.
+    """
+    forth = None
+    back = None
+
+    def defvjp(fwd: Callable, bwd: Callable) -> None:
+        nonlocal forth, back
+        forth, back = fwd, bwd
+
+    def wrapped(*args: Any) -> Any:
+        return library.with_vjp(f, forth, back, nondiff_argnums, args)
+
+    from .library import derivatives as library
+
+    return _named_as(f, wrapped, defvjp=defvjp)
+
+
+def checkpoint(f: Callable) -> Callable:
+    """A function that does what `f` does; reverse mode keeps its arguments alone, and calls it again when it comes back to it.
+
+    `f` gives the same for the same arguments, and changes none of them.
+    """
+
+    def wrapped(*args: Any) -> Any:
+        return library.recomputed(f, args)
+
+    from .library import derivatives as library
+
+    return _named_as(f, wrapped)
+
+
+def _named_as(f: Callable, wrapped: Callable, **attributes: Any) -> Callable:
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(wrapped, name, getattr(f, name, getattr(wrapped, name)))
+    for name, value in attributes.items():
+        setattr(wrapped, name, value)
+    return wrapped
+
+
 def stop_gradient(x: Any) -> Any:
     """x, which derivatives take for a constant."""
     return x

@@ -14,6 +14,49 @@ int64_t Evaluator::derivative_argument(Call& call, size_t position) {
   return nb::cast<int64_t>(require_static(call.positional.at(position), "a derivative", call.node));
 }
 
+Value Evaluator::primitive_derivatives(Call&) {
+  Tuple all;
+  for (const auto& [number, is_reverse] : derivatives_)
+    all.members.emplace_back(Tuple{{Static{nb::int_(number)}, Static{nb::bool_(is_reverse)}}});
+  return all;
+}
+
+Value Evaluator::primitive_with_derivatives(Call& call) {
+  const Tuple* const asked = call.positional.at(0).as<Tuple>();
+  INGOT_ASSERT(asked != nullptr, "frontend: derivatives stand in a tuple");
+  std::vector<std::pair<int64_t, bool>> inside;
+  for (const Value& one : asked->members) {
+    const auto number = [&](size_t i) {
+      return nb::cast<int64_t>(require_static(one.as<Tuple>()->members.at(i), "a derivative", call.node));
+    };
+    inside.emplace_back(number(0), number(1) != 0);
+  }
+  const Restored<std::vector<std::pair<int64_t, bool>>> around(derivatives_, inside);
+  Call thunk{.positional = {}, .keywords = {}, .name = call.name, .node = call.node};
+  return this->call(call.positional.at(1), thunk);
+}
+
+Value Evaluator::primitive_back(Call& call) {
+  const int64_t attributes[] = {derivative_argument(call, 0)};
+  const NodeId made = builder_->begin(Op::back, {}, attributes);
+  builder_->enter(made, 0, {});
+  const State before = state_;  // what is assigned in the region is not seen outside
+  Call thunk{.positional = {}, .keywords = {}, .name = call.name, .node = call.node};
+  this->call(call.positional.at(1), thunk);
+  state_ = before;
+  builder_->yield({});
+  builder_->end(made);
+  return Static{nb::none()};
+}
+
+Value Evaluator::primitive_give(Call& call) {
+  const Kind kind = base::known(kind_of(call.positional.at(0)));
+  const NodeId operands[] = {variable_argument(call, 0, kind), variable_argument(call, 1, kind)};
+  const int64_t attributes[] = {derivative_argument(call, 2)};
+  builder_->make(Op::give, operands, attributes);
+  return Static{nb::none()};
+}
+
 /// A number, or an array as memory.
 NodeId Evaluator::variable_argument(Call& call, size_t position, const Kind& kind) {
   const Value& value = call.positional.at(position);
@@ -42,7 +85,7 @@ Value Evaluator::primitive_of_derivative(Call& call) {
   const NodeId made = builder_->make(base::known(ir::op_from_name(call.name)), operands, attributes);
   const Array* array = y.as<Array>();
   if (array == nullptr) return Scalar{kind, made};
-  return call.name == "tangent" ? owner(made) : viewing(made, array->access);
+  return call.name == "primal" ? viewing(made, array->access) : owner(made);
 }
 
 /// Gives a cotangent for each variable that is a number, None for arrays.

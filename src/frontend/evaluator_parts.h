@@ -107,7 +107,8 @@ struct Evaluator::Frame {
   bool of_python = false;
   std::string path;  ///< the calls that led here: part of the keys of facts
   Frame* caller = nullptr;
-  Target* returns = nullptr;  ///< null: the only return is the last statement
+  std::vector<std::pair<int64_t, bool>> derivatives;  ///< that it is called in
+  Target* returns = nullptr;                          ///< null: the only return is the last statement
   std::vector<Target*> breaks;
   std::vector<Target*> continues;
   int depth = 0;

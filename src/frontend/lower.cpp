@@ -655,6 +655,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
                               const nb::tuple& captures) {
   state_ = {};
   last_derivative_ = 0;
+  derivatives_.clear();
   solutions_.clear();
   loop_indices_.clear();
   scalar_arguments_.clear();

@@ -325,7 +325,7 @@ bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::stri
 }
 
 bool Evaluator::is_same_function(const Frame& a, const Frame& b) const {
-  return a.node.is(b.node) && a.globals.is(b.globals) &&
+  return a.node.is(b.node) && a.globals.is(b.globals) && a.derivatives == b.derivatives &&
          std::ranges::equal(a.cells, b.cells, [](const auto& x, const auto& y) {
            return x.first == y.first && x.second.is(y.second);
          });
@@ -335,6 +335,7 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
                                                nb::handle node) {
   std::map<std::string, Value>& arguments = frame.arguments;
   arguments = locals;
+  frame.derivatives = derivatives_;
   for (const auto& [name, cell] : frame.shared) arguments.emplace(cell_name(name), Reference{cell});
   const auto is_it = [&](const Frame& other) { return is_same_function(frame, other); };
   std::vector<Frame*> active;

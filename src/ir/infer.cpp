@@ -491,6 +491,15 @@ Type infer_tangent(const Query& q) {
   return q.type(0);
 }
 Type infer_primal(const Query& q) { return infer_tangent(q); }
+Type infer_back(const Query& q) {
+  q.need_count(0);
+  return {};
+}
+Type infer_cotangent(const Query& q) { return infer_tangent(q); }
+Type infer_give(const Query& q) {
+  infer_lift(q);
+  return {};
+}
 Type infer_pull(const Query& q) {
   const auto outputs = static_cast<size_t>(q.attributes[1]);
   q.need(q.operands.size() >= 2 * outputs, "wants a cotangent for each value");

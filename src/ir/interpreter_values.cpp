@@ -150,6 +150,9 @@ void interp_lift(Step& step) { step.fail("a derivative that has not been made");
 void interp_tangent(Step& step) { interp_lift(step); }
 void interp_primal(Step& step) { interp_lift(step); }
 void interp_pull(Step& step) { interp_lift(step); }
+void interp_back(Step& step) { interp_lift(step); }
+void interp_cotangent(Step& step) { interp_lift(step); }
+void interp_give(Step& step) { interp_lift(step); }
 
 void copy_out(const std::byte* from, std::span<const int64_t> lengths, std::span<const int64_t> strides,
               size_t size, std::byte* to) {

@@ -311,6 +311,7 @@ void Verifier::check_region_types() {
       case Op::parallel_for: check_region(node, 0, turn, results); break;
       case Op::block: check_region(node, 0, {Type::label()}, results); break;
       case Op::share: check_share(node, results); break;
+      case Op::back: check_region(node, 0, {}, {}); break;
       case Op::launch: check_region(node, 0, Types(6, kInt64), {}); break;
       default: add(7, node, "no rule says what its regions are"); break;
     }

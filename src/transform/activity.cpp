@@ -99,7 +99,9 @@ void Activity::visit(NodeId node) {
   const Op op = f_.op(node);
   const auto operands = f_.operands(node);
   if (op == Op::lift && tag_ && f_.attribute(node, 0) == *tag_) return mark(node);
-  if (op == Op::tangent || op == Op::pull || (op == Op::primal && tag_)) return;
+  if (op == Op::tangent || op == Op::cotangent || op == Op::give || op == Op::pull ||
+      (op == Op::primal && tag_))
+    return;
   if (op == Op::lift || op == Op::primal) return flow(operands[0], node);
   const ir::OpInfo& card = ir::info(op);
   if (card.elementwise) {

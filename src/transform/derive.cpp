@@ -10,7 +10,9 @@ namespace ingot::transform {
 
 namespace {
 
-bool is_mark(Op op) { return op == Op::lift || op == Op::tangent || op == Op::primal || op == Op::pull; }
+bool is_mark(Op op) {
+  return op == Op::lift || op == Op::tangent || op == Op::primal || op == Op::pull || op == Op::back;
+}
 
 /// The derivative to make next; none: no node is left of any.
 std::optional<int64_t> largest_tag(const Function& f) {

@@ -53,6 +53,7 @@ void Forward::visit(NodeId id) {
   const Op op = source_.op(id);
   const ir::OpInfo& card = ir::info(op);
   if (op == Op::lift || op == Op::tangent || op == Op::primal) return visit_variable(id);
+  if (op == Op::cotangent || op == Op::give || op == Op::pull) return clone(id);
   if (card.regions > 0) return visit_control(id);
   clone(id);
   if (kind_ == Tangents::OfMemory) return visit_shadow(id);
@@ -95,7 +96,6 @@ void Forward::bind(NodeId old, NodeId made) {
 
 void Forward::visit_shadow(NodeId id) {
   const Op op = source_.op(id);
-  if (op == Op::pull) return;
   if (op == Op::alloc || op == Op::view || op == Op::buffer) return visit_buffer(id);
   if (op == Op::keep || op == Op::kept) return visit_kept(id);
   if (op == Op::store || op == Op::write || op == Op::scatter || op == Op::copy) return visit_memory(id);

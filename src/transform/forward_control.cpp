@@ -68,6 +68,9 @@ void Forward::enter(NodeId id, size_t region, NodeId made) {
 void Forward::visit_control(NodeId id) {
   const Op op = source_.op(id);
   const auto old = source_.operands(id);
+  // Nothing goes back where nothing is pulled.
+  const bool is_own = op == Op::back && source_.attribute(id, 0) == tag_;
+  if (is_own && kind_ == Tangents::All) return;
   const Nodes results = source_.type(id).is_void() ? Nodes() : source_.results_of(id);
   Nodes operands = use_all(old);
   std::vector<int64_t> attributes(source_.attributes(id).begin(), source_.attributes(id).end());

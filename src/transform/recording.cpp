@@ -126,7 +126,8 @@ void Recording::find_path(int64_t tag) {
     if (f_.op(NodeId(i)) == Op::lift && f_.attribute(NodeId(i), 0) == tag)
       lifted.insert(f_[NodeId(i)].parent);
   path_ = {f_[pull_].parent};
-  for (lifted.erase(path_.back()); !lifted.empty(); lifted.erase(path_.back())) {
+  const auto is_outside = [&](RegionId region) { return !f_.encloses(path_.back(), region); };
+  while (std::ranges::any_of(lifted, is_outside)) {
     const NodeId owner = f_[path_.back()].owner;
     if (!owner || f_.op(owner) != Op::if_) refuse_derivative(f_, pull_);
     path_.push_back(f_[owner].parent);
@@ -164,7 +165,8 @@ bool Recording::varies(NodeId value) const {
 
 bool Recording::find_active(NodeId node) {
   const Op op = f_.op(node);
-  bool is = false;
+  bool is = op == Op::back && f_.attribute(node, 0) == f_.attribute(pull_, 0);
+  if (is) return active_[node.index] = true;
   if (!f_.type(node).is_void())
     for (const NodeId result : f_.results_of(node)) is = is || varies(result);
   const bool stores = op == Op::write || op == Op::store || op == Op::scatter || op == Op::copy;
@@ -243,13 +245,29 @@ void Recording::need_lengths(NodeId value) {
 void Recording::find_needs(RegionId region) {
   for (const NodeId node : f_.region_body(region)) {
     if (!recorded_[node.index] || !active_[node.index]) continue;
-    if (f_[node].region_count > 0) {
+    if (f_.op(node) == Op::back) {
+      find_needs_of_back(node);
+    } else if (f_[node].region_count > 0) {
       find_needs_of_control(node);
       for (size_t i = 0; i < f_[node].region_count; ++i) find_needs(f_.region(node, i));
     } else if (!ir::info(f_.op(node)).terminator) {
       for (const NodeId value : Needs(shadowed_, *this, node).used()) need(value);
     }
   }
+}
+
+void Recording::find_needs_of_back(NodeId node) {
+  const RegionId region = f_.region(node);
+  ir::walk(f_, region, [&](NodeId inside) {
+    const auto operands = f_.operands(inside);
+    const bool is_mark = f_.op(inside) == Op::cotangent || f_.op(inside) == Op::give;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (f_.encloses(region, f_[operands[i]].parent)) continue;
+      const auto shadow = shadowed_.shadows.find(operands[i]);
+      if (!is_mark || i > 0) need(operands[i]);
+      else if (shadow != shadowed_.shadows.end()) need(shadow->second);
+    }
+  });
 }
 
 void Recording::find_needs_of_control(NodeId node) {
@@ -271,6 +289,7 @@ bool Recording::is_cheap(NodeId value) const {
     const NodeId owner = f_[f_[value].parent].owner;
     return (f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for) && f_.attribute(value, 0) == 0;
   }
+  if (op == Op::lift) return true;
   if (op == Op::load || op == Op::read) return !written_.contains(names_->memory_of(f_.operand(value, 0)));
   if (!card.effects.pure() || card.regions > 0 || f_.type(value).is_void()) return false;
   if (card.elementwise) return !ir::is_long(op);

@@ -66,6 +66,7 @@ class Recording {
   void find_written();
   void find_needs(RegionId region);
   void find_needs_of_control(NodeId node);
+  void find_needs_of_back(NodeId node);
   void need_lengths(NodeId value);
   void need(NodeId value);
   bool is_cheap(NodeId value) const;

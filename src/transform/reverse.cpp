@@ -48,9 +48,10 @@ Reverse::Reverse(const Shadowed& shadowed, NodeId pull)
 
 void Reverse::visit(NodeId id) {
   const Op op = source_.op(id);
-  const bool is_own = (op == Op::lift || op == Op::primal || op == Op::pull) &&
-                      source_.attribute(id, 0) == source_.attribute(pull_, 0);
+  const bool is_mark = op == Op::lift || op == Op::primal || op == Op::pull || op == Op::back;
+  const bool is_own = is_mark && source_.attribute(id, 0) == source_.attribute(pull_, 0);
   if (is_own && op == Op::pull) return visit_pull(id);
+  if (is_own && op == Op::back) return;
   if (is_own) return bind(id, use(source_.operand(id, 0)));
   if (ir::info(op).regions == 0 || !recording_.is_recorded(id)) return clone(id);
   if (!recording_.is_inner(id)) prepare(id);

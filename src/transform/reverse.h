@@ -46,6 +46,8 @@ class Reverse : public Rewriter, private Sweep {
     Nodes lengths;
   };
 
+  class Back;
+
   void visit(NodeId id) override;
   void bind(NodeId old, NodeId made) override;
   void terminate(NodeId terminator) override;
@@ -82,6 +84,7 @@ class Reverse : public Rewriter, private Sweep {
   void sweep_if(NodeId id);
   void sweep_counted(NodeId id);
   void sweep_while(NodeId id);
+  void sweep_back(NodeId id);
   void restore(RegionId region);
   NodeId computed_again(NodeId value);
   void clear(RegionId region);

@@ -130,6 +130,7 @@ void Reverse::sweep_node(NodeId id) {
     case Op::for_:
     case Op::parallel_for: return sweep_counted(id);
     case Op::while_: return sweep_while(id);
+    case Op::back: return sweep_back(id);
     default: Pullback(source_, b_, *this).visit(id);
   }
 }
@@ -284,6 +285,36 @@ void Reverse::sweep_while(NodeId id) {
   set_cotangents(outside, std::span(after).last(outside.size()));
   for (size_t i = 0; i < slots.size(); ++i) add(inits[slots[i]], after[i]);
 }
+
+/// Builds the region of a `back` where the sweep is.
+class Reverse::Back : public Rewriter {
+ public:
+  Back(Reverse& sweep, RegionId region) : Rewriter(sweep.source_, sweep.b_), sweep_(sweep), region_(region) {
+    visit_body(region);
+  }
+
+ private:
+  NodeId use(NodeId old) override {
+    const bool is_inside = source_.encloses(region_, source_[old].parent);
+    return is_inside ? Rewriter::use(old) : sweep_.value(old);
+  }
+  void visit(NodeId id) override {
+    const bool is_mark = source_.op(id) == Op::cotangent || source_.op(id) == Op::give;
+    if (!is_mark || source_.attribute(id, 0) != sweep_.source_.attribute(sweep_.pull_, 0)) return clone(id);
+    const NodeId of = source_.operand(id, 0);
+    const bool is_view = source_.type(of).is_view();
+    if (source_.op(id) == Op::cotangent)
+      return bind(id, is_view ? sweep_.shadow(of) : sweep_.some_cotangent(of));
+    const NodeId c = use(source_.operand(id, 1));
+    if (!is_view) return sweep_.add(of, c);
+    Pullback(source_, b_, sweep_).add_to(of, b_.make(Op::read, {c}));
+  }
+
+  Reverse& sweep_;
+  RegionId region_;
+};
+
+void Reverse::sweep_back(NodeId id) { Back(*this, source_.region(id)); }
 
 void Reverse::visit_pull(NodeId id) {
   const auto operands = source_.operands(id);

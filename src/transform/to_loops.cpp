@@ -313,6 +313,9 @@ void Lowering::lower_lift(NodeId id) {
 void Lowering::lower_tangent(NodeId id) { lower_lift(id); }
 void Lowering::lower_primal(NodeId id) { lower_lift(id); }
 void Lowering::lower_pull(NodeId id) { lower_lift(id); }
+void Lowering::lower_back(NodeId id) { lower_lift(id); }
+void Lowering::lower_cotangent(NodeId id) { lower_lift(id); }
+void Lowering::lower_give(NodeId id) { lower_lift(id); }
 
 std::unique_ptr<ir::Function> to_loops(const ir::Function& function, const base::Machine& machine) {
   std::unique_ptr<Function> lowered = Lowering(function, machine).run();

@@ -537,3 +537,101 @@ def test_errors_of_gradients():
     for call, error, message in cases:
         with pytest.raises(error, match=message):
             call()
+
+
+def test_custom_rules():
+    @ingot.custom_jvp
+    def f(x, n):
+        return x**n
+
+    @f.defjvp
+    def f_jvp(primals, tangents):
+        (x, n), (t, none) = primals, tangents
+        return f(x, n), 3.0 * n * x ** (n - 1) * t
+
+    assert f(2.0, 3) == 8.0 and f.__name__ == "f"
+    assert ingot.grad(lambda x: f(x, 3))(2.0) == 36.0
+    assert ingot.jvp(lambda x: f(x, 3), (2.0,), (1.0,)) == (8.0, 36.0)
+    assert ingot.grad(ingot.grad(lambda x: f(x, 3)))(2.0) == 36.0
+    np.testing.assert_array_equal(ingot.grad(lambda x: np.sum(f(x, 2)))(X), 6 * X)
+
+    @ingot.custom_vjp
+    def clipped(x, most):
+        return x * x
+
+    def forth(x, most):
+        return x * x, (x, most)
+
+    def back(kept, c):
+        x, most = kept
+        return np.clip(2 * x * c, -most, most), None
+
+    clipped.defvjp(forth, back)
+    assert ingot.grad(lambda x: clipped(x, 1.0))(2.0) == 1.0
+    np.testing.assert_allclose(ingot.grad(lambda x: np.sum(clipped(x, 1.5)))(X), np.minimum(2 * X, 1.5))
+
+    def loop(x):
+        s = 0.0
+        for i in range(6):
+            if x[i] > 0.4:
+                s += clipped(x[i] + 0.1 * s, 100.0) * x[0]
+        return s
+
+    def plain(x):
+        s = 0.0
+        for i in range(6):
+            if x[i] > 0.4:
+                s += (x[i] + 0.1 * s) ** 2 * x[0]
+        return s
+
+    np.testing.assert_allclose(ingot.grad(loop)(X), ingot.grad(plain)(X), rtol=1e-12)
+    with pytest.raises(TypeError, match="no derivative in forward mode"):
+        ingot.jvp(lambda x: clipped(x, 1.0), (2.0,), (1.0,))
+
+    def square(n, x):
+        return x * x * n
+
+    scaled = ingot.custom_jvp(square, nondiff_argnums=(0,))
+    scaled.defjvp(lambda n, primals, tangents: (square(n, primals[0]), 10.0 * n * tangents[0]))
+    assert ingot.grad(lambda x: scaled(3, x))(2.0) == 30.0
+
+
+def test_rules_of_calls_of_python():
+    calls = []
+
+    @ingot.host(result=float)
+    def slow(x):
+        calls.append(x)
+        return math.sin(x)
+
+    with pytest.raises(ingot.UnsupportedError, match="a call of Python"):
+        ingot.grad(lambda x: slow(x) * x)(0.5)
+    sine = ingot.custom_jvp(lambda x: slow(x))
+    sine.defjvp(lambda primals, tangents: (sine(primals[0]), math.cos(primals[0]) * tangents[0]))
+    assert ingot.grad(lambda x: sine(x) * x)(0.5) == pytest.approx(math.sin(0.5) + 0.5 * math.cos(0.5))
+    assert calls == [0.5]
+
+
+def test_checkpoints():
+    def block(x, n):
+        for _ in range(n):
+            x = np.sin(x) * x + 0.1
+        return x
+
+    def plain(x):
+        for _ in range(4):
+            x = block(x, 3)
+        return np.sum(x)
+
+    kept = ingot.checkpoint(block)
+
+    def spared(x):
+        for _ in range(4):
+            x = kept(x, 3)
+        return np.sum(x)
+
+    np.testing.assert_allclose(ingot.grad(spared)(X), ingot.grad(plain)(X), rtol=1e-12)
+    np.testing.assert_allclose(ingot.jvp(spared, (X,), (X,))[1], ingot.jvp(plain, (X,), (X,))[1], rtol=1e-12)
+    v = np.arange(6.0)
+    np.testing.assert_allclose(ingot.hvp(spared, (X,), (v,))[0], ingot.hvp(plain, (X,), (v,))[0], rtol=1e-10)
+    assert kept(0.5, 2) == block(0.5, 2)

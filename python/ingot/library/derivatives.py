@@ -73,7 +73,8 @@ def jvp(f: Callable, primals: Any, tangents: Any) -> tuple:
         raise ValueError(f"{len(primals)} primals and {len(tangents)} tangents")
     derivative = primitives.new_derivative()
     variables = tuple(map_leaves(lambda x, t: lift(x, t, derivative), x, t) for x, t in zip(primals, tangents))
-    result = f(*variables)
+    around = (*primitives.derivatives(), (derivative, False))
+    result = primitives.with_derivatives(around, lambda: f(*variables))
     values = map_leaves(lambda y: primitives.primal(y, derivative), result)
     return values, map_leaves(lambda y: primitives.tangent(y, derivative), result)
 
@@ -189,11 +190,175 @@ def pulled(f: Callable, variables: tuple, cotangents_of: Callable) -> tuple:
     own = map_leaves(owned, variables)
     rooms = map_leaves(room_for, own)
     lifted = map_leaves(lambda x, t: primitives.lift(x, t, derivative), own, rooms)
-    result = f(*lifted)
+    around = (*primitives.derivatives(), (derivative, True))
+    result = primitives.with_derivatives(around, lambda: f(*lifted))
     values = map_leaves(lambda y: primitives.primal(y, derivative), result)
     ys, cs = seeds(result, cotangents_of(values))
     numbers = primitives.pull(derivative, ys, cs, leaves_of(lifted))
     return values, filled(lifted, tuple(gathered(room, number) for room, number in zip(leaves_of(rooms), numbers)))
+
+
+def varied(tree: Any) -> tuple:
+    """The floats and complex numbers among the leaves of a structure."""
+    chosen: tuple = ()
+    for leaf in leaves_of(tree):
+        if is_inexact(leaf):
+            chosen = (*chosen, leaf)
+    return chosen
+
+
+def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tuple) -> Any:
+    """What f gives of arguments, whose derivatives are those of rules; a function that has none of one mode has None there.
+
+    `jvp_rule(args, tangents)` gives the value and its tangent, `forth(*args)` the value and what `and_back(kept, cotangents)` wants
+    beside the cotangents of the value to give those of the arguments.
+    """
+    around = primitives.derivatives()
+    if len(around) == 0:
+        return f(*args)
+    derivative, is_reverse = around[-1]
+    others = around[:-1]
+    plain = map_leaves(lambda x: primitives.primal(x, derivative) if is_inexact(x) else x, map_leaves(own_copy, args))
+
+    def inside(call: Callable) -> Any:
+        return primitives.with_derivatives(others, call)
+
+    if is_reverse:
+        return there_and_back(jvp_rule, forth, and_back, args, plain, derivative, inside)
+    if jvp_rule is None:
+        raise TypeError("a function with `custom_vjp` alone has no derivative in forward mode")
+    tangents = map_leaves(lambda x: primitives.tangent(x, derivative) if is_inexact(x) else None, args)
+    value, tangent = inside(lambda: jvp_rule(plain, tangents))
+    return map_leaves(lambda y, t: lift(y, t, derivative) if is_inexact(y) else y, value, tangent)
+
+
+def there_and_back(
+    jvp_rule: Any, forth: Any, and_back: Any, args: tuple, plain: tuple, derivative: int, inside: Callable
+) -> Any:
+    """`with_rules` in reverse mode; without a rule for it, that of forward mode is gone through backwards."""
+    zeros = map_leaves(lambda x: zero_like(x) if is_inexact(x) else None, plain)
+    value, kept = inside(lambda: forth(*plain)) if forth is not None else inside(lambda: (jvp_rule(plain, zeros)[0], None))
+    lifted = map_leaves(lambda y: primitives.lift(y, room_for(y), derivative) if is_inexact(y) else y, value)
+
+    def back() -> None:
+        cotangents = map_leaves(lambda y: gathered_at(y, derivative), lifted)
+        if and_back is not None:
+            given = inside(lambda: and_back(kept, cotangents))
+        else:
+            given = inside(lambda: pulled(lambda t: jvp_rule(plain, t)[1], (zeros,), lambda values: cotangents)[1][0])
+        if len(given) != len(args):
+            raise TypeError(f"{len(given)} cotangents for {len(args)} arguments")
+        for arg, of_arg in zip(args, given):
+            if of_arg is not None:
+                for x, c in zip(leaves_of(arg), leaves_of(of_arg)):
+                    if is_inexact(x):
+                        primitives.give(x, seed(x, c), derivative)
+
+    primitives.back(derivative, back)
+    return lifted
+
+
+def chosen(args: tuple, places: tuple, is_chosen: bool) -> tuple:
+    """The arguments at some places, or all others."""
+    some: tuple = ()
+    for place in range(len(args)):
+        if (place in places) == is_chosen:
+            some = (*some, args[place])
+    return some
+
+
+def mixed(fixed: tuple, others: tuple, places: tuple) -> tuple:
+    """Arguments of those at some places, and all others."""
+    args: tuple = ()
+    for place in range(len(fixed) + len(others)):
+        if place in places:
+            args = (*args, fixed[0])
+            fixed = fixed[1:]
+        else:
+            args = (*args, others[0])
+            others = others[1:]
+    return args
+
+
+def with_jvp(f: Callable, rule: Any, places: tuple, args: tuple) -> Any:
+    """What `custom_jvp` makes of a call."""
+    fixed = chosen(args, places, True)
+
+    def of_others(*others: Any) -> Any:
+        return f(*mixed(fixed, others, places))
+
+    def rule_of_others(primals: tuple, tangents: tuple) -> Any:
+        return rule(*fixed, primals, tangents)
+
+    return with_rules(of_others, rule_of_others, None, None, chosen(args, places, False))
+
+
+def with_vjp(f: Callable, forth: Any, and_back: Any, places: tuple, args: tuple) -> Any:
+    """What `custom_vjp` makes of a call."""
+    fixed = chosen(args, places, True)
+
+    def of_others(*others: Any) -> Any:
+        return f(*mixed(fixed, others, places))
+
+    def forth_of_others(*others: Any) -> Any:
+        return forth(*mixed(fixed, others, places))
+
+    def back_of_others(kept: Any, cotangents: Any) -> Any:
+        return and_back(*fixed, kept, cotangents)
+
+    return with_rules(of_others, None, forth_of_others, back_of_others, chosen(args, places, False))
+
+
+def with_floats(tree: Any, floats: tuple) -> Any:
+    """A structure with other floats and complex numbers among its leaves."""
+    leaves: tuple = ()
+    for leaf in leaves_of(tree):
+        if is_inexact(leaf):
+            leaves = (*leaves, floats[0])
+            floats = floats[1:]
+        else:
+            leaves = (*leaves, leaf)
+    return filled(tree, leaves)
+
+
+def recomputed(f: Callable, args: tuple) -> Any:
+    """What `checkpoint` makes of a call: its arguments are kept, and it is called again where the sweep comes to it."""
+
+    def forth(*own: Any) -> tuple:
+        return f(*map_leaves(own_copy, own)), own
+
+    def back(own: tuple, cotangents: Any) -> Any:
+        def of_floats(*floats: Any) -> Any:
+            return f(*with_floats(map_leaves(own_copy, own), floats))
+
+        given = pulled(of_floats, map_leaves(own_copy, varied(own)), lambda values: values_of(values, cotangents))[1]
+        return with_floats(own, given)
+
+    def rule(primals: tuple, tangents: tuple) -> tuple:
+        def of_floats(*floats: Any) -> Any:
+            return f(*with_floats(primals, floats))
+
+        return jvp(of_floats, varied(primals), leaves_of(tangents))
+
+    return with_rules(f, rule, forth, back, args)
+
+
+def values_of(values: Any, cotangents: Any) -> Any:
+    """Cotangents that have a zero for each leaf without one."""
+    return with_floats(map_leaves(lambda y: y, values), leaves_of(cotangents))
+
+
+def zero_like(x: Any) -> Any:
+    """A zero, or an array of zeros."""
+    return np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x * 0.0
+
+
+def gathered_at(y: Any, derivative: int) -> Any:
+    """In `back`: the cotangent of a leaf of a value, None of what has none."""
+    if not is_inexact(y):
+        return None
+    own = primitives.cotangent(y, derivative)
+    return gathered(own, own)
 
 
 @implements(public.vjp)

@@ -274,6 +274,31 @@ def pull(derivative: int, values: tuple, cotangents: tuple, variables: tuple) ->
     _need_compiler()
 
 
+def derivatives() -> tuple:
+    """The derivatives around what is called, the innermost last: their numbers, and whether they are in reverse mode."""
+    return ()
+
+
+def with_derivatives(around: tuple, f: Callable) -> Any:
+    """What f() gives, with these derivatives around it."""
+    return f()
+
+
+def back(derivative: int, f: Callable) -> None:
+    """Calls f() where a reverse sweep comes here."""
+    _need_compiler()
+
+
+def cotangent(y: Any, derivative: int) -> Any:
+    """In `back`: the cotangent of a lifted number; of a lifted array, what it was lifted with."""
+    _need_compiler()
+
+
+def give(x: Any, cotangent: Any, derivative: int) -> None:
+    """In `back`: adds to the cotangent of x."""
+    _need_compiler()
+
+
 def primal(y: Any, derivative: int) -> Any:
     """y as what no longer varies in a derivative."""
     return y
