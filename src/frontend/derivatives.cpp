@@ -8,7 +8,37 @@ namespace ingot::frontend {
 
 using ir::Op;
 
-Value Evaluator::primitive_new_derivative(Call&) { return Static{nb::int_(++last_derivative_)}; }
+Value Evaluator::primitive_new_derivative(Call&) {
+  derivative_starts_.push_back(builder_->function().node_count());
+  return Static{nb::int_(derivative_starts_.size())};
+}
+
+/// What is older than a derivative does not vary with it, but for memory that has been written since.
+Value Evaluator::primitive_may_vary(Call& call) {
+  const Value& x = call.positional.at(0);
+  const size_t start = derivative_starts_.at(static_cast<size_t>(derivative_argument(call, 1)) - 1);
+  if (x.is<Static>()) return Static{nb::bool_(false)};
+  const Kind kind = base::known(kind_of(x));
+  const ir::Function& f = builder_->function();
+  const auto memory_of = [&](NodeId view) {
+    while (ir::info(f.op(view)).effects.pure() && !f.operands(view).empty()) view = f.operand(view, 0);
+    return view;
+  };
+  const NodeId node = variable_argument(call, 0, kind);
+  if (node.index >= start) return Static{nb::bool_(true)};
+  if (!x.is<Array>()) return Static{nb::bool_(false)};
+  const NodeId own = memory_of(node);
+  bool may = f.op(own) != Op::materialize;
+  for (size_t i = start; i < f.node_count() && !may; ++i) {
+    const NodeId writer(static_cast<uint32_t>(i));
+    if (!ir::info(f.op(writer)).effects.any(ir::effect::Write)) continue;
+    for (const NodeId operand : f.operands(writer)) {
+      const NodeId memory = memory_of(operand);
+      may = may || memory == own || (f.type(operand).is_view() && f.op(memory) != Op::materialize);
+    }
+  }
+  return Static{nb::bool_(may)};
+}
 
 int64_t Evaluator::derivative_argument(Call& call, size_t position) {
   return nb::cast<int64_t>(require_static(call.positional.at(position), "a derivative", call.node));

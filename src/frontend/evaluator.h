@@ -916,8 +916,9 @@ class Evaluator {
   State state_;
   Frame* frame_ = nullptr;
   uint32_t next_object_ = 1;
-  int64_t last_derivative_ = 0;
-  std::vector<std::pair<int64_t, bool>> derivatives_;  ///< around what is called, and which are in reverse mode
+  std::vector<size_t> derivative_starts_;  ///< by derivative: how many nodes there were before
+  std::vector<std::pair<int64_t, bool>>
+      derivatives_;  ///< around what is called, and which are in reverse mode
   using Merges = std::map<std::pair<uint32_t, uint32_t>, uint32_t>;
   Merges* merges_ = nullptr;  ///< where paths meet: what is one object on each of them is one; null: in loops
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far

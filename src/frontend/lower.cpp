@@ -654,7 +654,7 @@ Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple&
 Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments,
                               const nb::tuple& captures) {
   state_ = {};
-  last_derivative_ = 0;
+  derivative_starts_.clear();
   derivatives_.clear();
   solutions_.clear();
   loop_indices_.clear();

@@ -105,7 +105,7 @@ void Forward::visit_shadow(NodeId id) {
     refuse(id);
   }
   const bool is_call = op == Op::host || op == Op::call || op == Op::draw;
-  if (is_call) visit_other(id);
+  if (is_call || (op == Op::library && !is_product(id))) visit_other(id);
 }
 
 void Forward::visit_elementwise(NodeId id) {
@@ -169,9 +169,13 @@ void Forward::visit_other(NodeId id) {
   const ir::OpInfo& card = ir::info(op);
   const bool looks = card.effects.pure() && !has_tangents(source_.type(id));
   if (looks || op == Op::check || op == Op::none) return;
+  // A call of Python writes what it gives into memory.
+  const bool is_called =
+      op == Op::host &&
+      source_.module().text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1)))) == "call";
   for (const NodeId operand : source_.operands(id)) {
     // What is printed is looked at, too.
-    const bool is_shown = op == Op::host && !source_.type(operand).is_view();
+    const bool is_shown = op == Op::host && !is_called && !source_.type(operand).is_view();
     if (is_varied(operand) && (!is_shown || has_tangents(source_.type(id)))) refuse(id);
   }
 }

@@ -49,6 +49,8 @@ class Forward : public Rewriter {
   void visit_select(NodeId id);
   void visit_other(NodeId id);
   void visit_shadow(NodeId id);
+  /// Whether a routine is the product of matrices.
+  bool is_product(NodeId id) const;
   [[noreturn]] void refuse(NodeId id, std::string what = {}) const;
 
   /// @name Memory (forward_memory.cpp)

@@ -113,11 +113,15 @@ void Forward::visit_dot(NodeId id) {
   if (all) set_tangent(id, all);
 }
 
+bool Forward::is_product(NodeId id) const {
+  const auto routine = ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0)));
+  return source_.module().text(routine) == "matmul";
+}
+
 /// The product of matrices is linear in each.
 void Forward::visit_library(NodeId id) {
   const auto old = source_.operands(id);
-  const auto routine = ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0)));
-  if (source_.module().text(routine) != "matmul") return visit_other(id);
+  if (!is_product(id)) return visit_other(id);
   NodeId all;
   for (size_t i = 0; i < old.size(); ++i) {
     if (!tangent(old[i])) continue;

@@ -43,6 +43,7 @@ void Forward::refuse_other_names() {
     const ir::Effects effects = ir::info(source_.op(node)).effects;
     if (order.place[i] < begin || order.place[i] > end) continue;
     if (!effects.any(ir::effect::Read | ir::effect::Write)) continue;
+    if (source_.op(node) == Op::give || source_.op(node) == Op::pull) continue;
     for (const NodeId operand : source_.operands(node)) {
       if (!source_.type(operand).is_view() && !source_.type(operand).is_buffer()) continue;
       const auto is_known = [&](NodeId other) { return activity_.is_same_memory(operand, other); };

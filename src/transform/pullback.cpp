@@ -68,6 +68,12 @@ void Pullback::add_all(NodeId old, NodeId c) {
   sweep_.add(old, is_number ? sum_of(c) : c);
 }
 
+/// A cotangent whose elements are those of a masked one is masked.
+NodeId Pullback::like(NodeId c, NodeId made) {
+  if (sweep_.is_masked(c)) sweep_.mask(made);
+  return made;
+}
+
 void Pullback::visit(NodeId id) {
   const Op op = source_.op(id);
   if (visit_memory(id)) return;
@@ -112,17 +118,32 @@ void Pullback::visit_elementwise(NodeId id, NodeId c) {
     if (!has_slope(source_.op(id), i) || !sweep_.varies(old[i])) continue;
     Nodes operands;
     for (const NodeId operand : old) operands.push_back(sweep_.value(operand));
-    const auto part = pull_back(b_, source_.op(id), operands, sweep_.value(id), i, c);
-    if (part) add_all(old[i], *part);
+    auto part = pull_back(b_, source_.op(id), operands, sweep_.value(id), i, c);
+    if (!part) continue;
+    if (sweep_.is_masked(c)) part = where_not_zero(c, *part);
+    add_all(old[i], *part);
   }
+}
+
+/// What has been made of a masked cotangent, zero where that is.
+NodeId Pullback::where_not_zero(NodeId c, NodeId made) {
+  if (made == c) return made;
+  const NodeId is_zero = make(Op::equal, {c, zero(b_.function().type(c))});
+  const NodeId masked = make(Op::select, {is_zero, zero(b_.function().type(made)), made});
+  sweep_.mask(masked);
+  return masked;
 }
 
 void Pullback::visit_select(NodeId id, NodeId c) {
   const auto old = source_.operands(id);
   const NodeId none = zero(source_.type(id));
   const NodeId condition = sweep_.value(old[0]);
-  if (sweep_.varies(old[1])) add_all(old[1], make(Op::select, {condition, c, none}));
-  if (sweep_.varies(old[2])) add_all(old[2], make(Op::select, {condition, none, c}));
+  for (size_t arm = 1; arm <= 2; ++arm) {
+    if (!sweep_.varies(old[arm])) continue;
+    const NodeId masked = make(Op::select, {condition, arm == 1 ? c : none, arm == 1 ? none : c});
+    sweep_.mask(masked);
+    add_all(old[arm], masked);
+  }
 }
 
 /// Ops that give each element of their operand once.
@@ -130,22 +151,26 @@ bool Pullback::visit_rearrangement(NodeId id, NodeId c) {
   const NodeId x = source_.operands(id).empty() ? id : source_.operand(id, 0);
   switch (source_.op(id)) {
     case Op::cast:
-      if (has_tangents(source_.type(x))) sweep_.add(x, b_.cast(c, source_.type(x).dtype()));
+      if (has_tangents(source_.type(x))) sweep_.add(x, like(c, b_.cast(c, source_.type(x).dtype())));
       return true;
     case Op::transpose: {
       const auto axes = source_.ints(id);
       std::vector<int64_t> inverse(axes.size());
       for (size_t i = 0; i < axes.size(); ++i)
         inverse[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
-      sweep_.add(x, b_.make(Op::transpose, std::array{c}, inverse));
+      sweep_.add(x, like(c, b_.make(Op::transpose, std::array{c}, inverse)));
       return true;
     }
-    case Op::squeeze: sweep_.add(x, b_.make(Op::expand, std::array{c}, source_.ints(id))); return true;
-    case Op::expand: sweep_.add(x, b_.make(Op::squeeze, std::array{c}, source_.ints(id))); return true;
+    case Op::squeeze:
+      sweep_.add(x, like(c, b_.make(Op::expand, std::array{c}, source_.ints(id))));
+      return true;
+    case Op::expand:
+      sweep_.add(x, like(c, b_.make(Op::squeeze, std::array{c}, source_.ints(id))));
+      return true;
     case Op::reshape: {
       Nodes operands = lengths(x);
       operands.insert(operands.begin(), c);
-      sweep_.add(x, b_.make(Op::reshape, operands));
+      sweep_.add(x, like(c, b_.make(Op::reshape, operands)));
       return true;
     }
     default: return false;

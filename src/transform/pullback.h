@@ -18,6 +18,10 @@ class Sweep {
   virtual bool varies(NodeId old) = 0;
   /// Adds to the cotangent of a number or an array; nothing where it does not vary.
   virtual void add(NodeId old, NodeId cotangent) = 0;
+  /// Whether a cotangent is zero where an arm was not chosen. What is made of such zeros is zero, whatever
+  /// the slope there.
+  virtual bool is_masked(NodeId cotangent) const = 0;
+  virtual void mask(NodeId cotangent) = 0;
 };
 
 /// The transposes of the ops: each gives the cotangents of what a node was made from, out of that of what it
@@ -56,7 +60,10 @@ class Pullback {
   /// Whether elements of a view may be the same memory: no, not known, yes.
   enum class Overlap : uint8_t { None, Unknown, Some };
   Overlap overlap_of(NodeId view) const;
+  NodeId element_of(NodeId view, std::span<const NodeId> indices);
 
+  NodeId like(NodeId c, NodeId made);
+  NodeId where_not_zero(NodeId c, NodeId made);
   /// Adds to a number what is given by element of an array that it stood beside.
   void add_all(NodeId old, NodeId c);
   NodeId sum_of(NodeId c);

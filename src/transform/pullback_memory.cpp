@@ -36,8 +36,21 @@ void Pullback::add_to(NodeId view, NodeId c) {
   LoopWriter w(b_);
   const NodeId all = make(Op::materialize, {mirrored(c)});
   w.nest(lengths_of(b_, shadow), [&](std::span<const NodeId> indices) {
-    w.store(shadow, indices, make(Op::add, {w.load(shadow, indices), w.load(all, indices)}));
+    const NodeId element = element_of(shadow, indices);
+    make(Op::store, {element, make(Op::add, {make(Op::load, {element}), w.load(all, indices)})});
   });
+}
+
+/// One element as a view of its own: nothing is known of whether two of them are the same memory.
+NodeId Pullback::element_of(NodeId view, std::span<const NodeId> indices) {
+  LoopWriter w(b_);
+  NodeId offset = make(Op::offset, {view});
+  for (size_t axis = 0; axis < indices.size(); ++axis) {
+    const NodeId stride = b_.make(Op::stride, {view}, {static_cast<int64_t>(axis)});
+    offset = w.add(offset, w.multiply(indices[axis], stride));
+  }
+  const Type type = b_.function().type(view);
+  return w.view(make(Op::buffer, {view}), offset, {}, {}, Type::view(type.dtype(), 0, type.space()));
 }
 
 void Pullback::visit_load(NodeId id, NodeId c) {
@@ -47,6 +60,7 @@ void Pullback::visit_load(NodeId id, NodeId c) {
   if (source_.op(id) == Op::read) return add_to(old[0], c);
   Nodes place{shadow};
   for (size_t i = 1; i < old.size(); ++i) place.push_back(sweep_.value(old[i]));
+  if (overlap_of(old[0]) == Overlap::Some) place = {element_of(shadow, std::span(place).subspan(1))};
   const NodeId there = b_.make(Op::load, place);
   place.push_back(make(Op::add, {there, mirrored(c)}));
   b_.make(Op::store, place);

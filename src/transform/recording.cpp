@@ -63,6 +63,8 @@ class Needs : public Sweep {
     return known == cotangents_.end() ? NodeId() : known->second;
   }
   void add(NodeId, NodeId cotangent) override { given_.push_back(cotangent); }
+  bool is_masked(NodeId) const override { return false; }
+  void mask(NodeId) override {}
 
  private:
   NodeId parameter(Type type, NodeId meaning) {
@@ -182,7 +184,8 @@ bool Recording::find_active(NodeId node) {
 
 void Recording::find_written() {
   for (uint32_t i = 0; i < f_.node_count(); ++i) {
-    if (!recorded_[i] || !ir::info(f_.op(NodeId(i))).effects.any(ir::effect::Write)) continue;
+    const bool writes = ir::info(f_.op(NodeId(i))).effects.any(ir::effect::Write);
+    if (!recorded_[i] || !writes || f_.op(NodeId(i)) == Op::give) continue;
     for (const NodeId operand : f_.operands(NodeId(i)))
       if (is_memory(f_, operand)) written_.insert(names_->memory_of(operand));
   }

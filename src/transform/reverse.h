@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "transform/pullback.h"
 #include "transform/recording.h"
@@ -82,6 +83,7 @@ class Reverse : public Rewriter, private Sweep {
   void sweep(RegionId region);
   void sweep_node(NodeId id);
   void sweep_if(NodeId id);
+  bool has_choice(NodeId id) const;
   void sweep_counted(NodeId id);
   void sweep_while(NodeId id);
   void sweep_back(NodeId id);
@@ -102,6 +104,8 @@ class Reverse : public Rewriter, private Sweep {
   NodeId cotangent(NodeId old) override { return cotangents_[old.index]; }
   bool varies(NodeId old) override { return recording_.varies(old); }
   void add(NodeId old, NodeId cotangent) override;
+  bool is_masked(NodeId cotangent) const override { return masked_.contains(cotangent); }
+  void mask(NodeId cotangent) override { masked_.insert(cotangent); }
 
   NodeId make(Op op, std::initializer_list<NodeId> operands) { return b_.make(op, operands); }
   State& state(int loop) { return states_[static_cast<size_t>(loop)]; }
@@ -123,6 +127,7 @@ class Reverse : public Rewriter, private Sweep {
   std::map<NodeId, NodeId> hoisted_;
   Nodes back_;        ///< by old id: what a value of a region inside was
   Nodes cotangents_;  ///< by old id; none: zero
+  std::set<NodeId> masked_;
 };
 
 }  // namespace ingot::transform

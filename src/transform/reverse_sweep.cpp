@@ -32,7 +32,9 @@ NodeId Reverse::shadow(NodeId old) {
 void Reverse::add(NodeId old, NodeId c) {
   if (!varies(old)) return;
   NodeId& known = cotangents_[old.index];
+  const bool is_either = is_masked(c) || (known && is_masked(known));
   known = known ? make(Op::add, {known, c}) : c;
+  if (is_either) mask(known);
 }
 
 Type Reverse::type_of_cotangent(NodeId old) const {
@@ -142,6 +144,14 @@ Nodes Reverse::varied_of(std::span<const NodeId> olds) const {
   return all;
 }
 
+/// Whether what varies in a loop goes through an arm that may not be taken.
+bool Reverse::has_choice(NodeId id) const {
+  return !ir::walk(source_, id, [&](NodeId node) {
+    const bool chooses = source_.op(node) == Op::if_ || source_.op(node) == Op::select;
+    return chooses && recording_.is_active(node) ? ir::Walk::Stop : ir::Walk::Into;
+  });
+}
+
 void Reverse::sweep_if(NodeId id) {
   const Nodes outside = recording_.outside_of(id);
   const Nodes results = source_.type(id).is_void() ? Nodes() : source_.results_of(id);
@@ -170,7 +180,9 @@ void Reverse::sweep_if(NodeId id) {
     b_.yield(cotangents_of(outside));
   }
   b_.set_span(place);
-  set_cotangents(outside, b_.end(made));
+  const Nodes after = b_.end(made);
+  for (const NodeId one : after) mask(one);
+  set_cotangents(outside, after);
 }
 
 void Reverse::sweep_counted(NodeId id) {
@@ -209,6 +221,9 @@ void Reverse::sweep_counted(NodeId id) {
   set_turn(own, turn);
   clear(region);
   const std::span<const NodeId> now = std::span(entered).subspan(1);
+  const bool chooses = has_choice(id);
+  if (chooses)
+    for (const NodeId one : now) mask(one);
   set_cotangents(outside, now.last(outside.size()));
   for (size_t i = 0; i < slots.size(); ++i) add(yields[slots[i]], carries ? now[i] : given[i]);
   sweep(region);
@@ -219,6 +234,8 @@ void Reverse::sweep_counted(NodeId id) {
   b_.yield(next);
   b_.set_span(place);
   const Nodes after = b_.end(made);
+  if (chooses)
+    for (const NodeId one : after) mask(one);
   set_cotangents(outside, std::span(after).last(outside.size()));
   for (size_t i = 0; i < slots.size(); ++i) add(inits[slots[i]], carries ? after[i] : given[i]);
 }
@@ -266,6 +283,9 @@ void Reverse::sweep_while(NodeId id) {
   const Nodes entered = b_.enter(made, 0, types);
   const NodeId turn = make(Op::subtract, {make(Op::subtract, {trips, b_.index(1)}), entered[0]});
   const std::span<const NodeId> now = std::span(entered).subspan(1);
+  const bool chooses = has_choice(id);
+  if (chooses)
+    for (const NodeId one : now) mask(one);
   set_cotangents(outside, now.last(outside.size()));
   if (source_.op(source_.terminator(body)) == Op::yield) {
     clear(body);
@@ -282,6 +302,8 @@ void Reverse::sweep_while(NodeId id) {
   b_.yield(next);
   b_.set_span(place);
   const Nodes after = b_.end(made);
+  if (chooses)
+    for (const NodeId one : after) mask(one);
   set_cotangents(outside, std::span(after).last(outside.size()));
   for (size_t i = 0; i < slots.size(); ++i) add(inits[slots[i]], after[i]);
 }

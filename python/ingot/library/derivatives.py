@@ -218,6 +218,8 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
         return f(*args)
     derivative, is_reverse = around[-1]
     others = around[:-1]
+    if not any_varies(varied(args), derivative):
+        return primitives.with_derivatives(others, lambda: with_rules(f, jvp_rule, forth, and_back, args))
     plain = map_leaves(lambda x: primitives.primal(x, derivative) if is_inexact(x) else x, map_leaves(own_copy, args))
 
     def inside(call: Callable) -> Any:
@@ -230,6 +232,14 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
     tangents = map_leaves(lambda x: primitives.tangent(x, derivative) if is_inexact(x) else None, args)
     value, tangent = inside(lambda: jvp_rule(plain, tangents))
     return map_leaves(lambda y, t: lift(y, t, derivative) if is_inexact(y) else y, value, tangent)
+
+
+def any_varies(leaves: tuple, derivative: int) -> bool:
+    """Whether one of them may vary in a derivative."""
+    for leaf in leaves:
+        if primitives.may_vary(leaf, derivative):
+            return True
+    return False
 
 
 def there_and_back(

@@ -279,6 +279,11 @@ def derivatives() -> tuple:
     return ()
 
 
+def may_vary(x: Any, derivative: int) -> bool:
+    """Whether it is not known, when compiling, that x does not vary in a derivative."""
+    return True
+
+
 def with_derivatives(around: tuple, f: Callable) -> Any:
     """What f() gives, with these derivatives around it."""
     return f()
