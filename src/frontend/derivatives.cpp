@@ -13,31 +13,20 @@ Value Evaluator::primitive_new_derivative(Call&) {
   return Static{nb::int_(derivative_starts_.size())};
 }
 
-/// What is older than a derivative does not vary with it, but for memory that has been written since.
+/// A number that is older than a derivative does not vary with it, nor does an array that nothing writes to.
 Value Evaluator::primitive_may_vary(Call& call) {
   const Value& x = call.positional.at(0);
   const size_t start = derivative_starts_.at(static_cast<size_t>(derivative_argument(call, 1)) - 1);
   if (x.is<Static>()) return Static{nb::bool_(false)};
-  const Kind kind = base::known(kind_of(x));
-  const ir::Function& f = builder_->function();
-  const auto memory_of = [&](NodeId view) {
-    while (ir::info(f.op(view)).effects.pure() && !f.operands(view).empty()) view = f.operand(view, 0);
-    return view;
-  };
-  const NodeId node = variable_argument(call, 0, kind);
-  if (node.index >= start) return Static{nb::bool_(true)};
-  if (!x.is<Array>()) return Static{nb::bool_(false)};
-  const NodeId own = memory_of(node);
-  bool may = f.op(own) != Op::materialize;
-  for (size_t i = start; i < f.node_count() && !may; ++i) {
-    const NodeId writer(static_cast<uint32_t>(i));
-    if (!ir::info(f.op(writer)).effects.any(ir::effect::Write)) continue;
-    for (const NodeId operand : f.operands(writer)) {
-      const NodeId memory = memory_of(operand);
-      may = may || memory == own || (f.type(operand).is_view() && f.op(memory) != Op::materialize);
-    }
-  }
-  return Static{nb::bool_(may)};
+  const Array* const array = x.as<Array>();
+  const NodeId node = variable_argument(call, 0, base::known(kind_of(x)));
+  return Static{nb::bool_(node.index >= start || (array != nullptr && !array->is_constant))};
+}
+
+Value Evaluator::primitive_constant(Call& call) {
+  Value x = call.positional.at(0);
+  if (Array* const array = x.as<Array>()) array->is_constant = true;
+  return x;
 }
 
 int64_t Evaluator::derivative_argument(Call& call, size_t position) {

@@ -51,6 +51,7 @@ struct Array {
   NodeId origin{};    ///< the number of the parameter that is this object, -1 or `kOwner`, known at run time
   uint32_t object = 0;  ///< values of one number are one object; 0: not known
   bool owns = false;    ///< the object that its memory was made with: one of the same memory is the same one
+  bool is_constant = false;  ///< nothing writes to it any more
 };
 
 /// A tuple: immutable, so its members are the value.

@@ -633,6 +633,8 @@ def test_what_has_no_derivative_is_refused():
     for f, x, message in programs:
         with pytest.raises(ingot.UnsupportedError, match=message):
             ingot.jvp(f, (x,), (x,))
+        with pytest.raises(ingot.UnsupportedError, match=message):
+            ingot.vjp(f, x)[1](x)
 
 
 def test_each_rule_has_its_test():

@@ -220,7 +220,7 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
     others = around[:-1]
     if not any_varies(varied(args), derivative):
         return primitives.with_derivatives(others, lambda: with_rules(f, jvp_rule, forth, and_back, args))
-    plain = map_leaves(lambda x: primitives.primal(x, derivative) if is_inexact(x) else x, map_leaves(own_copy, args))
+    plain = map_leaves(lambda x: constant_of(x, derivative) if is_inexact(x) else x, map_leaves(own_copy, args))
 
     def inside(call: Callable) -> Any:
         return primitives.with_derivatives(others, call)
@@ -232,6 +232,11 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
     tangents = map_leaves(lambda x: primitives.tangent(x, derivative) if is_inexact(x) else None, args)
     value, tangent = inside(lambda: jvp_rule(plain, tangents))
     return map_leaves(lambda y, t: lift(y, t, derivative) if is_inexact(y) else y, value, tangent)
+
+
+def constant_of(x: Any, derivative: int) -> Any:
+    """A copy of a variable, as a constant of a derivative."""
+    return primitives.constant(primitives.primal(x, derivative))
 
 
 def any_varies(leaves: tuple, derivative: int) -> bool:
@@ -268,55 +273,51 @@ def there_and_back(
     return lifted
 
 
-def chosen(args: tuple, places: tuple, is_chosen: bool) -> tuple:
-    """The arguments at some places, or all others."""
-    some: tuple = ()
-    for place in range(len(args)):
-        if (place in places) == is_chosen:
-            some = (*some, args[place])
-    return some
-
-
-def mixed(fixed: tuple, others: tuple, places: tuple) -> tuple:
-    """Arguments of those at some places, and all others."""
-    args: tuple = ()
-    for place in range(len(fixed) + len(others)):
-        if place in places:
-            args = (*args, fixed[0])
-            fixed = fixed[1:]
-        else:
-            args = (*args, others[0])
-            others = others[1:]
-    return args
+def merged(fixed: tuple, others: tuple, places: tuple) -> tuple:
+    """Arguments of those at some places, in order, and all others."""
+    if len(places) == 0:
+        return others
+    if 0 in places:
+        return (fixed[0], *merged(fixed[1:], others, tuple(place - 1 for place in places if place > 0)))
+    return (others[0], *merged(fixed, others[1:], tuple(place - 1 for place in places)))
 
 
 def with_jvp(f: Callable, rule: Any, places: tuple, args: tuple) -> Any:
     """What `custom_jvp` makes of a call."""
-    fixed = chosen(args, places, True)
+    if len(places) == 0:
+        return with_rules(f, rule, None, None, args)
+    fixed = tuple(args[place] for place in places)
 
     def of_others(*others: Any) -> Any:
-        return f(*mixed(fixed, others, places))
+        return f(*merged(fixed, others, places))
 
     def rule_of_others(primals: tuple, tangents: tuple) -> Any:
         return rule(*fixed, primals, tangents)
 
-    return with_rules(of_others, rule_of_others, None, None, chosen(args, places, False))
+    return with_rules(of_others, rule_of_others, None, None, others_of(args, places))
 
 
 def with_vjp(f: Callable, forth: Any, and_back: Any, places: tuple, args: tuple) -> Any:
     """What `custom_vjp` makes of a call."""
-    fixed = chosen(args, places, True)
+    if len(places) == 0:
+        return with_rules(f, None, forth, and_back, args)
+    fixed = tuple(args[place] for place in places)
 
     def of_others(*others: Any) -> Any:
-        return f(*mixed(fixed, others, places))
+        return f(*merged(fixed, others, places))
 
     def forth_of_others(*others: Any) -> Any:
-        return forth(*mixed(fixed, others, places))
+        return forth(*merged(fixed, others, places))
 
     def back_of_others(kept: Any, cotangents: Any) -> Any:
         return and_back(*fixed, kept, cotangents)
 
-    return with_rules(of_others, None, forth_of_others, back_of_others, chosen(args, places, False))
+    return with_rules(of_others, None, forth_of_others, back_of_others, others_of(args, places))
+
+
+def others_of(args: tuple, places: tuple) -> tuple:
+    """The arguments that stand at none of some places."""
+    return tuple(args[place] for place in range(len(args)) if place not in places)
 
 
 def with_floats(tree: Any, floats: tuple) -> Any:
