@@ -329,6 +329,19 @@ def test_structures():
         assert h({"a": 2.0, "l": [3.0]}, 5.0) == ({"a": 15.0, "l": [10.0]}, 6.0)
 
 
+def test_results_that_share_memory():
+    def f(v):
+        w = v * v
+        return w, w[1:], w.reshape(2, 2), w
+
+    v, t = np.arange(4.0), np.array([1.0, 2.0, 3.0, 5.0])
+    for mode in MODES:
+        _, tangent = jitted(lambda v, t: ingot.jvp(f, (v,), (t,)), mode)(v.copy(), t)
+        for got, expected in zip(tangent, f(v)):
+            np.testing.assert_array_equal(got, 2 * (v * t)[-expected.size :].reshape(expected.shape))
+        assert np.shares_memory(tangent[0], tangent[1])
+
+
 def test_writes_in_place():
     def running(x):
         for i in range(1, len(x)):
