@@ -41,7 +41,7 @@ def main() -> int:
         given = json.load(sys.stdin)
         program = Program(**given["program"])
         if options.derivatives:
-            best = derivatives_campaign.smaller(program, given["kind"], given["seconds"])
+            best = derivatives_campaign.smaller(program, given["number"], given["kind"], given["seconds"])
         else:
             best = shrink(program, given["kind"], isolated, given["seconds"])
         print(json.dumps(dataclasses.asdict(best)))

@@ -188,7 +188,7 @@ def run(seed: int, programs: int, jobs: int = 1, seconds: float | None = None) -
 
 def shrunk(found: Found, seconds: float, *options: str) -> Program:
     """A found program, shrunk in another process."""
-    text = json.dumps({"program": dataclasses.asdict(found.program), "kind": found.kind, "seconds": seconds})
+    text = json.dumps({"program": dataclasses.asdict(found.program), "number": found.number, "kind": found.kind, "seconds": seconds})
     run = subprocess.run([sys.executable, "-m", "fuzz", *options, "--shrink"], input=text, env=environment(), stdout=subprocess.PIPE, text=True)
     return Program(**json.loads(run.stdout)) if run.returncode == 0 else found.program
 

@@ -21,6 +21,10 @@ from .limits import MODULE
 from .oracle import define
 
 OTHERS = ("int", "index")
+ALLOWED = ingot.UnsupportedError, ingot.TypeChangeError, OverflowError
+"""What is no failure: refusals, and the allowed differences 3 and 4."""
+COMPILED = 4
+"""One program in so many is compiled; the others are interpreted, which is the same but for what follows the passes."""
 LARGE = 1e6
 """What is larger, or has larger derivatives, is not compared: differences say nothing there."""
 
@@ -153,7 +157,10 @@ class Judge:
             return ingot.vmap(one)(*variables)
 
         self.plain_forward, self.plain_backward, self.plain_pulled = forward, backward, pulled
-        self.forward, self.backward, self.pulled, self.second, self.lanes = map(Function, (forward, backward, pulled, second, lanes))
+        self.is_compiled = number % COMPILED == 0
+        self.mode = "compiled" if self.is_compiled else "interpreted"
+        made = [Function(of, mode=self.mode) for of in (forward, backward, pulled, second, lanes)]
+        self.forward, self.backward, self.pulled, self.second, self.lanes = made
 
     def given(self, texts: list[str], t: Any = None, by: float = 0.0) -> tuple[tuple, tuple]:
         """Variables and others; the former moved by so much in a direction."""
@@ -186,7 +193,7 @@ class Judge:
             warnings.simplefilter("ignore")
             try:
                 return function(*args), None
-            except (ingot.UnsupportedError, ingot.TypeChangeError):
+            except ALLOWED:
                 raise
             except Exception as error:
                 return None, error
@@ -222,9 +229,9 @@ class Judge:
         seen = self.both_modes(texts, t, c, value, after, verdict)
         tangent, cotangents = seen
         if not is_moderate(value, tangent, cotangents):
-            finite = [all(np.all(np.isfinite(x)) for x in leaves(slopes)) for slopes in (tangent, cotangents)]
-            for mode, ok, other in zip(("forward", "reverse"), finite, reversed(finite)):
-                check(ok or not other or not is_moderate(value), f"{mode}: not finite", f"tangent {tangent!r}, cotangents {cotangents!r}")
+            finite = [bool(np.all(np.isfinite(x))) for slopes in (tangent, cotangents) for x in leaves(slopes)]
+            ok = all(finite[len(leaves(tangent)) :]) or not all(finite[: len(leaves(tangent))])
+            check(ok or not is_moderate(value), "reverse: not finite", f"tangent {tangent!r}, cotangents {cotangents!r}")
             verdict.checks.append("large")
             return
         self.compare_modes(tangent, cotangents, t, c, verdict)
@@ -289,7 +296,7 @@ class Judge:
     def interpreted(self, texts: list[str], t: Any, c: Any, verdict: Verdict) -> None:
         for name, plain, compiled, direction in (("forward", self.plain_forward, self.forward, t), ("reverse", self.plain_backward, self.backward, c)):
             a, b = self.given(texts), self.given(texts)
-            got, raised = self.call(name, Function(plain, mode="interpreted"), *a, direction)
+            got, raised = self.call(name, Function(plain, mode="interpreted" if self.is_compiled else "compiled"), *a, direction)
             check(raised is None, f"interpreted: {name}: exception {type(raised).__name__}", repr(raised))
             expected, _ = self.call(name, compiled, *b, direction)
             check(same_bits(got, expected) and same_bits(arrays(a), arrays(b)), f"interpreted: {name} differs", f"{got!r} for {expected!r}")
@@ -364,8 +371,8 @@ SAMPLES: dict[str, Callable] = {
 """What is checked of some programs only: the first word of the differences that it shows."""
 
 
-def sample_of(rng: random.Random) -> str | None:
-    return rng.choices([*SAMPLES, None], (15, 20, 15, 10, 10, 30))[0]
+def sample_of(rng: random.Random, is_compiled: bool) -> str | None:
+    return rng.choices([*SAMPLES, None], (15, 25, 20, 15, 10, 15) if is_compiled else (0, 20, 5, 0, 10, 65))[0]
 
 
 def examine(program: Program, number: int = 0, sample: str | None = None) -> Verdict:
@@ -374,9 +381,9 @@ def examine(program: Program, number: int = 0, sample: str | None = None) -> Ver
     judge = Judge(program, number)
     for call, texts in enumerate(program.arguments):
         try:
-            chosen = sample or sample_of(random.Random(f"sample:{number}:{call}"))
+            chosen = sample or sample_of(random.Random(f"sample:{number}:{call}"), judge.is_compiled)
             judge.examine(texts, verdict, np.random.default_rng(call), chosen)
-        except (ingot.UnsupportedError, ingot.TypeChangeError) as refusal:
+        except ALLOWED as refusal:
             verdict.refused = reason(refusal)
             return verdict
         except Unstable:
@@ -387,8 +394,8 @@ def examine(program: Program, number: int = 0, sample: str | None = None) -> Ver
     return verdict
 
 
-def kind_of(program: Program, compilers: Any = None, like: str = "") -> str | None:
-    """The kind of difference that a program shows, where one like another is looked for."""
+def kind_of(program: Program, compilers: Any = None, like: str = "", number: int = 0) -> str | None:
+    """The kind of difference that a program shows, where one like another is looked for, of the program of that number."""
     word = like.split(":")[0].split()[0] if like else ""
-    verdict = examine(program, 0, word if word in SAMPLES else None)
+    verdict = examine(program, number, word if word in SAMPLES else None)
     return verdict.difference.kind if verdict.difference else None

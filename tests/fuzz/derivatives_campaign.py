@@ -13,7 +13,7 @@ from .campaign import Found, run_batches
 from .generate import Program
 from .shrink import isolated, limit, shrink, take_default_actions
 
-BATCH = 50
+BATCH = 25
 SECONDS = 40  # of CPU time for one program
 MODE = "--derivatives"
 
@@ -77,7 +77,7 @@ def run(seed: int, programs: int, jobs: int = 1, seconds: float | None = None) -
     return campaign
 
 
-def smaller(program: Program, kind: str, seconds: float) -> Program:
-    """The smallest program found within the time that shows a difference of this kind."""
-    test = functools.partial(isolated, seconds=SECONDS, kind_of=functools.partial(derivatives.kind_of, like=kind))
+def smaller(program: Program, number: int, kind: str, seconds: float) -> Program:
+    """The smallest program found within the time that shows a difference of this kind, examined as that of the number."""
+    test = functools.partial(isolated, seconds=SECONDS, kind_of=functools.partial(derivatives.kind_of, like=kind, number=number))
     return shrink(program, kind, test, seconds)

@@ -9,7 +9,7 @@ import random
 from .generate import Program
 from .smooth_statements import Statements
 
-MOST = 7  # statements at the top
+MOST = 6  # statements at the top
 
 
 @dataclasses.dataclass
@@ -66,7 +66,7 @@ class Generator(Statements):
         self.emit(f"n = {self.length}")
         self.new("num")
         self.result = [r.choice(("num", "num", "num", "vec", "cnum", "mat")) for _ in range(r.choice((1, 1, 2, 3)))]
-        for _ in range(r.randint(3, MOST)):
+        for _ in range(r.randint(2, MOST)):
             self.statement()
         self.emit(f"return {self.results()}")
         used = given.kinds
