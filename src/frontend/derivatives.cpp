@@ -104,7 +104,8 @@ Value Evaluator::primitive_of_derivative(Call& call) {
   const NodeId made = builder_->make(base::known(ir::op_from_name(call.name)), operands, attributes);
   const Array* array = y.as<Array>();
   if (array == nullptr) return Scalar{kind, made};
-  return call.name == "primal" ? viewing(made, array->access) : owner(made);
+  if (call.name == "primal") return viewing(made, array->access);
+  return call.name == "tangent" ? viewing(made, Access::Writable) : owner(made);  // tangents of views are views
 }
 
 /// Gives a cotangent for each variable that is a number, None for arrays.

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import campaign, generate, odd, odd_arguments
+from . import campaign, derivatives, derivatives_campaign, generate, odd, odd_arguments, smooth
 from .examine import EVERY_KIND
 from .generate import Program
 
@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--per-kind", type=int, default=3, help="programs of one kind of difference that are shrunk")
     parser.add_argument("--every-kind", action="store_true", help="also scalar code, AVX2, and loops shared among threads")
     parser.add_argument("--odd", action="store_true", help="odd argument lists for the programs of the tour instead")
+    parser.add_argument("--derivatives", action="store_true", help="programs whose derivatives are judged instead")
     parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program (or argument list) of the seed, examined")
     parser.add_argument("--work", type=int, nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--shrink", action="store_true", help=argparse.SUPPRESS)
@@ -32,13 +33,17 @@ def main() -> int:
     if options.work:
         rows = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
-        (odd if options.odd else campaign).work(*options.work, rows)
+        (odd if options.odd else derivatives_campaign if options.derivatives else campaign).work(*options.work, rows)
         return 0
     if options.shrink:
         from .shrink import isolated, shrink
 
         given = json.load(sys.stdin)
-        best = shrink(Program(**given["program"]), given["kind"], isolated, given["seconds"])
+        program = Program(**given["program"])
+        if options.derivatives:
+            best = derivatives_campaign.smaller(program, given["number"], given["kind"], given["seconds"])
+        else:
+            best = shrink(program, given["kind"], isolated, given["seconds"])
         print(json.dumps(dataclasses.asdict(best)))
         return 0
     if options.odd and options.show is not None:
@@ -52,13 +57,17 @@ def main() -> int:
     if options.show is not None:
         from .examine import examine
 
-        program = generate.program(options.seed, options.show)
-        print(program.source, *(f"# f({', '.join(t)})" for t in program.arguments), examine(program), sep="\n")
+        made = smooth if options.derivatives else generate
+        program = made.program(options.seed, options.show)
+        print(program.source, *(f"# f({', '.join(t)})" for t in program.arguments), sep="\n", flush=True)
+        print(derivatives.examine(program, options.show) if options.derivatives else examine(program))
         return 0
-    result = campaign.run(options.seed, options.programs, options.jobs, options.seconds)
-    print(result.report())
+    runs = derivatives_campaign if options.derivatives else campaign
+    result = runs.run(options.seed, options.programs, options.jobs, options.seconds)
+    print(result.report(), flush=True)
     if result.found and options.shrink_seconds:
-        for found, program in campaign.shrink_all(result, options.out, options.per_kind, options.shrink_seconds, options.jobs):
+        mode = (derivatives_campaign.MODE,) if options.derivatives else ()
+        for found, program in campaign.shrink_all(result, options.out, options.per_kind, options.shrink_seconds, options.jobs, *mode):
             print("\n" + campaign.write(found, program, options.seed))
     return bool(result.found)
 

@@ -186,10 +186,10 @@ def run(seed: int, programs: int, jobs: int = 1, seconds: float | None = None) -
     return campaign
 
 
-def shrunk(found: Found, seconds: float) -> Program:
+def shrunk(found: Found, seconds: float, *options: str) -> Program:
     """A found program, shrunk in another process."""
-    text = json.dumps({"program": dataclasses.asdict(found.program), "kind": found.kind, "seconds": seconds})
-    run = subprocess.run([sys.executable, "-m", "fuzz", "--shrink"], input=text, env=environment(), stdout=subprocess.PIPE, text=True)
+    text = json.dumps({"program": dataclasses.asdict(found.program), "number": found.number, "kind": found.kind, "seconds": seconds})
+    run = subprocess.run([sys.executable, "-m", "fuzz", *options, "--shrink"], input=text, env=environment(), stdout=subprocess.PIPE, text=True)
     return Program(**json.loads(run.stdout)) if run.returncode == 0 else found.program
 
 
@@ -200,7 +200,7 @@ def write(found: Found, program: Program, seed: int) -> str:
     return f"# program {found.number} of seed {seed}: {found.kind}\n{seen}\n{program.source}{calls}\n"
 
 
-def shrink_all(campaign: Campaign, folder: Path, per_kind: int, seconds: float, jobs: int = 1) -> list[tuple[Found, Program]]:
+def shrink_all(campaign: Any, folder: Path, per_kind: int, seconds: float, jobs: int = 1, *options: str) -> list[tuple[Found, Program]]:
     """Shrinks some programs of each kind of difference and writes each to a file."""
     folder.mkdir(parents=True, exist_ok=True)
     chosen: list[Found] = []
@@ -211,7 +211,7 @@ def shrink_all(campaign: Campaign, folder: Path, per_kind: int, seconds: float, 
             chosen.append(found)
 
     def one(found: Found) -> tuple[Found, Program]:
-        program = shrunk(found, seconds)
+        program = shrunk(found, seconds, *options)
         (folder / f"{campaign.seed}-{found.number}.py").write_text(write(found, program, campaign.seed))
         return found, program
 

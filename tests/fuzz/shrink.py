@@ -19,8 +19,9 @@ from .generate import Program
 SECONDS = 8  # of CPU time for one program; more is a hang
 
 
-def isolated(program: Program, compilers=None, seconds: int = 3) -> str | None:
+def isolated(program: Program, compilers=None, seconds: int = 3, kind_of: Callable | None = None) -> str | None:
     """The kind of difference that a program shows, found in a process of its own: it may crash or hang."""
+    kind_of = kind_of or kind_of_program
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -65,7 +66,7 @@ def died(code: int) -> str:
     return "hang" if -code in (signal.SIGPROF, signal.SIGALRM) else f"crash {signal.Signals(-code).name}"
 
 
-def kind_of(program: Program, compilers=None) -> str | None:
+def kind_of_program(program: Program, compilers=None) -> str | None:
     verdict: Verdict = examine(program, compilers)
     return verdict.difference.kind if verdict.difference else None
 

@@ -318,6 +318,29 @@ def test_structures():
         np.testing.assert_allclose(tangent[0].a, slope, rtol=1e-14)
         np.testing.assert_allclose(tangent[2][0][1:], p.b * slope, rtol=1e-14)
 
+    def changes(d, x):
+        s = d["a"] * d["l"][0]
+        d["a"] = x
+        d["l"].extend([s, 2.0])
+        return d["l"][-2] * d["a"]
+
+    for mode in MODES:
+        h = jitted(lambda d, x: ingot.grad(changes, (0, 1))(d, x), mode)
+        assert h({"a": 2.0, "l": [3.0]}, 5.0) == ({"a": 15.0, "l": [10.0]}, 6.0)
+
+
+def test_results_that_share_memory():
+    def f(v):
+        w = v * v
+        return w, w[1:], w.reshape(2, 2), w
+
+    v, t = np.arange(4.0), np.array([1.0, 2.0, 3.0, 5.0])
+    for mode in MODES:
+        _, tangent = jitted(lambda v, t: ingot.jvp(f, (v,), (t,)), mode)(v.copy(), t)
+        for got, expected in zip(tangent, f(v)):
+            np.testing.assert_array_equal(got, 2 * (v * t)[-expected.size :].reshape(expected.shape))
+        assert np.shares_memory(tangent[0], tangent[1])
+
 
 def test_writes_in_place():
     def running(x):

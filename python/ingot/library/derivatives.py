@@ -190,12 +190,13 @@ def pulled(f: Callable, variables: tuple, cotangents_of: Callable) -> tuple:
     own = map_leaves(owned, variables)
     rooms = map_leaves(room_for, own)
     lifted = map_leaves(lambda x, t: primitives.lift(x, t, derivative), own, rooms)
+    leaves = leaves_of(lifted)  # f may change containers
     around = (*primitives.derivatives(), (derivative, True))
     result = primitives.with_derivatives(around, lambda: f(*lifted))
     values = map_leaves(lambda y: primitives.primal(y, derivative), result)
     ys, cs = seeds(result, cotangents_of(values))
-    numbers = primitives.pull(derivative, ys, cs, leaves_of(lifted))
-    return values, filled(lifted, tuple(gathered(room, number) for room, number in zip(leaves_of(rooms), numbers)))
+    numbers = primitives.pull(derivative, ys, cs, leaves)
+    return values, filled(own, tuple(gathered(room, number) for room, number in zip(leaves_of(rooms), numbers)))
 
 
 def varied(tree: Any) -> tuple:
