@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from ingot.library.rules import fft as fft_rules
 from ingot.library.rules import linalg as linalg_rules
+from stand_ins import differentiable_rules
 from support import jitted
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -240,13 +241,221 @@ def check_rule(cases, case, dtype, batch):
         check_reverse(reverse, options, primals, tangents, value, tangent)
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("dtype, batch", KINDS)
 @pytest.mark.parametrize("case", LINALG)
-def test_rules_of_linear_algebra(case):
-    for dtype, batch in KINDS:
-        check_rule(LINALG, case, dtype, batch)
+def test_rules_of_linear_algebra(case, dtype, batch):
+    check_rule(LINALG, case, dtype, batch)
 
 
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("dtype, batch", KINDS)
 @pytest.mark.parametrize("case", FFT)
-def test_rules_of_transforms(case):
-    for dtype, batch in KINDS:
-        check_rule(FFT, case, dtype, batch)
+def test_rules_of_transforms(case, dtype, batch):
+    check_rule(FFT, case, dtype, batch)
+
+
+@pytest.mark.parametrize("cases, case", [(cases, case) for cases in (LINALG, FFT) for case in cases])
+def test_rules_are_real_linear(cases, case):
+    _, rule, _, options, primals, first = made(cases, case, "complex128", ())
+    second = tuple(x.real * 0.25 + x for x in first)
+    one, other, both, none = (
+        leaves(rule(primals, t, **options)[1])
+        for t in (first, second, tuple(2 * x - 3 * y for x, y in zip(first, second)), tuple(0 * x for x in first))
+    )
+    for x, y, z, zero in zip(one, other, both, none, strict=True):
+        np.testing.assert_allclose(z, 2 * x - 3 * y, rtol=1e-9, atol=1e-11)
+        assert not np.any(zero)
+
+
+@pytest.fixture(scope="module")
+def differentiable(tmp_path_factory):
+    return differentiable_rules(tmp_path_factory.mktemp("rules"))
+
+
+def check_again(rule, plain, args, options, has_differences=True, has_transpose=True):
+    """The derivative of a rule: against differences of the rule, and its transpose."""
+    rng = np.random.default_rng(9)
+    known = tuple(options.get(p.name, p.default) for p in inspect.signature(rule).parameters.values() if p.default is not p.empty)
+    directions = ingot.tree.map(lambda x: drawn(rng, np.shape(x), np.asarray(x).dtype), args)
+    whole = lambda *args: rule(*args, *known)
+    at = lambda h: leaves(plain(*ingot.tree.map(lambda x, t: x + h * t, args, directions), *known))
+    tangents = ingot.jvp(whole, args, directions)[1]
+    for own, high, low in zip(leaves(tangents), at(1e-6), at(-1e-6), strict=True) if has_differences else ():
+        difference = np.asarray(high - low) / 2e-6
+        np.testing.assert_allclose(own, difference, rtol=0, atol=1e-6 * max(1.0, np.max(np.abs(difference), initial=0)))
+    if not has_transpose:
+        return
+    cotangents = ingot.tree.map(lambda y: drawn(rng, np.shape(y), np.asarray(y).dtype), tangents)
+    back = ingot.vjp(whole, *args)[1](cotangents)
+    np.testing.assert_allclose(paired(back, directions), paired(cotangents, tangents), rtol=1e-9, atol=1e-7)
+
+
+FREE = ("qr-complete", "svd-tall", "svd-wide")
+"""Cases in which columns may turn among themselves from one point to the next."""
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("case", LINALG)
+def test_derivatives_of_rules(case, differentiable):
+    _, forward, _, options, primals, tangents = made(LINALG, case, "float64", ())
+    check_again(getattr(differentiable, forward.__name__), forward, (primals, tangents), options, case not in FREE)
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("case", [case for case in LINALG if hasattr(linalg_rules, f"{LINALG[case][0]}_vjp")])
+def test_derivatives_of_reverse_rules(case, differentiable):
+    routine, _, reverse, options, primals, _ = made(LINALG, case, "float64", ())
+    value = routine(*primals, **options)
+    cotangent = ingot.tree.map(lambda y: drawn(np.random.default_rng(6), np.shape(y), np.asarray(y).dtype), value)
+    check_again(getattr(differentiable, reverse.__name__), reverse, (primals, tuple(value) if isinstance(value, tuple) else value,
+                tuple(cotangent) if isinstance(value, tuple) else cotangent), options)  # fmt: skip
+
+
+# Conventions
+
+
+@pytest.mark.parametrize("dtypes", [("float64", "complex128"), ("complex64", "float32"), ("float32", "float64")])
+def test_rules_of_two_dtypes(dtypes):
+    rng = np.random.default_rng(1)
+    for make in (vector, matrix(3, 2)):
+        primals = square(rng, (2,), dtypes[0]), make(rng, (), dtypes[1])
+        tangents = tuple(drawn(rng, x.shape, x.dtype) for x in primals)
+        value, tangent = check_forward(np.linalg.solve, linalg_rules.solve_jvp, {}, primals, tangents)
+        check_reverse(linalg_rules.solve_vjp, {}, primals, tangents, value, tangent)
+    primals = matrix(4, 2)(rng, (), dtypes[0]), drawn(rng, 4, dtypes[1])
+    check_forward(np.linalg.lstsq, linalg_rules.lstsq_jvp, {"rcond": None}, primals, tuple(drawn(rng, x.shape, x.dtype) for x in primals))
+
+
+SINGULAR = ((4.0, 2.0, 1.0), (2.0, 1.0, 3.0), (1.0, 0.5, 5.0))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_determinants_of_singular_matrices(dtype):
+    rng = np.random.default_rng(2)
+    nearly = np.array([[1, 2, 3], [4, 5, 6], [5, 7, 9]], dtype)
+    others = (square(rng, (), dtype), np.diag([2, 0, 0]).astype(dtype), np.zeros((3, 3), dtype), np.diag([1, 1, 0]).astype(dtype), nearly)
+    points = np.stack((np.array(SINGULAR, dtype), *others))
+    t = drawn(rng, points.shape, dtype)
+    value, tangent = check_forward(np.linalg.det, linalg_rules.det_jvp, {}, (points,), (t,))
+    assert value[0] == value[2] == 0 and tangent[0] != 0 and tangent[2] == tangent[3] == 0
+    check_reverse(linalg_rules.det_vjp, {}, (points,), (t,), value, tangent)
+    assert jitted(linalg_rules.det_jvp)((np.zeros((1, 1)),), (np.full((1, 1), 3.0),)) == (0.0, 3.0)
+    assert jitted(linalg_rules.det_jvp)((np.eye(3) * 1e-120,), (np.eye(3),)) == (0.0, 0.0)
+
+
+def test_second_derivatives_of_determinants(differentiable):
+    rng = np.random.default_rng(2)
+    points = np.stack((np.array(SINGULAR), np.diag([1.0, 0.0, 1.0]), square(rng, (), float)))
+    assert np.all((np.linalg.det(points) == 0) == [True, True, False])
+    args = (points,), (drawn(rng, points.shape, float),)
+    check_again(differentiable.det_jvp, linalg_rules.det_jvp, args, {}, has_transpose=False)
+
+
+def test_logarithms_of_singular_matrices():
+    point = np.stack((np.zeros((2, 2)), np.eye(2)))
+    value, tangent = jitted(linalg_rules.slogdet_jvp)((point,), (np.ones((2, 2, 2)),))
+    assert list(value.sign) == [0, 1] and list(tangent.sign) == [0, 0]
+    assert np.isnan(tangent.logabsdet[0]) and tangent.logabsdet[1] == 2
+    back = jitted(linalg_rules.slogdet_vjp)((point,), value, value)[0]
+    assert np.all(np.isnan(back[0])) and np.all(back[1] == 0)
+
+
+def test_triangles_that_are_read():
+    for dtype in ("float64", "complex128"):
+        rng = np.random.default_rng(1)
+        x, t = definite(rng, (), dtype), drawn(rng, (3, 3), dtype)
+        seen = np.tril(t) - 1j * np.diag(np.imag(np.diag(t))) if dtype == "complex128" else np.tril(t)
+        for rule in (linalg_rules.cholesky_jvp, linalg_rules.eigh_jvp, linalg_rules.eigvalsh_jvp):
+            for one, other in zip(leaves(rule((x,), (t,))), leaves(rule((x,), (seen,)))):
+                np.testing.assert_array_equal(one, other)
+        lower = np.linalg.cholesky(x)
+        back = linalg_rules.cholesky_vjp((x,), lower, drawn(rng, (3, 3), dtype))[0]
+        upper = linalg_rules.eigvalsh_vjp((x,), None, np.arange(3.0), "U")[0]
+        assert not np.any(np.triu(back, 1)) and not np.any(np.tril(upper, -1)) and not np.any(np.imag(np.diag(back)))
+
+
+def test_equal_eigenvalues():
+    x, t = np.diag([2.0, 2.0, 3.0]), np.array([[1.0, 2.0, 3.0], [2.0, 5.0, 6.0], [3.0, 6.0, 9.0]])
+    value, tangent = jitted(linalg_rules.eigh_jvp)((x,), (t,))
+    np.testing.assert_allclose(tangent.eigenvalues, [1, 5, 9])
+    assert not np.all(np.isfinite(tangent.eigenvectors)) and np.all(np.isfinite(tangent.eigenvectors[:, 2]))
+    c = np.array([1.0, 2.0, 3.0])
+    back = jitted(linalg_rules.eigh_vjp)((x,), value, (c, np.zeros((3, 3))))[0]
+    np.testing.assert_array_equal(back, jitted(linalg_rules.eigvalsh_vjp)((x,), value.eigenvalues, c)[0])
+    assert not np.all(np.isfinite(jitted(linalg_rules.eigh_vjp)((x,), value, (c, np.ones((3, 3))))[0]))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_phases_of_vectors(dtype):
+    rng = np.random.default_rng(7)
+    x, t = definite(rng, (), dtype), drawn(rng, (3, 3), dtype)
+    diagonal = lambda v, dv: np.diag(adjoint(v) @ dv)
+    v, dv = (y.eigenvectors for y in linalg_rules.eigh_jvp((x,), (t,)))
+    np.testing.assert_allclose(diagonal(v, dv), 0, atol=1e-14)
+    value, tangent = linalg_rules.svd_jvp((x,), (t,))
+    np.testing.assert_allclose(diagonal(value.U, tangent.U), -diagonal(adjoint(value.Vh), adjoint(tangent.Vh)), atol=1e-13)
+    v, dv = (y.eigenvectors for y in linalg_rules.eig_jvp((turning(rng, (), dtype),), (t,)))
+    np.testing.assert_allclose(np.real(diagonal(v, dv)), 0, atol=1e-14)
+    largest = np.argmax(np.where(v.imag == 0, abs(v.real), -1), axis=0)
+    np.testing.assert_allclose(np.imag(dv)[largest, range(3)], 0, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_equal_singular_values(dtype):
+    rng = np.random.default_rng(4)
+    x, t = 2 * np.linalg.qr(drawn(rng, (3, 3), dtype))[0], drawn(rng, (3, 3), dtype)
+
+    def nearest_unitary(x):
+        u, _, vh = np.linalg.svd(x)
+        return u @ vh
+
+    value, tangent = with_options(linalg_rules.svd_jvp, {})((x,), (t,))
+    known = differences(nearest_unitary, {}, (x,), (t,))[0]
+    np.testing.assert_allclose(tangent.U @ value.Vh + value.U @ tangent.Vh, known, atol=1e-8)
+    for shape in ((3, 3), (4, 2)):
+        tangent = with_options(linalg_rules.svd_jvp, {})((np.zeros(shape, dtype),), (drawn(rng, shape, dtype),))[1]
+        assert not np.any(tangent.U) and not np.any(tangent.Vh) and np.all(np.isfinite(tangent.S))
+
+
+def test_factors_of_deficient_matrices():
+    x = np.stack((np.zeros((3, 2)), np.eye(3, 2)))
+    tangent = jitted(linalg_rules.qr_jvp)((x,), (np.ones((2, 3, 2)),))[1]
+    assert np.all(np.isnan(tangent.Q[0])) and np.all(np.isfinite(tangent.Q[1])) and np.all(np.isfinite(tangent.R[1]))
+    with pytest.raises(ingot.UnsupportedError, match="the derivative of np.linalg.qr with mode"):
+        jitted(lambda p, t: linalg_rules.qr_jvp(p, t, "raw"))((np.eye(2),), (np.eye(2),))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_ranks_that_stay(dtype):
+    rng = np.random.default_rng(5)
+    left, right, dl, dr = (drawn(rng, shape, dtype) for shape in ((5, 2), (2, 3), (5, 2), (2, 3)))
+    along = lambda h: (left + h * dl) @ (right + h * dr)
+    x, t = along(0), left @ dr + dl @ right
+    b, db = drawn(rng, 5, dtype), drawn(rng, 5, dtype)
+    value, tangent = jitted(lambda p, t: linalg_rules.pinv_jvp(p, t, 1e-8))((x,), (t,))
+    np.testing.assert_allclose(tangent, (np.linalg.pinv(along(1e-6), 1e-8) - np.linalg.pinv(along(-1e-6), 1e-8)) / 2e-6, atol=1e-6)
+    value, tangent = jitted(lambda p, t: linalg_rules.lstsq_jvp(p, t, 1e-8))((x, b), (t, db))
+    high, low = (np.linalg.lstsq(along(h), b + h * db, 1e-8) for h in (1e-6, -1e-6))
+    np.testing.assert_allclose(tangent[0], (high[0] - low[0]) / 2e-6, atol=1e-6)
+    np.testing.assert_allclose(tangent[3][:2], (high[3] - low[3])[:2] / 2e-6, atol=1e-6)
+    assert value[1].shape == tangent[1].shape == (0,) and value[2] == 2 and tangent[2] == 0.0
+
+
+def test_points_of_transforms():
+    x, c = np.ones(6), np.ones(3, complex)
+    back = jitted(lambda p, y, c: fft_rules.fft_vjp(p, y, c, 3))((x,), c, c)[0]
+    assert back.dtype == np.float64 and not np.any(back[3:]) and back[0] == 3
+    with pytest.raises(ingot.UnsupportedError, match="twice along an axis"):
+        jitted(lambda p, c: fft_rules.fftn_vjp(p, c, c, None, (0, -1)))((x,), x + 0j)
+    halved = lambda x: fft_rules.fitted(x, 6, 0) * fft_rules.half_weights(x, 6, -1, 1.0, 2.0)
+    ingot.check_grads(halved, (np.arange(12.0).reshape(3, 4) + 1j,))
+
+
+def test_empty_stacks():
+    x = np.zeros((0, 3, 3), complex)
+    for name in "inv det slogdet cholesky eigh svd qr eigvals".split():
+        value, tangent = with_options(getattr(linalg_rules, f"{name}_jvp"), {})((x,), (x,))
+        for own, known, direction in zip(leaves(value), leaves(getattr(np.linalg, name)(x)), leaves(tangent), strict=True):
+            assert own.shape == known.shape == direction.shape
+    assert jitted(linalg_rules.det_jvp)((np.zeros((0, 0)),), (np.zeros((0, 0)),)) == (1.0, 0.0)

@@ -84,7 +84,8 @@ def cofactors_at_singular(a: Any) -> Any:
     left = inverse @ u[..., :, -1:] * scale[..., None]
     right = vh[..., -1:, :] @ inverse
     share = 1 - vh[..., -1:, :] @ left
-    adjugate = scalars(np.linalg.det(b)) * (share * inverse + left * right)
+    sign, logarithm = np.linalg.slogdet(b)
+    adjugate = scalars(sign * np.exp(logarithm)) * (share * inverse + left * right)
     return transposed(np.where(scalars(np.sum(is_null, axis=-1)) > 1, 0, adjugate))
 
 
@@ -247,8 +248,8 @@ def svd_jvp(primals: tuple, tangents: tuple, full_matrices: bool = True, compute
     """With p = u' da v: ds is its real diagonal; of its Hermitian part x and the rest y, u turns by
     x / (s[j] - s[i]) + y / (s[i] + s[j]), and v by the difference of both.
 
-    What is divided by 0 is left out: equal singular values do not mix, and vectors of 0 do not turn. Vectors that
-    full_matrices adds turn towards the others only.
+    What is divided by 0, up to rounding, is left out: equal singular values do not mix, and vectors of 0 do not turn.
+    Vectors that full_matrices adds turn towards the others only.
     """
     if not compute_uv:
         return svdvals_jvp(primals, tangents)
@@ -258,9 +259,10 @@ def svd_jvp(primals: tuple, tangents: tuple, full_matrices: bool = True, compute
     u1, v1 = u[..., :, :k], adjoint(vh[..., :k, :])
     out, back = da @ v1, adjoint(da) @ u1
     p = adjoint(u1) @ out
-    even = (p + adjoint(p)) / 2 * reciprocal_or_0(differences(s))
-    odd = (p - adjoint(p)) / 2 * reciprocal_or_0(s[..., None, :] + s[..., :, None])
-    inverse = reciprocal_or_0(s)[..., None, :]
+    limit = np.max(s, axis=-1, keepdims=True, initial=0) * (np.finfo(s.dtype).eps * max(u.shape[-2], vh.shape[-1]))
+    even = (p + adjoint(p)) / 2 * reciprocal_or_0(differences(s), limit[..., None])
+    odd = (p - adjoint(p)) / 2 * reciprocal_or_0(s[..., None, :] + s[..., :, None], limit[..., None])
+    inverse = reciprocal_or_0(s, limit)[..., None, :]
     du = u1 @ (even + odd) + (out - u1 @ p) * inverse
     dv = v1 @ (even - odd) + (back - v1 @ adjoint(p)) * inverse
     if full_matrices:
@@ -276,7 +278,7 @@ def svdvals_jvp(primals: tuple, tangents: tuple) -> tuple:
 
 
 def svdvals_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
-    u, s, vh = np.linalg.svd(primals[0], False)
+    u, _, vh = np.linalg.svd(primals[0], False)
     return (np.conjugate(u * cotangent[..., None, :] @ vh),)
 
 
@@ -306,6 +308,6 @@ def lstsq_jvp(primals: tuple, tangents: tuple, rcond: Any = None) -> tuple:
     dx = inverse @ (moved + back @ (adjoint(da) @ error) - a @ across) + across
     products = np.real(np.conjugate(error) * moved) * 2
     sums = np.sum(products[:, None] if b.ndim == 1 else products, axis=0)
-    u, own, vh = np.linalg.svd(a, False)
+    u, _, vh = np.linalg.svd(a, False)
     ds = real_diagonal(adjoint(u) @ da @ adjoint(vh))
     return (x, residuals, rank, s), (dx, sums[: residuals.shape[0]], 0.0, ds)

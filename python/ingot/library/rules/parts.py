@@ -32,10 +32,10 @@ def scalars(x: Any) -> Any:
     return np.asarray(x)[..., None, None]
 
 
-def reciprocal_or_0(x: Any) -> Any:
-    """1 / x, and 0 where x is 0."""
-    is_0 = (x == 0).astype(x.dtype)
-    return 1 / (x + is_0) - is_0
+def reciprocal_or_0(x: Any, limit: Any) -> Any:
+    """1 / x, and 0 where x is not larger than a limit."""
+    is_0 = (np.abs(x) <= limit).astype(x.dtype)
+    return (1 - is_0) / (x + is_0)
 
 
 def as_cotangent(c: Any, x: Any) -> Any:
