@@ -295,9 +295,9 @@ def pinv_jvp(primals: tuple, tangents: tuple, rcond: Any = None, rtol: Any = NoV
 
 def lstsq_jvp(primals: tuple, tangents: tuple, rcond: Any = None) -> tuple:
     """The solution's is that of pinv(a) b; the residuals' is 2 Re(r' (db - da x)) with r = b - a x; the rank's is 0."""
-    a, b = primals
-    da, db = tangents
-    x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
+    x, residuals, rank, s = np.linalg.lstsq(*primals, rcond)
+    a, b = primals[0].astype(x.dtype), primals[1].astype(x.dtype)
+    da, db = tangents[0].astype(x.dtype), tangents[1].astype(x.dtype)
     eps = np.finfo(x.dtype).eps
     limit = eps * max(a.shape[0], a.shape[1]) if rcond is None else (eps if rcond < 0 else rcond)
     inverse = np.linalg.pinv(a, limit)
