@@ -25,6 +25,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each contestant that has them (1)")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="`cpu` where other work goes on (wall)")
     parser.add_argument("--small", action="store_true", help="small arguments, for tests; nothing is kept")
+    parser.add_argument("--no-fresh", action="store_true", help="without first calls and memory, which take processes of their own")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file, too")
     parser.add_argument("--page", action="store_true", help="write the page afterwards; with --only and no name, only that")
     return parser.parse_args()
@@ -55,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     print(", ".join(f"{k} {v}" for k, v in what.items()))
     outcomes = []
     for program in chosen:
-        outcomes.append(measure(program, machine, options.rounds, options.small, CLOCKS[options.clock]))
+        outcomes.append(measure(program, machine, options.rounds, options.small, CLOCKS[options.clock], not options.no_fresh))
         print(program_text(outcomes[-1], program), flush=True)
     if outcomes:
         print(means_text(outcomes, by_name))

@@ -126,8 +126,13 @@ def fresh(program: Program, row: Row, threads: int, small: bool) -> None:
     row.first, row.peak = found["first"], found["peak"]
 
 
-def measure(program: Program, machine: Machine, rounds: int, small: bool, now: Callable[[], float] = time.perf_counter) -> Outcome:
-    """Runs all contestants once to check them, then `rounds` times each, value and derivative, by turns."""
+def measure(
+    program: Program, machine: Machine, rounds: int, small: bool, now: Callable[[], float] = time.perf_counter, alone: bool = True
+) -> Outcome:
+    """Runs all contestants once to check them, then `rounds` times each, value and derivative, by turns.
+
+    With `alone`, each has a process of its own, too, for first calls and memory.
+    """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         arguments = program.arguments(small)
@@ -156,6 +161,6 @@ def measure(program: Program, machine: Machine, rounds: int, small: bool, now: C
                         times.append((now() - start) / count)
         finally:
             gc.enable()
-        for row, *_ in ready:
+        for row, *_ in ready if alone else ():
             fresh(program, row, machine.threads, small)
     return Outcome(program.name, rows)

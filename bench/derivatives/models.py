@@ -217,6 +217,7 @@ def _cpp_layer(x, a):
 def _jacobian(name: str) -> Program:
     return Program(
         name=name,
+        about=f"all derivatives of a function of 50 numbers to 50, by `{name}`",
         arguments=_layer_arguments,
         forms={"loop": layer_loop, "array": layer_array},
         jax={"jax": lambda jax: _layer(jax.numpy)},
@@ -234,6 +235,7 @@ def _cpp_lanes(x):
 MODELS = [
     Program(
         name="nbody",
+        about="the energy of 1000 bodies, by their places",
         arguments=_stars,
         forms={"loop": energy_loop, "prange": energy_prange, "array": energy_array},
         jax={"jax": lambda jax: _energy(jax.numpy)},
@@ -243,6 +245,7 @@ MODELS = [
     ),
     Program(
         name="mlp",
+        about="the squared error of a network of two layers, 64, 128, 10 wide, for 512 samples, by its weights",
         arguments=_samples,
         forms={"array": network_array, "samples": network_samples},
         jax={"jax": lambda jax: _network(jax.numpy)},
@@ -253,6 +256,7 @@ MODELS = [
     ),
     Program(
         name="chain",
+        about="the sum of `sin(x) * exp(-x * x)` of 1,000,000 numbers",
         arguments=lambda small: (np.random.default_rng(9).normal(size=100 if small else 1_000_000),),
         forms={"loop": chain_loop, "array": chain_array},
         jax={"jax": lambda jax: lambda x: jax.numpy.sum(jax.numpy.sin(x) * jax.numpy.exp(-x * x))},
@@ -263,6 +267,7 @@ MODELS = [
     ),
     Program(
         name="logistic",
+        about="the loss of a logistic regression, 10,000 samples of 50 features, by the weights",
         arguments=_labelled,
         forms={"loop": logistic_loop, "array": logistic_array},
         jax={"jax": lambda jax: _logistic(jax.numpy)},
@@ -272,6 +277,7 @@ MODELS = [
     ),
     Program(
         name="hvp",
+        about="the Hessian of Rosenbrock's function of 100,000 numbers, times a vector",
         arguments=lambda small: tuple(np.random.default_rng(10).normal(size=(2, 20 if small else 100_000))),
         forms={"loop": valley_loop, "array": valley_array},
         jax={"jax": lambda jax: _valley(jax.numpy)},
@@ -284,6 +290,7 @@ MODELS = [
     _jacobian("jacrev"),
     Program(
         name="vmap_grad",
+        about="the gradients of Rosenbrock's function at 10,000 points of 16 numbers, by `vmap(grad(f))`",
         arguments=lambda small: (np.random.default_rng(11).normal(size=(5, 16) if small else (10_000, 16)),),
         forms={"loop": valley_loop, "array": valley_array},
         jax={"jax": lambda jax: _valley(jax.numpy)},

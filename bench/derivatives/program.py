@@ -24,6 +24,8 @@ class Program:
     """A function, its derivative, and arguments: first those of the function, then what the derivative takes beside them."""
 
     name: str
+    about: str
+    """What is computed, and by which arguments it is differentiated."""
     arguments: Callable[[bool], tuple]
     """The arguments, small or not."""
     forms: dict[str, Callable]

@@ -21,8 +21,12 @@ All contestants of a program run by turns, {rounds} rounds; times are least ones
 how many times the value's time the derivative takes. `JAX` and `C++` are how many times Ingot's time theirs is, more than 1 where
 Ingot is faster: the ratios of minima, and of medians. `first` is the first call of the derivative in a fresh process with small
 arguments, in ms; `peak` is the memory in MB that a process holds at most during a call beyond what it held before. `!` marks
-what costs more than {times_value:g} values, more than {times_cpp:g} times C++, or more than JAX. {machine}.
+what costs more than {times_value:g} values, more than {times_cpp:g} times C++, or more than JAX. The machine may be busy:
+compare within a program. {machine}.
 """
+
+
+CLOCKS = {"wall": "wall time", "cpu": "time of the processor"}
 
 
 def _ratio(row: Row, other: Row | None, middle: bool, which: int) -> float | None:
@@ -75,22 +79,26 @@ def _mean(ratios: Iterable[float | None]) -> str:
     return f"{math.exp(sum(logs) / len(logs)):.2f}" if logs else "-"
 
 
-def _best(outcome: Outcome) -> Row | None:
-    own = [r for r in outcome.rows if r.name.startswith("ingot") and r.derivative]
-    return min(own, key=lambda r: r.least()[1], default=None)
+def _own(outcome: Outcome) -> list[Row]:
+    return [r for r in outcome.rows if r.name.startswith("ingot") and r.derivative]
+
+
+def _best(outcome: Outcome) -> list[Row]:
+    return sorted(_own(outcome), key=lambda r: r.least()[1])[:1]
 
 
 def means(outcomes: list[Outcome], programs: dict[str, Program]) -> list[list[str]]:
     """Geometric means of the ratios to each peer, of values and derivatives: of all forms, and of each program's fastest."""
     lines = []
-    for title, rows in (("all forms", lambda o: [r for r in o.rows if r.name.startswith("ingot")]), ("fastest form", lambda o: [b] if (b := _best(o)) else [])):
+    kinds: dict[str, Callable[[Outcome], list[Row]]] = {"all forms": _own, "fastest form": _best}
+    for title, rows in kinds.items():
         line = [title]
         for peers in ("jax", "cpp"):
             for which in (0, 1):
                 line.append(_mean(
                     _ratio(row, o.row(next(iter(getattr(programs[o.name], peers)))), False, which) for o in outcomes for row in rows(o)
                 ))
-        line.append(_mean(row.least()[1] / row.least()[0] if row.derivative else None for o in outcomes for row in rows(o)))
+        line.append(_mean(row.least()[1] / row.least()[0] for o in outcomes for row in rows(o)))
         lines.append(line)
     return lines
 
@@ -111,10 +119,12 @@ def page(figures: list[dict], programs: dict[str, Program]) -> str:
     rounds = "/".join(sorted({str(f["rounds"]) for f in figures}))
     machine = ", ".join(f"{k} {v}" for k, v in figures[0]["machine"].items()).replace("cpu", "CPU")
     text = HEAD.format(rounds=rounds, machine=machine[0].upper() + machine[1:], times_value=TIMES_VALUE, times_cpp=TIMES_CPP)
+    text += "\n## Programs\n\n" + "\n".join(f"- {p.name}: {p.about}." for p in programs.values()) + "\n"
     for found in figures:
         outcomes = [Outcome.from_json(kept) for kept in found["programs"].values()]
         outcomes.sort(key=lambda o: list(programs).index(o.name))
-        text += f"\n## {'One thread' if found['threads'] == 1 else str(found['threads']) + ' threads'}\n\n"
+        title = "One thread" if found["threads"] == 1 else f"{found['threads']} threads"
+        text += f"\n## {title}, {CLOCKS[found['clock']]}\n\n"
         text += _table(MEANS, means(outcomes, programs)) + "\n\n"
         lines: list[list[str]] = []
         for outcome in outcomes:

@@ -39,6 +39,7 @@ def _cpp_recurrence(x):
 def _recurrence(name: str, size: int) -> Program:
     return Program(
         name=name,
+        about=f"`y[i] = f(y[i - 1], x[i])` in place, {size:,} times, and the sum of squares",
         arguments=lambda small: (np.random.default_rng(1).normal(size=100 if small else size),),
         forms={"loop": recurrence},
         jax={"jax": _jax_recurrence},
@@ -278,6 +279,7 @@ STEPS = [
     _recurrence("recurrence_1m", 1 << 20),
     Program(
         name="heat",
+        about="the heat equation on a line of 2000 points, 500 steps, by the start and the conductivity",
         arguments=_heat_arguments,
         forms={"loop": heat_loop, "slices": heat_slices},
         jax={"jax": _jax_heat},
@@ -288,6 +290,7 @@ STEPS = [
     ),
     Program(
         name="runge_kutta",
+        about="two species by 10,000 steps of Runge and Kutta's, by the start and four parameters",
         arguments=lambda small: (np.array([1.0, 0.5]), np.array([1.1, 0.4, 0.1, 0.4]), 0.002, 10 if small else 10_000),
         forms={"numbers": runge_kutta_numbers, "array": runge_kutta_array},
         jax={"jax": _jax_runge_kutta},
@@ -297,6 +300,7 @@ STEPS = [
     ),
     Program(
         name="newton",
+        about="Kepler's equation for 100,000 numbers, a `while` loop of Newton's each, by the numbers and the eccentricity",
         arguments=lambda small: (np.random.default_rng(3).uniform(0.1, 3.0, 50 if small else 100_000), 0.6),
         forms={"loop": kepler_loop, "vmap": kepler_vmap},
         jax={"jax": _jax_kepler, "jax implicit": _jax_kepler_implicit},
@@ -312,6 +316,7 @@ STEPS = [
     ),
     Program(
         name="kalman",
+        about="the likelihood of a series of 100,000 under a Kalman filter, by its three parameters",
         arguments=lambda small: (0.9, 0.25, 0.09, _series(small)),
         forms={"loop": kalman},
         jax={"jax": _jax_kalman},

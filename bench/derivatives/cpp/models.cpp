@@ -9,14 +9,17 @@ using Real = double;
 
 namespace {
 
-std::unique_ptr<Real[]> room(int64_t n) { return std::make_unique_for_overwrite<Real[]>(static_cast<size_t>(n)); }
+std::unique_ptr<Real[]> room(int64_t n) {
+  return std::make_unique_for_overwrite<Real[]>(static_cast<size_t>(n));
+}
 
 struct Sizes {
   int64_t samples, inputs, hidden, outputs;
 };
 
 /// What the network gives for one sample; what its hidden layer gives is kept.
-void layers(const Real* w, const Real* b, const Real* v, const Real* c, const Real* x, Real* __restrict h, Real* __restrict y, Sizes n) {
+void layers(const Real* w, const Real* b, const Real* v, const Real* c, const Real* x, Real* __restrict h,
+            Real* __restrict y, Sizes n) {
   std::copy_n(b, n.hidden, h);
   for (int64_t i = 0; i < n.inputs; ++i)
     for (int64_t j = 0; j < n.hidden; ++j) h[j] += x[i] * w[i * n.hidden + j];
@@ -96,8 +99,8 @@ void energy_gradient(const Real* p, const Real* m, Real* slope, int64_t n) {
   }
 }
 
-void network(const Real* w, const Real* b, const Real* v, const Real* c, const Real* x, const Real* t, Real* value, int64_t samples,
-             int64_t inputs, int64_t hidden, int64_t outputs) {
+void network(const Real* w, const Real* b, const Real* v, const Real* c, const Real* x, const Real* t,
+             Real* value, int64_t samples, int64_t inputs, int64_t hidden, int64_t outputs) {
   const Sizes n{samples, inputs, hidden, outputs};
   Real total = 0;
 #pragma omp parallel reduction(+ : total)
@@ -106,20 +109,23 @@ void network(const Real* w, const Real* b, const Real* v, const Real* c, const R
 #pragma omp for
     for (int64_t s = 0; s < samples; ++s) {
       layers(w, b, v, c, x + s * inputs, h.get(), y.get(), n);
-      for (int64_t k = 0; k < outputs; ++k) total += (y[k] - t[s * outputs + k]) * (y[k] - t[s * outputs + k]);
+      for (int64_t k = 0; k < outputs; ++k)
+        total += (y[k] - t[s * outputs + k]) * (y[k] - t[s * outputs + k]);
     }
   }
   *value = total / static_cast<Real>(samples * outputs);
 }
 
-void network_gradient(const Real* w, const Real* b, const Real* v, const Real* c, const Real* x, const Real* t, Real* by_w, Real* by_b,
-                      Real* by_v, Real* by_c, int64_t samples, int64_t inputs, int64_t hidden, int64_t outputs) {
+void network_gradient(const Real* w, const Real* b, const Real* v, const Real* c, const Real* x,
+                      const Real* t, Real* by_w, Real* by_b, Real* by_v, Real* by_c, int64_t samples,
+                      int64_t inputs, int64_t hidden, int64_t outputs) {
   const Sizes n{samples, inputs, hidden, outputs};
   std::fill_n(by_w, inputs * hidden, 0.0);
   std::fill_n(by_b, hidden, 0.0);
   std::fill_n(by_v, hidden * outputs, 0.0);
   std::fill_n(by_c, outputs, 0.0);
-#pragma omp parallel reduction(+ : by_w[ : inputs * hidden], by_b[ : hidden], by_v[ : hidden * outputs], by_c[ : outputs])
+#pragma omp parallel reduction(+ : by_w[ : inputs * hidden], by_b[ : hidden], by_v[ : hidden * outputs], \
+                                   by_c[ : outputs])
   {
     const auto h = room(hidden), y = room(outputs), g = room(hidden);
 #pragma omp for
@@ -150,17 +156,21 @@ void chain(const Real* x, Real* value, int64_t n) {
 
 void chain_gradient(const Real* __restrict x, Real* __restrict slope, int64_t n) {
 #pragma omp parallel for
-  for (int64_t i = 0; i < n; ++i) slope[i] = (std::cos(x[i]) - 2 * x[i] * std::sin(x[i])) * std::exp(-x[i] * x[i]);
+  for (int64_t i = 0; i < n; ++i)
+    slope[i] = (std::cos(x[i]) - 2 * x[i] * std::sin(x[i])) * std::exp(-x[i] * x[i]);
 }
 
-void logistic(const Real* w, const Real* x, const Real* y, Real decay, Real* value, int64_t n, int64_t features) {
+void logistic(const Real* w, const Real* x, const Real* y, Real decay, Real* value, int64_t n,
+              int64_t features) {
   Real total = 0;
 #pragma omp parallel for reduction(+ : total)
-  for (int64_t i = 0; i < n; ++i) total += std::log1p(std::exp(-y[i] * product(x + i * features, w, features)));
+  for (int64_t i = 0; i < n; ++i)
+    total += std::log1p(std::exp(-y[i] * product(x + i * features, w, features)));
   *value = total / static_cast<Real>(n) + 0.5 * decay * product(w, w, features);
 }
 
-void logistic_gradient(const Real* w, const Real* x, const Real* y, Real decay, Real* slope, int64_t n, int64_t features) {
+void logistic_gradient(const Real* w, const Real* x, const Real* y, Real decay, Real* slope, int64_t n,
+                       int64_t features) {
   for (int64_t j = 0; j < features; ++j) slope[j] = decay * w[j];
 #pragma omp parallel for reduction(+ : slope[ : features])
   for (int64_t i = 0; i < n; ++i) {
@@ -176,7 +186,8 @@ void valley_hvp(const Real* __restrict x, const Real* __restrict v, Real* __rest
   out[0] = (1200 * x[0] * x[0] - 400 * x[1] + 2) * v[0] - 400 * x[0] * v[1];
 #pragma omp parallel for
   for (int64_t i = 1; i < n - 1; ++i)
-    out[i] = (1200 * x[i] * x[i] - 400 * x[i + 1] + 202) * v[i] - 400 * (x[i] * v[i + 1] + x[i - 1] * v[i - 1]);
+    out[i] =
+        (1200 * x[i] * x[i] - 400 * x[i + 1] + 202) * v[i] - 400 * (x[i] * v[i + 1] + x[i - 1] * v[i - 1]);
   out[n - 1] = 200 * v[n - 1] - 400 * x[n - 2] * v[n - 2];
 }
 

@@ -1,4 +1,5 @@
-// Programs that go step by step, and their derivatives, written by hand: forwards with what is needed kept, then backwards.
+// Programs that go step by step, and their derivatives, written by hand: forwards with what is needed kept,
+// then backwards.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,9 @@ using Real = double;
 
 namespace {
 
-std::unique_ptr<Real[]> room(int64_t n) { return std::make_unique_for_overwrite<Real[]>(static_cast<size_t>(n)); }
+std::unique_ptr<Real[]> room(int64_t n) {
+  return std::make_unique_for_overwrite<Real[]>(static_cast<size_t>(n));
+}
 
 struct State {
   Real u, v;
@@ -32,7 +35,8 @@ State rates_back(State s, const Real* p, State c, Real* by_p) {
 }
 
 State advanced(State s, const Real* p, Real h) {
-  const State a = rates(s, p), b = rates(moved(s, 0.5 * h, a), p), c = rates(moved(s, 0.5 * h, b), p), d = rates(moved(s, h, c), p);
+  const State a = rates(s, p), b = rates(moved(s, 0.5 * h, a), p), c = rates(moved(s, 0.5 * h, b), p),
+              d = rates(moved(s, h, c), p);
   return {s.u + h / 6 * (a.u + 2 * b.u + 2 * c.u + d.u), s.v + h / 6 * (a.v + 2 * b.v + 2 * c.v + d.v)};
 }
 
@@ -90,7 +94,8 @@ void heat(const Real* start, Real k, const Real* target, Real* value, int64_t n,
   *value = total;
 }
 
-void heat_gradient(const Real* start, Real k, const Real* target, Real* by_start, Real* by_k, int64_t n, int64_t steps) {
+void heat_gradient(const Real* start, Real k, const Real* target, Real* by_start, Real* by_k, int64_t n,
+                   int64_t steps) {
   const auto kept = room((steps + 1) * n), other = room(n);
   std::copy_n(start, n, kept.get());
   for (int64_t step = 0; step < steps; ++step) {
@@ -128,7 +133,8 @@ void runge_kutta(const Real* start, const Real* p, Real h, Real* value, int64_t 
   *value = s.u * s.u + s.v * s.v;
 }
 
-void runge_kutta_gradient(const Real* start, const Real* p, Real h, Real* by_start, Real* by_p, int64_t steps) {
+void runge_kutta_gradient(const Real* start, const Real* p, Real h, Real* by_start, Real* by_p,
+                          int64_t steps) {
   const auto kept = std::make_unique_for_overwrite<State[]>(static_cast<size_t>(steps));
   State s{start[0], start[1]};
   for (int64_t step = 0; step < steps; ++step) {
@@ -142,10 +148,12 @@ void runge_kutta_gradient(const Real* start, const Real* p, Real h, Real* by_sta
     const State a = rates(at, p), second = moved(at, 0.5 * h, a), b = rates(second, p);
     const State third = moved(at, 0.5 * h, b), last = moved(at, h, rates(third, p));
     const State sixth{h / 6 * c.u, h / 6 * c.v}, by_last = rates_back(last, p, sixth, slopes);
-    const State by_third = rates_back(third, p, {2 * sixth.u + h * by_last.u, 2 * sixth.v + h * by_last.v}, slopes);
-    const State by_second =
-        rates_back(second, p, {2 * sixth.u + 0.5 * h * by_third.u, 2 * sixth.v + 0.5 * h * by_third.v}, slopes);
-    const State by_first = rates_back(at, p, {sixth.u + 0.5 * h * by_second.u, sixth.v + 0.5 * h * by_second.v}, slopes);
+    const State by_third =
+        rates_back(third, p, {2 * sixth.u + h * by_last.u, 2 * sixth.v + h * by_last.v}, slopes);
+    const State by_second = rates_back(
+        second, p, {2 * sixth.u + 0.5 * h * by_third.u, 2 * sixth.v + 0.5 * h * by_third.v}, slopes);
+    const State by_first =
+        rates_back(at, p, {sixth.u + 0.5 * h * by_second.u, sixth.v + 0.5 * h * by_second.v}, slopes);
     c.u += by_last.u + by_third.u + by_second.u + by_first.u;
     c.v += by_last.v + by_third.v + by_second.v + by_first.v;
   }
@@ -182,7 +190,8 @@ void kalman_gradient(Real a, Real q, Real r, const Real* y, Real* slopes, int64_
   Real by_a = 0, by_q = 0, by_r = 0, by_m = 0, by_p = 0;
   for (int64_t i = n - 1; i >= 0; --i) {
     const Real ahead = a * kept[i].u, variance = a * a * kept[i].v + q;
-    const Real s = variance + r, inverse = 1 / s, v = y[i] - ahead, gain = variance * inverse, scaled = v * inverse;
+    const Real s = variance + r, inverse = 1 / s, v = y[i] - ahead, gain = variance * inverse,
+               scaled = v * inverse;
     // p' = p (1 - gain), m' = ahead + gain v, total += log s + v^2 / s.
     const Real by_gain = by_m * v - by_p * variance;
     const Real by_v = by_m * gain + scaled;
