@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour test test-all bench fuzz odd accuracy format tidy
+.PHONY: tour test test-all bench derivatives fuzz odd accuracy format tidy
 
 # All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
@@ -19,6 +19,12 @@ test-all:
 bench:
 	@tools/setup test
 	@.venv/bin/python -m bench $(ARGUMENTS)
+
+# Derivatives beside JAX's and C++'s, with one thread and two, into docs/derivative-speed.md: five minutes.
+derivatives:
+	@tools/setup test
+	@.venv/bin/python -m bench.derivatives --threads 1
+	@.venv/bin/python -m bench.derivatives --threads 2 --page
 
 # Random programs against CPython and NumPy: N of them, from SEED; what differs is shrunk into build/fuzz.
 fuzz: N ?= 1000

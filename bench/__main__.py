@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
+
+from .limits import limit_threads
 
 
 def _options() -> argparse.Namespace:
@@ -22,15 +23,6 @@ def _options() -> argparse.Namespace:
     if options.rounds < 1 or options.threads < 1:
         parser.error("--rounds and --threads are at least 1")
     return options
-
-
-def _limit_threads(threads: int) -> None:
-    """Tells all libraries how many threads to take; they read it when they are loaded."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "INGOT_NUM_THREADS", "NPROC"):
-        os.environ[name] = str(threads)
-    flags = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} intra_op_parallelism_threads={threads}"
-    os.environ["XLA_FLAGS"] = flags
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -99,5 +91,5 @@ def _run(options: argparse.Namespace) -> int:
 
 if __name__ == "__main__":
     options = _options()
-    _limit_threads(options.threads)
+    limit_threads(options.threads)
     sys.exit(_run(options))

@@ -1,0 +1,1 @@
+"""Derivatives beside those of JAX, HIPS/autograd and C++: `python -m bench.derivatives`."""
