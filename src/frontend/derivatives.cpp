@@ -105,7 +105,8 @@ Value Evaluator::primitive_of_derivative(Call& call) {
   const Array* array = y.as<Array>();
   if (array == nullptr) return Scalar{kind, made};
   if (call.name == "primal") return viewing(made, array->access);
-  return call.name == "tangent" ? viewing(made, Access::Writable) : owner(made);  // tangents of views are views
+  return call.name == "tangent" ? viewing(made, Access::Writable)
+                                : owner(made);  // tangents of views are views
 }
 
 /// Gives a cotangent for each variable that is a number, None for arrays.

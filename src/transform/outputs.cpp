@@ -206,13 +206,13 @@ void Lowering::write_outputs() {
   const ir::SpanId place = b_.span();
   drop_outputs();
   const std::vector<Nest> nests = std::exchange(nests_, {});
+  const Nodes numbers = std::exchange(deferred_, {});  // not those of nests that are asked for on the way
   for (const Nest& nest : nests) {
     if (nest.outputs.empty()) continue;
     set_place(nest.outputs.back().node);
     if (nest.is_reduced.empty()) write_arrays(nest.outputs);
     else write_reductions(nest.outputs);
   }
-  const Nodes numbers = std::exchange(deferred_, {});
   for (NodeId scalar : numbers) {
     is_deferred_[scalar.index] = false;
     set_place(scalar);

@@ -60,7 +60,9 @@ void Reverse::prepare(NodeId value, Kept& kept) {
     numbers(2 + 2 * rank);
   } else if (type.is_array() && is_dense(value)) {
     LoopWriter w(b_);
-    for (const NodeId length : shadowed_.lengths.at(value)) kept.lengths.push_back(hoist(length));
+    // What is a length inside may be negative where nothing is.
+    for (const NodeId length : shadowed_.lengths.at(value))
+      kept.lengths.push_back(make(Op::maximum, {hoist(length), w.index(0)}));
     Nodes all = axes_of(around);
     all.insert(all.end(), kept.lengths.begin(), kept.lengths.end());
     kept.elements = make(Op::buffer, {w.new_view(all, type.dtype())});
