@@ -582,6 +582,33 @@ def test_arms_not_chosen():
     np.testing.assert_array_equal(ingot.grad(computed_before)(x), [0.0, 0.0, 1.0])
 
 
+def test_routines_in_programs():
+    a = RNG.standard_normal((3, 3)) + 3 * np.eye(3)
+    s, b = a @ a.T, RNG.standard_normal(3)
+
+    def steps(a, v):
+        for i in range(3):
+            if v[0] > -100.0:
+                v = np.linalg.solve(a, v) + np.linalg.det(a) * 0.01 * i
+        return v
+
+    transposed(steps, a, b)
+    transposed(lambda a: (np.linalg.inv(a), np.linalg.slogdet(a)), a)
+    transposed(lambda s: (np.linalg.eigh(s), np.linalg.cholesky(s, upper=True), np.linalg.svd(s)), s)
+    transposed(lambda a: (np.linalg.cond(a), np.linalg.matrix_power(a, -2), np.linalg.norm(a, 2), np.linalg.qr(a)), a)
+    transposed(lambda a, b: np.linalg.lstsq(a[:, :2], b)[0], a, b)
+    transposed(lambda x: (np.fft.rfft(x), np.fft.hfft(x + 1j), np.fft.fft2(np.outer(x, x))), X)
+
+    def f(a):
+        return np.linalg.det(a) * np.sum(np.linalg.inv(a)) + np.sum(np.abs(np.fft.fft(a)) ** 2)
+
+    e = 1e-6
+    g = ingot.grad(f)
+    np.testing.assert_allclose(ingot.hvp(f, (a,), (s,))[0], (g(a + e * s) - g(a - e * s)) / (2 * e), rtol=1e-5, atol=1e-5)
+    h = ingot.hessian(lambda a: np.linalg.slogdet(a)[1])(s)
+    np.testing.assert_allclose(h, ingot.jacrev(ingot.grad(lambda a: np.linalg.slogdet(a)[1]))(s), rtol=1e-9)
+
+
 def test_custom_rules():
     @ingot.custom_jvp
     def f(x, n):

@@ -240,6 +240,37 @@ def constant_of(x: Any, derivative: int) -> Any:
     return primitives.constant(primitives.primal(x, derivative))
 
 
+def routine(f: Callable, jvp_rule: Callable, vjp_rule: Any, primals: tuple, options: tuple) -> Any:
+    """What one of NumPy's routines gives of arrays and options, with rules of `library.rules` where derivatives are taken."""
+    if len(primitives.derivatives()) == 0:
+        return f(*primals, *options)
+    arrays = tuple(inexact(x) for x in primals)
+
+    def of_arrays(*own: Any) -> Any:
+        return f(*own, *options)
+
+    def rule(own: tuple, tangents: tuple) -> Any:
+        return jvp_rule(own, tangents, *options)
+
+    if vjp_rule is None:
+        return with_rules(of_arrays, rule, None, None, arrays)
+
+    def forth(*own: Any) -> tuple:
+        result = routine(f, jvp_rule, vjp_rule, own, options)
+        return result, (own, result)
+
+    def back(kept: tuple, cotangents: Any) -> tuple:
+        return vjp_rule(kept[0], kept[1], cotangents, *options)
+
+    return with_rules(of_arrays, rule, forth, back, arrays)
+
+
+def inexact(x: Any) -> Any:
+    """An array of floats or complex numbers."""
+    x = np.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
+
+
 def any_varies(leaves: tuple, derivative: int) -> bool:
     """Whether one of them may vary in a derivative."""
     for leaf in leaves:
@@ -261,7 +292,7 @@ def there_and_back(
         if and_back is not None:
             given = inside(lambda: and_back(kept, cotangents))
         else:
-            given = inside(lambda: pulled(lambda t: jvp_rule(plain, t)[1], (zeros,), lambda values: cotangents)[1][0])
+            given = inside(lambda: pulled(lambda t: tangents_of(jvp_rule(plain, t)), (zeros,), lambda values: cotangents)[1][0])
         if len(given) != len(args):
             raise TypeError(f"{len(given)} cotangents for {len(args)} arguments")
         for arg, of_arg in zip(args, given):
@@ -360,15 +391,20 @@ def values_of(values: Any, cotangents: Any) -> Any:
     return with_floats(map_leaves(lambda y: y, values), leaves_of(cotangents))
 
 
+def tangents_of(pair: tuple) -> Any:
+    """Of a value and its tangent, the tangent, 0 where the value has none."""
+    return map_leaves(lambda y, t: t if is_inexact(y) else 0.0, pair[0], pair[1])
+
+
 def zero_like(x: Any) -> Any:
     """A zero, or an array of zeros."""
     return np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x * 0.0
 
 
 def gathered_at(y: Any, derivative: int) -> Any:
-    """In `back`: the cotangent of a leaf of a value, None of what has none."""
+    """In `back`: the cotangent of a leaf of a value."""
     if not is_inexact(y):
-        return None
+        return 0.0
     own = primitives.cotangent(y, derivative)
     return gathered(own, own)
 

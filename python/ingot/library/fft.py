@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import primitives
+from .derivatives import routine
 from .reductions import known_axes, known_axis
 from .registry import implements
 
@@ -62,6 +63,22 @@ def points_of(x: Any, n: Any, axis: Any) -> Any:
 
 
 def complex_transform(x: Any, n: Any, axis: Any, norm: Any, is_forward: bool, out: Any) -> Any:
+    if out is not None:
+        return plain_complex(x, n, axis, norm, is_forward, out)
+    if is_forward:
+        return routine(plain_fft, rules.fft_jvp, rules.fft_vjp, (x,), (n, axis, norm))
+    return routine(plain_ifft, rules.ifft_jvp, rules.ifft_vjp, (x,), (n, axis, norm))
+
+
+def plain_fft(x: Any, n: Any, axis: Any, norm: Any) -> Any:
+    return plain_complex(x, n, axis, norm, True, None)
+
+
+def plain_ifft(x: Any, n: Any, axis: Any, norm: Any) -> Any:
+    return plain_complex(x, n, axis, norm, False, None)
+
+
+def plain_complex(x: Any, n: Any, axis: Any, norm: Any, is_forward: bool, out: Any) -> Any:
     x = np.asarray(x)
     points = points_of(x, n, axis)
     at = complex_dtype(real_dtype(x))
@@ -111,6 +128,12 @@ def real_transform(x: Any, n: Any, axis: Any, factor: Any, out: Any) -> Any:
 
 @implements(np.fft.rfft)
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    if out is not None:
+        return plain_rfft(a, n, axis, norm, out)
+    return routine(plain_rfft, rules.rfft_jvp, rules.rfft_vjp, (a,), (n, axis, norm))
+
+
+def plain_rfft(a: Any, n: Any, axis: Any, norm: Any, out: Any = None) -> Any:
     x = np.asarray(a)
     points = points_of(x, n, axis)
     return real_transform(x, points, axis, factor_of(points, norm, True), out)
@@ -118,6 +141,12 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
 
 @implements(np.fft.irfft)
 def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    if out is not None:
+        return plain_irfft(a, n, axis, norm, out)
+    return routine(plain_irfft, rules.irfft_jvp, rules.irfft_vjp, (a,), (n, axis, norm))
+
+
+def plain_irfft(a: Any, n: Any, axis: Any, norm: Any, out: Any = None) -> Any:
     x = np.asarray(a)
     points = 2 * (x.shape[axis] - 1) if n is None else n
     if points < 1:
@@ -259,3 +288,6 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 @implements(np.fft.ifftshift)
 def ifftshift(x: Any, axes: Any = None) -> Any:
     return rolled(x, axes, True)
+
+
+from .rules import fft as rules  # noqa: E402  (which is made of this module)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._errors import TypeChangeError
 from . import primitives
+from .derivatives import routine
 from .reductions import NoValue, known_axes, reduction, with_axes_kept
 from .registry import implements
 from .shapes import product
@@ -75,8 +76,7 @@ def common_batch(x: Any, y: Any, core: int) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-@implements(np.linalg.solve)
-def solve(a: Any, b: Any) -> Any:
+def plain_solve(a: Any, b: Any) -> Any:
     a = np.asarray(a)
     need_square(a)
     b = np.asarray(b)
@@ -99,8 +99,7 @@ def solve(a: Any, b: Any) -> Any:
     return x.astype(dtype)
 
 
-@implements(np.linalg.inv)
-def inv(a: Any) -> Any:
+def plain_inv(a: Any) -> Any:
     a = np.asarray(a)
     need_square(a)
     dtype = result_dtype(a)
@@ -110,8 +109,7 @@ def inv(a: Any) -> Any:
     return result.astype(dtype)
 
 
-@implements(np.linalg.det)
-def det(a: Any) -> Any:
+def plain_det(a: Any) -> Any:
     a = np.asarray(a)
     need_square(a)
     dtype = result_dtype(a)
@@ -120,8 +118,7 @@ def det(a: Any) -> Any:
     return result.astype(dtype)[()]
 
 
-@implements(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def plain_slogdet(a: Any) -> Any:
     a = np.asarray(a)
     need_square(a)
     dtype = result_dtype(a)
@@ -132,8 +129,7 @@ def slogdet(a: Any) -> Any:
     return SlogdetResult(sign.astype(dtype)[()], logarithm.astype(real_dtype(dtype))[()])
 
 
-@implements(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+def plain_cholesky(a: Any, upper: bool = False) -> Any:
     a = np.asarray(a)
     need_square(a)
     dtype = result_dtype(a)
@@ -143,8 +139,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return result.astype(dtype)
 
 
-@implements(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def plain_qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
     a = np.asarray(a)
@@ -182,10 +177,7 @@ def upper_triangle(x: Any) -> Any:
     return np.where(rows[:, None] <= columns, x, x.dtype.type(0))
 
 
-@implements(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    if hermitian:
-        primitives.refuse("`hermitian` of np.linalg.svd", "leave it out")
+def plain_svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     a = np.asarray(a)
     need_stacked(a)
     dtype = result_dtype(a)
@@ -210,8 +202,7 @@ def svdvals(x: Any, /) -> Any:
     return svd(x, compute_uv=False)
 
 
-@implements(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def plain_eigh(a: Any, UPLO: str = "L") -> Any:
     if UPLO not in ("L", "U", "l", "u"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
     a = np.asarray(a)
@@ -244,8 +235,7 @@ def find_eigenvalues(routine: str, a: Any, found: tuple[Any, ...]) -> None:
     need_complex(found[0], a)
 
 
-@implements(np.linalg.eig)
-def eig(a: Any) -> Any:
+def plain_eig(a: Any) -> Any:
     a = np.asarray(a)
     need_square(a)
     dtype = np.result_type(result_dtype(a), np.complex64)
@@ -255,8 +245,7 @@ def eig(a: Any) -> Any:
     return EigResult(values.astype(dtype), vectors.astype(dtype))
 
 
-@implements(np.linalg.eigvals)
-def eigvals(a: Any) -> Any:
+def plain_eigvals(a: Any) -> Any:
     a = np.asarray(a)
     need_square(a)
     dtype = np.result_type(result_dtype(a), np.complex64)
@@ -290,8 +279,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return np.reshape(solve(np.reshape(a, (size, size)), np.ravel(b)), shape)
 
 
-@implements(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def plain_eigvalsh(a: Any, UPLO: str = "L") -> Any:
     if UPLO not in ("L", "U", "l", "u"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
     a = np.asarray(a)
@@ -304,8 +292,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     return values.astype(real_dtype(dtype))
 
 
-@implements(np.linalg.lstsq)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def plain_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     a = np.asarray(a)
     b = np.asarray(b)
     is_vector = b.ndim == 1
@@ -342,10 +329,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     )
 
 
-@implements(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NoValue) -> Any:
-    if hermitian:
-        primitives.refuse("`hermitian` of np.linalg.pinv", "leave it out")
+def plain_pinv(a: Any, rcond: Any = None, rtol: Any = NoValue) -> Any:
     a = np.asarray(a)
     need_stacked(a)
     if rcond is None:
@@ -515,3 +499,77 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     for factor in factors[1:-1]:
         result = np.dot(result, factor)
     return np.dot(result, factors[-1], out)
+
+
+from .rules import linalg as rules  # noqa: E402  (whose results are those of this module)
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    return routine(plain_solve, rules.solve_jvp, rules.solve_vjp, (a, b,), ())
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> Any:
+    return routine(plain_inv, rules.inv_jvp, rules.inv_vjp, (a,), ())
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> Any:
+    return routine(plain_det, rules.det_jvp, rules.det_vjp, (a,), ())
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    return routine(plain_slogdet, rules.slogdet_jvp, rules.slogdet_vjp, (a,), ())
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    return routine(plain_cholesky, rules.cholesky_jvp, rules.cholesky_vjp, (a,), (upper,))
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    if mode == "raw":
+        return plain_qr(a, mode)
+    return routine(plain_qr, rules.qr_jvp, None, (a,), (mode,))
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    if hermitian:
+        primitives.refuse("`hermitian` of np.linalg.svd", "leave it out")
+    return routine(plain_svd, rules.svd_jvp, None, (a,), (full_matrices, compute_uv))
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    return routine(plain_eigh, rules.eigh_jvp, rules.eigh_vjp, (a,), (UPLO,))
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    return routine(plain_eig, rules.eig_jvp, None, (a,), ())
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    return routine(plain_eigvals, rules.eigvals_jvp, None, (a,), ())
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    return routine(plain_eigvalsh, rules.eigvalsh_jvp, rules.eigvalsh_vjp, (a,), (UPLO,))
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    return routine(plain_lstsq, rules.lstsq_jvp, None, (a, b,), (rcond,))
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NoValue) -> Any:
+    if hermitian:
+        primitives.refuse("`hermitian` of np.linalg.pinv", "leave it out")
+    return routine(plain_pinv, rules.pinv_jvp, None, (a,), (rcond, rtol))
