@@ -137,9 +137,10 @@ Value Evaluator::primitive_pull(Call& call) {
   size_t next = 0;
   for (const Value& variable : variables) {
     if (variable.is<Array>()) given.members.emplace_back(Static{nb::none()});
-    else
+    else {
       given.members.emplace_back(
           Scalar{base::known(kind_of(variable)), builder_->function().result(made, next++)});
+    }
   }
   return given;
 }

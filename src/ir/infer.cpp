@@ -310,9 +310,10 @@ int index_rank(const Query& q, size_t from) {
   q.need(q.operands.size() == from + q.ints().size() && !q.ints().empty(),
          "wants an index array for each axis");
   q.need_axes(q.ints(), q.type(0).rank());
-  for (size_t i = from; i < q.operands.size(); ++i)
+  for (size_t i = from; i < q.operands.size(); ++i) {
     q.need(q.type(i).is_array() && q.type(i).dtype() == DType::Int64 && q.type(i) == q.type(from),
            "wants i64 index arrays of one rank");
+  }
   return q.type(from).rank();
 }
 Type infer_gather(const Query& q) {

@@ -50,19 +50,22 @@ Activity::Activity(const Function& function, std::optional<int64_t> tag)
     has_changed_ = false;
     for (uint32_t i = 0; i < f_.node_count(); ++i) visit(NodeId(i));
   } while (has_changed_);
-  for (uint32_t i = 0; i < f_.node_count(); ++i)
+  for (uint32_t i = 0; i < f_.node_count(); ++i) {
     if (f_.type(NodeId(i)).is_view() && has_tangents(f_.type(NodeId(i))))
       holds_floats_[root(NodeId(i))] = true;
+  }
 }
 
 /// Arrays that the function is given may overlap.
 void Activity::unite_parameters() {
   const auto parameters = f_.region_parameters(f_.body());
-  for (size_t i = 0; i < parameters.size(); ++i)
-    for (size_t k = 0; k < i; ++k)
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
       if (f_.parameters()[i].alias_set == f_.parameters()[k].alias_set && is_shared(f_.type(parameters[i])) &&
           is_shared(f_.type(parameters[k])))
         unite(parameters[i], parameters[k]);
+    }
+  }
 }
 
 uint32_t Activity::root(NodeId value) const {

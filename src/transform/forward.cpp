@@ -13,7 +13,7 @@ Forward::Forward(const Function& source, int64_t tag, Tangents kind)
   refuse_other_names();
 }
 
-void Forward::refuse(NodeId id, std::string what) const { refuse_derivative(source_, id, std::move(what)); }
+void Forward::refuse(NodeId id, const std::string& what) const { refuse_derivative(source_, id, what); }
 
 NodeId Forward::sum(NodeId a, NodeId b) {
   if (!a || !b) return a ? a : b;
@@ -125,7 +125,7 @@ void Forward::visit_elementwise(NodeId id) {
 void Forward::visit_select(NodeId id) {
   const auto old = source_.operands(id);
   if (!is_varied(id) || (!tangent(old[1]) && !tangent(old[2]))) return;
-  NodeId chosen = b_.make(Op::select, {use(old[0]), some_tangent(old[1]), some_tangent(old[2])});
+  NodeId const chosen = b_.make(Op::select, {use(old[0]), some_tangent(old[1]), some_tangent(old[2])});
   set_tangent(id, spread(chosen, use(id)));
 }
 

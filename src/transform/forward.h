@@ -51,7 +51,7 @@ class Forward : public Rewriter {
   void visit_shadow(NodeId id);
   /// Whether a routine is the product of matrices.
   bool is_product(NodeId id) const;
-  [[noreturn]] void refuse(NodeId id, std::string what = {}) const;
+  [[noreturn]] void refuse(NodeId id, const std::string& what = {}) const;
 
   /// @name Memory (forward_memory.cpp)
   void visit_memory(NodeId id);

@@ -53,10 +53,12 @@ void Forward::refuse_other_names() {
       if (changes && std::ranges::none_of(changed, is_known)) changed.push_back(operand);
     }
   }
-  for (const NodeId one : changed)
-    for (const auto& [other, node] : touched)
+  for (const NodeId one : changed) {
+    for (const auto& [other, node] : touched) {
       if (!activity_.is_same_memory(one, other) && names.is_same_memory(one, other))
         refuse(node, "an array that is changed and known by two names, of which one is a variable,");
+    }
+  }
 }
 
 /// A derivative in a loop begins with no tangents in what it finds there.

@@ -230,7 +230,7 @@ Linear turned(const Linear& g, Term a, Term y) {
 /// The derivative of an op with respect to operand `i`, where it has one.
 Linear derivative_of(Op op, size_t i, Term a, Term b, Term y) {
   const Linear g;
-  const Linear zero = Linear::none();
+  Linear zero = Linear::none();
   switch (op) {
 #define INGOT_CHOSEN(one, two, which, ...) which
 #define INGOT_ALONE(expression) return expression;

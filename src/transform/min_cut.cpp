@@ -25,7 +25,7 @@ bool MinCut::find_levels() {
   level_.assign(of_.size(), -1);
   level_[0] = 0;
   std::vector<int> queue{0};
-  for (size_t i = 0; i < queue.size(); ++i)
+  for (size_t i = 0; i < queue.size(); ++i) {
     for (const int e : of_[static_cast<size_t>(queue[i])]) {
       const Edge& edge = edges_[static_cast<size_t>(e)];
       int& level = level_[static_cast<size_t>(edge.to)];
@@ -33,6 +33,7 @@ bool MinCut::find_levels() {
       level = level_[static_cast<size_t>(queue[i])] + 1;
       queue.push_back(edge.to);
     }
+  }
   return level_[1] >= 0;
 }
 
@@ -81,13 +82,14 @@ std::vector<bool> MinCut::find() {
   std::vector<bool> behind(of_.size());
   behind[1] = true;
   std::vector<int> queue{1};
-  for (size_t i = 0; i < queue.size(); ++i)
+  for (size_t i = 0; i < queue.size(); ++i) {
     for (const int e : of_[static_cast<size_t>(queue[i])]) {
       const int from = edges_[static_cast<size_t>(e)].to;
       if (edges_[static_cast<size_t>(e) ^ 1].left == 0 || behind[static_cast<size_t>(from)]) continue;
       behind[static_cast<size_t>(from)] = true;
       queue.push_back(from);
     }
+  }
   std::vector<bool> cut(static_cast<size_t>(vertices_));
   for (int v = 0; v < vertices_; ++v)
     cut[static_cast<size_t>(v)] = !behind[static_cast<size_t>(in(v))] && behind[static_cast<size_t>(out(v))];

@@ -19,11 +19,12 @@ namespace ingot::transform {
 NodeId Lowering::canonical(NodeId length) const {
   for (bool found = true; found;) {
     found = false;
-    for (const OpenRegion& region : regions_)
+    for (const OpenRegion& region : regions_) {
       if (const auto other = region.equal.find(length.index); other != region.equal.end()) {
         length = other->second;
         found = true;
       }
+    }
   }
   return length;
 }
@@ -41,7 +42,7 @@ NodeId Lowering::repeats_not(NodeId own, NodeId length) {
 /// From here on the operands of a comparison that has been checked are equal.
 void Lowering::learn(NodeId condition) {
   if (source_.op(condition) == Op::bitwise_and) {
-    for (NodeId operand : source_.operands(condition)) learn(operand);
+    for (NodeId const operand : source_.operands(condition)) learn(operand);
     return;
   }
   if (source_.op(condition) != Op::equal || source_.type(source_.operand(condition, 0)) != ir::kInt64) return;
@@ -63,12 +64,13 @@ size_t Lowering::collect_sources(NodeId old, Sources& sources, std::vector<bool>
   }
   if (is_output(old)) {
     sources.emplace(false, old.index);
-    for (size_t i = 0; i < nests_.size(); ++i)
+    for (size_t i = 0; i < nests_.size(); ++i) {
       for (const Output& output : nests_[i].outputs)
         if (output.node == old) first = nests_[i].is_reduced.empty() ? i : i + 1;
+    }
     if (is_reduction(old)) return first;
   }
-  for (NodeId operand : source_.operands(old))
+  for (NodeId const operand : source_.operands(old))
     first = std::max(first, collect_sources(operand, sources, seen));
   return first;
 }
@@ -94,7 +96,7 @@ std::set<std::pair<uint32_t, uint32_t>> Lowering::compared_lengths(NodeId old) c
   std::vector<bool> seen(source_.node_count());
   collect_broadcasts(old, broadcasts, seen);
   std::set<std::pair<uint32_t, uint32_t>> compared;
-  for (NodeId id : broadcasts) {
+  for (NodeId const id : broadcasts) {
     const Nodes& own = whole(source_.operand(id, 0)).lengths;
     for (size_t i = 0; i < own.size(); ++i) {
       const NodeId length = whole(id).lengths[i];
@@ -121,7 +123,7 @@ void Lowering::write_later(NodeId node, NodeId buffer_of) {
     output.reads.insert(output.reads.end(), read.reads.begin(), read.reads.end());
   };
   if (reduces) {
-    for (NodeId operand : source_.operands(node)) {
+    for (NodeId const operand : source_.operands(node)) {
       look_at(operand);
       cost += whole(operand).cost;
     }
@@ -171,7 +173,7 @@ void Lowering::merge(Nest& nest, const Nest& other) {
 std::optional<size_t> Lowering::only_nest(NodeId old, OnlyNests& known) const {
   if (const auto before = known.find(old.index); before != known.end()) return before->second;
   std::optional<size_t>& found = known[old.index];
-  for (NodeId user : users_[old.index]) {
+  for (NodeId const user : users_[old.index]) {
     std::optional<size_t> its;
     const bool is_step = is_pointwise(user) && source_.type(user).is_array() && !whole(user).lengths.empty();
     if (is_output(user)) {
@@ -188,7 +190,7 @@ std::optional<size_t> Lowering::only_nest(NodeId old, OnlyNests& known) const {
 
 /// Arrays need not be written where one nest has all of their users.
 void Lowering::drop_outputs() {
-  for (Nest& nest : nests_ | std::views::reverse)
+  for (Nest& nest : nests_ | std::views::reverse) {
     for (size_t i = nest.outputs.size(); i-- > 0;) {
       const NodeId node = nest.outputs[i].node;
       if (is_reduction(node) || nest.outputs[i].buffer_of) continue;
@@ -199,6 +201,7 @@ void Lowering::drop_outputs() {
       is_output_[node.index] = false;
       nest.outputs.erase(nest.outputs.begin() + static_cast<ptrdiff_t>(i));
     }
+  }
 }
 
 void Lowering::write_outputs() {
@@ -213,7 +216,7 @@ void Lowering::write_outputs() {
     if (nest.is_reduced.empty()) write_arrays(nest.outputs);
     else write_reductions(nest.outputs);
   }
-  for (NodeId scalar : numbers) {
+  for (NodeId const scalar : numbers) {
     is_deferred_[scalar.index] = false;
     set_place(scalar);
     clone(scalar);
@@ -260,7 +263,7 @@ void Lowering::add_root(NodeId array, const Root& root) {
   w.reads.push_back(root);
   Nodes& reading = regions_.back().reading;
   if (std::ranges::find(reading, array) == reading.end()) reading.push_back(array);
-  for (NodeId user : users_[array.index]) {
+  for (NodeId const user : users_[array.index]) {
     const bool is_defined = order_[user.index] < now_ && source_[user].parent == regions_.back().region;
     if (is_defined && source_.type(user).is_array() && !whole(user).view) add_root(user, root);
   }
@@ -273,7 +276,7 @@ void Lowering::prepare(NodeId id) {
   if (op == Op::length || is_reduction(id) || op == Op::materialize) return;
   const bool pointwise = is_pointwise(id) && source_.type(id).is_array();
   // Numbers are not made where elements are evaluated.
-  for (NodeId operand : source_.operands(id))
+  for (NodeId const operand : source_.operands(id))
     if (!pointwise || !source_.type(operand).is_array()) make_ready(operand);
 }
 

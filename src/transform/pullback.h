@@ -82,6 +82,6 @@ class Pullback {
 };
 
 /// Throws the refusal of a node that has no derivative.
-[[noreturn]] void refuse_derivative(const Function& function, NodeId id, std::string what = {});
+[[noreturn]] void refuse_derivative(const Function& function, NodeId id, const std::string& what = {});
 
 }  // namespace ingot::transform

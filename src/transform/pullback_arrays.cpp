@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "transform/linear.h"
 #include "transform/loop_writer.h"
@@ -19,8 +20,8 @@ void Pullback::visit_broadcast(NodeId id, NodeId c) {
     axes.insert(axes.begin(), static_cast<int64_t>(Op::add));
     return b_.make(Op::reduce, std::array{of}, axes);
   };
-  std::vector<int64_t> added;
-  for (int64_t axis = 0; axis < more; ++axis) added.push_back(axis);
+  std::vector<int64_t> added(static_cast<size_t>(more));
+  std::iota(added.begin(), added.end(), int64_t{0});
   NodeId sum = more == 0 ? c : summed(c, added);
   if (rank == 0) {
     // Of all axes the sum is a number.
@@ -190,8 +191,8 @@ void Pullback::visit_dot(NodeId id, NodeId c) {
   };
   const auto swapped = [&](NodeId of) {
     const int rank = b_.function().type(of).rank();
-    std::vector<int64_t> axes;
-    for (int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
+    std::vector<int64_t> axes(static_cast<size_t>(rank));
+    std::iota(axes.begin(), axes.end(), int64_t{0});
     std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
     return b_.make(Op::transpose, std::array{of}, axes);
   };

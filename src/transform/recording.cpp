@@ -124,9 +124,10 @@ Recording::Recording(const Shadowed& shadowed, NodeId pull)
 
 void Recording::find_path(int64_t tag) {
   std::set<RegionId> lifted;
-  for (uint32_t i = 0; i < f_.node_count(); ++i)
+  for (uint32_t i = 0; i < f_.node_count(); ++i) {
     if (f_.op(NodeId(i)) == Op::lift && f_.attribute(NodeId(i), 0) == tag)
       lifted.insert(f_[NodeId(i)].parent);
+  }
   path_ = {f_[pull_].parent};
   const auto is_outside = [&](RegionId region) { return !f_.encloses(path_.back(), region); };
   while (std::ranges::any_of(lifted, is_outside)) {
@@ -146,9 +147,10 @@ void Recording::record(int64_t tag) {
       if (!has_begun) continue;
       ir::walk(f_, node, [&](NodeId inside) {
         recorded_[inside.index] = true;
-        for (size_t k = 0; k < f_[inside].region_count; ++k)
+        for (size_t k = 0; k < f_[inside].region_count; ++k) {
           for (const NodeId parameter : f_.region_parameters(f_.region(inside, k)))
             recorded_[parameter.index] = true;
+        }
       });
       find_active(node);
     }
@@ -175,9 +177,10 @@ bool Recording::find_active(NodeId node) {
   is = is || (stores && (has_tangents(f_.type(f_.operand(node, 0))) || clears_bytes(f_, node)) &&
               shadowed_.shadows.contains(f_.operand(node, 0)));
   is = is || (op == Op::materialize && shadowed_.shadows.contains(node));
-  for (size_t i = 0; i < f_[node].region_count; ++i)
+  for (size_t i = 0; i < f_[node].region_count; ++i) {
     for (const NodeId inside : f_.region_body(f_.region(node, i)))
       if (find_active(inside)) is = true;
+  }
   active_[node.index] = is;
   return is;
 }
@@ -227,12 +230,14 @@ Nodes Recording::outside_of(NodeId node) const {
     return false;
   };
   Nodes all;
-  for (size_t i = 0; i < f_[node].region_count; ++i)
+  for (size_t i = 0; i < f_[node].region_count; ++i) {
     ir::walk(f_, f_.region(node, i), [&](NodeId inside) {
-      for (const NodeId operand : f_.operands(inside))
+      for (const NodeId operand : f_.operands(inside)) {
         if (varies(operand) && !is_inside(operand) && std::ranges::find(all, operand) == all.end())
           all.push_back(operand);
+      }
     });
+  }
   return all;
 }
 
@@ -311,7 +316,7 @@ bool Recording::is_cheap(NodeId value) const {
 }
 
 int64_t Recording::cost(NodeId value) const {
-  Type type = f_.type(value);
+  Type const type = f_.type(value);
   int64_t bytes = type.is(ir::TypeKind::Optional) ? 16 : kCostOfView;
   if (type.is_scalar()) bytes = static_cast<int64_t>(base::size_of(type.dtype()));
   if (type.is_array()) bytes = kCostOfArray;

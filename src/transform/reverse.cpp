@@ -103,9 +103,10 @@ void Reverse::visit_control(NodeId id) {
   const std::vector<int> states = states_in(id);
   const int own = recording_.loop_at(id);
   const bool has_start = own != Recording::kNone && loop(own).has_tape && !loop(own).is_regular;
-  if (op == Op::parallel_for && (!states.empty() || has_start))
+  if (op == Op::parallel_for && (!states.empty() || has_start)) {
     refuse_derivative(source_, id,
                       "the derivative of a parallel loop around one that runs not always as often");
+  }
   LoopWriter w(b_);
   NodeId start;
   if (has_start) {

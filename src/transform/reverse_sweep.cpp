@@ -74,9 +74,10 @@ void Reverse::clear(RegionId region) {
   for (const NodeId parameter : source_.region_parameters(region)) cotangents_[parameter.index] = {};
   ir::walk(source_, region, [&](NodeId node) {
     cotangents_[node.index] = {};
-    for (size_t i = 0; i < source_[node].region_count; ++i)
+    for (size_t i = 0; i < source_[node].region_count; ++i) {
       for (const NodeId parameter : source_.region_parameters(source_.region(node, i)))
         cotangents_[parameter.index] = {};
+    }
   });
 }
 
@@ -164,11 +165,12 @@ void Reverse::sweep_if(NodeId id) {
     sweep(region);
   };
   // An arm that raises has not been taken.
-  for (size_t which = 0; which < 2; ++which)
+  for (size_t which = 0; which < 2; ++which) {
     if (source_.op(source_.terminator(source_.region(id, which))) != Op::yield) {
       if (source_.op(source_.terminator(source_.region(id, 1 - which))) == Op::yield) arm(1 - which);
       return;
     }
+  }
   const Nodes before = cotangents_of(outside);
   const std::vector<Type> types = types_of_cotangents(outside);
   const ir::SpanId place = b_.span();

@@ -185,10 +185,10 @@ NodeId Reverse::elements_at(const Kept& kept, NodeId number, Type type) {
 void Reverse::keep_view(const Kept& kept, NodeId view) {
   put(kept.tapes[0], make(Op::keep, {make(Op::buffer, {view})}));
   put(kept.tapes[1], make(Op::offset, {view}));
-  const int rank = b_.function().type(view).rank();
-  for (int axis = 0; axis < rank; ++axis) {
-    put(kept.tapes[static_cast<size_t>(2 + axis)], b_.length(view, axis));
-    put(kept.tapes[static_cast<size_t>(2 + rank + axis)], b_.make(Op::stride, {view}, {axis}));
+  const auto rank = static_cast<size_t>(b_.function().type(view).rank());
+  for (size_t axis = 0; axis < rank; ++axis) {
+    put(kept.tapes[2 + axis], b_.length(view, static_cast<int>(axis)));
+    put(kept.tapes[2 + rank + axis], b_.make(Op::stride, {view}, {static_cast<int64_t>(axis)}));
   }
 }
 
