@@ -231,7 +231,7 @@ class Judge:
         if not is_moderate(value, tangent, cotangents):
             finite = [bool(np.all(np.isfinite(x))) for slopes in (tangent, cotangents) for x in leaves(slopes)]
             ok = all(finite[len(leaves(tangent)) :]) or not all(finite[: len(leaves(tangent))])
-            check(ok or not is_moderate(value), "reverse: not finite", f"tangent {tangent!r}, cotangents {cotangents!r}")
+            check(ok or not is_moderate(value, after), "reverse: not finite", f"tangent {tangent!r}, cotangents {cotangents!r}")
             verdict.checks.append("large")
             return
         self.compare_modes(tangent, cotangents, t, c, verdict)
@@ -246,11 +246,12 @@ class Judge:
         left = arrays(where)
         got, raised = self.call("forward", self.forward, *where, t)
         check(raised is None, f"forward: exception {type(raised).__name__}", repr(raised))
-        if not near(got[0], value, self.bound):
-            again, _ = self.call("plain", Function(self.f), *(x for part in self.given(texts) for x in part))
+        if not near([got[0], left], [value, after], self.bound):
+            given = self.given(texts)
+            again, _ = self.call("plain", Function(self.f), *given[0], *given[1])
             check(near(again, got[0], self.bound), "forward: value", f"{got[0]!r} for {value!r}")
+            check(near(arrays(given), left, self.bound), "forward: arguments afterwards", f"{left!r} for {after!r}")
             raise Unstable
-        check(near(left, after, self.bound), "forward: arguments afterwards", f"{left!r} for {after!r}")
         tangent = got[1]
         where = self.given(texts)
         left = arrays(where)
