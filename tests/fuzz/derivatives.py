@@ -198,6 +198,19 @@ class Judge:
             except Exception as error:
                 return None, error
 
+    def overflows(self, texts: list[str]) -> bool:
+        """Whether anything becomes infinite on the way, be it used or not: its slopes are no numbers."""
+        variables, others = self.given(texts)
+        numbers = ingot.tree.map(lambda x: x if isinstance(x, np.ndarray) else np.asarray(x)[()], variables)
+        with np.errstate(all="ignore", over="raise"):
+            try:
+                self.f(*numbers, *others)
+            except FloatingPointError:
+                return True
+            except Exception:
+                return False
+        return False
+
     def smooth_slope(self, of: Callable[[float], float | None], steps: tuple[float, float], bound: float) -> float | None:
         """The slope of a function of one number at 0, None where it does not seem to have one."""
         values = [of(s * h) for h in (0.0, *steps) for s in (1, -1)]
@@ -231,7 +244,8 @@ class Judge:
         if not is_moderate(value, tangent, cotangents):
             finite = [bool(np.all(np.isfinite(x))) for slopes in (tangent, cotangents) for x in leaves(slopes)]
             ok = all(finite[len(leaves(tangent)) :]) or not all(finite[: len(leaves(tangent))])
-            check(ok or not is_moderate(value, after), "reverse: not finite", f"tangent {tangent!r}, cotangents {cotangents!r}")
+            ok = ok or not is_moderate(value, after) or self.overflows(texts)
+            check(ok, "reverse: not finite", f"tangent {tangent!r}, cotangents {cotangents!r}")
             verdict.checks.append("large")
             return
         self.compare_modes(tangent, cotangents, t, c, verdict)
