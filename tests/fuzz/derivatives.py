@@ -198,6 +198,19 @@ class Judge:
             except Exception as error:
                 return None, error
 
+    def overflows(self, texts: list[str]) -> bool:
+        """Whether anything becomes infinite on the way, be it used or not: its slopes are no numbers."""
+        variables, others = self.given(texts)
+        numbers = ingot.tree.map(lambda x: x if isinstance(x, np.ndarray) else np.asarray(x)[()], variables)
+        with np.errstate(all="ignore", over="raise"):
+            try:
+                self.f(*numbers, *others)
+            except FloatingPointError:
+                return True
+            except Exception:
+                return False
+        return False
+
     def smooth_slope(self, of: Callable[[float], float | None], steps: tuple[float, float], bound: float) -> float | None:
         """The slope of a function of one number at 0, None where it does not seem to have one."""
         values = [of(s * h) for h in (0.0, *steps) for s in (1, -1)]
@@ -231,7 +244,8 @@ class Judge:
         if not is_moderate(value, tangent, cotangents):
             finite = [bool(np.all(np.isfinite(x))) for slopes in (tangent, cotangents) for x in leaves(slopes)]
             ok = all(finite[len(leaves(tangent)) :]) or not all(finite[: len(leaves(tangent))])
-            check(ok or not is_moderate(value), "reverse: not finite", f"tangent {tangent!r}, cotangents {cotangents!r}")
+            ok = ok or not is_moderate(value, after) or self.overflows(texts)
+            check(ok, "reverse: not finite", f"tangent {tangent!r}, cotangents {cotangents!r}")
             verdict.checks.append("large")
             return
         self.compare_modes(tangent, cotangents, t, c, verdict)
@@ -246,11 +260,12 @@ class Judge:
         left = arrays(where)
         got, raised = self.call("forward", self.forward, *where, t)
         check(raised is None, f"forward: exception {type(raised).__name__}", repr(raised))
-        if not near(got[0], value, self.bound):
-            again, _ = self.call("plain", Function(self.f), *(x for part in self.given(texts) for x in part))
+        if not near([got[0], left], [value, after], self.bound):
+            given = self.given(texts)
+            again, _ = self.call("plain", Function(self.f), *given[0], *given[1])
             check(near(again, got[0], self.bound), "forward: value", f"{got[0]!r} for {value!r}")
+            check(near(arrays(given), left, self.bound), "forward: arguments afterwards", f"{left!r} for {after!r}")
             raise Unstable
-        check(near(left, after, self.bound), "forward: arguments afterwards", f"{left!r} for {after!r}")
         tangent = got[1]
         where = self.given(texts)
         left = arrays(where)

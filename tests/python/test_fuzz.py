@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from fuzz import arguments, campaign, generate, limits, mutants, oracle, shrink  # noqa: E402
+from fuzz import arguments, campaign, derivatives, derivatives_campaign, generate, limits, mutants, oracle, shrink, smooth  # noqa: E402
 from fuzz.examine import examine  # noqa: E402
 from fuzz.generate import Program  # noqa: E402
 
@@ -191,3 +191,35 @@ def test_allowed_differences_are_explained_by_number():
 def test_a_refusal_is_counted_with_its_reason():
     verdict = examine(Program("def f(n0):\n    return {i for i in range(n0)}\n", [["2"]]))
     assert verdict.difference is None and "not supported" in verdict.refused
+
+
+def test_derivatives_of_random_programs():
+    checks: collections.Counter = collections.Counter()
+    for number in range(16):
+        verdict = derivatives.examine(smooth.program(1, number), number)
+        assert verdict.difference is None, (number, verdict.difference)
+        checks.update(verdict.checks)
+    assert checks["transpose"] > 15 and checks["differences"] > 10
+
+
+def test_a_planted_derivative_is_found_and_shrunk():
+    source = """def f(v0, n1):
+    s = 0.5
+    for i in range(n1):
+        if v0[i] > 0.0:
+            s = s + ingot.stop_gradient(np.sin(v0[i])) * 2.0
+        s = np.cos(s)
+    return s, v0
+"""
+    program = Program(source, [["array('float64', [0.3, -0.5, 0.7])", "3"]], ["float64", "vec", "int"])
+    kind = derivatives.kind_of(program)
+    assert kind == "forward: not the difference"
+    small = derivatives_campaign.smaller(program, 0, kind, 20.0)
+    assert derivatives.kind_of(small) == kind
+    assert "stop_gradient" in small.source and len(small.source.splitlines()) <= 4, small.source
+
+
+def test_a_program_that_raises_has_no_derivative():
+    program = Program("def f(v0):\n    return v0[1]\n", [["array('float64', [0.3])"]], ["float64", "vec"])
+    verdict = derivatives.examine(program)
+    assert verdict.difference is None and verdict.checks == ["raised"]
