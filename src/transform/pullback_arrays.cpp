@@ -172,7 +172,10 @@ void Pullback::visit_sort(NodeId id, NodeId c) {
 void Pullback::visit_concat(NodeId id, NodeId c) {
   const auto axis = static_cast<int>(source_.attribute(id, 0));
   NodeId start = b_.index(0);
-  for (const NodeId part : source_.operands(id)) {
+  auto parts = source_.operands(id);
+  // The lengths of constants behind the last one that varies are not kept.
+  while (!parts.empty() && !sweep_.varies(parts.back())) parts = parts.first(parts.size() - 1);
+  for (const NodeId part : parts) {
     const NodeId length = sweep_.length(part, axis);
     if (sweep_.varies(part)) sweep_.add(part, slice_along(b_, c, axis, start, length));
     start = make(Op::add, {start, length});

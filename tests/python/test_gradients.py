@@ -381,9 +381,14 @@ def test_arrays_made_in_loops():
             y = np.concatenate((y, y * x[0]))
         return y[::5]
 
+    def joined(x):
+        for i in range(3):
+            x[i] *= np.sum(np.concatenate((np.ones(i), x, np.append(x[:i], 1.5))) ** 2)
+        return x
+
     transposed(recurrent, M[:, :4].copy(), X)
     transposed(until, M[:, :4].copy(), X)
-    for f in (listed, by_key, growing):
+    for f in (listed, by_key, growing, joined):
         transposed(f, X)
 
 
