@@ -52,6 +52,7 @@ class Generator(Statements):
         for name, kind in zip(given.names, given.kinds):
             if kind in self.scope:
                 self.scope[kind].append(name)
+        self.lines.append("G = np.array([0.5, -0.25, 0.75])")
         self.helpers()
         self.emit(f"def f({', '.join(given.names)}):")
         self.depth = 1

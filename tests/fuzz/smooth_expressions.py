@@ -97,8 +97,10 @@ class Expressions:
                    f"np.sum({u}[1:] * {self.pick('vec', 'v0')}[:-1])", f"sum([float({u}[0]), {a}]) if n else {b}", f"np.prod(np.tanh({v}))",
                    f"(np.max({v}) if n else {a})", f"np.linalg.norm({v} + 2.0)", f"sum(e * {b} for e in {u})", f"np.sum(np.where({v} > 0, {a}, {v}))",
                    f"len({u}) * {a}", f"float({a})"]
+        choices += self._of_library(u, v, a)
         if self.scope["mat"]:
             m = self.mat(0)
+            choices += [f"np.einsum('ij,j->', {m}, {u})", f"np.max({m}.std(axis=0)) if n else {a}", f"np.linalg.norm({m} + 3.0)", f"np.tensordot({m}, {m})"]
             choices += [f"np.sum({m})", f"np.trace({m})", f"{u} @ {m} @ {u}"]
         if self.scope["cnum"] or self.scope["cvec"]:
             z = self.cnum(depth - 1)
@@ -106,6 +108,14 @@ class Expressions:
         if self.scope["list"]:
             choices += [f"sum({self.pick('list', '')})", f"len({self.pick('list', '')}) * {a}"]
         return r.choice(choices)
+
+    def _of_library(self, u: str, v: str, a: str) -> list[str]:
+        """Numbers that the library makes of vectors; `G` is an array beside `f`."""
+        return [f"np.std({v} + {u} * 2.0) if n > 1 else {a}", f"np.median({v}) if n else {a}", f"np.sum(np.diff({v}) ** 2)", f"np.interp({a}, np.arange(n) * 0.5, {v}) if n else {a}",
+                f"np.sum(np.convolve({v}, G)) if n else {a}", f"np.sum(np.tile({v}, 2) * np.repeat({u}, 2))", f"np.sum(np.pad({v}, 1)[:-1] * np.append({u}, {a}))", f"np.polyval(G, {a})",
+                f"np.average({v}, weights=np.exp({u})) if n else {a}", f"sum(e * e for e in {u} if e > 0.1)", f"max([{a}, *{u}])", f"np.add.reduce({v})", f"G[1] * {a}",
+                f"np.sum(np.stack([{v}, {u}])[:, ::-1] * np.outer(G[:2], {u}))", f"np.ptp({v}) if n else {a}", f"np.sum(np.cumsum({v}[::-1])[::-1] * {u}) * 0.2",
+                f"ingot.grad(lambda q: np.sum(np.sin({u} * q)) + q * q)(float({a}))", f"np.sum(ingot.grad(lambda q: np.sum(q * q * {a}))({v}))", f"np.sum(ingot.vmap(lambda q: q * {a} + q * q)({v})) if n else {a}"]
 
     def _odd_num(self, a: str, b: str, depth: int) -> str:
         r = self.rng

@@ -59,7 +59,7 @@ class Statements(Expressions):
         r = self.rng
         simple = [self.assign, self.assign, self.update, self.element, self.element, self.part, self.part, self.swap, self.create, self.view, self.whole, self.fancy]
         simple += [self.lists, self.dicts, self.boxes, self.arrays_in_lists, self.complexes, self.matrices, self.inner_function]
-        compound = [self.for_loop, self.for_loop, self.for_loop, self.for_each, self.while_loop, self.branch, self.branch, self.attempt, self.parallel, self.nest]
+        compound = [self.for_loop, self.for_loop, self.for_loop, self.for_each, self.while_loop, self.branch, self.branch, self.attempt, self.parallel, self.nest, self.cases, self.yielded]
         if self.depth < DEEPEST and r.random() < (0.5 if self.depth < 2 else 0.3):
             r.choice(compound)()
         elif self.depth > 1 and r.random() < 0.08:
@@ -353,6 +353,33 @@ class Statements(Expressions):
             self.emit("finally:")
             with self.block():
                 self.update()
+
+    def cases(self) -> None:
+        r = self.rng
+        self.emit(f"match {self.pick('int', 'n')} % 3:")
+        self.depth += 1
+        for case in r.choice((("case 0:", "case 1 | 2:"), ("case 0:", "case _:"), ("case 2:",), ("case 1:", "case 0:", "case _:"))):
+            self.emit(case)
+            with self.block():
+                self.body(2)
+        self.depth -= 1
+
+    def yielded(self) -> None:
+        """What a generator gives."""
+        r = self.rng
+        name, e = self.name("y"), self.name("e")
+        v, s = self.pick("vec", "v0"), self.pick("num", "")
+        if self.depth > 2:
+            return self.for_each()
+        self.emit(f"def {name}(p):")
+        self.emit(f"    for q in {v}:")
+        self.emit(f"        {r.choice(('yield q * p', f'if q > 0.0: yield q * {s}', 'yield np.sin(q)'))}")
+        self.emit(f"        {r.choice(('p = p * 0.5', 'p += q * 0.3', 'if p > 1.0: return'))}")
+        self.emit(f"for {e} in {name}({self.num(0)}):")
+        self.scope["num"].append(e)
+        self.looped(2)
+        self.scope["num"].remove(e)
+        return None
 
     def parallel(self) -> None:
         """A loop whose turns do not meet."""
