@@ -477,6 +477,14 @@ def test_gradients_in_programs():
     assert ingot.grad(trained)(0.3) == pytest.approx((trained(0.3 + e) - trained(0.3 - e)) / (2 * e), rel=1e-6)
     np.testing.assert_allclose(ingot.jit(ingot.grad(ingot.jit(harmonic)))(X), ingot.grad(harmonic)(X))
 
+    def never(x, y):
+        if len(x) < 0:
+            y = ingot.grad(lambda q: q * q)(y)
+        return y * x[0]
+
+    assert ingot.jit(never)(X, 2.0) == 2.0 * X[0]
+    assert ingot.grad(never, 1)(X, 2.0) == X[0]
+
 
 def test_gradients_and_lanes():
     lanes = np.stack([X, 2 * X, X[::-1]])
