@@ -279,7 +279,7 @@ def _in_order(nodes):
 
 def _in_position(codes):
     def start(code: types.CodeType):
-        positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None]
-        return min(((p[0], p[2]) for p in positions[1:] or positions), default=(0, 0))
+        # What begins and ends a function stands in column 0, up to column 0.
+        return min(((p[0], p[2]) for p in code.co_positions() if p[0] is not None and p[3]), default=(0, 0))
 
     return sorted(codes, key=start)

@@ -124,6 +124,15 @@ def test_bytecode_alone(body):
     _is_same(f"def f(a, b):\n{body}\n", 2.0, 5.0)
 
 
+def test_lambdas_of_one_line():
+    def chosen(x):
+        return (lambda q: q * 2) if (lambda q: x) else (lambda q: q * 3)
+
+    assert ingot.jit(chosen(1.0))(3.0) == 6.0
+    first, second, third = (lambda q: 1.0), (lambda q: (lambda q: q + 1)(q)), [(lambda q: q + k) for k in (lambda q: (5, q))(7)][1]
+    assert (ingot.jit(first)(2.0), ingot.jit(second)(2.0), ingot.jit(third)(2.0)) == (1.0, 3.0, 9.0)
+
+
 def test_lambda_of_eval():
     function = eval("lambda x, y: x * 2 + y if x > y else np.sin(x)", {"np": np})
     assert ingot.jit(function)(3.0, 1.0) == 7.0
