@@ -90,7 +90,7 @@ def near(a: Any, b: Any, bound: float) -> bool:
     if len(xs) != len(ys):
         return False
     for x, y in zip(xs, ys):
-        if np.shape(x) != np.shape(y) or np.asarray(x).dtype.kind != np.asarray(y).dtype.kind and is_inexact(x) != is_inexact(y):
+        if np.shape(x) != np.shape(y) or np.iscomplexobj(x) != np.iscomplexobj(y):
             return False
         with np.errstate(all="ignore"):
             if not np.allclose(x, y, bound, bound * max(1.0, float(np.max(np.abs(y), initial=0.0))), equal_nan=True):
@@ -229,6 +229,9 @@ class Judge:
         variables, others = self.given(texts)
         t = drawn(rng, variables)
         if error is not None:
+            variables, others = self.given(texts)
+            if type(self.call("plain", Function(self.f), *variables, *others)[1]) is not type(error):
+                raise Unstable
             c = 0.0
             for name, function, direction in (("forward", self.forward, t), ("reverse", self.pulled, c)):
                 _, raised = self.call(name, function, *self.given(texts), direction)
