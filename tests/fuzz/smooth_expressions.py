@@ -17,6 +17,7 @@ class Expressions:
 
     rng: random.Random
     scope: dict[str, list[str]]
+    loops: int
     within: set[str]
     """Whole numbers that are less than n."""
 
@@ -98,6 +99,9 @@ class Expressions:
                    f"(np.max({v}) if n else {a})", f"np.linalg.norm({v} + 2.0)", f"sum(e * {b} for e in {u})", f"np.sum(np.where({v} > 0, {a}, {v}))",
                    f"len({u}) * {a}", f"float({a})"]
         choices += self._of_library(u, v, a)
+        if not self.loops:  # Python compiles them each time
+            choices += [f"ingot.grad(lambda q: np.sum(np.sin({u} * q)) + q * q)(float({a}))",
+                        f"np.sum(ingot.grad(lambda q: np.sum(q * q * {a}))({v}))", f"np.sum(ingot.vmap(lambda q: q * {a} + q * q)({v})) if n else {a}"]
         if self.scope["mat"]:
             m = self.mat(0)
             choices += [f"np.einsum('ij,j->', {m}, {u})", f"np.max({m}.std(axis=0)) if n else {a}", f"np.linalg.norm({m} + 3.0)", f"np.tensordot({m}, {m})"]
@@ -114,8 +118,7 @@ class Expressions:
         return [f"np.std({v} + {u} * 2.0) if n > 1 else {a}", f"np.median({v}) if n else {a}", f"np.sum(np.diff({v}) ** 2)", f"np.interp({a}, np.arange(n) * 0.5, {v}) if n else {a}",
                 f"np.sum(np.convolve({v}, G)) if n else {a}", f"np.sum(np.tile({v}, 2) * np.repeat({u}, 2))", f"np.sum(np.pad({v}, 1)[:-1] * np.append({u}, {a}))", f"np.polyval(G, {a})",
                 f"np.average({v}, weights=np.exp({u})) if n else {a}", f"sum(e * e for e in {u} if e > 0.1)", f"max([{a}, *{u}])", f"np.add.reduce({v})", f"G[1] * {a}",
-                f"np.sum(np.stack([{v}, {u}])[:, ::-1] * np.outer(G[:2], {u}))", f"np.ptp({v}) if n else {a}", f"np.sum(np.cumsum({v}[::-1])[::-1] * {u}) * 0.2",
-                f"ingot.grad(lambda q: np.sum(np.sin({u} * q)) + q * q)(float({a}))", f"np.sum(ingot.grad(lambda q: np.sum(q * q * {a}))({v}))", f"np.sum(ingot.vmap(lambda q: q * {a} + q * q)({v})) if n else {a}"]
+                f"np.sum(np.stack([{v}, {u}])[:, ::-1] * np.outer(G[:2], {u}))", f"np.ptp({v}) if n else {a}", f"np.sum(np.cumsum({v}[::-1])[::-1] * {u}) * 0.2"]
 
     def _odd_num(self, a: str, b: str, depth: int) -> str:
         r = self.rng

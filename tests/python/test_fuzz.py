@@ -195,28 +195,26 @@ def test_a_refusal_is_counted_with_its_reason():
 
 def test_derivatives_of_random_programs():
     checks: collections.Counter = collections.Counter()
-    for number in range(16):
+    for number in range(12):
         verdict = derivatives.examine(smooth.program(1, number), number)
         assert verdict.difference is None, (number, verdict.difference)
         checks.update(verdict.checks)
-    assert checks["transpose"] > 15 and checks["differences"] > 10
+    assert checks["transpose"] > 12 and checks["differences"] > 8
 
 
 def test_a_planted_derivative_is_found_and_shrunk():
     source = """def f(v0, n1):
     s = 0.5
-    for i in range(n1):
-        if v0[i] > 0.0:
-            s = s + ingot.stop_gradient(np.sin(v0[i])) * 2.0
-        s = np.cos(s)
-    return s, v0
+    if n1 > 1:
+        s = s + ingot.stop_gradient(np.sin(v0[0]))
+    return s
 """
-    program = Program(source, [["array('float64', [0.3, -0.5, 0.7])", "3"]], ["float64", "vec", "int"])
+    program = Program(source, [["array('float64', [0.3])", "3"]], ["float64", "vec", "int"])
     kind = derivatives.kind_of(program)
     assert kind == "forward: not the difference"
     small = derivatives_campaign.smaller(program, 0, kind, 20.0)
     assert derivatives.kind_of(small) == kind
-    assert "stop_gradient" in small.source and len(small.source.splitlines()) <= 4, small.source
+    assert "stop_gradient" in small.source and len(small.source.splitlines()) < 5, small.source
 
 
 def test_a_program_that_raises_has_no_derivative():
