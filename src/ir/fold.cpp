@@ -530,8 +530,9 @@ Folder::Extent Folder::extent(NodeId array, int64_t axis) const {
   const auto a = static_cast<size_t>(axis);
   const auto rank = static_cast<size_t>(f_.type(array).rank());
   switch (f_.op(array)) {
-    // length(broadcast(x, n...), i) = n[i], length(reshape(x, n...), i) = n[i]
+    // length(broadcast(x, n...), i) = n[i]; so of reshape and sized
     case Op::broadcast:
+    case Op::sized:
     case Op::reshape: return {operand(1 + a), -1};
     // length(transpose(x, axes), i) = length(x, axes[i])
     case Op::transpose: return {operand(0), f_.ints(array)[a]};
@@ -720,7 +721,8 @@ NodeId Folder::rearrangement() {
     case Op::expand: return ints().empty() ? x : NodeId();
     // broadcast(x, lengths of x) = x
     case Op::broadcast: return type_.rank() > 0 && keeps_shape(1, 1) ? x : NodeId();
-    // reshape(x, lengths of x) = x
+    // reshape(x, lengths of x) = x; so of sized
+    case Op::sized:
     case Op::reshape: return keeps_shape(1, 1) ? x : NodeId();
     // slice(x, (0, length, 1)...) = x
     case Op::slice:
@@ -761,7 +763,8 @@ NodeId fold(Builder& builder, Op op, std::span<const NodeId> operands, std::span
     case Op::slice:
     case Op::squeeze:
     case Op::expand:
-    case Op::reshape: return folder.rearrangement();
+    case Op::reshape:
+    case Op::sized: return folder.rearrangement();
     case Op::value:
     case Op::tag: return folder.of_optional();
     case Op::same_object: return folder.same_object();

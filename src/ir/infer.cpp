@@ -264,6 +264,12 @@ Type infer_reshape(const Query& q) {
   q.need_indices(1);
   return with_rank(q, q.operands.size() - 1);
 }
+Type infer_sized(const Query& q) {
+  q.need(!q.operands.empty() && q.type(0).is_array(), "wants an array");
+  q.need_count(1 + static_cast<size_t>(q.type(0).rank()));
+  q.need_indices(1);
+  return q.type(0);
+}
 
 Type infer_iota(const Query& q) {
   q.need_indices(0);

@@ -165,6 +165,11 @@ ViewValue reshape(const Step& step, ViewValue v) {
   return v;
 }
 
+ViewValue sized(const Step& step, ViewValue v) {
+  step.need(step.indices(1, step.count() - 1) == v.lengths, "says other lengths than the array has");
+  return v;
+}
+
 void give_rearranged(Step& step) {
   if (step.type(0).is_view()) {
     ViewValue view = rearrange(step, step.view(0));
@@ -195,6 +200,7 @@ ViewValue rearrange(const Step& step, ViewValue v) {
     case Op::squeeze: return squeeze(step, v);
     case Op::expand: return expand(step, std::move(v));
     case Op::reshape: return reshape(step, std::move(v));
+    case Op::sized: return sized(step, std::move(v));
     default: step.fail("is no rearrangement");
   }
 }
@@ -205,6 +211,7 @@ void interp_slice(Step& step) { give_rearranged(step); }
 void interp_squeeze(Step& step) { give_rearranged(step); }
 void interp_expand(Step& step) { give_rearranged(step); }
 void interp_reshape(Step& step) { give_rearranged(step); }
+void interp_sized(Step& step) { give_rearranged(step); }
 
 void interp_iota(Step& step) {
   const std::vector<int64_t> lengths = step.indices(0, step.count());

@@ -33,6 +33,7 @@ NodeId Lowering::evaluated_element(NodeId old, Indices indices) {
     case Op::squeeze:
     case Op::expand: return element_of_rearrangement(old, indices);
     case Op::reduce: return element_of_short(old, indices);
+    case Op::sized: return element(source_.operand(old, 0), indices);
     default: return element_of_elementwise(old, indices);
   }
 }

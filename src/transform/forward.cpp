@@ -92,6 +92,8 @@ void Forward::bind(NodeId old, NodeId made) {
   if (kind_ == Tangents::OfMemory && source_.type(old).is_array() && is_varied(old) &&
       made_lengths_.count(made) == 0)
     made_lengths_[made] = lengths_of(b_, made);
+  if (kind_ == Tangents::OfMemory && source_.op(old) == Op::sized && is_varied(old))
+    made_lengths_[use(source_.operand(old, 0))] = lengths_of(b_, made);
 }
 
 void Forward::visit_shadow(NodeId id) {
@@ -139,6 +141,7 @@ bool Forward::visit_linear(NodeId id) {
     case Op::squeeze:
     case Op::expand:
     case Op::reshape:
+    case Op::sized:
     case Op::gather:
     case Op::compress:
     case Op::materialize:

@@ -167,6 +167,7 @@ bool Pullback::visit_rearrangement(NodeId id, NodeId c) {
     case Op::expand:
       sweep_.add(x, like(c, b_.make(Op::squeeze, std::array{c}, source_.ints(id))));
       return true;
+    case Op::sized: sweep_.add(x, c); return true;
     case Op::reshape: {
       Nodes operands = lengths(x);
       operands.insert(operands.begin(), c);

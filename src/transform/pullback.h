@@ -15,7 +15,7 @@ class Sweep {
   virtual NodeId shadow(NodeId old) = 0;
   /// The cotangent of a number or an array; none: zero.
   virtual NodeId cotangent(NodeId old) = 0;
-  virtual bool varies(NodeId old) = 0;
+  virtual bool varies(NodeId old) const = 0;
   /// Adds to the cotangent of a number or an array; nothing where it does not vary.
   virtual void add(NodeId old, NodeId cotangent) = 0;
   /// Whether a cotangent is zero where an arm was not chosen. What is made of such zeros is zero, whatever

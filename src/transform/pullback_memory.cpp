@@ -2,6 +2,7 @@
 
 #include "transform/activity.h"
 #include "transform/loop_writer.h"
+#include "transform/promote.h"
 #include "transform/pullback.h"
 #include "transform/reduce_slopes.h"
 
@@ -21,6 +22,10 @@ Pullback::Overlap Pullback::overlap_of(NodeId view) const {
     case Op::lift:
     case Op::primal: return overlap_of(source_.operand(view, 0));
     case Op::broadcast: return Overlap::Some;
+    case Op::view: {
+      const NodeId same = laid_out_as(source_, view);
+      return same ? overlap_of(same) : Overlap::Unknown;
+    }
     default: return Overlap::Unknown;
   }
 }

@@ -61,6 +61,7 @@ bool Lowering::is_one(NodeId length) const {
 Nodes Lowering::rearranged_strides(NodeId id, const Nodes& lengths, const Nodes& strides) {
   switch (source_.op(id)) {
     case Op::transpose: return permuted(strides, source_.ints(id));
+    case Op::sized: return strides;
     case Op::squeeze: return without(strides, source_.ints(id));
     case Op::expand: {
       const NodeId size = b_.index(static_cast<int64_t>(base::size_of(source_.type(id).dtype())));
@@ -135,7 +136,7 @@ void Lowering::lower_rearrangement(NodeId id) {
   made.repeats = w.repeats || (op == Op::broadcast && repeats_for_certain(id, w));
   if (w.view) {
     made.view = rearranged_view(id, w.view);
-    const bool keeps_order = op == Op::squeeze || op == Op::expand || op == Op::reshape;
+    const bool keeps_order = op == Op::squeeze || op == Op::expand || op == Op::reshape || op == Op::sized;
     made.contiguous = (w.contiguous && keeps_order) || is_contiguous(made.view);
     made.lengths = lengths_of_view(made.view);
   } else {
@@ -150,5 +151,6 @@ void Lowering::lower_slice(NodeId id) { lower_rearrangement(id); }
 void Lowering::lower_squeeze(NodeId id) { lower_rearrangement(id); }
 void Lowering::lower_expand(NodeId id) { lower_rearrangement(id); }
 void Lowering::lower_reshape(NodeId id) { lower_rearrangement(id); }
+void Lowering::lower_sized(NodeId id) { lower_rearrangement(id); }
 
 }  // namespace ingot::transform

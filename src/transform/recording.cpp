@@ -17,6 +17,12 @@ constexpr int kDeepest = 5;
 
 bool is_loop(Op op) { return op == Op::for_ || op == Op::while_ || op == Op::parallel_for; }
 
+/// Whether a view is one of the memory of its first operand.
+bool is_window_on_memory(const Function& f, NodeId id) {
+  return f.type(id).is_view() && ir::info(f.op(id)).effects.pure() &&
+         ir::info(f.op(id)).stage == ir::Stage::Array && f.type(f.operand(id, 0)).is_view();
+}
+
 /// What a rule of the reverse sweep asks of one node. The rule is carried out in a function of its own, whose
 /// parameters are all that it could ask for; what it uses is asked for.
 class Needs : public Sweep {
@@ -57,7 +63,7 @@ class Needs : public Sweep {
     const auto known = shadows_.find(old);
     return known == shadows_.end() ? NodeId() : known->second;
   }
-  bool varies(NodeId old) override { return recording_.varies(old); }
+  bool varies(NodeId old) const override { return recording_.varies(old); }
   NodeId cotangent(NodeId old) override {
     const auto known = cotangents_.find(old);
     return known == cotangents_.end() ? NodeId() : known->second;
@@ -116,6 +122,7 @@ Recording::Recording(const Shadowed& shadowed, NodeId pull)
   find_path(tag);
   record(tag);
   find_written();
+  find_local();
   for (const RegionId region : path_) find_loops(region, kNone);
   for (const RegionId region : path_) find_needs(region);
   cut();
@@ -192,6 +199,22 @@ void Recording::find_written() {
     for (const NodeId operand : f_.operands(NodeId(i)))
       if (is_memory(f_, operand)) written_.insert(names_->memory_of(operand));
   }
+}
+
+/// New memory whose names are all windows on it, in the turn that makes it: the sweep makes its shadow
+/// itself.
+void Recording::find_local() {
+  std::vector<bool> leaves(f_.node_count());
+  for (uint32_t i = static_cast<uint32_t>(f_.node_count()); i-- > 0;) {
+    const NodeId user(i);
+    const bool is_window = is_window_on_memory(f_, user);
+    for (const NodeId operand : f_.operands(user)) {
+      if (!is_memory(f_, operand)) continue;
+      if (!is_window || leaves[i]) leaves[operand.index] = true;
+    }
+  }
+  for (const auto& [view, shadow] : shadowed_.shadows)
+    if (f_.op(shadow) == Op::materialize && is_inner(shadow) && !leaves[shadow.index]) local_.insert(shadow);
 }
 
 void Recording::find_loops(RegionId region, int around) {
@@ -297,8 +320,8 @@ bool Recording::is_cheap(NodeId value) const {
     const NodeId owner = f_[f_[value].parent].owner;
     return (f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for) && f_.attribute(value, 0) == 0;
   }
-  if (op == Op::lift) return true;
-  if (op == Op::load || op == Op::read) return !written_.contains(names_->memory_of(f_.operand(value, 0)));
+  if (op == Op::lift || local_.contains(value)) return true;
+  if (op == Op::load || op == Op::read) return !is_written(f_.operand(value, 0));
   if (!card.effects.pure() || card.regions > 0 || f_.type(value).is_void()) return false;
   if (card.elementwise) return !ir::is_long(op);
   switch (op) {

@@ -43,6 +43,8 @@ class Recording {
   /// Whether a value stands in a region inside the range.
   bool is_inner(NodeId value) const { return is_recorded(value) && !is_on_path(f_[value].parent); }
   bool varies(NodeId value) const;
+  /// Whether something in the range writes to the memory of a view.
+  bool is_written(NodeId view) const { return written_.contains(names_->memory_of(view)); }
   /// Whether the reverse sweep has something to do with a node.
   bool is_active(NodeId node) const { return active_[node.index]; }
   bool is_taped(NodeId value) const { return taped_[value.index]; }
@@ -69,6 +71,7 @@ class Recording {
   void find_needs_of_back(NodeId node);
   void need_lengths(NodeId value);
   void need(NodeId value);
+  void find_local();
   bool is_cheap(NodeId value) const;
   int64_t cost(NodeId value) const;
   void cut();
@@ -87,6 +90,7 @@ class Recording {
   std::vector<Loop> loops_;
   std::vector<int> loop_of_;  ///< by region
   std::set<uint32_t> written_;
+  std::set<NodeId> local_;  ///< shadows of memory that no value of another turn, or arm, is a name of
   std::optional<Activity> names_;
   std::set<NodeId> needs_;
 };

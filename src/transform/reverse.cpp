@@ -7,16 +7,18 @@
 #include "transform/fuse.h"
 #include "transform/loop_writer.h"
 #include "transform/lower_exits.h"
+#include "transform/promote.h"
 #include "transform/simplify.h"
 
 namespace ingot::transform {
 
 namespace {
 
-/// Without calls that are blocks, exits, and memory that names an array.
+/// Without calls that are blocks, exits, memory that names an array, and memory that is handed on as values.
 std::unique_ptr<Function> without_exits(const Function& function) {
   std::unique_ptr<Function> plain = simplify(function);
   if (auto lowered = lower_exits(*plain)) plain = simplify(*lowered);
+  if (auto promoted = promote(*plain)) plain = simplify(*promoted);
   return fuse(*plain);
 }
 

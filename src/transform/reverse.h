@@ -45,6 +45,7 @@ class Reverse : public Rewriter, private Sweep {
     std::vector<size_t> tapes;
     NodeId elements;  ///< a buffer
     Nodes lengths;
+    Nodes parts;  ///< of a view: offset, lengths, strides; none: on a tape
   };
 
   class Back;
@@ -60,6 +61,7 @@ class Reverse : public Rewriter, private Sweep {
   const Nodes& axes_of(int loop);
   NodeId hoist(NodeId old);
   bool is_dense(NodeId value);
+  Nodes known_parts(NodeId view);
   void keep(NodeId value, NodeId made);
   void keep_view(const Kept& kept, NodeId view);
   NodeId kept_again(NodeId value);
@@ -84,6 +86,8 @@ class Reverse : public Rewriter, private Sweep {
   void sweep_node(NodeId id);
   void sweep_if(NodeId id);
   bool has_choice(NodeId id) const;
+  bool takes_any_order(NodeId loop) const;
+  Nodes fixed_loads(NodeId loop) const;
   void sweep_counted(NodeId id);
   void sweep_while(NodeId id);
   void sweep_back(NodeId id);
@@ -102,7 +106,7 @@ class Reverse : public Rewriter, private Sweep {
   NodeId length(NodeId old, int axis) override;
   NodeId shadow(NodeId old) override;
   NodeId cotangent(NodeId old) override { return cotangents_[old.index]; }
-  bool varies(NodeId old) override { return recording_.varies(old); }
+  bool varies(NodeId old) const override { return recording_.varies(old); }
   void add(NodeId old, NodeId cotangent) override;
   bool is_masked(NodeId cotangent) const override { return masked_.contains(cotangent); }
   void mask(NodeId cotangent) override { masked_.insert(cotangent); }
@@ -128,6 +132,7 @@ class Reverse : public Rewriter, private Sweep {
   Nodes back_;        ///< by old id: what a value of a region inside was
   Nodes cotangents_;  ///< by old id; none: zero
   std::set<NodeId> masked_;
+  std::set<NodeId> deferred_;  ///< loads whose cotangents are added to memory behind the loop
 };
 
 }  // namespace ingot::transform

@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "transform/dependence.h"
 #include "transform/loop_writer.h"
+#include "transform/reductions.h"
 #include "transform/reverse.h"
 
 // The sweep back through the recorded range. Each region first has what is asked of its values, in order, and
@@ -121,7 +123,7 @@ void Reverse::sweep(RegionId region) {
   for (size_t i = body.size(); i-- > 0;) {
     const NodeId node = body[i];
     if (!recording_.is_recorded(node) || !recording_.is_active(node)) continue;
-    if (ir::info(source_.op(node)).terminator) continue;
+    if (ir::info(source_.op(node)).terminator || deferred_.contains(node)) continue;
     set_place(node);
     sweep_node(node);
   }
@@ -195,8 +197,11 @@ void Reverse::sweep_counted(NodeId id) {
   const auto carried = source_.region_parameters(region).subspan(1);
   const auto yields = source_.operands(source_.terminator(region));
   const Nodes results = source_.type(id).is_void() ? Nodes() : source_.results_of(id);
-  const Nodes outside = recording_.outside_of(id);
+  Nodes outside = recording_.outside_of(id);
   if (source_.op(source_.terminator(region)) != Op::yield) return;  // it has had no turn
+  const Nodes fixed = fixed_loads(id);
+  for (const NodeId load : fixed) cotangents_[load.index] = {};
+  outside.insert(outside.end(), fixed.begin(), fixed.end());
 
   std::vector<size_t> slots;
   Nodes operands{make(Op::maximum, {count, b_.index(0)})};
@@ -218,7 +223,7 @@ void Reverse::sweep_counted(NodeId id) {
   const NodeId made = b_.begin(Op::for_, operands, std::array<int64_t, 2>{0, 0}, {});
   const Nodes entered = b_.enter(made, 0, types);
   const NodeId last = make(Op::subtract, {operands[0], b_.index(1)});
-  const NodeId turn = make(Op::subtract, {last, entered[0]});
+  const NodeId turn = takes_any_order(id) ? entered[0] : make(Op::subtract, {last, entered[0]});
   back_[source_.region_parameters(region)[0].index] = turn;
   set_turn(own, turn);
   clear(region);
@@ -228,7 +233,9 @@ void Reverse::sweep_counted(NodeId id) {
     for (const NodeId one : now) mask(one);
   set_cotangents(outside, now.last(outside.size()));
   for (size_t i = 0; i < slots.size(); ++i) add(yields[slots[i]], carries ? now[i] : given[i]);
+  deferred_.insert(fixed.begin(), fixed.end());
   sweep(region);
+  for (const NodeId load : fixed) deferred_.erase(load);
   Nodes next;
   if (carries)
     for (const size_t slot : slots) next.push_back(some_cotangent(carried[slot]));
@@ -240,6 +247,51 @@ void Reverse::sweep_counted(NodeId id) {
     for (const NodeId one : after) mask(one);
   set_cotangents(outside, std::span(after).last(outside.size()));
   for (size_t i = 0; i < slots.size(); ++i) add(inits[slots[i]], carries ? after[i] : given[i]);
+  if (fixed.empty()) return;
+  LoopWriter(b_).branch(
+      make(Op::greater, {operands[0], b_.index(0)}), {},
+      [&] {
+        for (const NodeId load : fixed) {
+          for (const NodeId index : source_.operands(load))
+            if (source_.is_constant(index))
+              back_[index.index] = b_.constant(source_.type(index), source_.constant(index));
+          Pullback(source_, b_, *this).visit(load);
+        }
+        return Nodes();
+      },
+      [] { return Nodes(); });
+}
+
+/// Whether the turns of a loop only add to what the sweep finds: they may go in any order, and go forwards.
+bool Reverse::takes_any_order(NodeId loop) const {
+  if (source_.op(loop) == Op::parallel_for) return true;
+  if (find_race(source_, loop)) return false;
+  const auto carried = source_.region_parameters(source_.region(loop)).subspan(1);
+  for (size_t i = 0; i < carried.size(); ++i) {
+    if (!varies(carried[i])) continue;
+    const auto way = carried_of(source_, loop, i);
+    const bool adds =
+        way->way == Carried::Way::Passed || (way->way == Carried::Way::Combined && way->combiner == Op::add);
+    if (!adds) return false;
+  }
+  return true;
+}
+
+/// The loads that find the same element in all turns of a loop, of memory that nobody writes to: their
+/// cotangents are added up before they are added to memory.
+Nodes Reverse::fixed_loads(NodeId loop) const {
+  const RegionId region = source_.region(loop);
+  Nodes all;
+  for (const NodeId node : source_.region_body(region)) {
+    if (source_.op(node) != Op::load || !varies(node)) continue;
+    const auto operands = source_.operands(node);
+    const bool is_fixed = std::ranges::all_of(operands, [&](NodeId operand) {
+      return source_.is_constant(operand) || !source_.encloses(region, source_[operand].parent);
+    });
+    if (is_fixed && !recording_.is_written(operands[0]) && shadowed_.shadows.contains(operands[0]))
+      all.push_back(node);
+  }
+  return all;
 }
 
 /// Test, body, test, ..., test: the last test once, then a body and a test in each turn.

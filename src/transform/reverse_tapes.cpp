@@ -57,7 +57,8 @@ void Reverse::prepare(NodeId value, Kept& kept) {
   } else if (type.is_buffer()) {
     numbers(1);
   } else if (type.is_view()) {
-    numbers(2 + 2 * rank);
+    kept.parts = known_parts(value);
+    numbers(1 + static_cast<size_t>(std::ranges::count(kept.parts, NodeId())));
   } else if (type.is_array() && is_dense(value)) {
     LoopWriter w(b_);
     // What is a length inside may be negative where nothing is.
@@ -67,6 +68,7 @@ void Reverse::prepare(NodeId value, Kept& kept) {
     all.insert(all.end(), kept.lengths.begin(), kept.lengths.end());
     kept.elements = make(Op::buffer, {w.new_view(all, type.dtype())});
   } else if (type.is_array()) {
+    kept.parts.resize(1 + 2 * rank);
     numbers(2 + 2 * rank);
   } else if (type.is(ir::TypeKind::Optional) && value_of(source_, type).is_scalar()) {
     kept.tapes.push_back(add_tape(around, base::DType::Int8));
@@ -75,6 +77,16 @@ void Reverse::prepare(NodeId value, Kept& kept) {
     refuse_derivative(source_, value,
                       "the derivative of a loop with a variable that may be None or an array");
   }
+}
+
+/// Offset, lengths and strides of a view, those that are the same in all turns.
+Nodes Reverse::known_parts(NodeId view) {
+  Nodes parts(1 + 2 * static_cast<size_t>(source_.type(view).rank()));
+  if (source_.op(view) != Op::view) return parts;
+  const auto own = source_.operands(view).subspan(1);
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (recording_.is_hoistable(own[i])) parts[i] = hoist(own[i]);
+  return parts;
 }
 
 /// Whether the elements of all turns can stand in one array.
@@ -184,11 +196,14 @@ NodeId Reverse::elements_at(const Kept& kept, NodeId number, Type type) {
 
 void Reverse::keep_view(const Kept& kept, NodeId view) {
   put(kept.tapes[0], make(Op::keep, {make(Op::buffer, {view})}));
-  put(kept.tapes[1], make(Op::offset, {view}));
   const auto rank = static_cast<size_t>(b_.function().type(view).rank());
-  for (size_t axis = 0; axis < rank; ++axis) {
-    put(kept.tapes[2 + axis], b_.length(view, static_cast<int>(axis)));
-    put(kept.tapes[2 + rank + axis], b_.make(Op::stride, {view}, {static_cast<int64_t>(axis)}));
+  size_t next = 1;
+  for (size_t i = 0; i < kept.parts.size(); ++i) {
+    if (kept.parts[i]) continue;
+    NodeId part = i == 0 ? make(Op::offset, {view}) : NodeId();
+    if (i > rank) part = b_.make(Op::stride, {view}, {static_cast<int64_t>(i - rank - 1)});
+    else if (i > 0) part = b_.length(view, static_cast<int>(i - 1));
+    put(kept.tapes[next++], part);
   }
 }
 
@@ -212,15 +227,14 @@ void Reverse::keep(NodeId value, NodeId made) {
 }
 
 NodeId Reverse::view_again(const Kept& kept, Type type) {
-  Nodes lengths;
-  Nodes strides;
   const auto rank = static_cast<size_t>(type.rank());
-  for (size_t axis = 0; axis < rank; ++axis) {
-    lengths.push_back(get(kept.tapes[2 + axis]));
-    strides.push_back(get(kept.tapes[2 + rank + axis]));
-  }
+  Nodes parts = kept.parts;
+  size_t next = 1;
+  for (NodeId& part : parts)
+    if (!part) part = get(kept.tapes[next++]);
   const NodeId buffer = make(Op::kept, {get(kept.tapes[0])});
-  return LoopWriter(b_).view(buffer, get(kept.tapes[1]), lengths, strides, type);
+  const auto of = std::span(parts).subspan(1);
+  return LoopWriter(b_).view(buffer, parts[0], of.first(rank), of.last(rank), type);
 }
 
 NodeId Reverse::kept_again(NodeId value) {

@@ -31,7 +31,7 @@ SlotShapes::SlotShapes(const Function& source, ir::Builder& builder, const std::
 }
 
 bool SlotShapes::asks_for_shape(NodeId user, NodeId operand) const {
-  if (!source_.type(operand).is_view()) return false;
+  if (rank_of(source_.type(operand)) == 0) return false;
   switch (source_.op(user)) {
     case Op::buffer:
     case Op::offset: return false;
@@ -59,7 +59,7 @@ void SlotShapes::expect(NodeId loop, std::span<const NodeId> inits) {
   const size_t fixed = parameters.size() - inits.size();
   for (size_t slot = 0; slot < inits.size(); ++slot) {
     const NodeId parameter = parameters[fixed + slot];
-    const size_t parts = 2 * rank_of(source_.type(parameter));
+    const size_t parts = parts_of(source_.type(parameter));
     if (parts == 0) continue;
     const bool asked = is_asked_[parameter.index] || (source_.op(loop) == Op::while_) ||
                        is_asked_[source_.result(loop, slot).index];
@@ -85,7 +85,9 @@ NodeId SlotShapes::bound(NodeId old, NodeId made) {
     if (known != given_.end()) shape = &known->second;
   }
   if (shape == nullptr) return made;
-  Nodes operands{b_.make(Op::buffer, {made}), b_.make(Op::offset, {made})};
+  const bool is_array = b_.function().type(made).is_array();
+  Nodes operands{made};
+  if (!is_array) operands = {b_.make(Op::buffer, {made}), b_.make(Op::offset, {made})};
   bool any = false;
   for (size_t i = 0; i < shape->size(); ++i) {
     const NodeId node = (*shape)[i] ? seen((*shape)[i]) : NodeId();
@@ -94,6 +96,7 @@ NodeId SlotShapes::bound(NodeId old, NodeId made) {
   }
   if (!any) return made;
   itself_[old.index] = made;
+  if (is_array) return b_.make(Op::sized, operands);
   return b_.make(Op::view, operands, {}, b_.function().type(made));
 }
 
@@ -104,7 +107,7 @@ NodeId SlotShapes::itself(NodeId old) const {
 
 /// One of the ends of a node gives this value as its result.
 void SlotShapes::agree(NodeId owner, size_t slot, NodeId value) {
-  const size_t parts = 2 * rank_of(b_.function().type(value));
+  const size_t parts = parts_of(b_.function().type(value));
   if (parts == 0 || !is_asked_[source_.result(owner, slot).index]) return;
   const auto [known, is_first] = given_.try_emplace({owner.index, slot}, Shape(parts));
   const Function& f = b_.function();

@@ -13,13 +13,15 @@ namespace ingot::transform {
 /// order is not known when compiling, programs that ask for the order in memory are refused.
 NodeId stride_of(ir::Builder& builder, NodeId view, int64_t axis);
 
-/// The lengths and strides of views that loops carry and branches give, found while a function is built anew.
+/// The lengths and strides of views and arrays that loops carry and branches give, found while a function is
+/// built anew.
 ///
 /// Of a loop it is assumed that a slot keeps the lengths and strides of what the loop starts with. Where a
 /// turn hands on something else, the assumption is `refuted`: then what has been built is wrong, and is built
 /// again without it. What all ends of a branch agree on holds of its result.
 ///
-/// Where something is known of a slot, a view of the same memory that says it stands for the slot.
+/// Where something is known of a slot, a view of the same memory that says it stands for the slot; of an
+/// array, `sized`.
 class SlotShapes {
  public:
   /// A slot, by the old parameter that a turn finds it in, and a length or, behind these, a stride.
@@ -43,7 +45,11 @@ class SlotShapes {
   using Shape = Nodes;
   using Slots = std::map<std::pair<uint32_t, size_t>, Shape>;
 
-  static size_t rank_of(Type type) { return type.is_view() ? static_cast<size_t>(type.rank()) : 0; }
+  static size_t rank_of(Type type) {
+    return type.is_view() || type.is_array() ? static_cast<size_t>(type.rank()) : 0;
+  }
+  /// Lengths and, of views, strides.
+  static size_t parts_of(Type type) { return (type.is_view() ? 2 : 1) * rank_of(type); }
   NodeId part(NodeId view, size_t i);
   NodeId seen(NodeId node) const;
   void agree(NodeId owner, size_t slot, NodeId value);

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "ir/function.h"
+
+namespace ingot::transform {
+
+/// Loops and branches carry arrays of floats as values where they carried their memory, if nobody writes to
+/// that memory but the turn that makes it, before it hands it on, and all that is asked of it is its elements
+/// and lengths. So each turn has a value of its own, which derivatives need no shadow of. At the array stage,
+/// after `simplify`. Null: there is none.
+std::unique_ptr<ir::Function> promote(const ir::Function& function);
+
+/// The view whose memory, offset and strides the `view` at a node has; none: not known.
+ir::NodeId laid_out_as(const ir::Function& function, ir::NodeId view);
+
+}  // namespace ingot::transform
