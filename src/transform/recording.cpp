@@ -222,6 +222,7 @@ void Recording::find_loops(RegionId region, int around) {
   for (const NodeId node : f_.region_body(region)) {
     if (!recorded_[node.index]) continue;
     int inside = around;
+    if (f_.op(node) == Op::for_) find_swapped(node);
     if (is_loop(f_.op(node))) {
       inside = static_cast<int>(loops_.size());
       const bool is_outside_regular = around == kNone || loops_[static_cast<size_t>(around)].is_regular;
@@ -230,6 +231,45 @@ void Recording::find_loops(RegionId region, int around) {
     }
     for (size_t i = 0; i < f_[node].region_count; ++i) find_loops(f_.region(node, i), inside);
   }
+}
+
+/// The views that turns hand on in another order, none of them new.
+void Recording::find_swapped(NodeId loop) {
+  const RegionId region = f_.region(loop);
+  if (f_.op(f_.terminator(region)) != Op::yield) return;
+  const auto yields = f_.operands(f_.terminator(region));
+  Nodes all;
+  for (const NodeId parameter : f_.region_parameters(region).subspan(1))
+    if (f_.type(parameter).is_view()) all.push_back(parameter);
+  const auto yielded = [&](NodeId parameter) {
+    return yields[static_cast<size_t>(f_.attribute(parameter, 0)) - 1];
+  };
+  for (bool changed = true; changed;) {
+    const size_t before = all.size();
+    std::erase_if(all, [&](NodeId parameter) {
+      const bool stays = std::ranges::find(all, yielded(parameter)) != all.end();
+      return !stays || std::ranges::count(all, parameter, yielded) != 1;
+    });
+    changed = all.size() != before;
+  }
+  if (!all.empty()) swapped_[loop] = all;
+}
+
+Nodes Recording::swapped_in(NodeId loop) const {
+  const auto known = swapped_.find(loop);
+  const auto is_asked = [&](NodeId parameter) { return is_restored(parameter) && !is_taped(parameter); };
+  return known != swapped_.end() && std::ranges::any_of(known->second, is_asked) ? known->second : Nodes();
+}
+
+/// What a value is computed from in the sweep.
+Nodes Recording::made_from(NodeId value) const {
+  if (f_.op(value) != Op::param) return {f_.operands(value).begin(), f_.operands(value).end()};
+  const NodeId loop = f_[f_[value].parent].owner;
+  Nodes all;
+  if (const auto known = swapped_.find(loop); known != swapped_.end() && f_.attribute(value, 0) > 0)
+    for (const NodeId parameter : known->second)
+      all.push_back(f_.result(loop, static_cast<size_t>(f_.attribute(parameter, 0)) - 1));
+  return all;
 }
 
 int Recording::loop_at(NodeId node) const {
@@ -318,6 +358,8 @@ bool Recording::is_cheap(NodeId value) const {
   const ir::OpInfo& card = ir::info(op);
   if (op == Op::param) {
     const NodeId owner = f_[f_[value].parent].owner;
+    if (const auto known = swapped_.find(owner); known != swapped_.end())
+      if (std::ranges::find(known->second, value) != known->second.end()) return true;
     return (f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for) && f_.attribute(value, 0) == 0;
   }
   if (op == Op::lift || local_.contains(value)) return true;
@@ -363,7 +405,7 @@ void Recording::cut() {
       graph.add_source(vertices[value]);
       continue;
     }
-    for (const NodeId operand : f_.operands(value)) {
+    for (const NodeId operand : made_from(value)) {
       if (!is_inner(operand)) continue;
       const auto [known, is_new] = vertices.try_emplace(operand, 0);
       if (is_new) {
@@ -382,8 +424,13 @@ void Recording::cut() {
 void Recording::restore(NodeId value) {
   if (!is_inner(value) || restored_[value.index]) return;
   restored_[value.index] = true;
-  if (!taped_[value.index])
-    for (const NodeId operand : f_.operands(value)) restore(operand);
+  if (taped_[value.index]) return;
+  for (const NodeId operand : made_from(value)) restore(operand);
+  if (f_.op(value) != Op::param || f_.attribute(value, 0) == 0) return;
+  for (const NodeId parameter : swapped_.at(f_[f_[value].parent].owner)) {
+    restored_[parameter.index] = true;
+    taped_[parameter.index] = false;
+  }
 }
 
 void Recording::mark_tapes() {

@@ -58,6 +58,9 @@ class Recording {
   int loop_at(NodeId node) const;
   /// Numbers and arrays from outside that vary and are used in a node's regions.
   Nodes outside_of(NodeId node) const;
+  /// The parameters of a `for` that its turns hand on to each other, and whose values the sweep asks for:
+  /// it has them from behind the loop.
+  Nodes swapped_in(NodeId loop) const;
   const Shadowed& shadowed() const { return shadowed_; }
 
  private:
@@ -72,6 +75,8 @@ class Recording {
   void need_lengths(NodeId value);
   void need(NodeId value);
   void find_local();
+  void find_swapped(NodeId loop);
+  Nodes made_from(NodeId value) const;
   bool is_cheap(NodeId value) const;
   int64_t cost(NodeId value) const;
   void cut();
@@ -87,6 +92,7 @@ class Recording {
   std::vector<bool> active_;
   std::vector<bool> taped_;
   std::vector<bool> restored_;
+  std::map<NodeId, Nodes> swapped_;  ///< by loop
   std::vector<Loop> loops_;
   std::vector<int> loop_of_;  ///< by region
   std::set<uint32_t> written_;

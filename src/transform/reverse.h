@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "transform/pullback.h"
@@ -48,6 +50,13 @@ class Reverse : public Rewriter, private Sweep {
     Nodes parts;  ///< of a view: offset, lengths, strides; none: on a tape
   };
 
+  /// What the turns of a loop in blocks give to others.
+  struct Blocks {
+    Nodes sums;   ///< numbers from outside
+    Nodes fixed;  ///< loads of the same element in all turns
+    Nodes split;  ///< loads of elements that other turns load
+  };
+
   class Back;
 
   void visit(NodeId id) override;
@@ -86,9 +95,8 @@ class Reverse : public Rewriter, private Sweep {
   void sweep_node(NodeId id);
   void sweep_if(NodeId id);
   bool has_choice(NodeId id) const;
-  bool takes_any_order(NodeId loop) const;
-  Nodes fixed_loads(NodeId loop) const;
   void sweep_counted(NodeId id);
+  void sweep_turns(NodeId id);
   void sweep_while(NodeId id);
   void sweep_back(NodeId id);
   void restore(RegionId region);
@@ -101,6 +109,18 @@ class Reverse : public Rewriter, private Sweep {
   std::vector<Type> types_of_cotangents(std::span<const NodeId> olds) const;
   Type type_of_cotangent(NodeId old) const;
   Nodes varied_of(std::span<const NodeId> olds) const;
+
+  /// @name Turns in any order (reverse_blocks.cpp)
+  bool takes_any_order(NodeId loop) const;
+  Nodes loads_of(NodeId loop, bool moves) const;
+  Nodes meeting_loads(NodeId loop) const;
+  bool is_stored_to(NodeId loop, NodeId view) const;
+  std::optional<Blocks> blocks_of(NodeId id) const;
+  void sweep_in_blocks(NodeId id, const Blocks& blocks);
+  void sweep_all_blocks(NodeId id, const Blocks& blocks);
+  void in_turns(NodeId count, const std::function<void(NodeId)>& body);
+  void sweep_turn(NodeId id, const Nodes& standing, const Nodes& given);
+  void add_where_loaded(NodeId loop, NodeId load, NodeId c);
 
   NodeId value(NodeId old) override;
   NodeId length(NodeId old, int axis) override;
@@ -132,7 +152,7 @@ class Reverse : public Rewriter, private Sweep {
   Nodes back_;        ///< by old id: what a value of a region inside was
   Nodes cotangents_;  ///< by old id; none: zero
   std::set<NodeId> masked_;
-  std::set<NodeId> deferred_;  ///< loads whose cotangents are added to memory behind the loop
+  std::set<NodeId> deferred_;  ///< values whose cotangents are dealt with behind the turn
 };
 
 }  // namespace ingot::transform

@@ -1,9 +1,7 @@
 #include <algorithm>
 
 #include "ir/walk.h"
-#include "transform/dependence.h"
 #include "transform/loop_writer.h"
-#include "transform/reductions.h"
 #include "transform/reverse.h"
 
 // The sweep back through the recorded range. Each region first has what is asked of its values, in order, and
@@ -190,6 +188,12 @@ void Reverse::sweep_if(NodeId id) {
 }
 
 void Reverse::sweep_counted(NodeId id) {
+  if (source_.op(source_.terminator(source_.region(id))) != Op::yield) return;  // it has had no turn
+  if (const auto blocks = blocks_of(id)) sweep_in_blocks(id, *blocks);
+  else sweep_turns(id);
+}
+
+void Reverse::sweep_turns(NodeId id) {
   const RegionId region = source_.region(id);
   const bool carries = source_.op(id) == Op::for_;
   const NodeId count = value(source_.operand(id, 0));
@@ -198,8 +202,7 @@ void Reverse::sweep_counted(NodeId id) {
   const auto yields = source_.operands(source_.terminator(region));
   const Nodes results = source_.type(id).is_void() ? Nodes() : source_.results_of(id);
   Nodes outside = recording_.outside_of(id);
-  if (source_.op(source_.terminator(region)) != Op::yield) return;  // it has had no turn
-  const Nodes fixed = fixed_loads(id);
+  const Nodes fixed = loads_of(id, false);
   for (const NodeId load : fixed) cotangents_[load.index] = {};
   outside.insert(outside.end(), fixed.begin(), fixed.end());
 
@@ -215,6 +218,9 @@ void Reverse::sweep_counted(NodeId id) {
   const Nodes before = cotangents_of(outside);
   operands.insert(operands.end(), before.begin(), before.end());
   std::vector<Type> types{ir::kInt64};
+  const Nodes swapped = recording_.swapped_in(id);
+  for (const NodeId parameter : swapped)
+    operands.push_back(value(results[static_cast<size_t>(source_.attribute(parameter, 0)) - 1]));
   for (size_t i = 1; i < operands.size(); ++i) types.push_back(b_.function().type(operands[i]));
 
   const int own = recording_.loop_at(id);
@@ -227,7 +233,10 @@ void Reverse::sweep_counted(NodeId id) {
   back_[source_.region_parameters(region)[0].index] = turn;
   set_turn(own, turn);
   clear(region);
-  const std::span<const NodeId> now = std::span(entered).subspan(1);
+  const std::span<const NodeId> now = std::span(entered).subspan(1, entered.size() - 1 - swapped.size());
+  for (size_t i = 0; i < swapped.size(); ++i)
+    back_[yields[static_cast<size_t>(source_.attribute(swapped[i], 0)) - 1].index] =
+        entered[1 + now.size() + i];
   const bool chooses = has_choice(id);
   if (chooses)
     for (const NodeId one : now) mask(one);
@@ -240,9 +249,11 @@ void Reverse::sweep_counted(NodeId id) {
   if (carries)
     for (const size_t slot : slots) next.push_back(some_cotangent(carried[slot]));
   for (const NodeId one : cotangents_of(outside)) next.push_back(one);
+  for (const NodeId parameter : swapped) next.push_back(back_[parameter.index]);
   b_.yield(next);
   b_.set_span(place);
-  const Nodes after = b_.end(made);
+  Nodes after = b_.end(made);
+  after.resize(after.size() - swapped.size());
   if (chooses)
     for (const NodeId one : after) mask(one);
   set_cotangents(outside, std::span(after).last(outside.size()));
@@ -251,47 +262,10 @@ void Reverse::sweep_counted(NodeId id) {
   LoopWriter(b_).branch(
       make(Op::greater, {operands[0], b_.index(0)}), {},
       [&] {
-        for (const NodeId load : fixed) {
-          for (const NodeId index : source_.operands(load))
-            if (source_.is_constant(index))
-              back_[index.index] = b_.constant(source_.type(index), source_.constant(index));
-          Pullback(source_, b_, *this).visit(load);
-        }
+        for (const NodeId load : fixed) add_where_loaded(id, load, cotangent(load));
         return Nodes();
       },
       [] { return Nodes(); });
-}
-
-/// Whether the turns of a loop only add to what the sweep finds: they may go in any order, and go forwards.
-bool Reverse::takes_any_order(NodeId loop) const {
-  if (source_.op(loop) == Op::parallel_for) return true;
-  if (find_race(source_, loop)) return false;
-  const auto carried = source_.region_parameters(source_.region(loop)).subspan(1);
-  for (size_t i = 0; i < carried.size(); ++i) {
-    if (!varies(carried[i])) continue;
-    const auto way = carried_of(source_, loop, i);
-    const bool adds =
-        way->way == Carried::Way::Passed || (way->way == Carried::Way::Combined && way->combiner == Op::add);
-    if (!adds) return false;
-  }
-  return true;
-}
-
-/// The loads that find the same element in all turns of a loop, of memory that nobody writes to: their
-/// cotangents are added up before they are added to memory.
-Nodes Reverse::fixed_loads(NodeId loop) const {
-  const RegionId region = source_.region(loop);
-  Nodes all;
-  for (const NodeId node : source_.region_body(region)) {
-    if (source_.op(node) != Op::load || !varies(node)) continue;
-    const auto operands = source_.operands(node);
-    const bool is_fixed = std::ranges::all_of(operands, [&](NodeId operand) {
-      return source_.is_constant(operand) || !source_.encloses(region, source_[operand].parent);
-    });
-    if (is_fixed && !recording_.is_written(operands[0]) && shadowed_.shadows.contains(operands[0]))
-      all.push_back(node);
-  }
-  return all;
 }
 
 /// Test, body, test, ..., test: the last test once, then a body and a test in each turn.
