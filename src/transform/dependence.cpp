@@ -17,11 +17,11 @@ using ir::NodeId;
 using ir::Op;
 using ir::RegionId;
 
-/// `scale` * the loop's index + base + constant, or up to `spread` more; the base is a value from outside the
-/// loop, or none.
+/// `scale` * the loop's index + bases + constant, or up to `spread` more; the bases are values from outside
+/// the loop, in order, or none.
 struct Affine {
   int64_t scale = 0;
-  NodeId base;
+  std::vector<NodeId> bases;
   int64_t constant = 0;
   int64_t spread = 0;
   bool operator==(const Affine&) const = default;
@@ -157,7 +157,7 @@ class RaceFinder {
   std::optional<Affine> affine(NodeId node) const {
     if (is_index(node)) return Affine{1, {}, 0};
     if (f_.is_constant(node)) return Affine{0, {}, f_.constant(node).as<int64_t>()};
-    if (!is_inside(node)) return Affine{0, node, 0};
+    if (!is_inside(node)) return Affine{0, {node}, 0};
     if (const auto most = most_of_index(node)) return Affine{0, {}, 0, *most};
     const Op op = f_.op(node);
     if (op == Op::select) return wrapped_index(node);
@@ -167,12 +167,15 @@ class RaceFinder {
     if (!a || !b) return std::nullopt;
     if (op == Op::multiply) return product(*a, *b);
     const int64_t sign = op == Op::add ? 1 : -1;
-    if ((b->base && (a->base || sign < 0)) || (b->spread > 0 && sign < 0)) return std::nullopt;
+    if (sign < 0 && (!b->bases.empty() || b->spread > 0)) return std::nullopt;
+    std::vector<NodeId> bases = a->bases;
+    bases.insert(bases.end(), b->bases.begin(), b->bases.end());
+    std::ranges::sort(bases);
     const auto scale = sum(a->scale, sign * b->scale);
     const auto constant = sum(a->constant, sign * b->constant);
     const auto spread = sum(a->spread, b->spread);
     if (!scale || !constant || !spread) return std::nullopt;
-    return Affine{*scale, a->base ? a->base : b->base, *constant, *spread};
+    return Affine{*scale, std::move(bases), *constant, *spread};
   }
   /// The largest index of a loop inside, whose count is known to be at most some constant.
   std::optional<int64_t> most_of_index(NodeId node) const {
@@ -191,11 +194,12 @@ class RaceFinder {
     if (f_.op(condition) != Op::less || f_.operand(condition, 0) != plain) return std::nullopt;
     const NodeId zero = f_.operand(condition, 1);
     const auto i = affine(plain);
-    const bool natural = i && i->scale >= 0 && i->constant >= 0 && (!i->base || is_natural(f_, i->base));
+    const bool natural = i && i->scale >= 0 && i->constant >= 0 &&
+                         std::ranges::all_of(i->bases, [&](NodeId base) { return is_natural(f_, base); });
     return natural && f_.is_constant(zero) && f_.constant(zero).as<int64_t>() == 0 ? i : std::nullopt;
   }
   static std::optional<Affine> product(const Affine& a, const Affine& b) {
-    if (a.base || b.base || (a.scale != 0 && b.scale != 0)) return std::nullopt;
+    if (!a.bases.empty() || !b.bases.empty() || (a.scale != 0 && b.scale != 0)) return std::nullopt;
     if (a.spread > 0 || b.spread > 0) return std::nullopt;
     const Affine& x = a.scale != 0 ? a : b;
     const int64_t factor = a.scale != 0 ? b.constant : a.constant;

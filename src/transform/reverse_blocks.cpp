@@ -78,6 +78,18 @@ bool Reverse::is_stored_to(NodeId loop, NodeId view) const {
   });
 }
 
+/// Whether two loads from one view have different constants for an index.
+bool Reverse::are_apart(NodeId a, NodeId b) const {
+  const auto x = source_.operands(a);
+  const auto y = source_.operands(b);
+  if (x[0] != y[0]) return false;
+  for (size_t i = 1; i < x.size(); ++i) {
+    const bool are_known = source_.is_constant(x[i]) && source_.is_constant(y[i]);
+    if (are_known && source_.constant(x[i]).bits != source_.constant(y[i]).bits) return true;
+  }
+  return false;
+}
+
 /// Of the loads of a loop, those whose elements other ones have in other turns.
 Nodes Reverse::meeting_loads(NodeId loop) const {
   const Nodes loads = loads_of(loop, true);
@@ -85,7 +97,7 @@ Nodes Reverse::meeting_loads(NodeId loop) const {
   for (const NodeId one : loads) {
     const Root root = root_of(source_, source_.operand(one, 0));
     const bool meets = std::ranges::any_of(loads, [&](NodeId other) {
-      return !std::ranges::equal(source_.operands(one), source_.operands(other)) &&
+      return !std::ranges::equal(source_.operands(one), source_.operands(other)) && !are_apart(one, other) &&
              may_overlap(source_, root, root_of(source_, source_.operand(other, 0)));
     });
     if (meets) all.push_back(one);

@@ -187,7 +187,7 @@ class Simplifier : public Rewriter {
     const auto inits = source_.operands(id).subspan(1);
     if (!is_constant(count) || b_.function().constant(count).as<int64_t>() > 1) {
       shapes_.expect(id, use_all(inits));
-      return clone(id);
+      return visit_turns(id);
     }
     const auto parameters = source_.region_parameters(source_.region(id));
     const bool turns = turns_once(id);
@@ -195,6 +195,24 @@ class Simplifier : public Rewriter {
     for (size_t i = 0; i < inits.size(); ++i)
       bind(turns ? parameters[i + 1] : source_.result(id, i), use(inits[i]));
     if (turns) open(id, source_.region(id));
+  }
+  /// What every turn hands on as it finds it is what the loop begins with.
+  void visit_turns(NodeId id) {
+    const auto inits = source_.operands(id).subspan(1);
+    const auto parameters = source_.region_parameters(source_.region(id));
+    const auto bind_passed = [&](const auto& slot) {
+      for (size_t i = 0; i < inits.size(); ++i)
+        if (!keeps(id, Slot::Entry, i)) Rewriter::bind(slot(i), use(inits[i]));
+    };
+    bind_passed([&](size_t i) { return parameters[i + 1]; });
+    clone(id);
+    bind_passed([&](size_t i) { return source_.result(id, i); });
+  }
+  bool keeps(NodeId id, Slot, size_t i) override {
+    if (source_.op(id) != Op::for_) return true;
+    const NodeId last = source_.terminator(source_.region(id));
+    return source_.op(last) != Op::yield ||
+           source_.operand(last, i) != source_.region_parameters(source_.region(id))[i + 1];
   }
   void visit_block(NodeId id) {
     const RegionId body = source_.region(id);
