@@ -63,6 +63,7 @@ class Folder {
   }
 
   NodeId evaluate_constants();
+  NodeId of_repeated_numbers();
   NodeId with_equal_operands();
   NodeId with_number_on_the_right();
   NodeId sum_with_constants();
@@ -112,6 +113,7 @@ NodeId Folder::evaluate_constants() {
 
 NodeId Folder::elementwise() {
   if (all_constant()) return evaluate_constants();
+  if (const NodeId node = of_repeated_numbers()) return node;
   if (operands_.size() == 1) {
     if (const NodeId node = of_same_op()) return node;
     if (const NodeId node = inverted_comparison()) return node;
@@ -132,6 +134,24 @@ NodeId Folder::elementwise() {
   if (const NodeId node = multiply_or_divide_by_constant()) return node;
   if (const NodeId node = with_number_on_the_right()) return node;
   return bits_with_constant();
+}
+
+NodeId Folder::of_repeated_numbers() {
+  // op(broadcast(a, n...), b) = broadcast(op(a, b), n...), of numbers
+  if (!type_.is_array() || type_.rank() == 0) return {};
+  std::vector<NodeId> numbers;
+  std::vector<NodeId> made;
+  for (const NodeId x : operands_) {
+    const bool is_number = f_.type(x).is_scalar();
+    if (!is_number && (f_.op(x) != Op::broadcast || !f_.type(f_.operand(x, 0)).is_scalar())) return {};
+    numbers.push_back(is_number ? x : f_.operand(x, 0));
+    if (is_number) continue;
+    const auto lengths = f_.operands(x).subspan(1);
+    if (made.empty()) made.assign(lengths.begin(), lengths.end());
+    else if (!std::ranges::equal(made, lengths)) return {};
+  }
+  made.insert(made.begin(), b_.make(op_, numbers, attributes_, info(op_).typed ? type_.element() : Type()));
+  return b_.make(Op::broadcast, made);
 }
 
 NodeId Folder::with_equal_operands() {

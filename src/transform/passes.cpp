@@ -13,6 +13,7 @@
 #include "transform/lower_exits.h"
 #include "transform/outline.h"
 #include "transform/parallel.h"
+#include "transform/promote.h"
 #include "transform/reuse.h"
 #include "transform/schedule.h"
 #include "transform/simplify.h"
@@ -36,6 +37,7 @@ constexpr Pass kPasses[] = {
     {"lower_exits", for_any<lower_exits>, ir::Stage::Array},
     {"simplify", for_any<simplify>, ir::Stage::Both},
     {"dce", for_any<dce>, ir::Stage::Both},
+    {"promote", for_any<promote>, ir::Stage::Array},
     {"reuse", for_any<reuse>, ir::Stage::Both},
     {"fuse", for_any<fuse>, ir::Stage::Both},
     {"to_loops", to_loops, ir::Stage::Loop},
