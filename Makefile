@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour test test-all bench derivatives fuzz odd accuracy format tidy
+.PHONY: tour test test-all examples bench derivatives fuzz odd accuracy format tidy
 
 # All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
@@ -14,6 +14,13 @@ test:
 test-all:
 	@tools/setup test
 	@.venv/bin/python tools/check debug tidy asan tsan
+
+# The examples, which draw their pictures into docs/images: half a minute.
+examples:
+	@tools/setup examples
+	@for example in predators_and_prey kalman_track acoustic_splitter; do \
+	  echo "$$example"; .venv/bin/python examples/$$example.py docs/images/$$example.png || exit 1; \
+	done
 
 # Ingot beside NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`.
 bench:

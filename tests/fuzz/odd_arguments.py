@@ -72,6 +72,10 @@ class OddCall:
         return f"{self.program}({', '.join([*self.positional, *(f'{k}={v}' for k, v in self.keywords.items())])})"
 
 
+CALLED = [p for p in PROGRAMS if p.judge is None]
+"""The programs that plain Python itself judges."""
+
+
 def by_name(name: str) -> Program:
     return next(p for p in PROGRAMS if p.name == name)
 
@@ -267,7 +271,7 @@ class _Maker:
 def odd_call(seed: int, number: int) -> OddCall:
     """The argument list of this number: the program's own arguments, one or more of them changed."""
     rng = random.Random(f"odd {seed} {number}")
-    program = PROGRAMS[(number // GROUP) % len(PROGRAMS)]
+    program = CALLED[(number // GROUP) % len(CALLED)]
     maker = _Maker(rng, program)
     count = len(maker.base)
     texts = [maker.plain(i) for i in range(count)]

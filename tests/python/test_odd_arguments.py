@@ -9,13 +9,12 @@ import ingot
 import numpy as np
 import pytest
 from ingot._function import Function
-from ingot.tour.programs import PROGRAMS
 from support import MODES, check, jitted, outcome, raises, refused
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from fuzz import campaign, odd, odd_arguments  # noqa: E402
-from fuzz.odd_arguments import GROUP, OddCall, odd_call  # noqa: E402
+from fuzz.odd_arguments import CALLED, GROUP, OddCall, odd_call  # noqa: E402
 
 
 def test_argument_lists_are_compared():
@@ -26,7 +25,7 @@ def test_argument_lists_are_compared():
 
 def test_a_list_is_given_by_its_seed_and_number():
     assert odd_call(3, 5) == odd_call(3, 5) and odd_call(3, 5) != odd_call(3, 6)
-    assert {odd_call(1, i).program for i in range(0, GROUP * len(PROGRAMS), GROUP)} == {p.name for p in PROGRAMS}
+    assert {odd_call(1, i).program for i in range(0, GROUP * len(CALLED), GROUP)} == {p.name for p in CALLED}
 
 
 def test_every_text_can_be_built():

@@ -37,7 +37,9 @@ def test_every_program_of_the_list_is_there():
         "quadratic_array quadratic_loop quadratic_prange sum_dict_values accumulate_if sum_greater_than_three "
         "accumulate_global matmul reduce_elements stream_copy stream_scale stream_add stream_triad "
         "stream_guvectorize axpy sine kuramoto sum2d matmul_loops spca_unopt jax_intro_ones jax_intro_print "
-        "jax_intro_switch jax_intro_where jax_intro_double_loop"
+        "jax_intro_switch jax_intro_where jax_intro_double_loop jax_intro_grad jax_intro_grad_twice jax_intro_vmap "
+        "jax_intro_pmap jax_intro_lax_cond jax_intro_key jax_intro_split quadratic_value_and_grad quadratic_jvp "
+        "quadratic_scan quadratic_fori_loop reduce_while_loop"
     ).split():
         assert any(name.startswith(stem) for name in names), stem
 
@@ -184,10 +186,12 @@ def machine():
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.task.cpp], ids=lambda p: p.name)
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.task.cpp or p.task.jax], ids=lambda p: p.name)
 def test_peers_are_right(program, machine):
     row = run_program(program, True, machine)
-    assert set(row["peers"]) == {"numpy", "jax", "c++ strict", "c++ fast"}
+    assert set(row["peers"]) >= set(
+        ["jax"] * (program.task.jax is not None) + ["c++ strict", "c++ fast"] * (program.task.cpp is not None)
+    )
     assert all("run_s" in said for said in row["peers"].values()), row["peers"]
 
 
@@ -201,6 +205,35 @@ def test_numba_is_asked(name, said):
     row = run_program(program, True, open_machine(2, ("numba",)))
     assert said in row["peers"]["numba"]
     assert ("numba parallel" in row["peers"]) == program.parallel
+
+
+JUDGED = [p for p in PROGRAMS if p.judge is not None]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("program", JUDGED, ids=lambda p: p.name)
+def test_numba_compiles_what_is_written_by_hand(program):
+    said = run_program(program, True, open_machine(1, ("numba",)))["peers"]
+    assert ("numba" in said) == (program.for_numba is not None)
+    assert "run_s" in said.get("numba", {"run_s": 0.0}), said
+
+
+@pytest.mark.parametrize("program", JUDGED, ids=lambda p: p.name)
+def test_judges_do_not_ask_ingot(program, monkeypatch):
+    """A judge that called Ingot would find right whatever Ingot gives."""
+
+    def call(*arguments, **keywords):
+        raise AssertionError("a judge calls Ingot")
+
+    monkeypatch.setattr(Function, "__call__", call)
+    arguments = program.arguments(True)
+    program.calls(program.judge, arguments) if program.calls else program.judge(*arguments)
+
+
+def test_a_program_that_its_judge_contradicts_is_wrong():
+    (program,) = [p for p in JUDGED if p.name == "jax_intro_grad"]
+    wrong = dataclasses.replace(program, judge=lambda x: tuple(1.001 * part for part in program.judge(x)))
+    assert run_program(program, True)["right"] and not run_program(wrong, True)["right"]
 
 
 def test_peers_that_are_wrong_or_fail_are_not_timed():

@@ -86,12 +86,12 @@ def _contestants(program: Any, machine: Any) -> dict[str, Callable[[tuple], Call
     made: dict[str, Callable[[tuple], Callable]] = {}
 
     def in_numba(parallel: bool) -> Callable[[tuple], Callable]:
-        compiled = functools.cache(lambda: _called(program, peers.for_numba(program.plain, parallel)))
+        compiled = functools.cache(lambda: _called(program, peers.for_numba(program.for_numba, parallel)))
         return lambda arguments: peers.in_python(task, compiled(), arguments)
 
     if task.numpy is not None or program.reduced is None:
-        made["numpy"] = lambda arguments: peers.in_python(task, _called(program, task.numpy or program.plain), arguments)
-    if "numba" in machine.peers:
+        made["numpy"] = lambda arguments: peers.in_python(task, _called(program, task.numpy or program.reference), arguments)
+    if "numba" in machine.peers and program.for_numba is not None:
         made["numba"] = in_numba(False)
         if program.parallel:
             made["numba parallel"] = in_numba(True)
@@ -193,7 +193,7 @@ def run_program(program: Any, small: bool, machine: Any = None, peaks: dict | No
     checked = program.reduced() if reduced else copy.deepcopy(arguments)
     compared = copy.deepcopy(checked)
     compiled = program.compiled(program.plain)
-    expected, expected_text, plain_seconds = _run(program.plain, checked, program.calls)
+    expected, expected_text, plain_seconds = _run(program.reference, checked, program.calls)
     result, text, first_seconds = _run(compiled, compared, program.calls)
     right = same(expected, result, program.bound) and expected_text == text
     right = right and same(list(checked), list(compared), program.bound)

@@ -1,7 +1,8 @@
 """The programs of the tour, as their authors wrote them, and the arguments they are run with.
 
 A program says how it is called under plain Python, under Ingot, and with what; `sizes` gives the arguments for the
-full size and for `--small`; its task, what other contestants do for the same.
+full size and for `--small`; its task, what other contestants do for the same. Programs that ask Ingot for more than speed
+have a judge, which plain Python runs in their place.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 import ingot
 
-from . import sources, tasks
+from . import judges, sources, tasks, transformed
 from .tasks import Task
 
 
@@ -28,6 +29,8 @@ class Program:
     arguments: Callable[[bool], tuple]
     compiled: Callable[[Callable], Callable] = ingot.jit
     bound: float = 0.0
+    judge: Callable | None = None
+    """What plain Python runs instead, where the program asks for a derivative, a batch or numbers of keys: the same by hand."""
     reduced: Callable[[], tuple] | None = None
     """Smaller arguments for plain Python, where the full size takes it minutes."""
     calls: Callable[[Callable, tuple], list] | None = None
@@ -38,6 +41,16 @@ class Program:
     """What is done, as the other contestants write it."""
     parallel: bool = False
     """Whether it says that its parts are independent: other contestants may then take all cores."""
+
+    @property
+    def reference(self) -> Callable:
+        """What plain Python runs."""
+        return self.judge or self.plain
+
+    @property
+    def for_numba(self) -> Callable | None:
+        """What Numba compiles: nothing where only the judge can be written."""
+        return self.task.numba or (self.plain if self.judge is None else None)
 
 
 def _rng() -> np.random.Generator:
@@ -327,4 +340,108 @@ def _programs() -> list[Program]:
     return programs
 
 
-PROGRAMS = _programs()
+def _derivatives() -> list[Program]:
+    family: dict[str, Any] = {"family": "Derivatives", "bound": 1e-12}
+
+    def numbers(small: bool) -> tuple:
+        return (_rng().random(SMALL if small else 1_000_000),)
+
+    def coefficients(small: bool) -> tuple:
+        return _quadratic(SMALL if small else 5_000_000)
+
+    def directions(small: bool) -> tuple:
+        return *coefficients(small), *(_rng().random((3, SMALL if small else 5_000_000)))
+
+    return [
+        Program("jax_intro_grad", transformed.jax_intro_grad, numbers, judge=judges.slope, task=tasks.GRAD, **family),
+        Program(
+            "jax_intro_grad_twice",
+            transformed.jax_intro_grad_twice,
+            numbers,
+            judge=judges.slope_twice,
+            task=tasks.GRAD_TWICE,
+            **family,
+        ),
+        Program(
+            "quadratic_value_and_grad",
+            transformed.quadratic_value_and_grad,
+            coefficients,
+            judge=judges.quadratic_gradient,
+            task=tasks.QUADRATIC_GRADIENT,
+            **family,
+        ),
+        Program(
+            "quadratic_jvp",
+            transformed.quadratic_jvp,
+            directions,
+            judge=judges.quadratic_tangent,
+            task=tasks.QUADRATIC_TANGENT,
+            **family,
+        ),
+    ]
+
+
+def _loops_and_batches() -> list[Program]:
+    batches: dict[str, Any] = {"family": "Batches", "judge": judges.rows_times_vector, "bound": 1e-13}
+    loops: dict[str, Any] = {"family": "Loops and branches as functions", "bound": 1e-12}
+    quadratic: dict[str, Any] = {"judge": sources.quadratic_formula, "reduced": lambda: _quadratic(100_000), **loops}
+
+    def rows(small: bool) -> tuple:
+        shape = (20, 30, 40) if small else (200, 300, 400)
+        return _rng().random(shape), _rng().random(shape[2])
+
+    def coefficients(small: bool) -> tuple:
+        return _quadratic(SMALL if small else 5_000_000)
+
+    return [
+        Program("jax_intro_vmap", transformed.jax_intro_vmap, rows, task=tasks.VMAP, **batches),
+        Program("jax_intro_pmap", transformed.jax_intro_pmap, rows, task=dataclasses.replace(tasks.VMAP, jax=None), **batches),
+        Program(
+            "jax_intro_lax_cond",
+            transformed.jax_intro_lax_cond,
+            lambda s: (np.arange(4.0), np.arange(3.0)),
+            judge=sources.jax_intro_cond,
+            calls=_calls_for_both,
+            task=tasks.LAX_COND,
+            **loops,
+        ),
+        Program("quadratic_scan", transformed.quadratic_scan, coefficients, task=tasks.QUADRATIC_SCAN, **quadratic),
+        Program("quadratic_fori_loop", transformed.quadratic_fori_loop, coefficients, task=tasks.QUADRATIC_FORI, **quadratic),
+        Program(
+            "reduce_while_loop",
+            transformed.reduce_while_loop,
+            lambda s: (_rng().random(SMALL if s else 1_000_000),),
+            judge=sources.reduce,
+            task=tasks.REDUCE_WHILE,
+            **loops,
+        ),
+    ]
+
+
+def _numbers_of_keys() -> list[Program]:
+    keys: dict[str, Any] = {"family": "Random numbers of keys"}
+    return [
+        Program(
+            "jax_intro_key",
+            transformed.jax_intro_key,
+            lambda s: (20 if s else 3000,),
+            judge=judges.squares_of_key,
+            bound=1e-4,
+            reduced=lambda: (300,),
+            task=tasks.KEY,
+            **keys,
+        ),
+        Program(
+            "jax_intro_split",
+            transformed.jax_intro_split,
+            lambda s: (1701, 20 if s else 3000),
+            judge=judges.numbers_of_split,
+            bound=1e-12,
+            reduced=lambda: (1701, 300),
+            task=tasks.SPLIT,
+            **keys,
+        ),
+    ]
+
+
+PROGRAMS = [*_programs(), *_derivatives(), *_loops_and_batches(), *_numbers_of_keys()]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from . import sources
+from . import judges, sources
 
 ELEMENTARY = 16
 """The flops that a call of an elementary function counts in the roofline."""
@@ -64,9 +66,13 @@ def _number_cpp(function: str) -> Callable[..., CppCall]:
     return call
 
 
+def _quadratic_jax(jax, a, b, c):
+    return (-b + jax.numpy.sqrt(b**2 - 4 * a * c)) / (2 * a)
+
+
 QUADRATIC = Task(
     numpy=sources.quadratic_formula,
-    jax=lambda jax, a, b, c: (-b + jax.numpy.sqrt(b**2 - 4 * a * c)) / (2 * a),
+    jax=_quadratic_jax,
     cpp=_fresh_cpp("quadratic", 0),
     bytes=lambda a, b, c: 4 * a.nbytes,
     flops=lambda a, b, c: 9 * a.size,
@@ -256,3 +262,130 @@ KURAMOTO = Task(
     bytes=lambda *arguments: sum(a.nbytes for a in arguments if isinstance(a, np.ndarray)),
     flops=_kuramoto_flops,
 )
+
+
+def _slope_cpp(x: np.ndarray) -> CppCall:
+    y, dx = np.zeros(1), np.empty_like(x)
+    return CppCall("slope", (x, y, dx, x.size), (y, dx))
+
+
+def _f(jnp: Any, x: Any) -> Any:
+    return jnp.sum(jnp.cos(x) * (x + 1))
+
+
+def _grad_jax(jax, x):
+    f = functools.partial(_f, jax.numpy)
+    return f(x), jax.grad(f)(x)
+
+
+def _grad_twice_jax(jax, x):
+    df = jax.grad(functools.partial(_f, jax.numpy))
+    return jax.grad(lambda x: jax.numpy.sum(df(x)))(x)
+
+
+GRAD = Task(
+    numba=judges.slope_loop,
+    jax=_grad_jax,
+    cpp=_slope_cpp,
+    bytes=lambda x: 2 * x.nbytes,
+    flops=lambda x: (2 * ELEMENTARY + 5) * x.size,
+)
+GRAD_TWICE = Task(
+    numba=judges.slope_twice_loop,
+    jax=_grad_twice_jax,
+    cpp=_fresh_cpp("slope_twice", 0),
+    bytes=lambda x: 2 * x.nbytes,
+    flops=lambda x: (2 * ELEMENTARY + 4) * x.size,
+)
+
+
+def _quadratic_gradient_jax(jax, a, b, c):
+    return jax.value_and_grad(lambda a, b, c: jax.numpy.sum(_quadratic_jax(jax, a, b, c)), argnums=(0, 1, 2))(a, b, c)
+
+
+def _quadratic_gradient_cpp(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> CppCall:
+    y, gradient = np.zeros(1), tuple(np.empty_like(x) for x in (a, b, c))
+    return CppCall("quadratic_gradient", (a, b, c, y, *gradient, a.size), (y, gradient))
+
+
+def _quadratic_tangent_cpp(a: np.ndarray, *rest: np.ndarray) -> CppCall:
+    results = np.empty_like(a), np.empty_like(a)
+    return CppCall("quadratic_tangent", (a, *rest, *results, a.size), results)
+
+
+QUADRATIC_GRADIENT = Task(
+    numba=judges.quadratic_gradient_loop,
+    jax=_quadratic_gradient_jax,
+    cpp=_quadratic_gradient_cpp,
+    bytes=lambda a, b, c: 6 * a.nbytes,
+    flops=lambda a, b, c: 18 * a.size,
+)
+QUADRATIC_TANGENT = Task(
+    numba=judges.quadratic_tangent_loop,
+    jax=lambda jax, a, b, c, da, db, dc: jax.jvp(functools.partial(_quadratic_jax, jax), (a, b, c), (da, db, dc)),
+    cpp=_quadratic_tangent_cpp,
+    bytes=lambda a, *rest: 8 * a.nbytes,
+    flops=lambda a, *rest: 22 * a.size,
+)
+
+
+def _vmap_jax(jax, x, y):
+    row = jax.vmap(lambda row, y: jax.numpy.sum(row * y), in_axes=(0, None))
+    return jax.vmap(row, in_axes=(0, None))(x, y)
+
+
+def _vmap_cpp(x: np.ndarray, y: np.ndarray) -> CppCall:
+    result = np.empty(x.shape[:2])
+    return CppCall("rows_times_vector", (x, y, result, result.size, len(y)), result)
+
+
+VMAP = Task(
+    numba=judges.rows_times_vector_loop,
+    jax=_vmap_jax,
+    cpp=_vmap_cpp,
+    bytes=lambda x, y: x.nbytes,
+    flops=lambda x, y: 2 * x.size,
+)
+
+
+def _cond_jax(jax, x, y):
+    branches = jax.numpy.cos, lambda x: x + 1
+    return [jax.lax.cond(True, *branches, x), jax.lax.cond(False, *branches, y)]
+
+
+LAX_COND = Task(numba=sources.jax_intro_cond, jax=_cond_jax)
+
+
+def _scan_jax(jax, a, b, c):
+    return jax.lax.scan(lambda carry, row: (carry, _quadratic_jax(jax, *row)), 0, (a, b, c))[1]
+
+
+def _fori_jax(jax, a, b, c):
+    def body(i, out):
+        return out.at[i].set(_quadratic_jax(jax, a[i], b[i], c[i]))
+
+    return jax.lax.fori_loop(0, a.shape[0], body, jax.numpy.empty_like(a))
+
+
+def _while_jax(jax, array):
+    start = jax.numpy.int64(0), jax.numpy.float64(0.0)
+    return jax.lax.while_loop(lambda s: s[0] < len(array), lambda s: (s[0] + 1, s[1] + array[s[0]]), start)[1]
+
+
+QUADRATIC_SCAN = dataclasses.replace(QUADRATIC, numba=sources.quadratic_formula_loop, jax=_scan_jax)
+QUADRATIC_FORI = dataclasses.replace(QUADRATIC_SCAN, jax=_fori_jax)
+REDUCE_WHILE = dataclasses.replace(REDUCE, numba=sources.reduce, jax=_while_jax)
+
+
+def _key_jax(jax, n):
+    x = jax.random.normal(jax.random.PRNGKey(0), shape=(n, n), dtype=jax.numpy.float32)
+    return jax.numpy.dot(x, x.T)
+
+
+def _split_jax(jax, seed, n):
+    key, subkey = jax.random.split(jax.random.PRNGKey(seed))
+    return key, jax.random.normal(subkey, shape=(n, n))
+
+
+KEY = Task(jax=_key_jax)
+SPLIT = Task(jax=_split_jax)

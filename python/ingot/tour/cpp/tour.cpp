@@ -65,6 +65,45 @@ void quadratic(const Real* __restrict a, const Real* __restrict b, const Real* _
   for (int64_t i = 0; i < n; ++i) out[i] = (-b[i] + std::sqrt(b[i] * b[i] - 4 * a[i] * c[i])) / (2 * a[i]);
 }
 
+void slope(const Real* __restrict x, Real* __restrict y, Real* __restrict dx, int64_t n) {
+  Real sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const Real cosine = std::cos(x[i]);
+    sum += cosine * (x[i] + 1);
+    dx[i] = cosine - std::sin(x[i]) * (x[i] + 1);
+  }
+  *y = sum;
+}
+
+void slope_twice(const Real* __restrict x, Real* __restrict ddx, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) ddx[i] = -2 * std::sin(x[i]) - std::cos(x[i]) * (x[i] + 1);
+}
+
+void quadratic_gradient(const Real* __restrict a, const Real* __restrict b, const Real* __restrict c,
+                        Real* __restrict y, Real* __restrict da, Real* __restrict db, Real* __restrict dc,
+                        int64_t n) {
+  Real sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const Real root = std::sqrt(b[i] * b[i] - 4 * a[i] * c[i]), x = (-b[i] + root) / (2 * a[i]);
+    sum += x;
+    da[i] = -c[i] / (a[i] * root) - x / a[i];
+    db[i] = (b[i] / root - 1) / (2 * a[i]);
+    dc[i] = -1 / root;
+  }
+  *y = sum;
+}
+
+void quadratic_tangent(const Real* __restrict a, const Real* __restrict b, const Real* __restrict c,
+                       const Real* __restrict da, const Real* __restrict db, const Real* __restrict dc,
+                       Real* __restrict x, Real* __restrict dx, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const Real root = std::sqrt(b[i] * b[i] - 4 * a[i] * c[i]);
+    x[i] = (-b[i] + root) / (2 * a[i]);
+    dx[i] =
+        (-c[i] / (a[i] * root) - x[i] / a[i]) * da[i] + (b[i] / root - 1) / (2 * a[i]) * db[i] - dc[i] / root;
+  }
+}
+
 void stream_copy(Real* __restrict lhs, const Real* __restrict rhs, int64_t n) {
 #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) lhs[i] = rhs[i];
