@@ -30,6 +30,12 @@ bool looks_only(Op op) {
          op == Op::argsort || op == Op::arg_reduce;
 }
 
+/// Whether an op gives elements of an operand, not of indices and lengths.
+bool has_elements_of(Op op, size_t operand) {
+  if (op == Op::concat) return true;
+  return op == Op::select ? operand > 0 : operand == 0;
+}
+
 }  // namespace
 
 bool clears_bytes(const Function& f, NodeId id) {
@@ -43,9 +49,13 @@ Activity::Activity(const Function& function, std::optional<int64_t> tag)
       tag_(tag),
       parent_(function.node_count()),
       varied_(function.node_count()),
-      holds_floats_(function.node_count()) {
+      holds_floats_(function.node_count()),
+      numbers_(function.node_count()),
+      stands_for_(function.node_count()) {
   std::iota(parent_.begin(), parent_.end(), 0u);
+  std::iota(numbers_.begin(), numbers_.end(), 0u);
   if (!tag_) unite_parameters();
+  find_outside();
   do {
     has_changed_ = false;
     for (uint32_t i = 0; i < f_.node_count(); ++i) visit(NodeId(i));
@@ -53,6 +63,30 @@ Activity::Activity(const Function& function, std::optional<int64_t> tag)
   for (uint32_t i = 0; i < f_.node_count(); ++i) {
     if (f_.type(NodeId(i)).is_view() && has_tangents(f_.type(NodeId(i))))
       holds_floats_[root(NodeId(i))] = true;
+  }
+}
+
+/// Numbers that are not made here may stand for the same memory.
+void Activity::find_outside() {
+  for (uint32_t i = 0; i < f_.node_count(); ++i) {
+    const NodeId node(i);
+    const Op op = f_.op(node);
+    const bool is_parameter = op == Op::param && f_[node].parent == f_.body();
+    if (op == Op::keep || op == Op::kept) continue;
+    const bool is_called = op == Op::call || ir::info(op).effects.any(ir::effect::Host);
+    std::vector<NodeId> all;
+    if (is_parameter || is_called) all.push_back(node);
+    if (is_called) {
+      const auto operands = f_.operands(node);
+      all.insert(all.end(), operands.begin(), operands.end());
+      if (!f_.type(node).is_void())
+        for (const NodeId result : f_.results_of(node)) all.push_back(result);
+    }
+    for (const NodeId one : all) {
+      if (!is_number(one)) continue;
+      if (outside_) unite_numbers(outside_, one);
+      else outside_ = one;
+    }
   }
 }
 
@@ -68,9 +102,8 @@ void Activity::unite_parameters() {
   }
 }
 
-uint32_t Activity::root(NodeId value) const {
-  uint32_t at = value.index;
-  while (parent_[at] != at) at = parent_[at] = parent_[parent_[at]];
+uint32_t Activity::root_in(std::vector<uint32_t>& parent, uint32_t at) {
+  while (parent[at] != at) at = parent[at] = parent[parent[at]];
   return at;
 }
 
@@ -81,6 +114,30 @@ void Activity::unite(NodeId a, NodeId b) {
   parent_[y] = x;
   varied_[x] = varied_[x] || varied_[y];
   has_changed_ = true;
+  unite_numbers(a, b);
+}
+
+void Activity::unite_numbers(NodeId a, NodeId b) {
+  const uint32_t x = root_in(numbers_, a.index);
+  const uint32_t y = root_in(numbers_, b.index);
+  if (x == y) return;
+  numbers_[y] = x;
+  has_changed_ = true;
+  if (stands_for_[y]) stand_for(a, stands_for_[y]);
+}
+
+void Activity::stand_for(NodeId number, NodeId memory) {
+  NodeId& known = stands_for_[root_in(numbers_, number.index)];
+  if (known) return unite(known, memory);
+  known = memory;
+  has_changed_ = true;
+}
+
+void Activity::visit_kept(NodeId node) {
+  const NodeId operand = f_.operand(node, 0);
+  const bool is_keep = f_.op(node) == Op::keep;
+  if (is_keep && is_varied(operand)) mark(node);
+  stand_for(is_keep ? node : operand, is_keep ? operand : node);
 }
 
 void Activity::mark(NodeId value) {
@@ -89,9 +146,11 @@ void Activity::mark(NodeId value) {
   varied_[at] = true;
 }
 
-void Activity::flow(NodeId from, NodeId to) {
+/// `copies`: numbers, too, are handed on as they are.
+void Activity::flow(NodeId from, NodeId to, bool copies) {
   if (is_shared(f_.type(from)) && is_shared(f_.type(to))) unite(from, to);
   else if (is_varied(from) && can_take(f_.type(from), f_.type(to))) mark(to);
+  if (copies && is_number(from) && is_number(to)) unite_numbers(from, to);
 }
 
 void Activity::flow_all(std::span<const NodeId> from, std::span<const NodeId> to) {
@@ -106,18 +165,19 @@ void Activity::visit(NodeId node) {
       (op == Op::primal && tag_))
     return;
   if (op == Op::lift || op == Op::primal) return flow(operands[0], node);
+  if (op == Op::keep || op == Op::kept) return visit_kept(node);
   const ir::OpInfo& card = ir::info(op);
   if (card.elementwise) {
     for (size_t i = 0; i < operands.size(); ++i)
-      if (has_slope(op, i)) flow(operands[i], node);
+      if (has_slope(op, i)) flow(operands[i], node, false);
   } else if (card.effects.any(ir::effect::Control | ir::effect::Exit) || card.terminator) {
     visit_control(node);
-  } else if (card.effects.any(ir::effect::Host) || op == Op::call || op == Op::library || op == Op::kept) {
+  } else if (card.effects.any(ir::effect::Host) || op == Op::call || op == Op::library) {
     visit_outside(node);
   } else if (card.effects.any(ir::effect::Write)) {
     visit_memory(node);
   } else if (!looks_only(op)) {
-    for (const NodeId operand : operands) flow(operand, node);
+    for (size_t i = 0; i < operands.size(); ++i) flow(operands[i], node, has_elements_of(op, i));
   }
 }
 
@@ -128,6 +188,7 @@ void Activity::visit_memory(NodeId node) {
   const Op op = f_.op(node);
   const NodeId value = op == Op::store ? operands.back() : operands[1];
   if (is_varied(value)) mark(operands[0]);
+  if (is_number(value) && is_number(operands[0])) unite_numbers(value, operands[0]);
 }
 
 void Activity::visit_control(NodeId node) {
@@ -155,8 +216,7 @@ void Activity::visit_control(NodeId node) {
   }
 }
 
-/// The result of a routine varies with its operands. What is called may give back what it was given, and
-/// buffers that have numbers are one memory.
+/// The result of a routine varies with its operands. What is called may give back what it was given.
 void Activity::visit_outside(NodeId node) {
   std::vector<NodeId> all;
   for (const NodeId operand : f_.operands(node)) all.push_back(operand);
@@ -166,11 +226,6 @@ void Activity::visit_outside(NodeId node) {
     for (const NodeId result : f_.results_of(node)) all.push_back(result);
   std::erase_if(all, [&](NodeId value) { return !is_shared(f_.type(value)); });
   if (all.empty()) return;
-  if (f_.op(node) == Op::keep || f_.op(node) == Op::kept) {
-    if (!kept_) kept_ = all[0];
-    all.push_back(kept_);
-  }
-  if (f_.op(node) == Op::keep && is_varied(all[0])) mark(node);
   for (const NodeId value : all) unite(all[0], value);
 }
 

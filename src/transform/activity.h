@@ -31,7 +31,7 @@ bool clears_bytes(const ir::Function& function, ir::NodeId node);
 /// Which values of an array-stage function may depend, in floats or complex numbers, on the variables of one
 /// derivative. Memory is looked at as a whole: all views and buffers that one flows into are one memory, and
 /// what is stored there at some time may be loaded at any. Numbers of buffers (`keep`) vary with what the
-/// buffers hold, wherever they are copied to.
+/// buffers hold, wherever they are copied to; what numbers of one origin stand for is one memory.
 class Activity {
  public:
   Activity(const ir::Function& function, int64_t tag) : Activity(function, std::optional(tag)) {}
@@ -50,10 +50,23 @@ class Activity {
  private:
   Activity(const ir::Function& function, std::optional<int64_t> tag);
   void unite_parameters();
-  uint32_t root(ir::NodeId value) const;
+  void find_outside();
+  /// Whether a value may be, or hold, numbers of buffers: no constant is one.
+  bool is_number(ir::NodeId value) const {
+    const bool is_repeated = f_.op(value) == ir::Op::broadcast && f_.is_constant(f_.operand(value, 0));
+    if (is_repeated || f_.is_constant(value)) return false;
+    ir::Type type = f_.type(value);
+    if (type.is(ir::TypeKind::Optional)) type = f_.module().types.members(type)[0];
+    return may_be_number(type);
+  }
+  uint32_t root(ir::NodeId value) const { return root_in(parent_, value.index); }
+  static uint32_t root_in(std::vector<uint32_t>& parent, uint32_t at);
   void unite(ir::NodeId a, ir::NodeId b);
+  void unite_numbers(ir::NodeId a, ir::NodeId b);
+  void stand_for(ir::NodeId number, ir::NodeId memory);
+  void visit_kept(ir::NodeId node);
   void mark(ir::NodeId value);
-  void flow(ir::NodeId from, ir::NodeId to);
+  void flow(ir::NodeId from, ir::NodeId to, bool copies = true);
   void flow_all(std::span<const ir::NodeId> from, std::span<const ir::NodeId> to);
   void visit(ir::NodeId node);
   void visit_memory(ir::NodeId node);
@@ -65,7 +78,10 @@ class Activity {
   mutable std::vector<uint32_t> parent_;
   std::vector<bool> varied_;        ///< by root
   std::vector<bool> holds_floats_;  ///< by root
-  ir::NodeId kept_;                 ///< some buffer that has a number
+  /// Numbers, and memory that holds some: those that may be copies of each other are one.
+  mutable std::vector<uint32_t> numbers_;
+  std::vector<ir::NodeId> stands_for_;  ///< by root of numbers: some memory that they stand for
+  ir::NodeId outside_;                  ///< a number that came from outside
   bool has_changed_ = false;
 };
 

@@ -661,6 +661,6 @@ def test_what_has_no_derivative_is_refused():
 
 def test_each_rule_has_its_test():
     named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "derivatives.md").read_text())
-    sources = [Path(__file__), *(Path(__file__).with_name(name) for name in ("test_gradients.py", "test_rules.py"))]
+    sources = [Path(__file__), *(Path(__file__).with_name(name) for name in ("test_gradients.py", "test_gradient_loops.py", "test_rules.py"))]
     defined = [name for path in sources for name in re.findall(r"^def (test_\w+)", path.read_text(), flags=re.M)]
     assert sorted(set(named)) == sorted(set(defined) - {"test_each_rule_has_its_test"})

@@ -443,3 +443,28 @@ def test_empty_stacks():
         for own, known, direction in zip(leaves(value), leaves(getattr(np.linalg, name)(x)), leaves(tangent), strict=True):
             assert own.shape == known.shape == direction.shape
     assert jitted(linalg_rules.det_jvp)((np.zeros((0, 0)),), (np.zeros((0, 0)),)) == (1.0, 0.0)
+
+
+def riccati(p, n):
+    c = np.eye(2) * p[0]
+    for _ in range(n):
+        g = np.linalg.solve(c + np.eye(2), c).T
+        c = c - g @ c + p[1] * np.eye(2)
+    return np.sum(c)
+
+
+def powers_of_inverse(p, n):
+    c = np.eye(2)
+    for _ in range(n):
+        c = np.linalg.solve(np.eye(2) * 2.0 + p[0], c) + p[1] * np.linalg.inv(c)
+    return np.sum(c)
+
+
+@pytest.mark.parametrize("f", [riccati, powers_of_inverse])
+def test_second_derivatives_of_routines_in_loops(f):
+    p = np.array([0.5, 0.1])
+    g = ingot.grad(f)
+    e = 1e-5
+    expected = [(g(p + d, 4) - g(p - d, 4)) / (2 * e) for d in np.eye(2) * e]
+    for of_gradient in (ingot.jacfwd(g), ingot.jacrev(g), ingot.hessian(f)):
+        np.testing.assert_allclose(of_gradient(p, 4), expected, rtol=1e-6)

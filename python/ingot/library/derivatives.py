@@ -232,7 +232,8 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
         raise TypeError("a function with `custom_vjp` alone has no derivative in forward mode")
     tangents = map_leaves(lambda x: primitives.tangent(x, derivative) if is_inexact(x) else None, args)
     value, tangent = inside(lambda: jvp_rule(plain, tangents))
-    return map_leaves(lambda y, t: lift(y, t, derivative) if is_inexact(y) else y, value, tangent)
+    # A copy: the rule's own names of the value are of no variable.
+    return map_leaves(lambda y, t: lift(own_copy(y), t, derivative) if is_inexact(y) else y, value, tangent)
 
 
 def constant_of(x: Any, derivative: int) -> Any:
@@ -285,7 +286,7 @@ def there_and_back(
     """`with_rules` in reverse mode; without a rule for it, that of forward mode is gone through backwards."""
     zeros = map_leaves(lambda x: zero_like(x) if is_inexact(x) else None, plain)
     value, kept = inside(lambda: forth(*plain)) if forth is not None else inside(lambda: (jvp_rule(plain, zeros)[0], None))
-    lifted = map_leaves(lambda y: primitives.lift(y, room_for(y), derivative) if is_inexact(y) else y, value)
+    lifted = map_leaves(lambda y: primitives.lift(own_copy(y), room_for(y), derivative) if is_inexact(y) else y, value)
 
     def back() -> None:
         cotangents = map_leaves(lambda y: gathered_at(y, derivative), lifted)
