@@ -5,7 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "ir/function.h"
+
 namespace ingot::transform {
+
+/// Whether a `view` says that each of its strides is as long as all that the axes inside it reach over.
+bool is_in_c_order(const ir::Function& function, ir::NodeId view);
 
 /// Whether different indices of a view with elements are different places: from the smallest stride to the
 /// largest, each is at least as long as all that the smaller ones reach over. `of` does the arithmetic: a

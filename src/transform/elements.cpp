@@ -248,7 +248,7 @@ bool Lowering::lies_apart(NodeId old_view) const {
     }
     if (effects == ir::effect::Allocate) return true;
     if (!effects.pure() || source_.operands(at).empty() || source_.op(at) == Op::broadcast) return false;
-    if (source_.op(at) == Op::view) return false;
+    if (source_.op(at) == Op::view) return is_in_c_order(source_, at);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "transform/activity.h"
+#include "transform/apart.h"
 #include "transform/loop_writer.h"
 #include "transform/promote.h"
 #include "transform/pullback.h"
@@ -10,29 +11,6 @@
 // Memory: what was loaded adds to the shadow, what is stored takes the shadow with it.
 
 namespace ingot::transform {
-
-namespace {
-
-/// Whether a `view` says that each stride is as long as all that the axes inside it reach over.
-bool is_in_c_order(const Function& f, NodeId view) {
-  const auto rank = static_cast<size_t>(f.type(view).rank());
-  const auto lengths = f.operands(view).subspan(2, rank);
-  const auto strides = f.operands(view).subspan(2 + rank, rank);
-  const auto size = static_cast<int64_t>(base::size_of(f.type(view).dtype()));
-  for (size_t axis = rank; axis-- > 0;) {
-    if (axis + 1 == rank) {
-      if (!f.is_constant(strides[axis]) || f.constant(strides[axis]).as<int64_t>() != size) return false;
-      continue;
-    }
-    const NodeId inside[] = {strides[axis + 1], lengths[axis + 1]};
-    if (f.op(strides[axis]) != Op::multiply ||
-        !std::ranges::is_permutation(f.operands(strides[axis]), inside))
-      return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 Pullback::Overlap Pullback::overlap_of(NodeId view) const {
   switch (source_.op(view)) {
