@@ -1,8 +1,11 @@
 // Liveness is found optimistically: a value is dead until a node that must stay needs it. So a carried value
-// whose only use is to be carried on, wrapped or computed anew for the next turn, is never found needed.
+// whose only use is to be carried on, wrapped or computed anew for the next turn, is never found needed, nor
+// is new memory that is only written to.
 
+#include <map>
 #include <set>
 
+#include "transform/alias.h"
 #include "transform/rewriter.h"
 #include "transform/simplify.h"
 
@@ -15,8 +18,11 @@ class Liveness {
   explicit Liveness(const Function& function) : f_(function), nodes_(function.node_count()) {
     for (uint32_t i = 0; i < f_.node_count(); ++i)
       if (f_.op(NodeId(i)) == Op::exit_) exits_.push_back(NodeId(i));
-    for (uint32_t i = 0; i < f_.node_count(); ++i)
-      if (must_stay(NodeId(i))) need_node(NodeId(i));
+    for (uint32_t i = 0; i < f_.node_count(); ++i) {
+      const NodeId id(i);
+      if (const NodeId memory = stored_to(id)) stores_[memory].push_back(id);
+      else if (must_stay(id)) need_node(id);
+    }
     while (!nodes_waiting_.empty() || !slots_waiting_.empty()) {
       if (nodes_waiting_.empty()) {
         const CarriedValue slot = slots_waiting_.back();
@@ -52,10 +58,19 @@ class Liveness {
     const ir::Effects silent = ir::effect::Read | ir::effect::Allocate | ir::effect::Control;
     return (ir::info(op).effects.bits & ~silent.bits) != 0;
   }
+  /// The node that makes the memory that an op stores to, and does nothing else; none: it is not known.
+  NodeId stored_to(NodeId id) const {
+    const Op op = f_.op(id);
+    if (op != Op::store && op != Op::stream && op != Op::write) return {};
+    const Root root = root_of(f_, f_.operand(id, 0));
+    return root.kind == Root::Kind::Fresh && root.number != 0 ? NodeId(root.number) : NodeId();
+  }
   void need_node(NodeId id) {
     if (nodes_[id.index]) return;
     nodes_[id.index] = true;
     nodes_waiting_.push_back(id);
+    if (const auto known = stores_.find(id); known != stores_.end())
+      for (const NodeId store : known->second) need_node(store);
   }
   void need_slot(NodeId owner, Slot slot, size_t i) {
     const CarriedValue value = named(owner, slot, i);
@@ -117,6 +132,7 @@ class Liveness {
   const Function& f_;
   std::vector<bool> nodes_;
   std::set<CarriedValue> slots_;
+  std::map<NodeId, Nodes> stores_;  ///< by what makes memory
   Nodes exits_;
   Nodes nodes_waiting_;
   std::vector<CarriedValue> slots_waiting_;
