@@ -749,6 +749,7 @@ class Evaluator {
   bool refuses_assignment(const nb::object& type, const char* method, const std::string& name);
   void delete_attribute(const Value& target, const std::string& name, nb::handle node);
   Value make_instance(const nb::object& type, Call& call);
+  Object begin_instance(const nb::object& type, nb::handle node);     ///< without attributes
   std::optional<Value> call_object(const Value& callee, Call& call);  ///< by its `__call__`
   Value call_wrapper(const nb::object& wrapper, Call& call);          ///< of a slot of `object`
   Value run_generated_init(const Object& made, const nb::object& init, Call& call);

@@ -11,6 +11,7 @@ import numpy as np
 from . import primitives
 from .registry import implements
 from .shapes import normal_axis
+from .structures import is_structure, map_leaves, remade
 
 
 @implements(ingot.vmap, ingot.pmap)
@@ -73,11 +74,6 @@ class Lanes:
         self.array = array
 
 
-def is_named(x: Any) -> bool:
-    """Whether x is an instance of a class of named tuples."""
-    return isinstance(x, tuple) and type(x) is not tuple
-
-
 def settled(axes: Any) -> Any:
     """Axes as numbers, None and tuples, which a closure holds; a dict is a tuple of a text, keys and axes."""
     if isinstance(axes, (tuple, list)):
@@ -118,16 +114,10 @@ def led(x: Any, axes: Any) -> Any:
     if x is None:
         return None
     need_structure(axes, x, "in_axes")
-    if is_named(x):
-        return type(x)(*[led(x[k], part(axes, k)) for k in range(len(x))])
-    if isinstance(x, tuple):
-        return tuple([led(x[k], part(axes, k)) for k in range(len(x))])
-    if isinstance(x, list):
-        return x if axes is None else [led(x[k], part(axes, k)) for k in range(len(x))]
-    if isinstance(x, dict):
-        return x if axes is None else {k: led(x[k], part(axes, k)) for k in x}
     if axes is None:
         return x
+    if is_structure(x):
+        return remade(x, lambda one, k: led(one, part(axes, k)))
     if not isinstance(x, np.ndarray) or x.ndim == 0:
         raise ValueError(
             f"vmap was requested to map its argument along axis {axes}, which implies that its rank should be at least "
@@ -173,30 +163,14 @@ def lane(x: Any, i: int) -> Any:
     """What one lane is given."""
     if isinstance(x, Lanes):
         return x.array[i]
-    if is_named(x):
-        return type(x)(*[lane(one, i) for one in x])
-    if isinstance(x, tuple):
-        return tuple([lane(one, i) for one in x])
-    if isinstance(x, list):
-        return [lane(one, i) for one in x] if len(lengths(x)) > 0 else x
-    if isinstance(x, dict):
-        return {k: lane(x[k], i) for k in x} if len(lengths(x)) > 0 else x
+    if is_structure(x) and len(lengths(x)) > 0:
+        return remade(x, lambda one, k: lane(one, i))
     return x
 
 
 def numbers(dtypes: Any, n: int) -> Any:
     """Arrays for the numbers that all lanes give, in the structure of their dtypes."""
-    if dtypes is None:
-        return None
-    if is_named(dtypes):
-        return type(dtypes)(*[numbers(one, n) for one in dtypes])
-    if isinstance(dtypes, tuple):
-        return tuple([numbers(one, n) for one in dtypes])
-    if isinstance(dtypes, list):
-        return [numbers(one, n) for one in dtypes]
-    if isinstance(dtypes, dict):
-        return {k: numbers(dtypes[k], n) for k in dtypes}
-    return np.empty(n, dtypes)
+    return map_leaves(lambda dtype: np.empty(n, dtype), dtypes)
 
 
 def room(x: Any, dtypes: Any, n: int) -> Any:
@@ -205,33 +179,25 @@ def room(x: Any, dtypes: Any, n: int) -> Any:
         return None
     if isinstance(x, (list, dict)) and not primitives.is_known(len(x)):
         primitives.refuse("a list or dict of unknown length that a lane gives", "give an array of one shape for all lanes")
-    if is_named(x):
-        return type(x)(*[room(x[k], part(dtypes, k), n) for k in range(len(x))])
-    if isinstance(x, tuple):
-        return tuple([room(x[k], part(dtypes, k), n) for k in range(len(x))])
-    if isinstance(x, list):
-        return [room(x[k], part(dtypes, k), n) for k in range(len(x))]
-    if isinstance(x, dict):
-        return {k: room(x[k], part(dtypes, k), n) for k in x}
+    if is_structure(x):
+        return remade(x, lambda one, k: room(one, part(dtypes, k), n))
     one = np.asarray(x)
     return np.empty((n, *one.shape), one.dtype if dtypes is None else dtypes)
 
 
 def put(made: Any, i: int, x: Any) -> None:
     """Stores what one lane has given."""
-    if isinstance(made, (tuple, list)):
-        for k in range(len(made)):
-            put(made[k], i, x[k])
-    elif isinstance(made, dict):
-        for k in made:
-            put(made[k], i, x[k])
-    elif made is not None:
-        if isinstance(x, np.ndarray):
-            if x.shape != made.shape[1:]:
-                raise ValueError(f"vmap: a lane gives an array of shape {x.shape}, others of shape {made.shape[1:]}")
-            made[(i, Ellipsis)] = x
-        else:
-            made[i] = x
+    map_leaves(lambda array, leaf: put_leaf(array, i, leaf), made, x)
+
+
+def put_leaf(array: Any, i: int, x: Any) -> None:
+    """Stores a number or an array at the place of a lane."""
+    if not isinstance(x, np.ndarray):
+        array[i] = x
+        return
+    if x.shape != array.shape[1:]:
+        raise ValueError(f"vmap: a lane gives an array of shape {x.shape}, others of shape {array.shape[1:]}")
+    array[(i, Ellipsis)] = x
 
 
 def moved(x: Any, axes: Any) -> Any:
@@ -239,14 +205,8 @@ def moved(x: Any, axes: Any) -> Any:
     if x is None:
         return None
     need_structure(axes, x, "out_axes")
-    if is_named(x):
-        return type(x)(*[moved(x[k], part(axes, k)) for k in range(len(x))])
-    if isinstance(x, tuple):
-        return tuple([moved(x[k], part(axes, k)) for k in range(len(x))])
-    if isinstance(x, list):
-        return [moved(x[k], part(axes, k)) for k in range(len(x))]
-    if isinstance(x, dict):
-        return {k: moved(x[k], part(axes, k)) for k in x}
+    if is_structure(x):
+        return remade(x, lambda one, k: moved(one, part(axes, k)))
     if axes is None:
         primitives.refuse("`out_axes` None in ingot.vmap", "give an axis, and take one element of the result along it")
     if axes >= x.ndim or axes < -x.ndim:

@@ -153,6 +153,21 @@ def lane_of(name: Any) -> int:
 _lanes = threading.local()
 
 
+def rules_of(kind: type) -> tuple | None:
+    """`library.structures.rules_of`, of a class that may be registered later."""
+    from .structures import rules_of
+
+    return rules_of(kind)
+
+
+def instance(kind: type, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """An instance of a class with these attributes, made without its `__init__`."""
+    made = object.__new__(kind)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
 def is_known(value: Any) -> bool:
     """Whether a number is known when compiling."""
     return True
