@@ -117,6 +117,7 @@ class Evaluator {
   struct Target;
   struct Edge;
   class Here;
+  class Collectives;
   class Columns;
   class Pins;
   class Records;
@@ -575,6 +576,7 @@ class Evaluator {
 
   // batching.cpp
   nb::object dtypes_in(const Value& value, bool& has_arrays);
+  std::optional<Value> tried_turn(Call& call);  ///< what a turn gives, to be gone back from; none: nothing
   Value structure_of(const nb::object& object);
 
   // growing.cpp
@@ -957,6 +959,7 @@ class Evaluator {
   std::vector<Target*> targets_;                      ///< the labels that exits may lead to now
   /// Instances and containers that an expression or a loop being evaluated still needs.
   std::vector<uint32_t> pinned_;
+  nb::object* probe_ = nullptr;  ///< what the next lane tells at which collective it stops
   std::deque<Routine> routines_;
   Routine* routine_ = nullptr;    ///< the one being evaluated; null: the entry
   std::vector<Routine*> solved_;  ///< in the order in which their bodies were found

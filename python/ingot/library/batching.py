@@ -9,6 +9,7 @@ import ingot
 import numpy as np
 
 from . import primitives
+from .collectives import Stop, collective, of_all, of_outer
 from .registry import implements
 from .shapes import normal_axis
 from .structures import is_structure, map_leaves, remade
@@ -17,6 +18,11 @@ from .structures import is_structure, map_leaves, remade
 @implements(ingot.vmap, ingot.pmap)
 def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None, axis_name: Any = None) -> Callable[..., Any]:
     """The function for all lanes, one after the other."""
+    if isinstance(in_axes, dict):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to the "
+            "function, but got a dict"
+        )
     given_axes = settled(in_axes)
     result_axes = settled(out_axes)
 
@@ -26,31 +32,64 @@ def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
                 f"passed to the function, but got len(in_axes)={len(given_axes)}, len(args)={len(args)}"
             )
-        lanes = led(args, given_axes), led(kwargs, 0)
-        n = size_of(lanes, axis_size)
+        by_place, by_name = led(args, given_axes), led(kwargs, 0)
+        n = size_of(lengths(by_place, given_axes) + lengths(by_name, 0), axis_size)
 
         def given(i: int) -> Any:
-            return fun(*lane(lanes[0], i), **lane(lanes[1], i))
+            return fun(*lane(by_place, given_axes, i), **lane(by_name, 0, i))
 
-        def turn(i: int) -> Any:
-            return primitives.in_lane(axis_name, given, i)
-
-        are_numbers, dtypes = primitives.dtypes_of_lane(turn)
-        if are_numbers:
-            made = numbers(dtypes, n)
-            for i in range(n):
-                put(made, i, turn(i))
-        else:
-            if n == 0:
-                raise ValueError("vmap over an axis of length 0 of a function that gives arrays, whose shapes are not known")
-            first = turn(0)
-            made = room(first, dtypes, n)
-            put(made, 0, first)
-            for i in range(1, n):
-                put(made, i, turn(i))
-        return moved(made, result_axes)
+        if axis_name is None and not primitives.has_axes():
+            return moved(stacked(given, n), result_axes)
+        return moved(in_steps(given, axis_name, n, (), 0), result_axes)
 
     return call
+
+
+def stacked(turn: Callable[[int], Any], n: int) -> Any:
+    """What all turns give, stacked."""
+    are_numbers, dtypes = primitives.dtypes_of_lane(turn)
+    if are_numbers:
+        made = numbers(dtypes, n)
+        for i in range(n):
+            put(made, i, turn(i))
+    else:
+        if n == 0:
+            raise ValueError("vmap over an axis of length 0 of a function that gives arrays, whose shapes are not known")
+        first = turn(0)
+        made = room(first, dtypes, n)
+        put(made, 0, first)
+        for i in range(1, n):
+            put(made, i, turn(i))
+    return made
+
+
+def in_steps(given: Callable[[int], Any], name: Any, n: int, results: tuple, count: int) -> Any:
+    """What all lanes give; `results` are those of the first collectives that they come to, so many, see `known`."""
+
+    def turn(i: int) -> Any:
+        return primitives.in_lane(name, n, given, i, tuple([known(result, i) for result in results]))
+
+    def stopped(i: int) -> Any:
+        try:
+            turn(i)
+        except Stop as stop:
+            return stop.args[0]
+
+    what = primitives.stop_of(turn, n)
+    if what is None:
+        return stacked(turn, n)
+    operands = stacked(stopped, n)
+    if what[0] == name:
+        result = (False, of_all(operands, n, what[1:]))
+    else:  # of an axis around, where all lanes here come to it
+        result = (True, collective(operands, what[0], of_outer(what[1:])))
+    return in_steps(given, name, n, (*results, result), count + 1)
+
+
+def known(result: tuple, i: int) -> Any:
+    """The result of a collective for one lane; there are some that are stacked by lanes."""
+    is_stacked, value = result
+    return map_leaves(lambda array: array[i], value) if is_stacked else value
 
 
 @implements(ingot.axis_index)
@@ -65,13 +104,6 @@ def bound(function: Any, owner: Any) -> Callable[..., Any]:
         return function(owner, *args, **kwargs)
 
     return method
-
-
-class Lanes:
-    """An argument whose first axis is that of the lanes."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
 
 
 def settled(axes: Any) -> Any:
@@ -110,7 +142,7 @@ def need_structure(axes: Any, x: Any, name: str) -> None:
 
 
 def led(x: Any, axes: Any) -> Any:
-    """A structure with its mapped arrays held as lanes, the axis of these in front."""
+    """A structure whose mapped arrays have the axis of the lanes in front."""
     if x is None:
         return None
     need_structure(axes, x, "in_axes")
@@ -129,26 +161,27 @@ def led(x: Any, axes: Any) -> Any:
             f"{axes + 1 if axes >= 0 else -axes}, but is only {x.ndim} (its shape is {x.shape})"
         )
     along = normal_axis(axes, x.ndim)
-    return Lanes(primitives.transpose(x, (along, *[k for k in range(x.ndim) if k != along])))
+    return primitives.transpose(x, (along, *[k for k in range(x.ndim) if k != along]))
 
 
-def lengths(x: Any) -> list[int]:
-    """The numbers of lanes of the arrays in a structure."""
-    if isinstance(x, Lanes):
-        return [len(x.array)]
+def lengths(x: Any, axes: Any) -> list[int]:
+    """The numbers of lanes of the mapped arrays in a structure that is led by them."""
+    if x is None or axes is None:
+        return []
+    if not is_structure(x):
+        return [len(x)]
     found: list[int] = []
-    if isinstance(x, (tuple, list)):
-        for one in x:
-            found = found + lengths(one)
-    elif isinstance(x, dict):
-        for k in x:
-            found = found + lengths(x[k])
+    if isinstance(x, dict):
+        for key in x:
+            found = found + lengths(x[key], part(axes, key))
+    else:
+        for k, one in enumerate(x):
+            found = found + lengths(one, part(axes, k))
     return found
 
 
-def size_of(lanes: Any, axis_size: int | None) -> int:
+def size_of(found: list[int], axis_size: int | None) -> int:
     """The number of lanes, which all arrays agree on."""
-    found = lengths(lanes)
     if axis_size is not None:
         found = [axis_size, *found]
     if len(found) == 0:
@@ -159,13 +192,13 @@ def size_of(lanes: Any, axis_size: int | None) -> int:
     return found[0]
 
 
-def lane(x: Any, i: int) -> Any:
-    """What one lane is given."""
-    if isinstance(x, Lanes):
-        return x.array[i]
-    if is_structure(x) and len(lengths(x)) > 0:
-        return remade(x, lambda one, k: lane(one, i))
-    return x
+def lane(x: Any, axes: Any, i: int) -> Any:
+    """What one lane is given of a structure that is led by the lanes."""
+    if x is None or axes is None:
+        return x
+    if is_structure(x):
+        return remade(x, lambda one, k: lane(one, part(axes, k), i))
+    return x[i]
 
 
 def numbers(dtypes: Any, n: int) -> Any:
