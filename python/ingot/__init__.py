@@ -1,7 +1,7 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
 from . import lax, random, tree
-from ._batching import axis_index, pmap, vmap
+from ._batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
 from ._derivatives import (
     check_grads,
     checkpoint,
@@ -51,6 +51,7 @@ __all__ = [
     "InternalError",
     "TypeChangeError",
     "UnsupportedError",
+    "all_gather",
     "axis_index",
     "bool_",
     "check_grads",
@@ -81,7 +82,11 @@ __all__ = [
     "linearize",
     "memory",
     "pmap",
+    "pmax",
+    "pmean",
+    "pmin",
     "prange",
+    "psum",
     "random",
     "set_cache_limit",
     "set_num_threads",

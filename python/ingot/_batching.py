@@ -60,3 +60,42 @@ def axis_index(axis_name: Hashable) -> int:
     from .library.primitives import lane_of
 
     return lane_of(axis_name)
+
+
+def psum(x: Any, axis_name: Any) -> Any:
+    """The sum of the operands of all lanes, of the `vmap` with this `axis_name` (of several: a tuple of names).
+
+    `x` is a number, an array or a structure of these, whose shapes are one for all lanes. All lanes have to come here.
+    Raises NameError where there is no such axis. docs/batching.md has the rules.
+    """
+    from .library.collectives import psum
+
+    return psum(x, axis_name)
+
+
+def pmean(x: Any, axis_name: Any) -> Any:
+    """As `psum`, the mean."""
+    from .library.collectives import pmean
+
+    return pmean(x, axis_name)
+
+
+def pmax(x: Any, axis_name: Any) -> Any:
+    """As `psum`, the largest, element by element."""
+    from .library.collectives import pmax
+
+    return pmax(x, axis_name)
+
+
+def pmin(x: Any, axis_name: Any) -> Any:
+    """As `psum`, the smallest, element by element."""
+    from .library.collectives import pmin
+
+    return pmin(x, axis_name)
+
+
+def all_gather(x: Any, axis_name: Hashable, axis: int = 0, tiled: bool = False) -> Any:
+    """The operands of all lanes, as `psum` takes them, along a new axis, or `tiled` along one that they have."""
+    from .library.collectives import all_gather
+
+    return all_gather(x, axis_name, axis, tiled)

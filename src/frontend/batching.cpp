@@ -1,6 +1,7 @@
 #include "frontend/evaluator_parts.h"
 
-// What `ingot.vmap` needs of the evaluator: what one lane gives, before one has run, and which lane runs.
+// What `ingot.vmap` needs of the evaluator: what one lane gives, before one has run. Which lane runs, and how
+// lanes come together, is in collectives.cpp.
 
 namespace ingot::frontend {
 
@@ -61,49 +62,31 @@ Value Evaluator::structure_of(const nb::object& object) {
   return new_dict(std::move(keys), all(object.attr("values")()));
 }
 
-Value Evaluator::primitive_dtypes_of_lane(Call& call) {
+std::optional<Value> Evaluator::tried_turn(Call& call) {
   const std::vector<NodeId> operands{builder_->index(1)};
   const std::vector<ir::Type> types{ir::kInt64};
-  const Checkpoint before = checkpoint();
   const int64_t schedule[] = {static_cast<int64_t>(ir::Schedule::Serial), 0};
   const std::vector<NodeId> parameters =
       builder_->enter(builder_->begin(Op::for_, operands, schedule), 0, types);
+  Call turn{.positional = {Scalar{Kind::py_int(), parameters[0]}},
+            .keywords = {},
+            .name = call.name,
+            .node = call.node};
+  try {
+    return this->call(call.positional.at(0), turn);
+  } catch (const Diverged&) {
+    return std::nullopt;
+  }
+}
+
+Value Evaluator::primitive_dtypes_of_lane(Call& call) {
+  const Checkpoint before = checkpoint();
   nb::object found;
   bool has_arrays = false;
-  try {
-    Call turn{.positional = {Scalar{Kind::py_int(), parameters[0]}},
-              .keywords = {},
-              .name = call.name,
-              .node = call.node};
-    found = dtypes_in(this->call(call.positional.at(0), turn), has_arrays);
-  } catch (const Diverged&) {
-  }
+  if (const std::optional<Value> given = tried_turn(call)) found = dtypes_in(*given, has_arrays);
   go_back(before);
   if (!found.is_valid()) return Tuple{.members = {Static{nb::bool_(false)}, Static{nb::none()}}};
   return Tuple{.members = {Static{nb::bool_(!has_arrays)}, structure_of(found)}};
-}
-
-Value Evaluator::primitive_in_lane(Call& call) {
-  const nb::object name = require_static(call.positional.at(0), "the name of an axis", call.node);
-  if (name.is_none()) {
-    Call turn{.positional = {call.positional.at(2)}, .keywords = {}, .name = call.name, .node = call.node};
-    return this->call(call.positional.at(1), turn);
-  }
-  const Axis axis{.name = name, .index = share(call.positional.at(2)), .routine = routine_};
-  const Restored<std::optional<Axis>> around(frame_->axis, axis);
-  Call turn{.positional = {call.positional.at(2)}, .keywords = {}, .name = call.name, .node = call.node};
-  return this->call(call.positional.at(1), turn);
-}
-
-Value Evaluator::primitive_lane_of(Call& call) {
-  const nb::object name = require_static(call.positional.at(0), "the name of an axis", call.node);
-  for (const Frame* frame = frame_; frame != nullptr; frame = frame->caller)
-    if (frame->axis && frame->axis->routine == routine_ && frame->axis->name.equal(name))
-      return *frame->axis->index;
-  if (routine_ != nullptr)
-    unsupported(call.node, "`axis_index` in a recursive function",
-                "give the function the index as an argument");
-  raise(ExceptionKind::NameError, "unbound axis name: " + text_of(nb::str(name)));
 }
 
 }  // namespace ingot::frontend

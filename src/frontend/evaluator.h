@@ -117,6 +117,7 @@ class Evaluator {
   struct Target;
   struct Edge;
   class Here;
+  class Collectives;
   class Columns;
   class Pins;
   class Records;
@@ -575,6 +576,7 @@ class Evaluator {
 
   // batching.cpp
   nb::object dtypes_in(const Value& value, bool& has_arrays);
+  std::optional<Value> tried_turn(Call& call);  ///< what a turn gives, to be gone back from; none: nothing
   Value structure_of(const nb::object& object);
 
   // growing.cpp
@@ -749,6 +751,7 @@ class Evaluator {
   bool refuses_assignment(const nb::object& type, const char* method, const std::string& name);
   void delete_attribute(const Value& target, const std::string& name, nb::handle node);
   Value make_instance(const nb::object& type, Call& call);
+  Object begin_instance(const nb::object& type, nb::handle node);     ///< without attributes
   std::optional<Value> call_object(const Value& callee, Call& call);  ///< by its `__call__`
   Value call_wrapper(const nb::object& wrapper, Call& call);          ///< of a slot of `object`
   Value run_generated_init(const Object& made, const nb::object& init, Call& call);
@@ -956,6 +959,7 @@ class Evaluator {
   std::vector<Target*> targets_;                      ///< the labels that exits may lead to now
   /// Instances and containers that an expression or a loop being evaluated still needs.
   std::vector<uint32_t> pinned_;
+  nb::object* probe_ = nullptr;  ///< what the next lane tells at which collective it stops
   std::deque<Routine> routines_;
   Routine* routine_ = nullptr;    ///< the one being evaluated; null: the entry
   std::vector<Routine*> solved_;  ///< in the order in which their bodies were found

@@ -76,11 +76,24 @@ struct Evaluator::Checkpoint {
   size_t hosts;
 };
 
-/// An axis with a name, that of the lanes of a loop: the one that runs, and the routine whose loop it is.
+/// The axis of the lanes of a loop: the one that runs, and how it comes to collectives, see collectives.cpp.
 struct Evaluator::Axis {
-  nb::object name;
+  nb::object name;  ///< None: it has none
+  std::shared_ptr<const Value> size;
   std::shared_ptr<const Value> index;
   const Routine* routine;
+  nb::object* probe;           ///< what is told at which collective it stops; null: it does not stop there
+  std::vector<Value> results;  ///< of collectives in order, as far as they are known
+  size_t met = 0;              ///< to how many it has come
+
+  /// What there was before it began.
+  size_t nodes = 0;
+  ir::RegionId region{};
+  std::map<uint32_t, HeapObject> heap{};
+  size_t targets = 0;
+  size_t handlers = 0;
+  size_t loops = 0;
+  size_t derivatives = 0;
 };
 
 /// One activation of a Python function: the one compiled, or one inlined into it.

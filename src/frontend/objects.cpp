@@ -412,33 +412,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
                 "make the instance outside");
   }
   if (PyType_IsSubtype(as_type(type), &PyTuple_Type) != 0) return make_namedtuple(type, call);
-  for (const nb::handle base : type.attr("__mro__")) {
-    if (!base.is(object_class()) &&
-        (reinterpret_cast<PyTypeObject*>(base.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
-      refuse_call(type, call.node);
-    }
-  }
-  if ((as_type(type)->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0)
-    unsupported(call.node, "an instance of the abstract class `" + name_of(type) + "`", "define its methods");
-  guards_.push_back({type, "__mro__", attribute(type, "__mro__"), true});
-  if (!inherits(type, "__new__", object_class())) {
-    unsupported(call.node, "an instance of `" + name_of(type) + "`, whose class has a `__new__` of its own",
-                "write an `__init__`");
-  }
-  if (class_attribute(type, "__del__").is_valid()) {
-    unsupported(call.node, "an instance of `" + name_of(type) + "`, whose class has a `__del__`",
-                "make the instance outside");
-  }
-  HeapObject instance{.type = HeapObject::Type::Object, .values = {}, .keys = {}};
-  instance.type_of = type;
-  if (attributes_.contains(type))
-    for (const nb::handle name : attributes_[type]) instance.keys.push_back(nb::borrow<nb::object>(name));
-  instance.values.resize(instance.keys.size());
-  const uint32_t id = next_object_++;
-  state_.heap.emplace(id, std::move(instance));
-  if (!pools_.by_class.contains(type.ptr())) pools_.makings.classes.emplace(id, type);
-  const Object made{id};
-  Records(*this).begun(made, call.node);
+  const Object made = begin_instance(type, call.node);
   const nb::object init = class_attribute(type, "__init__");
   if (init.is(lookup(object_class(), "__init__"))) {
     if (!call.positional.empty() || !call.keywords.empty())
@@ -453,6 +427,37 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
   if (!is_none(none))
     raise(ExceptionKind::TypeError, "__init__() should return None, not '" + type_name(none) + "'");
   return Records(*this).made(made, call.node);
+}
+
+Object Evaluator::begin_instance(const nb::object& type, nb::handle node) {
+  for (const nb::handle base : type.attr("__mro__")) {
+    if (!base.is(object_class()) &&
+        (reinterpret_cast<PyTypeObject*>(base.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
+      refuse_call(type, node);
+    }
+  }
+  if ((as_type(type)->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0)
+    unsupported(node, "an instance of the abstract class `" + name_of(type) + "`", "define its methods");
+  guards_.push_back({type, "__mro__", attribute(type, "__mro__"), true});
+  if (!inherits(type, "__new__", object_class())) {
+    unsupported(node, "an instance of `" + name_of(type) + "`, whose class has a `__new__` of its own",
+                "write an `__init__`");
+  }
+  if (class_attribute(type, "__del__").is_valid()) {
+    unsupported(node, "an instance of `" + name_of(type) + "`, whose class has a `__del__`",
+                "make the instance outside");
+  }
+  HeapObject instance{.type = HeapObject::Type::Object, .values = {}, .keys = {}};
+  instance.type_of = type;
+  if (attributes_.contains(type))
+    for (const nb::handle name : attributes_[type]) instance.keys.push_back(nb::borrow<nb::object>(name));
+  instance.values.resize(instance.keys.size());
+  const uint32_t id = next_object_++;
+  state_.heap.emplace(id, std::move(instance));
+  if (!pools_.by_class.contains(type.ptr())) pools_.makings.classes.emplace(id, type);
+  const Object made{id};
+  Records(*this).begun(made, node);
+  return made;
 }
 
 std::optional<Value> Evaluator::call_object(const Value& callee, Call& call) {

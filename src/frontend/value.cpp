@@ -1,5 +1,7 @@
 #include "frontend/value.h"
 
+#include <algorithm>
+
 namespace ingot::frontend {
 
 namespace {
@@ -44,6 +46,14 @@ bool same_form(const Error& a, const Error& b) {
          a.is_suppressing == b.is_suppressing && a.parts->size() == b.parts->size() &&
          a.is_caused_by_context() == b.is_caused_by_context() && alike(a.cause, b.cause) &&
          alike(a.context, b.context);
+}
+
+/// Whether inner functions have the same code and variables, but for values.
+bool same_definition(const Definition& x, const Definition& y) {
+  return x.node.is(y.node) && x.shared == y.shared && x.creator == y.creator &&
+         std::ranges::equal(x.outside, y.outside, [](const auto& a, const auto& b) {
+           return a.first == b.first && a.second.is(b.second);
+         });
 }
 
 }  // namespace
@@ -98,15 +108,10 @@ bool same_form(const Value& a, const Value& b) {
   }
   if (const Set* s = a.as<Set>(); s != nullptr && s->cell != b.as<Set>()->cell) return false;
   if (const Iterator* i = a.as<Iterator>(); i != nullptr && i->cell != b.as<Iterator>()->cell) return false;
-  if (const Closure* c = a.as<Closure>()) {
-    const Definition& x = *c->definition;
-    const Definition& y = *b.as<Closure>()->definition;
-    if (!x.node.is(y.node) || x.shared != y.shared) return false;
-  }
+  if (const Closure* c = a.as<Closure>())
+    if (!same_definition(*c->definition, *b.as<Closure>()->definition)) return false;
   if (const Generator* g = a.as<Generator>()) {
-    const Definition& x = *g->definition;
-    const Definition& y = *b.as<Generator>()->definition;
-    if (!x.node.is(y.node) || x.shared != y.shared || x.creator != y.creator) return false;
+    if (!same_definition(*g->definition, *b.as<Generator>()->definition)) return false;
     if (*g->names != *b.as<Generator>()->names) return false;
   }
   return parts_of(a).size() == parts_of(b).size();

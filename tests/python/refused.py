@@ -780,3 +780,44 @@ def text_of_its_own(x):
 
 def lane_of_recursion(v):
     return ingot.axis_index("i") if v < 1 else lane_of_recursion(v - 1)
+
+
+def sum_for_some(v):
+    if v > 1:
+        return v
+    return ingot.psum(v, "i")
+
+
+def sum_in_try(v):
+    try:
+        return ingot.psum(v, "i")
+    except ValueError:
+        return v
+
+
+def sum_of_printed(v):
+    print(v)
+    return ingot.psum(v, "i")
+
+
+def sum_of_written(row):
+    row[0] = 1.0
+    return ingot.psum(row, "i")
+
+
+def sums_counted(x):
+    count = [0]
+
+    def lane(v):
+        count.append(1)
+        return ingot.psum(v, "i")
+
+    return ingot.vmap(lane, axis_name="i")(x)
+
+
+def leaves_of_positive(x):
+    found = []
+    for v in x:
+        if v > 0:
+            found.append(v)
+    return ingot.tree.leaves(found)

@@ -105,6 +105,24 @@ def test_names_are_mapped_along_axis_0():
     assert difference(got, GRID * LINE[:3, None]) is None
 
 
+def test_defaults_are_those_of_the_function():
+    def scaled(r, by=2.0, *, shift=1.0, **others):
+        return r * by + shift + others["more"] if "more" in others else r * by + shift
+
+    same(scaled, GRID)
+    for mode in MODES:
+        call = jitted(batched(scaled, (0,)), mode)
+        assert difference(call(GRID, shift=LINE[:3]), GRID * 2 + LINE[:3, None]) is None
+        call = jitted(batched(scaled, (1, None)), mode)
+        assert difference(call(GRID.T.copy(), 3.0), GRID * 3 + 1) is None
+        call = jitted(batched(scaled, None), mode)
+        assert difference(call(2.0, by=LINE, shift=LINE), LINE * 3) is None
+        with pytest.raises(ValueError, match="is only 0"):
+            jitted(batched(scaled), mode)(GRID, shift=1.0)
+        call = jitted(batched(lambda *, pair, none: pair["a"] + pair["b"] if none is None else -1.0, ()), mode)
+        assert difference(call(pair={"a": LINE, "b": LINE}, none=None), LINE * 2) is None
+
+
 def test_the_number_of_lanes():
     assert difference(ingot.vmap(lambda: 1.5, axis_size=3)(), np.full(3, 1.5)) is None
     assert difference(ingot.vmap(lambda c: c * 2, None, axis_size=2)(GRID), np.stack([GRID * 2, GRID * 2])) is None
@@ -298,6 +316,8 @@ def test_axes_that_arguments_do_not_have():
     fails(np.exceptions.AxisError, "axis 3 is out of bounds for array of dimension 2", lambda v: v, GRID, out_axes=3)
     with pytest.raises(TypeError, match="axes must be ints, None"):
         ingot.vmap(lambda v: v, "0")
+    with pytest.raises(TypeError, match="but got a dict"):
+        ingot.vmap(lambda v: v, {"v": 0})
     with pytest.raises(TypeError, match="axes must be ints, None"):
         ingot.vmap(lambda v: v, out_axes=True)
 
@@ -334,5 +354,6 @@ def test_batches_and_derivatives():
 
 def test_each_rule_has_its_test():
     named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "batching.md").read_text())
-    defined = re.findall(r"^def (test_\w+)", Path(__file__).read_text(), flags=re.M)
+    files = [Path(__file__), Path(__file__).with_name("test_collectives.py")]
+    defined = [name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), flags=re.M)]
     assert sorted({*named, "test_each_rule_has_its_test"}) == sorted(set(defined))

@@ -627,6 +627,9 @@ def test_errors():
         ingot.jvp(f, (np.ones(2),), (np.ones(2, complex),))
     with pytest.raises(ValueError, match=r"a tangent of shape \(2,\) for an array of shape \(3,\)"):
         ingot.jvp(f, (np.ones(3),), (np.ones(2),))
+    for x, t in (([1.0, 2.0], [1.0]), ({"a": 1.0}, {"b": 1.0}), ({"a": 1.0}, [1.0]), ([1.0], 1.0), (1.0, [1.0])):
+        with pytest.raises(ValueError, match="stands? beside|a structure stands where"):
+            ingot.jvp(lambda x: 2.0, (x,), (t,))
     with pytest.raises(ValueError, match="1 primals and 0 tangents"):
         ingot.jvp(f, (1.0,), ())
     with pytest.raises(ValueError, match="argnums 3 of a function that is given 1 arguments"):

@@ -1,12 +1,17 @@
 """ingot.tree: flattening, rebuilding and mapping structures of values."""
 
 import dataclasses
+import re
 from collections import OrderedDict, defaultdict, namedtuple
-
-import pytest
+from pathlib import Path
 
 import ingot
+import numpy as np
+import pytest
 from ingot import tree
+from support import MODES, jitted
+
+ROOT = Path(__file__).resolve().parents[2]
 
 Point = namedtuple("Point", "x y")
 
@@ -73,15 +78,109 @@ def test_structures_compare():
     assert hash(tree.structure([1, {"a": 2}])) == hash(tree.structure([3, {"a": 4}]))
 
 
-def by_map(x):
-    return ingot.tree.map(lambda leaf: 2 * leaf, (x, [x]))
+def doubled(x):
+    return tree.map(lambda leaf: leaf * 2, x)
 
 
-def by_leaves(x):
-    return ingot.tree.leaves((x, [x]))
+def taken_apart(x):
+    found, shape = tree.flatten(x)
+    return found, shape, tree.leaves(x), tree.structure(x) == shape, shape.num_leaves
 
 
-@pytest.mark.parametrize("function", [by_map, by_leaves])
-def test_compiled_code_refuses_them(function):
-    with pytest.raises(ingot.UnsupportedError, match="not supported"):
-        ingot.jit(function)(1.5)
+def made_anew(x):
+    found, shape = tree.flatten(x)
+    return tree.unflatten(shape, [leaf + 1 for leaf in found])
+
+
+def kept_apart(x):
+    return tree.map(lambda part, other: (part, other), x, x, is_leaf=lambda part: isinstance(part, tuple))
+
+
+STRUCTURES = (
+    1.5,
+    None,
+    (),
+    [1, (2.0, [None, ()])],
+    {"b": 1, "a": [2, {"c": 3}]},
+    Point(1, Point(2.0, (3,))),
+    [Pair(1.0, 2), {"k": Pair([3], None)}],
+)
+
+
+@pytest.mark.parametrize("function", [doubled, taken_apart, made_anew, kept_apart])
+@pytest.mark.parametrize("mode", MODES)
+def test_compiled_code_has_them(function, mode):
+    for structure in STRUCTURES:
+        assert repr(jitted(function, mode)(structure)) == repr(function(structure))
+
+
+def prefixed(x, y):
+    return tree.map(lambda leaf, part: (leaf, part), x, y)
+
+
+def test_compiled_code_refuses_other_structures():
+    assert jitted(prefixed)([1, 2], [(3, 4), None]) == [(1, (3, 4)), (2, None)]
+    for x, y in (([1, 2], (1, 2)), ([1, 2], [1]), ({"a": 1}, {"b": 1}), (Point(1, 2), (1, 2)), ([1], None)):
+        with pytest.raises(ValueError) as plain:
+            prefixed(x, y)
+        with pytest.raises(ValueError, match=str(plain.value)):
+            jitted(prefixed)(x, y)
+
+
+def test_structures_are_given_to_compiled_code():
+    shape = tree.structure([1, {"a": (2, 3)}])
+    assert jitted(tree.unflatten)(shape, [4, 5, 6]) == [4, {"a": (5, 6)}]
+    with pytest.raises(ValueError, match="3 leaves, 1 are given"):
+        jitted(tree.unflatten)(shape, [4])
+
+
+class Guarded:
+    """Registered while compiled code is in use, which takes its rules for those of others."""
+
+    def __init__(self, content):
+        self.content = content
+
+
+def test_registered_classes_in_compiled_code():
+    box = jitted(doubled)(Box([1, 2], "label"))
+    assert type(box) is Box and box.content == [2, 4] and box.label == "label"
+    count = jitted(lambda x: len(tree.leaves(x)))
+    assert count(Guarded((1, 2, 3))) == 1
+    tree.register(Guarded, lambda guarded: ((guarded.content,), None), lambda aux, children: Guarded(children[0]))
+    assert count(Guarded((1, 2, 3))) == 3
+
+
+def test_steps_along_gradients():
+    def loss(params, x, y):
+        return ((x @ params["w"] + params["b"] - y) ** 2).sum()
+
+    def step(params, x, y):
+        return tree.map(lambda p, g: p - 0.1 * g, params, ingot.grad(loss)(params, x, y))
+
+    params = {"w": np.array([1.0, -2.0]), "b": 0.5}
+    x, y = np.array([[1.0, 2.0], [3.0, 4.0], [0.0, 1.0]]), np.array([1.0, 0.0, 2.0])
+    error = 2 * (x @ params["w"] + params["b"] - y)
+    got = jitted(step)(params, x, y)
+    np.testing.assert_allclose(got["w"], params["w"] - 0.1 * (error @ x), rtol=1e-13)
+    np.testing.assert_allclose(got["b"], params["b"] - 0.1 * error.sum(), rtol=1e-13)
+
+
+def positive(x):
+    found = []
+    for v in x:
+        if v > 0:
+            found.append(v)
+    return tree.leaves(found)
+
+
+def test_what_compiled_code_refuses():
+    with pytest.raises(ingot.UnsupportedError, match="a list of unknown length in `ingot.tree`"):
+        jitted(positive)(np.arange(3.0))
+    with pytest.raises(ingot.UnsupportedError, match="of type collections.OrderedDict"):
+        jitted(doubled)(OrderedDict(a=1))
+
+
+def test_each_rule_has_its_test():
+    named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "tree.md").read_text())
+    defined = re.findall(r"^def (test_\w+)", Path(__file__).read_text(), flags=re.M)
+    assert sorted({*named, "test_each_rule_has_its_test"}) == sorted(set(defined))

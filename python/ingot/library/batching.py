@@ -9,13 +9,20 @@ import ingot
 import numpy as np
 
 from . import primitives
+from .collectives import Stop, collective, of_all, of_outer
 from .registry import implements
 from .shapes import normal_axis
+from .structures import is_structure, map_leaves, remade
 
 
 @implements(ingot.vmap, ingot.pmap)
 def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None, axis_name: Any = None) -> Callable[..., Any]:
     """The function for all lanes, one after the other."""
+    if isinstance(in_axes, dict):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to the "
+            "function, but got a dict"
+        )
     given_axes = settled(in_axes)
     result_axes = settled(out_axes)
 
@@ -25,31 +32,64 @@ def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
                 f"passed to the function, but got len(in_axes)={len(given_axes)}, len(args)={len(args)}"
             )
-        lanes = led(args, given_axes), led(kwargs, 0)
-        n = size_of(lanes, axis_size)
+        by_place, by_name = led(args, given_axes), led(kwargs, 0)
+        n = size_of(lengths(by_place, given_axes) + lengths(by_name, 0), axis_size)
 
         def given(i: int) -> Any:
-            return fun(*lane(lanes[0], i), **lane(lanes[1], i))
+            return fun(*lane(by_place, given_axes, i), **lane(by_name, 0, i))
 
-        def turn(i: int) -> Any:
-            return primitives.in_lane(axis_name, given, i)
-
-        are_numbers, dtypes = primitives.dtypes_of_lane(turn)
-        if are_numbers:
-            made = numbers(dtypes, n)
-            for i in range(n):
-                put(made, i, turn(i))
-        else:
-            if n == 0:
-                raise ValueError("vmap over an axis of length 0 of a function that gives arrays, whose shapes are not known")
-            first = turn(0)
-            made = room(first, dtypes, n)
-            put(made, 0, first)
-            for i in range(1, n):
-                put(made, i, turn(i))
-        return moved(made, result_axes)
+        if axis_name is None and not primitives.has_axes():
+            return moved(stacked(given, n), result_axes)
+        return moved(in_steps(given, axis_name, n, (), 0), result_axes)
 
     return call
+
+
+def stacked(turn: Callable[[int], Any], n: int) -> Any:
+    """What all turns give, stacked."""
+    are_numbers, dtypes = primitives.dtypes_of_lane(turn)
+    if are_numbers:
+        made = numbers(dtypes, n)
+        for i in range(n):
+            put(made, i, turn(i))
+    else:
+        if n == 0:
+            raise ValueError("vmap over an axis of length 0 of a function that gives arrays, whose shapes are not known")
+        first = turn(0)
+        made = room(first, dtypes, n)
+        put(made, 0, first)
+        for i in range(1, n):
+            put(made, i, turn(i))
+    return made
+
+
+def in_steps(given: Callable[[int], Any], name: Any, n: int, results: tuple, count: int) -> Any:
+    """What all lanes give; `results` are those of the first collectives that they come to, so many, see `known`."""
+
+    def turn(i: int) -> Any:
+        return primitives.in_lane(name, n, given, i, tuple([known(result, i) for result in results]))
+
+    def stopped(i: int) -> Any:
+        try:
+            turn(i)
+        except Stop as stop:
+            return stop.args[0]
+
+    what = primitives.stop_of(turn, n)
+    if what is None:
+        return stacked(turn, n)
+    operands = stacked(stopped, n)
+    if what[0] == name:
+        result = (False, of_all(operands, n, what[1:]))
+    else:  # of an axis around, where all lanes here come to it
+        result = (True, collective(operands, what[0], of_outer(what[1:])))
+    return in_steps(given, name, n, (*results, result), count + 1)
+
+
+def known(result: tuple, i: int) -> Any:
+    """The result of a collective for one lane; there are some that are stacked by lanes."""
+    is_stacked, value = result
+    return map_leaves(lambda array: array[i], value) if is_stacked else value
 
 
 @implements(ingot.axis_index)
@@ -64,18 +104,6 @@ def bound(function: Any, owner: Any) -> Callable[..., Any]:
         return function(owner, *args, **kwargs)
 
     return method
-
-
-class Lanes:
-    """An argument whose first axis is that of the lanes."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-
-def is_named(x: Any) -> bool:
-    """Whether x is an instance of a class of named tuples."""
-    return isinstance(x, tuple) and type(x) is not tuple
 
 
 def settled(axes: Any) -> Any:
@@ -114,20 +142,14 @@ def need_structure(axes: Any, x: Any, name: str) -> None:
 
 
 def led(x: Any, axes: Any) -> Any:
-    """A structure with its mapped arrays held as lanes, the axis of these in front."""
+    """A structure whose mapped arrays have the axis of the lanes in front."""
     if x is None:
         return None
     need_structure(axes, x, "in_axes")
-    if is_named(x):
-        return type(x)(*[led(x[k], part(axes, k)) for k in range(len(x))])
-    if isinstance(x, tuple):
-        return tuple([led(x[k], part(axes, k)) for k in range(len(x))])
-    if isinstance(x, list):
-        return x if axes is None else [led(x[k], part(axes, k)) for k in range(len(x))]
-    if isinstance(x, dict):
-        return x if axes is None else {k: led(x[k], part(axes, k)) for k in x}
     if axes is None:
         return x
+    if is_structure(x):
+        return remade(x, lambda one, k: led(one, part(axes, k)))
     if not isinstance(x, np.ndarray) or x.ndim == 0:
         raise ValueError(
             f"vmap was requested to map its argument along axis {axes}, which implies that its rank should be at least "
@@ -139,26 +161,27 @@ def led(x: Any, axes: Any) -> Any:
             f"{axes + 1 if axes >= 0 else -axes}, but is only {x.ndim} (its shape is {x.shape})"
         )
     along = normal_axis(axes, x.ndim)
-    return Lanes(primitives.transpose(x, (along, *[k for k in range(x.ndim) if k != along])))
+    return primitives.transpose(x, (along, *[k for k in range(x.ndim) if k != along]))
 
 
-def lengths(x: Any) -> list[int]:
-    """The numbers of lanes of the arrays in a structure."""
-    if isinstance(x, Lanes):
-        return [len(x.array)]
+def lengths(x: Any, axes: Any) -> list[int]:
+    """The numbers of lanes of the mapped arrays in a structure that is led by them."""
+    if x is None or axes is None:
+        return []
+    if not is_structure(x):
+        return [len(x)]
     found: list[int] = []
-    if isinstance(x, (tuple, list)):
-        for one in x:
-            found = found + lengths(one)
-    elif isinstance(x, dict):
-        for k in x:
-            found = found + lengths(x[k])
+    if isinstance(x, dict):
+        for key in x:
+            found = found + lengths(x[key], part(axes, key))
+    else:
+        for k, one in enumerate(x):
+            found = found + lengths(one, part(axes, k))
     return found
 
 
-def size_of(lanes: Any, axis_size: int | None) -> int:
+def size_of(found: list[int], axis_size: int | None) -> int:
     """The number of lanes, which all arrays agree on."""
-    found = lengths(lanes)
     if axis_size is not None:
         found = [axis_size, *found]
     if len(found) == 0:
@@ -169,34 +192,18 @@ def size_of(lanes: Any, axis_size: int | None) -> int:
     return found[0]
 
 
-def lane(x: Any, i: int) -> Any:
-    """What one lane is given."""
-    if isinstance(x, Lanes):
-        return x.array[i]
-    if is_named(x):
-        return type(x)(*[lane(one, i) for one in x])
-    if isinstance(x, tuple):
-        return tuple([lane(one, i) for one in x])
-    if isinstance(x, list):
-        return [lane(one, i) for one in x] if len(lengths(x)) > 0 else x
-    if isinstance(x, dict):
-        return {k: lane(x[k], i) for k in x} if len(lengths(x)) > 0 else x
-    return x
+def lane(x: Any, axes: Any, i: int) -> Any:
+    """What one lane is given of a structure that is led by the lanes."""
+    if x is None or axes is None:
+        return x
+    if is_structure(x):
+        return remade(x, lambda one, k: lane(one, part(axes, k), i))
+    return x[i]
 
 
 def numbers(dtypes: Any, n: int) -> Any:
     """Arrays for the numbers that all lanes give, in the structure of their dtypes."""
-    if dtypes is None:
-        return None
-    if is_named(dtypes):
-        return type(dtypes)(*[numbers(one, n) for one in dtypes])
-    if isinstance(dtypes, tuple):
-        return tuple([numbers(one, n) for one in dtypes])
-    if isinstance(dtypes, list):
-        return [numbers(one, n) for one in dtypes]
-    if isinstance(dtypes, dict):
-        return {k: numbers(dtypes[k], n) for k in dtypes}
-    return np.empty(n, dtypes)
+    return map_leaves(lambda dtype: np.empty(n, dtype), dtypes)
 
 
 def room(x: Any, dtypes: Any, n: int) -> Any:
@@ -205,33 +212,25 @@ def room(x: Any, dtypes: Any, n: int) -> Any:
         return None
     if isinstance(x, (list, dict)) and not primitives.is_known(len(x)):
         primitives.refuse("a list or dict of unknown length that a lane gives", "give an array of one shape for all lanes")
-    if is_named(x):
-        return type(x)(*[room(x[k], part(dtypes, k), n) for k in range(len(x))])
-    if isinstance(x, tuple):
-        return tuple([room(x[k], part(dtypes, k), n) for k in range(len(x))])
-    if isinstance(x, list):
-        return [room(x[k], part(dtypes, k), n) for k in range(len(x))]
-    if isinstance(x, dict):
-        return {k: room(x[k], part(dtypes, k), n) for k in x}
+    if is_structure(x):
+        return remade(x, lambda one, k: room(one, part(dtypes, k), n))
     one = np.asarray(x)
     return np.empty((n, *one.shape), one.dtype if dtypes is None else dtypes)
 
 
 def put(made: Any, i: int, x: Any) -> None:
     """Stores what one lane has given."""
-    if isinstance(made, (tuple, list)):
-        for k in range(len(made)):
-            put(made[k], i, x[k])
-    elif isinstance(made, dict):
-        for k in made:
-            put(made[k], i, x[k])
-    elif made is not None:
-        if isinstance(x, np.ndarray):
-            if x.shape != made.shape[1:]:
-                raise ValueError(f"vmap: a lane gives an array of shape {x.shape}, others of shape {made.shape[1:]}")
-            made[(i, Ellipsis)] = x
-        else:
-            made[i] = x
+    map_leaves(lambda array, leaf: put_leaf(array, i, leaf), made, x)
+
+
+def put_leaf(array: Any, i: int, x: Any) -> None:
+    """Stores a number or an array at the place of a lane."""
+    if not isinstance(x, np.ndarray):
+        array[i] = x
+        return
+    if x.shape != array.shape[1:]:
+        raise ValueError(f"vmap: a lane gives an array of shape {x.shape}, others of shape {array.shape[1:]}")
+    array[(i, Ellipsis)] = x
 
 
 def moved(x: Any, axes: Any) -> Any:
@@ -239,14 +238,8 @@ def moved(x: Any, axes: Any) -> Any:
     if x is None:
         return None
     need_structure(axes, x, "out_axes")
-    if is_named(x):
-        return type(x)(*[moved(x[k], part(axes, k)) for k in range(len(x))])
-    if isinstance(x, tuple):
-        return tuple([moved(x[k], part(axes, k)) for k in range(len(x))])
-    if isinstance(x, list):
-        return [moved(x[k], part(axes, k)) for k in range(len(x))]
-    if isinstance(x, dict):
-        return {k: moved(x[k], part(axes, k)) for k in x}
+    if is_structure(x):
+        return remade(x, lambda one, k: moved(one, part(axes, k)))
     if axes is None:
         primitives.refuse("`out_axes` None in ingot.vmap", "give an axis, and take one element of the result along it")
     if axes >= x.ndim or axes < -x.ndim:

@@ -11,7 +11,7 @@ import ingot._derivatives as public
 
 from . import primitives
 from .registry import implements
-from .structures import filled, leaves_of, map_leaves
+from .structures import filled, is_structure, leaves_of, map_leaves
 
 
 def is_inexact(x: Any) -> bool:
@@ -48,6 +48,8 @@ def lift(x: Any, t: Any, derivative: int) -> Any:
     """A number or array as a variable with a tangent."""
     if not is_inexact(x):
         raise TypeError("derivatives are taken with respect to floats and complex numbers, not to ints, bools or other objects")
+    if is_structure(t):
+        raise ValueError("a structure stands where the primal is a number or an array")
     if np.asarray(t).dtype.kind == "c" and np.asarray(x).dtype.kind != "c":
         raise TypeError("a complex tangent for a real variable")
     if isinstance(x, np.ndarray):

@@ -130,27 +130,109 @@ def dtypes_of_lane(turn: Callable[[int], Any]) -> tuple[bool, Any]:
     return False, None
 
 
-def in_lane(name: Any, turn: Callable[[int], Any], i: int) -> Any:
-    """`turn(i)`, in which `lane_of(name)` is i; no name: the turn alone."""
-    if name is None:
-        return turn(i)
-    around = getattr(_lanes, "names", {})
-    _lanes.names = {**around, name: i}
+class _Axis:
+    """The lanes of a loop: the one that runs, and how it comes to collectives."""
+
+    def __init__(self, name: Any, size: int, lane: int, results: tuple) -> None:
+        self.name, self.size, self.lane, self.results = name, size, lane, results
+        self.met = 0
+        self.stop: tuple | None = None
+
+
+_lanes = threading.local()
+
+
+def _axes() -> tuple[_Axis, ...]:
+    return getattr(_lanes, "axes", ())
+
+
+def in_lane(name: Any, size: int, turn: Callable[[int], Any], i: int, results: tuple) -> Any:
+    """`turn(i)`, in which `lane_of(name)` is i, and `results` are those of collectives, in order; no name: None."""
+    if i == 0 and hasattr(_lanes, "first"):
+        first = _lanes.first
+        del _lanes.first
+        return first
+    around = _axes()
+    _lanes.axes = (*around, _Axis(name, size, i, results))
     try:
         return turn(i)
     finally:
-        _lanes.names = around
+        _lanes.stop = _lanes.axes[-1].stop
+        _lanes.axes = around
+
+
+def _axis(name: Any) -> _Axis:
+    for axis in reversed(_axes()):
+        if axis.name is not None and axis.name == name:
+            return axis
+    raise NameError(f"unbound axis name: {name}")
 
 
 def lane_of(name: Any) -> int:
     """The lane of the innermost axis of this name that runs."""
-    names = getattr(_lanes, "names", {})
-    if name not in names:
-        raise NameError(f"unbound axis name: {name}")
-    return names[name]
+    return _axis(name).lane
 
 
-_lanes = threading.local()
+def size_of_axis(name: Any) -> int:
+    """How many lanes the innermost axis of this name has."""
+    return _axis(name).size
+
+
+def has_axes() -> bool:
+    """Whether lanes run."""
+    return len(_axes()) > 0
+
+
+def stop_of(turn: Callable[[int], Any], turns: int) -> tuple | None:
+    """What the collective is at which a turn, which calls `in_lane`, stops as its result is not known; None: none.
+
+    Compiled, the turn does not run; else the first one does, and is not run again.
+    """
+    from .collectives import Stop
+
+    if turns == 0:
+        return None
+    try:
+        _lanes.first = turn(0)
+    except Stop:
+        return _lanes.stop
+    return None
+
+
+def meeting(name: Any, what: tuple) -> tuple:
+    """At a collective of an axis of this name: its result, alone in a tuple; (): the lane is to stop here."""
+    _axis(name)
+    axis = _axes()[-1]
+    if axis.met < len(axis.results):
+        axis.met += 1
+        return (axis.results[axis.met - 1],)
+    axis.stop = what
+    return ()
+
+
+def derivatives_of_lanes() -> int:
+    """How many derivatives there are around the innermost lanes that run."""
+    return 0
+
+
+def is_same_for_all(x: Any) -> bool:
+    """Whether x is a number that all lanes have, as is known when compiling."""
+    return False
+
+
+def rules_of(kind: type) -> tuple | None:
+    """`library.structures.rules_of`, of a class that may be registered later."""
+    from .structures import rules_of
+
+    return rules_of(kind)
+
+
+def instance(kind: type, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """An instance of a class with these attributes, made without its `__init__`."""
+    made = object.__new__(kind)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
 
 
 def is_known(value: Any) -> bool:

@@ -1,23 +1,255 @@
-"""Structures: tuples, lists, dicts and namedtuples in each other, whose leaves are all else; None has no leaves."""
+"""Structures: values in containers in each other, whose leaves are all else. Run by Python, or compiled.
+
+Two walks share these functions. `map_leaves` and its kin walk tuples, lists, dicts, namedtuples and None for the library:
+dicts in their own order, lists and dicts also of a length that is known only when the call runs. `map`, `flatten` and their
+kin are `ingot.tree`: they have a `Structure` beside the leaves, take the keys of dicts in order, and open instances too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
+
+from . import primitives
+
+_registered: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+
+changed = object()
+"""Another one after each `register`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Structure:
+    """A structure without its leaves. Equal structures have equal classes, keys and children.
+
+    `kind` is the class, None for a leaf; `aux` is what the class needs besides its children.
+    """
+
+    kind: type | None
+    aux: Any
+    children: tuple[Structure, ...]
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves `unflatten` takes."""
+        return 1 if self.kind is None else sum([child.num_leaves for child in self.children])
+
+
+def register(
+    kind: type,
+    flatten: Callable[[Any], tuple[Iterable[Any], Hashable]],
+    unflatten: Callable[[Hashable, tuple[Any, ...]], Any],
+) -> None:
+    """Makes the instances of `kind`, not of classes derived from it, structures.
+
+    `flatten(instance)` is the children and what else `unflatten(aux, children)` needs to make such an instance.
+    Raises ValueError where the class is known already.
+    """
+    global changed
+    if kind in _registered or kind in (tuple, list, dict, OrderedDict, defaultdict, type(None)):
+        raise ValueError(f"{kind.__qualname__} is registered already")
+    _registered[kind] = (flatten, unflatten)
+    changed = object()
+
+
+def rules_of(kind: Any) -> tuple | None:
+    """How instances of a class are opened and made: two functions, or None and the names of fields; () of namedtuples.
+
+    None: they are leaves, or of the containers that all functions here know.
+    """
+    if kind in _registered:
+        return _registered[kind]
+    if kind is OrderedDict:
+        return _ordered, _ordered_of
+    if kind is defaultdict:
+        return _with_default, _with_default_of
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return ()
+    if dataclasses.is_dataclass(kind):
+        return None, tuple(field.name for field in dataclasses.fields(kind))
+    return None
+
+
+def _ordered(tree: Any) -> tuple:
+    return tuple(tree.values()), tuple(tree)
+
+
+def _ordered_of(keys: Any, children: tuple) -> Any:
+    return OrderedDict(zip(keys, children, strict=True))
+
+
+def _with_default(tree: Any) -> tuple:
+    keys = tuple(sorted(tree))
+    return tuple(tree[key] for key in keys), (tree.default_factory, keys)
+
+
+def _with_default_of(aux: Any, children: tuple) -> Any:
+    return defaultdict(aux[0], zip(aux[1], children, strict=True))
+
+
+def _opened(tree: Any) -> tuple | None:
+    """What the class of `tree` needs besides its children, and these; None for a leaf."""
+    if tree is None:
+        return None, ()
+    kind = type(tree)
+    rules = primitives.rules_of(kind)
+    if rules is not None:
+        if len(rules) == 0:
+            return None, tuple(tree)
+        if rules[0] is None:
+            return rules[1], tuple([getattr(tree, name) for name in rules[1]])
+        children, aux = rules[0](tree)
+        return aux, tuple(children)
+    if kind is dict:
+        keys = tuple(sorted(tree))
+        return keys, tuple([tree[key] for key in keys])
+    if kind is list and not primitives.is_known(len(tree)):
+        primitives.refuse("a list of unknown length in `ingot.tree`", "use an array, or a loop over the list")
+    if kind is tuple or kind is list:
+        return None, tuple(tree)
+    return None
+
+
+def _made(kind: Any, aux: Any, children: tuple) -> Any:
+    if kind is type(None):
+        return None
+    if kind is tuple:
+        return children
+    if kind is list:
+        return [*children]
+    if kind is dict:
+        return {key: child for key, child in zip(aux, children)}
+    rules = primitives.rules_of(kind)
+    if len(rules) == 0:
+        return kind(*children)
+    if rules[0] is None:
+        return primitives.instance(kind, aux, children)
+    return rules[1](aux, children)
+
+
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
+    """The leaves of `tree` and its structure.
+
+    Dicts are walked in the order of their sorted keys (TypeError where they have none), OrderedDicts in their own.
+    None has no leaves. Where `is_leaf` says so, a structure is a leaf.
+    """
+    found, shape = _flat(tree, is_leaf)
+    return [*found], shape
+
+
+def _flat(tree: Any, is_leaf: Any) -> tuple:
+    opened = None if is_leaf is not None and is_leaf(tree) else _opened(tree)
+    if opened is None:
+        return (tree,), Structure(None, None, ())
+    found: tuple = ()
+    shapes: tuple = ()
+    for child in opened[1]:
+        leaves, shape = _flat(child, is_leaf)
+        found = found + leaves
+        shapes = (*shapes, shape)
+    return found, Structure(type(tree), opened[0], shapes)
+
+
+def unflatten(treedef: Structure, leaves: Iterable[Any]) -> Any:
+    """The structure `treedef` with these leaves. Raises ValueError where there are too few or too many."""
+    given = tuple([leaf for leaf in leaves])
+    if len(given) != treedef.num_leaves:
+        raise ValueError(f"the structure has {treedef.num_leaves} leaves, {len(given)} are given")
+    return _built(treedef, given)
+
+
+def _built(shape: Structure, leaves: tuple) -> Any:
+    if shape.kind is None:
+        return leaves[0]
+    children: tuple = ()
+    for child in shape.children:
+        count = child.num_leaves
+        children = (*children, _built(child, leaves[:count]))
+        leaves = leaves[count:]
+    return _made(shape.kind, shape.aux, children)
+
+
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves of `tree`, in `flatten`'s order."""
+    return [*_flat(tree, is_leaf)[0]]
+
+
+def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Structure:
+    """The structure of `tree`."""
+    return _flat(tree, is_leaf)[1]
+
+
+def _parts(shape: Structure, tree: Any) -> tuple:
+    """What stands in `tree` where `shape` has leaves."""
+    if shape.kind is None:
+        return (tree,)
+    if type(tree) is not shape.kind:
+        raise ValueError(
+            f"a {type(tree).__qualname__} stands where the first structure has a {shape.kind.__qualname__}"
+        )
+    opened = _opened(tree)
+    if opened[0] != shape.aux or len(opened[1]) != len(shape.children):
+        raise ValueError(f"two structures have other children in a {shape.kind.__qualname__}")
+    return joined(tuple([_parts(child, part) for child, part in zip(shape.children, opened[1])]))
+
+
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """The structure of `tree` with `f(leaf, *parts)` for each leaf; the parts are what stands there in `rest`.
+
+    Raises ValueError where one of `rest` does not begin with the structure of `tree`.
+    """
+    found, shape = _flat(tree, is_leaf)
+    columns = [_parts(shape, other) for other in rest]
+    return _built(shape, tuple([f(found[k], *[column[k] for column in columns]) for k in range(len(found))]))
 
 
 def map_leaves(function: Callable, tree: Any, *others: Any) -> Any:
     """A structure as `tree` whose leaves are what the function gives of its leaves and those of the others."""
     if tree is None:
         return None
+    if not is_structure(tree):
+        return function(tree, *others)
+    for other in others:
+        need_like(tree, other)
     if isinstance(tree, list):
         return [map_leaves(function, *parts) for parts in zip(tree, *others)]
     if isinstance(tree, tuple):
-        parts = tuple(map_leaves(function, *parts) for parts in zip(tree, *others))
-        return parts if type(tree) is tuple else type(tree)(*parts)
+        return like(tree, tuple(map_leaves(function, *parts) for parts in zip(tree, *others)))
+    return {key: map_leaves(function, tree[key], *[other[key] for other in others]) for key in tree}
+
+
+def is_structure(tree: Any) -> bool:
+    """Whether `map_leaves` walks a value."""
+    return tree is None or isinstance(tree, (tuple, list, dict))
+
+
+def need_like(tree: Any, other: Any) -> None:
+    """Raises where another value is no structure of as many members."""
+    kinds = dict if isinstance(tree, dict) else (tuple, list)
+    if not isinstance(other, kinds) or len(other) != len(tree):
+        raise ValueError(f"another structure stands beside one of {len(tree)} members")
     if isinstance(tree, dict):
-        return {key: map_leaves(function, tree[key], *[other[key] for other in others]) for key in tree}
-    return function(tree, *others)
+        for key in tree:
+            if key not in other:
+                raise ValueError("a dict with other keys stands beside one")
+
+
+def remade(tree: Any, member: Callable[[Any, Any], Any]) -> Any:
+    """A structure as `tree` of what a function gives of each member and its place or key."""
+    if tree is None:
+        return None
+    if isinstance(tree, list):
+        return [member(part, k) for k, part in enumerate(tree)]
+    if isinstance(tree, tuple):
+        return like(tree, tuple([member(part, k) for k, part in enumerate(tree)]))
+    return {key: member(tree[key], key) for key in tree}
+
+
+def like(tree: tuple, members: tuple) -> Any:
+    """A tuple of the class of another one."""
+    return members if type(tree) is tuple else type(tree)(*members)
 
 
 def leaves_of(tree: Any) -> tuple:
@@ -45,9 +277,7 @@ def filled(tree: Any, leaves: tuple) -> Any:
             count = len(leaves_of(part))
             parts = (*parts, filled(part, leaves[:count]))
             leaves = leaves[count:]
-        if isinstance(tree, list):
-            return list(parts)
-        return parts if type(tree) is tuple else type(tree)(*parts)
+        return list(parts) if isinstance(tree, list) else like(tree, parts)
     return leaves[0]
 
 

@@ -1,0 +1,294 @@
+#include "frontend/evaluator_parts.h"
+#include "ir/library.h"
+
+// Which lane of a batch runs, and where all lanes come together: `ingot.psum` and its kin.
+//
+// A function with collectives is run for all lanes once for each of them, up to it, and once to its end
+// (`library/batching`): in each of these passes the results of the collectives before are known, so that a
+// lane stops at the first one after them and gives its operand. That is right where
+// - all lanes come there: it stands in no branch or loop, and no exit leads around it. Loops whose turns are
+//   known are unrolled;
+// - what runs again shows nowhere: no lane writes into memory, or changes containers, that are older than the
+//   lane, and before the last collective nothing is printed, drawn, or asked of Python.
+// Both are checked, the latter on the nodes that a pass has made.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+/// Whether memory was made by nodes of a function from a number on.
+class Own {
+ public:
+  Own(const ir::Function& function, size_t first) : function_(function), first_(first) {}
+
+  bool operator()(NodeId node) {
+    if (node.index < first_) return false;
+    if (std::ranges::find(open_, node) != open_.end()) return true;
+    open_.push_back(node);
+    const Op op = function_.op(node);
+    if (op == Op::alloc || op == Op::materialize || op == Op::tangent) return true;
+    if (op == Op::param) return all_of(node, function_[function_[node].parent].owner);
+    if (op == Op::result) return all_of(node, function_.operand(node, 0));
+    if (function_[node].region_count > 0) return all_of(node, node);
+    // Of a lift, the memory is that of the number or array that is lifted.
+    const bool is_view = ir::info(op).effects.pure() || op == Op::lift;
+    return is_view && !function_.operands(node).empty() && is_memory(function_.operand(node, 0)) &&
+           (*this)(function_.operand(node, 0));
+  }
+
+  bool is_memory(NodeId node) const {
+    return function_.type(node).is_view() || function_.type(node).is_buffer();
+  }
+
+ private:
+  /// Whether all that a value of a node with regions, or a parameter of one of these, may be is own.
+  bool all_of(NodeId value, NodeId owner) {
+    if (!owner || function_[owner].region_count == 0) return false;
+    const Op op = function_.op(owner);
+    const bool is_parameter = function_.op(value) == Op::param;
+    auto slot = static_cast<size_t>(value == owner ? 0 : function_.attribute(value, 0));
+    std::vector<NodeId> sources;
+    if (op == Op::while_) {
+      if (is_parameter && function_[value].parent == function_.region(owner, 0)) {
+        sources.push_back(function_.operand(owner, slot));
+        add_given(function_.region(owner, 1), slot, sources);
+      } else {
+        add_given(function_.region(owner, 0), slot + 1, sources);
+      }
+    } else {
+      if (op == Op::for_) {
+        if (is_parameter) --slot;
+        sources.push_back(function_.operand(owner, slot + 1));
+      }
+      for (size_t i = 0; i < function_[owner].region_count; ++i)
+        add_given(function_.region(owner, i), slot, sources);
+    }
+    if (op == Op::block) add_exits(function_.region_parameters(function_.region(owner))[0], slot, sources);
+    return std::ranges::all_of(sources, [&](NodeId source) { return (*this)(source); });
+  }
+
+  void add_given(ir::RegionId region, size_t slot, std::vector<NodeId>& sources) const {
+    const NodeId last = function_.terminator(region);
+    if (function_.op(last) == Op::yield) sources.push_back(function_.operand(last, slot));
+  }
+
+  void add_exits(NodeId label, size_t slot, std::vector<NodeId>& sources) const {
+    for (size_t i = label.index; i < function_.node_count(); ++i) {
+      const NodeId node(static_cast<uint32_t>(i));
+      if (function_.op(node) == Op::exit_ && function_.operand(node, 0) == label)
+        sources.push_back(function_.operand(node, slot + 1));
+    }
+  }
+
+  const ir::Function& function_;
+  size_t first_;
+  std::vector<NodeId> open_;
+};
+
+/// Whether a node writes into the operand at a place, as far as is known.
+bool may_write(Op op, size_t place) {
+  switch (op) {
+    case Op::write:
+    case Op::store:
+    case Op::scatter:
+    case Op::copy: return place == 0;
+    case Op::draw: return place > 0;  // the stream is no array
+    case Op::keep:
+    case Op::give:
+    case Op::pull: return false;
+    default: return ir::info(op).effects.any(ir::effect::Write);
+  }
+}
+
+/// What a node does; of a routine outside the IR, what it does itself: it writes into what the library has
+/// made for it.
+ir::Effects seen_effects(const ir::Function& function, NodeId node) {
+  if (function.op(node) != Op::library) return ir::effects_of(function, node);
+  const auto text = ir::TextId(static_cast<uint32_t>(function.attribute(node, 0)));
+  const ir::LibraryInfo* const routine = ir::find_library(function.module().text(text));
+  const bool is_random = routine != nullptr && routine->effects.any(ir::effect::Random);
+  return is_random ? ir::effect::Random : ir::effect::Allocate;
+}
+
+}  // namespace
+
+class Evaluator::Collectives {
+ public:
+  explicit Collectives(Evaluator& evaluator) : evaluator_(evaluator) {}
+
+  /// The axis of the innermost lanes that run; null: none do.
+  Axis* around() const;
+  /// The innermost one of the name that a call is given first; raises where there is none.
+  Axis& named(const Call& call) const;
+  /// Refuses a collective where not all lanes have to come.
+  void need_place_of_all(const Axis& axis, nb::handle node) const;
+  /// Refuses what a lane has done since it began that shows where it is done again.
+  void need_own_effects(const Axis& axis, bool is_last, nb::handle node) const;
+
+ private:
+  void need_own_memory(const Axis& axis, NodeId made, nb::handle node) const;
+  const ir::Function& function() const { return evaluator_.builder_->function(); }
+
+  Evaluator& evaluator_;
+};
+
+Evaluator::Axis* Evaluator::Collectives::around() const {
+  for (Frame* frame = evaluator_.frame_; frame != nullptr; frame = frame->caller)
+    if (frame->axis && frame->axis->routine == evaluator_.routine_) return &*frame->axis;
+  return nullptr;
+}
+
+Evaluator::Axis& Evaluator::Collectives::named(const Call& call) const {
+  const nb::object name = evaluator_.require_static(call.positional.at(0), "the name of an axis", call.node);
+  for (Frame* frame = evaluator_.frame_; frame != nullptr; frame = frame->caller) {
+    const bool is_it =
+        frame->axis && frame->axis->routine == evaluator_.routine_ && !frame->axis->name.is_none();
+    if (is_it && frame->axis->name.equal(name)) return *frame->axis;
+  }
+  if (evaluator_.routine_ != nullptr) {
+    evaluator_.unsupported(call.node, "a named axis in a recursive function",
+                           "give the function what it needs of the axis as an argument");
+  }
+  evaluator_.raise(ExceptionKind::NameError, "unbound axis name: " + text_of(nb::str(name)));
+}
+
+void Evaluator::Collectives::need_place_of_all(const Axis& axis, nb::handle node) const {
+  const ir::Function& f = function();
+  for (ir::RegionId at = evaluator_.builder_->current(); at != axis.region; at = f[f[at].owner].parent) {
+    if (f.op(f[at].owner) == Op::block) continue;
+    evaluator_.unroll_loops(axis.loops, node);
+    evaluator_.unsupported(node,
+                           "a collective of a named axis in a branch or loop that hangs on what is computed",
+                           "call it where all lanes come, so often as is known when compiling");
+  }
+  const auto has_edges = [](const Target* target) { return !target->edges.empty(); };
+  if (std::any_of(evaluator_.targets_.begin() + static_cast<ptrdiff_t>(axis.targets),
+                  evaluator_.targets_.end(), has_edges)) {
+    evaluator_.unsupported(
+        node, "a collective of a named axis behind a `return`, `break` or `continue` that some lanes take",
+        "call it before, or choose results by `np.where`");
+  }
+  const auto catches_some = [](const Catcher* handler) { return handler->catches_some(); };
+  if (std::any_of(evaluator_.handlers_.begin() + static_cast<ptrdiff_t>(axis.handlers),
+                  evaluator_.handlers_.end(), catches_some))
+    evaluator_.unsupported(node, "a collective of a named axis in a `try`", "call it outside");
+}
+
+void Evaluator::Collectives::need_own_effects(const Axis& axis, bool is_last, nb::handle node) const {
+  const ir::Function& f = function();
+  for (size_t i = axis.nodes; i < f.node_count(); ++i) {
+    const NodeId made(static_cast<uint32_t>(i));
+    const Op op = f.op(made);
+    const bool is_control = ir::info(op).effects == ir::effect::Control;
+    if (is_control || op == Op::keep) continue;
+    const ir::Effects effects = seen_effects(f, made);
+    // What raises an exception of Python's is a call of the host, too.
+    const bool is_throw =
+        op == Op::host &&
+        evaluator_.module_.text(ir::TextId(static_cast<uint32_t>(f.attribute(made, 1)))) == "throw";
+    if (!is_last && !is_throw && effects.any(ir::effect::Host | ir::effect::Random)) {
+      evaluator_.unsupported(
+          node, "a function that prints, draws or calls Python before a collective of a named axis",
+          "do it behind the last one, or outside of the batch; draw by `ingot.random`, of keys");
+    }
+    if (effects.any(ir::effect::Write) && op != Op::host) need_own_memory(axis, made, node);
+  }
+  for (const auto& [id, before] : axis.heap) {
+    const auto now = evaluator_.state_.heap.find(id);
+    const auto is_same = [this](const Value& a, const Value& b) { return evaluator_.same(a, b); };
+    if (now == evaluator_.state_.heap.end() || std::ranges::equal(before.values, now->second.values, is_same))
+      continue;
+    evaluator_.unsupported(
+        node, "a function with collectives that changes a container, instance or variable from outside",
+        "return what is new");
+  }
+}
+
+void Evaluator::Collectives::need_own_memory(const Axis& axis, NodeId made, nb::handle node) const {
+  const ir::Function& f = function();
+  for (size_t k = 0; k < f.operands(made).size(); ++k) {
+    Own is_own(f, axis.nodes);
+    if (!is_own.is_memory(f.operand(made, k)) || !may_write(f.op(made), k) || is_own(f.operand(made, k)))
+      continue;
+    evaluator_.unsupported(node, "a function with collectives that writes into an array it has not made",
+                           "copy the array first, and return what is new");
+  }
+}
+
+Value Evaluator::primitive_lane_of(Call& call) { return *Collectives(*this).named(call).index; }
+
+Value Evaluator::primitive_size_of_axis(Call& call) { return *Collectives(*this).named(call).size; }
+
+Value Evaluator::primitive_has_axes(Call&) {
+  return Static{nb::bool_(Collectives(*this).around() != nullptr)};
+}
+
+Value Evaluator::primitive_derivatives_of_lanes(Call&) {
+  const Axis* const axis = Collectives(*this).around();
+  return Static{nb::int_(axis == nullptr ? 0 : axis->derivatives)};
+}
+
+Value Evaluator::primitive_is_same_for_all(Call& call) {
+  const Static* const number = call.positional.at(0).as<Static>();
+  return Static{nb::bool_(number != nullptr && kind_of(*number).has_value())};
+}
+
+Value Evaluator::primitive_in_lane(Call& call) {
+  const Tuple* const results = call.positional.at(4).as<Tuple>();
+  INGOT_ASSERT(results != nullptr, "frontend: the results of collectives stand in a tuple");
+  // Not even of the first lane anything is known when compiling that is not so of all.
+  const Value lane = Scalar{Kind::py_int(), stage(call.positional.at(3), Kind::py_int())};
+  const Axis axis{.name = require_static(call.positional.at(0), "the name of an axis", call.node),
+                  .size = share(call.positional.at(1)),
+                  .index = share(lane),
+                  .routine = routine_,
+                  .probe = std::exchange(probe_, nullptr),
+                  .results = results->members,
+                  .nodes = builder_->function().node_count(),
+                  .region = builder_->current(),
+                  .heap = state_.heap,
+                  .targets = targets_.size(),
+                  .handlers = handlers_.size(),
+                  .loops = loops_.size(),
+                  .derivatives = derivatives_.size()};
+  const Restored<std::optional<Axis>> around(frame_->axis, axis);
+  Call turn{.positional = {lane}, .keywords = {}, .name = call.name, .node = call.node};
+  Value given = this->call(call.positional.at(2), turn);
+  if (frame_->axis->met > 0) Collectives(*this).need_own_effects(*frame_->axis, true, call.node);
+  return given;
+}
+
+Value Evaluator::primitive_stop_of(Call& call) {
+  const Checkpoint before = checkpoint();
+  nb::object stop = nb::none();
+  {
+    const Restored<nb::object*> probe(probe_, &stop);
+    tried_turn(call);
+  }
+  go_back(before);
+  return structure_of(stop);
+}
+
+Value Evaluator::primitive_meeting(Call& call) {
+  Collectives(*this).named(call);
+  Axis& axis = *Collectives(*this).around();
+  Collectives(*this).need_place_of_all(axis, call.node);
+  if (axis.met < axis.results.size()) return Tuple{.members = {axis.results[axis.met++]}};
+  if (axis.probe == nullptr) {
+    Collectives(*this).need_own_effects(axis, false, call.node);
+    return Tuple{};
+  }
+  const Tuple* const what = call.positional.at(1).as<Tuple>();
+  INGOT_ASSERT(what != nullptr, "frontend: what a collective is stands in a tuple");
+  nb::list parts;
+  for (const Value& part : what->members)
+    parts.append(require_static(part, "what is said of a collective", call.node));
+  *axis.probe = nb::tuple(parts);
+  builder_->terminate(Op::unreachable, {});
+  throw Diverged{};
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,32 @@
+#include "frontend/evaluator_parts.h"
+#include "frontend/records.h"
+
+// What `ingot.tree` needs of the evaluator: what classes say of their instances as structures, and instances
+// that no `__init__` has made.
+
+namespace ingot::frontend {
+
+Value Evaluator::primitive_rules_of(Call& call) {
+  const nb::object type = require_static(call.positional.at(0), "a class", call.node);
+  const nb::module_ structures = nb::module_::import_("ingot.library.structures");
+  if ((reinterpret_cast<PyTypeObject*>(type.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0) {
+    guards_.push_back({structures.attr("__dict__"), "changed", structures.attr("changed")});
+    for (const char* name : {"__dataclass_fields__", "_fields"}) class_attribute(type, name);
+  }
+  return structure_of(structures.attr("rules_of")(type));
+}
+
+Value Evaluator::primitive_instance(Call& call) {
+  const nb::object type = require_static(call.positional.at(0), "a class", call.node);
+  const Object made = begin_instance(type, call.node);
+  const Tuple* const names = call.positional.at(1).as<Tuple>();
+  const Tuple* const values = call.positional.at(2).as<Tuple>();
+  INGOT_ASSERT(names != nullptr && values != nullptr, "frontend: names and values stand in tuples");
+  for (size_t i = 0; i < names->members.size(); ++i) {
+    const nb::object name = require_static(names->members[i], "the name of an attribute", call.node);
+    set_plain_attribute(made, text_of(name), stored(values->members.at(i)), call.node);
+  }
+  return Records(*this).made(made, call.node);
+}
+
+}  // namespace ingot::frontend
