@@ -118,7 +118,9 @@ class Function(Base[P, R_co]):
             tuple(self._names),
             positional=kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) + kinds.count(inspect.Parameter.POSITIONAL_ONLY),
             positional_only=kinds.count(inspect.Parameter.POSITIONAL_ONLY),
-            plain=_has_own_parameters(function, kinds),
+            rest=inspect.Parameter.VAR_POSITIONAL in kinds,
+            others=inspect.Parameter.VAR_KEYWORD in kinds,
+            own=not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__"),
             layouts=any(t.layout != "A" for s in signatures or () for t in s.parameters),
         )
 
@@ -379,12 +381,6 @@ def _why(owner: Any, name: str, expected: Any, present: bool, in_class: bool) ->
     if in_class or bool(_ingot.held(owner, name)) == present:
         return f"{shown} has changed"
     return f"{shown} was {'deleted' if present else 'defined'}"
-
-
-def _has_own_parameters(function: Any, kinds: list[Any]) -> bool:
-    """Whether a function's signature is that of its code, without `*args` and `**kwargs`."""
-    variadic = inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.VAR_KEYWORD in kinds
-    return not variadic and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
 
 
 def _is_number(value: Any) -> bool:
