@@ -500,11 +500,23 @@ void remember(nb::handle self, const Arguments& arguments, nb::list candidates) 
   state.known.emplace_back(*arguments.signature, std::move(candidates));
 }
 
-template <bool Detail::*kWhich>
+template <bool Detail::* kWhich>
 void describe_more(nb::handle self, size_t number) {
   State& state = state_of(self);
   state.parameters.details.at(number).*kWhich = true;
   state.known.clear();
+}
+
+void fix(nb::handle self, const nb::tuple& parameters, const nb::tuple& places, const nb::tuple& names) {
+  State& state = state_of(self);
+  for (const nb::handle number : parameters)
+    state.parameters.details.at(nb::cast<size_t>(number)).is_static = true;
+  state.parameters.rest = state.binding.positional;
+  for (const nb::handle place : places) state.parameters.static_places.push_back(nb::cast<size_t>(place));
+  for (const nb::handle name : names) {
+    state.parameters.static_names.push_back(name.ptr());
+    state.kept.push_back(nb::borrow(name));
+  }
 }
 
 void open_texts(nb::handle self, const nb::tuple& arguments) {
@@ -629,6 +641,9 @@ void bind_callable(nb::module_& m) {
              "From now on the value of a number among the arguments decides.");
   add_method(type, "_measure", &describe_more<&Detail::is_measured>,
              "From now on short last axes of its arrays decide.");
+  add_method(type, "_fix", &fix,
+             "The values of the parameters of these numbers decide, and those of these places in `*args` and "
+             "names in `**kwargs`. For a function that has not been called.");
   add_method(
       type, "_open_texts", &open_texts,
       "From now on the texts of the arguments of these numbers are described by their letters, no others.");
