@@ -28,6 +28,7 @@ from ._errors import UnsupportedError
 from ._function import Function
 from ._signature import DTYPES, Type, parse_signature
 from ._specialisation import core
+from ._static import Static
 
 _REFUSED = {
     ast.Import: ("an `import` inside a function", "import it at the top of the file"),
@@ -214,7 +215,7 @@ def _compiled(
         which = ", ".join(f"`{p}`" for p in missing)
         return Verdict(name, line, "unknown", None, f"the {'type' if len(missing) == 1 else 'types'} of {which} decide{'s' * (len(missing) == 1)}")
     shown = ", ".join(_type_name(v) for v in samples.values())
-    compiled = Function(function, relaxed=getattr(member, "_relaxed", ()))
+    compiled = Function(function, relaxed=getattr(member, "_relaxed", ()), static=getattr(member, "_static", Static()))
     try:
         specialisation, _ = compiled._prepare(*(call or (tuple(samples.values()), {})))
         specialisation.compile()

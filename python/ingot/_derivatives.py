@@ -2,28 +2,68 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import operator
+import types
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ._jit import jit
 from .tree import leaves
 from .tree import map as tree_map
 
 _MOST_COMPILED = 128
-_compiled: OrderedDict[tuple[str, int], tuple[Callable, Callable]] = OrderedDict()
-"""By what is asked for and the id of a function: it, and what is called for it; the last used come last."""
+_compiled: OrderedDict[tuple, tuple[Callable, Callable]] = OrderedDict()
+"""By what is asked for and a function: it, and what is called for it; the last used come last."""
 
 
-def _compiled_for(what: str, f: Callable, make: Callable[[], Callable]) -> Callable:
-    key = what, id(f)
+def _compiled_for(what: Any, f: Callable, make: Callable[[], Callable]) -> Callable:
+    key = what, f if type(f) is types.MethodType else id(f)
     known = _compiled.pop(key, None) or (f, jit(make()))
     _compiled[key] = known
     while len(_compiled) > _MOST_COMPILED:
         _compiled.popitem(last=False)
     return known[1]
+
+
+def _derived(what: tuple, f: Callable, function: Callable) -> Callable:
+    """The jitted function, with the name and parameters of `f`; the same for the same function, unless it holds values of its own."""
+
+    def make() -> Callable:
+        made = jit(function)
+        functools.update_wrapper(made, f, ("__name__", "__qualname__", "__doc__"), ())
+        return made
+
+    plain = getattr(f, "__ingot_function__", f)
+    holds_nothing = type(plain) is types.FunctionType and plain.__closure__ is None
+    return _compiled_for(what, f, make) if holds_nothing else make()
+
+
+def _chosen(f: Callable, argnums: Any) -> tuple[Any, tuple[str, ...]]:
+    """`argnums` as ints and names, one or a tuple, and the names of the parameters, where there are names among these."""
+    if not callable(f):
+        raise TypeError(f"a function is wanted, not {f!r}")
+    several = isinstance(argnums, (tuple, list))
+    numbers = tuple(n if isinstance(n, str) else operator.index(n) for n in (argnums if several else (argnums,)))
+    if not numbers:
+        raise ValueError("argnums is empty: there is nothing to differentiate with respect to")
+    names: tuple[str, ...] = ()
+    wanted = [n for n in numbers if isinstance(n, str)]
+    if wanted:
+        parameters = inspect.signature(f).parameters.values()
+        kinds = inspect.Parameter
+        names = tuple(p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD))
+        by_name = {p.name for p in parameters if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)}
+        takes_all = any(p.kind is kinds.VAR_KEYWORD for p in parameters)
+        for name in wanted:
+            if name not in by_name and name not in names and not takes_all:
+                raise ValueError(f"argnums names {name!r}, but the parameters are {', '.join(p.name for p in parameters)}")
+    return (numbers if several else numbers[0]), names
 
 
 def _jvp_of(f: Callable) -> Callable:
@@ -32,10 +72,16 @@ def _jvp_of(f: Callable) -> Callable:
     return _compiled_for("jvp", f, lambda: lambda x, t: derivatives.jvp(f, x, t))
 
 
-def _vjp_of(f: Callable) -> Callable:
+def _pull_of(f: Callable) -> Callable:
     from .library import derivatives
 
-    return _compiled_for("vjp", f, lambda: lambda x, c: derivatives.pulled(f, x, lambda values: c)[1])
+    return _compiled_for("pull", f, lambda: lambda x, c: derivatives.pulled(f, x, lambda values: c)[1])
+
+
+def _pull_of_copies_of(f: Callable) -> Callable:
+    from .library import derivatives
+
+    return _compiled_for("pull of copies", f, lambda: lambda x, c: derivatives.pulled(f, derivatives.own_copies(x), lambda values: c)[1])
 
 
 def _hvp_of(f: Callable) -> Callable:
@@ -44,8 +90,37 @@ def _hvp_of(f: Callable) -> Callable:
     return _compiled_for("hvp", f, lambda: lambda x, t: derivatives.hvp(f, x, t))
 
 
-def _copy(x: Any) -> Any:
-    return np.array(x) if isinstance(x, np.ndarray) else x
+def _regions(arrays: list[np.ndarray]) -> list[list[np.ndarray]]:
+    """Arrays whose bytes overlap, directly or by others, together; those without elements are left away."""
+    regions: list[list[np.ndarray]] = []
+    end = 0
+    for (low, high), _, x in sorted((byte_bounds(x), i, x) for i, x in enumerate(arrays) if x.size):
+        if regions and low < end:
+            regions[-1].append(x)
+        else:
+            regions.append([x])
+        end = max(end, high)
+    return regions
+
+
+def _kept(tree: Any) -> tuple[Any, bool]:
+    """A structure with copies of its arrays, which lie in memory and overlap as they do, and whether any overlap."""
+    arrays = list({id(x): x for x in leaves(tree) if isinstance(x, np.ndarray)}.values())
+    copies = {id(x): np.array(x) for x in arrays}
+    count = sum(isinstance(x, np.ndarray) for x in leaves(tree))
+    overlap = count > len(arrays)
+    for region in _regions(arrays):
+        overlap = overlap or len(region) > 1 or 0 in region[0].strides
+        if len(region) == 1 and (region[0].flags.forc or region[0].dtype.hasobject):
+            continue
+        low = min(byte_bounds(x)[0] for x in region)
+        memory = np.empty(max(byte_bounds(x)[1] for x in region) - low, np.uint8)
+        for x in region:
+            copies[id(x)] = copy = np.ndarray(x.shape, x.dtype, memory, x.ctypes.data - low, x.strides)
+            copy[...] = x
+    for x in arrays:
+        copies[id(x)].flags.writeable = x.flags.writeable
+    return tree_map(lambda x: copies.get(id(x), x), tree), overlap
 
 
 def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any, Any]:
@@ -67,66 +142,95 @@ def linearize(f: Callable, *primals: Any) -> tuple[Any, Callable]:
     return f(*primals), lambda *tangents: jvp(f, primals, tangents)[1]
 
 
-def jacfwd(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def jacfwd(f: Callable, argnums: Any = 0) -> Callable:
     """A jitted function of the arguments of `f` that gives all derivatives of what it gives, in forward mode.
 
     For each array of shape `s` that `f` gives, and an argument of shape `a`, an array of shape `s + a`; for numbers, numbers.
-    With a tuple of `argnums`, a tuple. `f` is called for each element of the argument, on copies of all arguments.
+    `argnums` is that of `grad`. `f` is called for each element of the argument, on copies of all arguments.
     """
     from .library import derivatives
 
-    return jit(lambda *args: derivatives.jacfwd(f, argnums)(*args))
+    numbers, names = _chosen(f, argnums)
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        return derivatives.jacfwd(f, numbers, names)(*args, **kwargs)
+
+    return _derived(("jacfwd", numbers), f, jacobian)
 
 
-def hessian(f: Callable, argnums: int = 0) -> Callable:
+def hessian(f: Callable, argnums: Any = 0) -> Callable:
     """`jacfwd` of `jacfwd`: a jitted function that gives all second derivatives, of shape `s + a + a`."""
     from .library import derivatives
 
-    return jit(lambda *args: derivatives.hessian(f, argnums)(*args))
+    numbers, names = _chosen(f, argnums)
+
+    def second(*args: Any, **kwargs: Any) -> Any:
+        return derivatives.hessian(f, numbers, names)(*args, **kwargs)
+
+    return _derived(("hessian", numbers), f, second)
 
 
-def grad(
-    f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
-) -> Callable:
+def grad(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Callable:
     """A jitted function of the arguments of `f` that gives the gradient of its value, a real number, in reverse mode.
 
-    The gradient has the structure, shapes and dtypes of the argument; with a tuple of `argnums`, it is a tuple. With `has_aux`
-    the function gives a pair, its value and something else, and the jitted function gives the gradient and that. With
-    `holomorphic` value and arguments are complex. `f` does to its arguments what it does when called.
+    The gradient has the structure, shapes and dtypes of the argument. `argnums` says which one: its number, which counts from
+    the end if it is negative, or its name; of several, in a tuple or list, there is a tuple of gradients. Numbers are those of
+    arguments given by position, names those of arguments however they are given. With `has_aux` the function gives a pair, its
+    value and something else, and the jitted function gives the gradient and that. With `holomorphic` value and arguments are
+    complex. With `allow_int` the gradient of ints and bools is 0.0, and of arrays of them zeros of float64. `f` does to its
+    arguments what it does when called.
 
     Raises TypeError where an argument has ints, bools or other objects among its leaves, or the value is no real number, and
     `ingot.UnsupportedError` where an operation has no derivative. docs/derivatives.md has the rules.
     """
     from .library import derivatives
 
-    return jit(lambda *args: derivatives.grad(f, argnums, has_aux, holomorphic, allow_int)(*args))
+    numbers, names = _chosen(f, argnums)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        return derivatives.grad(f, numbers, has_aux, holomorphic, allow_int, names)(*args, **kwargs)
+
+    return _derived(("grad", numbers, has_aux, holomorphic, allow_int), f, gradient)
 
 
 def value_and_grad(
-    f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
+    f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
 ) -> Callable:
     """As `grad`, for a pair: what `f` gives, and the gradient."""
     from .library import derivatives
 
-    return jit(lambda *args: derivatives.value_and_grad(f, argnums, has_aux, holomorphic, allow_int)(*args))
+    numbers, names = _chosen(f, argnums)
+
+    def both(*args: Any, **kwargs: Any) -> Any:
+        return derivatives.value_and_grad(f, numbers, has_aux, holomorphic, allow_int, names)(*args, **kwargs)
+
+    return _derived(("value_and_grad", numbers, has_aux, holomorphic, allow_int), f, both)
 
 
 def vjp(f: Callable, *primals: Any) -> tuple[Any, Callable]:
     """The value of `f(*primals)`, and the function of cotangents of that value that gives those of the primals, in a tuple.
 
     Numbers are paired by `Re(c * t)`, without conjugation, as in JAX. The function calls `f` again, on copies of the primals as
-    they were.
+    they were, which lie in memory as they do.
     """
-    copies = tree_map(_copy, primals)
-    pull = _vjp_of(f)
-    return f(*primals), lambda cotangents: pull(tree_map(_copy, copies), cotangents)
+    copies, overlap = _kept(primals)
+    if overlap:
+        of_any = _pull_of(f)
+        return f(*primals), lambda cotangents: of_any(_kept(copies)[0], cotangents)
+    pull = _pull_of_copies_of(f)
+    return f(*primals), lambda cotangents: pull(copies, cotangents)
 
 
-def jacrev(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def jacrev(f: Callable, argnums: Any = 0) -> Callable:
     """As `jacfwd`, in reverse mode: `f` gives a number or an array and is called for each of its elements."""
     from .library import derivatives
 
-    return jit(lambda *args: derivatives.jacrev(f, argnums)(*args))
+    numbers, names = _chosen(f, argnums)
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        return derivatives.jacrev(f, numbers, names)(*args, **kwargs)
+
+    return _derived(("jacrev", numbers), f, jacobian)
 
 
 def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:

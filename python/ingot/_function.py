@@ -27,6 +27,7 @@ from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._host import c_pointer
 from ._signature import DTYPES, Signature
 from ._specialisation import Call, Specialisation, core
+from ._static import Constants, Static
 
 
 _compiling = threading.RLock()
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         __name__: str
         __qualname__: str
         _describe: Any
+        _fix: Any
         _remember: Any
         _demand: Any
         _measure: Any
@@ -97,6 +99,7 @@ class Function(Base[P, R_co]):
         signatures: list[Signature] | None = None,
         mode: str = "compiled",
         relaxed: tuple[str, ...] = (),
+        static: Static = Static(),  # noqa: B008
     ) -> None:
         functools.update_wrapper(self, function)
         self.__ingot_function__ = function
@@ -118,9 +121,15 @@ class Function(Base[P, R_co]):
             tuple(self._names),
             positional=kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) + kinds.count(inspect.Parameter.POSITIONAL_ONLY),
             positional_only=kinds.count(inspect.Parameter.POSITIONAL_ONLY),
-            plain=_has_own_parameters(function, kinds),
+            rest=inspect.Parameter.VAR_POSITIONAL in kinds,
+            others=inspect.Parameter.VAR_KEYWORD in kinds,
+            own=not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__"),
             layouts=any(t.layout != "A" for s in signatures or () for t in s.parameters),
         )
+        self._static = static
+        self._constants = Constants(static, kinds) if any(static) else None
+        self._fixed = self._constants.parameters if self._constants is not None else ()
+        self._fix(*static)
 
     @property
     def specialisations(self) -> list[Specialisation]:
@@ -145,7 +154,7 @@ class Function(Base[P, R_co]):
         if found is self and not (by_value and self.__module__ == "__main__"):
             return self.__qualname__
         source = _source.text_of(self.__ingot_function__)
-        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, source)
+        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source)
 
     def _call(self, args: tuple, kwargs: dict) -> Any:
         """A call that the base cannot make."""
@@ -156,6 +165,8 @@ class Function(Base[P, R_co]):
         values = given = self._bind(args, kwargs)
         if self._signatures is not None:
             values = self._fit(given)
+        if self._constants is not None:
+            values = self._constants.settle(values)
         specialisation, arguments = self._specialise(self._describe(values), values)
         if self._mode == "compiled" and all(map(operator.is_, values, given)):
             self._remember(arguments, self._table[_hashable(specialisation.key)])
@@ -279,7 +290,7 @@ class Function(Base[P, R_co]):
     def _settle(self, demand: Demanded) -> None:
         """Has arguments described with what compiling needs of them."""
         if demand.what == "letters":
-            self._opens_texts = demand.argument >= 0  # else texts are used in ways that need them known
+            self._opens_texts = demand.argument >= 0 and demand.argument not in self._fixed  # else texts are used in ways that need them known
             self._opened = self._opened | {demand.argument} if self._opens_texts else set()
             self._open_texts(tuple(self._opened))
         elif demand.what == "lengths":
@@ -355,10 +366,10 @@ class Function(Base[P, R_co]):
         return Explanation("\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)]))
 
 
-def _restored(function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], source: str) -> Function:
+def _restored(function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], static: Static, source: str) -> Function:
     """A function that has been pickled, with the source that it had."""
     function.__ingot_source__ = source
-    return Function(function, signatures, mode, relaxed)
+    return Function(function, signatures, mode, relaxed, static)
 
 
 def shown_to_profilers(function: Function) -> Callable:
@@ -379,12 +390,6 @@ def _why(owner: Any, name: str, expected: Any, present: bool, in_class: bool) ->
     if in_class or bool(_ingot.held(owner, name)) == present:
         return f"{shown} has changed"
     return f"{shown} was {'deleted' if present else 'defined'}"
-
-
-def _has_own_parameters(function: Any, kinds: list[Any]) -> bool:
-    """Whether a function's signature is that of its code, without `*args` and `**kwargs`."""
-    variadic = inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.VAR_KEYWORD in kinds
-    return not variadic and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
 
 
 def _is_number(value: Any) -> bool:
@@ -416,8 +421,8 @@ def without_body(function: types.FunctionType) -> types.FunctionType:
 
 def _hashable(key: tuple) -> tuple:
     def one(part: Any) -> Any:
-        if type(part) is tuple:
-            return tuple(one(p) for p in part)
+        if type(part) in (tuple, frozenset):
+            return type(part)(one(p) for p in part)
         if isinstance(part, enum.Enum):
             return (type(part), part._name_)
         return (type(part), repr(part)) if isinstance(part, (float, complex, np.inexact)) else (type(part), part)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from ._function import Function
 from ._signature import Signature, Type, parse_signatures
+from ._static import static
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -45,6 +46,8 @@ def jit(
     signatures: Any = None,
     *,
     fastmath: bool | str | Iterable[str] = False,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
     nopython: bool = ...,
     parallel: bool = ...,
     cache: bool = ...,
@@ -56,12 +59,21 @@ def jit(
     signatures: Any = None,
     *,
     fastmath: bool | str | Iterable[str] = False,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
     nopython: bool = ...,
     parallel: bool = ...,
     cache: bool = ...,
 ) -> Decorator: ...
 def jit(
-    function: Any = None, /, signatures: Any = None, *, fastmath: bool | str | Iterable[str] = False, **options: Any
+    function: Any = None,
+    /,
+    signatures: Any = None,
+    *,
+    fastmath: bool | str | Iterable[str] = False,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    **options: Any,
 ) -> Any:
     """Compiles a Python function for the arguments it is called with.
 
@@ -74,27 +86,27 @@ def jit(
     `nnan`, `ninf`, `nsz`, `arcp`, `contract`, `afn`, `reassoc`, one or several; True or "fast": all. Without it
     arithmetic is NumPy's, bit for bit.
 
+    `static_argnums` and `static_argnames` say of which arguments, by number and name, the values are constants: of what
+    is compiled one is made for each of them. They have to be hashable (ValueError). docs/semantics.md has the rules.
+
     Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
     """
     unknown = set(options) - {"nopython", "parallel", "cache"}
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     relaxed = relaxations(fastmath)
-    if isinstance(function, (types.FunctionType, Function)):
-        return _made(function, parse_signatures(signatures) if signatures is not None else None, relaxed)
-    if function is not None:
+    is_function = isinstance(function, (types.FunctionType, Function))
+    if function is not None and not is_function:
         signatures = function
     parsed = parse_signatures(signatures) if signatures is not None else None
+    if parsed is not None and (static_argnums is not None or static_argnames is not None):
+        raise TypeError("static arguments of a function with signatures: the types of these say nothing of values")
 
     def decorate(f: Any) -> Any:
         if not isinstance(f, (types.FunctionType, Function)):
             raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
-        return _made(f, parsed, relaxed)
+        own = f.__ingot_function__ if isinstance(f, Function) else f
+        constant = static(own, static_argnums, static_argnames)
+        return own if disabled() else Function(own, parsed, relaxed=relaxed, static=constant)
 
-    return decorate
-
-
-def _made(f: types.FunctionType | Function, signatures: list[Signature] | None, relaxed: tuple[str, ...]) -> Any:
-    """What `jit` makes of a function, or of one that it has made."""
-    function = f.__ingot_function__ if isinstance(f, Function) else f
-    return function if disabled() else Function(function, signatures, relaxed=relaxed)
+    return decorate(function) if is_function else decorate

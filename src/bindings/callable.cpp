@@ -76,7 +76,9 @@ class Known {
 struct Binding {
   size_t positional = 0;       ///< parameters that take arguments by position
   size_t positional_only = 0;  ///< of these, those that take them by position only
-  bool is_plain = false;       ///< the function's own parameters; there are no `*args` and `**kwargs`
+  bool has_rest = false;       ///< `*args` stands behind these
+  bool has_others = false;     ///< `**kwargs` stands last
+  bool is_own = false;         ///< the parameters are those of the function's code
 };
 
 size_t count_of(const nb::tuple& tuple) { return static_cast<size_t>(PyTuple_GET_SIZE(tuple.ptr())); }
@@ -98,6 +100,10 @@ struct State {
   bool bind(PyObject* const* arguments, size_t count, PyObject* keywords, Signature& holder,
             InlineVector<PyObject*, 24>& values) const;
   PyObject* default_of(size_t parameter) const;
+  PyObject* rest(PyObject* const* arguments, size_t count, Signature& holder) const;
+  size_t parameter_of(PyObject* keyword, size_t others) const;
+  bool bind_keyword(PyObject* keyword, PyObject* value, InlineVector<PyObject*, 24>& values,
+                    Signature& holder) const;
 };
 
 struct Object {
@@ -146,23 +152,73 @@ PyObject* State::default_of(size_t parameter) const {
       defaults, static_cast<Py_ssize_t>(parameter - first + (count - (binding.positional - first))));
 }
 
+PyObject* empty_dict(Signature& holder) {
+  PyObject* const dict = PyDict_New();
+  if (dict == nullptr) throw nb::python_error();
+  holder.hold(dict);
+  return dict;
+}
+
+/// What `*args` gets of positional arguments, which `holder` holds.
+PyObject* State::rest(PyObject* const* arguments, size_t count, Signature& holder) const {
+  const size_t first = std::min(count, binding.positional);
+  PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(count - first));
+  if (tuple == nullptr) throw nb::python_error();
+  holder.hold(tuple);
+  for (size_t i = first; i < count; ++i)
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i - first), Py_NewRef(arguments[i]));
+  return tuple;
+}
+
+/// The parameter of a name, which is a text and nothing derived from it; `others` if there is none. Names are
+/// mostly interned, so that they are found without being read.
+size_t State::parameter_of(PyObject* keyword, size_t others) const {
+  const size_t rest = binding.has_rest ? binding.positional : others;
+  const auto name = [&](size_t i) { return PyTuple_GET_ITEM(names.ptr(), static_cast<Py_ssize_t>(i)); };
+  for (size_t i = binding.positional_only; i < others; ++i)
+    if (i != rest && name(i) == keyword) return i;
+  for (size_t i = binding.positional_only; i < others; ++i)
+    if (i != rest && PyUnicode_Compare(name(i), keyword) == 0) return i;
+  return others;
+}
+
+/// Gives an argument that has a name to its parameter, or to `**kwargs`; false: for Python to do. Runs no
+/// code.
+bool State::bind_keyword(PyObject* keyword, PyObject* value, InlineVector<PyObject*, 24>& values,
+                         Signature& holder) const {
+  if (!PyUnicode_CheckExact(keyword)) return false;
+  const size_t others = count_of(names) - (binding.has_others ? 1 : 0);
+  const size_t parameter = parameter_of(keyword, others);
+  if (parameter < others) {
+    if (values[parameter] != nullptr) return false;
+    values[parameter] = value;
+    return true;
+  }
+  if (!binding.has_others) return false;
+  if (values[others] == nullptr) values[others] = empty_dict(holder);
+  if (PyDict_SetItem(values[others], keyword, value) != 0) throw nb::python_error();
+  return true;
+}
+
 /// The values of the parameters; false: Python binds them, or says what is wrong.
 bool State::bind(PyObject* const* arguments, size_t count, PyObject* keywords, Signature& holder,
                  InlineVector<PyObject*, 24>& values) const {
   const size_t all = count_of(names);
-  if (!binding.is_plain || count > binding.positional) return false;
-  for (size_t i = 0; i < all; ++i) values.push_back(i < count ? arguments[i] : nullptr);
+  if (!binding.is_own || (count > binding.positional && !binding.has_rest)) return false;
+  const size_t by_position = std::min(count, binding.positional);
+  for (size_t i = 0; i < all; ++i) values.push_back(i < by_position ? arguments[i] : nullptr);
+  if (binding.has_rest) values[binding.positional] = rest(arguments, count, holder);
   const Py_ssize_t given = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
   for (Py_ssize_t k = 0; k < given; ++k) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
-    size_t parameter = binding.positional_only;
-    while (parameter < all && PyTuple_GET_ITEM(names.ptr(), static_cast<Py_ssize_t>(parameter)) != keyword)
-      ++parameter;
-    if (parameter == all || values[parameter] != nullptr) return false;
-    values[parameter] = arguments[count + static_cast<size_t>(k)];
+    if (!bind_keyword(keyword, arguments[count + static_cast<size_t>(k)], values, holder)) return false;
   }
-  for (size_t i = count; i < all; ++i) {
+  for (size_t i = by_position; i < all; ++i) {
     if (values[i] != nullptr) continue;
+    if (binding.has_others && i + 1 == all) {
+      values[i] = empty_dict(holder);
+      continue;
+    }
     values[i] = default_of(i);
     if (values[i] == nullptr) return false;
     holder.hold(Py_NewRef(values[i]));
@@ -349,19 +405,21 @@ PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
   return self;
 }
 
-/// Callable(function, names, positional, positional_only, plain, layouts)
+/// Callable(function, names, positional, positional_only, rest, others, own, layouts)
 int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  static const char* const kNames[] = {"function", "names",   "positional", "positional_only",
-                                       "plain",    "layouts", nullptr};
+  static const char* const kNames[] = {
+      "function", "names", "positional", "positional_only", "rest", "others", "own", "layouts", nullptr};
   PyObject* function = nullptr;
   PyObject* names = nullptr;
   Py_ssize_t positional = 0;
   Py_ssize_t positional_only = 0;
-  int is_plain = 0;
+  int has_rest = 0;
+  int has_others = 0;
+  int is_own = 0;
   int sees_layout = 0;
-  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O!O!nnpp", const_cast<char**>(kNames),
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O!O!nnpppp", const_cast<char**>(kNames),
                                   &PyFunction_Type, &function, &PyTuple_Type, &names, &positional,
-                                  &positional_only, &is_plain, &sees_layout) == 0)
+                                  &positional_only, &has_rest, &has_others, &is_own, &sees_layout) == 0)
     return -1;
   return guarded(
       [&] {
@@ -372,7 +430,7 @@ int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
         state->parameters.details.resize(count_of(state->names));
         state->parameters.sees_layout = sees_layout != 0;
         state->binding = {static_cast<size_t>(positional), static_cast<size_t>(positional_only),
-                          is_plain != 0};
+                          has_rest != 0, has_others != 0, is_own != 0};
         if (object_of(self).state != nullptr) throw nb::type_error("a function is initialised once");
         object_of(self).state = state.release();
         return 0;
@@ -447,6 +505,18 @@ void describe_more(nb::handle self, size_t number) {
   State& state = state_of(self);
   state.parameters.details.at(number).*kWhich = true;
   state.known.clear();
+}
+
+void fix(nb::handle self, const nb::tuple& parameters, const nb::tuple& places, const nb::tuple& names) {
+  State& state = state_of(self);
+  for (const nb::handle number : parameters)
+    state.parameters.details.at(nb::cast<size_t>(number)).is_static = true;
+  state.parameters.rest = state.binding.positional;
+  for (const nb::handle place : places) state.parameters.static_places.push_back(nb::cast<size_t>(place));
+  for (const nb::handle name : names) {
+    state.parameters.static_names.push_back(name.ptr());
+    state.kept.push_back(nb::borrow(name));
+  }
 }
 
 void open_texts(nb::handle self, const nb::tuple& arguments) {
@@ -571,6 +641,9 @@ void bind_callable(nb::module_& m) {
              "From now on the value of a number among the arguments decides.");
   add_method(type, "_measure", &describe_more<&Detail::is_measured>,
              "From now on short last axes of its arrays decide.");
+  add_method(type, "_fix", &fix,
+             "The values of the parameters of these numbers decide, and those of these places in `*args` and "
+             "names in `**kwargs`. For a function that has not been called.");
   add_method(
       type, "_open_texts", &open_texts,
       "From now on the texts of the arguments of these numbers are described by their letters, no others.");

@@ -296,7 +296,7 @@ void Signature::constant(PyObject* value, const Path& path) {
 }
 
 bool Signature::number(PyObject* value, const Path& path) {
-  if (detail_.is_demanded && is_number(value)) constant(value, path);
+  if ((detail_.is_demanded || detail_.is_static) && is_number(value)) constant(value, path);
   else if (PyFloat_CheckExact(value)) scalar(value, kFloat, path);
   else if (PyBool_Check(value)) scalar(value, kBool, path);
   else if (PyComplex_CheckExact(value)) scalar(value, kComplex, path);
@@ -496,13 +496,45 @@ bool Signature::items(PyObject* given, const Path& path) {
   }
   words_.push_back(word_of(Tag::Dict, static_cast<uint64_t>(PyDict_GET_SIZE(from))));
   PyObject* key = nullptr;
-  PyObject* item = nullptr;
   for (Py_ssize_t place = 0; PyDict_Next(from, &place, &key, nullptr) != 0;) {
     if (is_quick_ && !is_key(key)) return false;
     constant(key, path);
   }
-  for (Py_ssize_t place = 0; PyDict_Next(from, &place, &key, &item) != 0;)
+  if (given != others_) return values(from, path);
+  PyObject* item = nullptr;
+  const Detail usual = detail_;
+  for (Py_ssize_t place = 0; PyDict_Next(from, &place, &key, &item) != 0;) {
+    detail_ = is_static_name(key) ? Detail{.is_static = true} : usual;
     if (!describe_value(item, {&path, key, 0, path.depth + 1})) return false;
+  }
+  return true;
+}
+
+bool Signature::values(PyObject* dict, const Path& path) {
+  PyObject* key = nullptr;
+  PyObject* item = nullptr;
+  for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &item) != 0;)
+    if (!describe_value(item, {&path, key, 0, path.depth + 1})) return false;
+  return true;
+}
+
+bool Signature::is_static_name(PyObject* name) const {
+  const std::vector<PyObject*>& all = parameters_->static_names;
+  return PyUnicode_CheckExact(name) && std::any_of(all.begin(), all.end(), [&](PyObject* each) {
+           return each == name || PyUnicode_Compare(each, name) == 0;
+         });
+}
+
+/// `*args`, some of which is static.
+bool Signature::rest(PyObject* tuple, const Path& path) {
+  const std::vector<size_t>& all = parameters_->static_places;
+  const Detail usual = detail_;
+  words_.push_back(word_of(Tag::Tuple, static_cast<uint64_t>(PyTuple_GET_SIZE(tuple))));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    const bool is_static = std::find(all.begin(), all.end(), static_cast<size_t>(i)) != all.end();
+    detail_ = is_static ? Detail{.is_static = true} : usual;
+    if (!describe_value(PyTuple_GET_ITEM(tuple, i), {&path, nullptr, i, path.depth + 1})) return false;
+  }
   return true;
 }
 
@@ -517,6 +549,11 @@ bool Signature::refuse(PyObject* container, const Path& path) {
 
 /// What has no leaves but, of an array, its shape.
 bool Signature::foreign(PyObject* value) {
+  if (detail_.is_static && !PyArray_CheckExact(value)) {
+    constant(value, {nullptr, nullptr, 0, 0});
+    if (is_quick_) hold(Py_NewRef(value));
+    return true;
+  }
   if (is_quick_) return false;
   is_closed_ = false;
   const nb::object module = foreign_module();
@@ -566,10 +603,12 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
 
 bool Signature::describe_all(const Parameters& parameters, PyObject* const* values, size_t count) {
   parameters_ = &parameters;
+  if (!parameters.static_names.empty() && count != 0) others_ = values[count - 1];
   for (size_t i = 0; i < count; ++i) {
     const Path path{nullptr, PyTuple_GET_ITEM(parameters.names, static_cast<Py_ssize_t>(i)), 0, 0};
     detail_ = parameters.details[i];
-    if (!describe_value(values[i], path)) return false;
+    const bool is_rest = i == parameters.rest && !parameters.static_places.empty();
+    if (!(is_rest ? rest(values[i], path) : describe_value(values[i], path))) return false;
   }
   for (size_t i = 0; i < parameters.captures.size(); ++i)
     if (!capture(parameters, i)) return false;

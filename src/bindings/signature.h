@@ -38,6 +38,7 @@ struct Detail {
   bool is_demanded = false;  ///< the values of numbers, and of those in it, are part of its kind
   bool is_measured = false;  ///< ... short last axes of arrays are
   bool is_opened = false;    ///< texts are described by their letters
+  bool is_static = false;    ///< as if demanded; what has no description is what it is, by identity
 };
 
 /// What must be known of a function to describe its arguments.
@@ -46,6 +47,9 @@ struct Parameters {
   std::vector<Detail> details;  ///< by argument and capture
   std::vector<Capture> captures;
   std::vector<Attributes> attributes;
+  std::vector<size_t> static_places;    ///< what is static of the arguments in `*args`, which is `rest`
+  std::vector<PyObject*> static_names;  ///< ... and in `**kwargs`, which stands last: texts
+  size_t rest = 0;
   /// Whether arrays that NumPy says are in C or Fortran order are of kinds of their own.
   bool sees_layout = false;
 };
@@ -104,6 +108,9 @@ class Signature {
   bool is_repeated(PyObject* container);
   bool container(PyObject* value, const Path& path);
   bool items(PyObject* value, const Path& path);
+  bool values(PyObject* dict, const Path& path);
+  bool rest(PyObject* tuple, const Path& path);
+  bool is_static_name(PyObject* name) const;
   bool sequence(PyObject* tuple, const Path& path);
   bool instance(PyObject* value, const Path& path);
   bool stream(PyObject* value, const Path& path);
@@ -131,6 +138,7 @@ class Signature {
   InlineVector<Memory, 24> memories_;
   const Parameters* parameters_ = nullptr;
   PyObject* refusal_ = nullptr;
+  PyObject* others_ = nullptr;  ///< `**kwargs`, if some of it is static
   bool is_quick_ = true;
   Detail detail_;  ///< of the argument that is being described
   bool is_closed_ = true;

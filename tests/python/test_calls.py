@@ -181,6 +181,66 @@ def test_keywords_and_defaults(direct):
         h(1, y=2)
 
 
+def gathered(x, *args, yy=2, **kwargs):
+    return x, args, yy, kwargs
+
+
+def by_position_only(x, /, *args, **kwargs):
+    return x, args, kwargs
+
+
+class Text(str):
+    pass
+
+
+@pytest.mark.parametrize("f", [gathered, by_position_only, lambda *args: args, lambda **x: x, lambda *x, y=3.5: (x, y)])
+def test_arguments_that_are_gathered(f, direct):
+    g = ingot.jit(f)
+    calls = [
+        ((), {}),
+        ((1,), {}),
+        ((1, 2.5, X), {}),
+        ((1, (X, [2, X])), {"yy": 3}),
+        ((1,), {"z": X, "yy": 4, "w": 2.5}),
+        ((), {"x": 1}),
+        ((1,), {"x": 2}),
+        ((), {"x": 1, "args": 2, "kwargs": 3}),
+        ((1,), {"".join(["y", "y"]): 3, "".join(["z", "z"]): 4}),
+    ]
+    for args, kwargs in calls:
+        try:
+            expected = f(*args, **kwargs)
+        except TypeError as error:
+            for _ in range(2):
+                with pytest.raises(TypeError) as raised:
+                    g(*args, **kwargs)
+                assert str(raised.value) == str(error)
+        else:
+            for got in direct(g, *args, **kwargs):
+                assert difference(got, expected) is None
+    if f is gathered:
+        assert g(1, **{Text("yy"): 3}) == g(1, yy=3) == g(1, **{Text("yy"): 3}) == (1, (), 3, {})
+    args, kwargs = [X, X + 1], {"a": [X]}
+    held = sys.getrefcount(args[1]), sys.getrefcount(kwargs["a"])
+    ingot.jit(lambda *args, **kwargs: len(args) + len(kwargs))(*args, **kwargs)
+    sizes = ingot.jit(lambda *args, **kwargs: len(args) + len(kwargs))
+    assert direct(sizes, *args, **kwargs) == (3, 3)
+    assert held == (sys.getrefcount(args[1]), sys.getrefcount(kwargs["a"]))
+
+
+def test_gathered_arguments_that_are_changed():
+    @ingot.jit
+    def f(*args, **kwargs):
+        args[0][0] = 7.0
+        kwargs["a"] = args[1]
+        return kwargs
+
+    x, given = np.zeros(2), {"a": 1}
+    for n in range(3):
+        assert f(x, n, **given) == {"a": n} and x[0] == 7.0 and given == {"a": 1}
+        x[0] = 0.0
+
+
 def test_guards_are_looked_at_in_direct_calls():
     module = types.ModuleType("outside")
     module.number = 1.0

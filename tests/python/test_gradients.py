@@ -564,7 +564,7 @@ def test_errors_of_gradients():
         (lambda: ingot.grad(lambda x: x * 2)(2), TypeError, "not to ints"),
         (lambda: ingot.grad(lambda x: x["a"] * 2.0)({"a": True}), TypeError, "not to ints, bools"),
         (lambda: ingot.grad(lambda z: z * z, holomorphic=True)(2.0), TypeError, "complex"),
-        (lambda: ingot.grad(lambda x: x, 1)(2.0), ValueError, "argnums 1 of a function that is given 1 arguments"),
+        (lambda: ingot.grad(lambda x: x, 1)(2.0), TypeError, "argnums=1 requires at least 2 positional arguments"),
         (lambda: ingot.vjp(lambda x: x, X)[1](np.ones(3)), ValueError, r"shape \(3,\) for a result of shape \(6,\)"),
         (lambda: ingot.vjp(lambda x: x, 2.0)[1](1j), TypeError, "a complex cotangent for a real result"),
     ]

@@ -21,6 +21,11 @@ def is_inexact(x: Any) -> bool:
     return isinstance(x, (float, complex, np.floating, np.complexfloating))
 
 
+def is_number(x: Any) -> bool:
+    """Whether x is a number, or an array of them."""
+    return isinstance(x, (np.ndarray, np.generic, bool, int, float, complex))
+
+
 def shadow(x: np.ndarray) -> np.ndarray:
     """Zeros that lie in memory as x does."""
     low = 0
@@ -36,12 +41,42 @@ def shadow(x: np.ndarray) -> np.ndarray:
 
 def laid_out(t: Any, x: np.ndarray) -> np.ndarray:
     """A copy of t, of the dtype of x, that lies in memory as x does."""
-    is_contiguous = primitives.is_contiguous(x)
-    if primitives.is_known(is_contiguous) and is_contiguous:
+    if is_without_gaps(x):
         return np.array(t, x.dtype, order="C")
     tangents = shadow(x)
     tangents[...] = t
     return tangents
+
+
+def is_without_gaps(x: np.ndarray) -> bool:
+    """Whether x is known to lie in C order without gaps."""
+    is_contiguous = primitives.is_contiguous(x)
+    return primitives.is_known(is_contiguous) and is_contiguous
+
+
+def copied(x: np.ndarray) -> np.ndarray:
+    """A copy of x, of which views are made, and copies, where they are of x: it has a gap where x has one, or goes back."""
+    if is_without_gaps(x):
+        return x.copy()
+    if x.ndim > 1 and is_without_gaps(x.T):
+        return x.T.copy().T
+    lengths: tuple = ()
+    places: tuple = (0,)
+    wanted = x.itemsize
+    for axis in range(x.ndim - 1, -1, -1):
+        lengths = (x.shape[axis], *lengths)
+        places = (slice(x.shape[axis]), *places)
+    lengths = (*lengths, 1)
+    for axis in range(x.ndim - 1, -1, -1):
+        if x.shape[axis] != 1:
+            gap = 0 if x.strides[axis] == wanted else 1
+            wanted = x.strides[axis] * x.shape[axis]
+        else:
+            gap = 0
+        lengths = (*lengths[: axis + 1], lengths[axis + 1] + gap, *lengths[axis + 2 :])
+    copy = np.empty(lengths, x.dtype)[places]
+    copy[...] = x
+    return copy
 
 
 def lift(x: Any, t: Any, derivative: int) -> Any:
@@ -55,7 +90,7 @@ def lift(x: Any, t: Any, derivative: int) -> Any:
     if isinstance(x, np.ndarray):
         if np.shape(t) != x.shape:
             raise ValueError(f"a tangent of shape {np.shape(t)} for an array of shape {x.shape}")
-        own = x.copy() if primitives.may_be_read_only(x) else x  # elements of read-only arrays may be the same memory
+        own = owned(x)
         return primitives.lift(own, laid_out(t, own), derivative)
     if isinstance(t, np.ndarray):
         if t.ndim != 0:
@@ -64,9 +99,24 @@ def lift(x: Any, t: Any, derivative: int) -> Any:
     return primitives.lift(x, t, derivative)
 
 
+def owned(x: Any) -> Any:
+    """A copy of an array whose elements may be the same memory, as those of read-only ones; others as they are."""
+    return copied(x) if isinstance(x, np.ndarray) and primitives.may_be_read_only(x) else x
+
+
 def own_copy(x: Any) -> Any:
     """An array that may be written into; others as they are."""
-    return x.copy() if isinstance(x, np.ndarray) else x
+    return copied(x) if isinstance(x, np.ndarray) else x
+
+
+def own_copies(tree: Any) -> Any:
+    """A structure with copies of its arrays."""
+    return map_leaves(own_copy, tree)
+
+
+def plain_copies(tree: Any) -> Any:
+    """A structure with copies of its arrays in C order."""
+    return map_leaves(lambda x: x.copy() if isinstance(x, np.ndarray) else x, tree)
 
 
 @implements(public.jvp)
@@ -77,8 +127,8 @@ def jvp(f: Callable, primals: Any, tangents: Any) -> tuple:
     variables = tuple(map_leaves(lambda x, t: lift(x, t, derivative), x, t) for x, t in zip(primals, tangents))
     around = (*primitives.derivatives(), (derivative, False))
     result = primitives.with_derivatives(around, lambda: f(*variables))
-    values = map_leaves(lambda y: primitives.primal(y, derivative), result)
-    return values, map_leaves(lambda y: primitives.tangent(y, derivative), result)
+    values = map_leaves(lambda y: primitives.primal(y, derivative) if is_inexact(y) else y, result)
+    return values, map_leaves(lambda y: primitives.tangent(y, derivative) if is_number(y) else None, result)
 
 
 @implements(public.linearize)
@@ -89,38 +139,97 @@ def linearize(f: Callable, *primals: Any) -> tuple:
     return f(*primals), linear
 
 
+def place_of(number: Any, args: tuple, kwargs: Any, names: tuple) -> Any:
+    """Where the argument of a number or name stands: its number, or its name where it is given by name."""
+    if isinstance(number, str):
+        if number in kwargs:
+            return number
+        if number not in names[: len(args)]:
+            raise TypeError(f"differentiating with respect to {number}, which is not given")
+        return names.index(number)
+    if isinstance(number, float):
+        raise TypeError("argnums are ints or names")
+    if number < -len(args) or number >= len(args):
+        raise ValueError(f"differentiating with respect to argnums={number} of {len(args)} arguments that are given by position")
+    return number + len(args) if number < 0 else number
+
+
+def places_of(argnums: Any, args: tuple, kwargs: Any, names: tuple) -> tuple:
+    """The places of all arguments that derivatives are taken with respect to."""
+    if isinstance(argnums, (tuple, list)):
+        places = tuple(place_of(number, args, kwargs, names) for number in argnums)
+    else:
+        places = (place_of(argnums, args, kwargs, names),)
+    if len(places) == 0:
+        raise ValueError("argnums is empty: there is nothing to differentiate with respect to")
+    for i in range(1, len(places)):
+        if places[i] in places[:i]:
+            raise ValueError("argnums has an argument twice")
+    return places
+
+
+def need_given(argnums: Any, args: tuple) -> None:
+    """Raises TypeError where there are fewer arguments than their numbers say."""
+    for number in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
+        if not isinstance(number, (str, float)) and number >= len(args):
+            raise TypeError(
+                f"differentiating with respect to argnums={number} requires at least {number + 1} positional arguments to be passed "
+                f"by the caller, but got only {len(args)} positional arguments."
+            )
+
+
+def given_at(place: Any, args: tuple, kwargs: Any) -> Any:
+    """The argument at a place."""
+    return kwargs[place] if isinstance(place, str) else args[place]
+
+
+def called_with(f: Callable, args: tuple, kwargs: Any, places: tuple, variables: tuple) -> Any:
+    """What f gives where other arguments stand at some places."""
+    for place, variable in zip(places, variables):
+        if isinstance(place, str):
+            kwargs = {**kwargs, place: variable}
+        else:
+            args = (*args[:place], variable, *args[place + 1 :])
+    return f(*args, **kwargs)
+
+
+def called_with_copies(f: Callable, args: tuple, kwargs: Any, place: Any, variable: Any) -> Any:
+    """What f gives where another argument stands at a place, and all others are copies."""
+    own = tuple(args[i] if i == place else own_copies(args[i]) for i in range(len(args)))
+    named = {key: kwargs[key] if key == place else own_copies(kwargs[key]) for key in kwargs}
+    return called_with(f, own, named, (place,), (variable,))
+
+
 @implements(public.jacfwd)
-def jacfwd(f: Callable, argnums: Any = 0) -> Callable:
-    def jacobian(*args: Any) -> Any:
-        if isinstance(argnums, tuple):
-            return tuple(along(f, args, number) for number in argnums)
-        return along(f, args, argnums)
+def jacfwd(f: Callable, argnums: Any = 0, names: tuple = ()) -> Callable:
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        places = places_of(argnums, args, kwargs, names)
+        if isinstance(argnums, (tuple, list)):
+            return tuple(along(f, args, kwargs, place) for place in places)
+        return along(f, args, kwargs, places[0])
 
     return jacobian
 
 
-def along(f: Callable, args: tuple, argnum: int) -> Any:
+def along(f: Callable, args: tuple, kwargs: Any, place: Any) -> Any:
     """The derivative of f with respect to all elements of one argument, whose axes come last."""
-    at = argnum + len(args) if argnum < 0 else argnum
-    if at < 0 or at >= len(args):
-        raise ValueError(f"argnums {argnum} of a function that is given {len(args)} arguments")
 
     def of_one(x: Any) -> Any:
-        return f(*tuple(x if i == at else map_leaves(own_copy, args[i]) for i in range(len(args))))
+        return called_with_copies(f, args, kwargs, place, x)
 
-    point = args[at]
+    point = given_at(place, args, kwargs)
     if not isinstance(point, np.ndarray):
         return jvp(of_one, (point,), (1.0,))[1]
     flat = np.zeros(point.size, point.dtype)
     direction = flat.reshape(point.shape)
     flat[:1] = 1.0
-    first = jvp(of_one, (point.copy(),), (direction,))[1]
+    first = jvp(of_one, (own_copy(point),), (direction,))[1]
     columns = map_leaves(lambda y: np.empty((point.size, *np.shape(y)), np.asarray(y).dtype), first)
     put_all(columns, first, 0)
     for k in range(1, point.size):
         flat[k - 1] = 0.0
         flat[k] = 1.0
-        put_all(columns, jvp(of_one, (point.copy(),), (direction,))[1], k)
+        put_all(columns, jvp(of_one, (own_copy(point),), (direction,))[1], k)
     return map_leaves(lambda c: np.moveaxis(c, 0, -1).reshape(c.shape[1:] + point.shape), columns)
 
 
@@ -134,15 +243,8 @@ def put_all(columns: Any, values: Any, k: int) -> None:
 
 
 @implements(public.hessian)
-def hessian(f: Callable, argnums: Any = 0) -> Callable:
-    return jacfwd(jacfwd(f, argnums), argnums)
-
-
-def owned(x: Any) -> Any:
-    """A copy of an array whose elements may be the same memory; others as they are."""
-    if isinstance(x, np.ndarray) and primitives.may_be_read_only(x):
-        return x.copy()
-    return x
+def hessian(f: Callable, argnums: Any = 0, names: tuple = ()) -> Callable:
+    return jacfwd(jacfwd(f, argnums, names), argnums, names)
 
 
 def room_for(x: Any) -> Any:
@@ -151,10 +253,7 @@ def room_for(x: Any) -> Any:
         raise TypeError("derivatives are taken with respect to floats and complex numbers, not to ints, bools or other objects")
     if not isinstance(x, np.ndarray):
         return 0.0
-    is_contiguous = primitives.is_contiguous(x)
-    if primitives.is_known(is_contiguous) and is_contiguous:
-        return np.zeros(x.shape, x.dtype)
-    return shadow(x)
+    return np.zeros(x.shape, x.dtype) if is_without_gaps(x) else shadow(x)
 
 
 def seed(y: Any, c: Any) -> Any:
@@ -195,7 +294,7 @@ def pulled(f: Callable, variables: tuple, cotangents_of: Callable) -> tuple:
     leaves = leaves_of(lifted)  # f may change containers
     around = (*primitives.derivatives(), (derivative, True))
     result = primitives.with_derivatives(around, lambda: f(*lifted))
-    values = map_leaves(lambda y: primitives.primal(y, derivative), result)
+    values = map_leaves(lambda y: primitives.primal(y, derivative) if is_inexact(y) else y, result)
     ys, cs = seeds(result, cotangents_of(values))
     numbers = primitives.pull(derivative, ys, cs, leaves)
     return values, filled(own, tuple(gathered(room, number) for room, number in zip(leaves_of(rooms), numbers)))
@@ -223,7 +322,7 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
     others = around[:-1]
     if not any_varies(varied(args), derivative):
         return primitives.with_derivatives(others, lambda: with_rules(f, jvp_rule, forth, and_back, args))
-    plain = map_leaves(lambda x: constant_of(x, derivative) if is_inexact(x) else x, map_leaves(own_copy, args))
+    plain = map_leaves(lambda x: constant_of(x, derivative) if is_inexact(x) else x, plain_copies(args))
 
     def inside(call: Callable) -> Any:
         return primitives.with_derivatives(others, call)
@@ -235,7 +334,7 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
     tangents = map_leaves(lambda x: primitives.tangent(x, derivative) if is_inexact(x) else None, args)
     value, tangent = inside(lambda: jvp_rule(plain, tangents))
     # A copy: the rule's own names of the value are of no variable.
-    return map_leaves(lambda y, t: lift(own_copy(y), t, derivative) if is_inexact(y) else y, value, tangent)
+    return map_leaves(lambda y, t: lift(plain_copies(y), t, derivative) if is_inexact(y) else y, value, tangent)
 
 
 def constant_of(x: Any, derivative: int) -> Any:
@@ -288,7 +387,8 @@ def there_and_back(
     """`with_rules` in reverse mode; without a rule for it, that of forward mode is gone through backwards."""
     zeros = map_leaves(lambda x: zero_like(x) if is_inexact(x) else None, plain)
     value, kept = inside(lambda: forth(*plain)) if forth is not None else inside(lambda: (jvp_rule(plain, zeros)[0], None))
-    lifted = map_leaves(lambda y: primitives.lift(own_copy(y), room_for(y), derivative) if is_inexact(y) else y, value)
+    own = plain_copies(value)
+    lifted = map_leaves(lambda y: primitives.lift(y, room_for(y), derivative) if is_inexact(y) else y, own)
 
     def back() -> None:
         cotangents = map_leaves(lambda y: gathered_at(y, derivative), lifted)
@@ -371,13 +471,13 @@ def recomputed(f: Callable, args: tuple) -> Any:
     """What `checkpoint` makes of a call: its arguments are kept, and it is called again where the sweep comes to it."""
 
     def forth(*own: Any) -> tuple:
-        return f(*map_leaves(own_copy, own)), own
+        return f(*plain_copies(own)), own
 
     def back(own: tuple, cotangents: Any) -> Any:
         def of_floats(*floats: Any) -> Any:
-            return f(*with_floats(map_leaves(own_copy, own), floats))
+            return f(*with_floats(plain_copies(own), floats))
 
-        given = pulled(of_floats, map_leaves(own_copy, varied(own)), lambda values: values_of(values, cotangents))[1]
+        given = pulled(of_floats, plain_copies(varied(own)), lambda values: values_of(values, cotangents))[1]
         return with_floats(own, given)
 
     def rule(primals: tuple, tangents: tuple) -> tuple:
@@ -414,54 +514,74 @@ def gathered_at(y: Any, derivative: int) -> Any:
 
 @implements(public.vjp)
 def vjp(f: Callable, *primals: Any) -> tuple:
-    before = map_leaves(own_copy, primals)
+    before = own_copies(primals)
 
     def pull(cotangents: Any) -> Any:
-        return pulled(f, map_leaves(own_copy, before), lambda values: cotangents)[1]
+        return pulled(f, own_copies(before), lambda values: cotangents)[1]
 
     return f(*primals), pull
 
 
-def position(number: int, count: int) -> int:
-    """An argument's place."""
-    at = number + count if number < 0 else number
-    if at < 0 or at >= count:
-        raise ValueError(f"argnums {number} of a function that is given {count} arguments")
-    return at
-
-
 @implements(public.value_and_grad)
-def value_and_grad(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Callable:
-    def both(*args: Any) -> tuple:
-        numbers = argnums if isinstance(argnums, tuple) else (argnums,)
-        places = tuple(position(number, len(args)) for number in numbers)
+def value_and_grad(
+    f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple = ()
+) -> Callable:
+    def ones(result: Any) -> Any:
+        if has_aux:
+            if not isinstance(result, (tuple, list)) or len(result) != 2:
+                raise TypeError("with `has_aux`, a function gives a pair: its value and something else")
+            return one(result[0], holomorphic), map_leaves(no_cotangent, result[1])
+        return one(result, holomorphic)
+
+    def both(*args: Any, **kwargs: Any) -> tuple:
+        need_given(argnums, args)
+        places = places_of(argnums, args, kwargs, names)
+        variables = tuple(given_at(place, args, kwargs) for place in places)
 
         def of_variables(*variables: Any) -> Any:
-            chosen = args
-            for place, variable in zip(places, variables):
-                chosen = (*chosen[:place], variable, *chosen[place + 1 :])
-            return f(*chosen)
+            return called_with(f, args, kwargs, places, variables)
 
-        def ones(result: Any) -> Any:
-            if has_aux:
-                return one(result[0]), map_leaves(no_cotangent, result[1])
-            return one(result)
+        def of_floats(*floats: Any) -> Any:
+            return of_variables(*with_floats(variables, floats))
 
-        def one(value: Any) -> Any:
-            if np.shape(value) != ():
-                raise TypeError(f"gradients are those of functions that give a number, not an array of shape {np.shape(value)}")
-            kind = np.asarray(value).dtype.kind
-            if kind != ("c" if holomorphic else "f"):
-                raise TypeError("gradients are those of real functions, or with `holomorphic` of complex ones")
-            return np.ones((), np.asarray(value).dtype) if isinstance(value, np.ndarray) else 1.0
-
-        variables = tuple(args[place] for place in places)
         if holomorphic:
             map_leaves(need_complex, variables)
-        values, gradients = pulled(of_variables, variables, ones)
-        return values, (gradients if isinstance(argnums, tuple) else gradients[0])
+        if allow_int:
+            values, slopes = pulled(of_floats, varied(variables), ones)
+            gradients = with_zeros(variables, slopes)
+        else:
+            values, gradients = pulled(of_variables, variables, ones)
+        return values, (gradients if isinstance(argnums, (tuple, list)) else gradients[0])
 
     return both
+
+
+def one(value: Any, holomorphic: bool) -> Any:
+    """The cotangent of a number whose gradient is asked for."""
+    if not is_number(value):
+        raise TypeError("gradients are those of functions that give a number")
+    if np.shape(value) != ():
+        raise TypeError(f"gradients are those of functions that give a number, not an array of shape {np.shape(value)}")
+    kind = np.asarray(value).dtype.kind
+    if kind != ("c" if holomorphic else "f"):
+        raise TypeError("gradients are those of real functions, or with `holomorphic` of complex ones")
+    return np.ones((), np.asarray(value).dtype) if isinstance(value, np.ndarray) else 1.0
+
+
+def with_zeros(tree: Any, slopes: tuple) -> Any:
+    """A structure with the gradients of its floats and complex numbers, and zeros for ints and bools."""
+    leaves: tuple = ()
+    for leaf in leaves_of(tree):
+        if is_inexact(leaf):
+            leaves = (*leaves, slopes[0])
+            slopes = slopes[1:]
+        elif isinstance(leaf, np.ndarray):
+            leaves = (*leaves, np.zeros(leaf.shape))
+        elif isinstance(leaf, (bool, int, np.generic)):
+            leaves = (*leaves, 0.0)
+        else:
+            raise TypeError("derivatives are taken with respect to numbers and arrays, not to other objects")
+    return filled(tree, leaves)
 
 
 def need_complex(x: Any) -> None:
@@ -476,35 +596,37 @@ def no_cotangent(y: Any) -> Any:
 
 
 @implements(public.grad)
-def grad(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Callable:
-    def gradient(*args: Any) -> Any:
-        values, gradients = value_and_grad(f, argnums, has_aux, holomorphic, allow_int)(*args)
+def grad(
+    f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple = ()
+) -> Callable:
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        values, gradients = value_and_grad(f, argnums, has_aux, holomorphic, allow_int, names)(*args, **kwargs)
         return (gradients, values[1]) if has_aux else gradients
 
     return gradient
 
 
 @implements(public.jacrev)
-def jacrev(f: Callable, argnums: Any = 0) -> Callable:
-    def jacobian(*args: Any) -> Any:
-        if isinstance(argnums, tuple):
-            return tuple(across(f, args, number) for number in argnums)
-        return across(f, args, argnums)
+def jacrev(f: Callable, argnums: Any = 0, names: tuple = ()) -> Callable:
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        places = places_of(argnums, args, kwargs, names)
+        if isinstance(argnums, (tuple, list)):
+            return tuple(across(f, args, kwargs, place) for place in places)
+        return across(f, args, kwargs, places[0])
 
     return jacobian
 
 
-def across(f: Callable, args: tuple, argnum: int) -> Any:
+def across(f: Callable, args: tuple, kwargs: Any, place: Any) -> Any:
     """The derivative of all elements of what f gives, a number or an array, with respect to one argument, whose axes come last."""
-    at = position(argnum, len(args))
 
     def of_one(x: Any) -> Any:
-        return f(*tuple(x if i == at else map_leaves(own_copy, args[i]) for i in range(len(args))))
+        return called_with_copies(f, args, kwargs, place, x)
 
     def row(cotangent: Any) -> Any:
-        return pulled(of_one, (map_leaves(own_copy, args[at]),), lambda values: cotangent)[1][0]
+        return pulled(of_one, (own_copies(given_at(place, args, kwargs)),), lambda values: cotangent)[1][0]
 
-    value = of_one(map_leaves(own_copy, args[at]))
+    value = of_one(own_copies(given_at(place, args, kwargs)))
     if not isinstance(value, np.ndarray):
         return row(1.0)
     flat = np.zeros(value.size, value.dtype)
