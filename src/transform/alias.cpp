@@ -130,9 +130,13 @@ std::optional<std::vector<Root>> origins(const ir::Function& function, const Roo
 }  // namespace
 
 NodeId memory_of(const ir::Function& function, NodeId node) {
-  // A pure node that gives memory gives that of its first operand, if that is memory.
-  while (ir::info(function.op(node)).effects.pure() && !function.operands(node).empty() &&
-         is_memory(function, function.operand(node, 0)))
+  // A pure node that gives memory gives that of its first operand, if that is memory; so do the marks of
+  // variables.
+  const auto is_name = [&] {
+    const ir::Op op = function.op(node);
+    return ir::info(op).effects.pure() || op == ir::Op::lift || op == ir::Op::primal;
+  };
+  while (is_name() && !function.operands(node).empty() && is_memory(function, function.operand(node, 0)))
     node = function.operand(node, 0);
   return node;
 }

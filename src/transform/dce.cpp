@@ -62,8 +62,8 @@ class Liveness {
   NodeId stored_to(NodeId id) const {
     const Op op = f_.op(id);
     if (op != Op::store && op != Op::stream && op != Op::write) return {};
-    const Root root = root_of(f_, f_.operand(id, 0));
-    return root.kind == Root::Kind::Fresh && root.number != 0 ? NodeId(root.number) : NodeId();
+    const NodeId memory = memory_of(f_, f_.operand(id, 0));
+    return f_.op(memory) == Op::alloc || f_.op(memory) == Op::materialize ? memory : NodeId();
   }
   void need_node(NodeId id) {
     if (nodes_[id.index]) return;
