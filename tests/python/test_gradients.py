@@ -595,6 +595,49 @@ def test_arms_not_chosen():
     np.testing.assert_array_equal(ingot.grad(computed_before)(x), [0.0, 0.0, 1.0])
 
 
+@pytest.mark.parametrize("mode", ["compiled", "interpreted"])
+def test_values_that_nobody_uses(mode):
+    root = ingot.custom_vjp(np.sqrt)
+    root.defvjp(lambda x: (np.sqrt(x), x), lambda x, c: (c / (2.0 * np.sqrt(x)),))
+
+    def of_library(v):
+        s = 1.5
+        s += v.reshape(1, 3).std(axis=0)
+        return np.sum(v)
+
+    def stored(v):
+        s, t = np.empty(3), 0.0
+        for i in range(3):
+            s[i] = np.sqrt(v[i])
+            t += v[i]
+        return t, s
+
+    def carried(v):
+        s, t, i = 1.0, 0.0, 0
+        while i < 3:
+            s = s / v[i]
+            if v[i] < 1:
+                t, s = t + v[i], s * np.log(v[i])
+            i += 1
+        return t, s
+
+    def by_rule(v):
+        return np.sum(v), root(v)
+
+    def in_parallel(v):
+        s, t = 0.0, 0.0
+        for i in ingot.prange(3):
+            s += np.sqrt(v[i])
+            t += v[i]
+        return t, s
+
+    assert np.all(jitted(lambda v: ingot.grad(of_library)(v), mode)(np.zeros(3)) == 1)
+    for f in (stored, carried, by_rule, in_parallel):
+        assert np.all(jitted(lambda v: ingot.grad(f, has_aux=True)(v)[0], mode)(np.zeros(3)) == 1), f
+    used = jitted(lambda v: ingot.grad(lambda x: np.sum(x) + np.sum(np.sqrt(x) * 0.0))(v), mode)
+    assert np.all(np.isnan(used(np.zeros(3))))
+
+
 def test_routines_in_programs():
     a = RNG.standard_normal((3, 3)) + 3 * np.eye(3)
     s, b = a @ a.T, RNG.standard_normal(3)
