@@ -16,6 +16,8 @@
 #include <limits>
 
 #include "ir/evaluate.h"
+#include "ir/walk.h"
+#include "transform/activity.h"
 #include "transform/dependence.h"
 #include "transform/loop_writer.h"
 #include "transform/parallel_writer.h"
@@ -25,17 +27,23 @@ namespace ingot::transform {
 
 namespace {
 
+bool is_over_prange(const Function& f, NodeId id) {
+  return f.op(id) == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(id, 0)));
+}
+
 class Parallelizer : public ParallelWriter {
  public:
-  explicit Parallelizer(const Function& source) : ParallelWriter(source), loops_(b_) {}
+  Parallelizer(const Function& source, bool only_sums)
+      : ParallelWriter(source), only_sums_(only_sums), loops_(b_) {}
 
  protected:
   void visit(NodeId id) override {
     if (is_contribution(id) || is_redirected(id)) return;
-    if (!is_asked(id)) return clone(id);
+    if (!is_over_prange(source_, id)) return clone(id);
     std::vector<Accumulation> meeting;
-    find_race(source_, id, meeting);
+    const bool has_race = find_race(source_, id, meeting).has_value();
     const std::vector<Carried> all = carried_by(id);
+    if (only_sums_ && (has_race || !meeting.empty() || !are_sums(id, all) || has_marks(id))) return clone(id);
     const bool exact = std::ranges::all_of(meeting, &Accumulation::exact);
     if (std::ranges::count(all, Carried::Way::InOrder, &Carried::way) > 0 || !exact) return in_order(id);
     if (meeting.empty()) return all.empty() ? clone(id) : write(id, all);
@@ -48,14 +56,27 @@ class Parallelizer : public ParallelWriter {
   }
 
  private:
-  bool is_asked(NodeId id) const {
-    return source_.op(id) == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
-  }
   std::vector<Carried> carried_by(NodeId loop) const {
     std::vector<Carried> all;
     for (size_t i = 0; i < source_.result_count(loop); ++i)
       all.push_back(carried_of(source_, loop, i).value_or(Carried{.way = Carried::Way::InOrder}));
     return all;
+  }
+  bool are_sums(NodeId loop, const std::vector<Carried>& all) const {
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i].way == Carried::Way::InOrder) return false;
+      const bool is_passed = all[i].way == Carried::Way::Passed;
+      if (!is_passed && has_tangents(source_.type(source_.result(loop, i))) && all[i].combiner != Op::add)
+        return false;
+    }
+    return true;
+  }
+  bool has_marks(NodeId loop) const {
+    return !ir::walk(source_, source_.region(loop), [&](NodeId node) {
+      const Op op = source_.op(node);
+      const bool is_one = op == Op::lift || op == Op::primal || op == Op::tangent || op == Op::pull;
+      return is_one || op == Op::back ? ir::Walk::Stop : ir::Walk::Into;
+    });
   }
   void write(NodeId loop, const std::vector<Carried>& all) {
     const auto threads = static_cast<ir::Schedule>(source_.attribute(loop, 0));
@@ -240,6 +261,7 @@ class Parallelizer : public ParallelWriter {
     return b_.make(Op::add, {init, count});
   }
 
+  bool only_sums_;
   LoopWriter loops_;
   NodeId in_order_;  ///< a loop whose turns stay in order
   /// By access of an accumulation in a piece: the copies, and the number of the piece.
@@ -248,6 +270,14 @@ class Parallelizer : public ParallelWriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> parallel(const ir::Function& function) { return Parallelizer(function).run(); }
+std::unique_ptr<ir::Function> parallel(const ir::Function& function) {
+  return Parallelizer(function, false).run();
+}
+
+std::unique_ptr<ir::Function> parallel_sums(const ir::Function& function) {
+  for (uint32_t i = 0; i < function.node_count(); ++i)
+    if (is_over_prange(function, NodeId(i))) return Parallelizer(function, true).run();
+  return nullptr;
+}
 
 }  // namespace ingot::transform

@@ -112,6 +112,7 @@ Recording::Recording(const Shadowed& shadowed, NodeId pull)
       f_(shadowed.function),
       pull_(pull),
       activity_(f_, f_.attribute(pull, 0)),
+      usefulness_(f_, activity_, pull),
       recorded_(f_.node_count()),
       active_(f_.node_count()),
       taped_(f_.node_count()),
@@ -171,19 +172,23 @@ bool Recording::is_recorded(NodeId node) const { return recorded_[node.index]; }
 bool Recording::varies(NodeId value) const {
   Type type = f_.type(value);
   if (type.is(ir::TypeKind::Optional)) type = f_.module().types.members(type)[0];
-  return has_tangents(type) && !type.is_view() && activity_.is_varied(value);
+  return has_tangents(type) && !type.is_view() && usefulness_.is_useful(value);
 }
 
 bool Recording::find_active(NodeId node) {
   const Op op = f_.op(node);
-  bool is = op == Op::back && f_.attribute(node, 0) == f_.attribute(pull_, 0);
-  if (is) return active_[node.index] = true;
+  bool is = false;
+  if (op == Op::back && f_.attribute(node, 0) == f_.attribute(pull_, 0))
+    return active_[node.index] = usefulness_.is_asked(node);
   if (!f_.type(node).is_void())
     for (const NodeId result : f_.results_of(node)) is = is || varies(result);
   const bool stores = op == Op::write || op == Op::store || op == Op::scatter || op == Op::copy;
+  const auto has_shadow = [&](NodeId view) {
+    return shadowed_.shadows.contains(view) && usefulness_.is_useful(view);
+  };
   is = is || (stores && (has_tangents(f_.type(f_.operand(node, 0))) || clears_bytes(f_, node)) &&
-              shadowed_.shadows.contains(f_.operand(node, 0)));
-  is = is || (op == Op::materialize && shadowed_.shadows.contains(node));
+              has_shadow(f_.operand(node, 0)));
+  is = is || (op == Op::materialize && has_shadow(node));
   for (size_t i = 0; i < f_[node].region_count; ++i) {
     for (const NodeId inside : f_.region_body(f_.region(node, i)))
       if (find_active(inside)) is = true;

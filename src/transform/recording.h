@@ -7,6 +7,7 @@
 
 #include "transform/activity.h"
 #include "transform/rewriter.h"
+#include "transform/usefulness.h"
 
 namespace ingot::transform {
 
@@ -42,6 +43,7 @@ class Recording {
   bool is_recorded(NodeId node) const;
   /// Whether a value stands in a region inside the range.
   bool is_inner(NodeId value) const { return is_recorded(value) && !is_on_path(f_[value].parent); }
+  /// Whether a number or an array has a cotangent: it varies, and what is pulled may depend on it.
   bool varies(NodeId value) const;
   /// Whether something in the range writes to the memory of a view.
   bool is_written(NodeId view) const { return written_.contains(names_->memory_of(view)); }
@@ -88,6 +90,7 @@ class Recording {
   NodeId pull_;
   std::vector<RegionId> path_;
   Activity activity_;
+  Usefulness usefulness_;
   std::vector<bool> recorded_;  ///< by node
   std::vector<bool> active_;
   std::vector<bool> taped_;

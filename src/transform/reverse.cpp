@@ -1,12 +1,14 @@
 #include "transform/reverse.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ir/walk.h"
 #include "transform/forward.h"
 #include "transform/fuse.h"
 #include "transform/loop_writer.h"
 #include "transform/lower_exits.h"
+#include "transform/parallel.h"
 #include "transform/promote.h"
 #include "transform/simplify.h"
 
@@ -17,6 +19,7 @@ namespace {
 /// Without calls that are blocks, exits, memory that names an array, and memory that is handed on as values.
 std::unique_ptr<Function> without_exits(const Function& function) {
   std::unique_ptr<Function> plain = simplify(function);
+  if (auto sums = parallel_sums(*plain)) plain = simplify(*sums);
   if (auto lowered = lower_exits(*plain)) plain = simplify(*lowered);
   if (auto promoted = promote(*plain)) plain = simplify(*promoted);
   return fuse(*plain);
@@ -105,21 +108,20 @@ void Reverse::visit_control(NodeId id) {
   const std::vector<int> states = states_in(id);
   const int own = recording_.loop_at(id);
   const bool has_start = own != Recording::kNone && loop(own).has_tape && !loop(own).is_regular;
-  if (op == Op::parallel_for && (!states.empty() || has_start)) {
-    refuse_derivative(source_, id,
-                      "the derivative of a parallel loop around one that runs not always as often");
-  }
+  const bool in_order = runs_in_order(id);
+  const bool is_sum = in_order && op == Op::parallel_for;
   LoopWriter w(b_);
   NodeId start;
   if (has_start) {
     start = start_nodes_[id] = state(own).top;
     if (starts_.contains(id)) put(starts_[id], start);
-    if (op == Op::for_)
+    if (op != Op::while_)
       reserve(own, w.add(start, b_.make(Op::maximum, {use(source_.operand(id, 0)), w.index(0)})));
   }
-  Nodes operands = use_all(source_.operands(id));
-  const bool is_loop = op == Op::for_ || op == Op::while_;
+  Nodes operands = use_all(is_sum ? source_.operands(id).first(1) : source_.operands(id));
+  const bool is_loop = op == Op::for_ || op == Op::while_ || is_sum;
   if (is_loop) add_states(states, operands);
+  if (is_sum) hold_contributions(id);
   Nodes around;
   add_states(states, around);
   const Nodes results = source_.type(id).is_void() ? Nodes() : source_.results_of(id);
@@ -129,22 +131,68 @@ void Reverse::visit_control(NodeId id) {
     for (const NodeId one : around) types.push_back(b_.function().type(one));
   }
   const ir::SpanId place = b_.span();
-  const NodeId made = b_.begin(op, operands, source_.attributes(id), types);
+  constexpr std::array<int64_t, 2> kSerial{static_cast<int64_t>(ir::Schedule::Serial), 0};
+  const NodeId made = in_order ? b_.begin(Op::for_, operands, kSerial, types)
+                               : b_.begin(op, operands, source_.attributes(id), types);
   for (size_t i = 0; i < ir::info(op).regions; ++i) {
     if (!is_loop) set_states(states, around);
     enter(id, i, made, states);
   }
   b_.set_span(place);
   const Nodes given = b_.end(made);
-  set_states(states, std::span(given).subspan(results.size()));
-  if (has_start && op == Op::for_)
+  set_states(states, std::span(given).last(around.size()));
+  if (has_start && op != Op::while_)
     state(own).top = w.add(start, b_.make(Op::maximum, {use(source_.operand(id, 0)), w.index(0)}));
   if (has_start && op == Op::while_) {
     trip_nodes_[id] = w.subtract(state(own).top, start);
     if (trips_.contains(id)) put(trips_[id], trip_nodes_[id]);
     state(own).top = w.add(state(own).top, w.index(1));
   }
+  if (is_sum) return combine_contributions(id);
   for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+}
+
+/// Whether the turns of a loop over `prange` have to share tapes: those of irregular loops, or the numbers of
+/// buffers.
+bool Reverse::runs_in_order(NodeId id) const {
+  const Op op = source_.op(id);
+  const bool is_for = op == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
+  if (!is_for && op != Op::parallel_for) return false;
+  const int own = recording_.loop_at(id);
+  if (!states_in(id).empty() || (loop(own).has_tape && !loop(own).is_regular)) return true;
+  return std::ranges::any_of(kept_, [&](const auto& one) {
+    const bool is_number = source_.type(one.first).is_scalar() || one.second.elements;
+    return !is_number && source_.encloses(source_.region(id), source_[one.first].parent);
+  });
+}
+
+/// The contributions of turns in order stand in arrays, whose reductions have the order of the parallel
+/// loop's.
+void Reverse::hold_contributions(NodeId id) {
+  const NodeId count = make(Op::maximum, {use(source_.operand(id, 0)), b_.index(0)});
+  Nodes& all = contributions_[id];
+  all.clear();
+  if (source_.type(id).is_void()) return;
+  for (const NodeId result : source_.results_of(id))
+    all.push_back(LoopWriter(b_).new_view({&count, 1}, source_.type(result).dtype()));
+}
+
+void Reverse::combine_contributions(NodeId id) {
+  if (source_.type(id).is_void()) return;
+  LoopWriter w(b_);
+  const auto combiners = source_.ints(id);
+  const Nodes results = source_.results_of(id);
+  const NodeId has_turns = w.less(w.index(0), use(source_.operand(id, 0)));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const NodeId before = use(source_.operand(id, i + 1));
+    const auto combined = [&] {
+      const NodeId all = make(Op::read, {contributions_[id][i]});
+      return Nodes{
+          make(static_cast<Op>(combiners[i]), {before, b_.make(Op::reduce, {all}, {combiners[i], 0})})};
+    };
+    const std::vector<Type> types{source_.type(results[i])};
+    bind(results[i], w.branch(has_turns, types, combined, [&] { return Nodes{before}; })[0]);
+  }
 }
 
 void Reverse::enter(NodeId id, size_t region, NodeId made, const std::vector<int>& states) {
@@ -155,7 +203,7 @@ void Reverse::enter(NodeId id, size_t region, NodeId made, const std::vector<int
   for (const NodeId parameter : parameters) types.push_back(source_.type(parameter));
   Nodes around;
   add_states(states, around);
-  const bool is_loop = op == Op::for_ || op == Op::while_;
+  const bool is_loop = op == Op::for_ || op == Op::while_ || runs_in_order(id);
   if (is_loop)
     for (const NodeId one : around) types.push_back(b_.function().type(one));
   const Nodes entered = b_.enter(made, region, types);
@@ -168,7 +216,7 @@ void Reverse::enter(NodeId id, size_t region, NodeId made, const std::vector<int
       indices.clear();
       if (loop(own).outer != Recording::kNone) indices = indices_[static_cast<size_t>(loop(own).outer)];
       indices.push_back(entered[0]);
-    } else if (loop(own).has_tape && op == Op::for_) {
+    } else if (loop(own).has_tape && op != Op::while_) {
       indices = {w.add(start_nodes_[id], entered[0])};
     } else if (loop(own).has_tape) {
       if (region == 0) reserve(own, w.add(state(own).top, w.index(1)));
@@ -188,7 +236,13 @@ void Reverse::terminate(NodeId terminator) {
   const bool is_body = source_.op(owner) == Op::while_ && source_.region(owner, 1) == region;
   if (is_body && loop(own).has_tape) state(own).top = make(Op::add, {state(own).top, b_.index(1)});
   Nodes operands = use_all(source_.operands(terminator));
-  if (source_.op(owner) != Op::parallel_for) add_states(states_in(owner), operands);
+  if (const auto sums = contributions_.find(owner); sums != contributions_.end()) {
+    const NodeId turn = use(source_.region_parameters(region)[0]);
+    for (size_t i = 0; i < operands.size(); ++i)
+      LoopWriter(b_).store(sums->second[i], {&turn, 1}, operands[i]);
+    operands.clear();
+  }
+  add_states(states_in(owner), operands);
   b_.terminate(Op::yield, operands, {});
 }
 

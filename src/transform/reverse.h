@@ -84,6 +84,9 @@ class Reverse : public Rewriter, private Sweep {
 
   /// @name The recorded range (reverse.cpp)
   void visit_control(NodeId id);
+  bool runs_in_order(NodeId id) const;
+  void hold_contributions(NodeId id);
+  void combine_contributions(NodeId id);
   void enter(NodeId id, size_t region, NodeId made, const std::vector<int>& states);
   std::vector<int> states_in(NodeId id) const;
   void add_states(const std::vector<int>& states, Nodes& to) const;
@@ -150,8 +153,9 @@ class Reverse : public Rewriter, private Sweep {
   std::map<NodeId, NodeId> start_nodes_;
   std::map<NodeId, NodeId> trip_nodes_;
   std::map<NodeId, NodeId> hoisted_;
-  Nodes back_;        ///< by old id: what a value of a region inside was
-  Nodes cotangents_;  ///< by old id; none: zero
+  std::map<NodeId, Nodes> contributions_;  ///< by parallel loop in order: arrays
+  Nodes back_;                             ///< by old id: what a value of a region inside was
+  Nodes cotangents_;                       ///< by old id; none: zero
   std::set<NodeId> masked_;
   std::set<NodeId> deferred_;  ///< values whose cotangents are dealt with behind the turn
 };

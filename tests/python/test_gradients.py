@@ -422,6 +422,71 @@ def test_parallel_loops():
     np.testing.assert_array_equal(*results)
 
 
+def triangular(x, over):
+    y = np.empty_like(x)
+    for i in over(len(x)):
+        t = 0.0
+        for k in range(i):
+            t = t * x[k] + 0.1
+        y[i] = t
+    return np.sum(y * y)
+
+
+def until_break(x, over):
+    s, n, m = 0.5, 0, 0
+    for i in over(len(x)):
+        t = x[i]
+        for k in range(100):
+            t = np.sin(t) + x[i] * t
+            if t > 1.1:
+                break
+        n += 1
+        m = max(m, i % 3)
+        s += t * x[i]
+    return s * n * (m + 1)
+
+
+def nested(x, over):
+    s, j = 0.0, 0
+    while j < 2:
+        for i in over(len(x) - j):
+            t = 0.0
+            for q in over(len(x)):
+                u, k = x[q], q % 3
+                while k > 0:
+                    u, k = u * x[i + j], k - 1
+                t += u
+            s += t * t
+        j += 1
+    return s
+
+
+def of_triangles(x, over):
+    s = 1.0
+    for i in over(len(x)):
+        a = np.sin(x[:i] * x[i])
+        a[:1] *= 0.3
+        b = np.cos(a) * x[i]
+        s += np.sum(b * b)
+    return s
+
+
+@pytest.mark.parametrize("mode", ["compiled", "interpreted"])
+@pytest.mark.parametrize("f", [triangular, until_break, nested, of_triangles])
+def test_parallel_loops_around_irregular_ones(f, mode):
+    def g(x):
+        return f(x, ingot.prange)
+
+    for n in (0, 1, 7, 70):
+        x = RNG.uniform(0.1, 0.9, n)
+        value, gradient = jitted(lambda x: ingot.value_and_grad(g)(x), mode)(x)
+        assert value == ingot.jit(g)(x)
+        np.testing.assert_allclose(gradient, ingot.grad(lambda x: f(x, range))(x), rtol=1e-10)
+    direction = RNG.uniform(0.1, 0.9, 5)
+    second = jitted(lambda x, d: ingot.hvp(g, (x,), (d,))[0], mode)(X[:5], direction)
+    np.testing.assert_allclose(second, ingot.hvp(lambda x: f(x, range), (X[:5],), (direction,))[0], rtol=1e-9)
+
+
 ORDERS = {
     "loop": (harmonic, X),
     "in place": (lambda x: in_place(x)[-1], X),
@@ -593,6 +658,49 @@ def test_arms_not_chosen():
 
     np.testing.assert_array_equal(ingot.grad(by_branch)(x), [0.0, 0.0, 0.25])
     np.testing.assert_array_equal(ingot.grad(computed_before)(x), [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("mode", ["compiled", "interpreted"])
+def test_values_that_nobody_uses(mode):
+    root = ingot.custom_vjp(np.sqrt)
+    root.defvjp(lambda x: (np.sqrt(x), x), lambda x, c: (c / (2.0 * np.sqrt(x)),))
+
+    def of_library(v):
+        s = 1.5
+        s += v.reshape(1, 3).std(axis=0)
+        return np.sum(v)
+
+    def stored(v):
+        s, t = np.empty(3), 0.0
+        for i in range(3):
+            s[i] = np.sqrt(v[i])
+            t += v[i]
+        return t, s
+
+    def carried(v):
+        s, t, i = 1.0, 0.0, 0
+        while i < 3:
+            s = s / v[i]
+            if v[i] < 1:
+                t, s = t + v[i], s * np.log(v[i])
+            i += 1
+        return t, s
+
+    def by_rule(v):
+        return np.sum(v), root(v)
+
+    def in_parallel(v):
+        s, t = 0.0, 0.0
+        for i in ingot.prange(3):
+            s += np.sqrt(v[i])
+            t += v[i]
+        return t, s
+
+    assert np.all(jitted(lambda v: ingot.grad(of_library)(v), mode)(np.zeros(3)) == 1)
+    for f in (stored, carried, by_rule, in_parallel):
+        assert np.all(jitted(lambda v: ingot.grad(f, has_aux=True)(v)[0], mode)(np.zeros(3)) == 1), f
+    used = jitted(lambda v: ingot.grad(lambda x: np.sum(x) + np.sum(np.sqrt(x) * 0.0))(v), mode)
+    assert np.all(np.isnan(used(np.zeros(3))))
 
 
 def test_routines_in_programs():

@@ -285,8 +285,8 @@ def gathered(room: Any, number: Any) -> Any:
     return number
 
 
-def pulled(f: Callable, variables: tuple, cotangents_of: Callable) -> tuple:
-    """What f gives, and the cotangents of its variables, from those that `cotangents_of` gives for a result."""
+def pulled(f: Callable, variables: tuple, cotangents_of: Callable, part_of: Callable = lambda result: result) -> tuple:
+    """What f gives, and the cotangents of its variables, from those that `cotangents_of` gives for a part of a result."""
     derivative = primitives.new_derivative()
     own = map_leaves(owned, variables)
     rooms = map_leaves(room_for, own)
@@ -295,7 +295,7 @@ def pulled(f: Callable, variables: tuple, cotangents_of: Callable) -> tuple:
     around = (*primitives.derivatives(), (derivative, True))
     result = primitives.with_derivatives(around, lambda: f(*lifted))
     values = map_leaves(lambda y: primitives.primal(y, derivative) if is_inexact(y) else y, result)
-    ys, cs = seeds(result, cotangents_of(values))
+    ys, cs = seeds(part_of(result), cotangents_of(part_of(values)))
     numbers = primitives.pull(derivative, ys, cs, leaves)
     return values, filled(own, tuple(gathered(room, number) for room, number in zip(leaves_of(rooms), numbers)))
 
@@ -526,12 +526,15 @@ def vjp(f: Callable, *primals: Any) -> tuple:
 def value_and_grad(
     f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple = ()
 ) -> Callable:
-    def ones(result: Any) -> Any:
-        if has_aux:
-            if not isinstance(result, (tuple, list)) or len(result) != 2:
-                raise TypeError("with `has_aux`, a function gives a pair: its value and something else")
-            return one(result[0], holomorphic), map_leaves(no_cotangent, result[1])
-        return one(result, holomorphic)
+    def differentiated(result: Any) -> Any:
+        if not has_aux:
+            return result
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise TypeError("with `has_aux`, a function gives a pair: its value and something else")
+        return result[0]
+
+    def ones(value: Any) -> Any:
+        return one(value, holomorphic)
 
     def both(*args: Any, **kwargs: Any) -> tuple:
         need_given(argnums, args)
@@ -547,10 +550,10 @@ def value_and_grad(
         if holomorphic:
             map_leaves(need_complex, variables)
         if allow_int:
-            values, slopes = pulled(of_floats, varied(variables), ones)
+            values, slopes = pulled(of_floats, varied(variables), ones, differentiated)
             gradients = with_zeros(variables, slopes)
         else:
-            values, gradients = pulled(of_variables, variables, ones)
+            values, gradients = pulled(of_variables, variables, ones, differentiated)
         return values, (gradients if isinstance(argnums, (tuple, list)) else gradients[0])
 
     return both
@@ -588,11 +591,6 @@ def need_complex(x: Any) -> None:
     """Raises TypeError unless a variable is complex."""
     if np.asarray(x).dtype.kind != "c":
         raise TypeError("with `holomorphic`, gradients are taken with respect to complex numbers")
-
-
-def no_cotangent(y: Any) -> Any:
-    """The cotangent of what a function gives beside its value."""
-    return np.zeros(np.shape(y), np.asarray(y).dtype) if isinstance(y, np.ndarray) else 0.0
 
 
 @implements(public.grad)
