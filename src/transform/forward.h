@@ -58,6 +58,7 @@ class Forward : public Rewriter {
   void visit_buffer(NodeId id);
   void visit_kept(NodeId id);
   void refuse_other_names();
+  void refuse_overlap(NodeId changed);
   void clear_shadows();
 
   /// @name Combinations (forward_arrays.cpp)

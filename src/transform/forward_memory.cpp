@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "ir/walk.h"
+#include "transform/alias.h"
 #include "transform/forward.h"
 #include "transform/loop_writer.h"
 
@@ -54,10 +55,34 @@ void Forward::refuse_other_names() {
     }
   }
   for (const NodeId one : changed) {
+    refuse_overlap(one);
     for (const auto& [other, node] : touched) {
       if (!activity_.is_same_memory(one, other) && names.is_same_memory(one, other))
         refuse(node, "an array that is changed and known by two names, of which one is a variable,");
     }
+  }
+}
+
+/// Nor may two arrays that may overlap flow into one variable: their tangents are apart.
+void Forward::refuse_overlap(NodeId changed) {
+  std::vector<std::pair<NodeId, NodeId>> given;  // an array that is given, and a name of it
+  const auto is_given = [&](NodeId node) {
+    return source_.op(node) == Op::param && source_[node].parent == source_.body();
+  };
+  for (uint32_t i = 0; i < source_.node_count(); ++i) {
+    const NodeId node(i);
+    const bool is_name =
+        is_given(node) || (source_.op(node) == Op::lift && source_.attribute(node, 0) == tag_);
+    if (!is_name || !source_.type(node).is_view() || !activity_.is_same_memory(node, changed)) continue;
+    if (const NodeId memory = memory_of(source_, node); is_given(memory)) given.emplace_back(memory, node);
+  }
+  const auto alias_set = [&](NodeId node) {
+    return source_.parameters()[static_cast<size_t>(source_.attribute(node, 0))].alias_set;
+  };
+  for (const auto& [a, name] : given) {
+    for (const auto& [b, other] : given)
+      if (a != b && alias_set(a) == alias_set(b))
+        refuse(changed, "an array that is changed, and may overlap another in the same variable,");
   }
 }
 

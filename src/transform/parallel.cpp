@@ -66,8 +66,8 @@ class Parallelizer : public ParallelWriter {
     for (size_t i = 0; i < all.size(); ++i) {
       if (all[i].way == Carried::Way::InOrder) return false;
       const bool is_passed = all[i].way == Carried::Way::Passed;
-      if (!is_passed && has_tangents(source_.type(source_.result(loop, i))) && all[i].combiner != Op::add)
-        return false;
+      const bool is_sum = all[i].way == Carried::Way::Combined && all[i].combiner == Op::add;
+      if (!is_passed && !is_sum && has_tangents(source_.type(source_.result(loop, i)))) return false;
     }
     return true;
   }

@@ -6,6 +6,7 @@
 
 #include "ir/walk.h"
 #include "transform/activity.h"
+#include "transform/alias.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -121,14 +122,17 @@ class Slots {
     return to && group_of(to);
   }
 
+  /// Whether what a node uses has other names behind it.
+  bool hands_on(NodeId user) const { return f_[user].region_count > 0 || ir::info(f_.op(user)).terminator; }
+
   /// Memory that is written to, but by the region that makes it before it hands it on.
   void find_written() {
     std::map<NodeId, Nodes> handed;
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
       const auto operands = f_.operands(NodeId(i));
       for (size_t k = 0; k < operands.size(); ++k)
-        if (f_.type(operands[k]).is_view() && target(NodeId(i), k))
-          handed[base_[operands[k].index]].emplace_back(i);
+        if (is_memory(f_, operands[k]) && hands_on(NodeId(i)))
+          handed[memory_of(f_, operands[k])].emplace_back(i);
     }
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
       const NodeId node(i);
@@ -136,8 +140,7 @@ class Slots {
       if (f_.op(node) == Op::give) continue;
       const auto operands = f_.operands(node);
       const bool is_store = !operands.empty() && f_.type(operands[0]).is_view() && f_.op(node) != Op::call;
-      if (is_store && f_.op(base_[operands[0].index]) == Op::materialize) {
-        const NodeId made = base_[operands[0].index];
+      if (const NodeId made = is_store ? memory_of(f_, operands[0]) : node; f_.op(made) == Op::materialize) {
         const bool is_before = std::ranges::all_of(handed[made], [&](NodeId to) {
           return f_[to].parent == f_[made].parent && order_.place[i] < order_.place[to.index];
         });

@@ -14,8 +14,13 @@ namespace ingot::transform {
 
 Pullback::Overlap Pullback::overlap_of(NodeId view) const {
   switch (source_.op(view)) {
-    case Op::materialize:
-    case Op::param: return Overlap::None;
+    case Op::materialize: return Overlap::None;
+    case Op::param: {
+      const bool is_known =
+          source_[view].parent == source_.body() &&
+          source_.parameters()[static_cast<size_t>(source_.attribute(view, 0))].layout != ir::Layout::Any;
+      return is_known ? Overlap::None : Overlap::Unknown;
+    }
     case Op::slice:
     case Op::transpose:
     case Op::squeeze:
@@ -36,17 +41,34 @@ Pullback::Overlap Pullback::overlap_of(NodeId view) const {
 void Pullback::add_to(NodeId view, NodeId c) {
   const NodeId shadow = sweep_.shadow(view);
   if (!shadow) return;
-  if (overlap_of(view) == Overlap::None) {
-    const NodeId there = make(Op::read, {shadow});
-    make(Op::write, {shadow, make(Op::add, {there, mirrored(c)})});
-    return;
-  }
+  const auto at_once = [&] {
+    make(Op::write, {shadow, make(Op::add, {make(Op::read, {shadow}), mirrored(c)})});
+    return Nodes();
+  };
   LoopWriter w(b_);
-  const NodeId all = make(Op::materialize, {mirrored(c)});
-  w.nest(lengths_of(b_, shadow), [&](std::span<const NodeId> indices) {
-    const NodeId element = element_of(shadow, indices);
-    make(Op::store, {element, make(Op::add, {make(Op::load, {element}), w.load(all, indices)})});
-  });
+  const auto one_by_one = [&] {
+    const NodeId all = make(Op::materialize, {mirrored(c)});
+    w.nest(lengths_of(b_, shadow), [&](std::span<const NodeId> indices) {
+      const NodeId element = element_of(shadow, indices);
+      make(Op::store, {element, make(Op::add, {make(Op::load, {element}), w.load(all, indices)})});
+    });
+    return Nodes();
+  };
+  const Overlap overlap = overlap_of(view);
+  if (overlap == Overlap::None) at_once();
+  else if (overlap == Overlap::Some) one_by_one();
+  else w.branch(lies_apart(shadow), {}, at_once, one_by_one);
+}
+
+/// Whether different indices of a view are different places, found when the code runs.
+NodeId Pullback::lies_apart(NodeId view) {
+  LoopWriter w(b_);
+  Nodes strides;
+  for (int axis = 0; axis < b_.function().type(view).rank(); ++axis)
+    strides.push_back(b_.make(Op::stride, {view}, {axis}));
+  const Nodes all = lengths_of(b_, view);
+  const auto size = static_cast<int64_t>(base::size_of(b_.function().type(view).dtype()));
+  return is_apart<LoopWriter, NodeId>(w, all, strides, size);
 }
 
 /// One element as a view of its own: nothing is known of whether two of them are the same memory.

@@ -158,6 +158,7 @@ bool Reverse::runs_in_order(NodeId id) const {
   const Op op = source_.op(id);
   const bool is_for = op == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
   if (!is_for && op != Op::parallel_for) return false;
+  if (is_for && source_.result_count(id) > 0) return true;  // of what is combined, tapes want each turn's
   const int own = recording_.loop_at(id);
   if (!states_in(id).empty() || (loop(own).has_tape && !loop(own).is_regular)) return true;
   return std::ranges::any_of(kept_, [&](const auto& one) {

@@ -228,6 +228,7 @@ void Reverse::in_turns(NodeId count, const std::function<void(NodeId)>& body) {
 void Reverse::sweep_turn(NodeId id, const Nodes& standing, const Nodes& given) {
   const RegionId region = source_.region(id);
   const auto yields = source_.operands(source_.terminator(region));
+  const std::set<NodeId> before = deferred_;  // loops around may have some of these, too
   clear(region);
   for (const NodeId one : standing) {
     cotangents_[one.index] = {};
@@ -236,7 +237,7 @@ void Reverse::sweep_turn(NodeId id, const Nodes& standing, const Nodes& given) {
   for (size_t i = 0; i < given.size(); ++i)
     if (given[i]) add(yields[i], given[i]);
   sweep(region);
-  for (const NodeId one : standing) deferred_.erase(one);
+  deferred_ = before;
 }
 
 /// Adds to the shadow where a load of a loop has found its element; the number of the turn is known.
