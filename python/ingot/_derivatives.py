@@ -110,7 +110,7 @@ def _kept(tree: Any) -> tuple[Any, bool]:
     count = sum(isinstance(x, np.ndarray) for x in leaves(tree))
     overlap = count > len(arrays)
     for region in _regions(arrays):
-        overlap = overlap or len(region) > 1 or 0 in region[0].strides
+        overlap = overlap or len(region) > 1 or _may_repeat(region[0])
         if len(region) == 1 and (region[0].flags.forc or region[0].dtype.hasobject):
             continue
         low = min(byte_bounds(x)[0] for x in region)
@@ -121,6 +121,16 @@ def _kept(tree: Any) -> tuple[Any, bool]:
     for x in arrays:
         copies[id(x)].flags.writeable = x.flags.writeable
     return tree_map(lambda x: copies.get(id(x), x), tree), overlap
+
+
+def _may_repeat(x: np.ndarray) -> bool:
+    """Whether elements of an array may be the same memory."""
+    reach = x.itemsize
+    for stride, length in sorted((abs(stride), length) for stride, length in zip(x.strides, x.shape) if length > 1):
+        if stride < reach:
+            return True
+        reach += stride * (length - 1)
+    return False
 
 
 def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any, Any]:

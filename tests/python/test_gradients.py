@@ -837,3 +837,16 @@ def test_arguments_that_the_value_does_not_depend_on_change():
         w = X.copy()
         ingot.grad(f, argnums)(X, w)
         np.testing.assert_array_equal(w[1:], X[:-1] * 2.0)
+
+
+def test_arguments_that_overlap_themselves():
+    def f(x):
+        x[0, 1] = x[0, 1] * 5.0
+        return x[1, 0]
+
+    def given():
+        return np.lib.stride_tricks.as_strided(np.array([1.0, 2.0, 3.0]), (2, 2), (8, 8))
+
+    expected = [[0.0, 5.0], [5.0, 0.0]]  # of one memory
+    np.testing.assert_array_equal(ingot.grad(f)(given()), expected)
+    np.testing.assert_array_equal(ingot.vjp(f, given())[1](1.0)[0], expected)
