@@ -185,10 +185,10 @@ def text_of(mutant: Mutant) -> str:
     return (ROOT / "src" / mutant.file).read_text()
 
 
-def planted() -> dict[str, str]:
+def planted(all_mutants: tuple[Mutant, ...]) -> dict[str, str]:
     """The sources below src/ in which every mutant can be chosen."""
     texts = {HEADER_FILE: HEADER}
-    for number, mutant in enumerate(MUTANTS, 1):
+    for number, mutant in enumerate(all_mutants, 1):
         text = texts.get(mutant.file) or f'#include "{HEADER_FILE}"\n' + text_of(mutant)
         choice = f"(planted_mutant() == {number} ? ({mutant.new}) : ({mutant.old}))"
         texts[mutant.file] = text.replace(mutant.place, mutant.place.replace(mutant.old, choice))

@@ -14,7 +14,19 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from fuzz import arguments, campaign, derivatives, derivatives_campaign, generate, limits, mutants, oracle, shrink, smooth  # noqa: E402
+from fuzz import (  # noqa: E402
+    arguments,
+    campaign,
+    derivative_mutants,
+    derivatives,
+    derivatives_campaign,
+    generate,
+    limits,
+    mutants,
+    oracle,
+    shrink,
+    smooth,
+)
 from fuzz.examine import examine  # noqa: E402
 from fuzz.generate import Program  # noqa: E402
 
@@ -73,12 +85,13 @@ def test_programs_hold_arrays_and_classes_in_all_their_uses():
 
 
 def test_every_mutant_stands_in_its_place():
-    assert len(mutants.MUTANTS) >= 40
-    for mutant in mutants.MUTANTS:
+    assert len(mutants.MUTANTS) >= 40 and len(derivative_mutants.MUTANTS) >= 40
+    both = mutants.MUTANTS + derivative_mutants.MUTANTS
+    for mutant in both:
         assert mutants.text_of(mutant).count(mutant.place) == 1, mutant
         assert mutant.place.count(mutant.old) == 1 and mutant.old != mutant.new, mutant
-    planted = mutants.planted()
-    assert sum(text.count("planted_mutant() ==") for text in planted.values()) == len(mutants.MUTANTS)
+    planted = mutants.planted(both)
+    assert sum(text.count("planted_mutant() ==") for text in planted.values()) == len(both)
 
 
 def test_instances_are_compared_by_what_they_hold():

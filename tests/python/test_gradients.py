@@ -148,9 +148,32 @@ def test_irregular_loops():
             y = y * 1.01 + x[1]
         return y
 
-    for f in (triangle, newton, grown):
-        transposed(f, X)
-        transposed(f, X, mode="interpreted")
+    def by_tests(x):
+        s = 0.0
+        for i in range(x.shape[0]):
+            y = x[i]
+            while (y := np.sin(y) * y) > 0.1:
+                s += y * y
+            s += y
+        return s
+
+    def by_views(x):
+        s, k = 0.0, 0
+        v, w = x[0, :2], x[:2, :2]
+        while k + 2 < x.shape[0]:
+            s += v[0] * v[1] * s + w[0, 1] * w[1, 0] * x[k, 0]
+            w[0, 1] *= v[0]
+            if v[0] > 0.6:
+                v, w = x[k + 1, 2:], x[k : k + 2, ::2]
+            else:
+                v, w = x[k : k + 2, 1], x[k + 1 :, 1:].T
+            k += 1
+        return s
+
+    for f in (triangle, newton, grown, by_tests, by_views):
+        x = M if f is by_views else X
+        transposed(f, x)
+        transposed(f, x, mode="interpreted")
     compare(grown, X, tol=1e-3)
 
 
@@ -656,7 +679,20 @@ def test_arms_not_chosen():
                 s += a * v[i] * v[i]
         return s
 
+    def twice(v):
+        a = np.sqrt(v)
+        return np.sum(np.where(v > 0, a, 1.25) + np.where(v > 1, a, 2.0))
+
+    def twice_by_branch(v):
+        s = 0.0
+        for i in range(3):
+            a = np.sqrt(v[i])
+            s += (a if v[i] > 0 else 0.5) + (a if v[i] > 1 else 0.25)
+        return s
+
     np.testing.assert_array_equal(ingot.grad(by_branch)(x), [0.0, 0.0, 0.25])
+    np.testing.assert_array_equal(ingot.grad(twice)(x), [0.0, 0.0, 0.5])
+    np.testing.assert_array_equal(ingot.grad(twice_by_branch)(x), [0.0, 0.0, 0.5])
     np.testing.assert_array_equal(ingot.grad(computed_before)(x), [0.0, 0.0, 1.0])
 
 
