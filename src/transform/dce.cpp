@@ -106,7 +106,7 @@ class Liveness {
     if (op == Op::while_) return need_yielded(id, 0, 0);
     size_t count = f_.operands(id).size();
     if (op == Op::if_ || op == Op::for_ || op == Op::parallel_for || op == Op::exit_) count = 1;
-    for (NodeId operand : f_.operands(id).first(count)) need_value(operand);
+    for (const NodeId operand : f_.operands(id).first(count)) need_value(operand);
   }
 
   void follow(const CarriedValue& slot) {
@@ -117,7 +117,7 @@ class Liveness {
       case Op::block: {
         need_yielded(owner, 0, i);
         const NodeId label = f_.region_parameters(f_.region(owner))[0];
-        for (NodeId exit : exits_)
+        for (const NodeId exit : exits_)
           if (f_.operand(exit, 0) == label) need_value(f_.operand(exit, i + 1));
         return;
       }

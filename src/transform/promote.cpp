@@ -129,10 +129,9 @@ class Slots {
   void find_written() {
     std::map<NodeId, Nodes> handed;
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
-      const auto operands = f_.operands(NodeId(i));
-      for (size_t k = 0; k < operands.size(); ++k)
-        if (is_memory(f_, operands[k]) && hands_on(NodeId(i)))
-          handed[memory_of(f_, operands[k])].emplace_back(i);
+      if (!hands_on(NodeId(i))) continue;
+      for (const NodeId operand : f_.operands(NodeId(i)))
+        if (is_memory(f_, operand)) handed[memory_of(f_, operand)].emplace_back(i);
     }
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
       const NodeId node(i);

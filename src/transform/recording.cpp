@@ -118,7 +118,7 @@ Recording::Recording(const Shadowed& shadowed, NodeId pull)
       taped_(f_.node_count()),
       restored_(f_.node_count()),
       loop_of_(f_.region_count(), kNone),
-      names_(std::in_place, f_) {
+      names_(f_) {
   const int64_t tag = f_.attribute(pull, 0);
   find_path(tag);
   record(tag);
@@ -202,7 +202,7 @@ void Recording::find_written() {
     const bool writes = ir::info(f_.op(NodeId(i))).effects.any(ir::effect::Write);
     if (!recorded_[i] || !writes || f_.op(NodeId(i)) == Op::give) continue;
     for (const NodeId operand : f_.operands(NodeId(i)))
-      if (is_memory(f_, operand)) written_.insert(names_->memory_of(operand));
+      if (is_memory(f_, operand)) written_.insert(names_.memory_of(operand));
   }
 }
 
@@ -271,9 +271,10 @@ Nodes Recording::made_from(NodeId value) const {
   if (f_.op(value) != Op::param) return {f_.operands(value).begin(), f_.operands(value).end()};
   const NodeId loop = f_[f_[value].parent].owner;
   Nodes all;
-  if (const auto known = swapped_.find(loop); known != swapped_.end() && f_.attribute(value, 0) > 0)
-    for (const NodeId parameter : known->second)
-      all.push_back(f_.result(loop, static_cast<size_t>(f_.attribute(parameter, 0)) - 1));
+  const auto known = swapped_.find(loop);
+  if (known == swapped_.end() || f_.attribute(value, 0) == 0) return all;
+  for (const NodeId parameter : known->second)
+    all.push_back(f_.result(loop, static_cast<size_t>(f_.attribute(parameter, 0)) - 1));
   return all;
 }
 

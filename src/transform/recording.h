@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -46,7 +45,7 @@ class Recording {
   /// Whether a number or an array has a cotangent: it varies, and what is pulled may depend on it.
   bool varies(NodeId value) const;
   /// Whether something in the range writes to the memory of a view.
-  bool is_written(NodeId view) const { return written_.contains(names_->memory_of(view)); }
+  bool is_written(NodeId view) const { return written_.contains(names_.memory_of(view)); }
   /// Whether the reverse sweep has something to do with a node.
   bool is_active(NodeId node) const { return active_[node.index]; }
   bool is_taped(NodeId value) const { return taped_[value.index]; }
@@ -100,7 +99,7 @@ class Recording {
   std::vector<int> loop_of_;  ///< by region
   std::set<uint32_t> written_;
   std::set<NodeId> local_;  ///< shadows of memory that no value of another turn, or arm, is a name of
-  std::optional<Activity> names_;
+  Activity names_;
   std::set<NodeId> needs_;
 };
 

@@ -48,8 +48,11 @@ Nodes Reverse::loads_of(NodeId loop, bool moves) const {
     if (index == source_.region_parameters(region)[0]) return true;
     if (source_.op(index) != Op::add && source_.op(index) != Op::subtract) return false;
     const auto parts = source_.operands(index);
-    return std::ranges::all_of(
-        parts, [&](NodeId part) { return is_outside(part) || part == source_.region_parameters(region)[0]; });
+    return std::ranges::all_of(parts, [&](NodeId part) {
+      const bool is_there = !recording_.is_inner(part) || recording_.is_restored(part);
+      const bool is_known = source_.is_constant(part) || (is_outside(part) && is_there);
+      return is_known || part == source_.region_parameters(region)[0];
+    });
   };
   Nodes all;
   for (const NodeId node : source_.region_body(region)) {
@@ -71,10 +74,10 @@ bool Reverse::is_stored_to(NodeId loop, NodeId view) const {
   const Root root = root_of(source_, view);
   return !ir::walk(source_, source_.region(loop), [&](NodeId node) {
     if (!ir::effects_of(source_, node).any(ir::effect::Write)) return ir::Walk::Into;
-    for (const NodeId operand : source_.operands(node))
-      if (is_memory(source_, operand) && may_overlap(source_, root, root_of(source_, operand)))
-        return ir::Walk::Stop;
-    return ir::Walk::Into;
+    const bool meets = std::ranges::any_of(source_.operands(node), [&](NodeId operand) {
+      return is_memory(source_, operand) && may_overlap(source_, root, root_of(source_, operand));
+    });
+    return meets ? ir::Walk::Stop : ir::Walk::Into;
   });
 }
 
@@ -119,9 +122,10 @@ std::optional<Reverse::Blocks> Reverse::blocks_of(NodeId id) const {
   Blocks blocks{.sums = recording_.outside_of(id), .fixed = loads_of(id, false), .split = meeting_loads(id)};
   const auto is_number = [&](NodeId value) { return source_.type(value).is_scalar(); };
   if (!std::ranges::all_of(blocks.sums, is_number)) return std::nullopt;
-  for (const NodeId parameter : source_.region_parameters(region).subspan(1))
-    if (!is_number(parameter) && (varies(parameter) || recording_.is_restored(parameter)))
-      return std::nullopt;
+  const auto is_asked = [&](NodeId parameter) {
+    return !is_number(parameter) && (varies(parameter) || recording_.is_restored(parameter));
+  };
+  if (std::ranges::any_of(source_.region_parameters(region).subspan(1), is_asked)) return std::nullopt;
   if (blocks.sums.empty() && blocks.fixed.empty() && blocks.split.empty()) return std::nullopt;
   return blocks;
 }
@@ -248,9 +252,10 @@ void Reverse::add_where_loaded(NodeId loop, NodeId load, NodeId c) {
     const bool is_inside = source_.encloses(source_.region(loop), source_[index].parent);
     if (!is_inside || source_.is_constant(index) || source_.op(index) == Op::param) continue;
     Nodes parts;
-    for (const NodeId part : source_.operands(index))
-      parts.push_back(source_.is_constant(part) ? b_.constant(source_.type(part), source_.constant(part))
-                                                : value(part));
+    for (const NodeId part : source_.operands(index)) {
+      const bool is_constant = source_.is_constant(part);
+      parts.push_back(is_constant ? b_.constant(source_.type(part), source_.constant(part)) : value(part));
+    }
     back_[index.index] = b_.make(source_.op(index), parts, source_.attributes(index));
   }
   cotangents_[load.index] = c;
