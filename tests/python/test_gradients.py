@@ -110,6 +110,21 @@ def test_loops():
         compare(f, x, mode="interpreted")
         compare(f, x.astype(x.dtype), tol=1e-5)
 
+    def of_one_number(x, c):
+        s = 0.0
+        for i in range(x.shape[0]):
+            s += np.sin(x[i] * c)
+        return s
+
+    def handed_on(x):
+        s, a, b = 0.0, 1.0, 1.0
+        for i in range(x.shape[0]):
+            s, a, b = s + a * b, np.sin(a * x[i]), a
+        return s
+
+    transposed(of_one_number, np.tile(X, 500), 0.7)
+    transposed(handed_on, X)
+
     def numbers(z):
         s = 1j
         for i in range(z.shape[0]):
@@ -117,6 +132,31 @@ def test_loops():
         return s
 
     transposed(numbers, S[:3] + 1j * S[3:])
+
+
+def test_values_that_leave_a_test():
+    def f(x):
+        y, i = x[0], 0
+        while (y := y * 0.9) > 0.1:
+            i += 1
+            if i > 3:
+                break
+        return y * x[1]
+
+    value, gradient = ingot.value_and_grad(f)(X)
+    assert value == f(X)
+    np.testing.assert_allclose(gradient[:2], [0.9**4 * X[1], 0.9**4 * X[0]])
+
+
+def test_axes_and_places():
+    transposed(lambda x: np.transpose(np.sin(x), (1, 2, 0)) * np.arange(60.0).reshape(4, 5, 3), np.outer(X[:3], M).reshape(3, 4, 5))
+
+    def taken(v, s):
+        np.subtract.at(v, np.array([1, 3, 1]), s * v[0])
+        return v * v
+
+    transposed(taken, X, S[:3])
+    transposed(taken, X, S[:3], mode="interpreted")
 
 
 def test_irregular_loops():
