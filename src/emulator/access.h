@@ -25,7 +25,7 @@ inline uint64_t address_at(const Warp& w, const Instruction& i, Slot slot, uint3
 
 template <ptx::Space kSpace>
 std::byte* accessed(Warp& w, const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                    const char* what) {
+                    Access what) {
   if constexpr (kSpace == ptx::Space::Shared) return w.shared(i, address, bytes, lane, what);
   else if constexpr (kSpace == ptx::Space::Local) return w.local(i, address, bytes, lane, what);
   else if constexpr (kSpace == ptx::Space::Param) return w.param(i, address, bytes, lane, what);
@@ -59,6 +59,7 @@ void warp_barrier(Warp& w, const Instruction& i, Mask m);
 void barrier(Warp& w, const Instruction& i, Mask m);  ///< a: number, b: threads
 void barrier_arrive(Warp& w, const Instruction& i, Mask m);
 void barrier_reduce(Warp& w, const Instruction& i, Mask m);  ///< c: predicate; `target`: 0 popc, 1 and, 2 or
+void fence(Warp& w, const Instruction& i, Mask m);
 void nothing(Warp& w, const Instruction& i, Mask m);
 void pause(Warp& w, const Instruction& i, Mask m);  ///< nanosleep
 void jump(Warp& w, const Instruction& i, Mask m);

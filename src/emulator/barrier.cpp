@@ -16,6 +16,7 @@ void Warp::arrive(uint32_t number, uint32_t threads, Mask which, const Reduction
   barrier.reduction.any |= of_these.any;
   if (barrier.arrived < barrier.expected) return;
   barrier.result = barrier.reduction;
+  ++block.completed;
   barrier.expected = 0;
   for (const auto& warp : block.warps) warp->release(number);
 }

@@ -95,6 +95,7 @@ class FunctionDecoder {
   bool decode_computing();
   void decode_access(bool loads);
   void decode_atomic();
+  void put_order(Instruction& i) const;
   void decode_mov();
   void decode_cvta();
   void decode_shuffle();

@@ -72,7 +72,14 @@ void FunctionDecoder::decode_access(bool loads) {
   }
   i.run = loads ? load_handler(where, type, width) : store_handler(where, type, width);
   if (i.run == nullptr) unknown();
+  put_order(i);
   add(i);
+}
+
+void FunctionDecoder::put_order(Instruction& i) const {
+  for (const std::string_view word : {"volatile", "relaxed", "acquire", "release", "mmio", "acq_rel"})
+    if (now_->has(word)) i.flags |= flag::kStrong;
+  if (now_->has("release") || now_->has("acq_rel")) i.flags |= flag::kRelease;
 }
 
 void FunctionDecoder::decode_atomic() {
@@ -91,6 +98,7 @@ void FunctionDecoder::decode_atomic() {
   if (kOps[which] == "cas") i.c = value(operand(first + 2), width);
   if (gives) i.d = result(operand(0), width);
   i.run = atomic_handler(kOps[which], type, where);
+  put_order(i);
   if (i.run == nullptr) unknown();
   add(i);
 }
@@ -107,7 +115,7 @@ bool FunctionDecoder::decode_memory() {
   } else if (name == "membar" || name == "fence" || name == "prefetch" || name == "prefetchu" ||
              name == "discard" || name == "applypriority") {
     if (now_->has("proxy") && now_->has("tensormap::generic")) unknown();
-    add(begin(handlers::nothing));
+    add(begin(name == "membar" || name == "fence" ? handlers::fence : handlers::nothing));
   } else {
     return false;
   }

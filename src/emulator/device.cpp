@@ -29,12 +29,17 @@ DeviceOptions DeviceOptions::of_environment() {
   options.memory = environment("INGOT_EMULATOR_MEMORY", options.memory >> 20) << 20;
   options.seed = environment("INGOT_EMULATOR_SEED", 0);
   options.limit = environment("INGOT_EMULATOR_LIMIT", options.limit);
+  options.finds_races = environment("INGOT_EMULATOR_RACES", 0) != 0;
+  options.finds_unwritten = environment("INGOT_EMULATOR_UNWRITTEN", 0) != 0;
   options.is_loud = environment("INGOT_EMULATOR_LOUD", 0) != 0;
   return options;
 }
 
 Device::Device(const DeviceOptions& options)
-    : options_(options), memory_(options.memory), streams_(1), random_(options.seed) {}
+    : options_(options),
+      memory_(options.memory, options.finds_unwritten),
+      streams_(1),
+      random_(options.seed) {}
 
 uint32_t Device::create_stream(bool is_blocking) {
   Stream made;
@@ -120,6 +125,7 @@ void Device::launch(const Program& program, const Function& kernel, const Launch
                     const std::vector<std::byte>& parameters, bool is_cooperative) {
   LaunchOptions how;
   how.limit = options_.limit;
+  how.finds_races = options_.finds_races;
   how.all_resident = is_cooperative;
   if (options_.seed != 0) how.seed = scrambled(random_) | 1;
   const LaunchCounts made = run_kernel(program, kernel, shape, parameters, memory_, how);
@@ -138,6 +144,7 @@ void Device::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   };
   std::byte* const target = place(to, "to");
   std::memmove(target, place(from, "from"), bytes);
+  memory_.mark_written(to, bytes);
 }
 
 void Device::fill(uint64_t to, uint32_t value, uint32_t width, uint64_t count) {
@@ -146,6 +153,7 @@ void Device::fill(uint64_t to, uint32_t value, uint32_t width, uint64_t count) {
   if (target == nullptr)
     throw Fault(FaultKind::Illegal,
                 "a memset of " + std::to_string(width * count) + " bytes: " + memory_.describe(to));
+  memory_.mark_written(to, width * count);
   if (width == 1) std::memset(target, static_cast<int>(value & 255), count);
   else
     for (uint64_t k = 0; k < count; ++k) std::memcpy(target + k * width, &value, width);

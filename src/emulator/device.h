@@ -17,9 +17,11 @@ struct DeviceOptions {
   uint64_t memory = uint64_t{4} << 30;  ///< bytes
   uint64_t seed = 0;  ///< of the order in which streams, blocks and warps run; 0: in the order of the calls
   uint64_t limit = uint64_t{1} << 40;  ///< instructions of a launch
-  bool is_loud = false;                ///< faults are written to stderr, too
+  bool finds_races = false;
+  bool finds_unwritten = false;  ///< reads of memory that nobody has written
+  bool is_loud = false;          ///< faults are written to stderr, too
 
-  /// As INGOT_EMULATOR_MEMORY (MiB), _SEED, _LIMIT and _LOUD say.
+  /// As INGOT_EMULATOR_MEMORY (MiB), _SEED, _LIMIT, _RACES, _UNWRITTEN and _LOUD say.
   static DeviceOptions of_environment();
 };
 

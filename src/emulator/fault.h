@@ -11,6 +11,8 @@ namespace ingot::emulator {
 enum class FaultKind : uint8_t {
   Illegal,      ///< an address outside of all memory that the kernel may touch, or of freed memory
   Misaligned,   ///< an address that is no multiple of the access's size
+  Race,         ///< threads that touch the same memory, unordered
+  Unwritten,    ///< a read of memory that nobody has written
   Barrier,      ///< a barrier that not all threads come to
   Deadlock,     ///< no thread can go on
   Timeout,      ///< more instructions than the launch may take

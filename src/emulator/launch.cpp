@@ -69,8 +69,11 @@ class Runner {
                    static_cast<uint32_t>(number / gx / gy)};
     block.threads = bx * by * bz;
     block.barriers = {};
+    block.number = static_cast<uint32_t>(number);
+    block.completed = 0;
     const uint32_t shared = state_.kernel.shared_bytes + state_.shape.dynamic_shared;
     block.shared.assign(shared, std::byte{0xA5});
+    if (state_.memory.watches_writes()) block.written.assign(shared, 0);
     if (block.warps.empty())
       for (uint32_t i = 0; i < (block.threads + kLanes - 1) / kLanes; ++i)
         block.warps.push_back(std::make_unique<Warp>(state_, block, i));
@@ -96,6 +99,7 @@ class Runner {
     begin(block, number);
     while (!is_done(block))
       if (!turn(block) && !is_done(block)) check_barriers(block);
+    if (state_.watch != nullptr) state_.watch->end_block(block.number);
   }
 
   void run_together(uint64_t blocks) {
@@ -118,7 +122,11 @@ class Runner {
 LaunchCounts run_kernel(const Program& program, const Function& kernel, const LaunchShape& shape,
                         const std::vector<std::byte>& parameters, Memory& memory,
                         const LaunchOptions& options) {
-  LaunchState state{program, kernel, shape, parameters, memory, options.limit};
+  std::unique_ptr<Watch> watch;
+  if (options.finds_races)
+    watch = std::make_unique<Watch>(uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]);
+  LaunchState state{program, kernel, shape, parameters, memory, options.limit, watch.get()};
+  state.is_watched = watch != nullptr || memory.watches_writes();
   Runner(state, options).run();
   return state.counts;
 }

@@ -15,6 +15,7 @@ struct LaunchOptions {
   bool all_resident =
       false;  ///< blocks run by turns, as in a cooperative launch, instead of one after the other
   uint64_t limit = uint64_t{1} << 40;  ///< instructions of threads until Timeout
+  bool finds_races = false;            ///< races on shared and global memory are faults
 };
 
 struct LaunchShape {

@@ -20,7 +20,7 @@ uint64_t rounded(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / un
 
 }  // namespace
 
-Memory::Memory(uint64_t bytes) : total_(bytes) {
+Memory::Memory(uint64_t bytes, bool watches_writes) : total_(bytes), watches_(watches_writes) {
   // Room for freed addresses to stay unused, as far as the host gives it.
   for (range_bytes_ = std::max(bytes * 64, uint64_t{1} << 40); range_bytes_ >= bytes; range_bytes_ /= 2) {
     void* const got = mmap(reinterpret_cast<void*>(kWished), range_bytes_, PROT_NONE,
@@ -69,6 +69,7 @@ Allocation* Memory::allocate(uint64_t bytes, bool is_waiting) {
   Allocation& made = records_.emplace_back();
   made = {place, is_waiting ? 0 : bytes, bytes, static_cast<std::byte*>(got),
           is_waiting ? Allocation::Waiting : Allocation::Live};
+  if (watches_) made.written.resize(bytes);
   mapped_[&made] = backing;
   by_base_[place] = &made;
   return &made;
@@ -87,6 +88,7 @@ void Memory::free(Allocation& allocation) {
   used_ -= allocation.whole;
   allocation.size = 0;
   allocation.host = nullptr;
+  allocation.written = {};
   allocation.state = Allocation::Freed;
 }
 
@@ -130,6 +132,12 @@ Allocation* Memory::starting(uint64_t address) {
 std::byte* Memory::bytes_at(uint64_t address, uint64_t bytes) {
   const Allocation* const found = near(address);
   return found != nullptr && found->holds(address, bytes) ? found->host + (address - found->base) : nullptr;
+}
+
+void Memory::mark_written(uint64_t address, uint64_t bytes) {
+  Allocation* const found = near(address);
+  if (found == nullptr || found->written.empty() || !found->holds(address, bytes)) return;
+  std::memset(found->written.data() + (address - found->base), 1, bytes);
 }
 
 std::string Memory::describe(uint64_t address) {

@@ -17,7 +17,8 @@ struct Allocation {
   uint64_t whole = 0;         ///< bytes it was made with
   std::byte* host = nullptr;  ///< where its bytes are
   enum State : uint8_t { Live, Freed, Waiting } state = Live;
-  bool is_host = false;  ///< the host's own memory: pinned or registered
+  bool is_host = false;            ///< the host's own memory: pinned or registered
+  std::vector<uint8_t> written{};  ///< by byte, where that is watched; else empty
 
   bool holds(uint64_t address, uint64_t bytes) const {
     const uint64_t at = address - base;
@@ -31,7 +32,8 @@ struct Allocation {
 class Memory {
  public:
   /// A device of this many bytes.
-  explicit Memory(uint64_t bytes);
+  /// `watches_writes`: of each byte of an allocation it is known whether it was written.
+  explicit Memory(uint64_t bytes, bool watches_writes = false);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -56,6 +58,10 @@ class Memory {
   /// What stands at an address, in words: "8 bytes after the end of an allocation of 800 bytes".
   std::string describe(uint64_t address);
 
+  /// Says that bytes are written, by a copy for instance.
+  void mark_written(uint64_t address, uint64_t bytes);
+  bool watches_writes() const { return watches_; }
+
   uint64_t total() const { return total_; }
   uint64_t available() const { return total_ - used_; }
   bool is_device_address(uint64_t address) const { return address - range_ < range_bytes_; }
@@ -63,6 +69,7 @@ class Memory {
  private:
   uint64_t total_;
   uint64_t used_ = 0;
+  bool watches_ = false;
   uint64_t range_ = 0;  ///< the reserved range
   uint64_t range_bytes_ = 0;
   uint64_t next_ = 0;               ///< the first address that was never given out, from the range's begin

@@ -12,9 +12,9 @@ namespace {
 
 using ptx::Space;
 
-constexpr const char* kRead = "a read";
-constexpr const char* kWrite = "a write";
-constexpr const char* kAtomic = "an atomic access";
+constexpr Access kRead = Access::Read;
+constexpr Access kWrite = Access::Write;
+constexpr Access kAtomic = Access::Atomic;
 
 template <Space kSpace, class M, class R>
 void load(Warp& w, const Instruction& i, Mask m) {

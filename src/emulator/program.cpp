@@ -62,6 +62,7 @@ class Loader {
       Allocation* const made = memory_.allocate(std::max<uint64_t>(variable.size, 1));
       if (made == nullptr) throw LoadError(1, "no memory for `" + variable.name + "`");
       std::memset(made->host, 0, made->size);
+      memory_.mark_written(made->base, made->size);
       program_->memory.push_back(made);
       globals_.emplace_back(&variable, made);
       names_.variables[variable.name] = {variable.space, made->base};

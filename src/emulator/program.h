@@ -39,6 +39,12 @@ constexpr uint64_t kLocalWindow = uint64_t{2} << 56;
 constexpr uint64_t kParamWindow = uint64_t{3} << 56;
 constexpr uint64_t kFunctionWindow = uint64_t{4} << 56;  ///< and the function's index
 
+/// Instruction::flags of accesses.
+namespace flag {
+constexpr uint16_t kStrong = 1 << 13;   ///< volatile, relaxed, acquire, release
+constexpr uint16_t kRelease = 1 << 14;  ///< what was done before is seen with it
+}  // namespace flag
+
 struct Instruction {
   Handler run = nullptr;
   Slot d = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, e = kNoSlot;  ///< result and operands

@@ -363,6 +363,7 @@ void Warp::let_others_go() {
 
 Mask Warp::gather(const Instruction& i, Mask which, Mask needed, bool anywhere) {
   needed &= alive;
+  ++together_;
   if ((needed & ~which) == 0) return which;
   const auto lane = static_cast<uint32_t>(std::countr_zero(which));
   if (which != mask && (needed & mask & ~which) != 0)
@@ -428,30 +429,29 @@ void Warp::fault(FaultKind kind, const std::string& what, const Instruction& i, 
   throw Fault(kind, message);
 }
 
-std::byte* Warp::local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                       const char* access) {
+std::byte* Warp::local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
   if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
   const uint64_t end = uint64_t{frame->local_base} + frame->function->local_bytes;
   if (address >= end || bytes > end - address)
     fault(FaultKind::Illegal,
-          std::string(access) + " of " + std::to_string(bytes) + " bytes of local memory at " +
+          std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes of local memory at " +
               std::to_string(address) + ": the thread has " + std::to_string(end),
           i, lane);
   return local_.data() + size_t{lane} * local_size_ + address;
 }
 
-std::byte* Warp::param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                       const char* access) {
+std::byte* Warp::param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
   const uint32_t size = frame->function->param_bytes;
   if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
   if (address >= size || bytes > size - address)
     fault(FaultKind::Illegal,
-          std::string(access) + " of " + std::to_string(bytes) + " bytes outside of the parameters", i, lane);
+          std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes outside of the parameters",
+          i, lane);
   return frame->params.data() + size_t{lane} * size + address;
 }
 
 std::byte* Warp::generic_slowly(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                                const char* access) {
+                                Access access) {
   const uint64_t window = address & (uint64_t{0xFF} << 56);
   if (window == kSharedWindow) return shared(i, address - window, bytes, lane, access);
   if (window == kLocalWindow) return local(i, address - window, bytes, lane, access);
@@ -459,26 +459,61 @@ std::byte* Warp::generic_slowly(const Instruction& i, uint64_t address, uint32_t
   Allocation* const found = launch.memory.near(address);
   if (found != nullptr && found->holds(address, bytes)) {
     i.last = found;
+    if (launch.is_watched) watch(i, found, address - found->base, bytes, lane, access);
     return found->host + (address - found->base);
   }
   fault(FaultKind::Illegal,
-        std::string(access) + " of " + std::to_string(bytes) + " bytes: " + launch.memory.describe(address),
+        std::string(name_of(access)) + " of " + std::to_string(bytes) +
+            " bytes: " + launch.memory.describe(address),
+        i, lane);
+}
+
+void Warp::watch(const Instruction& i, Allocation* where, uint64_t at, uint32_t bytes, uint32_t lane,
+                 Access access) {
+  std::vector<uint8_t>& written = where == nullptr ? block.written : where->written;
+  if (!written.empty() && access == Access::Write) std::memset(written.data() + at, 1, bytes);
+  if (!written.empty() && std::memchr(written.data() + at, 0, bytes) != nullptr) {
+    const std::string place = where == nullptr ? "shared memory at " + std::to_string(at)
+                                               : launch.memory.describe(where->base + at);
+    fault(FaultKind::Unwritten,
+          std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes of " + place +
+              " that nobody has written",
+          i, lane);
+  }
+  if (launch.watch == nullptr) return;
+  if ((i.flags & flag::kRelease) != 0) fence();
+  Watch::Touch now;
+  now.block = block.number;
+  now.thread = static_cast<uint16_t>(index * kLanes + lane);
+  now.is_strong = access == Access::Atomic || (i.flags & flag::kStrong) != 0;
+  now.barriers = block.completed;
+  now.together = together_;
+  now.fences = launch.watch->fences(block.number);
+  if (const Watch::Touch* const with = launch.watch->touch(where, at, bytes, now, access))
+    race(i, *with, lane, access);
+}
+
+void Warp::race(const Instruction& i, const Watch::Touch& with, uint32_t lane, Access access) const {
+  fault(FaultKind::Race,
+        "a race: " + std::string(name_of(access)) + " of what thread " + std::to_string(with.thread) +
+            " of block " + std::to_string(with.block) + " has touched, with nothing between that orders them",
         i, lane);
 }
 
 void Warp::misaligned(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                      const char* access) const {
+                      Access access) const {
   fault(FaultKind::Misaligned,
-        std::string(access) + " of " + std::to_string(bytes) + " bytes at address " +
+        std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes at address " +
             std::to_string(address) + ", which is no multiple of " + std::to_string(bytes),
         i, lane);
 }
 
 void Warp::out_of_shared(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                         const char* access) const {
+                         Access access) const {
   fault(FaultKind::Illegal,
-        std::string(access) + " of " + std::to_string(bytes) + " bytes at " + std::to_string(address) +
-            " of shared memory, which has " + std::to_string(block.shared.size()) + " bytes",
+        std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes at " +
+            std::to_string(address) + " of shared memory, which has " + std::to_string(block.shared.size()) +
+            " bytes",
         i, lane);
 }
 

@@ -9,6 +9,7 @@
 #include "emulator/fault.h"
 #include "emulator/launch.h"
 #include "emulator/program.h"
+#include "emulator/watch.h"
 
 /// What handlers work on: a warp, its block, its launch. Only the room's sources include this.
 namespace ingot::emulator {
@@ -30,6 +31,8 @@ struct LaunchState {
   const std::vector<std::byte>& parameters;
   Memory& memory;
   uint64_t limit;
+  Watch* watch = nullptr;   ///< null: nobody looks for races
+  bool is_watched = false;  ///< for races, or for reads of what nobody has written
   LaunchCounts counts{};
 };
 
@@ -42,6 +45,9 @@ struct Reduction {
 
 struct Block {
   std::array<uint32_t, 3> index{};
+  uint32_t number = 0;
+  uint32_t completed = 0;        ///< barriers until now
+  std::vector<uint8_t> written;  ///< of shared memory, by byte, where that is watched
   std::vector<std::byte> shared;
   std::vector<std::unique_ptr<Warp>> warps;
   uint32_t threads = 0;
@@ -110,29 +116,35 @@ class Warp {
   void arrive(uint32_t number, uint32_t threads, Mask which, const Reduction& of_these);
   /// Lets other ways and warps run.
   void yield() { steps_ = 0; }
+  /// What the block did until now is seen by others.
+  void fence() {
+    if (launch.watch != nullptr) launch.watch->fence(block.number);
+  }
 
   /// The bytes at a generic or global address of one thread. Throws Fault.
-  std::byte* generic(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                     const char* access) {
+  std::byte* generic(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
     if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
     const Allocation* const last = i.last;
-    if (last != nullptr && last->holds(address, bytes)) [[likely]]
+    if (last != nullptr && last->holds(address, bytes) && !launch.is_watched) [[likely]]
       return last->host + (address - last->base);
     return generic_slowly(i, address, bytes, lane, access);
   }
-  std::byte* shared(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                    const char* access) {
+  std::byte* shared(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
     if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
     if (address >= block.shared.size() || bytes > block.shared.size() - address)
       out_of_shared(i, address, bytes, lane, access);
+    if (launch.is_watched) [[unlikely]]
+      watch(i, nullptr, address, bytes, lane, access);
     return block.shared.data() + address;
   }
-  std::byte* local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, const char* access);
-  std::byte* param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, const char* access);
+  std::byte* local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
+  std::byte* param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
 
   [[noreturn]] void fault(FaultKind kind, const std::string& what, const Instruction& i, uint32_t lane) const;
 
  private:
+  uint32_t together_ = 0;  ///< ops that threads of the warp did together
+
   /// A way of threads that run together, or a place where ways meet.
   struct Way {
     enum State : uint8_t { Unused, Ready, Waiting, AtBarrier, Joining } state = Unused;
@@ -173,11 +185,14 @@ class Warp {
   bool may_join_at(int way, uint32_t join) const;
 
   std::byte* generic_slowly(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                            const char* access);
+                            Access access);
+  void watch(const Instruction& i, Allocation* where, uint64_t at, uint32_t bytes, uint32_t lane,
+             Access access);
+  [[noreturn]] void race(const Instruction& i, const Watch::Touch& with, uint32_t lane, Access access) const;
   [[noreturn]] void misaligned(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                               const char* access) const;
+                               Access access) const;
   [[noreturn]] void out_of_shared(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
-                                  const char* access) const;
+                                  Access access) const;
 
   friend void check_barriers(Block& block);
 };

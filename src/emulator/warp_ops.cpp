@@ -189,6 +189,8 @@ void barrier_reduce(Warp& w, const Instruction& i, Mask m) {
   });
 }
 
+void fence(Warp& w, const Instruction&, Mask) { w.fence(); }
+
 void nothing(Warp&, const Instruction&, Mask) {}
 
 void pause(Warp& w, const Instruction&, Mask) { w.yield(); }

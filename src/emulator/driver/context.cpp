@@ -38,6 +38,8 @@ Result result_of(const Fault& fault) {
     case FaultKind::Assertion: return kAssert;
     case FaultKind::Instruction: return kIllegalInstruction;
     case FaultKind::Stack: return kStackError;
+    case FaultKind::Race:
+    case FaultKind::Unwritten:
     case FaultKind::Barrier:
     case FaultKind::Deadlock:
     case FaultKind::Trap: return kLaunchFailed;

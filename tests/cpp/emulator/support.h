@@ -34,7 +34,8 @@ inline std::string kernel_of(int parameters, const std::string& body) {
 /// A device without a driver: memory and one program.
 class Bench {
  public:
-  explicit Bench(const std::string& ptx) : program_(load(ptx, memory_)) {}
+  explicit Bench(const std::string& ptx, bool watches_writes = false)
+      : memory_(uint64_t{1} << 30, watches_writes), program_(load(ptx, memory_)) {}
 
   LaunchOptions options;
   LaunchCounts counts;
@@ -47,6 +48,7 @@ class Bench {
   uint64_t put(const std::vector<T>& values) {
     const Allocation* const made = memory_.allocate(std::max<size_t>(values.size() * sizeof(T), 1));
     std::memcpy(made->host, values.data(), values.size() * sizeof(T));
+    memory_.mark_written(made->base, values.size() * sizeof(T));
     return made->base;
   }
   template <class T>
@@ -63,12 +65,12 @@ class Bench {
   }
   void run(const std::string& name, const LaunchShape& shape, const std::vector<uint64_t>& arguments) {
     std::vector<std::byte> bytes(arguments.size() * 8);
-    std::memcpy(bytes.data(), arguments.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(bytes.data(), arguments.data(), bytes.size());
     counts = run_kernel(program_of(), *program_->kernel(name), shape, bytes, memory_, options);
   }
 
  private:
-  Memory memory_{uint64_t{1} << 30};
+  Memory memory_;
   std::unique_ptr<Program> program_;
 
   const Program& program_of() const { return *program_; }
