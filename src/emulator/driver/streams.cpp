@@ -181,10 +181,8 @@ INGOT_DRIVER cuEventElapsedTime(float* milliseconds, void* from, void* to) {
     const Event* const first = context.events.find(from);
     const Event* const last = context.events.find(to);
     if (first == nullptr || last == nullptr) return kInvalidHandle;
-    if (milliseconds == nullptr || !first->is_recorded || !last->is_recorded || !first->has_time ||
-        !last->has_time)
-      return first->is_recorded && last->is_recorded && milliseconds != nullptr ? kInvalidHandle
-                                                                                : kInvalidValue;
+    if (milliseconds == nullptr || !first->is_recorded || !last->is_recorded) return kInvalidValue;
+    if (!first->has_time || !last->has_time) return kInvalidHandle;
     if (!context.device.is_reached(first->moment) || !context.device.is_reached(last->moment))
       return kNotReady;
     *milliseconds = (static_cast<float>(*last->time) - static_cast<float>(*first->time)) * 1e-6f;

@@ -109,6 +109,7 @@ void check(const std::string& text, const std::function<D(A, B, C)>& expected,
 template <class T>
 void check_integers(const std::string& type) {
   using U = std::make_unsigned_t<T>;
+  using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
   const auto op = [&](const std::string& name, T (*f)(T, T, T)) {
     check<T, T, T, T>(
         name + "." + type +
@@ -119,7 +120,7 @@ void check_integers(const std::string& type) {
   op("sub", [](T a, T b, T) { return static_cast<T>(U(a) - U(b)); });
   op("mul.lo", [](T a, T b, T) { return static_cast<T>(uint64_t(a) * uint64_t(b)); });
   op("mul.hi", [](T a, T b, T) {
-    return static_cast<T>((static_cast<__int128>(a) * static_cast<__int128>(b)) >> (8 * sizeof(T)));
+    return static_cast<T>((static_cast<Wide>(a) * static_cast<Wide>(b)) >> (8 * sizeof(T)));
   });
   op("mad.lo", [](T a, T b, T c) { return static_cast<T>(uint64_t(a) * uint64_t(b) + uint64_t(c)); });
   op("min", [](T a, T b, T) { return std::min(a, b); });
