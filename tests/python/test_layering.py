@@ -19,6 +19,7 @@ PLAN = {
     "transform": {"ir"},
     "codegen": {"ir"},
     "runtime": {"base"},
+    "emulator": {"base"},
     "frontend": {"ir"},
     "driver": {"transform", "codegen", "runtime"},
     "bindings": {"driver", "frontend"},
@@ -36,7 +37,7 @@ CONFINED = {
     "code generation": (re.compile(r"codegen/"), {"codegen", "driver"}),
     "threads": (
         re.compile(r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|pthread\.h)$"),
-        {"codegen", "runtime", "frontend", "driver", "bindings", "tools", "ingot"},
+        {"codegen", "runtime", "emulator", "frontend", "driver", "bindings", "tools", "ingot"},
     ),
 }
 

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "emulator/ptx.h"
+#include "emulator/warp.h"
+
+/// Handlers of memory, of warps and of control. Only the room's sources include this.
+namespace ingot::emulator {
+
+namespace flag {
+/// Instruction::flags of accesses: the address has 32 bits; it counts from the frame's local variables.
+constexpr uint16_t kAddress32 = 1 << 11;
+constexpr uint16_t kOfFrame = 1 << 12;
+constexpr uint16_t kBase = kAddress32 | kOfFrame;
+}  // namespace flag
+
+/// What is asked about an access by each of the handlers below: the address is the value at `slot` - or 0 -
+/// plus the instruction's offset.
+inline uint64_t address_at(const Warp& w, const Instruction& i, Slot slot, uint32_t lane) {
+  uint64_t address = static_cast<uint64_t>(i.offset);
+  if (slot != kNoSlot)
+    address += (i.flags & flag::kAddress32) != 0 ? w.get<uint32_t>(slot)[lane] : w.get<uint64_t>(slot)[lane];
+  if ((i.flags & flag::kOfFrame) != 0) address += w.frame->local_base;
+  return address;
+}
+
+template <ptx::Space kSpace>
+std::byte* accessed(Warp& w, const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
+                    Access what) {
+  if constexpr (kSpace == ptx::Space::Shared) return w.shared(i, address, bytes, lane, what);
+  else if constexpr (kSpace == ptx::Space::Local) return w.local(i, address, bytes, lane, what);
+  else if constexpr (kSpace == ptx::Space::Param) return w.param(i, address, bytes, lane, what);
+  else return w.generic(i, address, bytes, lane, what);
+}
+
+/// ld: `register_bytes` of the result, or of each of the results of a vector. None: there is no such load.
+Handler load_handler(ptx::Space space, ptx::Type type, uint8_t register_bytes);
+/// st: address in a, value in b.
+Handler store_handler(ptx::Space space, ptx::Type type, uint8_t register_bytes);
+/// atom and red: address in a, operands in b and c; the old value in d, if there is a slot.
+Handler atomic_handler(std::string_view op, ptx::Type type, ptx::Space space);
+
+/// mov between a vector and a register: `kPieces` of `piece` bytes.
+Handler pack_handler(uint32_t pieces, uint32_t piece);
+Handler unpack_handler(uint32_t pieces, uint32_t piece);
+
+namespace handlers {
+void local_address(Warp& w, const Instruction& i, Mask m);  ///< d = offset + the frame's local variables
+void is_in_space(Warp& w, const Instruction& i, Mask m);    ///< isspacep: `offset` is the Space
+void clock(Warp& w, const Instruction& i, Mask m);          ///< %clock and the like: `lanes` bytes
+
+void shuffle(Warp& w, const Instruction& i, Mask m);  ///< `target`: 0 up, 1 down, 2 bfly, 3 idx
+void vote(Warp& w, const Instruction& i, Mask m);     ///< `target`: 0 all, 1 any, 2 uni, 3 ballot
+void match(Warp& w, const Instruction& i, Mask m);    ///< `target`: 0 any, 1 all; `lanes` bytes
+void reduce(Warp& w, const Instruction& i, Mask m);   ///< `target`: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor
+void active_mask(Warp& w, const Instruction& i, Mask m);
+void elect(Warp& w, const Instruction& i, Mask m);
+void warp_barrier(Warp& w, const Instruction& i, Mask m);
+
+void barrier(Warp& w, const Instruction& i, Mask m);  ///< a: number, b: threads
+void barrier_arrive(Warp& w, const Instruction& i, Mask m);
+void barrier_reduce(Warp& w, const Instruction& i, Mask m);  ///< c: predicate; `target`: 0 popc, 1 and, 2 or
+void fence(Warp& w, const Instruction& i, Mask m);
+void nothing(Warp& w, const Instruction& i, Mask m);
+void pause(Warp& w, const Instruction& i, Mask m);  ///< nanosleep
+void jump(Warp& w, const Instruction& i, Mask m);
+void branch(Warp& w, const Instruction& i, Mask m);
+void branch_indexed(Warp& w, const Instruction& i, Mask m);  ///< a: index; `target`: a list of instructions
+void meet(Warp& w, const Instruction& i, Mask m);
+void call(Warp& w, const Instruction& i, Mask m);           ///< `target`: the CallSite
+void call_indirect(Warp& w, const Instruction& i, Mask m);  ///< a: the function's address
+void give_back(Warp& w, const Instruction& i, Mask m);      ///< ret
+void exit(Warp& w, const Instruction& i, Mask m);
+void trap(Warp& w, const Instruction& i, Mask m);
+void assertion(Warp& w, const Instruction& i, Mask m);  ///< a call of __assertfail; `target`: the CallSite
+void print(Warp& w, const Instruction& i, Mask m);      ///< a call of vprintf: prints nothing, gives 0
+}  // namespace handlers
+
+/// Where control goes after an instruction; index by index of Function::code.
+struct Flow {
+  enum Kind : uint8_t { Next, Jump, Switch, Leave, Stop } kind = Next;
+};
+
+/// Finds for each branch where its ways meet again - the immediate post-dominator -, and puts a `meet` there.
+/// `flow` is that of the code before; ways that end in a Stop do not count.
+void add_meetings(Function& function, const std::vector<Flow>& flow);
+
+}  // namespace ingot::emulator

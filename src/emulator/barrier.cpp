@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "emulator/warp.h"
+
+// Barriers of a block: threads are counted; who waits asks again when it has been released.
+
+namespace ingot::emulator {
+
+void Warp::arrive(uint32_t number, uint32_t threads, Mask which, const Reduction& of_these) {
+  Block::Barrier& barrier = block.barriers[number];
+  if (barrier.expected == 0) barrier = {0, threads != 0 ? threads : block.threads, {}, barrier.result};
+  // Where threads are counted by the program, a warp counts as a whole.
+  barrier.arrived += threads != 0 && which == alive ? kLanes : static_cast<uint32_t>(std::popcount(which));
+  barrier.reduction.count += of_these.count;
+  barrier.reduction.all &= of_these.all;
+  barrier.reduction.any |= of_these.any;
+  if (barrier.arrived < barrier.expected) return;
+  barrier.result = barrier.reduction;
+  ++block.completed;
+  barrier.expected = 0;
+  for (const auto& warp : block.warps) warp->release(number);
+}
+
+bool Warp::barrier(const Instruction& i, Mask which, uint32_t number, uint32_t threads,
+                   const Reduction& of_these) {
+  Way& way = ways_[static_cast<size_t>(current_)];
+  if (way.is_released) {
+    way.is_released = false;
+    return true;
+  }
+  const auto lane = static_cast<uint32_t>(std::countr_zero(which));
+  if (which != mask)
+    fault(FaultKind::Barrier, "a barrier in divergent code: some threads of the warp pass it by", i, lane);
+  way.state = Way::AtBarrier;
+  way.barrier = static_cast<uint8_t>(number);
+  way.pc = --pc;
+  steps_ = 0;
+  arrive(number, threads, which, of_these);
+  return false;
+}
+
+void Warp::release(uint32_t number) {
+  const Way* first = nullptr;
+  for (Way& way : ways_) {
+    if (way.state != Way::AtBarrier || way.barrier != number) continue;
+    if (first != nullptr && (first->pc != way.pc || first->frame->function != way.frame->function)) {
+      frame = way.frame;
+      fault(FaultKind::Barrier, "a barrier in divergent code: other threads of the warp wait at another one",
+            way.frame->function->code[way.pc], static_cast<uint32_t>(std::countr_zero(way.mask)));
+    }
+    if (first == nullptr) first = &way;
+    way.state = Way::Ready;
+    way.is_released = true;
+  }
+}
+
+void check_barriers(Block& block) {
+  uint32_t exited = block.threads;
+  uint32_t at_barriers = 0;
+  for (const auto& warp : block.warps) {
+    exited -= static_cast<uint32_t>(std::popcount(warp->alive));
+    for (const Warp::Way& way : warp->ways_)
+      if (way.state == Warp::Way::AtBarrier) at_barriers += static_cast<uint32_t>(std::popcount(way.mask));
+  }
+  for (const auto& warp : block.warps) {
+    for (const Warp::Way& way : warp->ways_) {
+      if (way.state != Warp::Way::AtBarrier && way.state != Warp::Way::Waiting) continue;
+      const bool is_barrier = way.state == Warp::Way::AtBarrier;
+      if (at_barriers != 0 && !is_barrier) continue;
+      const auto lane = static_cast<uint32_t>(std::countr_zero(way.mask));
+      warp->frame = way.frame;
+      const Instruction& i = way.frame->function->code[way.pc];
+      if (!is_barrier)
+        warp->fault(FaultKind::Deadlock, "a deadlock: the threads that the mask names do not all come here",
+                    i, lane);
+      const std::string waiting =
+          std::to_string(at_barriers) + " of " + std::to_string(block.threads) + " threads wait at a barrier";
+      if (exited != 0)
+        warp->fault(FaultKind::Barrier,
+                    waiting + " that " + std::to_string(exited) + " have left by their exit", i, lane);
+      if (way.mask != warp->alive)
+        warp->fault(FaultKind::Barrier, waiting + " in divergent code, to which the others do not come", i,
+                    lane);
+      warp->fault(FaultKind::Deadlock, waiting + ", the others elsewhere", i, lane);
+    }
+  }
+  throw Fault(FaultKind::Deadlock, "a deadlock: no thread can go on");
+}
+
+}  // namespace ingot::emulator

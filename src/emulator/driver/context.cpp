@@ -1,0 +1,396 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "emulator/driver/state.h"
+
+// Initialisation, the device, contexts, errors.
+
+namespace ingot::emulator::driver {
+
+Context::~Context() {
+  for (const auto& [memory, allocation] : pinned) {
+    device.memory().remove_host(*allocation);
+    std::free(memory);
+  }
+}
+
+const Stream* Context::stream(const void* handle) const {
+  const auto number = reinterpret_cast<uintptr_t>(handle);
+  return number <= 2 ? &default_ : streams.find(handle);
+}
+
+Driver& Driver::instance() {
+  static Driver driver;
+  return driver;
+}
+
+std::vector<Context*>& current_contexts() {
+  thread_local std::vector<Context*> stack;
+  return stack;
+}
+
+Result result_of(const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::Illegal: return kIllegalAddress;
+    case FaultKind::Misaligned: return kMisaligned;
+    case FaultKind::Timeout: return kTimeout;
+    case FaultKind::Assertion: return kAssert;
+    case FaultKind::Instruction: return kIllegalInstruction;
+    case FaultKind::Stack: return kStackError;
+    case FaultKind::Race:
+    case FaultKind::Unwritten:
+    case FaultKind::Barrier:
+    case FaultKind::Deadlock:
+    case FaultKind::Trap: return kLaunchFailed;
+  }
+  return kUnknown;
+}
+
+namespace {
+
+struct Named {
+  int number;
+  const char* name;
+  const char* text;
+};
+
+constexpr Named kErrors[] = {
+    {kSuccess, "CUDA_SUCCESS", "no error"},
+    {kInvalidValue, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {kNotInitialized, "CUDA_ERROR_NOT_INITIALIZED", "the driver is not initialized"},
+    {kInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "no device of this number"},
+    {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "no current context, or one that is gone"},
+    {kNoBinary, "CUDA_ERROR_NO_BINARY_FOR_GPU", "the software device runs PTX only"},
+    {kInvalidPtx, "CUDA_ERROR_INVALID_PTX", "PTX that cannot be loaded"},
+    {kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "no object of this handle"},
+    {kNotFound, "CUDA_ERROR_NOT_FOUND", "nothing of this name"},
+    {kNotReady, "CUDA_ERROR_NOT_READY", "operations are still waiting"},
+    {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an access to memory that is not the kernel's"},
+    {kOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many threads or too much shared memory"},
+    {kTimeout, "CUDA_ERROR_LAUNCH_TIMEOUT", "the kernel ran too long"},
+    {kAssert, "CUDA_ERROR_ASSERT", "an assertion of the kernel failed"},
+    {kAlreadyRegistered, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "the memory is registered already"},
+    {kNotRegistered, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "the memory is not registered"},
+    {kStackError, "CUDA_ERROR_HARDWARE_STACK_ERROR", "the stack of a thread is full"},
+    {kIllegalInstruction, "CUDA_ERROR_ILLEGAL_INSTRUCTION", "an instruction that cannot be executed"},
+    {kMisaligned, "CUDA_ERROR_MISALIGNED_ADDRESS", "an access at an address that is not aligned"},
+    {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "the kernel failed"},
+    {kTooLarge, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "more blocks than run at once"},
+    {kNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "not supported by the software device"},
+    {kUnknown, "CUDA_ERROR_UNKNOWN", "an internal error"},
+};
+
+int attribute(int which) {
+  switch (which) {
+    case 1: return 1024;  // threads of a block
+    case 2:
+    case 3: return 1024;        // x, y of a block
+    case 4: return 64;          // z
+    case 5: return 2147483647;  // x of a grid
+    case 6:
+    case 7: return 65535;  // y, z
+    case 8: return kSharedPerBlock;
+    case 9: return 65536;        // constant memory
+    case 10: return 32;          // a warp
+    case 11: return 2147483647;  // pitch
+    case 12:
+    case 82: return 65536;    // registers
+    case 13: return 1000000;  // kHz
+    case 14: return 512;      // alignment of textures
+    case 15:
+    case 19:  // host memory can be mapped
+    case 31:  // concurrent kernels
+    case 41:  // unified addressing
+    case 78:  // priorities of streams
+    case 79:
+    case 80:
+    case 95:             // cooperative launches
+    case 115: return 1;  // pools
+    case 16: return kMultiprocessors;
+    case 36: return 1000000;  // kHz of the memory
+    case 37: return 256;      // bits of its bus
+    case 38: return 4 << 20;  // second cache
+    case 39: return kThreadsPerMultiprocessor;
+    case 40: return 2;  // engines of copies
+    case 75: return kCapabilityMajor;
+    case 76: return kCapabilityMinor;
+    case 81: return kSharedPerMultiprocessor;
+    case 97: return kSharedOptIn;
+    case 106: return kBlocksPerMultiprocessor;
+    case 111: return 1024;  // shared memory that the system takes
+    default: return 0;
+  }
+}
+
+Result text_of_error(int number, const char** text, const char* Named::* which) {
+  const auto* const found = std::ranges::find(kErrors, number, &Named::number);
+  if (text == nullptr || found == std::end(kErrors)) return kInvalidValue;
+  *text = found->*which;
+  return kSuccess;
+}
+
+Context* new_context(Driver& driver) {
+  return driver.contexts.add(std::make_unique<Context>(DeviceOptions::of_environment()));
+}
+
+void drop_context(Driver& driver, Context* context) {
+  std::erase(current_contexts(), context);
+  driver.contexts.remove(context);
+}
+
+}  // namespace
+
+}  // namespace ingot::emulator::driver
+
+using namespace ingot::emulator;  // NOLINT(google-build-using-namespace): the functions are the ABI's, in no
+using namespace ingot::emulator::driver;  // NOLINT(google-build-using-namespace): namespace
+
+INGOT_DRIVER cuInit(unsigned flags) {
+  return guarded(
+      [&](Driver& driver) {
+        if (flags != 0) return kInvalidValue;
+        driver.is_initialized = true;
+        return kSuccess;
+      },
+      false);
+}
+
+INGOT_DRIVER cuDriverGetVersion(int* version) {
+  if (version == nullptr) return kInvalidValue;
+  *version = kVersion;
+  return kSuccess;
+}
+
+INGOT_DRIVER cuGetErrorName(int error, const char** name) { return text_of_error(error, name, &Named::name); }
+
+INGOT_DRIVER cuGetErrorString(int error, const char** text) {
+  return text_of_error(error, text, &Named::text);
+}
+
+INGOT_DRIVER cuDeviceGetCount(int* count) {
+  return guarded([&](Driver&) {
+    if (count == nullptr) return kInvalidValue;
+    *count = 1;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceGet(int* device, int ordinal) {
+  return guarded([&](Driver&) {
+    if (device == nullptr) return kInvalidValue;
+    if (ordinal != 0) return kInvalidDevice;
+    *device = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceGetName(char* name, int length, int device) {
+  return guarded([&](Driver&) {
+    if (device != 0) return kInvalidDevice;
+    if (name == nullptr || length <= 0) return kInvalidValue;
+    std::strncpy(name, "Ingot software device", static_cast<size_t>(length));
+    name[length - 1] = '\0';
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceGetUuid(char* uuid, int device) {
+  return guarded([&](Driver&) {
+    if (device != 0) return kInvalidDevice;
+    if (uuid == nullptr) return kInvalidValue;
+    std::memcpy(uuid, "ingot-emulator-0", 16);
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceGetUuid_v2(char* uuid, int device) { return cuDeviceGetUuid(uuid, device); }
+
+INGOT_DRIVER cuDeviceGetAttribute(int* value, int which, int device) {
+  return guarded([&](Driver&) {
+    if (device != 0) return kInvalidDevice;
+    if (value == nullptr || which <= 0) return kInvalidValue;
+    *value = attribute(which);
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceTotalMem_v2(size_t* bytes, int device) {
+  return guarded([&](Driver&) {
+    if (device != 0) return kInvalidDevice;
+    if (bytes == nullptr) return kInvalidValue;
+    *bytes = DeviceOptions::of_environment().memory;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceCanAccessPeer(int* can, int device, int peer) {
+  return guarded([&](Driver&) {
+    if (device != 0 || peer != 0) return kInvalidDevice;
+    if (can == nullptr) return kInvalidValue;
+    *can = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDevicePrimaryCtxRetain(void** context, int device) {
+  return guarded([&](Driver& driver) {
+    if (device != 0) return kInvalidDevice;
+    if (context == nullptr) return kInvalidValue;
+    if (driver.primary == nullptr) driver.primary = new_context(driver);
+    ++driver.primary_uses;
+    *context = driver.primary;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDevicePrimaryCtxReset_v2(int device) {
+  return guarded([&](Driver& driver) {
+    if (device != 0) return kInvalidDevice;
+    if (driver.primary != nullptr) drop_context(driver, driver.primary);
+    driver.primary = nullptr;
+    driver.primary_uses = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDevicePrimaryCtxRelease_v2(int device) {
+  return guarded([&](Driver& driver) {
+    if (device != 0) return kInvalidDevice;
+    if (driver.primary == nullptr) return kInvalidContext;
+    if (--driver.primary_uses != 0) return kSuccess;
+    drop_context(driver, driver.primary);
+    driver.primary = nullptr;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  return guarded([&](Driver& driver) {
+    if (device != 0) return kInvalidDevice;
+    if (flags != nullptr) *flags = 0;
+    if (active != nullptr) *active = driver.primary != nullptr ? 1 : 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxCreate_v2(void** context, unsigned, int device) {
+  return guarded([&](Driver& driver) {
+    if (device != 0) return kInvalidDevice;
+    if (context == nullptr) return kInvalidValue;
+    Context* const made = new_context(driver);
+    current_contexts().push_back(made);
+    *context = made;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxDestroy_v2(void* context) {
+  return guarded([&](Driver& driver) {
+    Context* const found = driver.contexts.find(context);
+    if (found == nullptr || found == driver.primary) return kInvalidContext;
+    found->device.run_all();
+    drop_context(driver, found);
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxSetCurrent(void* context) {
+  return guarded([&](Driver& driver) {
+    Context* const found = driver.contexts.find(context);
+    if (context != nullptr && found == nullptr) return kInvalidContext;
+    std::vector<Context*>& stack = current_contexts();
+    if (!stack.empty()) stack.pop_back();
+    if (found != nullptr) stack.push_back(found);
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxGetCurrent(void** context) {
+  return guarded([&](Driver& driver) {
+    if (context == nullptr) return kInvalidValue;
+    const std::vector<Context*>& stack = current_contexts();
+    *context = stack.empty() ? nullptr : driver.contexts.find(stack.back());
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxPushCurrent_v2(void* context) {
+  return guarded([&](Driver& driver) {
+    Context* const found = driver.contexts.find(context);
+    if (found == nullptr) return kInvalidContext;
+    current_contexts().push_back(found);
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxPopCurrent_v2(void** context) {
+  return guarded([&](Driver&) {
+    std::vector<Context*>& stack = current_contexts();
+    if (stack.empty()) return kInvalidContext;
+    if (context != nullptr) *context = stack.back();
+    stack.pop_back();
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxGetDevice(int* device) {
+  return with_context([&](Context&) {
+    if (device == nullptr) return kInvalidValue;
+    *device = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxSynchronize() {
+  return with_context([&](Context& context) {
+    context.device.run_all();
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxSetLimit(int, size_t) {
+  return with_context([](Context&) { return kSuccess; });
+}
+
+INGOT_DRIVER cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return with_context([&](Context&) {
+    if (least != nullptr) *least = 0;
+    if (greatest != nullptr) *greatest = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuGetProcAddress_v2(const char* name, void** function, int, uint64_t, int* status) {
+  if (name == nullptr || function == nullptr) return kInvalidValue;
+  *function = function_named(name);
+  if (status != nullptr) *status = *function != nullptr ? 0 : 1;
+  return *function != nullptr ? kSuccess : kNotFound;
+}
+
+INGOT_DRIVER cuGetProcAddress(const char* name, void** function, int version, uint64_t flags) {
+  return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+}
+
+/// The whole message of the last fault or load error of the process, as much as fits.
+INGOT_DRIVER ingot_emulator_last_error(char* text, size_t bytes) {
+  return guarded(
+      [&](Driver& driver) {
+        if (text == nullptr || bytes == 0) return kInvalidValue;
+        const size_t count = std::min(bytes - 1, driver.last_error.size());
+        std::memcpy(text, driver.last_error.data(), count);
+        text[count] = '\0';
+        return kSuccess;
+      },
+      false);
+}
+
+/// How many instructions the threads of the context's launches have executed.
+INGOT_DRIVER ingot_emulator_instructions(uint64_t* count) {
+  return with_context([&](Context& context) {
+    if (count == nullptr) return kInvalidValue;
+    *count = context.device.counts().instructions;
+    return kSuccess;
+  });
+}

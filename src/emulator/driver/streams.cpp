@@ -1,0 +1,195 @@
+#include "emulator/driver/state.h"
+
+// Streams and events.
+
+using namespace ingot::emulator;  // NOLINT(google-build-using-namespace): the functions are the ABI's, in no
+using namespace ingot::emulator::driver;  // NOLINT(google-build-using-namespace): namespace
+
+namespace {
+
+constexpr unsigned kNonBlocking = 1;  // of streams
+constexpr unsigned kNoTiming = 2;     // of events
+
+Result ready(const Device& device, const Moment& moment) {
+  return device.is_reached(moment) ? kSuccess : kNotReady;
+}
+
+/// Somebody who asks again and again makes the device go on.
+Result asked(Device& device, const Moment& moment) {
+  if (!device.is_reached(moment)) device.step();
+  return ready(device, moment);
+}
+
+/// After a wait: what cannot be reached never will be.
+Result waited(Device& device, const Moment& moment) {
+  device.run_until(moment);
+  return device.is_reached(moment) || device.failure() ? kSuccess : kUnknown;
+}
+
+}  // namespace
+
+INGOT_DRIVER cuStreamCreate(void** handle, unsigned flags) {
+  return with_context([&](Context& context) {
+    if (handle == nullptr || flags > kNonBlocking) return kInvalidValue;
+    auto made = std::make_unique<Stream>();
+    made->number = context.device.create_stream(flags != kNonBlocking);
+    made->flags = flags;
+    *handle = context.streams.add(std::move(made));
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuStreamCreateWithPriority(void** handle, unsigned flags, int) {
+  return cuStreamCreate(handle, flags);
+}
+
+INGOT_DRIVER cuStreamDestroy_v2(void* handle) {
+  return with_context([&](Context& context) {
+    const Stream* const found = context.streams.find(handle);
+    if (found == nullptr) return kInvalidHandle;
+    context.device.destroy_stream(found->number);
+    context.streams.remove(handle);
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuStreamSynchronize(void* handle) {
+  return with_context([&](Context& context) {
+    const Stream* const found = context.stream(handle);
+    if (found == nullptr) return kInvalidHandle;
+    return waited(context.device, context.device.now(found->number));
+  });
+}
+
+INGOT_DRIVER cuStreamQuery(void* handle) {
+  return with_context([&](Context& context) {
+    const Stream* const found = context.stream(handle);
+    if (found == nullptr) return kInvalidHandle;
+    return asked(context.device, context.device.now(found->number));
+  });
+}
+
+INGOT_DRIVER cuStreamGetFlags(void* handle, unsigned* flags) {
+  return with_context([&](Context& context) {
+    const Stream* const found = context.stream(handle);
+    if (found == nullptr) return kInvalidHandle;
+    if (flags == nullptr) return kInvalidValue;
+    *flags = found->flags;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuStreamGetPriority(void* handle, int* priority) {
+  return with_context([&](Context& context) {
+    if (context.stream(handle) == nullptr) return kInvalidHandle;
+    if (priority == nullptr) return kInvalidValue;
+    *priority = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuStreamGetCtx(void* handle, void** of) {
+  return with_context([&](Context& context) {
+    if (context.stream(handle) == nullptr) return kInvalidHandle;
+    if (of == nullptr) return kInvalidValue;
+    *of = &context;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuStreamIsCapturing(void* handle, int* status) {
+  return with_context([&](Context& context) {
+    if (context.stream(handle) == nullptr) return kInvalidHandle;
+    if (status == nullptr) return kInvalidValue;
+    *status = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuStreamWaitEvent(void* handle, void* event, unsigned) {
+  return with_context([&](Context& context) {
+    const Stream* const stream = context.stream(handle);
+    const Event* const found = context.events.find(event);
+    if (stream == nullptr || found == nullptr) return kInvalidHandle;
+    if (found->is_recorded) context.device.wait_for(stream->number, found->moment);
+    return kSuccess;
+  });
+}
+
+/// The function must not call the driver, as in CUDA.
+INGOT_DRIVER cuLaunchHostFunc(void* handle, void (*function)(void*), void* data) {
+  return with_context([&](Context& context) {
+    const Stream* const stream = context.stream(handle);
+    if (stream == nullptr) return kInvalidHandle;
+    if (function == nullptr) return kInvalidValue;
+    context.device.enqueue(stream->number, [=](Device&) { function(data); });
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuEventCreate(void** handle, unsigned flags) {
+  return with_context([&](Context& context) {
+    if (handle == nullptr || flags > 7) return kInvalidValue;
+    auto made = std::make_unique<Event>();
+    made->has_time = (flags & kNoTiming) == 0;
+    *handle = context.events.add(std::move(made));
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuEventDestroy_v2(void* handle) {
+  return with_context([&](Context& context) {
+    if (context.events.find(handle) == nullptr) return kInvalidHandle;
+    context.events.remove(handle);
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuEventRecord(void* handle, void* stream_handle) {
+  return with_context([&](Context& context) {
+    Event* const event = context.events.find(handle);
+    const Stream* const stream = context.stream(stream_handle);
+    if (event == nullptr || stream == nullptr) return kInvalidHandle;
+    event->time = std::make_shared<uint64_t>(0);
+    context.device.enqueue(stream->number,
+                           [time = event->time](Device& device) { *time = device.counts().instructions; });
+    event->moment = context.device.now(stream->number);
+    event->is_recorded = true;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuEventSynchronize(void* handle) {
+  return with_context([&](Context& context) {
+    const Event* const event = context.events.find(handle);
+    if (event == nullptr) return kInvalidHandle;
+    return event->is_recorded ? waited(context.device, event->moment) : kSuccess;
+  });
+}
+
+INGOT_DRIVER cuEventQuery(void* handle) {
+  return with_context([&](Context& context) {
+    const Event* const event = context.events.find(handle);
+    if (event == nullptr) return kInvalidHandle;
+    return event->is_recorded ? asked(context.device, event->moment) : kSuccess;
+  });
+}
+
+/// Time is counted in instructions of threads, a nanosecond each, so that it is the same in each run.
+INGOT_DRIVER cuEventElapsedTime(float* milliseconds, void* from, void* to) {
+  return with_context([&](Context& context) {
+    const Event* const first = context.events.find(from);
+    const Event* const last = context.events.find(to);
+    if (first == nullptr || last == nullptr) return kInvalidHandle;
+    if (milliseconds == nullptr || !first->is_recorded || !last->is_recorded) return kInvalidValue;
+    if (!first->has_time || !last->has_time) return kInvalidHandle;
+    if (!context.device.is_reached(first->moment) || !context.device.is_reached(last->moment))
+      return kNotReady;
+    *milliseconds = (static_cast<float>(*last->time) - static_cast<float>(*first->time)) * 1e-6f;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuEventElapsedTime_v2(float* milliseconds, void* from, void* to) {
+  return cuEventElapsedTime(milliseconds, from, to);
+}

@@ -1,0 +1,520 @@
+#include "emulator/warp.h"
+
+#include <algorithm>
+
+namespace ingot::emulator {
+
+namespace {
+
+constexpr uint32_t kSlice = 8192;            // instructions of one way until others have their turn, or go on
+constexpr uint32_t kMostLocal = 512 * 1024;  // bytes of a thread
+
+}  // namespace
+
+Warp::Warp(LaunchState& of, Block& in, uint32_t which) : launch(of), block(in), index(which) {}
+
+void Warp::begin() {
+  const uint32_t threads = std::min(kLanes, block.threads - index * kLanes);
+  alive = threads == kLanes ? kAll : (Mask{1} << threads) - 1;
+  ways_.clear();
+  for (const auto& used : frames_)
+    if (std::ranges::find(spare_, used.get()) == spare_.end()) spare_.push_back(used.get());
+  Frame* const entry = new_frame(launch.kernel, nullptr, nullptr);
+  for (uint32_t lane = 0; lane < kLanes && !launch.parameters.empty(); ++lane)
+    std::memcpy(entry->params.data() + size_t{lane} * launch.kernel.param_bytes, launch.parameters.data(),
+                launch.parameters.size());
+  Way way;
+  way.state = Way::Ready;
+  way.mask = alive;
+  way.frame = entry;
+  new_way(way);
+  current_ = -1;
+}
+
+Frame* Warp::new_frame(const Function& function, Frame* caller, const CallSite* site) {
+  Frame* made = nullptr;
+  const auto same = std::ranges::find(spare_, &function, &Frame::function);
+  if (same != spare_.end()) {
+    made = *same;
+    spare_.erase(same);
+  } else {
+    made = frames_.emplace_back(std::make_unique<Frame>()).get();
+    made->function = &function;
+    made->registers.resize(function.register_bytes);
+    made->params.resize(size_t{function.param_bytes} * kLanes);
+  }
+  if (!made->registers.empty()) std::memset(made->registers.data(), 0xA5, made->registers.size());
+  made->caller = caller;
+  made->site = site;
+  made->local_base = 0;
+  // A call costs a thread some of its stack, so that endless recursion ends.
+  if (caller != nullptr)
+    made->local_base =
+        caller->local_base + caller->function->local_bytes + caller->function->registers * 4 + 16;
+  made->local_base = (made->local_base + 15) & ~15u;
+  const uint32_t needed = made->local_base + function.local_bytes;
+  if (needed > local_size_ && needed <= kMostLocal) {
+    const uint32_t size = std::max(needed, local_size_ * 2);
+    std::vector<std::byte> larger(size_t{size} * kLanes, std::byte{0xA5});
+    for (size_t lane = 0; lane < kLanes && local_size_ != 0; ++lane)
+      std::memcpy(larger.data() + lane * size, local_.data() + lane * local_size_, local_size_);
+    local_ = std::move(larger);
+    local_size_ = size;
+  }
+  fill_specials(*made);
+  return made;
+}
+
+void Warp::drop_frame(Frame* used) { spare_.push_back(used); }
+
+void Warp::fill_specials(Frame& of) {
+  const auto& [bx, by, bz] = launch.shape.block;
+  const uint32_t warps = (block.threads + kLanes - 1) / kLanes;
+  for (const Special& special : of.function->specials) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint32_t thread = index * kLanes + lane;
+      uint64_t value = 0;
+      switch (special.kind) {
+        case Special::TidX: value = thread % bx; break;
+        case Special::TidY: value = thread / bx % by; break;
+        case Special::TidZ: value = thread / bx / by; break;
+        case Special::NtidX: value = bx; break;
+        case Special::NtidY: value = by; break;
+        case Special::NtidZ: value = bz; break;
+        case Special::CtaidX: value = block.index[0]; break;
+        case Special::CtaidY: value = block.index[1]; break;
+        case Special::CtaidZ: value = block.index[2]; break;
+        case Special::NctaidX: value = launch.shape.grid[0]; break;
+        case Special::NctaidY: value = launch.shape.grid[1]; break;
+        case Special::NctaidZ: value = launch.shape.grid[2]; break;
+        case Special::LaneId: value = lane; break;
+        case Special::WarpId: value = index; break;
+        case Special::Nwarpid: value = warps; break;
+        case Special::Nsmid: value = 1; break;
+        case Special::SmId:
+        case Special::GridId:
+        case Special::Zero: value = 0; break;
+        case Special::LanemaskEq: value = Mask{1} << lane; break;
+        case Special::LanemaskLt: value = (Mask{1} << lane) - 1; break;
+        case Special::LanemaskLe: value = kAll >> (31 - lane); break;
+        case Special::LanemaskGt: value = ~(kAll >> (31 - lane)); break;
+        case Special::LanemaskGe: value = kAll << lane; break;
+        case Special::DynamicShared: value = launch.shape.dynamic_shared; break;
+        case Special::TotalShared: value = block.shared.size(); break;
+      }
+      std::memcpy(of.registers.data() + special.slot + size_t{lane} * special.bytes, &value, special.bytes);
+    }
+  }
+}
+
+int Warp::new_way(const Way& way) {
+  const auto unused = std::ranges::find(ways_, Way::Unused, &Way::state);
+  if (unused != ways_.end()) {
+    *unused = way;
+    return static_cast<int>(unused - ways_.begin());
+  }
+  ways_.push_back(way);
+  return static_cast<int>(ways_.size() - 1);
+}
+
+void Warp::save() {
+  if (current_ < 0) return;
+  Way& way = ways_[static_cast<size_t>(current_)];
+  way.pc = pc;
+  way.mask = mask;
+}
+
+void Warp::load(int which) {
+  current_ = which;
+  Way& way = ways_[static_cast<size_t>(which)];
+  pc = way.pc;
+  mask = way.mask;
+  frame = way.frame;
+  registers = frame->registers.data();
+  constants = frame->function->constants.data();
+  code = frame->function->code.data();
+}
+
+int Warp::next_ready() const {
+  const int count = static_cast<int>(ways_.size());
+  for (int i = 1; i <= count; ++i) {
+    const int which = (std::max(current_, 0) + i) % count;
+    if (ways_[static_cast<size_t>(which)].state == Way::Ready) return which;
+  }
+  return -1;
+}
+
+bool Warp::run(uint32_t budget) {
+  bool any = false;
+  while (budget > 0) {
+    const int which = next_ready();
+    if (which < 0) {
+      if (wake_waiting()) continue;
+      break;
+    }
+    load(which);
+    any = true;
+    const uint32_t slice = std::min(kSlice, budget);
+    uint64_t issues = 0;
+    uint64_t threads = 0;
+    for (steps_ = slice; steps_ != 0;) {
+      --steps_;
+      const Instruction& i = code[pc++];
+      Mask active = mask;
+      ++issues;
+      if (i.guard != kNoSlot) {
+        const Mask guard = *get<Mask>(i.guard);
+        active &= i.is_guard_negated ? ~guard : guard;
+        if (active == 0) {
+          ++threads;
+          continue;
+        }
+      }
+      threads += active == kAll ? kLanes : static_cast<uint32_t>(std::popcount(active));
+      i.run(*this, i, active);
+    }
+    save();
+    if (issues >= slice) let_others_go();
+    launch.counts.issues += issues;
+    launch.counts.instructions += threads;
+    budget -= static_cast<uint32_t>(std::min<uint64_t>(issues, budget));
+    if (launch.counts.instructions > launch.limit && alive != 0 && current_ >= 0)
+      fault(FaultKind::Timeout, "more than " + std::to_string(launch.limit) + " instructions", code[pc],
+            static_cast<uint32_t>(std::countr_zero(mask)));
+  }
+  return any;
+}
+
+void Warp::end_current() {
+  Way& way = ways_[static_cast<size_t>(current_)];
+  way.state = Way::Unused;
+  const int parent = way.parent;
+  current_ = -1;
+  steps_ = 0;
+  child_ended(parent);
+}
+
+void Warp::child_ended(int parent) {
+  while (parent >= 0) {
+    Way& way = ways_[static_cast<size_t>(parent)];
+    if (--way.children != 0) return;
+    if (way.is_call) drop_frame(way.callee);
+    way.is_call = false;
+    way.mask &= alive;
+    if (way.mask != 0) {
+      way.state = Way::Ready;
+      return;
+    }
+    way.state = Way::Unused;
+    parent = way.parent;
+  }
+}
+
+bool Warp::may_join_at(int which, uint32_t join) const {
+  if (which < 0) return false;
+  const Way& way = ways_[static_cast<size_t>(which)];
+  if (way.is_call) return join == kNever;  // they meet where the call returns
+  return way.pc == join && way.frame == frame;
+}
+
+int Warp::meeting_at(uint32_t join) {
+  const int above = ways_[static_cast<size_t>(current_)].parent;
+  if (may_join_at(above, join)) return above;
+  Way& meeting = ways_[static_cast<size_t>(current_)];
+  meeting.state = Way::Joining;
+  meeting.pc = join;
+  meeting.mask = 0;
+  meeting.children = 1;
+  const int parent = current_;
+  Way child;
+  child.state = Way::Ready;
+  child.frame = frame;
+  child.parent = parent;
+  current_ = new_way(child);
+  return parent;
+}
+
+void Warp::split(Mask taken, uint32_t target, uint32_t join) {
+  const int parent = meeting_at(join);
+  Way other;
+  other.state = Way::Ready;
+  other.pc = target;
+  other.mask = taken;
+  other.frame = frame;
+  other.parent = parent;
+  ++ways_[static_cast<size_t>(parent)].children;
+  new_way(other);
+  mask &= ~taken;
+}
+
+void Warp::branch(Mask taken, uint32_t target, uint32_t join) {
+  const Mask rest = mask & ~taken;
+  if (rest == 0 || target == pc) {
+    pc = target;
+  } else if (target == join) {
+    ways_[static_cast<size_t>(meeting_at(join))].mask |= taken;
+    mask = rest;
+  } else if (pc == join) {
+    ways_[static_cast<size_t>(meeting_at(join))].mask |= rest;
+    mask = taken;
+    pc = target;
+  } else {
+    split(taken, target, join);
+  }
+}
+
+void Warp::meet() {
+  const int parent = ways_[static_cast<size_t>(current_)].parent;
+  if (parent < 0) return;
+  Way& meeting = ways_[static_cast<size_t>(parent)];
+  if (meeting.pc != pc - 1 || meeting.frame != frame || meeting.is_call) return;
+  meeting.mask |= mask;
+  end_current();
+}
+
+void Warp::exit_threads(Mask which) {
+  alive &= ~which;
+  mask &= ~which;
+  if (mask == 0) end_current();
+}
+
+void Warp::call(const CallSite& site, uint32_t callee, Mask which) {
+  const Function& function = launch.program.functions[callee];
+  const Instruction& i = code[pc - 1];
+  const auto lane = static_cast<uint32_t>(std::countr_zero(which));
+  if (!function.has_body)
+    fault(FaultKind::Instruction, "a call of `" + function.name + "`, which is only declared", i, lane);
+  if (site.arguments.size() != function.parameters.size() || site.results.size() > function.results.size())
+    fault(FaultKind::Instruction, "a call of `" + function.name + "` with other arguments than it takes", i,
+          lane);
+  Frame* const made = new_frame(function, frame, &site);
+  if (made->local_base + function.local_bytes > kMostLocal)
+    fault(FaultKind::Stack, "the stack of a thread is full in a call of `" + function.name + "`", i, lane);
+  const uint32_t ours = frame->function->param_bytes;
+  for (size_t k = 0; k < site.results.size(); ++k)
+    if (site.results[k] + function.results[k].bytes > ours)
+      fault(FaultKind::Instruction, "a call of `" + function.name + "` with another result than it gives", i,
+            lane);
+  for (size_t k = 0; k < site.arguments.size(); ++k) {
+    const Parameter& parameter = function.parameters[k];
+    if (site.arguments[k] + parameter.bytes > ours)
+      fault(FaultKind::Instruction, "a call of `" + function.name + "` with a smaller argument than it takes",
+            i, lane);
+    each_lane(which, [&](uint32_t l) {
+      std::memcpy(made->params.data() + size_t{l} * function.param_bytes + parameter.offset,
+                  frame->params.data() + size_t{l} * frame->function->param_bytes + site.arguments[k],
+                  parameter.bytes);
+    });
+  }
+  Way& meeting = ways_[static_cast<size_t>(current_)];
+  meeting.state = Way::Joining;
+  meeting.is_call = true;
+  meeting.pc = pc;
+  meeting.mask = mask & ~which;
+  meeting.children = 1;
+  meeting.callee = made;
+  Way child;
+  child.state = Way::Ready;
+  child.mask = which;
+  child.frame = made;
+  child.parent = current_;
+  load(new_way(child));
+}
+
+void Warp::return_threads(Mask which) {
+  if (frame->caller == nullptr) {
+    exit_threads(which);
+    return;
+  }
+  int parent = ways_[static_cast<size_t>(current_)].parent;
+  while (!ways_[static_cast<size_t>(parent)].is_call) parent = ways_[static_cast<size_t>(parent)].parent;
+  const Function& function = *frame->function;
+  const Frame& caller = *frame->caller;
+  for (size_t k = 0; k < frame->site->results.size(); ++k) {
+    const Parameter& result = function.results[k];
+    each_lane(which, [&](uint32_t lane) {
+      std::memcpy(ways_[static_cast<size_t>(parent)].frame->params.data() +
+                      size_t{lane} * caller.function->param_bytes + frame->site->results[k],
+                  frame->params.data() + size_t{lane} * function.param_bytes + result.offset, result.bytes);
+    });
+  }
+  ways_[static_cast<size_t>(parent)].mask |= which;
+  mask &= ~which;
+  if (mask == 0) end_current();
+}
+
+void Warp::let_others_go() {
+  if (current_ < 0) return;
+  for (int at = ways_[static_cast<size_t>(current_)].parent; at >= 0;
+       at = ways_[static_cast<size_t>(at)].parent) {
+    const Way meeting = ways_[static_cast<size_t>(at)];
+    if ((meeting.mask & alive) == 0) continue;
+    Way early;
+    early.state = Way::Ready;
+    early.pc = meeting.pc;
+    early.mask = meeting.mask & alive;
+    early.frame = meeting.frame;
+    early.parent = meeting.parent;
+    if (early.parent >= 0) ++ways_[static_cast<size_t>(early.parent)].children;
+    ways_[static_cast<size_t>(at)].mask = 0;
+    new_way(early);
+  }
+}
+
+Mask Warp::gather(const Instruction& i, Mask which, Mask needed, bool anywhere) {
+  needed &= alive;
+  ++together_;
+  if ((needed & ~which) == 0) return which;
+  const auto lane = static_cast<uint32_t>(std::countr_zero(which));
+  if (which != mask && (needed & mask & ~which) != 0)
+    fault(FaultKind::Deadlock, "threads that the mask names do not execute this: their predicate is false", i,
+          lane);
+  const auto fits = [&](const Way& way) {
+    return way.state == Way::Waiting && way.frame == frame &&
+           (way.pc == pc - 1 || (anywhere && code[way.pc].run == i.run));
+  };
+  Mask together = which;
+  for (const Way& way : ways_)
+    if (fits(way)) together |= way.mask;
+  if ((needed & ~together) != 0) {
+    Way& way = ways_[static_cast<size_t>(current_)];
+    way.state = Way::Waiting;
+    way.needed = needed;
+    --pc;
+    steps_ = 0;
+    return 0;
+  }
+  together = which;
+  for (Way& way : ways_) {
+    if (!fits(way) || (way.mask & needed) == 0) continue;
+    together |= way.mask;
+    way.state = Way::Ready;
+    ++way.pc;
+  }
+  return together;
+}
+
+bool Warp::wake_waiting() {
+  for (Way& way : ways_) {
+    if (way.state != Way::Waiting) continue;
+    Mask there = 0;
+    for (const Way& other : ways_)
+      if (other.state == Way::Waiting && other.pc == way.pc && other.frame == way.frame) there |= other.mask;
+    if ((way.needed & alive & ~there) == 0) {
+      way.state = Way::Ready;
+      return true;
+    }
+  }
+  return false;
+}
+
+void Warp::fault(FaultKind kind, const std::string& what, const Instruction& i, uint32_t lane) const {
+  const Function& function = *frame->function;
+  const auto at = static_cast<size_t>(&i - function.code.data());
+  const uint32_t thread = index * kLanes + lane;
+  const auto& [bx, by, bz] = launch.shape.block;
+  const auto triple = [](uint32_t x, uint32_t y, uint32_t z) {
+    return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
+  };
+  std::string message = what + "\n  in kernel `" + launch.kernel.name + "`";
+  if (&function != &launch.kernel) message += ", function `" + function.name + "`";
+  message += ", block " + triple(block.index[0], block.index[1], block.index[2]) + ", thread " +
+             triple(thread % bx, thread / bx % by, thread / bx / by);
+  if (at < function.places.size()) {
+    const ptx::Place& place = function.places[at];
+    if (place.file != 0 && place.file < launch.program.files.size())
+      message += "\n  at " + launch.program.files[place.file] + ":" + std::to_string(place.source_line);
+    message += "\n  in line " + std::to_string(place.line) + " of the PTX: " + function.texts[at];
+  }
+  throw Fault(kind, message);
+}
+
+std::byte* Warp::local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
+  if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
+  const uint64_t end = uint64_t{frame->local_base} + frame->function->local_bytes;
+  if (address >= end || bytes > end - address)
+    fault(FaultKind::Illegal,
+          std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes of local memory at " +
+              std::to_string(address) + ": the thread has " + std::to_string(end),
+          i, lane);
+  return local_.data() + size_t{lane} * local_size_ + address;
+}
+
+std::byte* Warp::param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
+  const uint32_t size = frame->function->param_bytes;
+  if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
+  if (address >= size || bytes > size - address)
+    fault(FaultKind::Illegal,
+          std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes outside of the parameters",
+          i, lane);
+  return frame->params.data() + size_t{lane} * size + address;
+}
+
+std::byte* Warp::generic_slowly(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
+                                Access access) {
+  const uint64_t window = address & (uint64_t{0xFF} << 56);
+  if (window == kSharedWindow) return shared(i, address - window, bytes, lane, access);
+  if (window == kLocalWindow) return local(i, address - window, bytes, lane, access);
+  if (window == kParamWindow) return param(i, address - window, bytes, lane, access);
+  Allocation* const found = launch.memory.near(address);
+  if (found != nullptr && found->holds(address, bytes)) {
+    i.last = found;
+    if (launch.is_watched) watch(i, found, address - found->base, bytes, lane, access);
+    return found->host + (address - found->base);
+  }
+  fault(FaultKind::Illegal,
+        std::string(name_of(access)) + " of " + std::to_string(bytes) +
+            " bytes: " + launch.memory.describe(address),
+        i, lane);
+}
+
+void Warp::watch(const Instruction& i, Allocation* where, uint64_t at, uint32_t bytes, uint32_t lane,
+                 Access access) {
+  std::vector<uint8_t>& written = where == nullptr ? block.written : where->written;
+  if (!written.empty() && access == Access::Write) std::memset(written.data() + at, 1, bytes);
+  if (!written.empty() && std::memchr(written.data() + at, 0, bytes) != nullptr) {
+    const std::string place = where == nullptr ? "shared memory at " + std::to_string(at)
+                                               : launch.memory.describe(where->base + at);
+    fault(FaultKind::Unwritten,
+          std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes of " + place +
+              " that nobody has written",
+          i, lane);
+  }
+  if (launch.watch == nullptr) return;
+  if ((i.flags & flag::kRelease) != 0) fence();
+  Watch::Touch now;
+  now.block = block.number;
+  now.thread = static_cast<uint16_t>(index * kLanes + lane);
+  now.is_strong = access == Access::Atomic || (i.flags & flag::kStrong) != 0;
+  now.barriers = block.completed;
+  now.together = together_;
+  now.fences = launch.watch->fences(block.number);
+  if (const Watch::Touch* const with = launch.watch->touch(where, at, bytes, now, access))
+    race(i, *with, lane, access);
+}
+
+void Warp::race(const Instruction& i, const Watch::Touch& with, uint32_t lane, Access access) const {
+  fault(FaultKind::Race,
+        "a race: " + std::string(name_of(access)) + " of what thread " + std::to_string(with.thread) +
+            " of block " + std::to_string(with.block) + " has touched, with nothing between that orders them",
+        i, lane);
+}
+
+void Warp::misaligned(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
+                      Access access) const {
+  fault(FaultKind::Misaligned,
+        std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes at address " +
+            std::to_string(address) + ", which is no multiple of " + std::to_string(bytes),
+        i, lane);
+}
+
+void Warp::out_of_shared(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
+                         Access access) const {
+  fault(FaultKind::Illegal,
+        std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes at " +
+            std::to_string(address) + " of shared memory, which has " + std::to_string(block.shared.size()) +
+            " bytes",
+        i, lane);
+}
+
+}  // namespace ingot::emulator

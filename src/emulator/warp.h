@@ -1,0 +1,209 @@
+#pragma once
+
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulator/fault.h"
+#include "emulator/launch.h"
+#include "emulator/program.h"
+#include "emulator/watch.h"
+
+/// What handlers work on: a warp, its block, its launch. Only the room's sources include this.
+namespace ingot::emulator {
+
+/// A function that is being executed, by the threads that called it together.
+struct Frame {
+  const Function* function = nullptr;
+  Frame* caller = nullptr;
+  const CallSite* site = nullptr;  ///< that made it
+  uint32_t local_base = 0;         ///< of its variables, in each thread's local memory
+  std::vector<std::byte> registers;
+  std::vector<std::byte> params;  ///< 32 times `param_bytes`
+};
+
+struct LaunchState {
+  const Program& program;
+  const Function& kernel;
+  const LaunchShape& shape;
+  const std::vector<std::byte>& parameters;
+  Memory& memory;
+  uint64_t limit;
+  Watch* watch = nullptr;   ///< null: nobody looks for races
+  bool is_watched = false;  ///< for races, or for reads of what nobody has written
+  LaunchCounts counts{};
+};
+
+/// What `barrier.red` combines.
+struct Reduction {
+  uint32_t count = 0;
+  bool all = true;
+  bool any = false;
+};
+
+struct Block {
+  std::array<uint32_t, 3> index{};
+  uint32_t number = 0;
+  uint32_t completed = 0;        ///< barriers until now
+  std::vector<uint8_t> written;  ///< of shared memory, by byte, where that is watched
+  std::vector<std::byte> shared;
+  std::vector<std::unique_ptr<Warp>> warps;
+  uint32_t threads = 0;
+  struct Barrier {
+    uint32_t arrived = 0;   ///< threads
+    uint32_t expected = 0;  ///< threads; 0: nobody is there yet
+    Reduction reduction{};
+    Reduction result{};
+  };
+  std::array<Barrier, 16> barriers{};
+};
+
+class Warp {
+ public:
+  Warp(LaunchState& launch, Block& block, uint32_t index);
+
+  /// At the kernel's entry, with all its threads.
+  void begin();
+  /// Executes until all threads have exited or wait, or about `budget` instructions of the warp are done.
+  /// Whether anything was executed.
+  bool run(uint32_t budget);
+  bool is_done() const { return alive == 0; }
+
+  LaunchState& launch;
+  Block& block;
+  const uint32_t index;
+  Mask alive = 0;
+
+  // The way that runs now.
+  std::byte* registers = nullptr;
+  const std::byte* constants = nullptr;
+  const Instruction* code = nullptr;
+  uint32_t pc = 0;  ///< the next instruction
+  Mask mask = 0;
+  Frame* frame = nullptr;
+
+  template <class T>
+  T* at(Slot slot) {
+    return reinterpret_cast<T*>(registers + slot);
+  }
+  template <class T>
+  const T* get(Slot slot) const {
+    return reinterpret_cast<const T*>(slot >= 0 ? registers + slot : constants + (slot - kConstant));
+  }
+
+  // Control, called by handlers. `pc` is that of the instruction after theirs.
+
+  /// Threads of `taken` go on at `target`, the others of the way at `pc`; they meet at `join`.
+  void branch(Mask taken, uint32_t target, uint32_t join);
+  /// The same, where `pc` or `target` may be the place to meet, and the threads have something to do before.
+  void split(Mask taken, uint32_t target, uint32_t join);
+  /// The way has come to a place where ways meet, the instruction before `pc`.
+  void meet();
+  void exit_threads(Mask which);
+  void call(const CallSite& site, uint32_t callee, Mask which);
+  void return_threads(Mask which);
+  /// For an instruction that threads `which` execute together with those of `needed`, as far as they have not
+  /// exited: those that do now, with those that waited for it in other ways; or none, if the way has to wait
+  /// for others. `anywhere`: others may be at another instruction of this handler.
+  Mask gather(const Instruction& i, Mask which, Mask needed, bool anywhere);
+  /// At a barrier of the block, for `threads` (0: all); true when these go on, which is the second time that
+  /// they ask.
+  bool barrier(const Instruction& i, Mask which, uint32_t number, uint32_t threads,
+               const Reduction& of_these);
+  /// Comes to a barrier and goes on.
+  void arrive(uint32_t number, uint32_t threads, Mask which, const Reduction& of_these);
+  /// Lets other ways and warps run.
+  void yield() { steps_ = 0; }
+  /// What the block did until now is seen by others.
+  void fence() {
+    if (launch.watch != nullptr) launch.watch->fence(block.number);
+  }
+
+  /// The bytes at a generic or global address of one thread. Throws Fault.
+  std::byte* generic(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
+    if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
+    const Allocation* const last = i.last;
+    if (last != nullptr && last->holds(address, bytes) && !launch.is_watched) [[likely]]
+      return last->host + (address - last->base);
+    return generic_slowly(i, address, bytes, lane, access);
+  }
+  std::byte* shared(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
+    if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
+    if (address >= block.shared.size() || bytes > block.shared.size() - address)
+      out_of_shared(i, address, bytes, lane, access);
+    if (launch.is_watched) [[unlikely]]
+      watch(i, nullptr, address, bytes, lane, access);
+    return block.shared.data() + address;
+  }
+  std::byte* local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
+  std::byte* param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
+
+  [[noreturn]] void fault(FaultKind kind, const std::string& what, const Instruction& i, uint32_t lane) const;
+
+ private:
+  uint32_t together_ = 0;  ///< ops that threads of the warp did together
+
+  /// A way of threads that run together, or a place where ways meet.
+  struct Way {
+    enum State : uint8_t { Unused, Ready, Waiting, AtBarrier, Joining } state = Unused;
+    bool is_call = false;  ///< a Joining one that is a call's return
+    uint8_t barrier = 0;
+    bool is_released = false;  ///< by its barrier
+    uint32_t pc = 0;           ///< of a Joining one: where they meet
+    Mask mask = 0;             ///< of a Joining one: those that have come
+    Mask needed = 0;           ///< of a Waiting one: for whom it waits
+    int parent = -1;
+    uint32_t children = 0;
+    Frame* frame = nullptr;
+    Frame* callee = nullptr;  ///< of a call
+  };
+
+  std::vector<Way> ways_;
+  int current_ = -1;
+  uint32_t steps_ = 0;  ///< that the way may still do now
+  std::vector<std::unique_ptr<Frame>> frames_;
+  std::vector<Frame*> spare_;
+  std::vector<std::byte> local_;
+  uint32_t local_size_ = 0;  ///< of one thread
+
+  int new_way(const Way& way);
+  int meeting_at(uint32_t join);
+  void save();
+  void load(int way);
+  void end_current();
+  void child_ended(int parent);
+  int next_ready() const;
+  Frame* new_frame(const Function& function, Frame* caller, const CallSite* site);
+  void drop_frame(Frame* frame);
+  void fill_specials(Frame& frame);
+  bool wake_waiting();
+  /// Lets go on who waits for the current way, which takes long: perhaps it waits for them.
+  void let_others_go();
+  void release(uint32_t number);
+  bool may_join_at(int way, uint32_t join) const;
+
+  std::byte* generic_slowly(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
+                            Access access);
+  void watch(const Instruction& i, Allocation* where, uint64_t at, uint32_t bytes, uint32_t lane,
+             Access access);
+  [[noreturn]] void race(const Instruction& i, const Watch::Touch& with, uint32_t lane, Access access) const;
+  [[noreturn]] void misaligned(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
+                               Access access) const;
+  [[noreturn]] void out_of_shared(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
+                                  Access access) const;
+
+  friend void check_barriers(Block& block);
+};
+
+/// Throws Fault where a block whose warps all wait can never go on.
+void check_barriers(Block& block);
+
+/// Calls `f(lane)` for each thread of a mask.
+template <class F>
+inline void each_lane(Mask mask, F&& f) {
+  for (; mask != 0; mask &= mask - 1) f(static_cast<uint32_t>(std::countr_zero(mask)));
+}
+
+}  // namespace ingot::emulator

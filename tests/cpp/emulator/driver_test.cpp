@@ -1,0 +1,226 @@
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "support.h"
+
+// The shared object as a program opens it: by name, with the ABI's numbers.
+
+namespace ingot::emulator {
+namespace {
+
+using Address = uint64_t;
+
+const char* const kKernels = R"(.version 7.8
+.target sm_90
+.address_size 64
+.visible .global .align 4 .u32 shift = 3;
+.visible .entry add(.param .u64 p, .param .u32 n, .param .u32 v)
+{ .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %d<3>;
+ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; ld.param.u32 %r2, [v];
+mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x; mad.lo.u32 %r5, %r3, %r4, %r5;
+setp.ge.u32 %p1, %r5, %r1; @%p1 ret;
+mad.wide.u32 %d1, %r5, 4, %d1; ld.global.u32 %r6, [%d1]; ld.global.u32 %r7, [shift]; mad.lo.u32 %r6, %r6, %r7, %r2; st.global.u32 [%d1], %r6; ret; }
+)";
+
+class DriverTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    library_ = dlopen(INGOT_EMULATED_CUDA, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library_, nullptr) << dlerror();
+    ASSERT_EQ(call<int(unsigned)>("cuInit")(0), 0);
+    ASSERT_EQ(call<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context_, 0), 0);
+    ASSERT_EQ(call<int(void*)>("cuCtxSetCurrent")(context_), 0);
+    ASSERT_EQ(call<int(void**, const void*)>("cuModuleLoadData")(&module_, kKernels), 0);
+    ASSERT_EQ(call<int(void**, void*, const char*)>("cuModuleGetFunction")(&add_, module_, "add"), 0);
+  }
+  void TearDown() override { call<int(int)>("cuDevicePrimaryCtxReset")(0); }
+
+  /// A function by the name without suffix, as programs resolve them.
+  template <class F>
+  F* call(const char* name) {
+    auto* const resolve = reinterpret_cast<int (*)(const char*, void**, int, uint64_t, int*)>(
+        dlsym(library_, "cuGetProcAddress_v2"));
+    void* found = nullptr;
+    int status = -1;
+    EXPECT_EQ(resolve(name, &found, 12000, 0, &status), 0) << name;
+    return reinterpret_cast<F*>(found);
+  }
+
+  Address memory(size_t bytes) {
+    Address address = 0;
+    EXPECT_EQ(call<int(Address*, size_t)>("cuMemAlloc")(&address, bytes), 0);
+    return address;
+  }
+  int launch(Address p, uint32_t n, uint32_t v, void* stream = nullptr) {
+    void* parameters[] = {&p, &n, &v};
+    return call<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                    void**, void**)>("cuLaunchKernel")(add_, (n + 63) / 64, 1, 1, 64, 1, 1, 0, stream,
+                                                       parameters, nullptr);
+  }
+  std::vector<uint32_t> words(Address address, size_t count) {
+    std::vector<uint32_t> got(count);
+    EXPECT_EQ(call<int(void*, Address, size_t)>("cuMemcpyDtoH")(got.data(), address, count * 4), 0);
+    return got;
+  }
+  int synchronise() { return call<int()>("cuCtxSynchronize")(); }
+  std::string message() {
+    char text[1000];
+    reinterpret_cast<int (*)(char*, size_t)>(dlsym(library_, "ingot_emulator_last_error"))(text, sizeof text);
+    return text;
+  }
+
+  void* library_ = nullptr;
+  void* context_ = nullptr;
+  void* module_ = nullptr;
+  void* add_ = nullptr;
+};
+
+TEST_F(DriverTest, TellsOfTheDevice) {
+  int value = 0;
+  EXPECT_EQ(call<int(int*)>("cuDriverGetVersion")(&value), 0);
+  EXPECT_GE(value, 12000);
+  EXPECT_EQ(call<int(int*, int, int)>("cuDeviceGetAttribute")(&value, 10, 0), 0);
+  EXPECT_EQ(value, 32);
+  EXPECT_EQ(call<int(int*, int)>("cuDeviceGet")(&value, 1), 101);
+  char name[64];
+  EXPECT_EQ(call<int(char*, int, int)>("cuDeviceGetName")(name, 64, 0), 0);
+  EXPECT_STREQ(name, "Ingot software device");
+  size_t bytes = 0, available = 0;
+  EXPECT_EQ(call<int(size_t*, int)>("cuDeviceTotalMem")(&bytes, 0), 0);
+  memory(1 << 20);
+  size_t total = 0;
+  EXPECT_EQ(call<int(size_t*, size_t*)>("cuMemGetInfo")(&available, &total), 0);
+  EXPECT_EQ(total, bytes);
+  EXPECT_LE(available, total - (1 << 20));
+  const char* text = nullptr;
+  EXPECT_EQ(call<int(int, const char**)>("cuGetErrorName")(700, &text), 0);
+  EXPECT_STREQ(text, "CUDA_ERROR_ILLEGAL_ADDRESS");
+  void* none = nullptr;
+  auto* const resolve = reinterpret_cast<int (*)(const char*, void**, int, uint64_t, int*)>(
+      dlsym(library_, "cuGetProcAddress_v2"));
+  EXPECT_EQ(resolve("cuNothing", &none, 12000, 0, nullptr), 500);
+}
+
+TEST_F(DriverTest, LaunchesCopiesAndSets) {
+  const Address p = memory(400);
+  EXPECT_EQ(call<int(Address, unsigned, size_t)>("cuMemsetD32")(p, 5, 100), 0);
+  EXPECT_EQ(launch(p, 100, 1), 0);
+  EXPECT_EQ(words(p, 100), std::vector<uint32_t>(100, 16));
+  Address shift = 0;
+  size_t bytes = 0;
+  EXPECT_EQ(
+      call<int(Address*, size_t*, void*, const char*)>("cuModuleGetGlobal")(&shift, &bytes, module_, "shift"),
+      0);
+  EXPECT_EQ(bytes, 4u);
+  const uint32_t two = 2;
+  EXPECT_EQ(call<int(Address, const void*, size_t)>("cuMemcpyHtoD")(shift, &two, 4), 0);
+  EXPECT_EQ(launch(p, 100, 0), 0);
+  const Address q = memory(400);
+  EXPECT_EQ(call<int(Address, Address, size_t)>("cuMemcpyDtoD")(q, p, 400), 0);
+  EXPECT_EQ(words(q, 100), std::vector<uint32_t>(100, 32));
+  EXPECT_EQ(call<int(Address)>("cuMemFree")(q), 0);
+  EXPECT_EQ(call<int(Address)>("cuMemFree")(q), 1);
+  std::vector<uint32_t> back(100);
+  EXPECT_EQ(call<int(void*, Address, size_t)>("cuMemcpyDtoH")(back.data(), q, 400), 1);
+  int value = 0;
+  EXPECT_EQ(call<int(int*, void*, int, size_t)>("cuOccupancyMaxActiveBlocksPerMultiprocessor")(&value, add_,
+                                                                                               256, 0),
+            0);
+  EXPECT_EQ(value, 8);
+  EXPECT_EQ(call<int(int*, int, void*)>("cuFuncGetAttribute")(&value, 0, add_), 0);
+  EXPECT_EQ(value, 1024);
+}
+
+TEST_F(DriverTest, StreamsRunLateAndEventsOrderThem) {
+  void *a = nullptr, *b = nullptr, *event = nullptr;
+  EXPECT_EQ(call<int(void**, unsigned)>("cuStreamCreate")(&a, 1), 0);
+  EXPECT_EQ(call<int(void**, unsigned)>("cuStreamCreate")(&b, 1), 0);
+  EXPECT_EQ(call<int(void**, unsigned)>("cuEventCreate")(&event, 0), 0);
+  void* host = nullptr;
+  EXPECT_EQ(call<int(void**, size_t, unsigned)>("cuMemHostAlloc")(&host, 400, 0), 0);
+  auto* const pinned = static_cast<uint32_t*>(host);
+  for (uint32_t i = 0; i < 100; ++i) pinned[i] = i;
+  Address p = 0;
+  EXPECT_EQ(call<int(Address*, size_t, void*)>("cuMemAllocAsync")(&p, 400, a), 0);
+  EXPECT_EQ(call<int(Address, const void*, size_t, void*)>("cuMemcpyHtoDAsync")(p, host, 400, a), 0);
+  pinned[0] = 77;  // the copy has not run
+  EXPECT_EQ(launch(p, 100, 1, a), 0);
+  EXPECT_EQ(call<int(void*, void*)>("cuEventRecord")(event, a), 0);
+  EXPECT_EQ(call<int(void*, void*, unsigned)>("cuStreamWaitEvent")(b, event, 0), 0);
+  EXPECT_EQ(call<int(void*, Address, size_t, void*)>("cuMemcpyDtoHAsync")(host, p, 400, b), 0);
+  EXPECT_EQ(call<int(Address, void*)>("cuMemFreeAsync")(p, b), 0);
+  EXPECT_EQ(pinned[5], 5u);
+  EXPECT_EQ(call<int(void*)>("cuEventQuery")(event), 600);
+  EXPECT_EQ(call<int(void*)>("cuStreamSynchronize")(b), 0);
+  EXPECT_EQ(pinned[0], 77u * 3 + 1);
+  EXPECT_EQ(pinned[99], 99u * 3 + 1);
+  float time = -1;
+  EXPECT_EQ(call<int(float*, void*, void*)>("cuEventElapsedTime")(&time, event, event), 0);
+  EXPECT_EQ(time, 0);
+  EXPECT_EQ(call<int(void*)>("cuMemFreeHost")(host), 0);
+  EXPECT_EQ(call<int(void*)>("cuStreamDestroy")(a), 0);
+  EXPECT_EQ(call<int(void*)>("cuStreamSynchronize")(a), 400);
+}
+
+TEST_F(DriverTest, APinnedArrayIsReachedByKernels) {
+  std::vector<uint32_t> mine(100, 2);
+  const auto address = reinterpret_cast<Address>(mine.data());
+  EXPECT_EQ(call<int(void*, size_t, unsigned)>("cuMemHostRegister")(mine.data(), 400, 0), 0);
+  EXPECT_EQ(call<int(void*, size_t, unsigned)>("cuMemHostRegister")(mine.data(), 400, 0), 712);
+  EXPECT_EQ(launch(address, 100, 0), 0);
+  EXPECT_EQ(synchronise(), 0);
+  EXPECT_EQ(mine[50], 6u);
+  EXPECT_EQ(call<int(void*)>("cuMemHostUnregister")(mine.data()), 0);
+  EXPECT_EQ(launch(address, 100, 0), 0);
+  EXPECT_EQ(synchronise(), 700);
+}
+
+TEST_F(DriverTest, AFaultStaysUntilTheContextIsReset) {
+  const Address p = memory(400);
+  EXPECT_EQ(launch(p, 101, 0), 0);
+  EXPECT_EQ(synchronise(), 700);
+  EXPECT_TRUE(has(message(),
+                  "0 bytes after the end of an allocation of 400 bytes\n  in kernel `add`, block (1, 0, 0), "
+                  "thread (36, 0, 0)"))
+      << message();
+  EXPECT_EQ(launch(p, 1, 0), 700);
+  Address more = 0;
+  EXPECT_EQ(call<int(Address*, size_t)>("cuMemAlloc")(&more, 4), 700);
+  EXPECT_EQ(call<int(int)>("cuDevicePrimaryCtxReset")(0), 0);
+  EXPECT_EQ(synchronise(), 201);
+  SetUp();
+  EXPECT_EQ(launch(memory(400), 100, 0), 0);
+  EXPECT_EQ(synchronise(), 0);
+}
+
+TEST_F(DriverTest, WrongArgumentsAreRefused) {
+  const Address p = memory(4);
+  EXPECT_EQ(launch(p, 0, 0), 1);
+  void* module = nullptr;
+  EXPECT_EQ(
+      call<int(void**, const void*)>("cuModuleLoadData")(&module, ".version 7.8\n.entry k() { frob.u32; }"),
+      218);
+  EXPECT_TRUE(has(message(), "PTX line 2: the op `frob.u32` is not known"));
+  char log[100] = "";
+  int options[] = {5, 6};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  EXPECT_EQ(call<int(void**, const void*, unsigned, int*, void**)>("cuModuleLoadDataEx")(
+                &module, ".version 7.8\n.entry k() { frob.u32; }", 2, options, values),
+            218);
+  EXPECT_TRUE(has(log, "`frob.u32`"));
+  EXPECT_EQ(call<int(void**, const void*)>("cuModuleLoadData")(&module,
+                                                               "\x7f"
+                                                               "ELF"),
+            209);
+  EXPECT_EQ(call<int(void**, void*, const char*)>("cuModuleGetFunction")(&module, module_, "none"), 500);
+  EXPECT_EQ(call<int(void**, void*, const char*)>("cuModuleGetFunction")(&module, &module, "add"), 400);
+  Address huge = 0;
+  EXPECT_EQ(call<int(Address*, size_t)>("cuMemAlloc")(&huge, size_t{1} << 50), 2);
+  EXPECT_EQ(call<int(Address, unsigned, size_t)>("cuMemsetD32")(p, 0, 2), 1);
+  EXPECT_EQ(call<int(void*)>("cuModuleUnload")(module_), 0);
+  EXPECT_EQ(launch(p, 1, 0), 400);
+}
+
+}  // namespace
+}  // namespace ingot::emulator
