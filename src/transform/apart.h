@@ -12,6 +12,9 @@ namespace ingot::transform {
 /// Whether a `view` says that each of its strides is as long as all that the axes inside it reach over.
 bool is_in_c_order(const ir::Function& function, ir::NodeId view);
 
+/// The view whose memory, offset and strides the `view` at a node has; none: not known.
+ir::NodeId laid_out_as(const ir::Function& function, ir::NodeId view);
+
 /// Whether different indices of a view with elements are different places: from the smallest stride to the
 /// largest, each is at least as long as all that the smaller ones reach over. `of` does the arithmetic: a
 /// LoopWriter on nodes, or PlainArithmetic on numbers.

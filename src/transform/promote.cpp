@@ -7,6 +7,7 @@
 #include "ir/walk.h"
 #include "transform/activity.h"
 #include "transform/alias.h"
+#include "transform/apart.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -296,21 +297,6 @@ class Promoter : public Rewriter {
 };
 
 }  // namespace
-
-NodeId laid_out_as(const Function& f, NodeId view) {
-  const auto parts = f.operands(view);
-  if (f.op(parts[0]) != Op::buffer) return {};
-  const NodeId of = f.operand(parts[0], 0);
-  const auto rank = static_cast<size_t>(f.type(view).rank());
-  if (!f.type(of).is_view() || static_cast<size_t>(f.type(of).rank()) != rank) return {};
-  const auto is_part = [&](NodeId part, Op op) { return f.op(part) == op && f.operand(part, 0) == of; };
-  if (!is_part(parts[1], Op::offset)) return {};
-  for (size_t axis = 0; axis < rank; ++axis) {
-    const NodeId stride = parts[2 + rank + axis];
-    if (!is_part(stride, Op::stride) || f.attribute(stride, 0) != static_cast<int64_t>(axis)) return {};
-  }
-  return of;
-}
 
 std::unique_ptr<Function> promote(const Function& function) {
   const Slots slots(function);

@@ -12,7 +12,4 @@ namespace ingot::transform {
 /// after `simplify`. Null: there is none.
 std::unique_ptr<ir::Function> promote(const ir::Function& function);
 
-/// The view whose memory, offset and strides the `view` at a node has; none: not known.
-ir::NodeId laid_out_as(const ir::Function& function, ir::NodeId view);
-
 }  // namespace ingot::transform

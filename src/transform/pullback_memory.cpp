@@ -4,7 +4,6 @@
 #include "transform/activity.h"
 #include "transform/apart.h"
 #include "transform/loop_writer.h"
-#include "transform/promote.h"
 #include "transform/pullback.h"
 #include "transform/reduce_slopes.h"
 

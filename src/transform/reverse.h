@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -122,7 +121,6 @@ class Reverse : public Rewriter, private Sweep {
   std::optional<Blocks> blocks_of(NodeId id) const;
   void sweep_in_blocks(NodeId id, const Blocks& blocks);
   void sweep_all_blocks(NodeId id, const Blocks& blocks);
-  void in_turns(NodeId count, const std::function<void(NodeId)>& body);
   void sweep_turn(NodeId id, const Nodes& standing, const Nodes& given);
   void add_where_loaded(NodeId loop, NodeId load, NodeId c);
 

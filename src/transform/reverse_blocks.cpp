@@ -185,12 +185,12 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
   const Nodes entered = b_.enter(made, 0, types);
   const NodeId first = w.multiply(entered[0], size);
   const NodeId here = make(Op::minimum, {size, w.subtract(count, first)});
-  in_turns(here, [&](NodeId number) {
-    const NodeId turn = w.add(first, number);
+  w.nest({&here, 1}, [&](std::span<const NodeId> number) {
+    const NodeId turn = w.add(first, number[0]);
     back_[source_.region_parameters(source_.region(id))[0].index] = turn;
     set_turn(own, turn);
     sweep_turn(id, written, given);
-    for (size_t i = 0; i < written.size(); ++i) w.store(rooms[i], {&number, 1}, some_cotangent(written[i]));
+    for (size_t i = 0; i < written.size(); ++i) w.store(rooms[i], number, some_cotangent(written[i]));
   });
   Nodes next;
   for (size_t i = 0; i < sums.size(); ++i) {
@@ -201,9 +201,9 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
   }
   for (size_t i = 0; i < blocks.split.size(); ++i) {
     const NodeId room = rooms[sums.size() + i];
-    in_turns(here, [&](NodeId number) {
-      back_[source_.region_parameters(source_.region(id))[0].index] = w.add(first, number);
-      add_where_loaded(id, blocks.split[i], w.load(room, {&number, 1}));
+    w.nest({&here, 1}, [&](std::span<const NodeId> number) {
+      back_[source_.region_parameters(source_.region(id))[0].index] = w.add(first, number[0]);
+      add_where_loaded(id, blocks.split[i], w.load(room, number));
     });
   }
   b_.yield(next);
@@ -217,15 +217,6 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
     add_where_loaded(id, blocks.fixed[i], after[blocks.sums.size() + i]);
   for (size_t i = 0; i < results.size(); ++i)
     if (given[i]) add(inits[i], given[i]);
-}
-
-/// A loop of so many turns that carries nothing.
-void Reverse::in_turns(NodeId count, const std::function<void(NodeId)>& body) {
-  const NodeId made = b_.begin(Op::for_, std::array{count}, std::array<int64_t, 2>{0, 0}, {});
-  const std::vector<Type> types{ir::kInt64};
-  body(b_.enter(made, 0, types)[0]);
-  b_.yield({});
-  b_.end(made);
 }
 
 /// One turn of a loop, whose cotangents for values from outside, and for loads, are left standing.

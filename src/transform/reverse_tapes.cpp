@@ -250,7 +250,6 @@ NodeId Reverse::kept_again(NodeId value) {
     return make(Op::read, {elements_at(kept, number_of_turn(around, at), type)});
   }
   if (type.is_array()) return make(Op::read, {view_again(kept, type.as_view())});
-  const Type one = value_of(source_, type);
   const NodeId tag = get(kept.tapes[0]);
   LoopWriter w(b_);
   const NodeId number = get(kept.tapes[1]);
@@ -258,7 +257,6 @@ NodeId Reverse::kept_again(NodeId value) {
   const std::vector<Type> types{type};
   const NodeId is_value = make(Op::equal, {tag, b_.constant<int8_t>(0)});
   const NodeId is_none = make(Op::equal, {tag, b_.constant<int8_t>(1)});
-  (void)one;
   return w.branch(
       is_value, types, [&] { return Nodes{make(Op::some, {number})}; },
       [&] { return w.branch(is_none, types, [&] { return tagged(1); }, [&] { return tagged(2); }); })[0];
