@@ -401,6 +401,17 @@ def test_extremes_over_prange():
     expected = np.full(4, 0.45) + 2.4 * np.array([0.0, 0.9, 0.5, 0.0])
     np.testing.assert_allclose(ingot.grad(f)(x), expected)
 
+    def product(x):
+        p = 1.0
+        for i in ingot.prange(len(x)):
+            p *= x[i]
+        return p
+
+    np.testing.assert_allclose(ingot.grad(product)(x), np.prod(x) / x)
+    for g in (f, product):
+        with pytest.raises(ingot.UnsupportedError, match="turns may depend on each other"):
+            ingot.jvp(g, (x,), (x,))
+
 
 def diagonal_handed_on(x):
     m = x * 2.0
