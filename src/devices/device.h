@@ -1,0 +1,173 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// GPUs as a program sees them: memory, code, streams. A driver is opened when it is first asked for; nothing
+/// of a vendor's is needed to build, nor to start.
+///
+/// All functions may be called from any thread. What throws leaves the device as it was.
+namespace ingot::devices {
+
+/// A place in a device's memory, which the host cannot touch. 0 is none.
+using Address = uint64_t;
+
+/// What a driver answers that it cannot do, or what a kernel has done wrong. After a fault of a kernel, a
+/// device gives the same error for all that follows.
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Device memory has run out: of the device, or of the limit that is set.
+class OutOfMemory : public DeviceError {
+ public:
+  OutOfMemory(int64_t bytes, const std::string& message) : DeviceError(message), bytes_(bytes) {}
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  int64_t bytes_;
+};
+
+struct Properties {
+  std::string kind;               ///< how a program asks for it: `gpu`, `emulated`
+  std::string name;               ///< the vendor's
+  int index = 0;                  ///< among those of its kind
+  int capability = 0;             ///< compute capability times ten: 90
+  int64_t memory = 0;             ///< bytes
+  int processors = 0;             ///< blocks run on
+  int warp = 32;                  ///< threads that go in step
+  int block_threads = 0;          ///< of a block, at most
+  int64_t block_memory = 0;       ///< shared memory of a block, at most, in bytes
+  std::array<int64_t, 3> grid{};  ///< blocks along each axis, at most
+};
+
+/// Bytes of whole blocks.
+struct MemoryUse {
+  int64_t limit;   ///< of `in_use` and `kept` together; 0: the device's memory
+  int64_t in_use;  ///< of live allocations
+  int64_t kept;    ///< freed, and kept for the next allocations
+  int64_t peak;    ///< the most that was in use since the start or the last `reset_peak`
+};
+
+class Device;
+
+/// A queue of a device: what is put into it is done in order, while the host goes on. Destroyed only when it
+/// is done.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual Device& device() const = 0;
+  /// Waits for all that is in it. Throws DeviceError if a kernel has failed.
+  virtual void synchronize() = 0;
+  /// Whether all that is in it is done.
+  virtual bool is_done() = 0;
+};
+
+/// A point in a stream.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual void record(Stream& stream) = 0;
+  /// What is put into the stream later waits for the point.
+  virtual void let_wait(Stream& stream) = 0;
+  virtual void synchronize() = 0;
+  virtual bool is_done() = 0;
+  /// Milliseconds from the other point to this one; both are done.
+  virtual double since(Event& start) = 0;
+};
+
+/// A kernel of loaded code.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual int registers() const = 0;
+  virtual int64_t local_bytes() const = 0;   ///< of a thread
+  virtual int64_t shared_bytes() const = 0;  ///< of a block, static
+  /// Blocks of so many threads, with so many bytes of dynamic shared memory, that a processor holds at once.
+  virtual int resident_blocks(int threads, int64_t dynamic_shared) const = 0;
+};
+
+/// Loaded code. Unloaded when it is destroyed, after what runs of it.
+class Code {
+ public:
+  virtual ~Code() = default;
+  /// Throws DeviceError if there is no such kernel. Lives as long as the code.
+  virtual const Kernel& kernel(std::string_view name) = 0;
+};
+
+struct Launch {
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::array<uint32_t, 3> block{1, 1, 1};
+  uint32_t shared_bytes = 0;  ///< dynamic
+  bool cooperative = false;   ///< all blocks are there at once, and may wait for each other
+};
+
+/// One device of a driver. Lives until the process ends.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const Properties& properties() const = 0;
+
+  /// The stream that the calling thread's work goes into: the device's own, or the one that `use_stream` has
+  /// set for this thread (null: the device's own again). The caller keeps it alive as long as it is set.
+  virtual Stream& stream() = 0;
+  virtual void use_stream(Stream* stream) = 0;
+  virtual std::unique_ptr<Stream> make_stream(int priority = 0) = 0;
+  virtual std::unique_ptr<Event> make_event() = 0;
+
+  /// @name Memory, in the order of the calling thread's stream
+  /// `bytes` bytes (0 is allowed), aligned to 256, values unspecified. Throws OutOfMemory, after freed memory
+  /// has been given back in vain.
+  virtual Address allocate(int64_t bytes) = 0;
+  /// Work that is in the stream may still use it; what other streams have got of it must be waited for
+  /// before.
+  virtual void free(Address address) noexcept = 0;
+  virtual MemoryUse memory() const = 0;
+  /// Of `in_use` and `kept` together; 0: none. What is kept goes back first.
+  virtual void set_memory_limit(int64_t bytes) = 0;
+  virtual void reset_memory_peak() = 0;
+  /// Gives back to the driver what is kept; bytes given back.
+  virtual int64_t release_memory() = 0;
+
+  /// @name Copies, in order of the stream
+  /// Reads the host's memory before it returns; or, of pinned memory, later.
+  virtual void write(Address to, const void* from, int64_t bytes) = 0;
+  /// Done when it returns; or, into pinned memory, later.
+  virtual void read(void* to, Address from, int64_t bytes) = 0;
+  virtual void copy(Address to, Address from, int64_t bytes) = 0;
+  virtual void fill(Address to, std::byte value, int64_t bytes) = 0;
+  /// Host memory that copies need not wait for; null if there is none.
+  virtual void* allocate_pinned(int64_t bytes) = 0;
+  virtual void free_pinned(void* address) noexcept = 0;
+
+  /// @name Code
+  /// From PTX text. Throws DeviceError with the driver's words.
+  virtual std::unique_ptr<Code> load(std::string_view text) = 0;
+  /// `arguments`: the address of each of the kernel's parameters, read before it returns.
+  virtual void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) = 0;
+
+  /// Waits for all streams. Throws DeviceError if a kernel has failed.
+  virtual void synchronize() = 0;
+  /// After a fault: begins anew, with no memory, code or streams; false: the driver cannot. For tests.
+  virtual bool reset() = 0;
+};
+
+/// The devices of a kind, `gpu` or `emulated`, found when it is first asked for; none where there is no
+/// driver. The driver of `gpu` is `libcuda.so.1`; that of `emulated` stands beside the library that this code
+/// is in
+/// (`set_emulated_driver` says where).
+std::span<Device* const> devices(std::string_view kind);
+/// Why there are none of this kind: a sentence; empty if there are.
+std::string why_none(std::string_view kind);
+/// Where the software device is; before it is first asked for.
+void set_emulated_driver(std::string path);
+
+}  // namespace ingot::devices
