@@ -34,7 +34,12 @@ struct Machine {
   /// about.
   int64_t piece_work = 100'000;
 
+  /// Threads of a block of launches; 0: there are none. Else all arrays are in the memory of a device, which
+  /// only launches touch.
+  int64_t block_threads = 0;
+
   bool has_lanes() const { return vector_bits > 0; }
+  bool has_kernels() const { return block_threads > 0; }
 
   bool operator==(const Machine&) const = default;
 };

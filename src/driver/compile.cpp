@@ -75,7 +75,7 @@ CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entrie
   CompileResult result;
   const base::Machine& machine = options.target.machine;
   if (options.run_passes) run_passes(module, entries, pipeline_of(machine), machine, ir::Stage::Both, report);
-  run_passes(module, entries, decisions(), machine, ir::Stage::Loop, report);
+  run_passes(module, entries, decisions_of(machine), machine, ir::Stage::Loop, report);
   {
     const PhaseScope scope(report, "codegen");
     result.code = codegen::compile(module, entries, options.target, options.codegen);

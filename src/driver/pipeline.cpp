@@ -13,14 +13,24 @@ constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",  "f
                                           "to_loops",   "simplify", "checks", "dce",
                                           "fuse_nests", "contract", "threads"};
 
+/// Hosts of a device: its kernels have lanes and threads of their own.
+constexpr std::string_view kKernels[] = {"inline",     "simplify", "reuse",  "fuse",
+                                         "to_loops",   "simplify", "checks", "dce",
+                                         "fuse_nests", "contract", "kernels"};
+
 /// What codegen is told of loops and buffers.
 constexpr std::string_view kDecisions[] = {"streams", "outline", "lanes", "lifetimes"};
+constexpr std::string_view kDecisionsOfKernels[] = {"lifetimes"};
 
 }  // namespace
 
-std::span<const std::string_view> decisions() { return kDecisions; }
+std::span<const std::string_view> decisions_of(const base::Machine& machine) {
+  if (machine.has_kernels()) return kDecisionsOfKernels;
+  return kDecisions;
+}
 
 std::span<const std::string_view> pipeline_of(const base::Machine& machine) {
+  if (machine.has_kernels()) return kKernels;
   if (machine.has_lanes()) return kLanes;
   return kOneByOne;
 }

@@ -16,7 +16,7 @@ static_assert(offsetof(Context, buffers) == 336);
 static_assert(offsetof(Context, hooks) == kContextHooksOffset);
 static_assert(offsetof(Context, user) == 352);
 static_assert(offsetof(Context, stack_limit) == kContextStackLimitOffset);
-static_assert(sizeof(Context) == 392 && alignof(Context) == 8);
+static_assert(sizeof(Context) == 400 && alignof(Context) == 8);
 
 static_assert(offsetof(Error, status) == kErrorStatusOffset);
 static_assert(offsetof(Error, site) == kErrorSiteOffset);
@@ -28,7 +28,7 @@ static_assert(sizeof(Error) == kErrorCallersOffset + 4 + 4 * Error::kMaxCallers)
 static_assert(offsetof(Buffer, data) == kBufferDataOffset);
 static_assert(offsetof(Buffer, size) == kBufferSizeOffset);
 static_assert(offsetof(Buffer, owner) == 16);
-static_assert(sizeof(Buffer) == 40 && alignof(Buffer) == 8);
+static_assert(sizeof(Buffer) == 48 && alignof(Buffer) == 8);
 
 static_assert(offsetof(ViewSlot, data) == kViewDataOffset);
 static_assert(offsetof(ViewSlot, buffer) == kViewBufferOffset);

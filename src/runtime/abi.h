@@ -31,7 +31,8 @@ constexpr base::ExceptionKind exception_of(Status status) {
   return static_cast<base::ExceptionKind>(status - 1);
 }
 
-/// Memory that views are views of. Those of arguments are made by the caller (on its stack) for the call;
+/// Memory that views are views of: the host's, or in calls of code for a device the device's, whose addresses
+/// the host cannot touch. Those of arguments are made by the caller (on its stack) for the call;
 /// those that the code allocates belong to the call, which hands the ones that results view to the caller.
 struct Buffer {
   std::byte* data;  ///< never null; of allocated ones aligned to 64 bytes
@@ -41,6 +42,8 @@ struct Buffer {
   void* owner;
   Buffer* next;  ///< the list of the call's allocated buffers
   Buffer* previous;
+  /// Of allocated ones: gives header and memory back. Null: they are the host's allocator's.
+  void (*release)(Buffer*) = nullptr;
 };
 
 /// A view: the address of the element with index 0 in every axis, the buffer it lies in, then `rank` lengths
@@ -93,6 +96,8 @@ struct Context {
   int64_t last_read;  ///< when a poll read the clock
   uint32_t unread;    ///< how many polls do not read it from now on
   uint32_t skipped;   ///< how many did not since `last_read`
+  /// Of code for a device: the `devices::Device` on which all arrays are. Null: the host.
+  void* device;
 };
 
 /// What the program around the runtime does on request of the code.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/abi.h"
+#include "runtime/allocator.h"
 
 namespace ingot::runtime {
 
@@ -22,6 +23,12 @@ inline void unlink_buffer(Context& context, Buffer& buffer) {
   if (buffer.next) buffer.next->previous = buffer.previous;
   buffer.owner = nullptr;
   buffer.next = buffer.previous = nullptr;
+}
+
+/// Gives back an allocated buffer that no call owns, to whoever it came from.
+inline void free_buffer(Buffer* buffer) noexcept {
+  if (buffer != nullptr && buffer->release != nullptr) buffer->release(buffer);
+  else Allocator::free(buffer);
 }
 
 }  // namespace ingot::runtime

@@ -71,6 +71,7 @@ Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   context.last_read = 0;
   context.unread = 0;
   context.skipped = 0;
+  context.device = nullptr;
   return context;
 }
 
@@ -117,7 +118,7 @@ Status ingot_v1_poll(Context* context) noexcept {
   return context->hooks->long_call(context);
 }
 
-void FreeBuffer::operator()(Buffer* buffer) const noexcept { Allocator::free(buffer); }
+void FreeBuffer::operator()(Buffer* buffer) const noexcept { free_buffer(buffer); }
 
 Call::Call(Context& context) : context_(context) {
   INGOT_ASSERT(context.buffers == nullptr, "runtime: the context is in use by another call");
@@ -129,7 +130,7 @@ Call::~Call() { reset(); }
 void Call::reset() {
   while (Buffer* buffer = context_.buffers) {
     unlink_buffer(context_, *buffer);
-    Allocator::free(buffer);
+    free_buffer(buffer);
   }
 }
 

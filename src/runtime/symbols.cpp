@@ -25,14 +25,14 @@ Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept {
 
 Buffer* ingot_v1_allocate_temporary(Context* context, int64_t bytes) noexcept {
   static constinit std::byte nothing{};
-  static constinit Buffer empty{&nothing, 0, nullptr, nullptr, nullptr};
+  static constinit Buffer empty{&nothing, 0, nullptr, nullptr, nullptr, nullptr};
   return bytes == 0 ? &empty : ingot_v1_allocate(context, bytes);
 }
 
 void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
   if (!buffer || !is_linked(*context, *buffer)) return;
   unlink_buffer(*context, *buffer);
-  Allocator::free(buffer);
+  free_buffer(buffer);
 }
 
 Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,

@@ -28,6 +28,7 @@ class Lifetimes {
   Lifetimes(const Function& function, const base::Machine& machine)
       : f_(function),
         most_on_stack_(machine.stack_bytes),
+        is_device_(machine.has_kernels()),
         root_(f_.node_count()),
         life_(f_.node_count(), Life::Stack) {
     for (uint32_t i = 0; i < f_.node_count(); ++i)
@@ -57,6 +58,12 @@ class Lifetimes {
     return f_.is_constant(bytes) ? f_.constant(bytes).as<int64_t>() : -1;
   }
 
+  bool is_in_launch(NodeId id) const {
+    NodeId around = f_[f_[id].parent].owner;
+    while (around && f_.op(around) != Op::launch) around = f_[f_[around].parent].owner;
+    return static_cast<bool>(around);
+  }
+
   void look_at(NodeId id) {
     const ir::OpInfo& card = ir::info(f_.op(id));
     const auto operands = f_.operands(id);
@@ -64,7 +71,8 @@ class Lifetimes {
     if (f_.op(id) == Op::alloc) {
       root_[id.index] = id;
       const int64_t size = size_of(id);
-      if (size < 0 || size > most_on_stack_ / kPartOfOne) live(id, Life::Region);
+      if (size < 0 || size > most_on_stack_ / kPartOfOne || (is_device_ && !is_in_launch(id)))
+        live(id, Life::Region);
     }
     const bool is_window = (type.is_view() || type.is_buffer()) && !operands.empty() && card.effects.pure() &&
                            (f_.type(operands[0]).is_view() || f_.type(operands[0]).is_buffer());
@@ -113,6 +121,7 @@ class Lifetimes {
 
   const Function& f_;
   int64_t most_on_stack_;
+  bool is_device_;  ///< memory outside of launches is not the stack's
   std::vector<NodeId> allocs_;
   std::vector<NodeId> root_;  ///< what each node is a view of, or the buffer itself; none: of no allocation
   std::vector<Life> life_;    ///< by alloc node

@@ -8,6 +8,7 @@
 #include "transform/inline.h"
 #include "transform/interchange.h"
 #include "transform/jam.h"
+#include "transform/kernels.h"
 #include "transform/lanes.h"
 #include "transform/lifetimes.h"
 #include "transform/lower_exits.h"
@@ -47,6 +48,7 @@ constexpr Pass kPasses[] = {
     {"interchange", interchange, ir::Stage::Loop},
     {"schedule", for_any<schedule>, ir::Stage::Loop},
     {"threads", for_any<threads>, ir::Stage::Loop},
+    {"kernels", kernels, ir::Stage::Loop},
     {"jam", jam, ir::Stage::Loop},
     {"streams", streams, ir::Stage::Loop},
     {"outline", outline, ir::Stage::Loop},

@@ -17,12 +17,24 @@ constexpr int64_t kFewTurns = 8;
 /// ... and of so few, at most, where there are none inside: that is less than one piece.
 constexpr int64_t kShort = 1024;
 
+/// Whether no thread has to run the first turn once more, to have what its reductions start from.
+bool has_identities(const Function& f, NodeId loop) {
+  const auto combiners = f.ints(loop);
+  for (size_t i = 0; i < combiners.size(); ++i) {
+    const DType dtype = f.type(f.operand(loop, i + 1)).dtype();
+    const bool ordered = base::is_float(dtype) || base::is_complex(dtype);
+    if (ordered && !ir::identity_of(static_cast<Op>(combiners[i]), dtype)) return false;
+  }
+  return true;
+}
+
 class Sharer : public Rewriter {
  public:
   explicit Sharer(const Function& source) : Rewriter(source), chosen_(source.node_count()) {
     ir::walk(source, source.body(), [&](NodeId node) {
       if (source.op(node) == Op::launch) return ir::Walk::Past;
-      chosen_[node.index] = is_loop(node) && can_share(node);
+      chosen_[node.index] =
+          is_loop(node) && (is_asked(node) || !has_few_turns(node)) && can_share(source, node);
       return chosen_[node.index] ? ir::Walk::Past : ir::Walk::Into;
     });
   }
@@ -43,6 +55,7 @@ class Sharer : public Rewriter {
   ir::Schedule schedule_of(NodeId loop) const {
     return static_cast<ir::Schedule>(source_.attribute(loop, 0));
   }
+  bool is_asked(NodeId loop) const { return ir::has_threads(schedule_of(loop)); }
   bool has_few_turns(NodeId loop) const {
     NodeId count = source_.operand(loop, 0);
     const bool is_known = source_.is_constant(count);
@@ -51,36 +64,23 @@ class Sharer : public Rewriter {
     return source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kShort &&
            !ir::has_loop(source_, source_.region(loop));
   }
-  /// Whether no thread has to run the first turn once more, to have what its reductions start from.
-  bool has_identities(NodeId loop) const {
-    const auto combiners = source_.ints(loop);
-    for (size_t i = 0; i < combiners.size(); ++i) {
-      const DType dtype = source_.type(source_.operand(loop, i + 1)).dtype();
-      const bool ordered = base::is_float(dtype) || base::is_complex(dtype);
-      if (ordered && !ir::identity_of(static_cast<Op>(combiners[i]), dtype)) return false;
-    }
-    return true;
-  }
-
-  bool can_share(NodeId loop) const {
-    const bool is_asked = ir::has_threads(schedule_of(loop));
-    if (!is_asked && has_few_turns(loop)) return false;
-    const ir::Effects effects = ir::effects_of(source_, loop);
-    const bool may_raise = effects.any(ir::effect::Raise);
-    if (may_raise && !is_asked) return false;
-    if (effects.any(ir::effect::Exit | ir::effect::Host | ir::effect::Random | ir::effect::Sync))
-      return false;
-    if (source_.op(loop) == Op::parallel_for) {
-      const bool is_seen = effects.any(ir::effect::Write | ir::effect::Allocate);
-      return is_asked ? !is_seen || has_identities(loop) : !is_seen;
-    }
-    return source_.result_count(loop) == 0 && !find_race(source_, loop);
-  }
-
   std::vector<bool> chosen_;
 };
 
 }  // namespace
+
+bool can_share(const ir::Function& f, NodeId loop) {
+  const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(f.attribute(loop, 0)));
+  const ir::Effects effects = ir::effects_of(f, loop);
+  const bool may_raise = effects.any(ir::effect::Raise);
+  if (may_raise && !is_asked) return false;
+  if (effects.any(ir::effect::Exit | ir::effect::Host | ir::effect::Random | ir::effect::Sync)) return false;
+  if (f.op(loop) == Op::parallel_for) {
+    const bool is_seen = effects.any(ir::effect::Write | ir::effect::Allocate);
+    return is_asked ? !is_seen || has_identities(f, loop) : !is_seen;
+  }
+  return f.result_count(loop) == 0 && !find_race(f, loop);
+}
 
 std::unique_ptr<ir::Function> threads(const ir::Function& function) { return Sharer(function).run(); }
 

@@ -15,4 +15,7 @@ namespace ingot::transform {
 /// others lose the mark if they have it.
 std::unique_ptr<ir::Function> threads(const ir::Function& function);
 
+/// Whether the turns of a loop may run at the same time; of one that carries nothing, or of a `parallel_for`.
+bool can_share(const ir::Function& function, ir::NodeId loop);
+
 }  // namespace ingot::transform

@@ -1,0 +1,271 @@
+#include "transform/kernel_plan.h"
+
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "ir/walk.h"
+#include "transform/alias.h"
+#include "transform/dependence.h"
+#include "transform/threads.h"
+
+namespace ingot::transform {
+
+using ir::NodeId;
+using ir::Op;
+using ir::RegionId;
+using ir::Type;
+
+namespace {
+
+/// Axes of a grid.
+constexpr size_t kMostLevels = 3;
+/// Loops of so few turns, known while compiling, are left for the loops inside them.
+constexpr int64_t kFewTurns = 8;
+
+bool is_memory_op(Op op) { return op == Op::load || op == Op::store || op == Op::stream || op == Op::copy; }
+
+}  // namespace
+
+KernelPlan::KernelPlan(const ir::Function& function, const base::Machine& machine)
+    : f_(function),
+      machine_(machine),
+      parts_(function.node_count(), Part::Host),
+      escapes_(function.node_count(), false),
+      host_level_(function.node_count(), false),
+      task_of_(function.node_count(), kNone),
+      before_(function.node_count(), kNone),
+      needed_(function.node_count(), false),
+      deferred_(function.node_count(), false) {
+  find_escapes();
+  plan(f_.body());
+  find_results();
+  find_needed();
+  find_deferred();
+}
+
+const KernelPlan::Task* KernelPlan::task_before(NodeId node) const {
+  const uint32_t task = before_[node.index];
+  return task == kNone ? nullptr : &tasks_[task];
+}
+
+void KernelPlan::find_escapes() {
+  std::vector<NodeId> allocation(f_.node_count());
+  ir::walk(f_, f_.body(), [&](NodeId node) {
+    if (f_.op(node) == Op::alloc) allocation[node.index] = node;
+    const bool is_pure = f_[node].region_count == 0 && ir::info(f_.op(node)).effects.pure() &&
+                         !ir::info(f_.op(node)).terminator;
+    const bool is_window = f_.type(node).is_view() || f_.type(node).is_buffer();
+    for (const NodeId operand : f_.operands(node)) {
+      const NodeId from = allocation[operand.index];
+      if (!from) continue;
+      if (is_pure && is_window) allocation[node.index] = from;
+      else if (!is_pure && !is_memory_op(f_.op(node))) escapes_[from.index] = true;
+    }
+  });
+}
+
+bool KernelPlan::is_loop(NodeId node) const {
+  return f_.op(node) == Op::for_ || f_.op(node) == Op::parallel_for;
+}
+
+bool KernelPlan::is_parallel(NodeId loop) const { return is_loop(loop) && can_share(f_, loop); }
+
+/// Whether a thread of a kernel can do all that is in a node: calls, routines and memory of a size that is
+/// not known are the host's.
+bool KernelPlan::fits_in_kernel(NodeId node) const {
+  return ir::walk(f_, node, [&](NodeId at) {
+    const Op op = f_.op(at);
+    if (op == Op::call || op == Op::library || op == Op::launch || op == Op::return_ ||
+        ir::host_only(f_, at) || op == Op::kept)
+      return ir::Walk::Stop;
+    if (op != Op::alloc) return ir::Walk::Into;
+    const NodeId bytes = f_.operand(at, 0);
+    const bool is_small = f_.is_constant(bytes) && f_.constant(bytes).as<int64_t>() <= machine_.stack_bytes;
+    return is_small && !escapes_[at.index] ? ir::Walk::Into : ir::Walk::Stop;
+  });
+}
+
+/// Whether the values that a node gives, and what it carries, are numbers.
+bool KernelPlan::has_only_numbers(NodeId node) const {
+  return std::ranges::all_of(f_.results_of(node), [&](NodeId result) { return f_.type(result).is_scalar(); });
+}
+
+/// Whether something in a node has to be the host's, or is a launch of its own.
+bool KernelPlan::needs_host_inside(NodeId node) const {
+  if (!fits_in_kernel(node) || !has_only_numbers(node)) return true;
+  if (ir::effects_of(f_, node).any(ir::effect::Exit)) return true;
+  return !ir::walk(f_, node, [&](NodeId at) { return is_parallel(at) ? ir::Walk::Stop : ir::Walk::Into; });
+}
+
+KernelPlan::Part KernelPlan::classify(NodeId node) const {
+  if (f_[node].region_count == 0) return is_memory_op(f_.op(node)) ? Part::Task : Part::Host;
+  if (!ir::effects_of(f_, node).any(ir::effect::Read | ir::effect::Write)) return Part::Host;
+  if (is_parallel(node) && fits_in_kernel(node) && has_only_numbers(node)) {
+    if (f_.result_count(node) > 0) return Part::Reduction;
+    const NodeId count = f_.operand(node, 0);
+    const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
+    if (!is_short) return Part::Nest;
+    const bool has_inner = ir::any_within(f_, f_.region(node), [&](NodeId at) { return is_parallel(at); });
+    return has_inner ? (levels_of(node).size() > 1 ? Part::Nest : Part::Host) : Part::Task;
+  }
+  return needs_host_inside(node) ? Part::Host : Part::Task;
+}
+
+std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
+  std::vector<NodeId> levels{nest};
+  while (levels.size() < kMostLevels) {
+    NodeId inner;
+    std::vector<NodeId> loads;
+    for (const NodeId node : f_.region_body(f_.region(levels.back()))) {
+      if (f_.op(node) == Op::yield || f_.op(node) == Op::result) continue;
+      if (f_[node].region_count == 0 && ir::info(f_.op(node)).effects.pure()) continue;
+      if (f_.op(node) == Op::load && !inner) {
+        loads.push_back(node);
+        continue;
+      }
+      if (inner || !is_parallel(node) || f_.result_count(node) > 0) return levels;
+      inner = node;
+    }
+    if (!inner || f_.encloses(f_.region(nest), f_[f_.operand(inner, 0)].parent)) return levels;
+    // Each thread loads anew what a turn of the outer loop loads once: nothing inside may have changed it.
+    for (const NodeId load : loads) {
+      const Root from = root_of(f_, f_.operand(load, 0));
+      const bool is_changed = ir::any_within(f_, f_.region(inner), [&](NodeId node) {
+        return (f_.op(node) == Op::store || f_.op(node) == Op::stream || f_.op(node) == Op::copy) &&
+               may_overlap(f_, from, root_of(f_, f_.operand(node, 0)));
+      });
+      if (is_changed) return levels;
+    }
+    levels.push_back(inner);
+  }
+  return levels;
+}
+
+bool KernelPlan::uses_task(NodeId node, uint32_t task) const {
+  if (task == kNone) return false;
+  return std::ranges::any_of(f_.operands(node),
+                             [&](NodeId operand) { return task_of_[operand.index] == task; });
+}
+
+/// Whether the order of a node and of tasks before it does not matter.
+bool KernelPlan::goes_past(NodeId node) const {
+  const ir::Effects effects = ir::info(f_.op(node)).effects;
+  return f_[node].region_count == 0 && !ir::info(f_.op(node)).terminator &&
+         (effects.pure() || f_.op(node) == Op::alloc);
+}
+
+void KernelPlan::add_to_task(NodeId node) {
+  if (open_ == kNone) {
+    open_ = static_cast<uint32_t>(tasks_.size());
+    tasks_.emplace_back();
+  }
+  tasks_[open_].nodes.push_back(node);
+  ir::walk(f_, node, [&](NodeId at) { task_of_[at.index] = open_; });
+  for (const NodeId result : f_.results_of(node)) task_of_[result.index] = open_;
+}
+
+void KernelPlan::plan(RegionId region) {
+  open_ = kNone;
+  for (const NodeId node : f_.region_body(region)) {
+    host_level_[node.index] = true;
+    if (f_.op(node) == Op::result) continue;
+    const Part part = classify(node);
+    parts_[node.index] = part;
+    any_ = any_ || part != Part::Host;
+    if (part == Part::Task) {
+      add_to_task(node);
+      continue;
+    }
+    if (goes_past(node)) {
+      if (!uses_task(node, open_)) continue;
+      if (is_pure_number(node)) {
+        parts_[node.index] = Part::Task;
+        add_to_task(node);
+        continue;
+      }
+    }
+    if (open_ != kNone) before_[node.index] = open_;
+    open_ = kNone;
+    if (part != Part::Host) continue;
+    for (size_t i = 0; i < f_[node].region_count; ++i) {
+      for (const NodeId parameter : f_.region_parameters(f_.region(node, i)))
+        host_level_[parameter.index] = true;
+      plan(f_.region(node, i));
+    }
+    open_ = kNone;
+  }
+}
+
+bool KernelPlan::is_pure_number(NodeId node) const {
+  return f_[node].region_count == 0 && ir::info(f_.op(node)).effects.pure() && f_.type(node).is_scalar() &&
+         f_.op(node) != Op::param && f_.op(node) != Op::result && !ir::info(f_.op(node)).terminator;
+}
+
+bool KernelPlan::is_in_cell(NodeId value) const {
+  if (task_of_[value.index] != kNone) return host_level_[value.index];
+  const NodeId owner = f_.op(value) == Op::result ? f_.operand(value, 0) : value;
+  return host_level_[owner.index] && parts_[owner.index] == Part::Reduction;
+}
+
+void KernelPlan::find_results() {
+  std::vector<bool> is_result(f_.node_count());
+  ir::walk(f_, f_.body(), [&](NodeId node) {
+    for (const NodeId operand : f_.operands(node)) {
+      const uint32_t task = task_of_[operand.index];
+      if (task == kNone || task == task_of_[node.index] || is_result[operand.index]) continue;
+      if (f_.op(node) == Op::result) continue;
+      is_result[operand.index] = true;
+      tasks_[task].results.push_back(operand);
+    }
+  });
+}
+
+/// A value that the host has to know, and what it is computed from.
+void KernelPlan::need(NodeId value) {
+  if (needed_[value.index]) return;
+  needed_[value.index] = true;
+  if (task_of_[value.index] != kNone) return;
+  if (ir::info(f_.op(value)).effects.pure() && f_.op(value) != Op::param && f_.op(value) != Op::result)
+    for (const NodeId operand : f_.operands(value)) need(operand);
+}
+
+void KernelPlan::find_needed() {
+  ir::walk(f_, f_.body(), [&](NodeId node) {
+    if (!host_level_[node.index] || task_of_[node.index] != kNone || f_.op(node) == Op::result)
+      return ir::Walk::Past;
+    if (parts_[node.index] == Part::Reduction) {
+      need(f_.operand(node, 0));
+      return ir::Walk::Past;
+    }
+    if (parts_[node.index] == Part::Nest) {
+      for (const NodeId level : levels_of(node)) need(f_.operand(level, 0));
+      return ir::Walk::Past;
+    }
+    if (!is_pure_number(node))
+      for (const NodeId operand : f_.operands(node)) need(operand);
+    return ir::Walk::Into;
+  });
+  // Views that stand in kernels are made of what the host knows, where they stand outside.
+  for (Task& task : tasks_) {
+    const bool only_loads = std::ranges::all_of(
+        task.nodes, [&](NodeId node) { return f_.op(node) == Op::load || is_pure_number(node); });
+    task.is_read =
+        only_loads && std::ranges::all_of(task.results, [&](NodeId result) { return needed_[result.index]; });
+  }
+}
+
+void KernelPlan::find_deferred() {
+  ir::walk(f_, f_.body(), [&](NodeId node) {
+    if (!host_level_[node.index]) return ir::Walk::Past;
+    if (needed_[node.index]) return ir::Walk::Into;
+    if (is_in_cell(node)) {
+      deferred_[node.index] = true;
+    } else if (is_pure_number(node)) {
+      deferred_[node.index] =
+          std::ranges::any_of(f_.operands(node), [&](NodeId operand) { return deferred_[operand.index]; });
+    }
+    return ir::Walk::Into;
+  });
+}
+
+}  // namespace ingot::transform

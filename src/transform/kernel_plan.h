@@ -1,0 +1,77 @@
+#pragma once
+
+#include <vector>
+
+#include "base/machine.h"
+#include "ir/function.h"
+
+namespace ingot::transform {
+
+/// Which parts of a function become launches, and which numbers stay on the device.
+class KernelPlan {
+ public:
+  enum class Part : uint8_t {
+    Host,       ///< the host's: control flow, shapes, views, allocations, what only the host can do
+    Nest,       ///< a nest of loops whose turns are independent
+    Reduction,  ///< a parallel loop with values
+    Task,       ///< runs in one thread, together with the tasks beside it
+  };
+  /// Nodes of one region that one thread runs.
+  struct Task {
+    std::vector<ir::NodeId> nodes;
+    std::vector<ir::NodeId> results;  ///< values that are used outside
+    /// Nothing but loads of numbers that the host needs: it loads them itself.
+    bool is_read = false;
+  };
+
+  KernelPlan(const ir::Function& function, const base::Machine& machine);
+
+  Part part(ir::NodeId node) const { return parts_[node.index]; }
+  /// The loops of a nest, the outermost first: its turns are those of all of them.
+  std::vector<ir::NodeId> levels_of(ir::NodeId nest) const;
+  bool is_member(ir::NodeId node, const Task& task) const {
+    return task_of_[node.index] != kNone && &tasks_[task_of_[node.index]] == &task;
+  }
+  /// The tasks that are done before a node of the host's region; none: null.
+  const Task* task_before(ir::NodeId node) const;
+  /// Whether a number is not known to the host, but in a cell, or computed where it is used.
+  bool is_deferred(ir::NodeId value) const { return deferred_[value.index]; }
+  bool any() const { return any_; }
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  void find_escapes();
+  void plan(ir::RegionId region);
+  Part classify(ir::NodeId node) const;
+  bool is_loop(ir::NodeId node) const;
+  bool is_parallel(ir::NodeId loop) const;
+  bool fits_in_kernel(ir::NodeId node) const;
+  bool has_only_numbers(ir::NodeId node) const;
+  bool needs_host_inside(ir::NodeId node) const;
+  bool uses_task(ir::NodeId node, uint32_t task) const;
+  bool goes_past(ir::NodeId node) const;
+  void add_to_task(ir::NodeId node);
+  void find_results();
+  void find_needed();
+  void find_deferred();
+  void need(ir::NodeId value);
+  bool is_pure_number(ir::NodeId node) const;
+  bool is_in_cell(ir::NodeId value) const;
+
+  const ir::Function& f_;
+  const base::Machine& machine_;
+  std::vector<Part> parts_;  ///< by node, of those at the host's level
+  std::vector<bool>
+      escapes_;  ///< by node that allocates: something other than loads and stores has its memory
+  std::vector<bool> host_level_;   ///< by node: it stands where the host runs
+  std::vector<uint32_t> task_of_;  ///< by node, with what is in it
+  std::vector<uint32_t> before_;   ///< by node: the task that ends there
+  std::vector<Task> tasks_;
+  std::vector<bool> needed_;  ///< by value: by the host
+  std::vector<bool> deferred_;
+  uint32_t open_ = kNone;
+  bool any_ = false;
+};
+
+}  // namespace ingot::transform

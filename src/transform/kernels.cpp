@@ -1,0 +1,196 @@
+#include "transform/kernels.h"
+
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "transform/kernel_plan.h"
+#include "transform/kernel_writer.h"
+#include "transform/loop_writer.h"
+#include "transform/rewriter.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// Cells of one launch stand so many bytes apart.
+constexpr int64_t kCell = 16;
+
+class Parter : public Rewriter {
+ public:
+  Parter(const Function& source, const base::Machine& machine)
+      : Rewriter(source),
+        plan_(source, machine),
+        loops_(b_),
+        kernels_(loops_, machine),
+        cells_(source.node_count()) {}
+
+  bool changes() const { return plan_.any(); }
+
+ protected:
+  void visit(NodeId id) override {
+    if (inside_) return clone(id);
+    finish_task_before(id);
+    switch (plan_.part(id)) {
+      case KernelPlan::Part::Task: return;
+      case KernelPlan::Part::Nest: return write_nest(id);
+      case KernelPlan::Part::Reduction: return write_reduction(id);
+      case KernelPlan::Part::Host: break;
+    }
+    if (plan_.is_deferred(id)) return;
+    clone(id);
+  }
+  void terminate(NodeId terminator) override {
+    if (!inside_) finish_task_before(terminator);
+    Rewriter::terminate(terminator);
+  }
+
+ private:
+  using Part = KernelPlan::Part;
+
+  /// @name Numbers that stay on the device
+  void make_cells(std::span<const NodeId> values) {
+    const NodeId bytes = b_.index(kCell * static_cast<int64_t>(values.size()));
+    const NodeId buffer = b_.make(Op::alloc, {bytes}, {static_cast<int64_t>(ir::Life::Call)}, Type::buffer());
+    const NodeId one = b_.index(1);
+    for (size_t i = 0; i < values.size(); ++i)
+      cells_[values[i].index] = loops_.c_view(buffer, b_.index(kCell * static_cast<int64_t>(i)), {&one, 1},
+                                              source_.type(values[i]).dtype());
+  }
+  Nodes cells_of(std::span<const NodeId> values) const {
+    Nodes cells;
+    for (const NodeId value : values) cells.push_back(cells_[value.index]);
+    return cells;
+  }
+  NodeId load_cell(NodeId value) {
+    const NodeId zero = b_.index(0);
+    return loops_.load(cells_[value.index], {&zero, 1});
+  }
+  /// After a launch: the host loads what it needs.
+  void give(std::span<const NodeId> values) {
+    for (const NodeId value : values) bind(value, plan_.is_deferred(value) ? NodeId() : load_cell(value));
+  }
+  /// At the top of a launch: what its nodes use of numbers that the host does not have. A task makes its own.
+  void prepare(std::span<const NodeId> nodes, const KernelPlan::Task* task = nullptr) {
+    ready_.clear();
+    for (const NodeId node : nodes)
+      ir::walk(source_, node, [&](NodeId at) {
+        for (const NodeId operand : source_.operands(at))
+          if (task == nullptr || !plan_.is_member(operand, *task)) make_ready(operand);
+      });
+  }
+  void make_ready(NodeId value) {
+    if (!plan_.is_deferred(value) || std::ranges::find(ready_, value) != ready_.end()) return;
+    if (cells_[value.index]) {
+      bind(value, load_cell(value));
+    } else {
+      for (const NodeId operand : source_.operands(value)) make_ready(operand);
+      clone(value);
+    }
+    ready_.push_back(value);
+  }
+  void forget_ready() {
+    for (const NodeId value : ready_) bind(value, NodeId());
+    ready_.clear();
+  }
+
+  /// @name Launches
+  void finish_task_before(NodeId id) {
+    const KernelPlan::Task* const task = plan_.task_before(id);
+    if (task == nullptr) return;
+    const ir::SpanId place = b_.span();
+    inside_ = true;
+    if (task->is_read) {
+      for (const NodeId node : task->nodes) visit_at_place(node);
+    } else {
+      inside_ = false;
+      if (!task->results.empty()) make_cells(task->results);
+      set_place(task->nodes.front());
+      kernels_.single([&] {
+        prepare(task->nodes, task);
+        inside_ = true;
+        for (const NodeId node : task->nodes) visit_at_place(node);
+        const NodeId zero = b_.index(0);
+        for (const NodeId result : task->results) loops_.store(cells_[result.index], {&zero, 1}, use(result));
+        inside_ = false;
+        forget_ready();
+      });
+      give(task->results);
+    }
+    inside_ = false;
+    b_.set_span(place);
+  }
+  void visit_at_place(NodeId node) {
+    set_place(node);
+    visit(node);
+  }
+
+  void write_nest(NodeId id) {
+    const Nodes levels = plan_.levels_of(id);
+    Nodes lengths;
+    for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
+    kernels_.grid(lengths, [&](std::span<const NodeId> indices) {
+      prepare({&id, 1});
+      inside_ = true;
+      write_level(levels, indices, 0);
+      inside_ = false;
+      forget_ready();
+    });
+  }
+  void write_level(std::span<const NodeId> levels, std::span<const NodeId> indices, size_t level) {
+    const RegionId region = source_.region(levels[level]);
+    bind(source_.region_parameters(region)[0], indices[level]);
+    if (level + 1 == levels.size()) {
+      visit_body(region);
+      return;
+    }
+    for (const NodeId node : source_.region_body(region)) {
+      if (source_.op(node) == Op::yield || source_.op(node) == Op::result) continue;
+      if (node == levels[level + 1]) write_level(levels, indices, level + 1);
+      else visit_at_place(node);
+    }
+  }
+
+  void write_reduction(NodeId id) {
+    const Nodes results = source_.results_of(id);
+    const auto operands = source_.operands(id);
+    const auto combiners = source_.ints(id);
+    std::vector<KernelReduction::Slot> slots;
+    for (size_t i = 0; i < results.size(); ++i)
+      slots.push_back({static_cast<Op>(combiners[i]), source_.type(results[i]).dtype()});
+    make_cells(results);
+    const RegionId region = source_.region(id);
+    KernelReduction reduction(kernels_, loops_, std::move(slots));
+    reduction.write(
+        use(operands[0]),
+        [&] {
+          forget_ready();
+          prepare({&id, 1});
+        },
+        [&](NodeId turn) {
+          bind(source_.region_parameters(region)[0], turn);
+          inside_ = true;
+          visit_body(region);
+          inside_ = false;
+          return use_all(source_.operands(source_.terminator(region)));
+        },
+        [&] { return use_all(operands.subspan(1)); }, cells_of(results));
+    forget_ready();
+    give(results);
+  }
+
+  KernelPlan plan_;
+  LoopWriter loops_;
+  KernelWriter kernels_;
+  Nodes cells_;          ///< by value: a view of one element, of those that a launch gives
+  Nodes ready_;          ///< deferred values that the open launch has
+  bool inside_ = false;  ///< nodes are written as they are
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> kernels(const ir::Function& function, const base::Machine& machine) {
+  Parter parter(function, machine);
+  return parter.changes() ? parter.run() : nullptr;
+}
+
+}  // namespace ingot::transform
