@@ -1,0 +1,123 @@
+#pragma once
+
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../emulator/support.h"
+#include "codegen/scalars.h"
+#include "codegen/targets/device.h"
+#include "codegen/targets/device_instructions.h"
+#include "codegen/targets/target.h"
+
+// Kernels over arrays, a thread an element, and the software device to run them.
+
+namespace ingot::codegen {
+
+/// What code for GPUs is written with.
+inline Target device_code() {
+  Target target;
+  target.instructions = &device_instructions();
+  return target;
+}
+
+/// A module of kernels `name(x..., out, n)`: out[i] is made of x[i]....
+class DeviceKernels {
+ public:
+  DeviceKernels() { prepare_device_module(module); }
+
+  using Write = std::function<Parts(Scalars&, std::span<const Parts> operands)>;
+  void add(const std::string& name, std::span<const DType> operands, DType result, const Write& write) {
+    llvm::IRBuilder<> b(context);
+    llvm::Type* const global = b.getPtrTy(1);
+    Types types(operands.size() + 1, global);
+    types.push_back(b.getInt64Ty());
+    auto* const kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
+                                                llvm::GlobalValue::ExternalLinkage, name, module);
+    mark_kernel(*kernel);
+    const auto block = [&](const char* block_name) {
+      return llvm::BasicBlock::Create(context, block_name, kernel);
+    };
+    llvm::BasicBlock* const entry = block("entry");
+    llvm::BasicBlock* const turn = block("turn");
+    llvm::BasicBlock* const end = block("end");
+    b.SetInsertPoint(entry);
+    const auto number = [&](llvm::Intrinsic::ID id) {
+      return b.CreateZExt(b.CreateIntrinsic(id, {}, {}), b.getInt64Ty());
+    };
+    llvm::Value* const first = b.CreateMul(number(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x),
+                                           number(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x));
+    llvm::Value* const i = b.CreateAdd(first, number(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
+    b.CreateCondBr(b.CreateICmpSLT(i, kernel->getArg(static_cast<unsigned>(types.size() - 1))), turn, end);
+    b.SetInsertPoint(turn);
+    llvm::SmallVector<Parts, 2> values;
+    for (size_t k = 0; k < operands.size(); ++k)
+      values.push_back(load(b, operands[k], kernel->getArg(static_cast<unsigned>(k)), i));
+    Scalars scalars(unit_, b);
+    const Parts made = write(scalars, values);
+    store(b, result, kernel->getArg(static_cast<unsigned>(operands.size())), i, made);
+    b.CreateBr(end);
+    b.SetInsertPoint(end);
+    b.CreateRetVoid();
+  }
+
+  llvm::LLVMContext context;
+  llvm::Module module{"kernels", context};
+
+ private:
+  struct Element {
+    llvm::Type* memory;
+    llvm::Type* part;
+    unsigned parts;
+  };
+  Element element(DType dtype) {
+    llvm::Type* const part = unit_.part_type(base::component_of(dtype));
+    return {unit_.memory_type(part), part, base::is_complex(dtype) ? 2u : 1u};
+  }
+  llvm::Value* place(llvm::IRBuilder<>& b, const Element& type, llvm::Value* array, llvm::Value* i,
+                     unsigned part) {
+    llvm::Value* const at = b.CreateAdd(b.CreateMul(i, b.getInt64(type.parts)), b.getInt64(part));
+    return b.CreateGEP(type.memory, array, at);
+  }
+  Parts load(llvm::IRBuilder<>& b, DType dtype, llvm::Value* array, llvm::Value* i) {
+    const Element type = element(dtype);
+    Parts parts;
+    for (unsigned k = 0; k < type.parts; ++k) {
+      llvm::Value* const loaded = b.CreateLoad(type.memory, place(b, type, array, i, k));
+      parts.push_back(type.memory == type.part ? loaded : b.CreateTrunc(loaded, type.part));
+    }
+    return parts;
+  }
+  void store(llvm::IRBuilder<>& b, DType dtype, llvm::Value* array, llvm::Value* i, const Parts& parts) {
+    const Element type = element(dtype);
+    for (unsigned k = 0; k < type.parts; ++k) {
+      llvm::Value* const value = type.memory == type.part ? parts[k] : b.CreateZExt(parts[k], type.memory);
+      b.CreateStore(value, place(b, type, array, i, k));
+    }
+  }
+
+  const ir::Module source_;
+  const Target target_ = device_code();
+  Unit unit_{source_, target_, module};
+};
+
+/// Runs a kernel of `DeviceKernels` over `count` elements of `size` bytes given; the results' bytes.
+inline std::vector<std::byte> run_over(emulator::Bench& bench, const std::string& name,
+                                       std::span<const std::vector<std::byte>> operands, size_t count,
+                                       size_t result_size) {
+  std::vector<uint64_t> arguments;
+  for (const std::vector<std::byte>& operand : operands) arguments.push_back(bench.put(operand));
+  const uint64_t out = bench.put(std::vector<std::byte>(count * result_size));
+  arguments.push_back(out);
+  arguments.push_back(count);
+  constexpr size_t kThreads = 128;
+  bench.run(name, static_cast<uint32_t>((count + kThreads - 1) / kThreads), kThreads, arguments);
+  return bench.get<std::byte>(out, count * result_size);
+}
+
+}  // namespace ingot::codegen
