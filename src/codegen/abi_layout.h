@@ -25,6 +25,22 @@ inline constexpr uint64_t kViewData = 0;
 inline constexpr uint64_t kViewBuffer = 8;
 inline constexpr uint64_t kViewExtent = 16;
 
+inline constexpr uint64_t kKernelCallText = 0;
+inline constexpr uint64_t kKernelCallBytes = 8;
+inline constexpr uint64_t kKernelCallName = 16;
+inline constexpr uint64_t kKernelCallGrid = 24;
+inline constexpr uint64_t kKernelCallBlock = 48;
+inline constexpr uint64_t kKernelCallShared = 72;
+inline constexpr uint64_t kKernelCallMayRaise = 80;
+inline constexpr uint64_t kKernelCallArguments = 88;
+inline constexpr uint64_t kKernelCallCount = 96;
+inline constexpr uint64_t kKernelCallSize = 104;
+inline constexpr uint64_t kKernelErrorTurn = 0;
+inline constexpr uint64_t kKernelErrorLock = 8;
+inline constexpr uint64_t kKernelErrorStatus = 12;
+inline constexpr uint64_t kKernelErrorSite = 16;
+inline constexpr uint64_t kKernelErrorArguments = 24;
+
 constexpr int32_t status_of(base::ExceptionKind kind) { return 1 + static_cast<int32_t>(kind); }
 
 }  // namespace ingot::codegen::abi

@@ -52,6 +52,8 @@ class Body {
   };
 
   /// @name The world
+  /// Whether loops look whether the function is to be interrupted.
+  virtual bool polls() const { return true; }
   /// Looks whether the function is to be interrupted, and leaves it then.
   virtual void emit_poll() = 0;
   /// Ends the block: leaves with an exception of a site, whose message shows 64-bit words.
@@ -155,7 +157,7 @@ class Body {
   /// @name Memory (memory.cpp)
   void emit_length(NodeId id);
   void emit_stride(NodeId id);
-  void emit_alloc(NodeId id);
+  virtual void emit_alloc(NodeId id);
   void emit_view(NodeId id);
   void emit_buffer(NodeId id);
   void emit_offset(NodeId id);

@@ -33,6 +33,7 @@ int Body::loop_depth(RegionId region) const {
 }
 
 Body::Poll Body::poll_of(std::span<const RegionId> regions) const {
+  if (!polls()) return Poll::Never;
   int depth = 0;
   for (RegionId region : regions) depth = std::max(depth, loop_depth(region));
   return depth == 0 ? Poll::Strip : depth == 1 ? Poll::Sometimes : Poll::Always;
@@ -127,9 +128,10 @@ void Body::emit_while_(NodeId id) {
     b_.CreateCondBr((*tested)[0], turn, done.block);
     b_.SetInsertPoint(turn);
     if (const auto next = emit_region(regions[1], values)) {
-      emit_poll_every(carried[0], poll == Poll::Strip       ? kStrip - 1
-                                  : poll == Poll::Sometimes ? kSometimes - 1
-                                                            : 0);
+      if (poll != Poll::Never)
+        emit_poll_every(carried[0], poll == Poll::Strip       ? kStrip - 1
+                                    : poll == Poll::Sometimes ? kSometimes - 1
+                                                              : 0);
       Parts all{b_.CreateAdd(carried[0], b_.getInt64(1))};
       all.append(*next);
       add_incoming(carried, all);

@@ -63,6 +63,12 @@ class HostFunction final : public LaneBody {
   void sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> places);
   llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
 
+  // launches.cpp
+  void emit_launch(NodeId id) override;
+  void emit_load(NodeId id) override;
+  llvm::Value* on_device(NodeId node, size_t part);
+  bool has_device() const { return unit_.target.kernels != nullptr; }
+
   // threads.cpp
   void emit_share(NodeId id) override;
   bool is_in_loop(NodeId id) const;
@@ -72,6 +78,7 @@ class HostFunction final : public LaneBody {
   void share_turns(llvm::Value* count, llvm::Value* grain, NodeId loop, const Parts& more, Emit emit);
   void call_turns(llvm::Function* turns, llvm::Value* data, llvm::Value* count, llvm::Value* grain);
   std::vector<NodeId> used_by(NodeId loop) const;
+  std::vector<NodeId> used_in(RegionId region) const;
 
   Form form_;
   bool recursive_;

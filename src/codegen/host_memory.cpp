@@ -21,7 +21,9 @@ Value* HostFunction::allocate(Value* bytes, std::optional<NodeId> alloc) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type = llvm::FunctionType::get(pointer, {pointer, b_.getInt64Ty()}, false);
   const bool is_temporary = alloc && life_of(*alloc) == ir::Life::Region;
-  const char* const function = is_temporary ? "ingot_v1_allocate_temporary" : "ingot_v1_allocate";
+  const char* const function = has_device()   ? "ingot_v1_device_allocate"
+                               : is_temporary ? "ingot_v1_allocate_temporary"
+                                              : "ingot_v1_allocate";
   Value* const buffer = b_.CreateCall(unit_.outside(function, type, false), {context_, bytes});
   Block* const failed = new_block("no_memory");
   leave_if(b_.CreateIsNull(buffer), failed);

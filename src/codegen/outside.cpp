@@ -26,9 +26,10 @@ Value* HostFunction::call_outside(llvm::StringRef what, int64_t number, std::spa
   }
   llvm::Type* const parameters[] = {pointer, pointer, pointer, b_.getInt64Ty(), pointer};
   auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), parameters, false);
-  return b_.CreateCall(unit_.outside("ingot_v1_outside", type, false),
-                       {context_, b_.CreateGlobalString(what), b_.CreateGlobalString(layout),
-                        b_.getInt64(static_cast<uint64_t>(number)), slots});
+  return b_.CreateCall(
+      unit_.outside(has_device() ? "ingot_v1_device_outside" : "ingot_v1_outside", type, false),
+      {context_, b_.CreateGlobalString(what), b_.CreateGlobalString(layout),
+       b_.getInt64(static_cast<uint64_t>(number)), slots});
 }
 
 void HostFunction::emit_library(NodeId id) {
@@ -82,11 +83,13 @@ void HostFunction::sort_line(NodeId id, const char* function, NodeId view, std::
 }
 
 void HostFunction::emit_sort_line(NodeId id) {
-  sort_line(id, "ingot_v1_sort", source_.operand(id, 0), std::nullopt);
+  sort_line(id, has_device() ? "ingot_v1_device_sort" : "ingot_v1_sort", source_.operand(id, 0),
+            std::nullopt);
 }
 
 void HostFunction::emit_argsort_line(NodeId id) {
-  sort_line(id, "ingot_v1_argsort", source_.operand(id, 1), source_.operand(id, 0));
+  sort_line(id, has_device() ? "ingot_v1_device_argsort" : "ingot_v1_argsort", source_.operand(id, 1),
+            source_.operand(id, 0));
 }
 
 }  // namespace ingot::codegen

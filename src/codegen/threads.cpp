@@ -27,6 +27,12 @@ constexpr uint64_t kGroupBits = 8;
 /// The blocks of a group, at least; fewer where a thread takes less at once.
 constexpr uint64_t kLeastBlocksBits = 4;
 
+void sort_unique(std::vector<ir::NodeId>& nodes) {
+  std::ranges::sort(nodes, {}, &ir::NodeId::index);
+  const auto repeated = std::ranges::unique(nodes);
+  nodes.erase(repeated.begin(), repeated.end());
+}
+
 }  // namespace
 
 void HostFunction::emit_share(NodeId id) {
@@ -56,16 +62,21 @@ void HostFunction::emit_share(NodeId id) {
 
 /// What a loop uses from outside.
 std::vector<HostFunction::NodeId> HostFunction::used_by(NodeId loop) const {
+  std::vector<NodeId> used = used_in(source_.region(loop));
   const auto inits = source_.operands(loop).subspan(1);
-  std::vector<NodeId> used(inits.begin(), inits.end());
-  const RegionId body = source_.region(loop);
+  used.insert(used.end(), inits.begin(), inits.end());
+  sort_unique(used);
+  return used;
+}
+
+/// What a region uses from outside.
+std::vector<HostFunction::NodeId> HostFunction::used_in(RegionId body) const {
+  std::vector<NodeId> used;
   ir::walk(source_, body, [&](NodeId node) {
     for (NodeId operand : source_.operands(node))
       if (!source_.encloses(body, source_[operand].parent)) used.push_back(operand);
   });
-  std::ranges::sort(used, {}, &NodeId::index);
-  const auto repeated = std::ranges::unique(used);
-  used.erase(repeated.begin(), repeated.end());
+  sort_unique(used);
   return used;
 }
 

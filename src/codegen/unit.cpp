@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Attributes.h>
 
+#include "codegen/device_code.h"
 #include "codegen/host_function.h"
 #include "ir/calls.h"
 
@@ -11,14 +12,22 @@ void fail_not_lowered(std::string_view what) {
   throw base::InternalError("codegen: not lowered: " + std::string(what));
 }
 
-Unit::Unit(const ir::Module& ir_module, const Target& cpu, llvm::Module& llvm_module)
+Unit::Unit(const ir::Module& ir_module, const Target& cpu, llvm::Module& llvm_module, Unit* outer)
     : source(ir_module),
       target(cpu),
       instructions(*cpu.instructions),
       module(llvm_module),
       context(llvm_module.getContext()),
+      outer_(outer),
       internals_(ir_module.function_count()),
       recursive_(ir::recursive_functions(ir_module)) {}
+
+Unit::~Unit() = default;
+
+DeviceCode& Unit::device() {
+  if (!device_) device_ = std::make_unique<DeviceCode>(*this);
+  return *device_;
+}
 
 llvm::Type* Unit::part_type(DType component) const {
   switch (component) {
@@ -127,6 +136,7 @@ void Unit::emit(std::span<const ir::FunctionId> entries) {
     wanted_.pop_front();
     emit_internal(*this, body(id), internals_[id.index], recursive(id));
   }
+  if (device_) device_->finish();
 }
 
 llvm::Function* Unit::find(std::string_view name) const {
@@ -155,6 +165,7 @@ std::string place_key(const base::Place& place) {
 }  // namespace
 
 uint32_t Unit::site(const ErrorSite& site) {
+  if (outer_ != nullptr) return outer_->site(site);
   std::string key = std::to_string(static_cast<int>(site.kind)) + '\0' + std::to_string(site.made) + '\0' +
                     site.message + '\0' + place_key(site.place) + site.function + '\0';
   for (const base::Site& caller : site.callers) key += place_key(caller.place);

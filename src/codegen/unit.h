@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,9 +30,13 @@ using base::DType;
 using Parts = llvm::SmallVector<llvm::Value*, 2>;
 using Types = llvm::SmallVector<llvm::Type*, 4>;
 
+class DeviceCode;
+
 class Unit {
  public:
-  Unit(const ir::Module& source, const Target& target, llvm::Module& module);
+  /// `outer`: the unit of the host that this one's kernels belong to, which numbers their sites.
+  Unit(const ir::Module& source, const Target& target, llvm::Module& module, Unit* outer = nullptr);
+  ~Unit();
 
   const ir::Module& source;
   const Target& target;
@@ -69,12 +74,19 @@ class Unit {
   /// How often each elementary function has been emitted (vecmath.h), by its name.
   std::unordered_map<std::string, int> math_uses;
 
+  /// The kernels that the functions launch.
+  DeviceCode& device();
+  /// Null: they launch none.
+  const DeviceCode* device_if_any() const { return device_.get(); }
+
   /// The number of an error site; equal sites share one.
   uint32_t site(const ErrorSite& site);
 
  private:
   const ir::Function& body(ir::FunctionId id) const;
 
+  Unit* outer_;
+  std::unique_ptr<DeviceCode> device_;
   std::vector<llvm::Function*> internals_;
   std::deque<ir::FunctionId> wanted_;
   std::vector<bool> recursive_;

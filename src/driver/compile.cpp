@@ -2,6 +2,7 @@
 
 #include "codegen/abi_layout.h"
 #include "driver/pipeline.h"
+#include "runtime/device_calls.h"
 #include "transform/passes.h"
 
 namespace ingot::driver {
@@ -24,6 +25,21 @@ static_assert(abi::kBufferSize == runtime::kBufferSizeOffset);
 static_assert(abi::kViewData == runtime::kViewDataOffset);
 static_assert(abi::kViewBuffer == runtime::kViewBufferOffset);
 static_assert(abi::kViewExtent == runtime::kViewExtentOffset);
+static_assert(abi::kKernelCallText == runtime::kKernelCallTextOffset);
+static_assert(abi::kKernelCallBytes == runtime::kKernelCallBytesOffset);
+static_assert(abi::kKernelCallName == runtime::kKernelCallNameOffset);
+static_assert(abi::kKernelCallGrid == runtime::kKernelCallGridOffset);
+static_assert(abi::kKernelCallBlock == runtime::kKernelCallBlockOffset);
+static_assert(abi::kKernelCallShared == runtime::kKernelCallSharedOffset);
+static_assert(abi::kKernelCallMayRaise == runtime::kKernelCallMayRaiseOffset);
+static_assert(abi::kKernelCallArguments == runtime::kKernelCallArgumentsOffset);
+static_assert(abi::kKernelCallCount == runtime::kKernelCallCountOffset);
+static_assert(abi::kKernelErrorTurn == runtime::kKernelErrorTurnOffset);
+static_assert(abi::kKernelErrorLock == runtime::kKernelErrorLockOffset);
+static_assert(abi::kKernelErrorStatus == runtime::kKernelErrorStatusOffset);
+static_assert(abi::kKernelErrorSite == runtime::kKernelErrorSiteOffset);
+static_assert(abi::kKernelErrorArguments == runtime::kKernelErrorArgumentsOffset);
+static_assert(abi::kKernelCallSize == sizeof(runtime::KernelCall));
 static_assert(abi::status_of(base::ExceptionKind::MemoryError) ==
               runtime::status_of(base::ExceptionKind::MemoryError));
 

@@ -6,6 +6,7 @@
 #include "base/half.h"
 #include "base/message.h"
 #include "base/text.h"
+#include "runtime/device_calls.h"
 #include "runtime/object_info.h"
 
 namespace ingot::runtime {
@@ -25,6 +26,7 @@ std::string format_without_site(const Error& error) {
     return "Unable to allocate " + std::to_string(static_cast<int64_t>(error.arguments[0])) + " bytes";
   if (error.status == status_of(base::ExceptionKind::RecursionError))
     return "maximum recursion depth exceeded";
+  if (error.status == status_of(base::ExceptionKind::RuntimeError)) return last_device_error();
   return "";
 }
 

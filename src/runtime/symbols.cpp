@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
+#include "runtime/device_calls.h"
 #include "runtime/math_symbols.h"
 #include "runtime/sorts.h"
 
@@ -104,6 +105,12 @@ void ingot_v1_log_gammas_f64(const double* x, double* result, int64_t count) noe
   X("ingot_v1_outside", ingot_v1_outside)                                                              \
   X("ingot_v1_poll", ingot_v1_poll)                                                                    \
   X("ingot_v1_parallel", ingot_v1_parallel)                                                            \
+  X("ingot_v1_device_allocate", ingot_v1_device_allocate)                                              \
+  X("ingot_v1_device_launch", ingot_v1_device_launch)                                                  \
+  X("ingot_v1_device_read", ingot_v1_device_read)                                                      \
+  X("ingot_v1_device_outside", ingot_v1_device_outside)                                                \
+  X("ingot_v1_device_sort", ingot_v1_device_sort)                                                      \
+  X("ingot_v1_device_argsort", ingot_v1_device_argsort)                                                \
   X("ingot_v1_sort", ingot_v1_sort)                                                                    \
   X("ingot_v1_argsort", ingot_v1_argsort)                                                              \
   X("ingot_v1_reduce_angles_f64", ingot_v1_reduce_angles_f64)                                          \

@@ -64,7 +64,7 @@ void run_passes(ir::Module& module, const Options& options) {
   for (const std::string& name : options.passes) {
     const transform::Pass* pass = transform::find_pass(name);
     if (pass == nullptr) throw UsageError{"no pass " + name};
-    transform::run_on_all(module, *pass, {});
+    transform::run_on_all(module, *pass, options.machine);
   }
 }
 

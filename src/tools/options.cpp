@@ -1,6 +1,7 @@
 #include "tools/options.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace ingot::tools {
 
@@ -30,6 +31,16 @@ std::vector<std::string> read_list(std::string_view words) {
   return list;
 }
 
+/// A power of two of warps.
+int64_t read_threads(std::string_view word) {
+  int64_t threads = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), threads);
+  const bool is_number = error == std::errc() && end == word.data() + word.size();
+  if (!is_number || threads < 32 || threads > 1024 || (threads & (threads - 1)) != 0)
+    throw UsageError{"--block-threads wants a power of two from 32 to 1024"};
+  return threads;
+}
+
 /// Throws UsageError for options that do not go together.
 void check(const Options& options) {
   const bool makes_call = options.interpret || options.run;
@@ -46,6 +57,7 @@ std::string_view usage() {
   return "usage: ingot-opt [options] [file.ir ...]\n"
          "Reads functions as text from files or standard input, and does what the options ask.\n"
          "  --passes a,b          run passes in this order: simplify, dce, to_loops\n"
+         "  --block-threads N     ... for arrays on a device, whose launches have blocks of so many threads\n"
          "  --verify              check every invariant of the IR\n"
          "  --print               print the functions in canonical form\n"
          "  --spans               ... with the places of their nodes\n"
@@ -82,6 +94,9 @@ Options read_options(std::span<const std::string_view> words) {
       continue;
     if (word == "--passes") {
       options.passes = read_list(argument());
+    } else if (word == "--block-threads") {
+      options.machine.vector_bits = 0;
+      options.machine.block_threads = read_threads(argument());
     } else if (word == "--stage") {
       options.stage = read_stage(argument());
     } else if (word == "--emit") {

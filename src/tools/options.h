@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/machine.h"
 #include "ir/op.h"
 
 namespace ingot::tools {
@@ -17,6 +18,7 @@ struct Options {
   std::vector<std::string> inputs;  ///< paths; `-`: standard input
   ir::Stage stage = ir::Stage::Array;
   std::vector<std::string> passes;  ///< run in this order, then the rest
+  base::Machine machine;            ///< that they are run for
   bool verify = false;
   bool print = false;
   bool spans = false;  ///< printed texts hold places

@@ -45,4 +45,9 @@ void mark_kernel(llvm::Function& function);
 /// afterwards. Throws base::InternalError if it was not prepared, or LLVM's verifier finds a fault.
 std::string emit_ptx(llvm::Module& module, const DeviceTarget& target);
 
+class KernelTarget;
+
+/// How kernels are written for the GPUs of a generation. Lives until the program ends.
+const KernelTarget& kernel_target(const DeviceTarget& target);
+
 }  // namespace ingot::codegen

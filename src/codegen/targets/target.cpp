@@ -11,6 +11,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "codegen/targets/device.h"
 #include "codegen/targets/x86.h"
 
 namespace ingot::codegen {
@@ -24,6 +25,11 @@ constexpr std::string_view kLevels[] = {
     "avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,xsave",
     "avx512f,evex512,avx512bw,avx512cd,avx512dq,avx512vl",
 };
+
+/// Threads of a block of the launches that loops become, and bytes of arrays that a thread may have of its
+/// own.
+constexpr int64_t kBlockThreads = 256;
+constexpr int64_t kThreadBytes = 16 << 10;
 
 int level_of(std::string_view features) {
   int level = 1;
@@ -93,6 +99,18 @@ Target Target::portable() {
   target.machine.vector_bits = 0;
   target.machine.streamed_bytes = 0;
   target.instructions = &portable_instructions();
+  return target;
+}
+
+Target Target::with_gpu(int capability) const {
+  const std::optional<DeviceTarget> device = DeviceTarget::of(capability);
+  INGOT_ASSERT(device.has_value(), "codegen: GPUs before compute capability 7.5");
+  Target target = *this;
+  target.kernels = &kernel_target(*device);
+  target.machine.vector_bits = 0;
+  target.machine.block_threads = kBlockThreads;
+  target.machine.stack_bytes = kThreadBytes;
+  target.machine.streamed_bytes = 0;
   return target;
 }
 

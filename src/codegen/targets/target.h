@@ -9,8 +9,9 @@
 namespace ingot::codegen {
 
 class Instructions;
+class KernelTarget;
 
-/// The CPU that code is made for.
+/// The CPU that code is made for, and the device whose host it is.
 struct Target {
   std::string cpu;                        ///< LLVM's name: `znver4`
   std::string features;                   ///< LLVM's list: `+avx2,-avx512f`
@@ -18,6 +19,9 @@ struct Target {
   int level = 1;                          ///< of the x86-64 psABI, 1 to 4
   base::Machine machine;                  ///< what passes know of it
   const Instructions* instructions = {};  ///< what codegen writes its code with; never null
+  /// What kernels are written with, where arrays are on a device: then the machine has kernels. Null: nothing
+  /// is.
+  const KernelTarget* kernels = {};
 
   /// The CPU this runs on.
   static Target host();
@@ -28,6 +32,10 @@ struct Target {
   /// What a word asks for: `scalar` is the portable CPU; `sse`, `avx2` and `avx512` are the CPUs of levels 2
   /// to 4; any other word is this CPU.
   static Target named(std::string_view word);
+
+  /// The same CPU as the host of a GPU of this compute capability (times ten). Throws base::InternalError for
+  /// one that no code is made for.
+  Target with_gpu(int capability) const;
 
   bool operator==(const Target&) const = default;
 };

@@ -1,0 +1,213 @@
+#include "codegen/device_code.h"
+
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "codegen/abi_layout.h"
+#include "codegen/analyses.h"
+#include "codegen/device_function.h"
+#include "codegen/emit.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+namespace {
+
+Target for_kernels(const Target& host) {
+  Target target = host;
+  target.instructions = &host.kernels->instructions();
+  return target;
+}
+
+/// What assemblers take as a name.
+std::string plain_name(const std::string& name) {
+  std::string plain;
+  for (const char c : name) plain += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return plain;
+}
+
+llvm::GlobalVariable* declare(llvm::Module& module, llvm::Type* type) {
+  return new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::InternalLinkage,
+                                  llvm::Constant::getNullValue(type), "kernels");
+}
+
+}  // namespace
+
+DeviceCode::DeviceCode(Unit& host)
+    : host_(host),
+      target_(for_kernels(host.target)),
+      module_("kernels", host.context),
+      unit_(host.source, target_, module_, &host),
+      text_(declare(host.module, llvm::Type::getInt8Ty(host.context))),
+      size_(declare(host.module, llvm::Type::getInt64Ty(host.context))) {
+  target_.kernels->prepare(module_);
+}
+
+DeviceCode::~DeviceCode() = default;
+
+DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch,
+                                   std::span<const ir::NodeId> used, std::span<const Parts> parts) {
+  llvm::LLVMContext& context = host_.context;
+  llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
+  llvm::Type* const nothing = llvm::Type::getVoidTy(context);
+  Types types{pointer};
+  for (const Parts& all : parts)
+    for (Value* part : all)
+      if (!llvm::isa<llvm::ConstantData>(part)) types.push_back(part->getType());
+  auto* const turn = llvm::Function::Create(llvm::FunctionType::get(nothing, types, false),
+                                            llvm::GlobalValue::InternalLinkage, "turn", module_);
+  turn->addFnAttr(llvm::Attribute::AlwaysInline);
+  turn->setDoesNotThrow();
+  std::vector<std::pair<ir::NodeId, Parts>> values;
+  unsigned next = 1;
+  for (size_t i = 0; i < used.size(); ++i) {
+    Parts own;
+    for (Value* part : parts[i])
+      own.push_back(llvm::isa<llvm::ConstantData>(part) ? part : turn->getArg(next++));
+    values.emplace_back(used[i], own);
+  }
+  DeviceFunction thread(unit_, source, turn);
+  thread.emit(launch, values);
+
+  Kernel made{nullptr, {}, thread.may_raise()};
+  Types taken;
+  if (made.may_raise) taken.push_back(pointer);
+  for (unsigned i = 1; i < types.size(); ++i) {
+    if (turn->getArg(i)->use_empty()) continue;
+    made.taken.push_back(i - 1);
+    taken.push_back(unit_.memory_type(types[i]));
+  }
+  const std::string name = "ingot_" + plain_name(source.name()) + "_" + std::to_string(count_++);
+  auto* const kernel = llvm::Function::Create(llvm::FunctionType::get(nothing, taken, false),
+                                              llvm::GlobalValue::ExternalLinkage, name, module_);
+  kernel->setDoesNotThrow();
+  Builder b(llvm::BasicBlock::Create(context, "entry", kernel));
+  Parts arguments;
+  for (llvm::Type* type : types) arguments.push_back(llvm::PoisonValue::get(type));
+  unsigned at = 0;
+  if (made.may_raise) arguments[0] = kernel->getArg(at++);
+  for (const size_t i : made.taken) {
+    Value* const given = kernel->getArg(at++);
+    llvm::Type* const own = types[i + 1];
+    arguments[i + 1] = own == given->getType() ? given : b.CreateTrunc(given, own);
+  }
+  b.CreateCall(turn, arguments);
+  b.CreateRetVoid();
+  target_.kernels->mark_kernel(*kernel, 1024);
+  Builder in_host(context);
+  llvm::Constant* const text = llvm::ConstantDataArray::getString(context, name);
+  auto* const global = new llvm::GlobalVariable(host_.module, text->getType(), true,
+                                                llvm::GlobalValue::PrivateLinkage, text, "kernel");
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  made.name = global;
+  return made;
+}
+
+void DeviceCode::optimize(llvm::TargetMachine& machine) {
+  Analyses analyses(machine);
+  llvm::AlwaysInlinerPass().run(module_, analyses.modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
+  for (llvm::Function& function : module_)
+    if (!function.isDeclaration()) passes.run(function, analyses.functions);
+}
+
+void DeviceCode::finish() {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_.kernels->machine();
+  target_.kernels->link(module_);
+  verify(module_);
+  optimize(*machine);
+  llvm_ir_ = codegen::text_of(module_);
+  shown_ = target_.kernels->text_of(module_, *machine);
+  llvm::Constant* const bytes = llvm::ConstantDataArray::getString(host_.context, shown_);
+  auto* const text = new llvm::GlobalVariable(host_.module, bytes->getType(), true,
+                                              llvm::GlobalValue::PrivateLinkage, bytes, "kernels");
+  text_->replaceAllUsesWith(text);
+  text_->eraseFromParent();
+  text_ = text;
+  size_->setInitializer(
+      llvm::ConstantInt::get(llvm::Type::getInt64Ty(host_.context), static_cast<uint64_t>(shown_.size())));
+}
+
+/// A thread takes the lock only while its turn is the lowest that it knows of.
+llvm::Function* report_function(Unit& unit) {
+  if (llvm::Function* known = unit.find("ingot_report")) return known;
+  llvm::LLVMContext& context = unit.context;
+  Builder b(context);
+  llvm::Type* const pointer = b.getPtrTy();
+  llvm::Type* const parameters[] = {pointer,        b.getInt64Ty(), b.getInt32Ty(),
+                                    b.getInt32Ty(), b.getInt32Ty(), pointer};
+  auto* const function =
+      llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), parameters, false),
+                             llvm::GlobalValue::InternalLinkage, "ingot_report", unit.module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->setDoesNotThrow();
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, function); };
+  auto* const entry = block("entry");
+  auto* const test = block("test");
+  auto* const ask = block("ask");
+  auto* const look = block("look");
+  auto* const write = block("write");
+  auto* const words = block("words");
+  auto* const copy = block("copy");
+  auto* const rest = block("rest");
+  auto* const give = block("give");
+  auto* const done = block("done");
+  Value* const record = function->getArg(0);
+  Value* const turn = function->getArg(1);
+  const auto at = [&](uint64_t offset) { return b.CreateConstGEP1_64(b.getInt8Ty(), record, offset); };
+  const auto load_turn = [&] { return b.CreateLoad(b.getInt64Ty(), at(abi::kKernelErrorTurn), true); };
+  const KernelTarget& kernels = *unit.target.kernels;
+
+  b.SetInsertPoint(entry);
+  b.CreateBr(test);
+  b.SetInsertPoint(test);
+  b.CreateCondBr(b.CreateICmpULE(load_turn(), turn), done, ask);
+  b.SetInsertPoint(ask);
+  Value* const tried =
+      b.CreateAtomicCmpXchg(at(abi::kKernelErrorLock), b.getInt32(0), b.getInt32(1), {},
+                            llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
+  b.CreateCondBr(b.CreateExtractValue(tried, 1), look, test);
+  b.SetInsertPoint(look);
+  kernels.fence(b, ir::Scope::Device);
+  b.CreateCondBr(b.CreateICmpULE(load_turn(), turn), give, write);
+  b.SetInsertPoint(write);
+  b.CreateStore(function->getArg(2), at(abi::kKernelErrorStatus), true);
+  b.CreateStore(function->getArg(3), at(abi::kKernelErrorSite), true);
+  b.CreateBr(words);
+  b.SetInsertPoint(words);
+  llvm::PHINode* const i = b.CreatePHI(b.getInt32Ty(), 2);
+  i->addIncoming(b.getInt32(0), write);
+  b.CreateCondBr(b.CreateICmpULT(i, function->getArg(4)), copy, rest);
+  b.SetInsertPoint(copy);
+  Value* const word = b.CreateLoad(b.getInt64Ty(), b.CreateGEP(b.getInt64Ty(), function->getArg(5), i));
+  b.CreateStore(word, b.CreateGEP(b.getInt64Ty(), at(abi::kKernelErrorArguments), i), true);
+  i->addIncoming(b.CreateAdd(i, b.getInt32(1)), copy);
+  b.CreateBr(words);
+  b.SetInsertPoint(rest);
+  kernels.fence(b, ir::Scope::Device);
+  b.CreateStore(turn, at(abi::kKernelErrorTurn), true);
+  b.CreateBr(give);
+  b.SetInsertPoint(give);
+  kernels.fence(b, ir::Scope::Device);
+  b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, at(abi::kKernelErrorLock), b.getInt32(0), {},
+                    llvm::AtomicOrdering::Monotonic);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  b.CreateRetVoid();
+  return function;
+}
+
+}  // namespace ingot::codegen

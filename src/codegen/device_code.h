@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codegen/unit.h"
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace ingot::codegen {
+
+/// The kernels of a unit: a module of their own, whose text stands in the host's object.
+class DeviceCode {
+ public:
+  explicit DeviceCode(Unit& host);
+  ~DeviceCode();
+
+  /// A kernel, and which of the values that it was to get it takes.
+  struct Kernel {
+    llvm::Constant* name;  ///< the address of a text in the host's module
+    std::vector<size_t> taken;
+    bool may_raise;  ///< then it takes the address of the record of errors first
+  };
+  /// Of a launch of a host's function. `used`: the values from outside that it uses, with their types here.
+  Kernel add(const ir::Function& source, ir::NodeId launch, std::span<const ir::NodeId> used,
+             std::span<const Parts> parts);
+
+  /// The address and the size of the text, known when `finish` has run.
+  llvm::GlobalVariable* text() const { return text_; }
+  llvm::GlobalVariable* size() const { return size_; }
+  /// Makes the text. Nothing is added afterwards.
+  void finish();
+
+  const std::string& shown() const { return shown_; }
+  const std::string& llvm_ir() const { return llvm_ir_; }
+
+ private:
+  void optimize(llvm::TargetMachine& machine);
+
+  Unit& host_;
+  Target target_;
+  llvm::Module module_;
+  Unit unit_;
+  llvm::GlobalVariable* text_;
+  llvm::GlobalVariable* size_;
+  std::string shown_;
+  std::string llvm_ir_;
+  size_t count_ = 0;
+};
+
+/// `void (record, i64 turn, i32 status, i32 site, i32 count, words)`: reports an exception; that of the
+/// lowest turn stays.
+llvm::Function* report_function(Unit& unit);
+
+}  // namespace ingot::codegen

@@ -1,0 +1,97 @@
+#include "codegen/device_function.h"
+
+#include "codegen/abi_layout.h"
+#include "codegen/device_code.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+namespace {
+
+/// Where arrays of a thread or block are best aligned: what one instruction loads.
+constexpr uint64_t kAlignment = 16;
+
+}  // namespace
+
+DeviceFunction::DeviceFunction(Unit& unit, const ir::Function& source, llvm::Function* target)
+    : Body(unit, source, target), kernels_(*unit.target.kernels) {}
+
+void DeviceFunction::emit(NodeId launch, std::span<const std::pair<NodeId, Parts>> used) {
+  for (const auto& [node, parts] : used) set(node, parts);
+  using Place = KernelTarget::Place;
+  Parts indices;
+  for (const Place what : {Place::Block, Place::Thread})
+    for (unsigned axis = 0; axis < 3; ++axis) indices.push_back(kernels_.place(b_, what, axis));
+  if (emit_region(source_.region(launch), indices)) b_.CreateRetVoid();
+}
+
+/// The turn is that of the thread, in the order of the last axis of the grid first.
+void DeviceFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Value* const> shown) {
+  may_raise_ = true;
+  using Place = KernelTarget::Place;
+  Value* turn = b_.getInt64(0);
+  for (unsigned axis = 3; axis-- > 0;) {
+    Value* const threads = kernels_.place(b_, Place::Threads, axis);
+    Value* const own = b_.CreateAdd(b_.CreateMul(kernels_.place(b_, Place::Block, axis), threads),
+                                    kernels_.place(b_, Place::Thread, axis));
+    Value* const all = b_.CreateMul(kernels_.place(b_, Place::Blocks, axis), threads);
+    turn = b_.CreateAdd(b_.CreateMul(turn, all), own);
+  }
+  const auto count = static_cast<uint32_t>(shown.size());
+  Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+  Value* const words = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(std::max(count, 1U)));
+  for (uint32_t i = 0; i < count; ++i) b_.CreateStore(shown[i], field(words, 8 * i));
+  const auto status = static_cast<uint32_t>(abi::status_of(kind));
+  b_.CreateCall(report_function(unit_), {target_->getArg(0), turn, b_.getInt32(status), b_.getInt32(site),
+                                         b_.getInt32(count), words});
+  b_.CreateRetVoid();
+}
+
+Value* DeviceFunction::own_memory(uint64_t bytes) {
+  Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+  llvm::AllocaInst* const memory = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), bytes));
+  memory->setAlignment(llvm::Align(kAlignment));
+  return memory;
+}
+
+Value* DeviceFunction::allocate(Value* bytes, std::optional<NodeId>) {
+  const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(bytes);
+  if (known == nullptr) fail_not_lowered("memory of a thread whose size is not known");
+  return own_memory(known->getZExtValue());
+}
+
+Value* DeviceFunction::buffer_size(Value*) { fail_not_lowered("the size of a buffer in a kernel"); }
+
+void DeviceFunction::emit_return_(NodeId) { fail_not_lowered("a return in a kernel"); }
+
+void DeviceFunction::emit_alloc(NodeId id) {
+  const NodeId size = source_.operand(id, 0);
+  if (source_.type(id) != ir::Type::buffer(ir::Space::Shared)) return set(id, {allocate(value(size), id)});
+  const auto bytes = static_cast<uint64_t>(source_.constant(size).as<int64_t>());
+  llvm::Type* const type = llvm::ArrayType::get(b_.getInt8Ty(), bytes);
+  auto* const memory = new llvm::GlobalVariable(unit_.module, type, false, llvm::GlobalValue::InternalLinkage,
+                                                llvm::PoisonValue::get(type), "shared", nullptr,
+                                                llvm::GlobalValue::NotThreadLocal, kernels_.shared_space());
+  memory->setAlignment(llvm::Align(kAlignment));
+  set(id, {b_.CreateAddrSpaceCast(memory, b_.getPtrTy())});
+}
+
+/// Elements are aligned on a device.
+void DeviceFunction::emit_load(NodeId id) {
+  const auto operands = source_.operands(id);
+  set(id, load_element(dtype(id), element_address(operands[0], operands.subspan(1)), true));
+}
+
+void DeviceFunction::emit_store(NodeId id) {
+  const auto operands = source_.operands(id);
+  const size_t last = operands.size() - 1;
+  Value* const address = element_address(operands[0], operands.subspan(1, last - 1));
+  store_element(dtype(operands[0]), parts(operands[last]), address, true);
+}
+
+void DeviceFunction::emit_barrier(NodeId id) {
+  kernels_.barrier(b_, static_cast<ir::Scope>(source_.attribute(id, 0)));
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,79 @@
+// Where arrays are on a device, the host's part of a function: launches, and numbers that it reads.
+
+#include "codegen/abi_layout.h"
+#include "codegen/device_code.h"
+#include "codegen/host_function.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+/// A part of a value as kernels have it: of buffers, where their memory is.
+Value* HostFunction::on_device(NodeId node, size_t part) {
+  Value* const own = parts(node)[part];
+  const ir::Type type = source_.type(node);
+  const bool is_buffer = type.is_buffer() || (type.is_view() && part == 1);
+  return is_buffer ? buffer_data(own) : own;
+}
+
+void HostFunction::emit_launch(NodeId id) {
+  if (!has_device()) fail_not_lowered("launch");
+  const std::vector<NodeId> used = used_in(source_.region(id));
+  std::vector<Parts> all;
+  std::vector<std::pair<NodeId, size_t>> passed;
+  for (const NodeId node : used) {
+    all.push_back(parts(node));
+    for (size_t i = 0; i < all.back().size(); ++i)
+      if (!llvm::isa<llvm::ConstantData>(all.back()[i])) passed.emplace_back(node, i);
+  }
+  DeviceCode& device = unit_.device();
+  const DeviceCode::Kernel kernel = device.add(source_, id, used, all);
+
+  Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+  llvm::Type* const pointer = b_.getPtrTy();
+  const auto count = static_cast<uint32_t>(kernel.taken.size() + (kernel.may_raise ? 1 : 0));
+  Value* const addresses = at_entry.CreateAlloca(pointer, at_entry.getInt32(std::max(count, 1U)));
+  uint64_t at = 0;
+  // The runtime puts the record of errors there.
+  if (kernel.may_raise) b_.CreateStore(llvm::Constant::getNullValue(pointer), field(addresses, 8 * at++));
+  for (const size_t i : kernel.taken) {
+    Value* const part = on_device(passed[i].first, passed[i].second);
+    llvm::Type* const type = unit_.memory_type(part->getType());
+    Value* const home = at_entry.CreateAlloca(type);
+    b_.CreateStore(part->getType() == type ? part : b_.CreateZExt(part, type), home);
+    b_.CreateStore(home, field(addresses, 8 * at++));
+  }
+  Value* const call = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(abi::kKernelCallSize / 8));
+  b_.CreateStore(device.text(), field(call, abi::kKernelCallText));
+  b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), device.size()), field(call, abi::kKernelCallBytes));
+  b_.CreateStore(kernel.name, field(call, abi::kKernelCallName));
+  for (uint64_t i = 0; i < 3; ++i) {
+    b_.CreateStore(value(source_.operand(id, i)), field(call, abi::kKernelCallGrid + 8 * i));
+    b_.CreateStore(value(source_.operand(id, 3 + i)), field(call, abi::kKernelCallBlock + 8 * i));
+  }
+  b_.CreateStore(b_.getInt64(0), field(call, abi::kKernelCallShared));
+  b_.CreateStore(b_.getInt64(kernel.may_raise ? 1 : 0), field(call, abi::kKernelCallMayRaise));
+  b_.CreateStore(addresses, field(call, abi::kKernelCallArguments));
+  b_.CreateStore(b_.getInt64(count), field(call, abi::kKernelCallCount));
+  auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer}, false);
+  leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_launch", type, false), {context_, call}), 0);
+}
+
+/// Waits for the number.
+void HostFunction::emit_load(NodeId id) {
+  if (!has_device()) return LaneBody::emit_load(id);
+  const auto operands = source_.operands(id);
+  const uint64_t size = base::size_of(dtype(id));
+  Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+  llvm::AllocaInst* const home = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(2));
+  home->setAlignment(llvm::Align(16));
+  auto* const type = llvm::FunctionType::get(
+      b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty()}, false);
+  Value* const address = element_address(operands[0], operands.subspan(1));
+  leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_read", type, false),
+                           {context_, home, address, b_.getInt64(size)}),
+             0);
+  set(id, load_element(dtype(id), home, true));
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,293 @@
+#include "runtime/device_calls.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "devices/device.h"
+#include "runtime/buffer_list.h"
+#include "runtime/context.h"
+#include "runtime/sorts.h"
+#include "runtime/symbols.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+using devices::Address;
+using devices::Device;
+
+static_assert(offsetof(KernelCall, text) == kKernelCallTextOffset);
+static_assert(offsetof(KernelCall, bytes) == kKernelCallBytesOffset);
+static_assert(offsetof(KernelCall, name) == kKernelCallNameOffset);
+static_assert(offsetof(KernelCall, grid) == kKernelCallGridOffset);
+static_assert(offsetof(KernelCall, block) == kKernelCallBlockOffset);
+static_assert(offsetof(KernelCall, shared_bytes) == kKernelCallSharedOffset);
+static_assert(offsetof(KernelCall, may_raise) == kKernelCallMayRaiseOffset);
+static_assert(offsetof(KernelCall, arguments) == kKernelCallArgumentsOffset);
+static_assert(offsetof(KernelCall, count) == kKernelCallCountOffset);
+static_assert(offsetof(KernelError, turn) == kKernelErrorTurnOffset);
+static_assert(offsetof(KernelError, lock) == kKernelErrorLockOffset);
+static_assert(offsetof(KernelError, status) == kKernelErrorStatusOffset);
+static_assert(offsetof(KernelError, site) == kKernelErrorSiteOffset);
+static_assert(offsetof(KernelError, arguments) == kKernelErrorArgumentsOffset);
+
+Device& device_of(const Context* context) { return *static_cast<Device*>(context->device); }
+Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+
+thread_local std::string last_error;
+
+Status fail(Context& context, const char* message) {
+  last_error = message;
+  context.error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}, 0, {}};
+  return context.error.status;
+}
+
+Status fail_without_memory(Context& context, int64_t bytes) {
+  context.error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}, 0, {}};
+  context.error.arguments[0] = static_cast<uint64_t>(bytes);
+  return context.error.status;
+}
+
+/// Runs what calls a device; what it throws becomes the context's error.
+template <class Fn>
+Status guarded(Context& context, Fn&& fn) noexcept {
+  try {
+    return fn();
+  } catch (const devices::OutOfMemory& error) {
+    return fail_without_memory(context, error.bytes());
+  } catch (const std::bad_alloc&) {
+    return fail_without_memory(context, 0);
+  } catch (const std::exception& error) {
+    return fail(context, error.what());
+  }
+}
+
+struct DeviceBuffer {
+  Buffer buffer;
+  Device* device;
+};
+static_assert(offsetof(DeviceBuffer, buffer) == 0);
+
+void release_on_device(Buffer* buffer) {
+  auto* const own = reinterpret_cast<DeviceBuffer*>(buffer);
+  own->device->free(address_of(buffer->data));
+  delete own;
+}
+
+/// What is loaded on devices, by the addresses of texts and names in objects. Part of the closed list of
+/// process-wide state.
+class Kernels {
+ public:
+  const devices::Kernel& find(Device& device, const KernelCall& call) {
+    const std::scoped_lock lock(mutex_);
+    const devices::Kernel*& known = kernels_[{&device, call.name}];
+    if (known == nullptr) {
+      std::unique_ptr<devices::Code>& code = codes_[{&device, call.text}];
+      if (!code) code = device.load({call.text, static_cast<size_t>(call.bytes)});
+      known = &code->kernel(call.name);
+    }
+    return *known;
+  }
+  void forget(const std::byte* begin, const std::byte* end) noexcept {
+    const std::scoped_lock lock(mutex_);
+    const auto is_inside = [&](const auto& entry) {
+      const auto* const at = reinterpret_cast<const std::byte*>(entry.first.second);
+      return std::less_equal<>()(begin, at) && std::less<>()(at, end);
+    };
+    std::erase_if(kernels_, is_inside);
+    std::erase_if(codes_, is_inside);
+  }
+
+ private:
+  using Key = std::pair<Device*, const char*>;
+  struct Hash {
+    size_t operator()(const Key& key) const {
+      return std::hash<const void*>()(key.first) * 31 + std::hash<const void*>()(key.second);
+    }
+  };
+
+  std::mutex mutex_;
+  std::unordered_map<Key, const devices::Kernel*, Hash> kernels_;
+  std::map<Key, std::unique_ptr<devices::Code>> codes_;
+};
+
+/// Never destroyed: drivers may be gone before.
+Kernels& kernels() {
+  static Kernels& all = *new Kernels;
+  return all;
+}
+
+uint32_t extent_of(int64_t length, int64_t most) {
+  if (length > most) throw devices::DeviceError("a launch of more blocks than there may be");
+  return static_cast<uint32_t>(length);
+}
+
+/// A copy of what an operand of a call outside shows, on the host, for the time of the call.
+class Staged {
+ public:
+  Staged(Device& device, ViewSlot& view, int rank, int64_t element) : device_(device), view_(view), own_(view) {
+    int64_t low = 0;
+    int64_t high = element;
+    for (int axis = 0; axis < rank; ++axis) {
+      const int64_t length = view.lengths()[axis];
+      const int64_t reach = (length - 1) * view.strides(rank)[axis];
+      if (length == 0) high = low = 0;
+      if (high == low) break;
+      (reach < 0 ? low : high) += reach;
+    }
+    from_ = address_of(view.data) + static_cast<Address>(low);
+    bytes_.resize(static_cast<size_t>(high - low));
+    if (!bytes_.empty()) device.read(bytes_.data(), from_, high - low);
+    before_ = bytes_;
+    buffer_.data = bytes_.data();
+    buffer_.size = high - low;
+    view.data = bytes_.data() - low;
+    view.buffer = &buffer_;
+  }
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
+  ~Staged() { view_.data = own_.data, view_.buffer = own_.buffer; }
+
+  void write_back() {
+    if (bytes_ != before_) device_.write(from_, bytes_.data(), buffer_.size);
+  }
+
+ private:
+  Device& device_;
+  ViewSlot& view_;
+  ViewSlot own_;
+  Address from_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::byte> before_;
+  Buffer buffer_{};
+};
+
+/// `layout` as `Hooks::outside` has it.
+std::vector<std::unique_ptr<Staged>> stage(Device& device, std::string_view layout, void** slots) {
+  constexpr std::string_view kView = "view<";
+  std::vector<std::unique_ptr<Staged>> staged;
+  for (size_t i = 0; !layout.empty(); ++i) {
+    std::string_view word = layout.substr(0, layout.find(' '));
+    layout.remove_prefix(word.size() + 1);
+    if (!word.starts_with(kView)) continue;
+    const size_t comma = word.find(',');
+    const int rank = std::stoi(std::string(word.substr(comma + 1)));
+    const auto dtype = base::known(base::dtype_from_name(word.substr(kView.size(), comma - kView.size())));
+    staged.push_back(std::make_unique<Staged>(device, *static_cast<ViewSlot*>(slots[i]), rank,
+                                              static_cast<int64_t>(base::size_of(dtype))));
+  }
+  return staged;
+}
+
+/// Elements of device memory as they are on the host meanwhile.
+template <class Fn>
+Status on_host(Context& context, int32_t dtype, void* elements, int64_t count, Fn&& fn) {
+  return guarded(context, [&] {
+    const auto bytes = static_cast<int64_t>(base::size_of(static_cast<base::DType>(dtype))) * count;
+    std::vector<std::byte> copy(static_cast<size_t>(bytes));
+    if (bytes > 0) device_of(&context).read(copy.data(), address_of(elements), bytes);
+    return fn(copy, bytes);
+  });
+}
+
+}  // namespace
+
+const std::string& last_device_error() { return last_error; }
+
+Buffer* allocate_on_device(void* device, int64_t bytes) {
+  auto& on = *static_cast<Device*>(device);
+  if (bytes < 0) throw devices::OutOfMemory(bytes, "a negative number of bytes");
+  auto* const memory = reinterpret_cast<std::byte*>(on.allocate(bytes));
+  return &(new DeviceBuffer{{memory, bytes, nullptr, nullptr, nullptr, release_on_device}, &on})->buffer;
+}
+
+void forget_kernels(const std::byte* begin, const std::byte* end) noexcept { kernels().forget(begin, end); }
+
+Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept {
+  Buffer* buffer = nullptr;
+  const Status status = guarded(*context, [&] {
+    buffer = allocate_on_device(context->device, bytes);
+    link_buffer(*context, *buffer);
+    return 0;
+  });
+  return status == 0 ? buffer : nullptr;
+}
+
+Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept {
+  return guarded(*context, [&]() -> Status {
+    constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+    devices::Launch launch;
+    for (size_t i = 0; i < 3; ++i) {
+      if (call->grid[i] <= 0 || call->block[i] <= 0) return 0;
+      launch.grid[i] = extent_of(call->grid[i], kMost);
+      launch.block[i] = extent_of(call->block[i], kMost);
+    }
+    launch.shared_bytes = extent_of(call->shared_bytes, kMost);
+    Device& device = device_of(context);
+    const devices::Kernel& kernel = kernels().find(device, *call);
+    const auto count = static_cast<size_t>(call->count);
+    if (call->may_raise == 0) {
+      device.launch(kernel, launch, {call->arguments, count});
+      return 0;
+    }
+    KernelError error{KernelError::kNone, 0, 0, 0, {}};
+    const std::unique_ptr<Buffer, FreeBuffer> memory(allocate_on_device(&device, sizeof error));
+    Address record = address_of(memory->data);
+    device.write(record, &error, sizeof error);
+    call->arguments[0] = &record;
+    device.launch(kernel, launch, {call->arguments, count});
+    device.read(&error, record, sizeof error);
+    if (error.turn == KernelError::kNone) return 0;
+    context->error.site = error.site;
+    std::copy_n(error.arguments, Error::kMaxArguments, context->error.arguments);
+    return error.status;
+  });
+}
+
+Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept {
+  return guarded(*context, [&] {
+    device_of(context).read(to, address_of(from), bytes);
+    return 0;
+  });
+}
+
+Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
+                               void** slots) noexcept {
+  return guarded(*context, [&] {
+    const std::vector<std::unique_ptr<Staged>> staged = stage(device_of(context), layout, slots);
+    const Status status = ingot_v1_outside(context, what, layout, number, slots);
+    for (const auto& view : staged) view->write_back();
+    return status;
+  });
+}
+
+Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, void* elements,
+                            int64_t count) noexcept {
+  return on_host(*context, dtype, elements, count, [&](std::vector<std::byte>& copy, int64_t bytes) {
+    const Status status = ingot_v1_sort(context, dtype, stable, copy.data(), count);
+    if (status == 0 && bytes > 0) device_of(context).write(address_of(elements), copy.data(), bytes);
+    return status;
+  });
+}
+
+Status ingot_v1_device_argsort(Context* context, int32_t dtype, int32_t stable, void* elements, int64_t* places,
+                               int64_t count) noexcept {
+  return on_host(*context, dtype, elements, count, [&](std::vector<std::byte>& copy, int64_t) {
+    std::vector<int64_t> order(static_cast<size_t>(count));
+    const Status status = ingot_v1_argsort(context, dtype, stable, copy.data(), order.data(), count);
+    if (status == 0 && count > 0)
+      device_of(context).write(address_of(places), order.data(), count * static_cast<int64_t>(sizeof(int64_t)));
+    return status;
+  });
+}
+
+}  // namespace ingot::runtime

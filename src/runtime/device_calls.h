@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/abi.h"
+
+/// What code for a device calls: the memory and the kernels of `Context::device`, which is not null.
+namespace ingot::runtime {
+
+/// A launch, as compiled code describes it.
+struct KernelCall {
+  const char* text;  ///< what the driver loads; its address is its identity as long as the object is loaded
+  int64_t bytes;
+  const char* name;  ///< the kernel's; its address, too
+  int64_t grid[3];
+  int64_t block[3];
+  int64_t shared_bytes;  ///< dynamic
+  int64_t may_raise;     ///< then the first argument is the address of the record of errors, which is put there
+  void** arguments;      ///< the address of each
+  int64_t count;         ///< of arguments
+};
+
+/// What threads that raise leave: that of the lowest turn stays.
+struct KernelError {
+  static constexpr uint64_t kNone = ~uint64_t{0};
+  uint64_t turn;
+  int32_t lock;
+  Status status;
+  uint32_t site;
+  uint64_t arguments[Error::kMaxArguments];
+};
+
+// What compiled code knows of these structures.
+inline constexpr size_t kKernelCallTextOffset = 0;
+inline constexpr size_t kKernelCallBytesOffset = 8;
+inline constexpr size_t kKernelCallNameOffset = 16;
+inline constexpr size_t kKernelCallGridOffset = 24;
+inline constexpr size_t kKernelCallBlockOffset = 48;
+inline constexpr size_t kKernelCallSharedOffset = 72;
+inline constexpr size_t kKernelCallMayRaiseOffset = 80;
+inline constexpr size_t kKernelCallArgumentsOffset = 88;
+inline constexpr size_t kKernelCallCountOffset = 96;
+inline constexpr size_t kKernelErrorTurnOffset = 0;
+inline constexpr size_t kKernelErrorLockOffset = 8;
+inline constexpr size_t kKernelErrorStatusOffset = 12;
+inline constexpr size_t kKernelErrorSiteOffset = 16;
+inline constexpr size_t kKernelErrorArgumentsOffset = 24;
+
+/// A buffer of a device's memory that belongs to no call; null if there is no memory.
+Buffer* allocate_on_device(void* device, int64_t bytes);
+
+/// Why the calling thread's last call of a device failed.
+const std::string& last_device_error();
+
+/// Kernels whose texts lie in memory that is about to go are unloaded.
+void forget_kernels(const std::byte* begin, const std::byte* end) noexcept;
+
+extern "C" {
+/// A buffer that belongs to the call. Null if there is no memory: the context's error is then MemoryError without a
+/// site.
+Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept;
+/// Puts the kernel into the device's stream. One that may raise is waited for: 0, or the status that it has left.
+/// RuntimeError where the driver fails.
+Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept;
+/// Waits for all before, and reads from the device's memory.
+Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept;
+/// `ingot_v1_outside` with copies of the views on the host, which are written back.
+Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
+                               void** slots) noexcept;
+/// `ingot_v1_sort` and `ingot_v1_argsort` of device memory, on the host.
+Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, void* elements,
+                            int64_t count) noexcept;
+Status ingot_v1_device_argsort(Context* context, int32_t dtype, int32_t stable, void* elements, int64_t* places,
+                               int64_t count) noexcept;
+}
+
+}  // namespace ingot::runtime
