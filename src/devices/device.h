@@ -13,14 +13,15 @@
 /// GPUs as a program sees them: memory, code, streams. A driver is opened when it is first asked for; nothing
 /// of a vendor's is needed to build, nor to start.
 ///
-/// All functions may be called from any thread. What throws leaves the device as it was.
+/// All functions may be called from any thread. What throws leaves the device as it was. In a child that was
+/// forked after a driver had been opened, its devices throw DeviceError, and what is destroyed is let be.
 namespace ingot::devices {
 
 /// A place in a device's memory, which the host cannot touch. 0 is none.
 using Address = uint64_t;
 
-/// What a driver answers that it cannot do, or what a kernel has done wrong. After a fault of a kernel, a
-/// device gives the same error for all that follows.
+/// What a driver answers that it cannot do, or what a kernel has done wrong: "gpu 0: a copy: ...", "gpu 0 has
+/// failed: ...". After a fault of a kernel, a device gives the same error for all that follows.
 class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -120,6 +121,8 @@ class Device {
   /// set for this thread (null: the device's own again). The caller keeps it alive as long as it is set.
   virtual Stream& stream() = 0;
   virtual void use_stream(Stream* stream) = 0;
+  /// Work of a stream of greater priority goes first; what the device does not have is the nearest that it
+  /// has.
   virtual std::unique_ptr<Stream> make_stream(int priority = 0) = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
 
@@ -128,7 +131,7 @@ class Device {
   /// has been given back in vain.
   virtual Address allocate(int64_t bytes) = 0;
   /// Work that is in the stream may still use it; what other streams have got of it must be waited for
-  /// before.
+  /// before. 0, and what is not live, is let be.
   virtual void free(Address address) noexcept = 0;
   virtual MemoryUse memory() const = 0;
   /// Of `in_use` and `kept` together; 0: none. What is kept goes back first.
@@ -146,6 +149,7 @@ class Device {
   virtual void fill(Address to, std::byte value, int64_t bytes) = 0;
   /// Host memory that copies need not wait for; null if there is none.
   virtual void* allocate_pinned(int64_t bytes) = 0;
+  /// Waits for all streams.
   virtual void free_pinned(void* address) noexcept = 0;
 
   /// @name Code
@@ -156,14 +160,16 @@ class Device {
 
   /// Waits for all streams. Throws DeviceError if a kernel has failed.
   virtual void synchronize() = 0;
-  /// After a fault: begins anew, with no memory, code or streams; false: the driver cannot. For tests.
+  /// After a fault: begins anew, with no memory, code or streams; false: the driver cannot. Whoever else uses
+  /// the driver's primary context loses it. Objects from before throw DeviceError, and may be destroyed,
+  /// memory may be freed. For tests.
   virtual bool reset() = 0;
 };
 
 /// The devices of a kind, `gpu` or `emulated`, found when it is first asked for; none where there is no
-/// driver. The driver of `gpu` is `libcuda.so.1`; that of `emulated` stands beside the library that this code
-/// is in
-/// (`set_emulated_driver` says where).
+/// driver. The driver of `gpu` is `libcuda.so.1`; that of `emulated` is `emulated/libcuda.so.1` beside the
+/// binary that this code is in, or beside one of the three folders around it, or where `set_emulated_driver`
+/// says.
 std::span<Device* const> devices(std::string_view kind);
 /// Why there are none of this kind: a sentence; empty if there are.
 std::string why_none(std::string_view kind);

@@ -1,0 +1,407 @@
+// Who enters finds out in this order: whether the process has been forked, whether there is a context yet,
+// whether it has failed, whether it is current on the thread. Where another context is, it is current again
+// when the thread leaves: other libraries take the current context for the device that they work on. Where
+// none is, that of the first device stays, which is what they would begin with.
+
+#include "devices/cuda_device.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ingot::devices {
+
+namespace {
+
+/// The streams that a thread has set, by device: nothing that has to be destroyed at its end.
+struct ThreadStream {
+  const CudaDevice* device;
+  CudaStream* stream;
+};
+constexpr size_t kMostDevices = 64;
+thread_local constinit std::array<ThreadStream, kMostDevices> thread_streams{};
+
+}  // namespace
+
+void CudaObject::require(const CudaDevice& on) const {
+  if (&device_ != &on) on.refuse("something of another device");
+  if (life_ != on.life_.load(std::memory_order_relaxed)) on.refuse("something from before a reset");
+}
+
+bool CudaObject::is_alive() const noexcept { return device_.lives(life_); }
+
+CudaDevice::Active::Active(CudaDevice& device) : device_(device) {
+  device.refuse_fork();
+  if (!device.is_open_.load(std::memory_order_acquire)) device.open();
+  if (device.has_failed_.load(std::memory_order_acquire)) device.refuse_failed();
+  device.check(enter(), "to be made current");
+}
+
+CudaDevice::Active::~Active() {
+  CudaContextHandle popped = nullptr;
+  if (is_pushed_) (void)device_.driver_.context_pop(&popped);
+}
+
+CudaResult CudaDevice::Active::enter() noexcept {
+  const CudaDriver& driver = device_.driver_;
+  CudaContextHandle now = nullptr;
+  if (const CudaResult result = driver.context_get(&now); result != kCudaSuccess) return result;
+  if (now == device_.context_) return kCudaSuccess;
+  if (now == nullptr && device_.properties_.index == 0) return driver.context_set(device_.context_);
+  const CudaResult result = driver.context_push(device_.context_);
+  is_pushed_ = result == kCudaSuccess;
+  return result;
+}
+
+CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
+    : driver_(driver), own_(*this, 0, nullptr), pool_(*this) {
+  own_.is_own_ = true;
+  properties_.kind = std::move(kind);
+  properties_.index = index;
+  check(driver.device_get(&number_, index), "to be found");
+  const auto attribute = [&](CudaAttribute which) {
+    int value = 0;
+    check(driver.device_attribute(&value, which, number_), "an attribute");
+    return value;
+  };
+  std::array<char, 256> name{};
+  check(driver.device_name(name.data(), static_cast<int>(name.size()) - 1, number_), "its name");
+  properties_.name = name.data();
+  size_t memory = 0;
+  check(driver.device_memory(&memory, number_), "its memory");
+  properties_.memory = static_cast<int64_t>(memory);
+  properties_.capability = attribute(kCudaCapabilityMajor) * 10 + attribute(kCudaCapabilityMinor);
+  properties_.processors = attribute(kCudaProcessors);
+  properties_.warp = attribute(kCudaWarp);
+  properties_.block_threads = attribute(kCudaBlockThreads);
+  properties_.block_memory = std::max(attribute(kCudaBlockMemory), attribute(kCudaBlockMemoryOptIn));
+  properties_.grid = {attribute(kCudaGridX), attribute(kCudaGridY), attribute(kCudaGridZ)};
+}
+
+void CudaDevice::refuse_fork() const {
+  if (driver_.is_inherited())
+    refuse(
+        "the process was forked after devices had been used, and its child cannot use them; start processes "
+        "anew "
+        "instead (multiprocessing's \"spawn\")");
+}
+
+bool CudaDevice::lives(uint64_t life) const noexcept {
+  return !driver_.is_inherited() && is_open_.load(std::memory_order_acquire) &&
+         life == life_.load(std::memory_order_relaxed);
+}
+
+void CudaDevice::open() {
+  const std::lock_guard lock(mutex_);
+  if (is_open_.load(std::memory_order_relaxed)) return;
+  check(driver_.primary_retain(&context_, number_), "its context");
+  CudaResult result;
+  {
+    const Active active(*this, std::nothrow);
+    result = driver_.stream_create(&own_.handle_, kCudaStreamNonBlocking, 0);
+  }
+  if (result != kCudaSuccess) {
+    (void)driver_.primary_release(number_);
+    check(result, "its stream");
+  }
+  own_.life_ = life_.load(std::memory_order_relaxed);
+  is_open_.store(true, std::memory_order_release);
+}
+
+void CudaDevice::fail(CudaResult result, const char* what) const {
+  if (is_lasting(result)) {
+    {
+      const std::lock_guard lock(failure_mutex_);
+      if (failure_.empty()) failure_ = "has failed: " + driver_.text(result);
+      has_failed_.store(true, std::memory_order_release);
+    }
+    refuse_failed();
+  }
+  const std::string words = std::string(what) + ": " + driver_.text(result);
+  if (result == kCudaOutOfMemory) throw OutOfMemory(0, name() + ": " + words);
+  refuse(words);
+}
+
+void CudaDevice::refuse(const std::string& words) const { throw DeviceError(name() + ": " + words); }
+
+void CudaDevice::refuse_failed() const {
+  const std::lock_guard lock(failure_mutex_);
+  refuse(failure_);
+}
+
+std::string CudaDevice::name() const { return properties_.kind + " " + std::to_string(properties_.index); }
+
+CudaStream& CudaDevice::current() {
+  for (const ThreadStream& set : thread_streams) {
+    if (set.device == this && set.stream != nullptr) return *set.stream;
+    if (set.device == nullptr) break;
+  }
+  return own_;
+}
+
+CudaStreamHandle CudaDevice::current_handle() {
+  const CudaStream& stream = current();
+  stream.require(*this);
+  return stream.handle_;
+}
+
+CudaStream& CudaDevice::own(Stream& stream) const {
+  if (&stream.device() != this) refuse("a stream of another device");
+  auto& found = static_cast<CudaStream&>(stream);
+  found.require(*this);
+  return found;
+}
+
+Stream& CudaDevice::stream() { return current(); }
+
+void CudaDevice::use_stream(Stream* stream) {
+  refuse_fork();
+  CudaStream* const set = stream != nullptr && stream != &own_ ? &own(*stream) : nullptr;
+  for (ThreadStream& place : thread_streams) {
+    if (place.device != this && place.device != nullptr) continue;
+    place = {this, set};
+    return;
+  }
+  refuse("a thread cannot set streams of so many devices");
+}
+
+void CudaDevice::forget_stream(const CudaStream& stream) noexcept {
+  for (ThreadStream& place : thread_streams)
+    if (place.stream == &stream) place.stream = nullptr;
+  const std::lock_guard lock(mutex_);
+  std::erase(streams_, &stream);
+}
+
+std::unique_ptr<Stream> CudaDevice::make_stream(int priority) {
+  const Active active(*this);
+  int least = 0, greatest = 0;  // the driver's greatest priority is its smallest number
+  check(driver_.context_priorities(&least, &greatest), "priorities of streams");
+  CudaStreamHandle handle = nullptr;
+  check(driver_.stream_create(&handle, kCudaStreamNonBlocking,
+                              priority <= -least ? least : std::max(greatest, -priority)),
+        "a new stream");
+  auto made = std::make_unique<CudaStream>(*this, life_.load(std::memory_order_relaxed), handle);
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(made.get());
+  return made;
+}
+
+std::unique_ptr<Event> CudaDevice::make_event() {
+  const Active active(*this);
+  CudaEventHandle handle = nullptr;
+  check(driver_.event_create(&handle, 0), "a new event");
+  return std::make_unique<CudaEvent>(*this, life_.load(std::memory_order_relaxed), handle);
+}
+
+Address CudaDevice::allocate(int64_t bytes) {
+  const Active active(*this);
+  const CudaStream& stream = current();
+  stream.require(*this);
+  return pool_.allocate(bytes, stream);
+}
+
+void CudaDevice::free(Address address) noexcept {
+  if (address == 0 || driver_.is_inherited()) return;
+  const CudaStream& stream = current();
+  pool_.free(address, lives(stream.life_) ? stream : own_);
+}
+
+MemoryUse CudaDevice::memory() const {
+  refuse_fork();
+  return pool_.use();
+}
+
+void CudaDevice::set_memory_limit(int64_t bytes) {
+  const Active active(*this);
+  pool_.set_limit(bytes);
+}
+
+void CudaDevice::reset_memory_peak() {
+  refuse_fork();
+  pool_.reset_peak();
+}
+
+int64_t CudaDevice::release_memory() {
+  const Active active(*this);
+  return pool_.release();
+}
+
+size_t CudaDevice::size_of(int64_t bytes) const {
+  if (bytes < 0) refuse("a negative number of bytes");
+  return static_cast<size_t>(bytes);
+}
+
+void CudaDevice::write(Address to, const void* from, int64_t bytes) {
+  const Active active(*this);
+  const CudaStreamHandle stream = current_handle();
+  if (size_of(bytes) == 0) return;
+  check(driver_.copy_to_device(to, from, size_of(bytes), stream), "a copy to the device");
+  if (is_pinned_here(from)) return;
+  // What another library has pinned is read later, and its owner knows nothing of it.
+  unsigned kind = 0;
+  if (driver_.pointer_attribute(&kind, kCudaPointerMemoryType, reinterpret_cast<Address>(from)) ==
+      kCudaSuccess)
+    check(driver_.stream_synchronize(stream), "a copy to the device");
+}
+
+void CudaDevice::read(void* to, Address from, int64_t bytes) {
+  const Active active(*this);
+  const CudaStreamHandle stream = current_handle();
+  if (size_of(bytes) == 0) return;
+  check(driver_.copy_to_host(to, from, size_of(bytes), stream), "a copy from the device");
+  if (!is_pinned_here(to)) check(driver_.stream_synchronize(stream), "a copy from the device");
+}
+
+void CudaDevice::copy(Address to, Address from, int64_t bytes) {
+  const Active active(*this);
+  const CudaStreamHandle stream = current_handle();
+  if (size_of(bytes) != 0)
+    check(driver_.copy_on_device(to, from, size_of(bytes), stream), "a copy on the device");
+}
+
+void CudaDevice::fill(Address to, std::byte value, int64_t bytes) {
+  const Active active(*this);
+  const CudaStreamHandle stream = current_handle();
+  if (size_of(bytes) != 0)
+    check(driver_.fill_bytes(to, static_cast<unsigned char>(value), size_of(bytes), stream),
+          "filling memory");
+}
+
+bool CudaDevice::is_pinned_here(const void* address) const {
+  const auto place = reinterpret_cast<uintptr_t>(address);
+  const std::lock_guard lock(mutex_);
+  const auto after = pinned_.upper_bound(place);
+  if (after == pinned_.begin()) return false;
+  const auto& [start, bytes] = *std::prev(after);
+  return place - start < static_cast<uintptr_t>(bytes);
+}
+
+void* CudaDevice::allocate_pinned(int64_t bytes) {
+  const Active active(*this);
+  const size_t size = std::max<size_t>(size_of(bytes), 1);
+  void* memory = nullptr;
+  const CudaResult result = driver_.pinned_allocate(&memory, size, 0);
+  if (result == kCudaOutOfMemory) return nullptr;
+  check(result, "pinned memory");
+  const std::lock_guard lock(mutex_);
+  pinned_[reinterpret_cast<uintptr_t>(memory)] = static_cast<int64_t>(size);
+  return memory;
+}
+
+void CudaDevice::free_pinned(void* address) noexcept {
+  if (!lives(life_.load(std::memory_order_relaxed))) return;
+  const Active active(*this, std::nothrow);
+  (void)wait_for_streams();
+  const std::lock_guard lock(mutex_);
+  const auto found = pinned_.find(reinterpret_cast<uintptr_t>(address));
+  if (found == pinned_.end()) return;
+  if (driver_.pinned_free(address) == kCudaSuccess) pinned_.erase(found);
+}
+
+std::unique_ptr<Code> CudaDevice::load(std::string_view text) {
+  const Active active(*this);
+  const std::string image(text);
+  std::array<char, 8192> log{};
+  std::array options{static_cast<int>(kCudaErrorLog), static_cast<int>(kCudaErrorLogBytes)};
+  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  CudaModuleHandle handle = nullptr;
+  const CudaResult result = driver_.module_load(&handle, image.c_str(), 2, options.data(), values.data());
+  if (result != kCudaSuccess && log[0] != '\0' && !is_lasting(result))
+    refuse("code cannot be loaded: " + driver_.text(result) + ": " + log.data());
+  check(result, "code cannot be loaded");
+  return std::make_unique<CudaCode>(*this, life_.load(std::memory_order_relaxed), handle);
+}
+
+void CudaDevice::launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) {
+  const Active active(*this);
+  const auto& code = static_cast<const CudaKernel&>(kernel);
+  code.require(*this);
+  code.allow(launch.shared_bytes);
+  const auto& [gx, gy, gz] = launch.grid;
+  const auto& [bx, by, bz] = launch.block;
+  auto** const parameters = const_cast<void**>(arguments.data());
+  const CudaStreamHandle stream = current_handle();
+  check(launch.cooperative ? driver_.launch_cooperative(code.handle_, gx, gy, gz, bx, by, bz,
+                                                        launch.shared_bytes, stream, parameters)
+                           : driver_.launch(code.handle_, gx, gy, gz, bx, by, bz, launch.shared_bytes, stream,
+                                            parameters, nullptr),
+        "a launch");
+}
+
+CudaResult CudaDevice::wait_for_streams() const noexcept {
+  const std::lock_guard lock(mutex_);
+  CudaResult first = driver_.stream_synchronize(own_.handle_);
+  for (const CudaStream* const stream : streams_) {
+    const CudaResult result = driver_.stream_synchronize(stream->handle_);
+    if (first == kCudaSuccess) first = result;
+  }
+  return first;
+}
+
+void CudaDevice::synchronize() {
+  const Active active(*this);
+  check(wait_for_streams(), "waiting");
+}
+
+bool CudaDevice::reset() {
+  refuse_fork();
+  const std::lock_guard lock(mutex_);
+  if (is_open_.exchange(false)) (void)driver_.primary_release(number_);
+  const CudaResult result = driver_.primary_reset(number_);
+  life_.fetch_add(1);
+  context_ = nullptr;
+  streams_.clear();
+  pinned_.clear();
+  spare_marks_.clear();
+  pool_.forget();
+  const std::lock_guard failure_lock(failure_mutex_);
+  failure_.clear();
+  has_failed_.store(false);
+  return result == kCudaSuccess;
+}
+
+Address CudaDevice::take(int64_t bytes) {
+  Address address = 0;
+  const CudaResult result = driver_.memory_allocate(&address, static_cast<size_t>(bytes));
+  if (result == kCudaOutOfMemory) return 0;
+  check(result, "memory");
+  return address;
+}
+
+bool CudaDevice::give_back(Address address) noexcept {
+  const Active active(*this, std::nothrow);
+  return driver_.memory_free(address) == kCudaSuccess;
+}
+
+bool CudaDevice::is_idle(const Stream& stream) {
+  const CudaResult result = driver_.stream_query(static_cast<const CudaStream&>(stream).handle_);
+  if (result == kCudaNotReady) return false;
+  check(result, "a stream");
+  return true;
+}
+
+void CudaDevice::wait(const Stream& stream) {
+  check(driver_.stream_synchronize(static_cast<const CudaStream&>(stream).handle_), "waiting for a stream");
+}
+
+PoolSource::Mark CudaDevice::mark(const Stream& stream) {
+  CudaEventHandle event = nullptr;
+  if (spare_marks_.empty()) {
+    check(driver_.event_create(&event, kCudaEventNoTiming), "a new event");
+    spare_marks_.push_back(event);
+  }
+  event = spare_marks_.back();
+  check(driver_.event_record(event, static_cast<const CudaStream&>(stream).handle_), "an event");
+  spare_marks_.pop_back();
+  return event;
+}
+
+bool CudaDevice::is_passed(Mark mark) {
+  const CudaResult result = driver_.event_query(static_cast<CudaEventHandle>(mark));
+  if (result == kCudaNotReady) return false;
+  check(result, "an event");
+  return true;
+}
+
+void CudaDevice::drop(Mark mark) noexcept { spare_marks_.push_back(static_cast<CudaEventHandle>(mark)); }
+
+}  // namespace ingot::devices

@@ -1,0 +1,212 @@
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "devices/cuda_driver.h"
+#include "devices/device.h"
+#include "devices/pool.h"
+
+/// Devices behind the CUDA driver's ABI.
+namespace ingot::devices {
+
+class CudaDevice;
+
+/// What a device has made, and loses with its context.
+class CudaObject {
+ public:
+  CudaDevice& device() const { return device_; }
+
+ protected:
+  CudaObject(CudaDevice& device, uint64_t life) : device_(device), life_(life) {}
+  ~CudaObject() = default;
+  CudaObject(const CudaObject&) = delete;
+  CudaObject& operator=(const CudaObject&) = delete;
+
+  /// Throws DeviceError unless it is `on`'s and was made in its present life.
+  void require(const CudaDevice& on) const;
+  void require() const { require(device_); }
+  /// Whether there is still something to destroy.
+  bool is_alive() const noexcept;
+
+  CudaDevice& device_;
+  uint64_t life_;  ///< of the device, in which it was made
+  friend class CudaDevice;
+};
+
+class CudaStream final : public Stream, public CudaObject {
+ public:
+  CudaStream(CudaDevice& device, uint64_t life, CudaStreamHandle handle)
+      : CudaObject(device, life), handle_(handle) {}
+  ~CudaStream() override;
+  Device& device() const override;
+  void synchronize() override;
+  bool is_done() override;
+
+ private:
+  CudaStreamHandle handle_;
+  bool is_own_ = false;  ///< the device's, which goes with it
+  friend class CudaDevice;
+  friend class CudaEvent;
+};
+
+class CudaEvent final : public Event, public CudaObject {
+ public:
+  CudaEvent(CudaDevice& device, uint64_t life, CudaEventHandle handle)
+      : CudaObject(device, life), handle_(handle) {}
+  ~CudaEvent() override;
+  void record(Stream& stream) override;
+  void let_wait(Stream& stream) override;
+  void synchronize() override;
+  bool is_done() override;
+  double since(Event& start) override;
+
+ private:
+  CudaEventHandle handle_;
+};
+
+class CudaKernel final : public Kernel, public CudaObject {
+ public:
+  CudaKernel(CudaDevice& device, uint64_t life, CudaFunctionHandle handle);
+  int registers() const override { return registers_; }
+  int64_t local_bytes() const override { return local_bytes_; }
+  int64_t shared_bytes() const override { return shared_bytes_; }
+  int resident_blocks(int threads, int64_t dynamic_shared) const override;
+
+ private:
+  CudaFunctionHandle handle_;
+  int registers_ = 0, local_bytes_ = 0, shared_bytes_ = 0;
+  mutable std::atomic<bool> has_most_{false};  ///< has been allowed all shared memory that there is
+
+  /// Has the driver allow so much dynamic shared memory.
+  void allow(int64_t dynamic_shared) const;
+  friend class CudaDevice;
+};
+
+class CudaCode final : public Code, public CudaObject {
+ public:
+  CudaCode(CudaDevice& device, uint64_t life, CudaModuleHandle handle)
+      : CudaObject(device, life), handle_(handle) {}
+  ~CudaCode() override;
+  const Kernel& kernel(std::string_view name) override;
+
+ private:
+  CudaModuleHandle handle_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<CudaKernel>, std::less<>> kernels_;
+};
+
+/// Its context is the primary one, so that other libraries' memory is usable beside it; it is retained when
+/// it is first needed, and current on a thread while the thread is in here.
+class CudaDevice final : public Device, private PoolSource {
+ public:
+  /// Throws DeviceError if the driver does not tell of it. The driver lives as long.
+  CudaDevice(const CudaDriver& driver, std::string kind, int index);
+
+  const Properties& properties() const override { return properties_; }
+  Stream& stream() override;
+  void use_stream(Stream* stream) override;
+  std::unique_ptr<Stream> make_stream(int priority) override;
+  std::unique_ptr<Event> make_event() override;
+  Address allocate(int64_t bytes) override;
+  void free(Address address) noexcept override;
+  MemoryUse memory() const override;
+  void set_memory_limit(int64_t bytes) override;
+  void reset_memory_peak() override;
+  int64_t release_memory() override;
+  void write(Address to, const void* from, int64_t bytes) override;
+  void read(void* to, Address from, int64_t bytes) override;
+  void copy(Address to, Address from, int64_t bytes) override;
+  void fill(Address to, std::byte value, int64_t bytes) override;
+  void* allocate_pinned(int64_t bytes) override;
+  void free_pinned(void* address) noexcept override;
+  std::unique_ptr<Code> load(std::string_view text) override;
+  void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) override;
+  void synchronize() override;
+  bool reset() override;
+
+ private:
+  friend class CudaObject;
+  friend class CudaStream;
+  friend class CudaEvent;
+  friend class CudaKernel;
+  friend class CudaCode;
+
+  /// While one lives, the context is current on its thread.
+  class Active {
+   public:
+    /// Throws DeviceError if the device cannot be used: after a fork, after a fault.
+    explicit Active(CudaDevice& device);
+    /// For what is taken down: also after a fault. The device has a context.
+    Active(const CudaDevice& device, std::nothrow_t) noexcept : device_(device) { enter(); }
+    ~Active();
+    Active(const Active&) = delete;
+    Active& operator=(const Active&) = delete;
+
+   private:
+    const CudaDevice& device_;
+    bool is_pushed_ = false;
+    CudaResult enter() noexcept;
+  };
+
+  const CudaDriver& driver_;
+  Properties properties_{};
+  int number_ = 0;  ///< CUdevice
+
+  mutable std::mutex mutex_;  ///< of the context, `streams_` and `pinned_`; taken before the pool's
+  std::atomic<uint64_t> life_{1};
+  std::atomic<bool> is_open_{false};
+  CudaContextHandle context_ = nullptr;
+  CudaStream own_;
+  std::vector<CudaStream*> streams_{};     ///< that `make_stream` has made
+  std::map<uintptr_t, int64_t> pinned_{};  ///< bytes, by address
+
+  mutable std::mutex failure_mutex_;
+  mutable std::atomic<bool> has_failed_{false};
+  mutable std::string failure_{};
+
+  std::vector<CudaEventHandle> spare_marks_{};  ///< under the pool's mutex
+  Pool pool_;
+
+  /// Throws DeviceError in a forked child.
+  void refuse_fork() const;
+  /// Whether something made in this life is still there to be destroyed.
+  bool lives(uint64_t life) const noexcept;
+  void open();
+  /// Throws DeviceError unless the result is success. "gpu 0: a copy: out of memory (CUDA_...)".
+  void check(CudaResult result, const char* what) const {
+    if (result != kCudaSuccess) [[unlikely]]
+      fail(result, what);
+  }
+  [[noreturn]] void fail(CudaResult result, const char* what) const;
+  [[noreturn]] void refuse(const std::string& words) const;
+  [[noreturn]] void refuse_failed() const;
+  std::string name() const;
+  CudaStream& current();
+  /// Of the calling thread's stream, which is alive.
+  CudaStreamHandle current_handle();
+  /// The stream as one of this device that is alive.
+  CudaStream& own(Stream& stream) const;
+  /// Before it is destroyed.
+  void forget_stream(const CudaStream& stream) noexcept;
+  /// Bytes of a copy. Throws DeviceError if negative.
+  size_t size_of(int64_t bytes) const;
+  /// Waits for all streams, whatever fails; the first failure.
+  CudaResult wait_for_streams() const noexcept;
+  bool is_pinned_here(const void* address) const;
+
+  Address take(int64_t bytes) override;
+  bool give_back(Address address) noexcept override;
+  bool is_idle(const Stream& stream) override;
+  void wait(const Stream& stream) override;
+  Mark mark(const Stream& stream) override;
+  bool is_passed(Mark mark) override;
+  void drop(Mark mark) noexcept override;
+};
+
+}  // namespace ingot::devices

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "devices/device.h"
+
+/// The CUDA driver's ABI, as far as it is used here: its names and numbers, written anew.
+namespace ingot::devices {
+
+/// CUresult.
+enum CudaResult : int {
+  kCudaSuccess = 0,
+  kCudaOutOfMemory = 2,
+  kCudaNotReady = 600,
+};
+
+/// Whether a context that has given it gives it for all that follows: a kernel has failed, or the device has.
+bool is_lasting(CudaResult result);
+
+/// CUdevice_attribute.
+enum CudaAttribute : int {
+  kCudaBlockThreads = 1,
+  kCudaGridX = 5,
+  kCudaGridY = 6,
+  kCudaGridZ = 7,
+  kCudaBlockMemory = 8,
+  kCudaWarp = 10,
+  kCudaProcessors = 16,
+  kCudaCapabilityMajor = 75,
+  kCudaCapabilityMinor = 76,
+  kCudaBlockMemoryOptIn = 97,
+};
+
+/// CUfunction_attribute.
+enum CudaFunctionAttribute : int {
+  kCudaSharedBytes = 1,
+  kCudaLocalBytes = 3,
+  kCudaRegisters = 4,
+  kCudaMostDynamic = 8,
+};
+
+/// CUjit_option.
+enum CudaLoadOption : int { kCudaErrorLog = 5, kCudaErrorLogBytes = 6 };
+
+constexpr unsigned kCudaStreamNonBlocking = 1;
+constexpr unsigned kCudaEventNoTiming = 2;
+constexpr int kCudaPointerMemoryType = 2;  ///< CUpointer_attribute
+
+using CudaContextHandle = struct CudaContextObject*;
+using CudaStreamHandle = struct CudaStreamObject*;
+using CudaEventHandle = struct CudaEventObject*;
+using CudaModuleHandle = struct CudaModuleObject*;
+using CudaFunctionHandle = struct CudaFunctionObject*;
+
+// name here, name of the ABI, parameters
+// clang-format off
+#define INGOT_CUDA_FUNCTIONS(FUNCTION)                                                                              \
+  FUNCTION(init, "cuInit", (unsigned flags))                                                                        \
+  FUNCTION(error_name, "cuGetErrorName", (CudaResult result, const char** name))                                    \
+  FUNCTION(error_text, "cuGetErrorString", (CudaResult result, const char** text))                                  \
+  FUNCTION(device_count, "cuDeviceGetCount", (int* count))                                                          \
+  FUNCTION(device_get, "cuDeviceGet", (int* device, int ordinal))                                                   \
+  FUNCTION(device_name, "cuDeviceGetName", (char* name, int bytes, int device))                                     \
+  FUNCTION(device_memory, "cuDeviceTotalMem_v2", (size_t* bytes, int device))                                       \
+  FUNCTION(device_attribute, "cuDeviceGetAttribute", (int* value, CudaAttribute which, int device))                 \
+  FUNCTION(primary_retain, "cuDevicePrimaryCtxRetain", (CudaContextHandle* context, int device))                    \
+  FUNCTION(primary_release, "cuDevicePrimaryCtxRelease_v2", (int device))                                           \
+  FUNCTION(primary_reset, "cuDevicePrimaryCtxReset_v2", (int device))                                               \
+  FUNCTION(context_get, "cuCtxGetCurrent", (CudaContextHandle* context))                                            \
+  FUNCTION(context_set, "cuCtxSetCurrent", (CudaContextHandle context))                                             \
+  FUNCTION(context_push, "cuCtxPushCurrent_v2", (CudaContextHandle context))                                        \
+  FUNCTION(context_pop, "cuCtxPopCurrent_v2", (CudaContextHandle* context))                                         \
+  FUNCTION(context_priorities, "cuCtxGetStreamPriorityRange", (int* least, int* greatest))                          \
+  FUNCTION(memory_allocate, "cuMemAlloc_v2", (Address* address, size_t bytes))                                      \
+  FUNCTION(memory_free, "cuMemFree_v2", (Address address))                                                          \
+  FUNCTION(pinned_allocate, "cuMemHostAlloc", (void** memory, size_t bytes, unsigned flags))                        \
+  FUNCTION(pinned_free, "cuMemFreeHost", (void* memory))                                                            \
+  FUNCTION(pointer_attribute, "cuPointerGetAttribute", (void* value, int which, Address address))                   \
+  FUNCTION(copy_to_device, "cuMemcpyHtoDAsync_v2",                                                                  \
+           (Address to, const void* from, size_t bytes, CudaStreamHandle stream))                                   \
+  FUNCTION(copy_to_host, "cuMemcpyDtoHAsync_v2", (void* to, Address from, size_t bytes, CudaStreamHandle stream))   \
+  FUNCTION(copy_on_device, "cuMemcpyDtoDAsync_v2", (Address to, Address from, size_t bytes, CudaStreamHandle stream)) \
+  FUNCTION(fill_bytes, "cuMemsetD8Async", (Address to, unsigned char value, size_t count, CudaStreamHandle stream)) \
+  FUNCTION(stream_create, "cuStreamCreateWithPriority", (CudaStreamHandle* stream, unsigned flags, int priority))   \
+  FUNCTION(stream_destroy, "cuStreamDestroy_v2", (CudaStreamHandle stream))                                         \
+  FUNCTION(stream_query, "cuStreamQuery", (CudaStreamHandle stream))                                                \
+  FUNCTION(stream_synchronize, "cuStreamSynchronize", (CudaStreamHandle stream))                                    \
+  FUNCTION(stream_wait, "cuStreamWaitEvent", (CudaStreamHandle stream, CudaEventHandle event, unsigned flags))      \
+  FUNCTION(event_create, "cuEventCreate", (CudaEventHandle* event, unsigned flags))                                 \
+  FUNCTION(event_destroy, "cuEventDestroy_v2", (CudaEventHandle event))                                             \
+  FUNCTION(event_record, "cuEventRecord", (CudaEventHandle event, CudaStreamHandle stream))                         \
+  FUNCTION(event_query, "cuEventQuery", (CudaEventHandle event))                                                    \
+  FUNCTION(event_synchronize, "cuEventSynchronize", (CudaEventHandle event))                                        \
+  FUNCTION(event_elapsed, "cuEventElapsedTime", (float* milliseconds, CudaEventHandle from, CudaEventHandle to))    \
+  FUNCTION(module_load, "cuModuleLoadDataEx",                                                                       \
+           (CudaModuleHandle* module, const void* image, unsigned count, int* options, void** values))              \
+  FUNCTION(module_unload, "cuModuleUnload", (CudaModuleHandle module))                                              \
+  FUNCTION(module_function, "cuModuleGetFunction",                                                                  \
+           (CudaFunctionHandle* function, CudaModuleHandle module, const char* name))                               \
+  FUNCTION(function_get, "cuFuncGetAttribute",                                                                      \
+           (int* value, CudaFunctionAttribute which, CudaFunctionHandle function))                                  \
+  FUNCTION(function_set, "cuFuncSetAttribute",                                                                      \
+           (CudaFunctionHandle function, CudaFunctionAttribute which, int value))                                   \
+  FUNCTION(resident_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                          \
+           (int* blocks, CudaFunctionHandle function, int threads, size_t dynamic))                                 \
+  FUNCTION(launch, "cuLaunchKernel",                                                                                \
+           (CudaFunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
+            unsigned bz, unsigned shared, CudaStreamHandle stream, void** parameters, void** extra))                \
+  FUNCTION(launch_cooperative, "cuLaunchCooperativeKernel",                                                         \
+           (CudaFunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
+            unsigned bz, unsigned shared, CudaStreamHandle stream, void** parameters))
+// clang-format on
+
+/// An open driver. It is never closed: its threads and handlers may live as long as the process.
+class CudaDriver {
+ public:
+  /// Opens the shared object of this name or path and starts the driver. Throws DeviceError with the reason
+  /// if that cannot be: nothing there, too old, no device.
+  static std::unique_ptr<CudaDriver> open(const std::string& path);
+
+#define INGOT_CUDA_MEMBER(name, symbol, parameters) CudaResult(*name) parameters = nullptr;
+  INGOT_CUDA_FUNCTIONS(INGOT_CUDA_MEMBER)
+#undef INGOT_CUDA_MEMBER
+
+  /// Whether the process is a child that was forked after the driver had been opened. Such a child cannot
+  /// use it: the driver's threads are not there, and its locks may be held for ever.
+  bool is_inherited() const;
+
+  /// What a result means, in the driver's words: "out of memory (CUDA_ERROR_OUT_OF_MEMORY)". Of a lasting
+  /// one, what the software device says of its cause.
+  std::string text(CudaResult result) const;
+
+ private:
+  CudaDriver() = default;
+
+  uint64_t forks_ = 0;  ///< before it was opened
+  int (*last_error_)(char* text, size_t bytes) = nullptr;
+};
+
+}  // namespace ingot::devices

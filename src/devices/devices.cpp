@@ -1,0 +1,119 @@
+#include <dlfcn.h>
+
+#include <array>
+#include <filesystem>
+
+#include "devices/cuda_device.h"
+#include "devices/cuda_driver.h"
+#include "devices/forks.h"
+
+namespace ingot::devices {
+
+namespace {
+
+struct Kind {
+  std::string name;
+  bool is_asked = false;  ///< for the first time; what follows is not complete until `is_known`
+  bool is_known = false;
+  uint64_t forks = 0;  ///< when it was asked for
+  std::unique_ptr<CudaDriver> driver;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<Device*> list;
+  std::string why_none;
+};
+
+/// The devices of the process, never destroyed: somebody's memory may live longer than what is static.
+struct Registry {
+  std::array<Kind, 2> kinds;
+  std::string emulated_driver;
+
+  static Registry& instance() {
+    static Registry* const made = [] {
+      auto* const registry = new Registry;
+      registry->kinds[0].name = "gpu";
+      registry->kinds[1].name = "emulated";
+      return registry;
+    }();
+    return *made;
+  }
+};
+
+/// The software device in a folder `emulated` beside the binary that holds this function, or beside one of
+/// the folders around it. Throws DeviceError if there is none.
+std::string find_emulated_driver() {
+  namespace fs = std::filesystem;
+  constexpr int kFolders = 4;
+  Dl_info here{};
+  std::error_code error;
+  fs::path binary;
+  if (dladdr(reinterpret_cast<void*>(&find_emulated_driver), &here) != 0 && here.dli_fname != nullptr)
+    binary = fs::canonical(here.dli_fname, error);
+  if (binary.empty() || error) binary = fs::canonical("/proc/self/exe", error);
+  fs::path folder = binary.parent_path();
+  for (int k = 0; k < kFolders && !folder.empty(); ++k, folder = folder.parent_path()) {
+    const fs::path found = folder / "emulated" / "libcuda.so.1";
+    if (fs::exists(found, error)) return found.string();
+  }
+  throw DeviceError("there is no software device beside " + binary.string());
+}
+
+void open(Kind& kind, const std::string& emulated_driver) {
+  std::string path = "libcuda.so.1";
+  if (kind.name == "emulated") path = emulated_driver.empty() ? find_emulated_driver() : emulated_driver;
+  kind.driver = CudaDriver::open(path);
+  int count = 0;
+  if (const CudaResult result = kind.driver->device_count(&count); result != kCudaSuccess)
+    throw DeviceError("the driver tells of no devices: " + kind.driver->text(result));
+  if (count == 0) throw DeviceError("the driver has no device");
+  for (int index = 0; index < count; ++index) {
+    kind.devices.push_back(std::make_unique<CudaDevice>(*kind.driver, kind.name, index));
+    kind.list.push_back(kind.devices.back().get());
+  }
+}
+
+/// The kind of this name, asked for; null if there is no such kind.
+const Kind* kind_of(std::string_view name) {
+  const std::lock_guard lock(fork_safe_mutex());
+  Registry& registry = Registry::instance();
+  for (Kind& kind : registry.kinds) {
+    if (kind.name != name) continue;
+    if (kind.is_asked && !kind.is_known && kind.forks != forks())
+      throw DeviceError("the process was forked while devices were looked for; its child has none");
+    if (kind.is_known) return &kind;
+    kind.is_asked = true;
+    kind.forks = forks();
+    try {
+      open(kind, registry.emulated_driver);
+    } catch (const std::exception& error) {
+      kind.list.clear();
+      kind.devices.clear();
+      kind.why_none = error.what();
+    }
+    kind.is_known = true;
+    return &kind;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<Device* const> devices(std::string_view kind) {
+  const Kind* const found = kind_of(kind);
+  return found != nullptr ? std::span<Device* const>(found->list) : std::span<Device* const>{};
+}
+
+std::string why_none(std::string_view kind) {
+  const Kind* const found = kind_of(kind);
+  if (found != nullptr) return found->why_none;
+  return "there is no kind of device \"" + std::string(kind) + "\"; there are \"gpu\" and \"emulated\"";
+}
+
+void set_emulated_driver(std::string path) {
+  const std::lock_guard lock(fork_safe_mutex());
+  Registry& registry = Registry::instance();
+  registry.emulated_driver = std::move(path);
+  Kind& emulated = registry.kinds[1];
+  if (emulated.is_known && emulated.list.empty()) emulated.is_known = false;  // asked anew
+}
+
+}  // namespace ingot::devices

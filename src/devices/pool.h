@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "devices/device.h"
+
+namespace ingot::devices {
+
+/// What a pool asks of its device. Called with the pool's mutex held.
+class PoolSource {
+ public:
+  virtual ~PoolSource() = default;
+
+  using Mark = void*;
+
+  /// New memory; 0: there is none left. Throws DeviceError.
+  virtual Address take(int64_t bytes) = 0;
+  /// Whether it could be given back.
+  virtual bool give_back(Address address) noexcept = 0;
+  /// Whether all that is in the stream is done. Throws DeviceError.
+  virtual bool is_idle(const Stream& stream) = 0;
+  /// Waits for all that is in the stream. Throws DeviceError.
+  virtual void wait(const Stream& stream) = 0;
+  /// A mark at the end of the stream. Throws DeviceError.
+  virtual Mark mark(const Stream& stream) = 0;
+  /// Whether the stream has come to the mark. Throws DeviceError.
+  virtual bool is_passed(Mark mark) = 0;
+  virtual void drop(Mark mark) noexcept = 0;
+};
+
+/// A device's memory: freed blocks are kept for the next allocations. A block that was freed in a stream is
+/// given at once to who asks in the same stream - what is done with it comes later there -, and to others
+/// when the stream has passed the free. Where the limit or the device's memory would be passed, the pool
+/// waits for the streams, and gives back what it keeps. Usable from any thread.
+class Pool {
+ public:
+  explicit Pool(PoolSource& source) : source_(source) {}
+
+  static constexpr int64_t kUnit = 512;                  ///< sizes of blocks are multiples of it
+  static constexpr int64_t kLarge = int64_t{256} << 20;  ///< from here on, of `kLargeUnit`
+  static constexpr int64_t kLargeUnit = int64_t{2} << 20;
+  static constexpr int64_t kMaxBytes = int64_t{1} << 47;
+
+  /// The size of the block for so many bytes: at most an eighth more, or a unit.
+  static int64_t block_size(int64_t bytes);
+
+  /// Throws OutOfMemory, or DeviceError for what the source does.
+  Address allocate(int64_t bytes, const Stream& stream);
+  /// What it did not give is let be.
+  void free(Address address, const Stream& stream) noexcept;
+  MemoryUse use() const;
+  void set_limit(int64_t bytes);
+  void reset_peak();
+  /// Bytes given back. Throws DeviceError.
+  int64_t release();
+  /// A stream that will not come again. What was freed in it goes to others if it is done, else to the
+  /// source.
+  void retire(const Stream& stream, bool is_done) noexcept;
+  /// All memory is gone, with the device's context. What was in use may still be freed.
+  void forget();
+
+ private:
+  struct Block {
+    Address address;
+    uint64_t number;  ///< of its free, in its stream
+  };
+  struct Kept {
+    const Stream* stream;  ///< null: of streams that are gone, or waited for
+    uint64_t freed = 0;    ///< how many blocks have been freed in it
+    uint64_t passed = 0;   ///< how many of these frees it has passed
+    std::deque<std::pair<uint64_t, PoolSource::Mark>> marks{};  ///< number of the last free before each
+    std::map<int64_t, std::deque<Block>> blocks{};              ///< by size
+  };
+
+  PoolSource& source_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Kept>> kept_;  ///< by stream, in the order of their first free
+  std::unordered_map<Address, int64_t> live_;
+  std::unordered_set<Address> lost_;     ///< in use when memory was forgotten
+  std::unordered_set<Address> shadows_;  ///< new memory that begins where something lost did
+  int64_t limit_ = 0, in_use_ = 0, kept_bytes_ = 0, peak_ = 0;
+
+  Kept& kept_of(const Stream* stream);
+  /// A kept block of about this size, or one of address 0.
+  std::pair<Address, int64_t> reuse(int64_t size, const Stream& stream);
+  std::pair<Address, int64_t> fetch(int64_t size, const Stream& stream, int64_t bytes);
+  Address take_new(int64_t size);
+  bool has_passed(Kept& kept, uint64_t number);
+  void all_passed(Kept& kept) noexcept;
+  void wait_for_streams();
+  int64_t give_back(int64_t bytes) noexcept;
+  [[noreturn]] void fail(int64_t bytes) const;
+};
+
+}  // namespace ingot::devices
