@@ -21,6 +21,7 @@
 #include "codegen/abi_layout.h"
 #include "codegen/analyses.h"
 #include "codegen/compile_module.h"
+#include "codegen/device_code.h"
 #include "codegen/emit.h"
 #include "codegen/glue.h"
 #include "codegen/join.h"
@@ -131,6 +132,10 @@ class Translation {
     Unit unit(source, target, module_);
     emit(unit);
     compiled.sites = std::move(unit.sites);
+    if (const DeviceCode* const device = unit.device_if_any(); device != nullptr && options.want_assembly) {
+      compiled.kernels_llvm_ir = device->llvm_ir();
+      compiled.kernels = device->shown();
+    }
   }
 
   Division divide(unsigned most) const { return codegen::divide(module_, most); }

@@ -63,6 +63,8 @@ struct Compiled {
   std::string llvm_ir;  ///< on request, as emitted
   std::string llvm_ir_optimized;
   std::string assembly;          ///< on request
+  std::string kernels_llvm_ir;   ///< on request, of what is launched, optimised
+  std::string kernels;           ///< on request: the text that the driver takes
   std::vector<ErrorSite> sites;  ///< by `Error::site`
   Times times;
 };

@@ -114,6 +114,7 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
 void DeviceCode::optimize(llvm::TargetMachine& machine) {
   Analyses analyses(machine);
   llvm::AlwaysInlinerPass().run(module_, analyses.modules);
+  analyses.functions.clear();  // what was known of functions before
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));

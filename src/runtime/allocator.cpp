@@ -225,7 +225,8 @@ Buffer* Allocator::allocate(int64_t bytes) noexcept {
   auto* data = static_cast<std::byte*>(memory) + kHeader;
   poison(data, size - kHeader);
   unpoison(data, static_cast<size_t>(bytes));
-  auto* block = new (memory) Block{{data, bytes, nullptr, nullptr, nullptr, nullptr}, size_class, nullptr, nullptr};
+  auto* block =
+      new (memory) Block{{data, bytes, nullptr, nullptr, nullptr, nullptr}, size_class, nullptr, nullptr};
   return &block->buffer;
 }
 

@@ -134,7 +134,8 @@ uint32_t extent_of(int64_t length, int64_t most) {
 /// A copy of what an operand of a call outside shows, on the host, for the time of the call.
 class Staged {
  public:
-  Staged(Device& device, ViewSlot& view, int rank, int64_t element) : device_(device), view_(view), own_(view) {
+  Staged(Device& device, ViewSlot& view, int rank, int64_t element)
+      : device_(device), view_(view), own_(view) {
     int64_t low = 0;
     int64_t high = element;
     for (int axis = 0; axis < rank; ++axis) {
@@ -210,7 +211,9 @@ Buffer* allocate_on_device(void* device, int64_t bytes) {
   return &(new DeviceBuffer{{memory, bytes, nullptr, nullptr, nullptr, release_on_device}, &on})->buffer;
 }
 
-void forget_kernels(const std::byte* begin, const std::byte* end) noexcept { kernels().forget(begin, end); }
+LoadedKernels::~LoadedKernels() {
+  if (!texts_.empty()) kernels().forget(texts_.data(), texts_.data() + texts_.size());
+}
 
 Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept {
   Buffer* buffer = nullptr;
@@ -279,13 +282,14 @@ Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, voi
   });
 }
 
-Status ingot_v1_device_argsort(Context* context, int32_t dtype, int32_t stable, void* elements, int64_t* places,
-                               int64_t count) noexcept {
+Status ingot_v1_device_argsort(Context* context, int32_t dtype, int32_t stable, void* elements,
+                               int64_t* places, int64_t count) noexcept {
   return on_host(*context, dtype, elements, count, [&](std::vector<std::byte>& copy, int64_t) {
     std::vector<int64_t> order(static_cast<size_t>(count));
     const Status status = ingot_v1_argsort(context, dtype, stable, copy.data(), order.data(), count);
     if (status == 0 && count > 0)
-      device_of(context).write(address_of(places), order.data(), count * static_cast<int64_t>(sizeof(int64_t)));
+      device_of(context).write(address_of(places), order.data(),
+                               count * static_cast<int64_t>(sizeof(int64_t)));
     return status;
   });
 }

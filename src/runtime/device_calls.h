@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "runtime/abi.h"
 
@@ -16,9 +18,9 @@ struct KernelCall {
   int64_t grid[3];
   int64_t block[3];
   int64_t shared_bytes;  ///< dynamic
-  int64_t may_raise;     ///< then the first argument is the address of the record of errors, which is put there
-  void** arguments;      ///< the address of each
-  int64_t count;         ///< of arguments
+  int64_t may_raise;  ///< then the first argument is the address of the record of errors, which is put there
+  void** arguments;   ///< the address of each
+  int64_t count;      ///< of arguments
 };
 
 /// What threads that raise leave: that of the lowest turn stays.
@@ -53,15 +55,28 @@ Buffer* allocate_on_device(void* device, int64_t bytes);
 /// Why the calling thread's last call of a device failed.
 const std::string& last_device_error();
 
-/// Kernels whose texts lie in memory that is about to go are unloaded.
-void forget_kernels(const std::byte* begin, const std::byte* end) noexcept;
+/// The kernels whose texts lie in some memory: they are unloaded when it goes.
+class LoadedKernels {
+ public:
+  LoadedKernels() = default;
+  explicit LoadedKernels(std::span<const std::byte> texts) : texts_(texts) {}
+  ~LoadedKernels();
+  LoadedKernels(LoadedKernels&& other) noexcept : texts_(std::exchange(other.texts_, {})) {}
+  LoadedKernels& operator=(LoadedKernels&& other) noexcept {
+    std::swap(texts_, other.texts_);
+    return *this;
+  }
+
+ private:
+  std::span<const std::byte> texts_;
+};
 
 extern "C" {
-/// A buffer that belongs to the call. Null if there is no memory: the context's error is then MemoryError without a
-/// site.
+/// A buffer that belongs to the call. Null if there is no memory: the context's error is then MemoryError
+/// without a site.
 Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept;
-/// Puts the kernel into the device's stream. One that may raise is waited for: 0, or the status that it has left.
-/// RuntimeError where the driver fails.
+/// Puts the kernel into the device's stream. One that may raise is waited for: 0, or the status that it has
+/// left. RuntimeError where the driver fails.
 Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept;
 /// Waits for all before, and reads from the device's memory.
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept;
@@ -71,8 +86,8 @@ Status ingot_v1_device_outside(Context* context, const char* what, const char* l
 /// `ingot_v1_sort` and `ingot_v1_argsort` of device memory, on the host.
 Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, void* elements,
                             int64_t count) noexcept;
-Status ingot_v1_device_argsort(Context* context, int32_t dtype, int32_t stable, void* elements, int64_t* places,
-                               int64_t count) noexcept;
+Status ingot_v1_device_argsort(Context* context, int32_t dtype, int32_t stable, void* elements,
+                               int64_t* places, int64_t count) noexcept;
 }
 
 }  // namespace ingot::runtime

@@ -356,7 +356,9 @@ void announce_to_perf(std::span<const LoadedObject::Symbol> symbols) {
 }  // namespace
 
 LoadedObject::LoadedObject(Mapping mapping, std::vector<Symbol> symbols, std::vector<std::string> outside)
-    : mapping_(std::move(mapping)), symbols_(std::move(symbols)), outside_(std::move(outside)) {}
+    : mapping_(std::move(mapping)), symbols_(std::move(symbols)), outside_(std::move(outside)) {
+  if (calls("ingot_v1_device_launch")) kernels_ = LoadedKernels(mapping_.bytes());
+}
 
 LoadedObject LoadedObject::load(std::span<const std::byte> image) {
   Linker linker(image);

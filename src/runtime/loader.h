@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/device_calls.h"
 #include "runtime/gdb.h"
 #include "runtime/load_error.h"
 #include "runtime/mapping.h"
@@ -49,6 +50,7 @@ class LoadedObject {
   const Symbol* find_global(std::string_view name) const;
 
   Mapping mapping_;
+  LoadedKernels kernels_;  ///< gone before the mapping is
   std::vector<Symbol> symbols_;
   std::vector<std::string> outside_;  ///< the names of those that others define
   GdbRegistration gdb_;

@@ -8,6 +8,7 @@
 #include "driver/targets.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
+#include "ir/walk.h"
 #include "tools/replay.h"
 #include "transform/passes.h"
 
@@ -73,6 +74,7 @@ struct Work {
   bool interpret = false;
   Emit emit = Emit::Nothing;
   bool run = false;
+  devices::Device* device = nullptr;
   const Record& call;
   const std::optional<Outcome>& expected;  ///< none: outcomes are printed
 };
@@ -104,19 +106,29 @@ bool attempt(const std::string& how, Streams& streams, Fn&& act) {
   return false;
 }
 
+bool has_launch(const ir::Function& function) {
+  return ir::any_within(function, function.body(),
+                        [&](ir::NodeId node) { return function.op(node) == ir::Op::launch; });
+}
+
 /// Compiles a function, prints what is made of it, and runs it. A text at the loop stage is taken as it
 /// stands; another is led there first, which uses the module up.
 bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, const Work& work,
              const std::string& how, Streams& streams) {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}, .run_passes = !at_loop_stage};
+  // What loads and stores on the host is not parted yet.
+  if (work.device != nullptr) options.run_passes = options.run_passes || !has_launch(*module.function(function));
+  if (work.device != nullptr) options.target = options.target.with_gpu(work.device->properties().capability);
   options.codegen.want_llvm_ir = work.emit == Emit::Llvm;
-  options.codegen.want_assembly = work.emit == Emit::Assembly;
+  options.codegen.want_assembly =
+      work.emit == Emit::Assembly || (work.device != nullptr && options.codegen.want_llvm_ir);
   driver::Session session(options);
   const driver::CompiledFunction compiled = session.compile(module, function);
-  if (work.emit == Emit::Llvm) streams.out << session.code().llvm_ir_optimized;
-  if (work.emit == Emit::Assembly) streams.out << session.code().assembly;
+  if (work.emit == Emit::Llvm)
+    streams.out << session.code().llvm_ir_optimized << session.code().kernels_llvm_ir;
+  if (work.emit == Emit::Assembly) streams.out << session.code().assembly << session.code().kernels;
   if (work.emit == Emit::Object) streams.out << compiled.bytes;
-  return !work.run || report(run_call(compiled, work.call), work, how, streams);
+  return !work.run || report(run_call(compiled, work.call, work.device), work, how, streams);
 }
 
 /// Interprets, compiles and runs, as asked. The module is then used up.
@@ -153,6 +165,14 @@ bool treat_file(const std::string& path, const Options& options, const Work& wor
   return work_on(*module, work, path, streams);
 }
 
+/// The first device of a kind; null: the host.
+devices::Device* find_device(const std::string& kind) {
+  if (kind.empty()) return nullptr;
+  const std::span<devices::Device* const> found = devices::devices(kind);
+  if (found.empty()) throw UsageError{"no device " + kind + ": " + devices::why_none(kind)};
+  return found.front();
+}
+
 /// Makes the call of a folder that `f.record` wrote again, from each of its texts.
 bool replay(const std::string& folder, Streams& streams) {
   const std::string file = folder + "/call.txt";
@@ -180,7 +200,8 @@ int run(const Options& options, Streams& streams) {
   }
   const Record call = options.call.empty() ? Record{} : read_record_file(options.call, streams);
   const Record expected = options.expect.empty() ? Record{} : read_ended(options.expect, streams);
-  const Work work{options.interpret, options.emit, options.run, call, expected.outcome};
+  const Work work{options.interpret,           options.emit, options.run,
+                  find_device(options.device), call,         expected.outcome};
   for (const std::string& input : options.inputs) good = treat_file(input, options, work, streams) && good;
   return good ? 0 : 1;
 }

@@ -65,6 +65,7 @@ std::string_view usage() {
          "  --interpret           call the function in the interpreter, print what it does\n"
          "  --emit llvm|asm|object  print what the compiler makes of it\n"
          "  --run                 call the function in machine code, print what it does\n"
+         "  --device KIND         ... compiled for a device of a kind (emulated, gpu), where the arrays are\n"
          "  --call FILE           ... with the arguments of this record (docs/replay.md)\n"
          "  --expect FILE         ... and compare with this record instead of printing\n"
          "  --replay              the files are folders that f.record(...) wrote: make the call of each "
@@ -97,6 +98,8 @@ Options read_options(std::span<const std::string_view> words) {
     } else if (word == "--block-threads") {
       options.machine.vector_bits = 0;
       options.machine.block_threads = read_threads(argument());
+    } else if (word == "--device") {
+      options.device = argument();
     } else if (word == "--stage") {
       options.stage = read_stage(argument());
     } else if (word == "--emit") {

@@ -19,6 +19,7 @@ struct Options {
   ir::Stage stage = ir::Stage::Array;
   std::vector<std::string> passes;  ///< run in this order, then the rest
   base::Machine machine;            ///< that they are run for
+  std::string device;  ///< the kind of device that compiled code's arrays are on; empty: the host
   bool verify = false;
   bool print = false;
   bool spans = false;  ///< printed texts hold places

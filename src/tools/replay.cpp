@@ -5,6 +5,7 @@
 #include <span>
 #include <tuple>
 
+#include "devices/device.h"
 #include "ir/interpreter.h"
 #include "runtime/context.h"
 #include "runtime/object_info.h"
@@ -14,11 +15,26 @@ namespace ingot::tools {
 
 namespace {
 
-/// Memory aligned as a record says.
+/// What memory of the host, or of a device, holds.
+Bytes bytes_of(devices::Device* device, const std::byte* data, int64_t size) {
+  if (device == nullptr) return {data, data + size};
+  Bytes bytes(static_cast<size_t>(size));
+  if (size > 0) device->read(bytes.data(), reinterpret_cast<devices::Address>(data), size);
+  return bytes;
+}
+
+/// Memory aligned as a record says, of the host or of a device.
 class AlignedBytes {
  public:
-  explicit AlignedBytes(const Memory& memory)
-      : size_(memory.bytes.size()), block_(size_ + 2 * Memory::kAlignment) {
+  AlignedBytes(const Memory& memory, devices::Device* device)
+      : device_(device), size_(memory.bytes.size()), block_(size_ + 2 * Memory::kAlignment) {
+    if (device_ != nullptr) {
+      address_ = device_->allocate(static_cast<int64_t>(size_ + memory.misalignment));
+      data_ = reinterpret_cast<std::byte*>(address_) + memory.misalignment;
+      if (size_ > 0)
+        device_->write(address_ + memory.misalignment, memory.bytes.data(), static_cast<int64_t>(size_));
+      return;
+    }
     void* at = block_.data();
     size_t space = block_.size();
     data_ = static_cast<std::byte*>(std::align(Memory::kAlignment, size_ + Memory::kAlignment, at, space)) +
@@ -26,10 +42,18 @@ class AlignedBytes {
     std::ranges::copy(memory.bytes, data_);
   }
 
+  AlignedBytes(const AlignedBytes&) = delete;
+  AlignedBytes& operator=(const AlignedBytes&) = delete;
+  ~AlignedBytes() {
+    if (device_ != nullptr) device_->free(address_);
+  }
+
   std::byte* data() const { return data_; }
-  Bytes contents() const { return {data_, data_ + size_}; }
+  Bytes contents() const { return bytes_of(device_, data_, static_cast<int64_t>(size_)); }
 
  private:
+  devices::Device* device_;
+  devices::Address address_ = 0;
   size_t size_;
   Bytes block_;
   std::byte* data_;
@@ -38,8 +62,9 @@ class AlignedBytes {
 /// The arguments' memories during a call, and what its results lie in.
 class CallMemory {
  public:
-  explicit CallMemory(const Record& record) : record_(record) {
-    for (const auto& [number, memory] : record.memories) live_.emplace(number, memory);
+  explicit CallMemory(const Record& record, devices::Device* device = nullptr)
+      : record_(record), device_(device) {
+    for (const auto& [number, memory] : record.memories) live_.try_emplace(number, memory, device);
     next_ = record.memories.empty() ? 0 : record.memories.rbegin()->first + 1;
   }
 
@@ -50,12 +75,12 @@ class CallMemory {
     result.memory = argument.memory;
     result.offset = first - live_.at(argument.memory).data();
   }
-  void locate(Slot& result, const std::byte* first, const void* owner, std::span<const std::byte> bytes,
+  void locate(Slot& result, const std::byte* first, const void* owner, const std::byte* data, int64_t size,
               Outcome& outcome) {
     const auto [known, is_new] = fresh_.try_emplace(owner, next_);
-    if (is_new) outcome.fresh[next_++] = {{bytes.begin(), bytes.end()}, 0};
+    if (is_new) outcome.fresh[next_++] = {bytes_of(device_, data, size), 0};
     result.memory = known->second;
-    result.offset = first - bytes.data();
+    result.offset = first - data;
   }
 
   void note_changes(Outcome& outcome) const {
@@ -67,14 +92,11 @@ class CallMemory {
 
  private:
   const Record& record_;
+  devices::Device* device_;
   std::map<uint64_t, AlignedBytes> live_;
   std::map<const void*, uint64_t> fresh_;
   uint64_t next_ = 0;
 };
-
-std::span<const std::byte> bytes_of(const std::byte* data, int64_t size) {
-  return {data, static_cast<size_t>(size)};
-}
 
 Slot result_of(ir::Type type) {
   Slot slot;
@@ -125,7 +147,7 @@ Outcome interpret_with(const ir::Module& module, ir::FunctionId function, const 
     if (argument != arguments.end()) {
       memory.locate(result, first, record.arguments[static_cast<size_t>(argument - arguments.begin())]);
     } else {
-      memory.locate(result, first, view.block.get(), bytes_of(view.block->data, view.block->size), outcome);
+      memory.locate(result, first, view.block.get(), view.block->data, view.block->size, outcome);
     }
   }
   memory.note_changes(outcome);
@@ -156,7 +178,10 @@ struct EntrySlot {
 
 Exception exception_of(const runtime::ObjectInfo& info, const runtime::Error& error, const Player& player) {
   const base::ExceptionKind kind = runtime::exception_of(error.status);
-  if (error.site == runtime::Error::kNoSite) return {kind, player.last_message(), {}};
+  if (error.site == runtime::Error::kNoSite) {
+    const std::string& message = player.last_message();
+    return {kind, message.empty() ? runtime::format_error(info, error) : message, {}};
+  }
   const std::vector<base::Site> sites = runtime::sites_of(info, error);
   return {kind, runtime::format_error(info, error), sites.empty() ? base::Place{} : sites.front().place};
 }
@@ -254,9 +279,9 @@ Outcome interpret_call(const ir::Module& module, ir::FunctionId function, const 
   }
 }
 
-Outcome run_call(const driver::CompiledFunction& function, const Record& record) {
+Outcome run_call(const driver::CompiledFunction& function, const Record& record, devices::Device* device) {
   const auto& [params, results] = std::tie(function.interface.params, function.interface.results);
-  CallMemory memory(record);
+  CallMemory memory(record, device);
   std::vector<EntrySlot> slots(params.size() + results.size());
   std::vector<void*> addresses;
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -266,6 +291,7 @@ Outcome run_call(const driver::CompiledFunction& function, const Record& record)
   Player player(record.calls);
   const runtime::Hooks hooks{.long_call = nullptr, .outside = &Player::call_outside};
   runtime::Context context = runtime::make_context(nullptr, &hooks, &player);
+  context.device = device;
   runtime::Call call(context);
   Outcome outcome;
   if (call.run(function.entry, addresses.data()) != 0) {
@@ -292,7 +318,7 @@ Outcome run_call(const driver::CompiledFunction& function, const Record& record)
     if (argument != given.end()) {
       memory.locate(result, view.data, record.arguments[static_cast<size_t>(argument - given.begin())]);
     } else {
-      memory.locate(result, view.data, view.buffer, bytes_of(view.buffer->data, view.buffer->size), outcome);
+      memory.locate(result, view.data, view.buffer, view.buffer->data, view.buffer->size, outcome);
     }
   }
   memory.note_changes(outcome);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "devices/device.h"
 #include "driver/session.h"
 #include "ir/function.h"
 #include "tools/record.h"
@@ -26,8 +27,10 @@ void check_call(const ir::Module& module, ir::FunctionId function, const Record&
 
 /// Of a call that has been checked. Throws ReplayFault.
 Outcome interpret_call(const ir::Module& module, ir::FunctionId function, const Record& record);
-/// Of a call that has been checked. Throws ReplayFault.
-Outcome run_call(const driver::CompiledFunction& function, const Record& record);
+/// Of a call that has been checked; with its arrays on a device, if the function is compiled for one. Throws
+/// ReplayFault.
+Outcome run_call(const driver::CompiledFunction& function, const Record& record,
+                 devices::Device* device = nullptr);
 
 /// Empty, or in words where two outcomes of a record's call differ. Numbers are the same when their bits are;
 /// all NaNs are the same. The place of an exception is compared where both are known.
