@@ -9,9 +9,7 @@ namespace ingot::runtime {
 
 /// The functions of `base::math` that compiled code calls instead of repeating their formulas, so that its
 /// values are the interpreter's bit for bit: `ingot_v1_math_<op>_<dtype>`, the dtype that of the operands.
-///
-/// Real numbers are passed and returned by value, f16 as its bits (`uint16_t`), bool as a byte 0 or 1.
-/// Complex operands are passed by address; a complex result is written to an address passed behind them.
+/// base/math/called.h says how numbers are passed.
 struct MathFunction {
   std::string_view op;
   base::DType dtype;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/math/kernels/plain.h"
+#include "base/math/kernels/rare.h"
 #include "base/random.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
@@ -50,43 +50,32 @@ Status ingot_v1_parallel(Context* context, Turns turns, void* data, int64_t coun
   return Pool::run(context, turns, data, count, grain);
 }
 
+namespace kernels = base::math::kernels;
+
 void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant, double limit,
                                 int64_t count) noexcept {
-  for (int64_t i = 0; i < count; ++i) {
-    if (!(x[i] > limit)) continue;
-    const auto reduced = base::math::kernels::reduce_by_half_pi(x[i]);
-    high[i] = reduced.high;
-    low[i] = reduced.low;
-    quadrant[i] = reduced.quadrant;
-  }
+  kernels::reduce_angles(x, high, low, quadrant, limit, count);
 }
 
 void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns, float limit, int64_t count,
                                 int32_t turn) noexcept {
-  for (int64_t i = 0; i < count; ++i) {
-    if (!(x[i] > limit)) continue;
-    const auto reduced = base::math::kernels::reduce_by_pi(static_cast<double>(x[i]), turn);
-    rest[i] = static_cast<float>(reduced.rest);
-    half_turns[i] = static_cast<int32_t>(reduced.count);
-  }
+  kernels::reduce_angles(x, rest, half_turns, limit, count, turn);
 }
 
 void ingot_v1_remainders_f64(const double* a, const double* b, double* rest, int64_t count) noexcept {
-  for (int64_t i = 0; i < count; ++i) rest[i] = std::fmod(a[i], b[i]);
+  kernels::remainders(a, b, rest, count);
 }
 
 void ingot_v1_remainders_f32(const float* a, const float* b, float* rest, int64_t count) noexcept {
-  for (int64_t i = 0; i < count; ++i) rest[i] = std::fmod(a[i], b[i]);
+  kernels::remainders(a, b, rest, count);
 }
 
 void ingot_v1_gammas_f64(const double* x, double* result, int64_t count) noexcept {
-  for (int64_t i = 0; i < count; ++i)
-    if (x[i] < 0) result[i] = base::math::kernels::library_gamma(x[i]);
+  kernels::gammas(x, result, count);
 }
 
 void ingot_v1_log_gammas_f64(const double* x, double* result, int64_t count) noexcept {
-  for (int64_t i = 0; i < count; ++i)
-    if (x[i] < 0) result[i] = base::math::kernels::library_log_gamma(x[i]);
+  kernels::log_gammas(x, result, count);
 }
 
 // clang-format off

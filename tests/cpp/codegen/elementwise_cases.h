@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -169,7 +170,8 @@ inline std::vector<Case> all_cases() {
   return cases;
 }
 
-/// Operands that the case is tried with: those at which something happens, each with each, or with some.
+/// Operands that the case is tried with: those at which something happens, each with each, or with some, and
+/// numbers of any bits.
 inline std::vector<std::vector<Scalar>> rows_of(const Case& c) {
   const std::vector<Scalar> lattice = edges(c.from);
   std::vector<std::vector<Scalar>> rows;
@@ -180,6 +182,14 @@ inline std::vector<std::vector<Scalar>> rows_of(const Case& c) {
     }
     const size_t step = lattice.size() > 300 ? 17 : 1;
     for (size_t j = i % step; j < lattice.size(); j += step) rows.push_back({lattice[i], lattice[j]});
+  }
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100 && !base::is_bool(c.from); ++i) {
+    rows.emplace_back();
+    for (int k = 0; k < c.operands; ++k) {
+      const uint64_t bits[] = {random(), random()};
+      rows.back().push_back(Scalar::load(c.from, bits));
+    }
   }
   return rows;
 }

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,30 @@ uint64_t digits_from(size_t at) {
   const size_t shift = at % 64;
   if (shift == 0) return kTwoOverPiDigits[word];
   return (kTwoOverPiDigits[word] << shift) | (kTwoOverPiDigits[word + 1] >> (64 - shift));
+}
+
+/// An integer's nearest number, and that as an integer. (Not all that this is compiled for converts 128
+/// bits.)
+struct Nearest {
+  double number;
+  SignedWide integer;
+};
+Nearest nearest(SignedWide integer) {
+  const Wide size = integer < 0 ? -static_cast<Wide>(integer) : static_cast<Wide>(integer);
+  const auto high = static_cast<uint64_t>(size >> 64);
+  const int zeros =
+      high != 0 ? std::countl_zero(high) : 64 + std::countl_zero(static_cast<uint64_t>(size) | 1);
+  constexpr int kDropped = 128 - 53;
+  const Wide moved = size << zeros;
+  const Wide rest = moved << 53;
+  constexpr Wide kHalf = Wide{1} << 127;
+  auto digits = static_cast<uint64_t>(moved >> kDropped);
+  if (rest > kHalf || (rest == kHalf && (digits & 1) != 0)) ++digits;
+  const int power = kDropped - zeros;
+  const auto scale = std::bit_cast<double>(static_cast<uint64_t>(1023 + power) << 52);
+  const double number = static_cast<double>(static_cast<int64_t>(digits)) * scale;
+  const auto whole = static_cast<SignedWide>(power >= 0 ? Wide{digits} << power : Wide{digits} >> -power);
+  return integer < 0 ? Nearest{-number, -whole} : Nearest{number, whole};
 }
 
 }  // namespace
@@ -37,8 +62,8 @@ Reduced reduce_by_half_pi(double x) {
   const auto fraction = static_cast<int64_t>(first - (quadrant << 62));
   const auto fixed =
       static_cast<SignedWide>(static_cast<Wide>(SignedWide{fraction}) << 64 | static_cast<uint64_t>(second));
-  const auto high = static_cast<double>(fixed);
-  const auto low = static_cast<double>(fixed - static_cast<SignedWide>(high));
+  const auto [high, whole] = nearest(fixed);
+  const double low = nearest(fixed - whole).number;
   const double product = high * kHalfPi[0];
   const double rest = std::fma(high, kHalfPi[0], -product) + std::fma(high, kHalfPi[1], low * kHalfPi[0]);
   const double sum = product + rest;

@@ -1,0 +1,129 @@
+#include "codegen/targets/device_math.h"
+
+#include <llvm/ADT/StringSet.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/AttributeMask.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "codegen/targets/device_math/bitcode.h"
+
+namespace ingot::codegen {
+
+namespace {
+
+/// What the driver's compiler knows by itself.
+bool is_known(llvm::StringRef name) {
+  return llvm::is_contained({"vprintf", "malloc", "free", "__assertfail"}, name);
+}
+
+/// The functions that are to be defined, none of them unused.
+std::vector<llvm::Function*> undefined(llvm::Module& module) {
+  std::vector<llvm::Function*> found;
+  for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+    if (!function.isDeclaration() || function.isIntrinsic()) continue;
+    if (function.use_empty()) function.eraseFromParent();
+    else if (!is_known(function.getName())) found.push_back(&function);
+  }
+  return found;
+}
+
+/// The library's module, of which only what is asked for gets a body.
+std::unique_ptr<llvm::Module> open_library(const llvm::Module& user) {
+  const llvm::MemoryBufferRef bytes(device_math_bitcode(), "device_math");
+  llvm::Expected<std::unique_ptr<llvm::Module>> module =
+      llvm::getLazyBitcodeModule(bytes, user.getContext(), /*ShouldLazyLoadMetadata=*/true);
+  if (!module) throw base::InternalError("codegen: device_math: " + llvm::toString(module.takeError()));
+  // It was made for the host, whose types have the same layout.
+  (*module)->setTargetTriple(user.getTargetTriple());
+  (*module)->setDataLayout(user.getDataLayout());
+  for (const char* name : {"llvm.module.flags", "llvm.ident", "llvm.linker.options"})
+    if (llvm::NamedMDNode* const node = (*module)->getNamedMetadata(name)) node->eraseFromParent();
+  return std::move(*module);
+}
+
+llvm::StringSet<> defined(const llvm::Module& module) {
+  llvm::StringSet<> names;
+  for (const llvm::GlobalValue& value : module.global_values())
+    if (!value.isDeclaration()) names.insert(value.getName());
+  return names;
+}
+
+/// Makes what has been linked in the module's own: nothing of the host's CPU stays.
+void adopt(llvm::Module& module, const llvm::StringSet<>& own) {
+  const auto is_new = [&](const llvm::GlobalValue& value) {
+    return !value.isDeclaration() && !own.contains(value.getName());
+  };
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    if (!is_new(variable)) continue;
+    variable.setComdat(nullptr);
+    variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  for (llvm::Function& function : module) {
+    if (!is_new(function)) continue;
+    function.setComdat(nullptr);
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    function.setDSOLocal(true);
+    llvm::AttributeMask of_host;
+    for (const llvm::Attribute attribute : function.getAttributes().getFnAttrs())
+      if (attribute.isStringAttribute()) of_host.addAttribute(attribute.getKindAsString());
+    function.removeFnAttrs(of_host);
+  }
+}
+
+/// A call of a function of C's, its name that of double's, in the place of an instruction.
+void replace_by_call(llvm::Instruction& instruction, llvm::StringRef name,
+                     llvm::ArrayRef<llvm::Value*> operands) {
+  llvm::Type* const type = instruction.getType();
+  INGOT_ASSERT(type->isDoubleTy() || type->isFloatTy(), "codegen: " + name.str() + " of double or float");
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* operand : operands) types.push_back(operand->getType());
+  const llvm::FunctionCallee callee = instruction.getModule()->getOrInsertFunction(
+      type->isDoubleTy() ? name.str() : name.str() + "f", llvm::FunctionType::get(type, types, false));
+  llvm::IRBuilder<> b(&instruction);
+  instruction.replaceAllUsesWith(b.CreateCall(callee, operands));
+  instruction.eraseFromParent();
+}
+
+/// LLVM makes a remainder of a quotient that is rounded, and aborts at powers.
+void lower(llvm::Instruction& instruction) {
+  if (instruction.getOpcode() == llvm::Instruction::FRem)
+    return replace_by_call(instruction, "fmod", {instruction.getOperand(0), instruction.getOperand(1)});
+  const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::ldexp)
+    return replace_by_call(instruction, "ldexp", {call->getArgOperand(0), call->getArgOperand(1)});
+}
+
+void lower(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+      lower(instruction);
+}
+
+}  // namespace
+
+/// What is linked in may ask for more: an instruction of it that is lowered.
+void link_device_math(llvm::Module& module) {
+  lower(module);
+  for (std::vector<llvm::Function*> open = undefined(module); !open.empty(); open = undefined(module)) {
+    const std::string name = open[0]->getName().str();
+    const llvm::StringSet<> own = defined(module);
+    if (llvm::Linker::linkModules(module, open_library(module), llvm::Linker::LinkOnlyNeeded))
+      throw base::InternalError("codegen: device_math cannot be linked");
+    adopt(module, own);
+    lower(module);
+    if (const llvm::Function* const left = module.getFunction(name); left && left->isDeclaration())
+      throw base::InternalError("codegen: GPUs have no function " + name);
+  }
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,22 @@
+#pragma once
+
+namespace llvm {
+class Module;
+}  // namespace llvm
+
+namespace ingot::codegen {
+
+/// Defines what a module for GPUs calls of the outside: the mathematics that CPUs have of the runtime and the
+/// C library (`ingot_v1_math_*`, `ingot_v1_reduce_angles_*`, ...). They are compiled from the same sources,
+/// have the same bits, and become internal functions of the module; what it does not need is not there.
+///
+/// Values for which the GPU has no instruction, and LLVM none either, become such calls, too: the remainder
+/// of floats, `ldexp`.
+///
+/// Differences: gamma and lgamma of negative numbers, where CPUs ask the C library (within 4 ulp; lgamma near
+/// its zeros, within 2^-50).
+///
+/// Throws base::InternalError, naming it, if a declaration stays undefined.
+void link_device_math(llvm::Module& module);
+
+}  // namespace ingot::codegen
