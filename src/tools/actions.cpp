@@ -117,7 +117,8 @@ bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, co
              const std::string& how, Streams& streams) {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}, .run_passes = !at_loop_stage};
   // What loads and stores on the host is not parted yet.
-  if (work.device != nullptr) options.run_passes = options.run_passes || !has_launch(*module.function(function));
+  if (work.device != nullptr)
+    options.run_passes = options.run_passes || !has_launch(*module.function(function));
   if (work.device != nullptr) options.target = options.target.with_gpu(work.device->properties().capability);
   options.codegen.want_llvm_ir = work.emit == Emit::Llvm;
   options.codegen.want_assembly =

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "codegen/emit.h"
 #include "codegen/targets/device_instructions.h"
+#include "codegen/targets/device_math.h"
 #include "codegen/targets/kernel_target.h"
 
 extern "C" {
@@ -78,7 +79,7 @@ class Gpu final : public KernelTarget {
     annotate(function, "maxntidx", threads);
   }
   std::unique_ptr<llvm::TargetMachine> machine() const override { return make_machine(target_); }
-  void link(llvm::Module&) const override {}
+  void link(llvm::Module& module) const override { link_device_math(module); }
   std::string text_of(llvm::Module& module, llvm::TargetMachine& machine) const override {
     return emit_file(module, machine, llvm::CodeGenFileType::AssemblyFile);
   }
