@@ -2,9 +2,29 @@
 
 namespace ingot::transform {
 
+namespace {
+
+/// Of numbers of blocks that memory holds.
+constexpr int64_t kMostLevels = 54;
+
+}  // namespace
+
 BlockTree::BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, std::span<const NodeId> at)
-    : loops_(loops), b_(loops.builder()), combiner_(combiner), type_(Type::scalar(dtype)), blocks_(blocks) {
-  level_count_ = b_.make(Op::maximum, {count_digits(loops, blocks), b_.index(1)});
+    : BlockTree(loops, combiner, dtype, blocks,
+                loops.builder().make(Op::maximum, {count_digits(loops, blocks), loops.index(1)}), at) {}
+
+BlockTree BlockTree::of_any(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks) {
+  return {loops, combiner, dtype, blocks, loops.index(kMostLevels), {}};
+}
+
+BlockTree::BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, NodeId level_count,
+                     std::span<const NodeId> at)
+    : loops_(loops),
+      b_(loops.builder()),
+      combiner_(combiner),
+      type_(Type::scalar(dtype)),
+      blocks_(blocks),
+      level_count_(level_count) {
   Nodes lengths{level_count_};
   lengths.insert(lengths.end(), at.begin(), at.end());
   levels_ = loops.new_view(lengths, dtype);

@@ -10,6 +10,8 @@ namespace ingot::transform {
 class BlockTree {
  public:
   BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, std::span<const NodeId> at = {});
+  /// In memory of a size that is known, for any number of blocks.
+  static BlockTree of_any(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks);
 
   /// Takes the value of the next block, `done` blocks being there.
   void push(NodeId done, NodeId value, std::span<const NodeId> at = {});
@@ -17,6 +19,8 @@ class BlockTree {
   NodeId total(NodeId none, std::span<const NodeId> at = {});
 
  private:
+  BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, NodeId level_count,
+            std::span<const NodeId> at);
   NodeId load(NodeId level, std::span<const NodeId> at);
   NodeId count_bits_below(NodeId number);
 

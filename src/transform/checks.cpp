@@ -42,7 +42,8 @@ constexpr int kFunction = 30;
 
 class Divider : public Rewriter {
  public:
-  explicit Divider(const Function& source) : Rewriter(source), loops_(b_), dropped_(source.node_count()) {}
+  Divider(const Function& source, const base::Machine& machine)
+      : Rewriter(source), loops_(b_), has_kernels_(machine.has_kernels()), dropped_(source.node_count()) {}
 
  protected:
   void visit(NodeId id) override {
@@ -263,19 +264,16 @@ class Divider : public Rewriter {
     const int64_t bits = lanes_in(loop) == Lanes::NoLoop ? kStripBits : kOuterStripBits;
     const NodeId zero = b_.index(0);
     const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), zero});
-    const NodeId shift = b_.index(bits);
-    const NodeId last_strip = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
-    const NodeId strips = loops_.add(last_strip, b_.index(1));
+    // A launch makes the checks of all turns.
+    const NodeId most = has_kernels_ ? turns : b_.index(int64_t{1} << bits);
     const Nodes results = source_.results_of(loop);
     std::vector<Type> types;
     for (NodeId result : results) types.push_back(source_.type(result));
     Nodes buffers;
     for (NodeId value : plan.values.kept)
-      buffers.push_back(loops_.new_view(Nodes{b_.index(int64_t{1} << bits)}, source_.type(value).dtype()));
+      buffers.push_back(loops_.new_view(Nodes{most}, source_.type(value).dtype()));
     const Nodes first_values = use_all(source_.operands(loop).subspan(1));
-    const Nodes given = loops_.nest({&strips, 1}, first_values, [&](auto strip, auto carried) {
-      const NodeId first = b_.make(Op::left_shift, {strip[0], shift});
-      const NodeId count = loops_.minimum(loops_.subtract(turns, first), b_.index(int64_t{1} << bits));
+    const auto strip = [&](NodeId first, NodeId count, std::span<const NodeId> carried) {
       drop(gone, true);
       NodeId holds = all;
       for (size_t phase = 0; phase < early.phases(); ++phase)
@@ -301,7 +299,17 @@ class Divider : public Rewriter {
         return after;
       };
       return loops_.branch(holds, types, with_values, as_written);
-    });
+    };
+    const auto all_strips = [&] {
+      const NodeId shift = b_.index(bits);
+      const NodeId last_strip = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
+      const NodeId strips = loops_.add(last_strip, b_.index(1));
+      return loops_.nest({&strips, 1}, first_values, [&](auto number, auto carried) {
+        const NodeId first = b_.make(Op::left_shift, {number[0], shift});
+        return strip(first, loops_.minimum(loops_.subtract(turns, first), most), carried);
+      });
+    };
+    const Nodes given = has_kernels_ ? strip(zero, turns, first_values) : all_strips();
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
 
@@ -396,6 +404,7 @@ class Divider : public Rewriter {
   }
 
   LoopWriter loops_;
+  bool has_kernels_;
   std::vector<bool> dropped_;
   std::unordered_map<uint32_t, NodeId> in_memory_;  ///< values that are kept, loaded in the turn
   bool careful_ = false;
@@ -404,6 +413,8 @@ class Divider : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> checks(const ir::Function& function) { return Divider(function).run(); }
+std::unique_ptr<ir::Function> checks(const ir::Function& function, const base::Machine& machine) {
+  return Divider(function, machine).run();
+}
 
 }  // namespace ingot::transform

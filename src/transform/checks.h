@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/machine.h"
 #include "ir/function.h"
 
 namespace ingot::transform {
@@ -19,6 +20,6 @@ namespace ingot::transform {
 /// these, its turns run in strips: each makes its early checks for all of its turns first, writing nothing,
 /// and then runs them without these checks or, if one would fail, as they were, from the strip's first turn
 /// on. So what is seen - the writes before an exception, and which check it comes from - is what it was.
-std::unique_ptr<ir::Function> checks(const ir::Function& function);
+std::unique_ptr<ir::Function> checks(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

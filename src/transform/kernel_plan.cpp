@@ -141,6 +141,19 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
   return levels;
 }
 
+bool KernelPlan::suits_team(NodeId nest) const {
+  bool reduces = false;
+  for (const NodeId node : f_.region_body(f_.region(levels_of(nest).back()))) {
+    const Op op = f_.op(node);
+    if (op == Op::load || op == Op::store || op == Op::yield) continue;
+    if (f_[node].region_count == 0 && ir::info(op).effects.pure()) continue;
+    const bool is_known = is_loop(node) && !f_.encloses(f_.region(nest), f_[f_.operand(node, 0)].parent);
+    if (!is_known || !is_parallel(node)) return false;
+    reduces = reduces || f_.result_count(node) > 0;
+  }
+  return reduces;
+}
+
 bool KernelPlan::uses_task(NodeId node, uint32_t task) const {
   if (task == kNone) return false;
   return std::ranges::any_of(f_.operands(node),
@@ -238,7 +251,11 @@ void KernelPlan::find_needed() {
       return ir::Walk::Past;
     }
     if (parts_[node.index] == Part::Nest) {
-      for (const NodeId level : levels_of(node)) need(f_.operand(level, 0));
+      const std::vector<NodeId> levels = levels_of(node);
+      for (const NodeId level : levels) need(f_.operand(level, 0));
+      if (suits_team(node))
+        for (const NodeId inner : f_.region_body(f_.region(levels.back())))
+          if (is_loop(inner)) need(f_.operand(inner, 0));
       return ir::Walk::Past;
     }
     if (!is_pure_number(node))

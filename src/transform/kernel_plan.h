@@ -32,6 +32,9 @@ class KernelPlan {
   bool is_member(ir::NodeId node, const Task& task) const {
     return task_of_[node.index] != kNone && &tasks_[task_of_[node.index]] == &task;
   }
+  /// Whether a block of threads may do a turn of a nest together: it reduces rows, and what it does besides
+  /// is one thread's or shared.
+  bool suits_team(ir::NodeId nest) const;
   /// The tasks that are done before a node of the host's region; none: null.
   const Task* task_before(ir::NodeId node) const;
   /// Whether a number is not known to the host, but in a cell, or computed where it is used.

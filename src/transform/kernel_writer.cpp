@@ -76,6 +76,17 @@ void KernelWriter::grid(std::span<const NodeId> lengths,
   });
 }
 
+void KernelWriter::teams(NodeId count, NodeId threads, const std::function<void()>& prepare,
+                         const std::function<void(NodeId, NodeId)>& thread) {
+  const NodeId at_once = loops_.minimum(count, b_.index(kMostBlocks));
+  const Extent axis{at_once, threads};
+  launch({&axis, 1}, [&](std::span<const NodeId> at) {
+    prepare();
+    const NodeId own = at[3];
+    strided(at[0], count, at_once, [&](NodeId index) { thread(index, own); });
+  });
+}
+
 void KernelWriter::strided(NodeId first, NodeId end, NodeId step, const std::function<void(NodeId)>& body) {
   loops_.repeat(
       {&first, 1}, [&](std::span<const NodeId> at) { return Nodes{loops_.less(at[0], end), at[0]}; },

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/machine.h"
+#include "base/reduction.h"
 #include "transform/loop_writer.h"
 
 namespace ingot::transform {
@@ -23,6 +24,10 @@ class KernelWriter {
   void grid(std::span<const NodeId> lengths, const std::function<void(std::span<const NodeId>)>& thread);
   /// So many blocks of `block_threads`.
   void blocks(NodeId count, const std::function<void(NodeId block, NodeId thread)>& thread);
+  /// A block of `threads` threads for each index: a team. `prepare` writes what stands at the top of the
+  /// launch.
+  void teams(NodeId count, NodeId threads, const std::function<void()>& prepare,
+             const std::function<void(NodeId index, NodeId thread)>& thread);
   /// `body(i)` for i = first, first + step, ... below the end.
   void strided(NodeId first, NodeId end, NodeId step, const std::function<void(NodeId)>& body);
   /// All threads of the block have come here, and see what the others have stored.
@@ -43,18 +48,54 @@ class KernelWriter {
   const base::Machine& machine_;
 };
 
-/// Combines what the turns of a parallel loop give, in the order of base/reduction.h, by two launches.
-class KernelReduction {
+/// What a block of threads makes of blocks of turns, one for each warp, whose threads are the lanes of
+/// base/reduction.h.
+class LaneReduction {
  public:
   struct Slot {
     Op combiner;
     DType dtype;
   };
-  /// Values on the device that a thread asks for: each gives what to put into its place of a launch.
   using Turn = std::function<Nodes(NodeId turn)>;
   using Inits = std::function<Nodes()>;
 
-  KernelReduction(KernelWriter& kernels, LoopWriter& loops, std::vector<Slot> slots);
+  LaneReduction(KernelWriter& kernels, LoopWriter& loops, std::vector<Slot> slots);
+
+  std::span<const Slot> slots() const { return slots_; }
+  DType lane_of(size_t slot) const { return base::lane_dtype(slots_[slot].dtype); }
+  /// In the memory of the block: a place for each thread, by slot. At the top of a launch.
+  Nodes shared();
+  /// How many blocks of turns there are.
+  NodeId blocks_of(NodeId count);
+  /// What lanes hold first, by slot.
+  Nodes starts(const Turn& turn, const Inits& inits);
+  /// Leaves the value of blocks `block` ... `block + warps - 1` of `count` turns, as far as there are, in the
+  /// place of thread 0. All threads of the block come here; a barrier stands between this and what comes
+  /// before and after.
+  void fold(std::span<const NodeId> shared, NodeId thread, NodeId block, NodeId warps, NodeId count,
+            const Nodes& starts, const Turn& turn);
+  NodeId combine(size_t slot, NodeId a, NodeId b);
+  /// The loop's value, of that of its turns; the init if there were none.
+  NodeId finish(size_t slot, NodeId count, NodeId init, const std::function<NodeId()>& all);
+
+ private:
+  Nodes accumulate(NodeId first, NodeId count, const Nodes& starts, const Turn& turn);
+  void combine_at(std::span<const NodeId> views, NodeId condition, NodeId at, NodeId other);
+  bool is_ordered(size_t slot) const;
+
+  KernelWriter& kernels_;
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  std::vector<Slot> slots_;
+};
+
+/// The value of a parallel loop, by two launches.
+class KernelReduction {
+ public:
+  using Turn = LaneReduction::Turn;
+  using Inits = LaneReduction::Inits;
+
+  KernelReduction(KernelWriter& kernels, LoopWriter& loops, std::vector<LaneReduction::Slot> slots);
 
   /// `prepare` is called at the top of each launch. Stores the values into `cells`, which are of one element.
   void write(NodeId count, const std::function<void()>& prepare, const Turn& turn, const Inits& inits,
@@ -63,21 +104,15 @@ class KernelReduction {
  private:
   void write_groups(const std::function<void()>& prepare, const Turn& turn, const Inits& inits);
   void write_tree(const std::function<void()>& prepare, const Inits& inits, std::span<const NodeId> cells);
-  Nodes starts(const Turn& turn, const Inits& inits);
-  Nodes accumulate(NodeId first, const Nodes& starts, const Turn& turn);
-  void fold_block(std::span<const NodeId> shared, NodeId thread, NodeId block);
-  void combine_at(std::span<const NodeId> views, NodeId condition, NodeId at, NodeId other);
-  NodeId combine(size_t slot, NodeId a, NodeId b);
-  bool is_ordered(size_t slot) const;
+  void walk_up(NodeId thread, NodeId step, std::span<const NodeId> at);
 
   KernelWriter& kernels_;
   LoopWriter& loops_;
   ir::Builder& b_;
-  std::vector<Slot> slots_;
+  LaneReduction lanes_;
   int64_t warps_;
   NodeId count_;
-  NodeId blocks_;   ///< of turns
-  NodeId groups_;   ///< of blocks, one for each block of threads
+  NodeId groups_;   ///< of blocks of turns, one for each block of threads
   Nodes partials_;  ///< two halves of so many groups each, by slot
 };
 

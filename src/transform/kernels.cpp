@@ -1,9 +1,11 @@
 #include "transform/kernels.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/walk.h"
 #include "transform/kernel_plan.h"
+#include "transform/kernel_team.h"
 #include "transform/kernel_writer.h"
 #include "transform/loop_writer.h"
 #include "transform/rewriter.h"
@@ -14,6 +16,10 @@ namespace {
 
 /// Cells of one launch stand so many bytes apart.
 constexpr int64_t kCell = 16;
+/// Rows that are shorter are one thread's; a warp takes those up to the other length, and a block the longer
+/// ones.
+constexpr int64_t kShortRow = 64;
+constexpr int64_t kLongRow = 2048;
 
 class Parter : public Rewriter {
  public:
@@ -28,6 +34,7 @@ class Parter : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
+    if (team_.team != nullptr) return write_in_team(id);
     if (inside_) return clone(id);
     finish_task_before(id);
     switch (plan_.part(id)) {
@@ -46,6 +53,13 @@ class Parter : public Rewriter {
 
  private:
   using Part = KernelPlan::Part;
+  /// Of the turn of a nest that a block of threads does.
+  struct Team {
+    KernelTeam* team = nullptr;
+    std::vector<LaneReduction>* reductions = nullptr;
+    std::vector<Nodes>* places = nullptr;
+    size_t next = 0;  ///< of the reductions
+  };
 
   /// @name Numbers that stay on the device
   void make_cells(std::span<const NodeId> values) {
@@ -128,13 +142,85 @@ class Parter : public Rewriter {
     const Nodes levels = plan_.levels_of(id);
     Nodes lengths;
     for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
-    kernels_.grid(lengths, [&](std::span<const NodeId> indices) {
-      prepare({&id, 1});
-      inside_ = true;
-      write_level(levels, indices, 0);
-      inside_ = false;
-      forget_ready();
+    const auto by_threads = [&] {
+      kernels_.grid(lengths, [&](std::span<const NodeId> indices) {
+        prepare({&id, 1});
+        inside_ = true;
+        write_level(levels, indices, 0);
+        inside_ = false;
+        forget_ready();
+      });
+      return Nodes();
+    };
+    if (!plan_.suits_team(id)) return void(by_threads());
+    const NodeId length = use(source_.operand(first_reduction_of(levels.back()), 0));
+    const auto by_teams = [&] {
+      const NodeId is_short = loops_.less_equal(length, b_.index(kLongRow));
+      const NodeId threads =
+          loops_.select(is_short, b_.index(KernelWriter::kWarp), b_.index(kernels_.block_threads()));
+      write_teams(id, levels, lengths, threads);
+      return Nodes();
+    };
+    loops_.branch(loops_.less(length, b_.index(kShortRow)), {}, by_threads, by_teams);
+  }
+  NodeId first_reduction_of(NodeId level) const {
+    return *std::ranges::find_if(source_.region_body(source_.region(level)), [&](NodeId node) {
+      return source_.op(node) == Op::parallel_for && source_.result_count(node) > 0;
     });
+  }
+
+  /// A block of threads for each turn of a nest.
+  void write_teams(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
+    std::vector<LaneReduction> reductions;
+    std::vector<Nodes> places;
+    const auto at_top = [&] {
+      prepare({&id, 1});
+      for (const NodeId node : source_.region_body(source_.region(levels.back()))) {
+        if (source_.op(node) != Op::parallel_for || source_.result_count(node) == 0) continue;
+        reductions.emplace_back(kernels_, loops_, slots_of(node));
+        places.push_back(reductions.back().shared());
+      }
+    };
+    kernels_.teams(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
+      KernelTeam team(kernels_, loops_, thread, threads);
+      team_ = {&team, &reductions, &places, 0};
+      inside_ = true;
+      write_level(levels, loops_.unflatten(row, lengths), 0);
+      inside_ = false;
+      team_ = {};
+    });
+    forget_ready();
+  }
+  /// A node of the turn that a team does.
+  void write_in_team(NodeId id) {
+    KernelTeam* const team = std::exchange(team_.team, nullptr);
+    const RegionId region = source_[id].region_count > 0 ? source_.region(id) : RegionId();
+    const auto turn = [&](NodeId index) {
+      bind(source_.region_parameters(region)[0], index);
+      visit_body(region);
+      return use_all(source_.operands(source_.terminator(region)));
+    };
+    if (source_.op(id) == Op::store) {
+      team->alone([&] { clone(id); });
+    } else if (source_[id].region_count == 0) {
+      clone(id);
+    } else if (source_.result_count(id) == 0) {
+      team->share(use(source_.operand(id, 0)), [&](NodeId index) { turn(index); });
+    } else {
+      const size_t at = team_.next++;
+      const Nodes given = team->reduce((*team_.reductions)[at], use(source_.operand(id, 0)),
+                                       use_all(source_.operands(id).subspan(1)), turn, (*team_.places)[at]);
+      const Nodes results = source_.results_of(id);
+      for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+    }
+    team_.team = team;
+  }
+  std::vector<LaneReduction::Slot> slots_of(NodeId loop) const {
+    const auto combiners = source_.ints(loop);
+    std::vector<LaneReduction::Slot> slots;
+    for (size_t i = 0; i < combiners.size(); ++i)
+      slots.push_back({static_cast<Op>(combiners[i]), source_.type(source_.result(loop, i)).dtype()});
+    return slots;
   }
   void write_level(std::span<const NodeId> levels, std::span<const NodeId> indices, size_t level) {
     const RegionId region = source_.region(levels[level]);
@@ -153,13 +239,9 @@ class Parter : public Rewriter {
   void write_reduction(NodeId id) {
     const Nodes results = source_.results_of(id);
     const auto operands = source_.operands(id);
-    const auto combiners = source_.ints(id);
-    std::vector<KernelReduction::Slot> slots;
-    for (size_t i = 0; i < results.size(); ++i)
-      slots.push_back({static_cast<Op>(combiners[i]), source_.type(results[i]).dtype()});
     make_cells(results);
     const RegionId region = source_.region(id);
-    KernelReduction reduction(kernels_, loops_, std::move(slots));
+    KernelReduction reduction(kernels_, loops_, slots_of(id));
     reduction.write(
         use(operands[0]),
         [&] {
@@ -184,6 +266,7 @@ class Parter : public Rewriter {
   Nodes cells_;          ///< by value: a view of one element, of those that a launch gives
   Nodes ready_;          ///< deferred values that the open launch has
   bool inside_ = false;  ///< nodes are written as they are
+  Team team_;
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ constexpr Pass kPasses[] = {
     {"reuse", for_any<reuse>, ir::Stage::Both},
     {"fuse", for_any<fuse>, ir::Stage::Both},
     {"to_loops", to_loops, ir::Stage::Loop},
-    {"checks", for_any<checks>, ir::Stage::Loop},
+    {"checks", checks, ir::Stage::Loop},
     {"fuse_nests", fuse_nests, ir::Stage::Loop},
     {"contract", contract, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},

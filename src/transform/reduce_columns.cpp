@@ -64,27 +64,29 @@ class Lowering::RowWriter {
 
   /// Block by block of each column, into a buffer; then pairs of blocks, of pairs, and so on.
   void write_columns() {
+    // What a pair of blocks has is not compared with what others have.
+    const bool before = loops_.independent();
+    loops_.set_independent(before || has_block_first());
     const NodeId least = b_.make(Op::maximum, {blocks_, b_.index(1)});
-    Nodes lengths = axes_.kept;
-    lengths.push_back(least);
+    const Nodes lengths = with_block(axes_.kept, least);
     Nodes values;
     for (const Reduction& r : all_) values.push_back(loops_.new_view(lengths, r.lane));
     loops_.nest(lengths, [&](Indices at) {
-      const NodeId first = loops_.multiply(at.back(), size_);
+      const NodeId first = loops_.multiply(block_of(at), size_);
       const NodeId count = loops_.minimum(size_, loops_.subtract(total_, first));
-      const Nodes made = column(at.first(at.size() - 1), first, count);
+      const Nodes made = column(kept_of(at), first, count);
       for (size_t i = 0; i < all_.size(); ++i) loops_.store(values[i], at, made[i]);
     });
     const NodeId steps = count_digits(loops_, loops_.subtract(least, b_.index(1)));
+    loops_.set_independent(before);
     loops_.nest({&steps, 1}, [&](Indices step) {
+      loops_.set_independent(before || has_block_first());
       const NodeId apart = b_.make(Op::left_shift, {b_.index(1), step[0]});
-      Nodes pairs = axes_.kept;
-      pairs.push_back(ceiling(loops_.subtract(least, apart), loops_.add(apart, apart)));
-      loops_.nest(pairs, [&](Indices at) {
-        Nodes low(at.begin(), at.end());
-        low.back() = loops_.multiply(at.back(), loops_.add(apart, apart));
-        Nodes high = low;
-        high.back() = loops_.add(low.back(), apart);
+      const NodeId pairs = ceiling(loops_.subtract(least, apart), loops_.add(apart, apart));
+      loops_.nest(with_block(axes_.kept, pairs), [&](Indices at) {
+        const NodeId left = loops_.multiply(block_of(at), loops_.add(apart, apart));
+        const Nodes low = with_block(kept_of(at), left);
+        const Nodes high = with_block(kept_of(at), loops_.add(left, apart));
         for (size_t i = 0; i < all_.size(); ++i)
           loops_.store(
               values[i], low,
@@ -92,14 +94,24 @@ class Lowering::RowWriter {
       });
     });
     loops_.nest(axes_.kept, [&](Indices kept) {
-      Nodes first(kept.begin(), kept.end());
-      first.push_back(b_.index(0));
+      const Nodes first = with_block(kept, b_.index(0));
       for (size_t i = 0; i < all_.size(); ++i)
         loops_.store(to_[i], kept, b_.cast(loops_.load(values[i], first), all_[i].dtype));
     });
+    loops_.set_independent(before);
   }
 
  private:
+  /// Threads beside each other take neighbours in a row.
+  bool has_block_first() const { return lowering_.machine_.has_kernels(); }
+  Nodes with_block(Indices kept, NodeId block) const {
+    Nodes all(kept.begin(), kept.end());
+    all.insert(has_block_first() ? all.begin() : all.end(), block);
+    return all;
+  }
+  NodeId block_of(Indices at) const { return has_block_first() ? at.front() : at.back(); }
+  Indices kept_of(Indices at) const { return at.subspan(has_block_first() ? 1 : 0, at.size() - 1); }
+
   void write_strip() {
     loops_.nest({&blocks_, 1}, [&](Indices block) {
       const NodeId first = loops_.multiply(block[0], size_);
@@ -183,7 +195,7 @@ class Lowering::RowWriter {
 void Lowering::reduce_columns(const Reductions& all, const Axes& axes, const Nodes& to) {
   const auto writer = [&] { return RowWriter(*this, all, axes, to); };
   const auto by_columns = [&] { return writer().write_columns(), Nodes(); };
-  if (loops_.one_by_one()) return void(by_columns());
+  if (loops_.one_by_one() || machine_.has_kernels()) return void(by_columns());
   const size_t column = axes.place_of(false);
   const size_t row = axes.place_of(true);
   const NodeId x = source_.operand(all[0].id, 0);
