@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "ir/cursor.h"
 #include "ir/walk.h"
 #include "transform/alias.h"
 #include "transform/dependence.h"
@@ -85,6 +86,24 @@ bool KernelPlan::fits_in_kernel(NodeId node) const {
   });
 }
 
+/// Whether a loop stores at cursors, and nothing that it loads.
+bool KernelPlan::is_scan(NodeId loop) const {
+  if (f_.op(loop) != Op::for_ || f_.result_count(loop) == 0 || !fits_in_kernel(loop)) return false;
+  if (f_.attribute(loop, 1) == 1 || ir::effects_of(f_, loop).any(ir::effect::Raise | ir::effect::Exit))
+    return false;
+  const auto cursors = ir::cursors_of(f_, loop);
+  if (!cursors || find_race(f_, loop, *cursors)) return false;
+  std::vector<Root> stored;
+  std::vector<Root> loaded;
+  ir::walk(f_, f_.region(loop), [&](NodeId node) {
+    if (!is_memory_op(f_.op(node))) return;
+    (f_.op(node) == Op::load ? loaded : stored).push_back(root_of(f_, f_.operand(node, 0)));
+  });
+  return std::ranges::none_of(stored, [&](const Root& to) {
+    return std::ranges::any_of(loaded, [&](const Root& from) { return may_overlap(f_, from, to); });
+  });
+}
+
 /// Whether the values that a node gives, and what it carries, are numbers.
 bool KernelPlan::has_only_numbers(NodeId node) const {
   return std::ranges::all_of(f_.results_of(node), [&](NodeId result) { return f_.type(result).is_scalar(); });
@@ -108,6 +127,7 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
     const bool has_inner = ir::any_within(f_, f_.region(node), [&](NodeId at) { return is_parallel(at); });
     return has_inner ? (levels_of(node).size() > 1 ? Part::Nest : Part::Host) : Part::Task;
   }
+  if (is_scan(node)) return Part::Scan;
   return needs_host_inside(node) ? Part::Host : Part::Task;
 }
 
@@ -217,7 +237,8 @@ bool KernelPlan::is_pure_number(NodeId node) const {
 bool KernelPlan::is_in_cell(NodeId value) const {
   if (task_of_[value.index] != kNone) return host_level_[value.index];
   const NodeId owner = f_.op(value) == Op::result ? f_.operand(value, 0) : value;
-  return host_level_[owner.index] && parts_[owner.index] == Part::Reduction;
+  const Part part = parts_[owner.index];
+  return host_level_[owner.index] && (part == Part::Reduction || part == Part::Scan);
 }
 
 void KernelPlan::find_results() {
@@ -246,7 +267,7 @@ void KernelPlan::find_needed() {
   ir::walk(f_, f_.body(), [&](NodeId node) {
     if (!host_level_[node.index] || task_of_[node.index] != kNone || f_.op(node) == Op::result)
       return ir::Walk::Past;
-    if (parts_[node.index] == Part::Reduction) {
+    if (parts_[node.index] == Part::Reduction || parts_[node.index] == Part::Scan) {
       need(f_.operand(node, 0));
       return ir::Walk::Past;
     }

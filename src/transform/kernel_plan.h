@@ -14,6 +14,7 @@ class KernelPlan {
     Host,       ///< the host's: control flow, shapes, views, allocations, what only the host can do
     Nest,       ///< a nest of loops whose turns are independent
     Reduction,  ///< a parallel loop with values
+    Scan,       ///< a loop that carries cursors alone (ir/cursor.h), and is independent else
     Task,       ///< runs in one thread, together with the tasks beside it
   };
   /// Nodes of one region that one thread runs.
@@ -50,6 +51,7 @@ class KernelPlan {
   bool is_loop(ir::NodeId node) const;
   bool is_parallel(ir::NodeId loop) const;
   bool fits_in_kernel(ir::NodeId node) const;
+  bool is_scan(ir::NodeId loop) const;
   bool has_only_numbers(ir::NodeId node) const;
   bool needs_host_inside(ir::NodeId node) const;
   bool uses_task(ir::NodeId node, uint32_t task) const;

@@ -5,6 +5,7 @@
 
 #include "ir/walk.h"
 #include "transform/kernel_plan.h"
+#include "transform/kernel_scan.h"
 #include "transform/kernel_team.h"
 #include "transform/kernel_writer.h"
 #include "transform/loop_writer.h"
@@ -35,12 +36,14 @@ class Parter : public Rewriter {
  protected:
   void visit(NodeId id) override {
     if (team_.team != nullptr) return write_in_team(id);
+    if (inside_ && !stores_ && source_.op(id) == Op::store) return;
     if (inside_) return clone(id);
     finish_task_before(id);
     switch (plan_.part(id)) {
       case KernelPlan::Part::Task: return;
       case KernelPlan::Part::Nest: return write_nest(id);
       case KernelPlan::Part::Reduction: return write_reduction(id);
+      case KernelPlan::Part::Scan: return write_scan(id);
       case KernelPlan::Part::Host: break;
     }
     if (plan_.is_deferred(id)) return;
@@ -260,12 +263,42 @@ class Parter : public Rewriter {
     give(results);
   }
 
+  void write_scan(NodeId id) {
+    const Nodes results = source_.results_of(id);
+    make_cells(results);
+    const RegionId region = source_.region(id);
+    const auto parameters = source_.region_parameters(region);
+    const auto run = [&](NodeId turn, std::span<const NodeId> counters, bool stores) {
+      bind(parameters[0], turn);
+      for (size_t i = 0; i < counters.size(); ++i) bind(parameters[i + 1], counters[i]);
+      inside_ = true;
+      stores_ = stores;
+      visit_body(region);
+      inside_ = false;
+      stores_ = true;
+      return use_all(source_.operands(source_.terminator(region)));
+    };
+    KernelScan(kernels_, loops_, results.size())
+        .write(
+            use(source_.operand(id, 0)),
+            [&] {
+              forget_ready();
+              prepare({&id, 1});
+            },
+            [&](NodeId turn) { return run(turn, Nodes(results.size(), b_.index(0)), false); },
+            [&](NodeId turn, std::span<const NodeId> counters) { run(turn, counters, true); },
+            [&] { return use_all(source_.operands(id).subspan(1)); }, cells_of(results));
+    forget_ready();
+    give(results);
+  }
+
   KernelPlan plan_;
   LoopWriter loops_;
   KernelWriter kernels_;
   Nodes cells_;          ///< by value: a view of one element, of those that a launch gives
   Nodes ready_;          ///< deferred values that the open launch has
   bool inside_ = false;  ///< nodes are written as they are
+  bool stores_ = true;   ///< ... those that store among them
   Team team_;
 };
 

@@ -86,6 +86,24 @@ NodeId Lowering::count_of(NodeId mask) {
   return b_.end(loop)[0];
 }
 
+/// The places, in C order, where a mask holds, which are so many.
+NodeId Lowering::places_in(NodeId mask, NodeId count) {
+  const Nodes mask_lengths = whole(mask).lengths;
+  const NodeId places = loops_.new_view({&count, 1}, DType::Int64);
+  const NodeId zero = b_.index(0);
+  const NodeId total = loops_.product(mask_lengths);
+  loops_.nest({&total, 1}, {&zero, 1}, [&](Indices k, Indices carried) {
+    return loops_.branch(
+        element(mask, loops_.unflatten(k[0], mask_lengths)), {ir::kInt64},
+        [&] {
+          loops_.store(places, carried, k[0]);
+          return Nodes{loops_.add(carried[0], b_.index(1))};
+        },
+        [&] { return Nodes{carried[0]}; });
+  });
+  return places;
+}
+
 void Lowering::lower_compress(NodeId id) {
   const NodeId x = source_.operand(id, 0);
   const NodeId mask = source_.operand(id, 1);
@@ -99,6 +117,15 @@ void Lowering::lower_compress(NodeId id) {
   Nodes lengths{count};
   lengths.insert(lengths.end(), rest.begin(), rest.end());
   const NodeId view = loops_.new_view(lengths, dtype_of(id));
+  if (machine_.has_kernels()) {
+    const NodeId places = places_in(mask, count);
+    loops_.nest(lengths, [&](Indices to) {
+      Nodes from = loops_.unflatten(loops_.load(places, to.first(1)), mask_lengths);
+      from.insert(from.end(), to.begin() + 1, to.end());
+      loops_.store(view, to, element(x, from));
+    });
+    return define(id, fresh(view, lengths, dtype_of(id)));
+  }
   loops_.nest(mask_lengths, {&zero, 1}, [&](Indices at, Indices carried) {
     return loops_.branch(
         element(mask, at), {ir::kInt64},

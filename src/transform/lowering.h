@@ -271,6 +271,7 @@ class Lowering : public Rewriter {
 
   /// @name Others
   Nodes gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest);
+  NodeId places_in(NodeId mask, NodeId count);
   NodeId count_of(NodeId mask);
   Whole for_library(NodeId old);
   bool is_matrix_in_memory(const Whole& x);
