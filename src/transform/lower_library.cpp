@@ -32,6 +32,8 @@ void Lowering::lower_library(NodeId id) {
   const NodeId result = source_.result(id, first);
   const auto text = static_cast<uint32_t>(source_.attribute(id, 0));
   const ir::LibraryInfo& routine = *ir::find_library(source_.module().text(ir::TextId(text)));
+  // A device has the routines that are written as loops.
+  if (machine_.has_kernels() && !catches && routine.name == "matmul") return lower_dot(id);
   Nodes operands;
   for (NodeId operand : source_.operands(id))
     operands.push_back(source_.type(operand).is_array() ? for_library(operand).view : use(operand));

@@ -276,6 +276,9 @@ class Lowering : public Rewriter {
   Whole for_library(NodeId old);
   bool is_matrix_in_memory(const Whole& x);
   void lower_library(NodeId id);
+  void merge_lines(NodeId id, bool gives_places);
+  NodeId sorts_before(NodeId a, NodeId b);
+  NodeId place_in_pair(NodeId line, Indices at, NodeId width, NodeId count);
   void sort_lines(NodeId id, bool gives_places);
   NodeId line_of(NodeId view, Indices indices);
 
