@@ -33,7 +33,9 @@ std::complex<double> tanh(std::complex<double> z);
 std::complex<double> arcsinh(std::complex<double> z);
 std::complex<double> arccosh(std::complex<double> z);
 std::complex<double> arctanh(std::complex<double> z);
+/// Of finite numbers, the base not 0; and of others.
 std::complex<double> power(std::complex<double> base, std::complex<double> exponent);
+std::complex<double> power_of_special(std::complex<double> base, std::complex<double> exponent);
 
 }  // namespace elementary
 
@@ -124,9 +126,10 @@ T power(T base, T exponent) {
     }
     return real < 0 ? divide(T(1, 0), result) : result;
   }
-  if (!isfinite(base) || !isfinite(exponent)) return std::pow(base, exponent);
-  using Double = std::complex<double>;
-  return cast<T>(elementary::power(cast<Double>(base), cast<Double>(exponent)));
+  const auto wide_base = cast<std::complex<double>>(base);
+  const auto wide_exponent = cast<std::complex<double>>(exponent);
+  if (isfinite(base) && isfinite(exponent)) return cast<T>(elementary::power(wide_base, wide_exponent));
+  return cast<T>(elementary::power_of_special(wide_base, wide_exponent));
 }
 
 }  // namespace ingot::base::math

@@ -13,9 +13,6 @@ namespace ingot::codegen {
 /// Values for which the GPU has no instruction, and LLVM none either, become such calls, too: the remainder
 /// of floats, `ldexp`.
 ///
-/// Differences: gamma and lgamma of negative numbers, where CPUs ask the C library (within 4 ulp; lgamma near
-/// its zeros, within 2^-50).
-///
 /// Throws base::InternalError, naming it, if a declaration stays undefined.
 void link_device_math(llvm::Module& module);
 

@@ -11,6 +11,8 @@ inline constexpr double kLog2E[] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56}
 /// ln(2), the sum of its parts.
 inline constexpr double kLn2[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 /// ln(2), the sum of its parts.
+inline constexpr double kLn2Long[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56, 0x1.7b57a079a1934p-111};
+/// ln(2), the sum of its parts.
 inline constexpr double kLn2Float[] = {0x1.62e42e0000000p-1, 0x1.efa39e0000000p-25};
 /// log2(e), the sum of its parts.
 inline constexpr double kLog2EFloat[] = {0x1.7154760000000p+0, 0x1.4ae0c00000000p-26};
@@ -30,6 +32,9 @@ inline constexpr double kThird[] = {0x1.5555555555555p-2, 0x1.5555555555555p-56}
 inline constexpr double kTwoOverPi[] = {0x1.45f306dc9c883p-1};
 /// pi/2, the sum of its parts.
 inline constexpr double kHalfPi[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
+/// pi/2, the sum of its parts.
+inline constexpr double kHalfPiLong[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110,
+                                         0x1.4cf98e804177dp-164};
 /// pi/2, the sum of its parts.
 inline constexpr double kHalfPiFloat[] = {0x1.921fb60000000p+0, -0x1.777a5c0000000p-25,
                                           -0x1.ee59da0000000p-50};
@@ -207,6 +212,80 @@ inline constexpr double kLogGamma[] = {0x1.454563d8d6b1fp+0,  0x1.d53e56afcdcd6p
                                        0x1.f17872f43b123p+14, 0x1.89e5a33969f58p+15, 0x1.a9ac39bfd2569p+17,
                                        0x1.548c8ba925805p+18, 0x1.0b71fcc586616p+21, 0x1.23e8763e431ffp+21};
 
+/// 1/k!, each the sum of two parts.
+inline constexpr double kFactorials[][2] = {{0x1.0000000000000p+0, 0x0.0p+0},
+                                            {0x1.0000000000000p+0, 0x0.0p+0},
+                                            {0x1.0000000000000p-1, 0x0.0p+0},
+                                            {0x1.5555555555555p-3, 0x1.5555555555555p-57},
+                                            {0x1.5555555555555p-5, 0x1.5555555555555p-59},
+                                            {0x1.1111111111111p-7, 0x1.1111111111111p-63},
+                                            {0x1.6c16c16c16c17p-10, -0x1.f49f49f49f49fp-65},
+                                            {0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-73},
+                                            {0x1.a01a01a01a01ap-16, 0x1.a01a01a01a01ap-76},
+                                            {0x1.71de3a556c734p-19, -0x1.c154f8ddc6c00p-73},
+                                            {0x1.27e4fb7789f5cp-22, 0x1.cbbc05b4fa99ap-76},
+                                            {0x1.ae64567f544e4p-26, -0x1.c062e06d1f209p-80},
+                                            {0x1.1eed8eff8d898p-29, -0x1.2aec959e14c06p-83},
+                                            {0x1.6124613a86d09p-33, 0x1.f28e0cc748ebep-87},
+                                            {0x1.93974a8c07c9dp-37, 0x1.05d6f8a2efd1fp-92},
+                                            {0x1.ae7f3e733b81fp-41, 0x1.1d8656b0ee8cbp-97},
+                                            {0x1.ae7f3e733b81fp-45, 0x1.1d8656b0ee8cbp-101},
+                                            {0x1.952c77030ad4ap-49, 0x1.ac981465ddc6cp-103},
+                                            {0x1.6827863b97d97p-53, 0x1.eec01221a8b0bp-107},
+                                            {0x1.2f49b46814157p-57, 0x1.2650f61dbdcb4p-112},
+                                            {0x1.e542ba4020225p-62, 0x1.ea72b4afe3c2fp-120},
+                                            {0x1.71b8ef6dcf572p-66, -0x1.d043ae40c4647p-120},
+                                            {0x1.0ce396db7f853p-70, -0x1.aebcdbd20331cp-124},
+                                            {0x1.761b41316381ap-75, -0x1.3423c7d91404fp-130},
+                                            {0x1.f2cf01972f578p-80, -0x1.9ada5fcc1ab14p-135},
+                                            {0x1.3f3ccdd165fa9p-84, -0x1.58ddadf344487p-139},
+                                            {0x1.88e85fc6a4e5ap-89, -0x1.71c37ebd16540p-143},
+                                            {0x1.d1ab1c2dccea3p-94, 0x1.054d0c78aea14p-149}};
+/// 1/(2k + 1), each the sum of two parts.
+inline constexpr double kOdds[][2] = {{0x1.0000000000000p+0, 0x0.0p+0},
+                                      {0x1.5555555555555p-2, 0x1.5555555555555p-56},
+                                      {0x1.999999999999ap-3, -0x1.999999999999ap-57},
+                                      {0x1.2492492492492p-3, 0x1.2492492492492p-57},
+                                      {0x1.c71c71c71c71cp-4, 0x1.c71c71c71c71cp-58},
+                                      {0x1.745d1745d1746p-4, -0x1.745d1745d1746p-59},
+                                      {0x1.3b13b13b13b14p-4, -0x1.3b13b13b13b14p-58},
+                                      {0x1.1111111111111p-4, 0x1.1111111111111p-60},
+                                      {0x1.e1e1e1e1e1e1ep-5, 0x1.e1e1e1e1e1e1ep-61},
+                                      {0x1.af286bca1af28p-5, 0x1.af286bca1af28p-59},
+                                      {0x1.8618618618618p-5, 0x1.8618618618618p-59},
+                                      {0x1.642c8590b2164p-5, 0x1.642c8590b2164p-60},
+                                      {0x1.47ae147ae147bp-5, -0x1.eb851eb851eb8p-61},
+                                      {0x1.2f684bda12f68p-5, 0x1.2f684bda12f68p-59},
+                                      {0x1.1a7b9611a7b96p-5, 0x1.1a7b9611a7b96p-61},
+                                      {0x1.0842108421084p-5, 0x1.0842108421084p-60},
+                                      {0x1.f07c1f07c1f08p-6, -0x1.f07c1f07c1f08p-61},
+                                      {0x1.d41d41d41d41dp-6, 0x1.0750750750750p-60}};
+/// B(2k)/(2k (2k - 1)), k from 1 on, each the sum of two parts.
+inline constexpr double kStirlingTerms[][2] = {
+    {0x1.5555555555555p-4, 0x1.5555555555555p-58},  {-0x1.6c16c16c16c17p-9, 0x1.f49f49f49f49fp-64},
+    {0x1.a01a01a01a01ap-11, 0x1.a01a01a01a01ap-71}, {-0x1.3813813813814p-11, 0x1.fb1fb1fb1fb20p-65},
+    {0x1.b951e2b18ff23p-11, 0x1.5c3a9ce01b952p-65}, {-0x1.f6ab0d9993c7dp-10, 0x1.f82553c999b0ep-64},
+    {0x1.a41a41a41a41ap-8, 0x1.0690690690690p-62},  {-0x1.e4286cb0f5398p-6, 0x1.1efcdab896745p-61},
+    {0x1.6fe96381e0680p-3, -0x1.79e2405a71f88p-61}};
+/// atan(k/16), each the sum of two parts.
+inline constexpr double kAtans[][2] = {{0x0.0p+0, 0x0.0p+0},
+                                       {0x1.ff55bb72cfdeap-5, -0x1.c934d86d23f1dp-60},
+                                       {0x1.fd5ba9aac2f6ep-4, -0x1.cd37686760c17p-59},
+                                       {0x1.7b97b4bce5b02p-3, 0x1.347b0b4f881cap-58},
+                                       {0x1.f5b75f92c80ddp-3, 0x1.8ab6e3cf7afbdp-57},
+                                       {0x1.362773707ebccp-2, -0x1.963a544b672d8p-57},
+                                       {0x1.6f61941e4def1p-2, -0x1.c63aae6f6e918p-56},
+                                       {0x1.a64eec3cc23fdp-2, -0x1.24dec1b50b7ffp-56},
+                                       {0x1.dac670561bb4fp-2, 0x1.a2b7f222f65e2p-56},
+                                       {0x1.0657e94db30d0p-1, -0x1.d5b495f6349e6p-56},
+                                       {0x1.1e00babdefeb4p-1, -0x1.928df287a668fp-58},
+                                       {0x1.345f01cce37bbp-1, 0x1.1021137c71102p-55},
+                                       {0x1.4978fa3269ee1p-1, 0x1.2419a87f2a458p-56},
+                                       {0x1.5d58987169b18p-1, 0x1.0028e4bc5e7cap-57},
+                                       {0x1.700a7c5784634p-1, -0x1.8c34d25aadef6p-56},
+                                       {0x1.819d0b7158a4dp-1, -0x1.bf76229d3b917p-56},
+                                       {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55}};
+
 /// 64 zeros, then the binary digits of 2/pi.
 inline constexpr uint64_t kTwoOverPiDigits[] = {0,
                                                 0xa2f9836e4e441529,
@@ -227,6 +306,7 @@ inline constexpr uint64_t kTwoOverPiDigits[] = {0,
                                                 0x7527bac7ebe5f17b,
                                                 0x3d0739f78a5292ea,
                                                 0x6bfb5fb11f8d5d08,
-                                                0x56033046fc7b6bab};
+                                                0x56033046fc7b6bab,
+                                                0xf0cfbc209af4361d};
 
 }  // namespace ingot::base::math::kernels

@@ -27,6 +27,15 @@ struct Reduced {
   double low;
   int64_t quadrant;
 };
+/// The same of finite x from 1 on as integers: the rest is (first + second / 2**64 + third / 2**128) / 2**62
+/// quarters of the circle, the last digit too small.
+struct Turns {
+  int64_t quadrant;
+  int64_t first;
+  uint64_t second;
+  uint64_t third;
+};
+Turns turns_of(double x);
 /// Of any finite x from 1 on, the error at most 2**-63 of the rest however small that is; NaN of inf and NaN.
 /// By those digits of 2/pi that matter for the exponent of x (Payne and Hanek), in integers.
 Reduced reduce_by_half_pi(double x);
@@ -196,14 +205,16 @@ void replace_remainders(PlainMask<T> mask, Plain<T> a, Plain<T> b, Plain<T>& res
   if (mask.value) rest = Plain<T>::of(std::fmod(a.value, b.value));
 }
 
-/// Replaces, where the mask is set, the result by the C library's gamma function and its logarithm of x.
-double library_gamma(double x);
-double library_log_gamma(double x);
+/// The gamma function, and the logarithm of its size, of x < 0. The latter's error is small beside 1, or
+/// beside the value.
+double gamma_of_negative(double x);
+double log_gamma_of_negative(double x);
+/// Replaces, where the mask is set, the result by these.
 inline void replace_gammas(PlainMask<double> mask, Plain<double> x, Plain<double>& result) {
-  if (mask.value) result = Plain<double>::of(library_gamma(x.value));
+  if (mask.value) result = Plain<double>::of(gamma_of_negative(x.value));
 }
 inline void replace_log_gammas(PlainMask<double> mask, Plain<double> x, Plain<double>& result) {
-  if (mask.value) result = Plain<double>::of(library_log_gamma(x.value));
+  if (mask.value) result = Plain<double>::of(log_gamma_of_negative(x.value));
 }
 
 template <class V>

@@ -34,12 +34,12 @@ void remainders(const T* a, const T* b, T* rest, int64_t count) {
 
 inline void gammas(const double* x, double* result, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
-    if (x[i] < 0) result[i] = library_gamma(x[i]);
+    if (x[i] < 0) result[i] = gamma_of_negative(x[i]);
 }
 
 inline void log_gammas(const double* x, double* result, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
-    if (x[i] < 0) result[i] = library_log_gamma(x[i]);
+    if (x[i] < 0) result[i] = log_gamma_of_negative(x[i]);
 }
 
 }  // namespace ingot::base::math::kernels

@@ -45,29 +45,34 @@ Nearest nearest(SignedWide integer) {
 
 }  // namespace
 
-Reduced reduce_by_half_pi(double x) {
-  if (!std::isfinite(x)) {
-    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-    return {kNaN, kNaN, 0};
-  }
+Turns turns_of(double x) {
   const auto word = std::bit_cast<uint64_t>(x);
   const uint64_t m = (word & ((uint64_t{1} << 52) - 1)) | (uint64_t{1} << 52);
   // x = m * 2**e. Digits of weight 2**(2 - e) and more make multiples of 4.
   const auto e = static_cast<int64_t>(word >> 52) - 1075;
   const auto at = static_cast<size_t>(62 + e);
-  const Wide third = Wide{m} * digits_from(at + 128);
+  const Wide fourth = Wide{m} * digits_from(at + 192);
+  const Wide third = Wide{m} * digits_from(at + 128) + static_cast<uint64_t>(fourth >> 64);
   const Wide second = Wide{m} * digits_from(at + 64) + static_cast<uint64_t>(third >> 64);
   const uint64_t first = m * digits_from(at) + static_cast<uint64_t>(second >> 64);
   const uint64_t quadrant = (first + (uint64_t{1} << 61)) >> 62;
-  const auto fraction = static_cast<int64_t>(first - (quadrant << 62));
-  const auto fixed =
-      static_cast<SignedWide>(static_cast<Wide>(SignedWide{fraction}) << 64 | static_cast<uint64_t>(second));
+  return {static_cast<int64_t>(quadrant), static_cast<int64_t>(first - (quadrant << 62)),
+          static_cast<uint64_t>(second), static_cast<uint64_t>(third)};
+}
+
+Reduced reduce_by_half_pi(double x) {
+  if (!std::isfinite(x)) {
+    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+    return {kNaN, kNaN, 0};
+  }
+  const Turns turns = turns_of(x);
+  const auto fixed = static_cast<SignedWide>(static_cast<Wide>(SignedWide{turns.first}) << 64 | turns.second);
   const auto [high, whole] = nearest(fixed);
   const double low = nearest(fixed - whole).number;
   const double product = high * kHalfPi[0];
   const double rest = std::fma(high, kHalfPi[0], -product) + std::fma(high, kHalfPi[1], low * kHalfPi[0]);
   const double sum = product + rest;
-  return {sum * 0x1p-126, ((product - sum) + rest) * 0x1p-126, static_cast<int64_t>(quadrant)};
+  return {sum * 0x1p-126, ((product - sum) + rest) * 0x1p-126, turns.quadrant};
 }
 
 HalfTurnsReduced reduce_by_pi(double x, int turn) {

@@ -3,10 +3,13 @@
 // its sources included, under the same symbols. No function of a C library stands behind them; the few that
 // `base::math` asks for are here.
 
+#define INGOT_ONE_WAY
 #include "base/half.cpp"
 #include "base/math/called.h"
 #include "base/math/cast.cpp"
+#include "base/math/complex.cpp"
 #include "base/math/elementary.cpp"
+#include "base/math/gamma.cpp"
 #include "base/math/kernels/rare.h"
 #include "base/math/kernels/reduce.cpp"
 #include "codegen/targets/device_math/library.h"
@@ -16,6 +19,7 @@ namespace math = ingot::base::math;
 extern "C" {
 
 INGOT_CALLED_REAL(INGOT_DEFINE_CALLED_REAL)
+INGOT_CALLED_COMPLEX(INGOT_DEFINE_CALLED_COMPLEX)
 
 void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant, double limit,
                                 int64_t count) {
