@@ -97,7 +97,8 @@ void CudaDevice::open() {
   CudaResult result;
   {
     const Active active(*this, std::nothrow);
-    result = driver_.stream_create(&own_.handle_, kCudaStreamNonBlocking, 0);
+    result = active.result();
+    if (result == kCudaSuccess) result = driver_.stream_create(&own_.handle_, kCudaStreamNonBlocking, 0);
   }
   if (result != kCudaSuccess) {
     (void)driver_.primary_release(number_);
@@ -111,7 +112,7 @@ void CudaDevice::fail(CudaResult result, const char* what) const {
   if (is_lasting(result)) {
     {
       const std::lock_guard lock(failure_mutex_);
-      if (failure_.empty()) failure_ = "has failed: " + driver_.text(result);
+      if (failure_.empty()) failure_ = name() + " has failed: " + driver_.text(result);
       has_failed_.store(true, std::memory_order_release);
     }
     refuse_failed();
@@ -125,7 +126,7 @@ void CudaDevice::refuse(const std::string& words) const { throw DeviceError(name
 
 void CudaDevice::refuse_failed() const {
   const std::lock_guard lock(failure_mutex_);
-  refuse(failure_);
+  throw DeviceError(failure_);
 }
 
 std::string CudaDevice::name() const { return properties_.kind + " " + std::to_string(properties_.index); }

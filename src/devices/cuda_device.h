@@ -143,13 +143,16 @@ class CudaDevice final : public Device, private PoolSource {
     /// Throws DeviceError if the device cannot be used: after a fork, after a fault.
     explicit Active(CudaDevice& device);
     /// For what is taken down: also after a fault. The device has a context.
-    Active(const CudaDevice& device, std::nothrow_t) noexcept : device_(device) { enter(); }
+    Active(const CudaDevice& device, std::nothrow_t) noexcept : device_(device) { result_ = enter(); }
     ~Active();
     Active(const Active&) = delete;
     Active& operator=(const Active&) = delete;
 
+    CudaResult result() const { return result_; }
+
    private:
     const CudaDevice& device_;
+    CudaResult result_ = kCudaSuccess;
     bool is_pushed_ = false;
     CudaResult enter() noexcept;
   };

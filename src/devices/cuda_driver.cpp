@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 #include "devices/forks.h"
 
 namespace ingot::devices {
@@ -56,7 +58,8 @@ std::string CudaDriver::text(CudaResult result) const {
   if (found.empty() && error_text(result, &words) == kCudaSuccess && words != nullptr) found = words;
   if (found.empty()) found = "error";
   const bool has_name = error_name(result, &name) == kCudaSuccess && name != nullptr;
-  return found + " (" + (has_name ? name : std::to_string(static_cast<int>(result))) + ")";
+  const std::string number = has_name ? name : std::to_string(static_cast<int>(result));
+  return found.insert(std::min(found.find('\n'), found.size()), " (" + number + ")");
 }
 
 }  // namespace ingot::devices

@@ -82,6 +82,7 @@ const Kind* kind_of(std::string_view name) {
     if (kind.is_known) return &kind;
     kind.is_asked = true;
     kind.forks = forks();
+    kind.why_none.clear();
     try {
       open(kind, registry.emulated_driver);
     } catch (const std::exception& error) {

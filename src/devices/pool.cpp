@@ -56,11 +56,12 @@ MemoryUse Pool::use() const {
 
 void Pool::set_limit(int64_t bytes) {
   const std::lock_guard lock(mutex_);
+  const int64_t above = bytes <= 0 ? 0 : in_use_ + kept_bytes_ - bytes;
+  if (above > 0 && kept_bytes_ != 0) {
+    wait_for_streams();
+    give_back(above);
+  }
   limit_ = std::max<int64_t>(bytes, 0);
-  const int64_t above = in_use_ + kept_bytes_ - limit_;
-  if (limit_ == 0 || above <= 0 || kept_bytes_ == 0) return;
-  wait_for_streams();
-  give_back(above);
 }
 
 void Pool::reset_peak() {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "base/error.h"
@@ -14,16 +15,24 @@ namespace {
 constexpr uint64_t kAlignment = 512;  // of allocations; also the least room between two
 constexpr uint64_t kFilled = uint64_t{64} << 20;
 constexpr uintptr_t kWished = 0x620000000000;  // so that addresses are the same in most runs
+constexpr uint64_t kPassable = uint64_t{8} << 40;
 constexpr int kFill = 0xA5;
 
 uint64_t rounded(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// The addresses that contexts before have given out, in bytes. They stay reserved, up to a bound: somebody
+/// may still free them.
+std::atomic<uint64_t>& passed() {
+  static std::atomic<uint64_t> bytes{0};
+  return bytes;
+}
 
 }  // namespace
 
 Memory::Memory(uint64_t bytes, bool watches_writes) : total_(bytes), watches_(watches_writes) {
   // Room for freed addresses to stay unused, as far as the host gives it.
   for (range_bytes_ = std::max(bytes * 64, uint64_t{1} << 40); range_bytes_ >= bytes; range_bytes_ /= 2) {
-    void* const got = mmap(reinterpret_cast<void*>(kWished), range_bytes_, PROT_NONE,
+    void* const got = mmap(reinterpret_cast<void*>(kWished + passed() % kPassable), range_bytes_, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (got == MAP_FAILED) continue;
     range_ = reinterpret_cast<uint64_t>(got);
@@ -33,8 +42,10 @@ Memory::Memory(uint64_t bytes, bool watches_writes) : total_(bytes), watches_(wa
 }
 
 Memory::~Memory() {
+  const uint64_t given = std::min(rounded(next_, uint64_t{2} << 20), range_bytes_);
+  const uint64_t reserved = (passed() += given) <= kPassable ? given : 0;
   for (const auto& [allocation, bytes] : mapped_) munmap(allocation->host, bytes);
-  munmap(reinterpret_cast<void*>(range_), range_bytes_);
+  if (reserved != range_bytes_) munmap(reinterpret_cast<void*>(range_ + reserved), range_bytes_ - reserved);
 }
 
 uint64_t Memory::place_for(uint64_t bytes) {

@@ -20,6 +20,14 @@ const Stream* Context::stream(const void* handle) const {
   return number <= 2 ? &default_ : streams.find(handle);
 }
 
+Driver::Driver() {
+  const char* const text = std::getenv("INGOT_EMULATOR_FAIL");
+  if (text == nullptr) return;
+  char* end = nullptr;
+  until_failure = std::strtoull(text, &end, 10);
+  if (*end == ':') planned_failure = static_cast<Result>(std::strtol(end + 1, nullptr, 10));
+}
+
 Driver& Driver::instance() {
   static Driver driver;
   return driver;
@@ -393,4 +401,30 @@ INGOT_DRIVER ingot_emulator_instructions(uint64_t* count) {
     *count = context.device.counts().instructions;
     return kSuccess;
   });
+}
+
+/// Has the call that comes as the `call`-th from now, of whatever thread, do nothing and give this result; 0:
+/// none. How many calls were missing to the one that was planned before.
+INGOT_DRIVER ingot_emulator_fail(uint64_t call, int result, uint64_t* missing) {
+  Driver& driver = Driver::instance();
+  const std::lock_guard lock(driver.mutex);
+  if (missing != nullptr) *missing = driver.until_failure;
+  driver.until_failure = call;
+  driver.planned_failure = static_cast<Result>(result);
+  return kSuccess;
+}
+
+/// What there is in all contexts: bytes of device memory, and streams, events, modules and pinned blocks.
+INGOT_DRIVER ingot_emulator_live(uint64_t* bytes, uint64_t* objects) {
+  Driver& driver = Driver::instance();
+  const std::lock_guard lock(driver.mutex);
+  if (bytes == nullptr || objects == nullptr) return kInvalidValue;
+  *bytes = *objects = 0;
+  driver.contexts.for_each([&](Context& context) {
+    const Memory& memory = context.device.memory();
+    *bytes += memory.total() - memory.available();
+    *objects +=
+        context.streams.size() + context.events.size() + context.modules.size() + context.pinned.size();
+  });
+  return kSuccess;
 }

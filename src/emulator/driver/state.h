@@ -91,6 +91,11 @@ class Handles {
     return found == objects_.end() ? nullptr : found->second.get();
   }
   void remove(const void* handle) { objects_.erase(handle); }
+  size_t size() const { return objects_.size(); }
+  template <class F>
+  void for_each(F&& f) const {
+    for (const auto& [handle, object] : objects_) f(*object);
+  }
 
  private:
   std::unordered_map<const void*, std::unique_ptr<T>> objects_;
@@ -125,8 +130,14 @@ struct Driver {
   Context* primary = nullptr;
   uint32_t primary_uses = 0;
   std::string last_error;
+  uint64_t until_failure = 0;             ///< calls until the one that fails by plan; 0: none does
+  Result planned_failure = kOutOfMemory;  ///< its result
 
   static Driver& instance();
+
+ private:
+  /// With the planned failure that INGOT_EMULATOR_FAIL names.
+  Driver();
 };
 
 /// The contexts that a thread has made current, the last one on top.
@@ -140,6 +151,10 @@ template <class F>
 Result guarded(F&& f, bool needs_initialized = true) {
   Driver& driver = Driver::instance();
   const std::lock_guard lock(driver.mutex);
+  if (driver.until_failure != 0 && --driver.until_failure == 0) {
+    driver.last_error = "a call that fails by plan";
+    return driver.planned_failure;
+  }
   if (needs_initialized && !driver.is_initialized) return kNotInitialized;
   try {
     return f(driver);

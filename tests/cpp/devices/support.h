@@ -1,7 +1,9 @@
 #pragma once
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,23 @@ sub.u32 %r5, %r2, %r1; sub.u32 %r5, %r5, 1; mad.lo.u32 %r4, %r5, 4, %r3; ld.shar
 mad.wide.u32 %d1, %r1, 4, %d1; st.global.u32 [%d1], %r6; ret; }
 )";
 
+/// The software device's shared object, as somebody else opens it.
+class Library {
+ public:
+  Library() : handle_(dlopen(INGOT_EMULATED_CUDA, RTLD_NOW | RTLD_LOCAL)) {
+    EXPECT_NE(handle_, nullptr) << dlerror();
+  }
+  template <class F>
+  F* function(const char* name) const {
+    void* const found = dlsym(handle_, name);
+    EXPECT_NE(found, nullptr) << name;
+    return reinterpret_cast<F*>(found);
+  }
+
+ private:
+  void* handle_;
+};
+
 /// The software device, begun anew for each test.
 class DevicesTest : public ::testing::Test {
  protected:
@@ -57,18 +76,22 @@ class DevicesTest : public ::testing::Test {
     code_.reset();
     if (device_ != nullptr) {
       device_->use_stream(nullptr);
+      unsetenv("INGOT_EMULATOR_SEED");
+      unsetenv("INGOT_EMULATOR_MEMORY");
       device_->reset();
       device_->set_memory_limit(0);
     }
   }
-  /// After a reset, too.
-  void begin() {
+  /// Anew, with this seed of the order of streams.
+  void begin(int seed = 0) {
     code_.reset();
+    setenv("INGOT_EMULATOR_SEED", std::to_string(seed).c_str(), 1);
     ASSERT_TRUE(device_->reset());
     device_->reset_memory_peak();
     code_ = device_->load(kKernels);
   }
 
+  /// Memory with these values.
   Address words(const std::vector<uint32_t>& values) {
     const Address address = device_->allocate(static_cast<int64_t>(values.size() * 4));
     device_->write(address, values.data(), static_cast<int64_t>(values.size() * 4));

@@ -163,6 +163,33 @@ TEST_F(DriverTest, StreamsRunLateAndEventsOrderThem) {
   EXPECT_EQ(call<int(void*)>("cuStreamSynchronize")(a), 400);
 }
 
+TEST_F(DriverTest, ACallFailsByPlan) {
+  auto* const plan =
+      reinterpret_cast<int (*)(uint64_t, int, uint64_t*)>(dlsym(library_, "ingot_emulator_fail"));
+  auto* const live = reinterpret_cast<int (*)(uint64_t*, uint64_t*)>(dlsym(library_, "ingot_emulator_live"));
+  uint64_t bytes = 0, objects = 0, missing = 0;
+  auto* const allocate = call<int(Address*, size_t)>("cuMemAlloc");
+  auto* const release = call<int(Address)>("cuMemFree");
+  EXPECT_EQ(live(&bytes, &objects), 0);
+  EXPECT_EQ(objects, 1u);  // the module
+  const uint64_t before = bytes;
+  EXPECT_EQ(plan(2, 999, nullptr), 0);
+  const Address p = memory(1000);
+  EXPECT_EQ(release(p), 999);
+  EXPECT_EQ(live(&bytes, &objects), 0);
+  EXPECT_GE(bytes, before + 1000);
+  EXPECT_EQ(release(p), 0);
+  EXPECT_EQ(live(&bytes, &objects), 0);
+  EXPECT_EQ(bytes, before);
+  EXPECT_EQ(plan(5, 2, nullptr), 0);
+  EXPECT_EQ(plan(1, 2, &missing), 0);
+  EXPECT_EQ(missing, 5u);
+  Address q = 0;
+  EXPECT_EQ(allocate(&q, 1000), 2);
+  EXPECT_EQ(plan(0, 0, &missing), 0);
+  EXPECT_EQ(missing, 0u);
+}
+
 TEST_F(DriverTest, APinnedArrayIsReachedByKernels) {
   std::vector<uint32_t> mine(100, 2);
   const auto address = reinterpret_cast<Address>(mine.data());
