@@ -1,6 +1,6 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
-from . import lax, random, tree
+from . import cuda, lax, random, tree
 from ._batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
 from ._derivatives import (
     check_grads,
@@ -36,6 +36,7 @@ int8, int16, int32, int64 = Type("int8"), Type("int16"), Type("int32"), Type("in
 uint8, uint16, uint32, uint64 = Type("uint8"), Type("uint16"), Type("uint32"), Type("uint64")
 float16, float32, float64 = Type("float16"), Type("float32"), Type("float64")
 complex64, complex128 = Type("complex64"), Type("complex128")
+void = Type("void")
 
 
 def prange(*bounds: int) -> range:
@@ -58,6 +59,7 @@ __all__ = [
     "checkpoint",
     "complex64",
     "complex128",
+    "cuda",
     "custom_jvp",
     "custom_vjp",
     "float16",
@@ -100,4 +102,5 @@ __all__ = [
     "vectorize",
     "vjp",
     "vmap",
+    "void",
 ]

@@ -75,7 +75,14 @@ class Body {
   virtual void emit_argsort_line(NodeId) { fail_not_lowered("argsort_line"); }
   virtual void emit_launch(NodeId) { fail_not_lowered("launch"); }
   virtual void emit_barrier(NodeId) { fail_not_lowered("barrier"); }
+  virtual void emit_vote(NodeId) { fail_not_lowered("vote"); }
+  virtual void emit_match(NodeId) { fail_not_lowered("match"); }
+  virtual void emit_shuffle(NodeId) { fail_not_lowered("shuffle"); }
+  virtual void emit_active(NodeId) { fail_not_lowered("active"); }
+  virtual void emit_fence(NodeId) { fail_not_lowered("fence"); }
+  virtual void emit_nanosleep(NodeId) { fail_not_lowered("nanosleep"); }
   virtual void emit_atomic(NodeId) { fail_not_lowered("atomic"); }
+  virtual void emit_compare_exchange(NodeId) { fail_not_lowered("compare_exchange"); }
 
   /// @name Regions and nodes (body.cpp)
   void emit_node(NodeId id);

@@ -25,6 +25,8 @@ constexpr OpRule kRules[] = {
     {Op::conjugate, "IFC", emit_conjugate},
     {Op::gcd, "I", emit_gcd},
     {Op::lcm, "I", emit_lcm},
+    {Op::count_up, "I", emit_count_up},
+    {Op::count_down, "I", emit_count_down},
     {Op::add_overflows, "I", emit_add_overflows},
     {Op::subtract_overflows, "I", emit_subtract_overflows},
     {Op::multiply_overflows, "I", emit_multiply_overflows},

@@ -55,6 +55,8 @@ Parts emit_lcm(const RuleArguments& a);
 Parts emit_degrees(const RuleArguments& a);
 Parts emit_radians(const RuleArguments& a);
 
+Parts emit_count_up(const RuleArguments& a);
+Parts emit_count_down(const RuleArguments& a);
 Parts emit_add_overflows(const RuleArguments& a);
 Parts emit_subtract_overflows(const RuleArguments& a);
 Parts emit_multiply_overflows(const RuleArguments& a);

@@ -271,6 +271,19 @@ Parts emit_multiply_overflows(const RuleArguments& a) {
   return emit_overflow(a, llvm::Intrinsic::smul_with_overflow, llvm::Intrinsic::umul_with_overflow);
 }
 
+Parts emit_count_up(const RuleArguments& a) {
+  Value* const more =
+      a.is_signed_int() ? a.b.CreateICmpSGE(a.re(0), a.re(1)) : a.b.CreateICmpUGE(a.re(0), a.re(1));
+  return {a.b.CreateSelect(more, zero(a), a.b.CreateAdd(a.re(0), integer(a, 1)))};
+}
+
+Parts emit_count_down(const RuleArguments& a) {
+  Value* const more =
+      a.is_signed_int() ? a.b.CreateICmpSGT(a.re(0), a.re(1)) : a.b.CreateICmpUGT(a.re(0), a.re(1));
+  Value* const from_top = a.b.CreateOr(more, a.b.CreateICmpEQ(a.re(0), zero(a)));
+  return {a.b.CreateSelect(from_top, a.re(1), a.b.CreateSub(a.re(0), integer(a, 1)))};
+}
+
 Parts emit_bitwise_and(const RuleArguments& a) { return {a.b.CreateAnd(a.re(0), a.re(1))}; }
 Parts emit_bitwise_or(const RuleArguments& a) { return {a.b.CreateOr(a.re(0), a.re(1))}; }
 Parts emit_bitwise_xor(const RuleArguments& a) { return {a.b.CreateXor(a.re(0), a.re(1))}; }

@@ -118,6 +118,8 @@ class Evaluator {
   struct Edge;
   class Here;
   class Collectives;
+  class Kernels;
+  struct Launch;
   class Columns;
   class Pins;
   class Records;
@@ -959,7 +961,8 @@ class Evaluator {
   std::vector<Target*> targets_;                      ///< the labels that exits may lead to now
   /// Instances and containers that an expression or a loop being evaluated still needs.
   std::vector<uint32_t> pinned_;
-  nb::object* probe_ = nullptr;  ///< what the next lane tells at which collective it stops
+  std::unique_ptr<Launch> launch_;  ///< of a kernel
+  nb::object* probe_ = nullptr;     ///< what the next lane tells at which collective it stops
   std::deque<Routine> routines_;
   Routine* routine_ = nullptr;    ///< the one being evaluated; null: the entry
   std::vector<Routine*> solved_;  ///< in the order in which their bodies were found

@@ -1,6 +1,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/kernels.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -127,6 +128,10 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
 Value Evaluator::outside(const nb::object& owner, const std::string& name, const nb::object& object,
                          const std::string& what, nb::handle e) {
   if (const Value* known = captured(owner.ptr(), name)) return *known;
+  if (std::optional<Value> special = Kernels(*this).special(object)) {
+    guards_.push_back({owner, name, object});
+    return *special;
+  }
   const nb::module_ extension = nb::module_::import_("ingot._ingot");
   if (const nb::object host = host_function(object); host.is_valid()) {
     guards_.push_back({owner, name, object});
@@ -144,6 +149,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
   // Besides numbers and texts: what calls and attributes know (methods of C types, such as object.__init__,
   // are wrapper descriptors), and the values of Python's own protocols.
+  if (std::optional<Value> special = Kernels(*this).special(object)) return *special;
   Value value = Static{object};
   PyObject* o = object.ptr();
   if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
@@ -152,7 +158,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
       registry_.find(object) != nullptr || is_member_of_enum(object) || is_jitted(object) ||
       is_vectorized(object) || object.is(nb::module_::import_("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
-  if (is_of_numpy(object)) return value;
+  if (is_of_numpy(object) || Kernels::is_type(object)) return value;
   if (PyTuple_CheckExact(o) ||
       nb::cast<bool>(nb::module_::import_("ingot._ingot").attr("is_namedtuple")(object))) {
     Tuple tuple;

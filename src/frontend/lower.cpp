@@ -3,6 +3,7 @@
 // and lowers again. A number whose guard has failed twice goes the same way.
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/kernels.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -521,7 +522,8 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
   frame.of_python =
       frame_ != nullptr && nb::cast<bool>(of_python.attr("__contains__")(module.substr(0, module.find('.'))));
   frame.of_library = frame.of_python || module.starts_with(kLibrary);
-  if (frame_ != nullptr) frame.called_at = builder_->span();
+  const bool is_kernel = launch_ != nullptr && std::exchange(launch_->enters, false);
+  if (frame_ != nullptr && !is_kernel) frame.called_at = builder_->span();
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
   if (frame.depth > 64) {
     if (nb::cast<bool>(nb::module_::import_("ingot._scope").attr("yields")(frame.node))) {
@@ -736,12 +738,14 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   } catch (const Diverged&) {
     lowered.result = nb::make_tuple("static", nb::none());
   }
+  Kernels(*this).settle();
   std::vector<ir::Type> parameters;
   for (const NodeId p : builder_->function().region_parameters(ir::RegionId(0)))
     parameters.push_back(builder_->function().type(p));
   lowered.function = module_.declare(builder_->function().name(), parameters, results);
   module_.define(lowered.function, builder_->finish(results));
   finish_routines();
+  Kernels(*this).check(*module_.function(lowered.function));
   lowered.guards = std::move(guards_);
   lowered.hosts = std::move(hosts_);
   lowered.errors = errors_;

@@ -516,19 +516,71 @@ Type infer_pull(const Query& q) {
 }
 
 Type infer_launch(const Query& q) {
-  q.need_count(6);
+  q.need(q.operands.size() == 6 || q.operands.size() == 7, "wants six extents and perhaps a size");
   q.need_indices(0);
   return {};
 }
+void need_mask(const Query& q) {
+  q.need(!q.operands.empty() && q.type(0).is_scalar(DType::UInt32), "wants a u32 mask");
+}
 Type infer_barrier(const Query& q) {
+  if (q.operands.empty()) return {};
+  q.need_count(1);
+  q.need(static_cast<Scope>(q.attributes[0]) == Scope::Warp, "of a block has no mask");
+  need_mask(q);
+  return {};
+}
+Type infer_vote(const Query& q) {
+  const auto question = static_cast<Question>(q.attributes[0]);
+  const auto scope = static_cast<Scope>(q.attributes[1]);
+  q.need(scope == Scope::Warp || scope == Scope::Block, "asks a warp or a block");
+  q.need_count(scope == Scope::Warp ? 2 : 1);
+  if (scope == Scope::Warp) need_mask(q);
+  q.need(q.type(q.operands.size() - 1) == kBool, "wants a bool");
+  const bool of_block = question == Question::Count;
+  const bool of_warp = question == Question::Ballot || question == Question::Equal;
+  q.need(scope == Scope::Warp ? !of_block : !of_warp, "is not asked in this scope");
+  if (of_block) return kInt32;
+  return question == Question::Ballot ? Type::scalar(DType::UInt32) : kBool;
+}
+Type infer_match(const Query& q) {
+  q.need_count(2);
+  need_mask(q);
+  q.need(q.type(1).is_scalar(), "compares scalars");
+  return q.type(0);
+}
+Type infer_shuffle(const Query& q) {
+  q.need_count(3);
+  need_mask(q);
+  q.need(q.type(1).is_scalar() && q.type(2) == kInt32, "wants a scalar and an i32 lane");
+  const int64_t width = q.attributes[1];
+  q.need(width > 0 && width <= 32 && (width & (width - 1)) == 0, "has a power of two up to 32 as its width");
+  return q.type(1);
+}
+Type infer_active(const Query& q) {
   q.need_count(0);
+  return Type::scalar(DType::UInt32);
+}
+Type infer_fence(const Query& q) {
+  q.need_count(0);
+  return {};
+}
+Type infer_nanosleep(const Query& q) {
+  q.need_count(1);
+  q.need(q.type(0) == kInt32, "wants an i32 time");
   return {};
 }
 Type infer_atomic(const Query& q) {
   infer_store(q);
   const Op combiner = static_cast<Op>(q.attributes[0]);
-  q.need(info(combiner).elementwise && info(combiner).operands == 2 && accepts(combiner, q.type(0).dtype()),
-         "combiner is a binary op for this dtype");
+  const bool combines = info(combiner).elementwise && info(combiner).operands == 2 &&
+                        accepts(combiner, q.type(0).dtype()) && info(combiner).gives == Gives::Same;
+  q.need(combiner == Op::constant || combines, "combiner is a binary op for this dtype");
+  return q.type(0).element();
+}
+Type infer_compare_exchange(const Query& q) {
+  need_store(q, 1);
+  q.need(q.type(q.operands.size() - 1) == q.type(0).element(), "wants a value of the view's dtype");
   return q.type(0).element();
 }
 

@@ -53,6 +53,15 @@ void Step::touch(const void* address, size_t size, Access access) const {
       fail("race: two turns touch one byte, and one of them writes,");
 }
 
+void Step::fence(Scope scope) const {
+  for (const Watch& watch : strand.watches) {
+    const ThreadBlock* block = strand.block;
+    const bool in_block = block != nullptr && (watch.tracker == &block->between_warps ||
+                                               watch.tracker == &block->in_warp[strand.thread / kWarp]);
+    if (in_block || scope >= Scope::Device) watch.tracker->fence(watch.turn);
+  }
+}
+
 void Step::forget(const void* address, size_t size) const {
   for (const Watch& watch : strand.watches) watch.tracker->forget(address, size);
 }
@@ -114,9 +123,10 @@ void Machine::advance(Strand& strand) {
 }
 
 void Machine::run(Strand& strand) {
-  while (strand.state == Strand::State::Running) {
+  strand.gives_way = false;
+  while (strand.state == Strand::State::Running && !strand.gives_way) {
     try {
-      while (strand.state == Strand::State::Running) advance(strand);
+      while (strand.state == Strand::State::Running && !strand.gives_way) advance(strand);
     } catch (const std::bad_alloc&) {
       strand.raised = Raised{base::ExceptionKind::MemoryError, "", {}};
       unwind(*this, strand);

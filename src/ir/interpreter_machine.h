@@ -52,6 +52,9 @@ struct Watch {
   uint32_t turn;
 };
 
+/// Threads of a launch that go in step.
+inline constexpr uint32_t kWarp = 32;
+
 /// What the threads of one block of a launch have in common.
 struct ThreadBlock {
   RegionId region;  ///< of the launch
@@ -71,8 +74,15 @@ struct Strand {
   std::optional<Raised> raised;
   std::vector<Value> results;  ///< once Done
   ThreadBlock* block = nullptr;
-  NodeId barrier;  ///< while Waiting
-  Scope barrier_scope = Scope::Block;
+  uint32_t thread = 0;     ///< its number in the block
+  bool gives_way = false;  ///< lets others run before it goes on
+  /// @name While Waiting
+  NodeId meeting;
+  Scope scope = Scope::Block;
+  uint32_t mask = 0;  ///< of scope Warp: for whom it waits; 0: for whoever comes
+
+  uint32_t lane() const { return thread % kWarp; }
+  bool has_ended() const { return state == State::Done || state == State::Failed; }
 };
 
 /// Thrown where memory for a value is refused; becomes MemoryError.
@@ -132,6 +142,8 @@ class Step {
 
   /// Tells the trackers; InternalError at a race.
   void touch(const void* address, size_t size, Access access) const;
+  /// Tells the trackers of a fence in a scope.
+  void fence(Scope scope) const;
   /// Memory that begins its life.
   void forget(const void* address, size_t size) const;
 };

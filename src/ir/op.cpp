@@ -151,6 +151,9 @@ constexpr std::string_view kSchedules[] = {"serial", "independent", "vector", "t
 constexpr std::string_view kLives[] = {"call", "lent", "region", "stack"};
 constexpr std::string_view kScopes[] = {"warp", "block", "device", "system"};
 constexpr std::string_view kOrders[] = {"relaxed", "acquire_release"};
+constexpr std::string_view kQuestions[] = {"all", "any", "equal", "ballot", "count"};
+constexpr std::string_view kAgreements[] = {"some", "all"};
+constexpr std::string_view kSources[] = {"index", "up", "down", "exclusive"};
 
 }  // namespace
 
@@ -200,6 +203,9 @@ std::span<const std::string_view> choices(std::string_view attribute) {
   if (attribute == "schedule") return kSchedules;
   if (attribute == "life") return kLives;
   if (attribute == "scope") return kScopes;
+  if (attribute == "question") return kQuestions;
+  if (attribute == "agreement") return kAgreements;
+  if (attribute == "source") return kSources;
   return kOrders;
 }
 

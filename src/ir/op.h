@@ -156,5 +156,9 @@ enum class Life : uint8_t {
 };
 enum class Scope : uint8_t { Warp, Block, Device, System };
 enum class Order : uint8_t { Relaxed, AcquireRelease };
+/// What is asked of threads, which values have to agree, and where a value comes from (ops.def).
+enum class Question : uint8_t { All, Any, Equal, Ballot, Count };
+enum class Agreement : uint8_t { Some, All };
+enum class Source : uint8_t { Index, Up, Down, Exclusive };
 
 }  // namespace ingot::ir

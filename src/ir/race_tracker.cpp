@@ -4,8 +4,20 @@
 
 namespace ingot::ir {
 
+/// Whether what the mark says happened before what turn `me` does now.
+bool RaceTracker::is_ordered(const Mark& mark, uint32_t me) const {
+  const auto mine = fences_.find(me);
+  if (mine == fences_.end()) return false;
+  if (mark.by == kSeveral) return mine->second.last > mark.at;
+  const auto other = fences_.find(mark.by);
+  if (other == fences_.end()) return false;
+  const auto fence = std::ranges::upper_bound(other->second.times, mark.at);
+  return fence != other->second.times.end() && mine->second.last > *fence;
+}
+
 bool RaceTracker::note(uint32_t turn, const void* address, size_t size, Access access) {
   const uint32_t me = turn % (kSeveral - 1) + 1;
+  if (access == Access::Atomic) fences_[me].last = ++now_;
   const auto begin = reinterpret_cast<uintptr_t>(address);
   bool free = true;
   for (uintptr_t at = begin; at < begin + size;) {
@@ -14,15 +26,22 @@ bool RaceTracker::note(uint32_t turn, const void* address, size_t size, Access a
     for (; at < end; ++at) {
       Marks& marks = page[at % kPageBytes];
       for (Access other : {Access::Read, Access::Write, Access::Atomic}) {
-        const uint32_t by = marks.by[static_cast<size_t>(other)];
+        const Mark& mark = marks.of[static_cast<size_t>(other)];
         const bool harmless = other == access && access != Access::Write;
-        if (!harmless && by != kNobody && by != me) free = false;
+        if (!harmless && mark.by != kNobody && mark.by != me && !is_ordered(mark, me)) free = false;
       }
-      uint32_t& mine = marks.by[static_cast<size_t>(access)];
-      mine = mine == kNobody || mine == me ? me : kSeveral;
+      Mark& mine = marks.of[static_cast<size_t>(access)];
+      mine.by = mine.by == kNobody || mine.by == me || is_ordered(mine, me) ? me : kSeveral;
+      mine.at = now_;
     }
   }
   return free;
+}
+
+void RaceTracker::fence(uint32_t turn) {
+  Fences& fences = fences_[turn % (kSeveral - 1) + 1];
+  fences.times.push_back(++now_);
+  fences.last = now_;
 }
 
 void RaceTracker::forget(const void* address, size_t size) {
@@ -34,6 +53,13 @@ void RaceTracker::forget(const void* address, size_t size) {
       for (uintptr_t byte = at; byte < end; ++byte) page->second[byte % kPageBytes] = {};
     at = end;
   }
+}
+
+void RaceTracker::forget_turns(uint32_t mask) {
+  for (auto& [number, page] : pages_)
+    for (Marks& marks : page)
+      for (Mark& mark : marks.of)
+        if (mark.by == kSeveral || (mark.by != kNobody && (mask >> (mark.by - 1) & 1) != 0)) mark = {};
 }
 
 }  // namespace ingot::ir

@@ -4,14 +4,17 @@
 
 namespace ingot::ir {
 
-Uniformity::Uniformity(const Function& function, NodeId launch)
+Uniformity::Uniformity(const Function& function, NodeId launch, Scope scope)
     : function_(function),
+      launch_(launch),
+      scope_(scope),
       order_(function),
       varying_(function.node_count()),
       divergent_regions_(function.region_count()) {
   const RegionId region = function.region(launch);
   const auto indices = function.region_parameters(region);
-  for (size_t i = indices.size() / 2; i < indices.size(); ++i) varying_[indices[i].index] = true;
+  for (size_t i = scope == Scope::Block ? 3 : 0; i < 6; ++i) varying_[indices[i].index] = true;
+  if (scope != Scope::Block && indices.size() > 6) varying_[indices[6].index] = true;
   do {
     changed_ = false;
     walk(region, false);
@@ -48,6 +51,9 @@ void Uniformity::walk(RegionId region, bool divergent) {
 
 void Uniformity::walk_node(NodeId node, bool divergent) {
   const OpInfo& card = info(function_.op(node));
+  if (function_.op(node) == Op::vote && scope_ == Scope::Block &&
+      static_cast<Scope>(function_.attribute(node, 1)) == Scope::Block)
+    return;
   switch (function_.op(node)) {
     case Op::if_: return walk_if(node, divergent);
     case Op::for_: return walk_for(node, divergent);
@@ -57,8 +63,15 @@ void Uniformity::walk_node(NodeId node, bool divergent) {
     default: break;
   }
   if (card.regions > 0) return walk_parallel(node);
-  const bool outside = card.effects.any(effect::Read | effect::Random | effect::Host);
-  if (!function_.type(node).is_void()) mark(node, outside || any_operand_varies(node));
+  if (!function_.type(node).is_void()) mark(node, is_own(node) || any_operand_varies(node));
+}
+
+/// Whether the value is each thread's own, whatever the operands are.
+bool Uniformity::is_own(NodeId node) const {
+  const Op op = function_.op(node);
+  if (op == Op::load || op == Op::read) return false;
+  if (op == Op::alloc) return function_.type(node) != Type::buffer(Space::Shared) || scope_ != Scope::Block;
+  return info(op).effects.any(effect::Read | effect::Allocate | effect::Random | effect::Host | effect::Sync);
 }
 
 void Uniformity::walk_if(NodeId node, bool divergent) {
@@ -128,8 +141,26 @@ void Uniformity::leave(NodeId exit, bool divergent) {
     mark(function_.result(block, i - 1), varies(function_.operand(exit, i)));
 }
 
+/// Whether nothing is left to do for a thread that took the exit.
+bool Uniformity::ends_thread(NodeId exit) const {
+  NodeId node = function_[function_[function_.operand(exit, 0)].parent].owner;
+  for (;;) {
+    const RegionId region = function_[node].parent;
+    const auto body = function_.region_body(region);
+    const auto behind = std::ranges::find(body, node);
+    const bool is_last = std::all_of(behind + 1, body.end(), [&](NodeId other) {
+      return function_.op(other) == Op::result || function_.op(other) == Op::yield;
+    });
+    if (!is_last) return false;
+    node = function_[region].owner;
+    if (node == launch_) return true;
+    if (function_.op(node) != Op::block && function_.op(node) != Op::if_) return false;
+  }
+}
+
 /// Whether a thread that took the exit can miss the node while another runs it.
 bool Uniformity::may_skip(NodeId exit, NodeId node) const {
+  if (ends_thread(exit)) return false;
   const RegionId left = function_[function_.operand(exit, 0)].parent;
   if (!function_.encloses(left, function_[node].parent)) return false;
   if (order_.place[node.index] > order_.place[exit.index]) return true;
@@ -149,6 +180,20 @@ bool Uniformity::may_skip(NodeId exit, NodeId node) const {
 bool Uniformity::is_uniform(NodeId node) const {
   if (divergent_regions_[function_[node].parent.index]) return false;
   return std::ranges::none_of(divergent_exits_, [&](NodeId exit) { return may_skip(exit, node); });
+}
+
+bool is_meeting(Op op) {
+  return op == Op::barrier || op == Op::vote || op == Op::match || op == Op::shuffle || op == Op::active;
+}
+
+std::optional<Scope> scope_of_meeting(const Function& function, NodeId node) {
+  const Op op = function.op(node);
+  if (op == Op::barrier && function.operands(node).empty()) {
+    const auto scope = static_cast<Scope>(function.attribute(node, 0));
+    return scope == Scope::Warp ? Scope::Block : std::min(scope, Scope::Device);
+  }
+  if (op == Op::vote && static_cast<Scope>(function.attribute(node, 1)) == Scope::Block) return Scope::Block;
+  return std::nullopt;
 }
 
 }  // namespace ingot::ir

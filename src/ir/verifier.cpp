@@ -1,6 +1,7 @@
 #include "ir/verifier.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/exception.h"
 #include "ir/builder.h"
@@ -36,7 +37,7 @@ class Verifier {
   void check_labels();                  // 8
   void check_exits_stay_inside();       // 9
   void check_returns();                 // 9
-  void check_barriers();                // 10
+  void check_meetings();                // 10
   void check_spans();                   // 11
   void check_shared_buffers();          // 12
   void check_vector_loops();            // 14
@@ -49,6 +50,7 @@ class Verifier {
   void check_region(NodeId node, size_t index, const Types& parameters, const Types& yields);
   void check_while(NodeId node, const Types& inits, const Types& results);
   void check_share(NodeId node, const Types& results);
+  void check_launch(NodeId node, size_t operands);
 
   void add(int invariant, NodeId node, std::string message) {
     if (faults_.size() < kMaxFaults) faults_.push_back({invariant, node, std::move(message)});
@@ -312,10 +314,16 @@ void Verifier::check_region_types() {
       case Op::block: check_region(node, 0, {Type::label()}, results); break;
       case Op::share: check_share(node, results); break;
       case Op::back: check_region(node, 0, {}, {}); break;
-      case Op::launch: check_region(node, 0, Types(6, kInt64), {}); break;
+      case Op::launch: check_launch(node, operands.size()); break;
       default: add(7, node, "no rule says what its regions are"); break;
     }
   });
+}
+
+void Verifier::check_launch(NodeId node, size_t operands) {
+  Types parameters(6, kInt64);
+  if (operands > 6) parameters.push_back(Type::buffer(Space::Shared));
+  check_region(node, 0, parameters, {});
 }
 
 void Verifier::check_share(NodeId node, const Types& results) {
@@ -384,23 +392,21 @@ NodeId Verifier::enclosing_launch(NodeId node) const {
   return around;
 }
 
-void Verifier::check_barriers() {
-  std::vector<NodeId> barriers;
+void Verifier::check_meetings() {
+  std::map<std::pair<NodeId, Scope>, Uniformity> known;
   each_node([&](NodeId node) {
-    if (function_.op(node) == Op::barrier) barriers.push_back(node);
+    if (!is_meeting(function_.op(node))) return;
+    const NodeId launch = enclosing_launch(node);
+    if (!launch) return add(10, node, "stands in no launch");
+    const std::optional<Scope> scope = scope_of_meeting(function_, node);
+    if (!scope) return;
+    const auto key = std::pair(launch, *scope);
+    auto found = known.find(key);
+    if (found == known.end()) found = known.emplace(key, Uniformity(function_, launch, *scope)).first;
+    need(found->second.is_uniform(node), 10, node,
+         *scope == Scope::Block ? "not all threads of the block may come here together"
+                                : "not all threads of the launch may come here together");
   });
-  std::optional<Uniformity> uniformity;
-  NodeId analysed;
-  for (NodeId const barrier : barriers) {
-    const NodeId launch = enclosing_launch(barrier);
-    if (!launch) {
-      add(10, barrier, "stands in no launch");
-      continue;
-    }
-    if (!uniformity || launch != analysed) uniformity.emplace(function_, launch);
-    analysed = launch;
-    need(uniformity->is_uniform(barrier), 10, barrier, "not all threads of the block may come here together");
-  }
 }
 
 void Verifier::check_spans() {
@@ -472,7 +478,7 @@ std::vector<Fault> Verifier::run() {
   check_exits();
   check_labels();
   check_exits_stay_inside();
-  if (faults_.empty()) check_barriers();
+  if (faults_.empty()) check_meetings();
   check_returns();
   check_spans();
   check_shared_buffers();

@@ -23,14 +23,17 @@ namespace ingot::ir {
 ///     while: the condition takes the inits' types and yields (bool, results...), the body takes the
 ///     results and yields the inits' types. parallel_for: parameter (i64), yields one contribution for
 ///     each combiner. block: its label is the region's only parameter, yields the node's types. share:
-///     one loop, whose results it yields. launch: six i64 parameters, yields nothing.
+///     one loop, whose results it yields. launch: six i64 parameters, a shared buffer if it has a size for
+///     it, yields nothing.
 ///  8. `exit`: its label's region encloses it, and it carries the block's types; labels are used by
 ///     nothing else.
 ///  9. No exit leaves a parallel_for or launch; `return_` stands only at the end of the body, with the
 ///     function's result types.
-/// 10. `barrier` stands in a launch, in uniform control flow: under no `if`, `while` or `for` whose
-///     condition or count depends on the thread index or on a load or atomic, and not where an exit
-///     under such a condition may have led some threads past it.
+/// 10. `barrier`, `vote`, `match`, `shuffle` and `active` stand in a launch. A barrier without a mask and a
+///     vote of the block stand in uniform control flow: under no `if`, `while` or `for` whose condition or
+///     count depends on the thread index (of all blocks: or the block's), on memory of the thread's own or on
+///     an atomic, and not where an exit under such a condition may have led some threads past it that have
+///     not ended.
 /// 11. A node whose effects are more than Read and Allocate has a span, when the function has any span
 ///     at all.
 /// 12. A shared buffer is allocated at the top of a launch region, of constant size.

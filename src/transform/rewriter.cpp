@@ -15,11 +15,11 @@ size_t fixed_parameters(Op op) {
     case Op::for_:
     case Op::parallel_for:
     case Op::block: return 1;
-    case Op::launch: return 6;
+    case Op::launch: return 7;
     default: return 0;
   }
 }
-size_t fixed_operands(Op op) { return op == Op::launch ? 6 : op == Op::while_ || op == Op::block ? 0 : 1; }
+size_t fixed_operands(Op op) { return op == Op::launch ? 7 : op == Op::while_ || op == Op::block ? 0 : 1; }
 size_t fixed_yields(Op op, size_t region) { return op == Op::while_ && region == 0 ? 1 : 0; }
 
 }  // namespace

@@ -265,6 +265,8 @@ REFERENCES = {
     "subtract_overflows": exact_ints(lambda a, b: a - b),
     "multiply_overflows": exact_ints(lambda a, b: a * b),
     "power_overflows": exact_ints(exact_power),
+    "count_up": lambda a, b: np.where(a >= b, 0, a + np.ones(1, a.dtype)).astype(a.dtype),
+    "count_down": lambda a, b: np.where((a == 0) | (a > b), b, a - np.ones(1, a.dtype)),
     "bitwise_count": lambda a: np.bitwise_count(a).astype(a.dtype),
     "scale_by_power": scaled,
     "mantissa": lambda a: np.frexp(a)[0],

@@ -394,3 +394,82 @@ def give(x: Any, cotangent: Any, derivative: int) -> None:
 def primal(y: Any, derivative: int) -> Any:
     """y as what no longer varies in a derivative."""
     return y
+
+
+def _need_kernel() -> NoReturn:
+    raise UnsupportedError("what kernels alone have, outside of a kernel, is not supported\n  instead: use it in a function of `cuda.jit`")
+
+
+def launch(extents: tuple[int, ...], shared_bytes: int, kernel: Callable[..., None], arguments: tuple) -> None:
+    """Calls the kernel once for each thread: `extents` are those of the grid and of a block."""
+    _need_kernel()
+
+
+def need_kernel(name: str) -> None:
+    """Refuses what stands outside of a kernel."""
+    _need_kernel()
+
+
+def in_grid(axis: int, extent: bool, name: str) -> int:
+    """The place of the thread among all of the launch along an axis, or how many there are."""
+    _need_kernel()
+
+
+def shared_memory(shape: Any, dtype: Any) -> np.ndarray:
+    """An array of the block's."""
+    _need_kernel()
+
+
+def local_memory(shape: Any, dtype: Any) -> np.ndarray:
+    """An array of the thread's."""
+    _need_kernel()
+
+
+def atomic(how: str, ary: np.ndarray, idx: Any, val: Any, name: str) -> Any:
+    """What an element was that an op, or `exchange`, changes."""
+    _need_kernel()
+
+
+def compare_exchange(name: str, ary: np.ndarray, idx: Any, old: Any, val: Any) -> Any:
+    """What an element was that has become `val` if it was `old`."""
+    _need_kernel()
+
+
+def barrier(scope: str, name: str, mask: Any = None) -> None:
+    """Waits for the threads of a scope; of a warp, for those of a mask."""
+    _need_kernel()
+
+
+def vote(question: str, scope: str, name: str, predicate: Any, mask: Any = None) -> Any:
+    """What the threads of a scope say."""
+    _need_kernel()
+
+
+def shuffle(source: str, name: str, mask: Any, value: Any, lane: Any, width: int) -> Any:
+    """The number of another lane."""
+    _need_kernel()
+
+
+def match(agreement: str, name: str, mask: Any, value: Any) -> np.uint32:
+    """The lanes that have the same number."""
+    _need_kernel()
+
+
+def active() -> np.uint32:
+    """The lanes that are here."""
+    _need_kernel()
+
+
+def fence(scope: str, name: str) -> None:
+    """Orders what the thread writes."""
+    _need_kernel()
+
+
+def nanosleep(ns: Any) -> None:
+    """Lets others go on."""
+    _need_kernel()
+
+
+def bits(x: Any) -> Any:
+    """An integer as an unsigned one of the same width."""
+    return np.asarray(x).view(f"u{np.asarray(x).itemsize}")[()]

@@ -212,6 +212,17 @@ T lcm(T a, T b) {
   return from_word<T>(to_word(x) * to_word(static_cast<Unsigned>(absolute(b))));
 }
 
+/// The number behind a in the circle of 0 ... b.
+template <Integer T>
+T count_up(T a, T b) {
+  return a >= b ? T(0) : static_cast<T>(a + 1);
+}
+/// The number before it.
+template <Integer T>
+T count_down(T a, T b) {
+  return a == 0 || a > b ? b : from_word<T>(to_word(a) - 1);
+}
+
 /// Whether the exact sum leaves the type.
 template <Integer T>
 bool add_overflows(T a, T b) {

@@ -263,6 +263,44 @@ TEST(Verifier, UniformValuesMayDecideOverBarriers) {
             0u);
 }
 
+TEST(Verifier, WhatAllThreadsSeeIsUniform) {
+  const std::string loop = "for %x {schedule=serial, width=0} { ^(%i: i64): barrier {scope=block} yield }\n";
+  EXPECT_EQ(faulty_barriers("%x = load %v, %bx : i64\n" + loop), 0u);
+  EXPECT_EQ(faulty_barriers("%y = vote %mine {question=count, scope=block} : i32\n"
+                            "%x = cast %y : i64\n" +
+                            loop),
+            0u);
+  EXPECT_EQ(faulty_barriers("%m = constant 1 : u32 %y = vote %m, %mine {question=ballot, scope=warp} : u32\n"
+                            "%x = cast %y : i64\n" +
+                            loop),
+            1u);
+  EXPECT_EQ(
+      faulty_barriers("%y = vote %mine {question=count, scope=block} : i32 %x = cast %y : i64\n"
+                      "for %x {schedule=serial, width=0} { ^(%i: i64): barrier {scope=device} yield }\n"),
+      1u);
+}
+
+TEST(Verifier, BarriersOfAllBlocksWantWhatAllBlocksSee) {
+  EXPECT_EQ(faulty_barriers("barrier {scope=device}\n"), 0u);
+  EXPECT_EQ(faulty_barriers("%c = less %bz, %n : bool if %c { barrier {scope=device} yield } { yield }\n"),
+            1u);
+  EXPECT_EQ(faulty_barriers("%x = load %v, %zero : i64 %c = less %x, %n : bool\n"
+                            "if %c { barrier {scope=device} yield } { yield }\n"),
+            0u);
+}
+
+TEST(Verifier, MasksSayWhoComes) {
+  EXPECT_EQ(faulty_barriers("if %mine { %m = constant 1 : u32 barrier %m {scope=warp}\n"
+                            "  %c = vote %m, %mine {question=any, scope=warp} : bool\n"
+                            "  %s = match %m, %n {agreement=some} : u32\n"
+                            "  %l = constant 0 : i32 %y = shuffle %m, %n, %l {source=index, width=32} : i64\n"
+                            "  %a = active : u32 yield } { yield }\n"),
+            0u);
+  EXPECT_EQ(
+      faulty_barriers("if %mine { %c = vote %mine {question=any, scope=block} : bool yield } { yield }\n"),
+      1u);
+}
+
 TEST(Verifier, VaryingValuesSpread) {
   // Through a loop's carried value, in its second turn.
   EXPECT_EQ(faulty_barriers("for %n, %zero, %zero {schedule=serial, width=0} : (i64, i64) {\n"
@@ -279,7 +317,12 @@ TEST(Verifier, VaryingValuesSpread) {
                       "for %r {schedule=serial, width=0} { ^(%i: i64): barrier {scope=block} yield }\n"),
       1u);
   EXPECT_EQ(
-      faulty_barriers("%x = load %v, %zero : i64\n"
+      faulty_barriers("%x = load %v, %tx : i64\n"
+                      "for %x {schedule=serial, width=0} { ^(%i: i64): barrier {scope=block} yield }\n"),
+      1u);
+  EXPECT_EQ(
+      faulty_barriers("%eight = constant 8 : i64 %b = alloc %eight {life=call} : buffer<local>\n"
+                      "%w = view %b, %zero : view<i64, 0, local> %x = load %w : i64\n"
                       "for %x {schedule=serial, width=0} { ^(%i: i64): barrier {scope=block} yield }\n"),
       1u);
   EXPECT_EQ(
@@ -310,6 +353,7 @@ TEST(Verifier, ResumedExitsStandWhereTheirRegionStands) {
   builder.terminate(Op::exit_, label);
   builder.yield({});
   builder.end(block);
+  builder.make(Op::fence, {}, {static_cast<int64_t>(Scope::Block)});
   builder.yield({});
   builder.end(launch);
   builder.terminate(Op::return_, {});
@@ -323,12 +367,18 @@ TEST(Verifier, ThreadsThatLeftMissLaterBarriers) {
   const auto loop = [](const std::string& body) {
     return "for %n {schedule=serial, width=0} { ^(%i: i64):\n" + body + "  yield }\n";
   };
-  EXPECT_EQ(faulty_barriers(block(leave + barrier)), 1u);
+  const std::string more = "  fence {scope=block}\n";
+  EXPECT_EQ(faulty_barriers(block(leave + barrier) + more), 1u);
   EXPECT_EQ(faulty_barriers(block(barrier + leave)), 0u);
   EXPECT_EQ(faulty_barriers(block(leave) + barrier), 0u);
-  EXPECT_EQ(faulty_barriers(block(loop(barrier + leave))), 1u);
+  EXPECT_EQ(faulty_barriers(block(loop(barrier + leave)) + more), 1u);
   EXPECT_EQ(faulty_barriers(loop(block(barrier + leave))), 0u);
   EXPECT_EQ(faulty_barriers(block(loop(barrier) + leave)), 0u);
+  // Who has ended is waited for no more.
+  EXPECT_EQ(faulty_barriers(block(leave + barrier)), 0u);
+  EXPECT_EQ(faulty_barriers(block(loop(barrier + leave))), 0u);
+  EXPECT_EQ(faulty_barriers(loop(block(leave + barrier))), 1u);
+  EXPECT_EQ(faulty_barriers("block { ^(%k: label):\n" + block(leave + barrier) + "  yield }\n"), 0u);
 }
 
 /// Derived from effects; the list is that of today.

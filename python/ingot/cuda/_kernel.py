@@ -1,0 +1,249 @@
+"""`@cuda.jit`: what the decorator takes, and what it makes of a function.
+
+A kernel is compiled as a function of the extents of grid and block, the bytes of dynamic shared memory, and the kernel's
+arguments (`library.kernels.entry`), an ordinary `Function`: it has guards, specialisations and calls as any other.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import operator
+import os
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .. import _errors, _source
+from .._errors import UnsupportedError
+from .._function import Function, type_text, without_body
+from .._jit import relaxations
+from .._signature import Signature, Type, parse_signatures
+
+MOST_THREADS = 1024
+"""Of a block."""
+_MOST_OF_BLOCK = (1024, 1024, 64)
+_MOST_OF_GRID = (2**31 - 1, 65535, 65535)
+_THREADS_OF_FORALL = 128
+_IGNORED = {"cache", "inline", "lineinfo"}
+
+
+def _extents(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, int]:
+    """Three extents of one number or up to three; ValueError where there can be no such grid or block."""
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    if not 1 <= len(parts) <= 3:
+        raise ValueError(f"{what} has 1 to 3 extents, not {len(parts)}: {given!r}")
+    try:
+        numbers = [operator.index(part) for part in parts]
+    except TypeError:
+        raise TypeError(f"{what} is an int or a tuple of ints, not {given!r}") from None
+    if any(number < 1 for number in numbers):
+        raise ValueError(f"{what} has at least 1 along each axis: {given!r}")
+    for number, limit, axis in zip(numbers, most, "xyz"):
+        if number > limit:
+            raise ValueError(f"{what} has at most {limit} along {axis}: {given!r}")
+    x, y, z = numbers + [1] * (3 - len(numbers))
+    return x, y, z
+
+
+class ConfiguredKernel:
+    """A kernel with its grid: what `kernel[griddim, blockdim, stream, sharedmem]` gives."""
+
+    def __init__(self, kernel: Kernel, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> None:
+        self.kernel = kernel
+        self.griddim = _extents(griddim, "the grid", _MOST_OF_GRID)
+        self.blockdim = _extents(blockdim, "a block", _MOST_OF_BLOCK)
+        threads = self.blockdim[0] * self.blockdim[1] * self.blockdim[2]
+        if threads > MOST_THREADS:
+            raise ValueError(f"a block has at most {MOST_THREADS} threads, not {threads}: {blockdim!r}")
+        self.stream = stream
+        self.sharedmem = operator.index(sharedmem)
+        if self.sharedmem < 0:
+            raise ValueError(f"the bytes of shared memory are not negative: {sharedmem!r}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        self.kernel._launch(self, args, kwargs)
+
+
+class _ForAll:
+    """A kernel for so many threads, or some more: what `kernel.forall(n)` gives."""
+
+    def __init__(self, kernel: Kernel, ntasks: int, tpb: int, stream: Any, sharedmem: int) -> None:
+        if ntasks < 0:
+            raise ValueError(f"cannot run a kernel for {ntasks} tasks")
+        self.kernel, self.ntasks, self.tpb = kernel, ntasks, tpb or _THREADS_OF_FORALL
+        self.stream, self.sharedmem = stream, sharedmem
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        if self.ntasks == 0:
+            return
+        blocks = -(-self.ntasks // self.tpb)
+        self.kernel[blocks, self.tpb, self.stream, self.sharedmem](*args, **kwargs)
+
+
+class Kernel:
+    """What `@cuda.jit` makes of a function: `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)` runs it."""
+
+    def __init__(
+        self, function: Callable, signatures: list[Signature] | None, relaxed: tuple[str, ...], options: dict[str, Any]
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.__ingot_function__ = self.py_func = function
+        self.signatures = signatures
+        self.max_registers = options.get("max_registers")
+        self.launch_bounds = options.get("launch_bounds")
+        self.debug = options.get("debug", False)
+        self.opt = options.get("opt", True)
+        self._parameters = inspect.signature(function)
+        kinds = {parameter.kind for parameter in self._parameters.parameters.values()}
+        if kinds & {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
+            raise TypeError(f"the kernel `{function.__name__}` has parameters that are given by name alone")
+        self._relaxed = relaxed
+
+    def __repr__(self) -> str:
+        return f"<ingot.cuda kernel {self.__module__}.{self.__qualname__}>"
+
+    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise ValueError(
+                f"a launch is written {self.__name__}[griddim, blockdim, stream=0, sharedmem=0](arguments): "
+                f"{self.__name__}[{configuration!r}]"
+            )
+        return ConfiguredKernel(self, *configuration)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        raise ValueError(f"the launch of a kernel wants a grid: {self.__name__}[griddim, blockdim](arguments)")
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> ConfiguredKernel:
+        """The same as `kernel[griddim, blockdim, stream, sharedmem]`."""
+        return ConfiguredKernel(self, griddim, blockdim, stream, sharedmem)
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> _ForAll:
+        """The kernel for at least `ntasks` threads along one axis, `tpb` of them a block; the kernel looks whether its
+        number is below what it has to do."""
+        return _ForAll(self, operator.index(ntasks), operator.index(tpb), stream, sharedmem)
+
+    @functools.cached_property
+    def _function(self) -> Function:
+        """What launches the kernel; made at the first launch."""
+        from ..library.kernels import entry
+
+        self._refuse_results()
+        made: Function = Function(entry(self.py_func), mode=os.environ.get("INGOT_KERNELS", "compiled"), relaxed=self._relaxed)
+        functools.update_wrapper(made, self.py_func, ("__name__", "__qualname__", "__doc__"), ())
+        return made
+
+    @property
+    def specialisations(self) -> list[Any]:
+        """What has been compiled so far."""
+        return self._function.specialisations
+
+    def _bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
+        parameters = self._parameters.parameters
+        if kwargs or len(args) != len(parameters):
+            try:
+                bound = self._parameters.bind(*args, **kwargs)
+            except TypeError:
+                without_body(self.py_func)(*args, **kwargs)  # raises Python's own message
+                raise
+            bound.apply_defaults()
+            args = bound.args
+        if self.signatures is None:
+            return args
+        for signature in self.signatures:
+            converted = signature.match(list(args))
+            if converted is not None:
+                return tuple(converted)
+        listed = "\n".join(f"  {s}" for s in self.signatures)
+        given = ", ".join(type_text(value) for value in args)
+        raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
+
+    def _launch(self, at: ConfiguredKernel, args: tuple, kwargs: dict[str, Any]) -> None:
+        if at.stream not in (0, None):
+            raise UnsupportedError("a stream of a launch is not supported\n  instead: launch without a stream")
+        values = self._bind(args, kwargs)
+        self._function(*at.griddim, *at.blockdim, at.sharedmem, *values)
+
+    def _refuse_results(self) -> None:
+        """Refuses a kernel that returns a value."""
+        node, file, _ = _source.find(self.py_func)
+        for place in _returns(node):
+            value = place.value
+            if value is None or isinstance(value, ast.Constant) and value.value is None:
+                continue
+            end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
+            site = (file, place.lineno, place.col_offset, end, self.__name__)
+            advice = "write the value into an array that the kernel is given"
+            raise _errors.unsupported((site,), "a kernel that returns a value", advice)
+
+
+def _returns(node: Any) -> Iterable[Any]:
+    """The `return` statements of a function, without those of functions in it."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            continue
+        if isinstance(child, ast.Return):
+            yield child
+        yield from _returns(child)
+
+
+class DeviceFunction(Function):
+    """What `@cuda.jit(device=True)` makes of a function: kernels, and functions that they call, call it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(
+            f"a call of `{self.__name__}`, a device function, outside of a kernel is not supported\n"
+            "  instead: call it in a kernel, or decorate the function with `ingot.jit`"
+        )
+
+    def __repr__(self) -> str:
+        return f"<ingot.cuda device function {self.__module__}.{self.__qualname__}>"
+
+
+def _parsed(signatures: Any, device: bool) -> list[Signature] | None:
+    if signatures is None:
+        return None
+    parsed = parse_signatures(signatures)
+    for signature in parsed:
+        if not device and signature.result not in (None, Type("void")):
+            raise TypeError(f"a kernel gives nothing: the signature {signature} has a result")
+    return parsed
+
+
+def jit(
+    func_or_sig: Any = None,
+    device: bool = False,
+    *,
+    fastmath: bool | str | Iterable[str] = False,
+    max_registers: int | None = None,
+    launch_bounds: Any = None,
+    debug: bool = False,
+    opt: bool = True,
+    **options: Any,
+) -> Any:
+    """Makes a kernel of a Python function, or a device function that kernels call.
+
+    Used bare (`@cuda.jit`), with options, or with signatures, as `ingot.jit` takes them: `@cuda.jit("void(float64[:])")`.
+    A kernel is run by `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)`: once for each thread of the grid of
+    blocks. It returns nothing. `device=True`: the function is called by kernels, and may return what it likes.
+
+    `fastmath` says what arithmetic need not keep, as that of `ingot.jit`. `max_registers`, `launch_bounds` (the most
+    threads of a block, or these and the fewest blocks of a processor), `debug` and `opt` are attributes of the kernel.
+    """
+    if unknown := set(options) - _IGNORED:
+        raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    relaxed = relaxations(fastmath)
+    is_function = isinstance(func_or_sig, (types.FunctionType, Function))
+    parsed = None if is_function else _parsed(func_or_sig, device)
+    kept = {"max_registers": max_registers, "launch_bounds": launch_bounds, "debug": debug, "opt": opt}
+
+    def decorate(f: Any) -> Any:
+        if not isinstance(f, (types.FunctionType, Function)):
+            raise TypeError(f"cuda.jit() takes a Python function, not {type(f).__name__}")
+        own = f.__ingot_function__ if isinstance(f, Function) else f
+        if device:
+            return DeviceFunction(own, None, relaxed=relaxed)
+        return Kernel(own, parsed, relaxed, kept)
+
+    return decorate(func_or_sig) if is_function else decorate

@@ -1,0 +1,12 @@
+"""Memory of a thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._intrinsics import outside
+
+
+def array(shape: Any, dtype: Any) -> Any:
+    """An array of the thread's own, of a shape known when compiling; its elements are unspecified."""
+    outside("local.array")

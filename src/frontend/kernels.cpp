@@ -1,0 +1,455 @@
+#include "frontend/kernels.h"
+
+#include "ir/uniformity.h"
+#include "ir/walk.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+constexpr const char* kModule = "ingot.cuda";
+constexpr int64_t kWarp = 32;
+
+template <class Choice>
+int64_t choice_of(std::string_view attribute, std::string_view name) {
+  const auto names = ir::choices(attribute);
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) throw base::InternalError("the library names no " + std::string(attribute));
+  return static_cast<int64_t>(static_cast<Choice>(found - names.begin()));
+}
+int64_t scope_of(std::string_view name) { return choice_of<ir::Scope>("scope", name); }
+
+}  // namespace
+
+std::string Evaluator::Kernels::text(Call& call, size_t position) {
+  return text_of(e_.require_static(call.positional.at(position), "a name", call.node));
+}
+
+Evaluator::Launch& Evaluator::Kernels::around(nb::handle node, const std::string& name) {
+  if (e_.launch_ == nullptr || !e_.launch_->is_open)
+    e_.unsupported(node, "`cuda." + name + "` outside of a kernel",
+                   "use it in a function of `cuda.jit`, or in one that such a function calls");
+  if (e_.routine_ != e_.launch_->routine)
+    e_.unsupported(node, "`cuda." + name + "` in a recursive function",
+                   "give the function what it needs as an argument");
+  return *e_.launch_;
+}
+
+Value Evaluator::Kernels::triple(std::span<const NodeId> nodes, bool extents) {
+  Tuple triple;
+  for (size_t i = 0; i < 3; ++i) triple.members.emplace_back(Scalar{Kind::py_int(), nodes[i]});
+  triple.type = nb::module_::import_(kModule).attr(extents ? "Dim3" : "Index3");
+  return triple;
+}
+
+/// The number of the thread in its block.
+Value Evaluator::Kernels::linear(const Launch& launch) {
+  ir::Builder& b = *e_.builder_;
+  const auto thread = std::span(launch.parameters).subspan(3, 3);
+  const auto block = std::span(launch.extents).subspan(3, 3);
+  const NodeId row = b.make(Op::add, {b.make(Op::multiply, {thread[2], block[1]}), thread[1]});
+  return Scalar{Kind::py_int(), b.make(Op::add, {b.make(Op::multiply, {row, block[0]}), thread[0]})};
+}
+
+std::optional<Value> Evaluator::Kernels::special(nb::handle object) {
+  if (std::string_view(Py_TYPE(object.ptr())->tp_name) != "Special") return std::nullopt;
+  const Builtin* builtin = e_.registry_.find(object);
+  if (builtin == nullptr || builtin->module != kModule) return std::nullopt;
+  const Launch& launch = around(e_.here_, builtin->name);
+  const std::span<const NodeId> extents(launch.extents);
+  const std::span<const NodeId> parameters(launch.parameters);
+  if (builtin->name == "gridDim") return triple(extents.first(3), true);
+  if (builtin->name == "blockDim") return triple(extents.subspan(3, 3), true);
+  if (builtin->name == "blockIdx") return triple(parameters.first(3), false);
+  if (builtin->name == "threadIdx") return triple(parameters.subspan(3, 3), false);
+  ir::Builder& b = *e_.builder_;
+  const NodeId lane = b.make(Op::bitwise_and, {linear(launch).as<Scalar>()->node, b.index(kWarp - 1)});
+  return Scalar{Kind::py_int(), lane};
+}
+
+Value Evaluator::Kernels::in_grid(size_t axis, bool extent) {
+  const Launch& launch = *e_.launch_;
+  ir::Builder& b = *e_.builder_;
+  const NodeId threads = launch.extents[3 + axis];
+  if (extent) return Scalar{Kind::py_int(), b.make(Op::multiply, {launch.extents[axis], threads})};
+  const NodeId before = b.make(Op::multiply, {launch.parameters[axis], threads});
+  return Scalar{Kind::py_int(), b.make(Op::add, {before, launch.parameters[3 + axis]})};
+}
+
+void Evaluator::Kernels::launch(Call& call) {
+  ir::Builder& b = *e_.builder_;
+  if (e_.launch_ == nullptr) e_.launch_ = std::make_unique<Launch>();
+  Launch& launch = *e_.launch_;
+  launch.extents = e_.numbers_argument(call, 0);
+  launch.bytes = e_.stage_index(call.positional.at(1));
+  launch.routine = e_.routine_;
+  launch.allocated.clear();
+  launch.has_found = false;
+  std::vector<NodeId> operands = launch.extents;
+  operands.push_back(launch.bytes);
+  const NodeId node = b.begin(Op::launch, operands);
+  std::vector<ir::Type> types(6, ir::kInt64);
+  types.push_back(ir::Type::buffer(ir::Space::Shared));
+  launch.parameters = b.enter(node, 0, types);
+  const int64_t life[] = {static_cast<int64_t>(ir::Life::Call)};
+  for (const auto& [place, bytes] : launch.shared) {
+    const NodeId size = b.index(bytes);
+    launch.allocated[place] = b.make(Op::alloc, {&size, 1}, life, ir::Type::buffer(ir::Space::Shared));
+  }
+  const State before = e_.state_;
+  Catcher border(e_, e_.frame_);
+  border.barrier = true;
+  const Pushed<Catcher*> open(e_.handlers_, &border);
+  const Restored<bool> is_open(launch.is_open, true);
+  Call turn{.positional = e_.elements_of(call.positional.at(3), call.node),
+            .keywords = {},
+            .name = call.name,
+            .node = call.node};
+  const ir::SpanId here = b.span();
+  const nb::object kernel = e_.require_static(call.positional.at(2), "a kernel", call.node);
+  const nb::object code = attribute(kernel, "__code__");
+  b.set_span(e_.module_.span({.file = e_.module_.text(text_of(code.attr("co_filename"))),
+                              .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
+                              .function = e_.module_.text(text_of(kernel.attr("__name__"))),
+                              .inlined_at = {}}));
+  launch.enters = true;
+  try {
+    const Value given = e_.call(call.positional.at(2), turn);
+    b.set_span(here);
+    if (!is_none(given))
+      throw base::Unsupported(e_.result_place_, "a kernel that returns a value",
+                              "write the value into an array that the kernel is given");
+    b.yield({});
+  } catch (const Diverged&) {
+  }
+  b.set_span(here);
+  b.end(node);
+  for (const auto& [id, object] : before.heap) {
+    const auto now = e_.state_.heap.find(id);
+    const auto is_same = [this](const Value& x, const Value& y) { return e_.same(x, y); };
+    if (now == e_.state_.heap.end() || std::ranges::equal(object.values, now->second.values, is_same)) continue;
+    e_.unsupported(call.node, "a kernel that changes a list, dict or instance that it is given",
+                   "write into arrays");
+  }
+  e_.state_ = before;
+}
+
+void Evaluator::Kernels::settle() {
+  if (e_.launch_ != nullptr && std::exchange(e_.launch_->has_found, false)) throw Again{};
+}
+
+NodeId Evaluator::Kernels::static_memory(int64_t bytes, ir::Space space, nb::handle node) {
+  Launch& launch = *e_.launch_;
+  if (space == ir::Space::Shared) {
+    const std::string place = e_.key_of(node);
+    int64_t& known = launch.shared[place];
+    const auto found = launch.allocated.find(place);
+    if (found != launch.allocated.end() && known >= bytes) return found->second;
+    known = std::max(known, bytes);
+    launch.has_found = true;
+  }
+  return e_.builder_->make(Op::alloc, {e_.builder_->index(bytes)}, {static_cast<int64_t>(ir::Life::Call)},
+                           ir::Type::buffer(space));
+}
+
+/// A dtype, as NumPy or Ingot name it.
+DType Evaluator::Kernels::type_argument(Call& call, size_t position) {
+  const Value& given = call.positional.at(position);
+  const Static* type = given.as<Static>();
+  if (type == nullptr || !is_type(type->object)) return e_.dtype_of(given, call.node);
+  return e_.dtype_of(Static{attribute(type->object, "dtype")}, call.node);
+}
+
+bool Evaluator::Kernels::is_type(nb::handle object) {
+  return std::string_view(Py_TYPE(object.ptr())->tp_name) == "Type" &&
+         object.type().is(nb::module_::import_("ingot._signature").attr("Type"));
+}
+
+Value Evaluator::Kernels::memory(Call& call, ir::Space space) {
+  const std::string name = space == ir::Space::Shared ? "shared.array" : "local.array";
+  const Launch& launch = around(call.node, name);
+  ir::Builder& b = *e_.builder_;
+  std::vector<Value> shape{call.positional.at(0)};
+  if (const Tuple* tuple = shape[0].as<Tuple>()) shape = std::vector<Value>(tuple->members);
+  const DType dtype = type_argument(call, 1);
+  const auto size = static_cast<int64_t>(base::size_of(dtype));
+  std::vector<int64_t> lengths;
+  int64_t bytes = size;
+  for (const Value& part : shape) {
+    const std::optional<int64_t> length = e_.static_int(part);
+    if (!length) {
+      const bool is_shared = space == ir::Space::Shared;
+      e_.unsupported(call.node, "`cuda." + name + "` of a size that is not known when compiling",
+                     is_shared ? "use a constant, or `cuda.shared.array(0, dtype)` with the bytes given at the "
+                                 "launch: `kernel[blocks, threads, 0, bytes]`"
+                               : "use a constant");
+    }
+    const bool is_good = *length >= 0 && !__builtin_mul_overflow(bytes, *length, &bytes) && bytes < (1 << 30);
+    if (!is_good) e_.raise(ExceptionKind::ValueError, "bad shape of `cuda." + name + "`");
+    lengths.push_back(*length);
+  }
+  const bool is_dynamic = space == ir::Space::Shared && lengths.size() == 1 && lengths[0] == 0;
+  std::vector<NodeId> operands{
+      is_dynamic ? launch.parameters[6] : static_memory(bytes, space, call.node), b.index(0)};
+  for (const int64_t length : lengths) {
+    const NodeId known = b.index(length);
+    operands.push_back(is_dynamic ? b.make(Op::floor_divide, {launch.bytes, b.index(size)}) : known);
+  }
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    int64_t stride = size;
+    for (size_t k = i + 1; k < lengths.size(); ++k) stride *= lengths[k];
+    operands.push_back(b.index(stride));
+  }
+  const ir::Type of = ir::Type::view(dtype, static_cast<int>(lengths.size()), space);
+  return e_.viewing(b.make(Op::view, operands, {}, of), Access::Writable);
+}
+
+Array Evaluator::Kernels::accessed(Call& call, const std::string& name) {
+  const Value& given = call.positional.at(1);
+  if (!given.is<Array>())
+    e_.raise(ExceptionKind::TypeError,
+             "`cuda." + name + "` wants an array first, not '" + e_.type_name(given) + "'");
+  const Array array = e_.named(given);
+  const DType dtype = array.type.dtype();
+  const bool is_hardwares = base::size_of(dtype) == 4 || base::size_of(dtype) == 8;
+  if (!is_hardwares || base::is_complex(dtype)) {
+    e_.unsupported(call.node, "`cuda." + name + "` of an array of " + std::string(base::info(dtype).numpy),
+                   "use an array of int32, uint32, int64, uint64, float32 or float64");
+  }
+  e_.need_writable(array, "assignment destination is read-only", call.node);
+  return array;
+}
+
+/// The operands of an access to one element: the array and its indices.
+std::vector<NodeId> Evaluator::Kernels::element(Call& call, const Array& array, const std::string& name) {
+  std::vector<Value> index{call.positional.at(2)};
+  if (const Tuple* tuple = index[0].as<Tuple>()) index = std::vector<Value>(tuple->members);
+  if (index.size() != static_cast<size_t>(array.type.rank())) {
+    e_.raise(ExceptionKind::IndexError, "`cuda." + name + "` wants " + std::to_string(array.type.rank()) +
+                                            " indices for its array, not " + std::to_string(index.size()));
+  }
+  std::vector<NodeId> operands{array.node};
+  for (size_t axis = 0; axis < index.size(); ++axis) {
+    const NodeId length = e_.builder_->length(array.node, static_cast<int>(axis));
+    operands.push_back(e_.in_range(e_.stage_index(index[axis]), length, static_cast<int>(axis)));
+  }
+  return operands;
+}
+
+/// A value as an element of an array, whose kind may not be lost.
+NodeId Evaluator::Kernels::operand(const Value& value, const Array& array, const std::string& name,
+                                   nb::handle node) {
+  const DType dtype = array.type.dtype();
+  const std::optional<Kind> kind = e_.kind_of(value);
+  const auto rank = [](DType t) { return base::is_complex(t) ? 3 : base::is_float(t) ? 2 : 1; };
+  if (kind && rank(kind->dtype()) > rank(dtype)) {
+    e_.unsupported(node,
+                   "`cuda." + name + "` of a " + std::string(kind->name()) + " and an array of " +
+                       std::string(base::info(dtype).numpy),
+                   "convert the number before");
+  }
+  const Array* number = value.as<Array>();
+  if (number != nullptr && number->type.rank() == 0) return e_.value_for(e_.from_node(e_.whole(value)), dtype);
+  if (number != nullptr)
+    e_.raise(ExceptionKind::TypeError, "`cuda." + name + "` wants a number, not an array");
+  return e_.value_for(value, dtype);
+}
+
+Value Evaluator::Kernels::atomic(Call& call) {
+  const std::string how = text(call, 0);
+  const std::string name = "atomic." + text(call, 4);
+  around(call.node, name);
+  const Array array = accessed(call, name);
+  std::vector<NodeId> operands = element(call, array, name);
+  NodeId value = operand(call.positional.at(3), array, name, call.node);
+  const Op given = how == "exchange" ? Op::constant : base::known(ir::op_from_name(how));
+  const DType dtype = array.type.dtype();
+  if (given != Op::constant && !ir::accepts(given, dtype)) {
+    e_.unsupported(call.node, "`cuda." + name + "` of an array of " + std::string(base::info(dtype).numpy),
+                   "use an array of integers");
+  }
+  if (given == Op::subtract) value = e_.builder_->make(Op::negative, {value});
+  operands.push_back(value);
+  const Op combiner = given == Op::subtract ? Op::add : given;
+  const int64_t attributes[] = {static_cast<int64_t>(combiner), scope_of("device"),
+                                static_cast<int64_t>(ir::Order::Relaxed)};
+  return e_.from_node(e_.builder_->make(Op::atomic, operands, attributes));
+}
+
+Value Evaluator::Kernels::compare_exchange(Call& call) {
+  const std::string name = "atomic." + text(call, 0);
+  around(call.node, name);
+  const Array array = accessed(call, name);
+  std::vector<NodeId> operands = element(call, array, name);
+  operands.push_back(operand(call.positional.at(3), array, name, call.node));
+  operands.push_back(operand(call.positional.at(4), array, name, call.node));
+  const int64_t attributes[] = {scope_of("device"), static_cast<int64_t>(ir::Order::Relaxed)};
+  return e_.from_node(e_.builder_->make(Op::compare_exchange, operands, attributes));
+}
+
+/// A mask of lanes: any integer, of which the lowest 32 bits count.
+NodeId Evaluator::Kernels::mask(const Value& value) {
+  return e_.builder_->cast(e_.stage_index(value), DType::UInt32);
+}
+
+void Evaluator::Kernels::barrier(Call& call) {
+  around(call.node, text(call, 1));
+  const std::string scope = text(call, 0);
+  std::vector<NodeId> operands;
+  if (scope == "warp") operands.push_back(mask(call.positional.at(2)));
+  const int64_t attributes[] = {scope_of(scope)};
+  e_.builder_->make(Op::barrier, operands, attributes);
+}
+
+Value Evaluator::Kernels::vote(Call& call) {
+  around(call.node, text(call, 2));
+  const std::string scope = text(call, 1);
+  std::vector<NodeId> operands;
+  if (scope == "warp") operands.push_back(mask(call.positional.at(4)));
+  const Value condition = e_.plain_number(call.positional.at(3));
+  operands.push_back(e_.truth(condition, call.node));
+  const int64_t attributes[] = {choice_of<ir::Question>("question", text(call, 0)), scope_of(scope)};
+  const NodeId answer = e_.builder_->make(Op::vote, operands, attributes);
+  const ir::Type type = e_.builder_->function().type(answer);
+  if (type == ir::kBool) return Scalar{Kind::py_bool(), answer};
+  if (type == ir::kInt32) return Scalar{Kind::py_int(), e_.builder_->cast(answer, DType::Int64)};
+  return e_.from_node(answer);
+}
+
+namespace {
+
+void need_number(const std::optional<Kind>& kind, const Value& value) {
+  if (!kind || value.is<Array>()) throw base::InternalError("the library exchanges what is no number");
+}
+
+}  // namespace
+
+Value Evaluator::Kernels::shuffle(Call& call) {
+  around(call.node, text(call, 1));
+  const Value value = e_.stage_number(call.positional.at(3));
+  const std::optional<Kind> kind = e_.kind_of(value);
+  need_number(kind, value);
+  const NodeId lane = e_.builder_->cast(e_.stage_index(call.positional.at(4)), DType::Int32);
+  const int64_t width = base::known(e_.static_int(call.positional.at(5)));
+  const std::vector<NodeId> operands{mask(call.positional.at(2)), e_.stage(value, *kind), lane};
+  const int64_t attributes[] = {choice_of<ir::Source>("source", text(call, 0)), width};
+  return Scalar{*kind, e_.builder_->make(Op::shuffle, operands, attributes)};
+}
+
+Value Evaluator::Kernels::match(Call& call) {
+  around(call.node, text(call, 1));
+  const Value value = e_.stage_number(call.positional.at(3));
+  const std::optional<Kind> kind = e_.kind_of(value);
+  need_number(kind, value);
+  const std::vector<NodeId> operands{mask(call.positional.at(2)), e_.stage(value, *kind)};
+  const int64_t attributes[] = {choice_of<ir::Agreement>("agreement", text(call, 0))};
+  return e_.from_node(e_.builder_->make(Op::match, operands, attributes));
+}
+
+void Evaluator::Kernels::refuse(const ir::Function& function, NodeId node, const std::string& reason,
+                                const std::string& advice) {
+  const ir::SpanId span = function[node].span;
+  base::Unsupported refusal(e_.module_.place(span), reason, advice);
+  refusal.sites = e_.module_.sites(span);
+  throw refusal;
+}
+
+void Evaluator::Kernels::check(const ir::Function& function) {
+  if (e_.launch_ == nullptr) return;
+  const auto what_of = [&](NodeId node) -> std::string {
+    const auto text = [&](size_t i) {
+      return e_.module_.text(ir::TextId(static_cast<uint32_t>(function.attribute(node, i))));
+    };
+    switch (function.op(node)) {
+      case Op::host: return "what Python does (`" + text(1) + "`)";
+      case Op::library: return "the routine `" + text(0) + "` of NumPy's";
+      case Op::draw: return "drawing from a stream of NumPy's";
+      case Op::keep: return "a list of arrays";
+      case Op::sort:
+      case Op::argsort: return "sorting";
+      default: return "";
+    }
+  };
+  for (uint32_t i = 0; i < function.node_count(); ++i) {
+    const NodeId launch(i);
+    if (function.op(launch) != Op::launch) continue;
+    const ir::Uniformity of_block(function, launch);
+    const ir::Uniformity of_all(function, launch, ir::Scope::Device);
+    ir::walk(function, function.region(launch), [&](NodeId node) {
+      if (const std::string what = what_of(node); !what.empty())
+        refuse(function, node, what + " in a kernel", "do it outside of the kernel");
+      if (!ir::is_meeting(function.op(node))) return;
+      const std::optional<ir::Scope> scope = ir::scope_of_meeting(function, node);
+      if (scope == ir::Scope::Block && !of_block.is_uniform(node)) {
+        refuse(function, node, "a barrier that not all threads of a block may come to",
+               "let all of them come to it: put it outside of what hangs on the thread, or let all threads "
+               "decide alike, by `cuda.syncthreads_or(condition)`");
+      }
+      if (scope == ir::Scope::Device && !of_all.is_uniform(node)) {
+        refuse(function, node, "a barrier of the grid that not all threads may come to",
+               "let all of them come to it: put it outside of what hangs on the thread or its block");
+      }
+    });
+  }
+}
+
+Value Evaluator::primitive_launch(Call& call) {
+  Kernels(*this).launch(call);
+  return Static{nb::none()};
+}
+Value Evaluator::primitive_in_grid(Call& call) {
+  Kernels(*this).around(call.node, text_of(require_static(call.positional.at(2), "a name", call.node)));
+  const int64_t axis = base::known(static_int(call.positional.at(0)));
+  const bool extent = nb::cast<bool>(require_static(call.positional.at(1), "an extent", call.node));
+  return Kernels(*this).in_grid(static_cast<size_t>(axis), extent);
+}
+Value Evaluator::primitive_need_kernel(Call& call) {
+  Kernels(*this).around(call.node, text_of(require_static(call.positional.at(0), "a name", call.node)));
+  return Static{nb::none()};
+}
+Value Evaluator::primitive_memory(Call& call) {
+  return Kernels(*this).memory(call, call.name == "shared_memory" ? ir::Space::Shared : ir::Space::Local);
+}
+Value Evaluator::primitive_atomic(Call& call) { return Kernels(*this).atomic(call); }
+Value Evaluator::primitive_compare_exchange(Call& call) { return Kernels(*this).compare_exchange(call); }
+Value Evaluator::primitive_barrier(Call& call) {
+  Kernels(*this).barrier(call);
+  return Static{nb::none()};
+}
+Value Evaluator::primitive_vote(Call& call) { return Kernels(*this).vote(call); }
+Value Evaluator::primitive_shuffle(Call& call) { return Kernels(*this).shuffle(call); }
+Value Evaluator::primitive_match(Call& call) { return Kernels(*this).match(call); }
+Value Evaluator::primitive_active(Call& call) {
+  Kernels(*this).around(call.node, "activemask");
+  return from_node(builder_->make(Op::active, {}));
+}
+Value Evaluator::primitive_fence(Call& call) {
+  const std::string scope = text_of(require_static(call.positional.at(0), "a scope", call.node));
+  Kernels(*this).around(call.node, text_of(require_static(call.positional.at(1), "a name", call.node)));
+  builder_->make(Op::fence, {}, {scope_of(scope)});
+  return Static{nb::none()};
+}
+Value Evaluator::primitive_nanosleep(Call& call) {
+  Kernels(*this).around(call.node, "nanosleep");
+  builder_->make(Op::nanosleep, {builder_->cast(stage_index(call.positional.at(0)), DType::Int32)});
+  return Static{nb::none()};
+}
+/// The bits of an integer as an unsigned one of the same width.
+Value Evaluator::primitive_bits(Call& call) {
+  const Value value = stage_number(call.positional.at(0));
+  const std::optional<Kind> kind = kind_of(value);
+  if (!kind || value.is<Array>() || !(base::is_int(kind->dtype())))
+    raise(ExceptionKind::TypeError, "wants an integer, not '" + type_name(value) + "'");
+  const DType dtype = kind->dtype();
+  const DType bits = base::size_of(dtype) == 1   ? DType::UInt8
+                     : base::size_of(dtype) == 2 ? DType::UInt16
+                     : base::size_of(dtype) == 4 ? DType::UInt32
+                                                 : DType::UInt64;
+  return from_node(builder_->cast(stage(value, *kind), bits));
+}
+Value Evaluator::kernel_special(Call& call) { unsupported(call.node, "calling this", "use it as it is"); }
+
+}  // namespace ingot::frontend

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "frontend/evaluator_parts.h"
+
+/// What the evaluator knows of kernels: functions of which a launch runs one turn for each thread. A kernel is
+/// evaluated once, in the region of a `launch`; what threads know of themselves are the region's parameters.
+
+namespace ingot::frontend {
+
+/// The launch that is being evaluated, and what is known of it from evaluation to evaluation.
+struct Evaluator::Launch {
+  bool is_open = false;
+  bool enters = false;  ///< what is called next is the kernel, which nobody calls that the user knows
+  const Routine* routine = nullptr;
+  std::vector<NodeId> extents{};     ///< of the grid and of a block
+  std::vector<NodeId> parameters{};  ///< of the region
+  NodeId bytes{};                    ///< of dynamic shared memory
+  /// Static shared memory: bytes by the place where it is asked for. It is allocated where the launch begins;
+  /// what is found later is known in the next evaluation.
+  std::map<std::string, int64_t> shared{};
+  std::map<std::string, NodeId> allocated{};
+  bool has_found = false;
+};
+
+class Evaluator::Kernels {
+ public:
+  explicit Kernels(Evaluator& evaluator) : e_(evaluator) {}
+
+  /// What a name of `ingot.cuda` that is no function stands for, such as `threadIdx`; none: another object.
+  std::optional<Value> special(nb::handle object);
+  /// Whether an object is a type of Ingot's, such as `ingot.float32`.
+  static bool is_type(nb::handle object);
+  /// A call of a kernel: all of its threads.
+  void launch(Call& call);
+  /// Memory of the block or of the thread.
+  Value memory(Call& call, ir::Space space);
+  /// An atomic access; `exchanges`: a compare_exchange.
+  Value atomic(Call& call);
+  Value compare_exchange(Call& call);
+  Value vote(Call& call);
+  Value shuffle(Call& call);
+  Value match(Call& call);
+  void barrier(Call& call);
+  /// A place of the thread's or an extent: along an axis, of the threads of the whole launch.
+  Value in_grid(size_t axis, bool extent);
+  /// The launch around this place; refuses where there is none.
+  Launch& around(nb::handle node, const std::string& name);
+  /// Evaluates again where memory has been found that is to be allocated earlier.
+  void settle();
+  /// Refuses what no kernel can do, and places that not all threads come to together though they wait there.
+  void check(const ir::Function& function);
+
+ private:
+  Value triple(std::span<const NodeId> nodes, bool extents);
+  Value linear(const Launch& launch);
+  DType type_argument(Call& call, size_t position);
+  NodeId mask(const Value& value);
+  NodeId static_memory(int64_t bytes, ir::Space space, nb::handle node);
+  std::string text(Call& call, size_t position);
+  std::vector<NodeId> element(Call& call, const Array& array, const std::string& name);
+  Array accessed(Call& call, const std::string& name);
+  NodeId operand(const Value& value, const Array& array, const std::string& name, nb::handle node);
+  [[noreturn]] void refuse(const ir::Function& function, NodeId node, const std::string& reason,
+                           const std::string& advice);
+
+  Evaluator& e_;
+};
+
+}  // namespace ingot::frontend
