@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 
 #include "codegen/abi_layout.h"
 #include "codegen/analyses.h"
@@ -21,6 +22,9 @@ using llvm::Value;
 
 namespace {
 
+/// Of a block, on any device.
+constexpr int64_t kMostThreads = 1024;
+
 Target for_kernels(const Target& host) {
   Target target = host;
   target.instructions = &host.kernels->instructions();
@@ -32,6 +36,20 @@ std::string plain_name(const std::string& name) {
   std::string plain;
   for (const char c : name) plain += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return plain;
+}
+
+/// Threads of a block, at most; of a launch that a pass has made, the machine's.
+unsigned most_threads(const ir::Function& f, ir::NodeId launch, int64_t of_machine) {
+  bool is_known = true;
+  const std::function<int64_t(ir::NodeId)> most = [&](ir::NodeId node) -> int64_t {
+    if (f.is_constant(node)) return f.constant(node).as<int64_t>();
+    is_known = is_known && f.op(node) == ir::Op::select;
+    if (!is_known) return kMostThreads;
+    return std::max(most(f.operand(node, 1)), most(f.operand(node, 2)));
+  };
+  int64_t all = 1;
+  for (size_t i = 3; i < 6; ++i) all *= most(f.operand(launch, i));
+  return static_cast<unsigned>(std::clamp<int64_t>(all, 1, is_known ? of_machine : kMostThreads));
 }
 
 llvm::GlobalVariable* declare(llvm::Module& module, llvm::Type* type) {
@@ -77,7 +95,7 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   DeviceFunction thread(unit_, source, turn);
   thread.emit(launch, values);
 
-  Kernel made{nullptr, {}, thread.may_raise()};
+  Kernel made{nullptr, {}, thread.may_raise(), thread.is_cooperative()};
   Types taken;
   if (made.may_raise) taken.push_back(pointer);
   for (unsigned i = 1; i < types.size(); ++i) {
@@ -101,7 +119,7 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   }
   b.CreateCall(turn, arguments);
   b.CreateRetVoid();
-  target_.kernels->mark_kernel(*kernel, 1024);
+  target_.kernels->mark_kernel(*kernel, most_threads(source, launch, target_.machine.block_threads));
   Builder in_host(context);
   llvm::Constant* const text = llvm::ConstantDataArray::getString(context, name);
   auto* const global = new llvm::GlobalVariable(host_.module, text->getType(), true,

@@ -22,6 +22,7 @@ class DeviceCode {
     llvm::Constant* name;  ///< the address of a text in the host's module
     std::vector<size_t> taken;
     bool may_raise;  ///< then it takes the address of the record of errors first
+    bool is_cooperative;
   };
   /// Of a launch of a host's function. `used`: the values from outside that it uses, with their types here.
   Kernel add(const ir::Function& source, ir::NodeId launch, std::span<const ir::NodeId> used,

@@ -23,7 +23,9 @@ void DeviceFunction::emit(NodeId launch, std::span<const std::pair<NodeId, Parts
   Parts indices;
   for (const Place what : {Place::Block, Place::Thread})
     for (unsigned axis = 0; axis < 3; ++axis) indices.push_back(kernels_.place(b_, what, axis));
-  if (emit_region(source_.region(launch), indices)) b_.CreateRetVoid();
+  const RegionId region = source_.region(launch);
+  if (source_.region_parameters(region).size() > indices.size()) indices.push_back(dynamic_memory());
+  if (emit_region(region, indices)) b_.CreateRetVoid();
 }
 
 /// The turn is that of the thread, in the order of the last axis of the grid first.
@@ -46,6 +48,19 @@ void DeviceFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Va
   b_.CreateCall(report_function(unit_), {target_->getArg(0), turn, b_.getInt32(status), b_.getInt32(site),
                                          b_.getInt32(count), words});
   b_.CreateRetVoid();
+}
+
+/// The block's, of as many bytes as the launch says.
+Value* DeviceFunction::dynamic_memory() {
+  constexpr const char* kName = "ingot_dynamic";
+  llvm::GlobalVariable* memory = unit_.module.getNamedGlobal(kName);
+  if (memory == nullptr) {
+    memory = new llvm::GlobalVariable(unit_.module, llvm::ArrayType::get(b_.getInt8Ty(), 0), false,
+                                      llvm::GlobalValue::ExternalLinkage, nullptr, kName, nullptr,
+                                      llvm::GlobalValue::NotThreadLocal, kernels_.shared_space());
+    memory->setAlignment(llvm::Align(kAlignment));
+  }
+  return b_.CreateAddrSpaceCast(memory, b_.getPtrTy());
 }
 
 Value* DeviceFunction::own_memory(uint64_t bytes) {
@@ -88,10 +103,6 @@ void DeviceFunction::emit_store(NodeId id) {
   const size_t last = operands.size() - 1;
   Value* const address = element_address(operands[0], operands.subspan(1, last - 1));
   store_element(dtype(operands[0]), parts(operands[last]), address, true);
-}
-
-void DeviceFunction::emit_barrier(NodeId id) {
-  kernels_.barrier(b_, static_cast<ir::Scope>(source_.attribute(id, 0)));
 }
 
 }  // namespace ingot::codegen

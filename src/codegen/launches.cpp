@@ -51,7 +51,10 @@ void HostFunction::emit_launch(NodeId id) {
     b_.CreateStore(value(source_.operand(id, i)), field(call, abi::kKernelCallGrid + 8 * i));
     b_.CreateStore(value(source_.operand(id, 3 + i)), field(call, abi::kKernelCallBlock + 8 * i));
   }
-  b_.CreateStore(b_.getInt64(0), field(call, abi::kKernelCallShared));
+  const auto operands = source_.operands(id);
+  Value* const shared = operands.size() > 6 ? value(operands[6]) : b_.getInt64(0);
+  b_.CreateStore(shared, field(call, abi::kKernelCallShared));
+  b_.CreateStore(b_.getInt64(kernel.is_cooperative ? 1 : 0), field(call, abi::kKernelCallCooperative));
   b_.CreateStore(b_.getInt64(kernel.may_raise ? 1 : 0), field(call, abi::kKernelCallMayRaise));
   b_.CreateStore(addresses, field(call, abi::kKernelCallArguments));
   b_.CreateStore(b_.getInt64(count), field(call, abi::kKernelCallCount));

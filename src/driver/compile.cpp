@@ -39,6 +39,7 @@ static_assert(abi::kKernelErrorLock == runtime::kKernelErrorLockOffset);
 static_assert(abi::kKernelErrorStatus == runtime::kKernelErrorStatusOffset);
 static_assert(abi::kKernelErrorSite == runtime::kKernelErrorSiteOffset);
 static_assert(abi::kKernelErrorArguments == runtime::kKernelErrorArgumentsOffset);
+static_assert(abi::kKernelCallCooperative == runtime::kKernelCallCooperativeOffset);
 static_assert(abi::kKernelCallSize == sizeof(runtime::KernelCall));
 static_assert(abi::status_of(base::ExceptionKind::MemoryError) ==
               runtime::status_of(base::ExceptionKind::MemoryError));

@@ -34,6 +34,7 @@ static_assert(offsetof(KernelCall, shared_bytes) == kKernelCallSharedOffset);
 static_assert(offsetof(KernelCall, may_raise) == kKernelCallMayRaiseOffset);
 static_assert(offsetof(KernelCall, arguments) == kKernelCallArgumentsOffset);
 static_assert(offsetof(KernelCall, count) == kKernelCallCountOffset);
+static_assert(offsetof(KernelCall, cooperative) == kKernelCallCooperativeOffset);
 static_assert(offsetof(KernelError, turn) == kKernelErrorTurnOffset);
 static_assert(offsetof(KernelError, lock) == kKernelErrorLockOffset);
 static_assert(offsetof(KernelError, status) == kKernelErrorStatusOffset);
@@ -235,6 +236,7 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
       launch.block[i] = extent_of(call->block[i], kMost);
     }
     launch.shared_bytes = extent_of(call->shared_bytes, kMost);
+    launch.cooperative = call->cooperative != 0;
     Device& device = device_of(context);
     const devices::Kernel& kernel = kernels().find(device, *call);
     const auto count = static_cast<size_t>(call->count);

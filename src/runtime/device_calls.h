@@ -21,6 +21,7 @@ struct KernelCall {
   int64_t may_raise;  ///< then the first argument is the address of the record of errors, which is put there
   void** arguments;   ///< the address of each
   int64_t count;      ///< of arguments
+  int64_t cooperative;  ///< 1: all blocks are there at once
 };
 
 /// What threads that raise leave: that of the lowest turn stays.
@@ -43,6 +44,7 @@ inline constexpr size_t kKernelCallSharedOffset = 72;
 inline constexpr size_t kKernelCallMayRaiseOffset = 80;
 inline constexpr size_t kKernelCallArgumentsOffset = 88;
 inline constexpr size_t kKernelCallCountOffset = 96;
+inline constexpr size_t kKernelCallCooperativeOffset = 104;
 inline constexpr size_t kKernelErrorTurnOffset = 0;
 inline constexpr size_t kKernelErrorLockOffset = 8;
 inline constexpr size_t kKernelErrorStatusOffset = 12;

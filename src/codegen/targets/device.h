@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 namespace llvm {
 class Function;
 class Module;
+class TargetMachine;
 }  // namespace llvm
 
 /// The NVIDIA GPUs that PTX is made for, and PTX text of LLVM modules. The target is initialised by the first
@@ -37,6 +39,12 @@ std::vector<DeviceTarget> device_targets();
 
 /// Gives a module without target the triple and the data layout of 64-bit GPUs.
 void prepare_device_module(llvm::Module& module);
+
+/// LLVM's machine for a generation.
+std::unique_ptr<llvm::TargetMachine> make_device_machine(const DeviceTarget& target);
+
+/// Says a number of a kernel, by a name that LLVM knows.
+void annotate_kernel(llvm::Function& function, const char* what, unsigned number);
 
 /// Makes a function of a prepared module one that the host launches.
 void mark_kernel(llvm::Function& function);

@@ -40,9 +40,25 @@ class KernelTarget {
   /// threads in each.
   enum class Place : uint8_t { Block, Thread, Blocks, Threads };
   virtual Value* place(Builder& b, Place what, unsigned axis) const = 0;
-  virtual void barrier(Builder& b, ir::Scope scope) const = 0;
+  /// All threads of the block have come here.
+  virtual void barrier(Builder& b) const = 0;
+  /// The lanes of a mask (i32) have.
+  virtual void barrier(Builder& b, Value* mask) const = 0;
   /// What this thread has stored is seen before what it stores later.
   virtual void fence(Builder& b, ir::Scope scope) const = 0;
+
+  /// @name What threads tell each other, as the ops of the IR say
+  /// A barrier of the block: whether a condition (i1) holds for all or for any (i1), or for how many (i32).
+  virtual Value* vote(Builder& b, ir::Question question, Value* condition) const = 0;
+  /// Of the lanes of a mask; the ballot is an i32.
+  virtual Value* vote(Builder& b, ir::Question question, Value* mask, Value* condition) const = 0;
+  /// Of an i32 or i64: the lanes (i32).
+  virtual Value* match(Builder& b, ir::Agreement agreement, Value* mask, Value* value) const = 0;
+  /// Of an i32.
+  virtual Value* shuffle(Builder& b, ir::Source source, Value* mask, Value* value, Value* lane,
+                         unsigned width) const = 0;
+  virtual Value* active(Builder& b) const = 0;
+  virtual void nanosleep(Builder& b, Value* time) const = 0;
 
   /// @name Memory
   virtual unsigned shared_space() const = 0;

@@ -1,0 +1,133 @@
+// What the threads of a launch tell each other.
+
+#include "codegen/device_function.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+namespace {
+
+constexpr uint32_t kAllLanes = ~uint32_t{0};
+
+}  // namespace
+
+void DeviceFunction::emit_barrier(NodeId id) {
+  const auto scope = static_cast<ir::Scope>(source_.attribute(id, 0));
+  const auto operands = source_.operands(id);
+  if (scope == ir::Scope::Block) return kernels_.barrier(b_);
+  if (scope != ir::Scope::Warp) return wait_for_grid();
+  kernels_.barrier(b_, operands.empty() ? b_.getInt32(kAllLanes) : value(operands[0]));
+}
+
+/// One thread of each block adds to a number whose highest bit turns when all have: the first block adds what
+/// the others leave.
+void DeviceFunction::wait_for_grid() {
+  using Place = KernelTarget::Place;
+  is_cooperative_ = true;
+  constexpr const char* kName = "ingot_arrived";
+  llvm::GlobalVariable* arrived = unit_.module.getNamedGlobal(kName);
+  if (arrived == nullptr)
+    arrived = new llvm::GlobalVariable(unit_.module, b_.getInt32Ty(), false,
+                                       llvm::GlobalValue::InternalLinkage, b_.getInt32(0), kName, nullptr,
+                                       llvm::GlobalValue::NotThreadLocal, kernels_.global_space());
+  Value* const address = b_.CreateAddrSpaceCast(arrived, b_.getPtrTy());
+  Value* blocks = b_.getInt64(1);
+  Value* place = b_.getInt64(0);
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    blocks = b_.CreateMul(blocks, kernels_.place(b_, Place::Blocks, axis));
+    place = b_.CreateOr(place, b_.CreateOr(kernels_.place(b_, Place::Thread, axis),
+                                           b_.CreateShl(kernels_.place(b_, Place::Block, axis), 32)));
+  }
+  kernels_.barrier(b_);
+  Value* const is_one = b_.CreateIsNull(b_.CreateAnd(place, b_.getInt64(0xffffffff)));
+  Block* const one = new_block("arrive");
+  Block* const wait = new_block("wait");
+  Block* const on = new_block("on");
+  b_.CreateCondBr(is_one, one, on);
+  b_.SetInsertPoint(one);
+  kernels_.fence(b_, ir::Scope::Device);
+  Value* const others = b_.CreateTrunc(b_.CreateSub(blocks, b_.getInt64(1)), b_.getInt32Ty());
+  Value* const first = b_.CreateSub(b_.getInt32(0x80000000), others);
+  Value* const own = b_.CreateSelect(b_.CreateIsNull(place), first, b_.getInt32(1));
+  Value* const before =
+      b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, address, own, {}, llvm::AtomicOrdering::Monotonic);
+  b_.CreateBr(wait);
+  b_.SetInsertPoint(wait);
+  Value* const now = b_.CreateLoad(b_.getInt32Ty(), address, /*isVolatile=*/true);
+  Value* const turned = b_.CreateICmpSLT(b_.CreateXor(before, now), b_.getInt32(0));
+  Block* const seen = new_block("seen");
+  b_.CreateCondBr(turned, seen, wait);
+  b_.SetInsertPoint(seen);
+  kernels_.fence(b_, ir::Scope::Device);
+  b_.CreateBr(on);
+  b_.SetInsertPoint(on);
+  kernels_.barrier(b_);
+}
+
+void DeviceFunction::emit_vote(NodeId id) {
+  const auto question = static_cast<ir::Question>(source_.attribute(id, 0));
+  const auto scope = static_cast<ir::Scope>(source_.attribute(id, 1));
+  const auto operands = source_.operands(id);
+  if (scope == ir::Scope::Block) return set(id, {kernels_.vote(b_, question, value(operands[0]))});
+  set(id, {kernels_.vote(b_, question, value(operands[0]), value(operands[1]))});
+}
+
+/// A number of up to 32 bits as an i32.
+Value* DeviceFunction::as_word(Value* part) {
+  llvm::Type* const type = part->getType();
+  if (type->isFloatTy()) return b_.CreateBitCast(part, b_.getInt32Ty());
+  return type->isIntegerTy(32) ? part : b_.CreateZExt(part, b_.getInt32Ty());
+}
+
+void DeviceFunction::emit_match(NodeId id) {
+  const auto agreement = static_cast<ir::Agreement>(source_.attribute(id, 0));
+  const NodeId compared = source_.operand(id, 1);
+  Value* const mask = value(source_.operand(id, 0));
+  Value* lanes = nullptr;
+  // Of several parts, those that agree in all.
+  for (Value* part : parts(compared)) {
+    Value* const bits = part->getType()->isDoubleTy()      ? b_.CreateBitCast(part, b_.getInt64Ty())
+                        : part->getType()->isIntegerTy(64) ? part
+                                                           : as_word(part);
+    Value* const own = kernels_.match(b_, agreement, mask, bits);
+    lanes = lanes == nullptr ? own : b_.CreateAnd(lanes, own);
+  }
+  set(id, {lanes});
+}
+
+void DeviceFunction::emit_shuffle(NodeId id) {
+  const auto source = static_cast<ir::Source>(source_.attribute(id, 0));
+  const auto width = static_cast<unsigned>(source_.attribute(id, 1));
+  const auto operands = source_.operands(id);
+  Value* const mask = value(operands[0]);
+  Value* const lane = value(operands[2]);
+  const auto word = [&](Value* bits) { return kernels_.shuffle(b_, source, mask, bits, lane, width); };
+  Parts given;
+  for (Value* part : parts(operands[1])) {
+    llvm::Type* const type = part->getType();
+    if (type->isIntegerTy(64) || type->isDoubleTy()) {
+      Value* const bits = b_.CreateBitCast(part, b_.getInt64Ty());
+      Value* const low = word(b_.CreateTrunc(bits, b_.getInt32Ty()));
+      Value* const high = word(b_.CreateTrunc(b_.CreateLShr(bits, 32), b_.getInt32Ty()));
+      Value* const both = b_.CreateOr(b_.CreateZExt(low, b_.getInt64Ty()),
+                                      b_.CreateShl(b_.CreateZExt(high, b_.getInt64Ty()), 32));
+      given.push_back(b_.CreateBitCast(both, type));
+    } else if (type->isFloatTy()) {
+      given.push_back(b_.CreateBitCast(word(as_word(part)), type));
+    } else {
+      given.push_back(b_.CreateTrunc(word(as_word(part)), type));
+    }
+  }
+  set(id, given);
+}
+
+void DeviceFunction::emit_active(NodeId id) { set(id, {kernels_.active(b_)}); }
+
+void DeviceFunction::emit_fence(NodeId id) {
+  kernels_.fence(b_, static_cast<ir::Scope>(source_.attribute(id, 0)));
+}
+
+void DeviceFunction::emit_nanosleep(NodeId id) { kernels_.nanosleep(b_, value(source_.operand(id, 0))); }
+
+}  // namespace ingot::codegen
