@@ -21,6 +21,9 @@ DTYPES = tuple(np.dtype(name) for name in (
 ))  # fmt: skip
 
 
+_OF_DLPACK = 2  # its number of GPUs of the kind
+
+
 class Flags:
     """`a.flags`, as NumPy's arrays have them."""
 
@@ -303,6 +306,39 @@ class Array(_ingot.DeviceArray):
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
         return _eager.function(function, args, kwargs)
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if self.device.kind != "gpu":
+            raise AttributeError(f"no other library reaches the memory of {self.device}")
+        self.block_until_ready()
+        strides = None if self.flags.c_contiguous else self.strides
+        data = (self._address, not self._writable)
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": data, "strides": strides, "version": 3, "stream": None}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self.device.kind != "gpu":
+            raise BufferError(f"no other library reaches the memory of {self.device}: bring the array to the host with `.to_host()`")
+        return (_OF_DLPACK, self.device.index)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        own = self.__dlpack_device__()
+        if dl_device is not None and tuple(dl_device) != own:
+            if tuple(dl_device) == (1, 0) and copy is not False:
+                return self.to_host().__dlpack__(max_version=max_version)
+            raise BufferError(f"the array is on {self.device}")
+        shown = self.copy("K") if copy else self
+        if stream != -1:
+            shown.block_until_ready()
+        versioned = max_version is not None and max_version[0] >= 1
+        return _ingot.to_capsule(shown, _OF_DLPACK, versioned, bool(copy))
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         from . import numpy as namespace
 
@@ -310,6 +346,26 @@ class Array(_ingot.DeviceArray):
 
 
 _eager.add_methods(Array)
+
+
+def from_dlpack(x: Any, /) -> Any:
+    """The array that another library shows by DLPack, on the same memory: an `ingot.Array` of one on a GPU, one of
+    NumPy's of one on the host.
+    """
+    if isinstance(x, Array):
+        return x
+    kind, index = x.__dlpack_device__()
+    if kind == 1:
+        return np.from_dlpack(x)
+    if kind != _OF_DLPACK:
+        raise BufferError(f"an array on a device of DLPack's kind {kind} cannot be shared")
+    where = _devices.device("gpu", index)
+    try:
+        capsule = x.__dlpack__(stream=1, max_version=(1, 0))
+    except TypeError:  # of a version before the parameter
+        capsule = x.__dlpack__(stream=1)
+    where.synchronize()  # what has been put into other streams
+    return _ingot.of_capsule(capsule, where._handle)
 
 
 def _restored(array: np.ndarray, device: Device) -> Array:

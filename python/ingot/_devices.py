@@ -127,6 +127,20 @@ def _named(given: str | Device) -> Device:
     return device(given)
 
 
+def checked(given: str | Device | None) -> str | Device | None:
+    """The device of a function, by its name at first: a driver is not opened before the first call."""
+    if given is None:
+        return None
+    kind = given.kind if isinstance(given, Device) else given.partition(":")[0] if isinstance(given, str) else None
+    if kind is None:
+        raise TypeError(f"a device is a Device, or a text such as 'gpu' or 'gpu:0', not {type(given).__name__}")
+    if kind not in KINDS:
+        raise ValueError(f"the kinds of devices are {', '.join(KINDS)}, not {kind!r}")
+    if kind == "cpu":
+        raise ValueError("a function runs on the CPU where none of its arrays is on a device: leave `device` out")
+    return given
+
+
 def handle_of(given: str | Device) -> Any:
     """A device for the extension; None: the host."""
     return _named(given)._handle

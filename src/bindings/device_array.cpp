@@ -299,29 +299,6 @@ void wait(nb::handle array) {
   device.stream().synchronize();
 }
 
-/// An array on memory that `owner` keeps.
-nb::object on_foreign(const DeviceHandle& device, nb::handle stand_in, nb::object owner) {
-  const Window window = window_of(as_array(stand_in.ptr()));
-  const auto [low, high] = reach_of(window);
-  auto memory = std::make_shared<DeviceMemory>(*device.it, window.data + low, high - low, std::move(owner));
-  return new_device_array(window, PyArray_ISWRITEABLE(as_array(stand_in.ptr())), std::move(memory));
-}
-
-/// The same, of numbers.
-nb::object stand_in_at(uint64_t address, const nb::tuple& lengths, const nb::tuple& strides,
-                       const std::string& dtype, bool is_writable) {
-  Window window{};
-  window.dtype = base::known(base::dtype_from_numpy(dtype));
-  window.rank = static_cast<int>(lengths.size());
-  if (window.rank > runtime::SlotInfo::kMaxRank) throw nb::value_error("an array has at most 16 axes");
-  window.data = pointer_of(address);
-  for (size_t axis = 0; axis < lengths.size(); ++axis) {
-    window.lengths[axis] = nb::cast<int64_t>(lengths[axis]);
-    window.strides[axis] = nb::cast<int64_t>(strides[axis]);
-  }
-  return array_on(window, is_writable);
-}
-
 template <class Fn>
 PyObject* shown(PyObject* self, Fn&& fn) {
   return guarded([&] { return nb::cast(fn(device_array(self))).release().ptr(); }, nullptr);
@@ -470,8 +447,6 @@ void bind_devices(nb::module_& m) {
   m.def("write_into", &write_into);
   m.def("copied", &copied, "A copy; None: its elements do not lie side by side.");
   m.def("wait", &wait);
-  m.def("stand_in_at", &stand_in_at, "address"_a, "lengths"_a, "strides"_a, "dtype"_a, "writable"_a);
-  m.def("on_foreign", &on_foreign, "device"_a, "stand_in"_a, "owner"_a);
 }
 
 }  // namespace ingot::bindings
