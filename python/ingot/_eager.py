@@ -151,8 +151,29 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple, keywords: dict) -> Any
         keywords["out"] = out[0]
     elif out:
         keywords["out"] = out
-    compiled = compiled_function(function)
+    compiled = _applied(function, inputs, keywords) or compiled_function(function)
     return call(compiled if method == "__call__" else getattr(compiled, method), *inputs, **keywords)
+
+
+def _applied(function: np.ufunc, inputs: tuple, keywords: dict) -> Any:
+    """A compiled function that applies one of `ingot.vectorize`; None: the ufunc is none of these."""
+    from ._vectorize import made_of
+    from .numpy._namespace import EagerFunction, function_of
+
+    holder = made_of(function)
+    if holder is None:
+        return None
+    if keywords:
+        raise UnsupportedError(
+            f"the keyword `{next(iter(keywords))}` of `{holder.__name__}`, of `ingot.vectorize`, with an ingot.Array is not supported\n"
+            "  instead: leave it out"
+        )
+    known = holder.__dict__.setdefault("_on_devices", {})
+    if len(inputs) not in known:
+        names = ", ".join(f"x{i}" for i in range(len(inputs)))
+        text = f"def apply({names}):\n    return f({names})\n"
+        known[len(inputs)] = EagerFunction(function_of(text, "operations.apply", {"f": holder}), holder, __name__, "apply")
+    return known[len(inputs)]
 
 
 # Functions that tell types and shapes, which look at no element.

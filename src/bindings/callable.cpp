@@ -650,7 +650,8 @@ void bind_callable(nb::module_& m) {
       type, "_open_texts", &open_texts,
       "From now on the texts of the arguments of these numbers are described by their letters, no others.");
   add_method(
-      type, "_settle_on", [](nb::handle self, const DeviceHandle& device) {
+      type, "_settle_on",
+      [](nb::handle self, const DeviceHandle& device) {
         State& state = state_of(self);
         state.parameters.device = device.it;
         state.known.clear();

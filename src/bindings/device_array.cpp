@@ -62,9 +62,10 @@ Window window_of(PyArrayObject* array) {
 [[noreturn]] void raise_no_memory(const Window& window, const Device& device, const std::exception& error) {
   nb::list shape;
   for (int axis = 0; axis < window.rank; ++axis) shape.append(window.lengths[axis]);
-  const nb::object made = nb::module_::import_("ingot._devices")
-                              .attr("no_memory")(nb::tuple(shape), std::string(base::info(window.dtype).numpy),
-                                                 name_of(device), error.what());
+  const nb::object made =
+      nb::module_::import_("ingot._devices")
+          .attr("no_memory")(nb::tuple(shape), std::string(base::info(window.dtype).numpy), name_of(device),
+                             error.what());
   set_error(made);
   throw nb::python_error();
 }
@@ -267,7 +268,8 @@ void write_into(nb::handle array, nb::handle values) {
   const int64_t bytes = bytes_of(it.window);
   if (bytes == 0) return;
   const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
-  const bool lies_alike = std::equal(PyArray_STRIDES(from), PyArray_STRIDES(from) + it.window.rank, it.window.strides);
+  const bool lies_alike =
+      std::equal(PyArray_STRIDES(from), PyArray_STRIDES(from) + it.window.rank, it.window.strides);
   if (covers(it.window, whole) && lies_alike) {
     it.device().write(address_of(it.window.data), PyArray_DATA(from), bytes);
     return;
@@ -349,7 +351,8 @@ void destroy(PyObject* self) {
 }
 
 PyObject* refuse_to_make(PyTypeObject*, PyObject*, PyObject*) {
-  PyErr_SetString(PyExc_TypeError, "an ingot.Array is made by ingot.device_put, or by what a function returns");
+  PyErr_SetString(PyExc_TypeError,
+                  "an ingot.Array is made by ingot.device_put, or by what a function returns");
   return nullptr;
 }
 
@@ -425,7 +428,8 @@ void bind_devices(nb::module_& m) {
       .def_prop_ro("name", [](const DeviceHandle& it) { return name_of(*it.it); })
       .def_prop_ro("properties", &properties_of)
       .def_prop_ro("memory", &memory_of)
-      .def_prop_ro("stream", [](const DeviceHandle& it) { return reinterpret_cast<uintptr_t>(&it.it->stream()); })
+      .def_prop_ro("stream",
+                   [](const DeviceHandle& it) { return reinterpret_cast<uintptr_t>(&it.it->stream()); })
       .def("set_memory_limit", [](const DeviceHandle& it, int64_t bytes) { it.it->set_memory_limit(bytes); })
       .def("reset_memory_peak", [](const DeviceHandle& it) { it.it->reset_memory_peak(); })
       .def("release_memory", [](const DeviceHandle& it) { return it.it->release_memory(); })
@@ -439,7 +443,8 @@ void bind_devices(nb::module_& m) {
     return all;
   });
   m.def("why_no_devices", [](const std::string& kind) { return devices::why_none(kind); });
-  m.def("to_device", [](nb::handle array, const DeviceHandle& device) { return to_device(array, *device.it); });
+  m.def("to_device",
+        [](nb::handle array, const DeviceHandle& device) { return to_device(array, *device.it); });
   m.def("to_host", [](nb::handle array) { return to_host(checked(array)); });
   m.def("stand_in", &stand_in,
         "An array of NumPy's that lies as the array does; nobody may touch its elements.");

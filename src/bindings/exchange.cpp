@@ -111,7 +111,8 @@ nb::object capsule_of(const DeviceArray& array, int device_type) {
   const auto itemsize = static_cast<int64_t>(base::size_of(window.dtype));
   given->memory = array.memory;
   for (int axis = 0; axis < window.rank; ++axis) {
-    if (window.strides[axis] % itemsize != 0) refuse("the strides of the array are no multiples of its elements");
+    if (window.strides[axis] % itemsize != 0)
+      refuse("the strides of the array are no multiples of its elements");
     given->lengths[axis] = window.lengths[axis];
     given->strides[axis] = window.strides[axis] / itemsize;
   }

@@ -17,10 +17,11 @@ namespace {
 constexpr uintptr_t kAlignment = 16;
 
 [[noreturn]] void refuse() {
-  const nb::object error = nb::module_::import_("ingot._errors")
-                               .attr("unsupported")(nb::tuple(nb::list()),
-                                                    "moving an array whose elements are not aligned to a device",
-                                                    "pass a copy of it, made by `.copy()`");
+  const nb::object error =
+      nb::module_::import_("ingot._errors")
+          .attr("unsupported")(nb::tuple(nb::list()),
+                               "moving an array whose elements are not aligned to a device",
+                               "pass a copy of it, made by `.copy()`");
   set_error(error);
   throw nb::python_error();
 }

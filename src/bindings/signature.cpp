@@ -275,8 +275,8 @@ bool Signature::device_array(PyObject* value, const Path& path) {
   const Window& window = array.window;
   const auto [is_c, is_f] = orders_of(window);
   return described(value,
-                   {window.dtype, window.rank, static_cast<int64_t>(base::size_of(window.dtype)), window.lengths,
-                    window.strides, address_of(window.data), array.is_writable, is_c, is_f},
+                   {window.dtype, window.rank, static_cast<int64_t>(base::size_of(window.dtype)),
+                    window.lengths, window.strides, address_of(window.data), array.is_writable, is_c, is_f},
                    path);
 }
 
@@ -287,8 +287,9 @@ bool Signature::is_moved_to(devices::Device& device) {
   if (!is_quick_) {
     const bool is_of_function = parameters_->device != nullptr;
     PyErr_Format(PyExc_ValueError,
-                 is_of_function ? "a function of %s is given an array that is on %s: move it with ingot.device_put"
-                                : "arrays are on %s and on %s: move them to one device with ingot.device_put",
+                 is_of_function
+                     ? "a function of %s is given an array that is on %s: move it with ingot.device_put"
+                     : "arrays are on %s and on %s: move them to one device with ingot.device_put",
                  name_of(*device_).c_str(), name_of(device).c_str());
   }
   return false;
@@ -313,10 +314,10 @@ bool Signature::is_moved_to(devices::Device& device) {
   // none.
   if (longest > NPY_MAX_INTP / 16 && longest > NPY_MAX_INTP / laid.itemsize) return foreign(value);
   leaf(value, path);
-  words_.push_back(word_of(Tag::Array, static_cast<uint64_t>(laid.dtype) | static_cast<uint64_t>(laid.rank) << 8 |
-                                           static_cast<uint64_t>(laid.is_writable ? 1 : 0) << 13 |
-                                           static_cast<uint64_t>(laid.layout()) << 14 | orders << 16 |
-                                           last << 18 | ones << 40));
+  words_.push_back(word_of(
+      Tag::Array, static_cast<uint64_t>(laid.dtype) | static_cast<uint64_t>(laid.rank) << 8 |
+                      static_cast<uint64_t>(laid.is_writable ? 1 : 0) << 13 |
+                      static_cast<uint64_t>(laid.layout()) << 14 | orders << 16 | last << 18 | ones << 40));
   add_memory(laid);
   return true;
 }
@@ -650,9 +651,9 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
     return true;
   }
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
-  if (value != nullptr &&
-      (PyArray_CheckExact(value) || is_device_array(value) || (is_number(value) && is_small) || PyList_CheckExact(value) ||
-       PyDict_CheckExact(value) || is_instance(value) || bindings::is_stream(value)))
+  if (value != nullptr && (PyArray_CheckExact(value) || is_device_array(value) ||
+                           (is_number(value) && is_small) || PyList_CheckExact(value) ||
+                           PyDict_CheckExact(value) || is_instance(value) || bindings::is_stream(value)))
     return describe_value(value, path);
   words_.push_back(word_of(Tag::Guarded));
   return true;

@@ -71,7 +71,7 @@ void Specialisation::clear() {
 
 void Specialisation::bind(nb::module_& m) {
   nb::class_<Place>(m, "Place");  // NOLINT(bugprone-unused-raii)
-  nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
+  nb::class_<Code>(m, "Code")     // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a,
            "place"_a = Place());

@@ -98,8 +98,8 @@ class Objects::Listed final : public Values {
       return column;
     const DeviceArray& bytes = bindings::device_array(bytes_of(column).ptr());
     const nb::object home = to_host(bytes);
-    column.window.data =
-        reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(home.ptr()))) + (column.window.data - bytes.window.data);
+    column.window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(home.ptr()))) +
+                         (column.window.data - bytes.window.data);
     homes_.append(home);
     return column;
   }
