@@ -57,15 +57,24 @@ def _Operation(kind: type, function: Any, name: str) -> Any:
         """An operator, which leaves it to others what it does not take."""
 
         def _call(self, args: tuple, kwargs: dict) -> Any:
-            if name.startswith("__") and not all(map(_is_operand, args)):
-                return NotImplemented
+            if name.startswith("__"):
+                args = tuple(np.asarray(value) if isinstance(value, (list, tuple)) else value for value in args)
+                if name in ("__eq__", "__ne__") and (args[1] is None or isinstance(args[1], (str, bytes))):
+                    return _compared(*args, name == "__ne__")
+                if not all(map(_is_operand, args)):
+                    return NotImplemented
             return super()._call(args, kwargs)
 
     return Operation(function, function, "ingot.Array", name)
 
 
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, (_ingot.DeviceArray, np.ndarray, np.generic, bool, int, float, complex, list, tuple, slice))
+    return isinstance(value, (_ingot.DeviceArray, np.ndarray, np.generic, bool, int, float, complex))
+
+
+def _compared(array: Any, other: Any, differs: bool) -> Any:
+    """An array beside what no number equals."""
+    return _ingot.to_device(np.full(array.shape, differs), array._handle)
 
 
 class _Deferred:
@@ -194,13 +203,10 @@ def _copy_to(target: Any, source: Any, casting: str, where: Any) -> None:
     if isinstance(target, np.ndarray):
         np.copyto(target, source.to_host(), casting, where if where is True else np.asarray(where))
         return
-    given = source.dtype if hasattr(source, "dtype") else source
-    if not np.can_cast(given, target.dtype, casting):
-        raise TypeError(f"Cannot cast array data from {np.result_type(given)!r} to {target.dtype!r} according to the rule {casting!r}")
     if where is True:
-        assign(target, source)
+        call(_made("copyto", "a, value, casting", "np.copyto(a, value, casting)"), target, source, casting)
     else:
-        call(_made("put_where", "a, value, where", "np.copyto(a, value, 'unsafe', where)"), target, source, where)
+        call(_made("copyto_where", "a, value, casting, where", "np.copyto(a, value, casting, where)"), target, source, casting, where)
 
 
 def function(function: Callable, args: tuple, kwargs: dict) -> Any:
