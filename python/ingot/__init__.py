@@ -1,6 +1,7 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
 from . import cuda, lax, random, tree
+from ._array import Array, device_put, from_dlpack
 from ._batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
 from ._derivatives import (
     check_grads,
@@ -18,7 +19,17 @@ from ._derivatives import (
     value_and_grad,
     vjp,
 )
-from ._errors import InternalError, TypeChangeError, UnsupportedError
+from ._devices import (
+    Device,
+    default_device,
+    device,
+    devices,
+    release_memory,
+    reset_memory_peak,
+    set_default_device,
+    set_memory_limit,
+)
+from ._errors import DeviceError, InternalError, TypeChangeError, UnsupportedError
 from ._guvectorize import guvectorize
 from ._host import host
 from ._jit import disabled as _disabled
@@ -49,6 +60,9 @@ if _disabled():
 
 
 __all__ = [
+    "Array",
+    "Device",
+    "DeviceError",
     "InternalError",
     "TypeChangeError",
     "UnsupportedError",
@@ -62,9 +76,14 @@ __all__ = [
     "cuda",
     "custom_jvp",
     "custom_vjp",
+    "default_device",
+    "device",
+    "device_put",
+    "devices",
     "float16",
     "float32",
     "float64",
+    "from_dlpack",
     "get_num_threads",
     "grad",
     "guvectorize",
@@ -90,7 +109,11 @@ __all__ = [
     "prange",
     "psum",
     "random",
+    "release_memory",
+    "reset_memory_peak",
     "set_cache_limit",
+    "set_default_device",
+    "set_memory_limit",
     "set_num_threads",
     "stop_gradient",
     "tree",

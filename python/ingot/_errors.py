@@ -22,6 +22,10 @@ class InternalError(RuntimeError):
     """A fault of Ingot itself: please report it, with the function and the types of its arguments."""
 
 
+class DeviceError(RuntimeError):
+    """What a device's driver answers that it cannot do, or what a kernel has done wrong there."""
+
+
 class Demanded(Exception):
     """Compiling needs something of the argument of this number; never leaves the package.
 

@@ -86,6 +86,8 @@ def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> 
         return KeyboardInterrupt()
     if kind == "LinAlgError":
         return np.linalg.LinAlgError(message)
+    if kind == "DeviceError":
+        return _errors.DeviceError(message)
     if kind == "TypeChangeError":
         return _errors.TypeChangeError(f"{message} ({sites[0][0]}:{sites[0][1]})" if sites else message)
     if kind == "ValueError" and (match := re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)):

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 import numpy as np
 
 from . import _errors, _ingot, _source
+from ._devices import Device, handle_of
 from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._host import c_pointer
 from ._signature import DTYPES, Signature
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         __name__: str
         __qualname__: str
         _describe: Any
+        _settle_on: Any
         _fix: Any
         _remember: Any
         _demand: Any
@@ -100,6 +102,7 @@ class Function(Base[P, R_co]):
         mode: str = "compiled",
         relaxed: tuple[str, ...] = (),
         static: Static = Static(),  # noqa: B008
+        device: str | Device | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__ingot_function__ = function
@@ -130,6 +133,8 @@ class Function(Base[P, R_co]):
         self._constants = Constants(static, kinds) if any(static) else None
         self._fixed = self._constants.parameters if self._constants is not None else ()
         self._fix(*static)
+        self._device = device
+        self._is_settled = device is None
 
     @property
     def specialisations(self) -> list[Specialisation]:
@@ -154,7 +159,7 @@ class Function(Base[P, R_co]):
         if found is self and not (by_value and self.__module__ == "__main__"):
             return self.__qualname__
         source = _source.text_of(self.__ingot_function__)
-        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source)
+        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device)
 
     def _call(self, args: tuple, kwargs: dict) -> Any:
         """A call that the base cannot make."""
@@ -162,6 +167,9 @@ class Function(Base[P, R_co]):
 
     def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, Any]:
         """The specialisation that arguments take, made if need be, and the arguments taken apart."""
+        if not self._is_settled:
+            self._settle_on(handle_of(self._device))
+            self._is_settled = True
         values = given = self._bind(args, kwargs)
         if self._signatures is not None:
             values = self._fit(given)
@@ -316,6 +324,9 @@ class Function(Base[P, R_co]):
         from ._record import record
 
         specialisation, arguments = self._prepare(args, kwargs)
+        if specialisation.device is not None:
+            what = f"recording a call of `{self.__name__}` on {specialisation.device}"
+            raise _errors.unsupported((self._site(),), what, "record it with arrays of NumPy's")
         if arguments.locks:
             what = f"recording `{self.__name__}`, which draws from a stream of NumPy's,"
             advice = "record a function that is given the numbers"
@@ -366,10 +377,12 @@ class Function(Base[P, R_co]):
         return Explanation("\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)]))
 
 
-def _restored(function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], static: Static, source: str) -> Function:
+def _restored(
+    function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], static: Static, source: str, device: Any = None
+) -> Function:
     """A function that has been pickled, with the source that it had."""
     function.__ingot_source__ = source
-    return Function(function, signatures, mode, relaxed, static)
+    return Function(function, signatures, mode, relaxed, static, device)
 
 
 def shown_to_profilers(function: Function) -> Callable:
@@ -432,6 +445,8 @@ def _hashable(key: tuple) -> tuple:
 
 def type_text(value: Any) -> str:
     """What an argument is, for messages: `float64[:, :]`, `int`."""
+    if isinstance(value, _ingot.DeviceArray):
+        return f"{value.dtype}[{', '.join(':' * value.ndim)}] on {value.device}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype}[{', '.join(':' * value.ndim)}]"
     return type(value).__name__

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
+from ._devices import Device, checked
 from ._function import Function
 from ._signature import Signature, Type, parse_signatures
 from ._static import static
@@ -48,6 +49,7 @@ def jit(
     fastmath: bool | str | Iterable[str] = False,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
+    device: str | Device | None = None,
     nopython: bool = ...,
     parallel: bool = ...,
     cache: bool = ...,
@@ -61,6 +63,7 @@ def jit(
     fastmath: bool | str | Iterable[str] = False,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
+    device: str | Device | None = None,
     nopython: bool = ...,
     parallel: bool = ...,
     cache: bool = ...,
@@ -73,6 +76,7 @@ def jit(
     fastmath: bool | str | Iterable[str] = False,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
+    device: str | Device | None = None,
     **options: Any,
 ) -> Any:
     """Compiles a Python function for the arguments it is called with.
@@ -89,12 +93,16 @@ def jit(
     `static_argnums` and `static_argnames` say of which arguments, by number and name, the values are constants: of what
     is compiled one is made for each of them. They have to be hashable (ValueError). docs/semantics.md has the rules.
 
+    `device` is where its calls run, "gpu" or the like, whatever their arguments are: arrays of NumPy's are moved there for
+    the call, and results are NumPy's then. Without it a call runs on the device of its arrays. docs/gpu.md has the rules.
+
     Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
     """
     unknown = set(options) - {"nopython", "parallel", "cache"}
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     relaxed = relaxations(fastmath)
+    where = checked(device)
     is_function = isinstance(function, (types.FunctionType, Function))
     if function is not None and not is_function:
         signatures = function
@@ -107,6 +115,6 @@ def jit(
             raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
         own = f.__ingot_function__ if isinstance(f, Function) else f
         constant = static(own, static_argnums, static_argnames)
-        return own if disabled() else Function(own, parsed, relaxed=relaxed, static=constant)
+        return own if disabled() else Function(own, parsed, relaxed=relaxed, static=constant, device=where)
 
     return decorate(function) if is_function else decorate

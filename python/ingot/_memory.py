@@ -1,13 +1,17 @@
 """The memory of results and temporaries: freed blocks are kept for the next ones."""
 
-from . import _ingot
+from __future__ import annotations
+
+from . import _devices, _ingot
 
 
-def memory() -> dict[str, int]:
+def memory(device: str | _devices.Device | None = None) -> dict[str, int]:
     """Bytes of arrays that compiled code allocated: `in_use` now, `peak` at most so far, and of freed blocks those
     `kept` for the next arrays, at most `limit`.
+
+    Of a device, `limit` is that of both, in use and kept; 0: all of its memory.
     """
-    return _ingot.memory()
+    return _ingot.memory() if device is None else _devices.memory_of(_devices.device(device))
 
 
 def set_cache_limit(bytes: int) -> None:

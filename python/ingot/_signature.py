@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from . import _ingot
+
 if TYPE_CHECKING:
     import ast
 
@@ -76,7 +78,7 @@ class Type(NamedTuple):
         """The value as an argument of this type; NotImplemented where it is none."""
         if self.ndim is None:
             return self._convert_scalar(value)
-        if not isinstance(value, np.ndarray) or value.dtype != np.dtype(self.dtype) or value.ndim != self.ndim:
+        if not isinstance(value, (np.ndarray, _ingot.DeviceArray)) or value.dtype != np.dtype(self.dtype) or value.ndim != self.ndim:
             return NotImplemented
         if self.layout == "C" and not value.flags.c_contiguous or self.layout == "F" and not value.flags.f_contiguous:
             return NotImplemented

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from . import _exceptions, _ingot
+from . import _devices, _exceptions, _ingot
 from ._callbacks import Cells, call_host, kept_after
 from ._routines import library
 from ._streams import holding
@@ -37,6 +37,7 @@ class Specialisation(_ingot.Specialisation):
         # The sites whose callee keeps what it gets, but for so many arrays at first.
         self.keeps = {i: n for i, host in enumerate(self.hosts) if (n := kept_after(host[0])) is not None}
         self.key = key
+        self.device = _devices.of(f"{key[-1][1]}:{key[-1][2]}") if key and key[-1][0] == "device" else None
         self.why = why
         super().__init__(program.guards, program.result, program.errors, not self.hosts and not self.writes)
 
@@ -52,7 +53,8 @@ class Specialisation(_ingot.Specialisation):
 
     def compile(self, texts: bool = False) -> dict[str, Any]:
         """The object file and how it was made; with the IR and assembly if `texts`."""
-        return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads())
+        capability = () if self.device is None else (self.device.capability,)
+        return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads(), *capability)
 
 
 class Call:
@@ -61,6 +63,7 @@ class Call:
     def __init__(self, specialisation: Specialisation, arguments: Any) -> None:
         self.specialisation = specialisation
         self.leaves, self.containers, self.locks = arguments.leaves, arguments.containers, arguments.locks
+        self.place = arguments.place
         self.cells = Cells(self.containers, specialisation.layouts) if specialisation.writes else Cells([], ())
         self.objects = _ingot.Objects(self.leaves, self.containers)
 
@@ -86,7 +89,7 @@ class Call:
             try:
                 if mode == "interpreted":
                     return it.program.interpret(given, host, routines or library, it.keeps)
-                return it.code.run(given, host, routines, it.keeps, it.buffers)
+                return it.code.run(given, host, routines, it.keeps, it.buffers, self.place)
             finally:
                 self.cells.flush()
 

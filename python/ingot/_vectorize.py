@@ -7,6 +7,7 @@ import functools
 import inspect
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -22,6 +23,15 @@ from ._specialisation import Specialisation
 TARGETS = ("cpu", "parallel")
 MOST_OPERANDS = 31
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
+
+
+_made: weakref.WeakValueDictionary[int, Vectorized] = weakref.WeakValueDictionary()
+
+
+def made_of(ufunc: np.ufunc) -> Vectorized | None:
+    """The function of which a ufunc was made; None: it is none of these."""
+    found = _made.get(id(ufunc))
+    return found if found is not None and found.ufunc is ufunc else None
 
 
 class Outdated(_errors.TypeChangeError):
@@ -264,6 +274,7 @@ class Vectorized(Base):
         self._table = table
         self._loops: dict[tuple[np.dtype, ...], Loop] = {}
         self.ufunc = table.make()
+        _made[id(self.ufunc)] = self
         for signature in self._signatures or ():
             inputs = tuple(np.dtype(t.dtype) for t in signature.parameters)
             self._add(inputs, None if signature.result is None else (np.dtype(signature.result.dtype),)).prepare()

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/device_array.h"
 #include "bindings/exceptions.h"
 #include "bindings/gil.h"
 #include "bindings/guards.h"
@@ -628,6 +629,7 @@ void bind_callable(nb::module_& m) {
   nb::class_<Arguments>(m, "Arguments")
       .def_prop_ro("key", [](const Arguments& it) { return it.signature->text(); })
       .def_prop_ro("leaves", [](const Arguments& it) { return Arguments::list_of(it.signature->leaves()); })
+      .def_prop_ro("place", [](const Arguments& it) { return it.signature->place(); })
       .def_prop_ro("locks", [](const Arguments& it) { return Arguments::list_of(it.signature->locks()); })
       .def_prop_ro("containers",
                    [](const Arguments& it) { return Arguments::list_of(it.signature->containers()); });
@@ -647,6 +649,14 @@ void bind_callable(nb::module_& m) {
   add_method(
       type, "_open_texts", &open_texts,
       "From now on the texts of the arguments of these numbers are described by their letters, no others.");
+  add_method(
+      type, "_settle_on",
+      [](nb::handle self, const DeviceHandle& device) {
+        State& state = state_of(self);
+        state.parameters.device = device.it;
+        state.known.clear();
+      },
+      "From now on all calls run on a device.");
   add_method(type, "_capture", &capture,
              "From now on what `owner` holds under `name` is a further argument.");
   add_method(type, "_describe_attributes", &describe_attributes,

@@ -5,6 +5,7 @@
 
 #include "base/scalar.h"
 #include "bindings/arrays.h"
+#include "bindings/device_array.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
@@ -70,16 +71,26 @@ void Frame::fill(size_t i, PyObject* leaf) {
   const SlotInfo& info = code_.params()[i];
   buffers_[i] = {};
   if (info.kind != SlotInfo::Kind::View) return store_number(info.dtype, slots()[i], leaf);
+  if (!PyArray_CheckExact(leaf)) {
+    const Window& window = device_array(leaf).window;
+    return fill_view(i, window.data, window.lengths, window.strides);
+  }
   PyArrayObject* const array = as_array(leaf);
+  fill_view(i, static_cast<std::byte*>(PyArray_DATA(array)), PyArray_DIMS(array), PyArray_STRIDES(array));
+}
+
+[[gnu::always_inline]] inline void Frame::fill_view(size_t i, std::byte* data, const int64_t* lengths,
+                                                    const int64_t* strides) {
+  const SlotInfo& info = code_.params()[i];
   ViewSlot& view = *static_cast<ViewSlot*>(slots()[i]);
-  view.data = static_cast<std::byte*>(PyArray_DATA(array));
+  view.data = data;
   view.buffer = &buffers_[i];
   // The buffer begins at the lowest byte of the array.
   int64_t low = 0;
   bool is_empty = false;
   for (int axis = 0; axis < info.rank; ++axis) {
-    const int64_t length = PyArray_DIM(array, axis);
-    const int64_t stride = PyArray_STRIDE(array, axis);
+    const int64_t length = lengths[axis];
+    const int64_t stride = strides[axis];
     view.lengths()[axis] = length;
     view.strides(info.rank)[axis] = stride;
     is_empty = is_empty || length == 0;

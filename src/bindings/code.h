@@ -43,7 +43,7 @@ class Code {
 };
 
 /// The slots of one call: those of the parameters filled from the leaves of arguments, which must be of the
-/// kinds that the code was compiled for, then those of the results.
+/// kinds that the code was compiled for, then those of the results. Of a device's code, arrays are on it.
 class Frame {
  public:
   /// Throws what an unfit scalar raises.
@@ -65,6 +65,7 @@ class Frame {
   static constexpr size_t kInside = 2048;
 
   void fill(size_t i, PyObject* leaf);
+  void fill_view(size_t i, std::byte* data, const int64_t* lengths, const int64_t* strides);
 
   const Code& code_;
   std::byte* memory_;  ///< the addresses of the slots, a buffer for each parameter, the slots

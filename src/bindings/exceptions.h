@@ -10,8 +10,18 @@
 #include "base/error.h"
 #include "base/exception.h"
 #include "bindings/gil.h"
+#include "devices/device.h"
 
 namespace ingot::bindings {
+
+/// Raises what a device throws: sets it.
+inline void set_device_error(const devices::DeviceError& error) {
+  const bool is_memory = dynamic_cast<const devices::OutOfMemory*>(&error) != nullptr;
+  const nanobind::object type =
+      is_memory ? nanobind::borrow(PyExc_MemoryError)
+                : nanobind::object(nanobind::module_::import_("ingot._errors").attr("DeviceError"));
+  PyErr_SetString(type.ptr(), error.what());
+}
 
 /// Runs something of C++'s for Python: exceptions become Python's.
 template <class Fn>
@@ -20,6 +30,8 @@ auto guarded(Fn&& fn, decltype(fn()) failed) -> decltype(fn()) {
     return resting_at_the_end(fn);
   } catch (nanobind::python_error& error) {
     error.restore();
+  } catch (const devices::DeviceError& error) {
+    set_device_error(error);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {

@@ -52,7 +52,10 @@ nb::object Execution::failure() const {
     if (site.made >= 0) made = nb::make_tuple(site.made, shown_by(site, error));
   }
   const base::ExceptionKind kind = runtime::exception_of(error.status);
-  return nb::make_tuple(std::string(base::name_of(kind)), runtime::format_error(code_.info(), error),
+  const bool is_of_device = context_.device != nullptr && error.site == runtime::Error::kNoSite &&
+                            kind == base::ExceptionKind::RuntimeError && !is_pending;
+  const auto name = is_of_device ? std::string("DeviceError") : std::string(base::name_of(kind));
+  return nb::make_tuple(name, runtime::format_error(code_.info(), error),
                         tuple_of(runtime::sites_of(code_.info(), error)), is_pending ? pending_ : nb::none(),
                         made);
 }

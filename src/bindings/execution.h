@@ -7,6 +7,7 @@
 #include "bindings/code.h"
 #include "bindings/exceptions.h"
 #include "bindings/gil.h"
+#include "devices/device.h"
 #include "runtime/context.h"
 
 namespace ingot::bindings {
@@ -42,7 +43,11 @@ class Execution {
   /// What a long call does, for `hooks`.
   static runtime::Status attend(runtime::Context* context);
 
+  /// The code is a device's.
+  void set_device(devices::Device& device) { context_.device = &device; }
+
   Gil& gil() { return gil_; }
+  runtime::Context& context() { return context_; }
   runtime::Call& call() { return call_; }
 
   /// Runs something with the GIL; keeps what it raises, until the next time.

@@ -8,6 +8,8 @@
 
 #include "bindings/c_function.h"
 #include "bindings/callable.h"
+#include "bindings/device_array.h"
+#include "bindings/exchange.h"
 #include "bindings/interrupts.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
@@ -75,6 +77,8 @@ NB_MODULE(_ingot, m) {
   use_numpys_sorts();
   find_main_thread();
   Specialisation::bind(m);
+  bind_devices(m);
+  bind_exchange(m);
   bind_callable(m);
   Objects::bind(m);
   bind_ufuncs(m);

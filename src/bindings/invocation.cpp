@@ -3,12 +3,15 @@
 #include <nanobind/stl/string.h>
 
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings/gufuncs.h"
 #include "bindings/numpy.h"
+#include "runtime/allocator.h"
+#include "runtime/buffer_list.h"
 
 namespace ingot::bindings {
 
@@ -43,13 +46,93 @@ nb::object operand(const SlotType& type, void* slot) {
 
 const runtime::Hooks Invocation::kHooks = {&Execution::attend, &Invocation::call_outside};
 
-Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside)
-    : Execution(code, kHooks), outside_(outside), frame_(code, leaves) {}
+namespace {
+
+std::optional<Moved> moved(const Place& place, std::span<PyObject* const> leaves) {
+  if (place.device == nullptr || !Moved::has_any(leaves)) return std::nullopt;
+  return std::make_optional<Moved>(*place.device, leaves);
+}
+
+}  // namespace
+
+Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside,
+                       const Place& place)
+    : Execution(code, kHooks),
+      outside_(outside),
+      place_(place),
+      moved_(moved(place, leaves)),
+      frame_(code, moved_ ? moved_->leaves() : leaves) {
+  if (place.device != nullptr) set_device(*place.device);
+}
+
+/// After the code of a device has run.
+void Invocation::finish(bool has_returned) {
+  if (moved_) {
+    try {
+      moved_->bring_back();
+    } catch (const devices::DeviceError&) {
+      if (has_returned) throw;  // else the call's own error tells more
+    }
+  }
+  if (!has_returned || !place_.brings_home) return;
+  for (size_t i = 0; i < code().results().size(); ++i)
+    if (code().results()[i].kind == SlotInfo::Kind::View) bring_home(i);
+}
+
+/// A copy on the host of a device's buffer, which becomes the call's.
+runtime::Buffer* Invocation::home_of(runtime::Buffer* buffer) {
+  runtime::Buffer*& home = homes_[buffer];
+  if (home != nullptr) return home;
+  home = runtime::Allocator::allocate(buffer->size);
+  if (home == nullptr) throw std::bad_alloc();
+  runtime::link_buffer(context(), *home);
+  if (buffer->size > 0) {
+    const nb::gil_scoped_release released;
+    place_.device->read(home->data, address_of(buffer->data), buffer->size);
+  }
+  homes_[home] = home;
+  return home;
+}
+
+void Invocation::bring_home(size_t result) {
+  ViewSlot& view = frame_.result_view(result);
+  if (place_.device == nullptr || frame_.parameter_of(view.buffer) >= 0) return;
+  runtime::Buffer* const home = home_of(view.buffer);
+  view.data = home->data + (view.data - view.buffer->data);
+  view.buffer = home;
+}
+
+std::vector<runtime::Buffer*> Invocation::held_buffers(size_t result) {
+  bring_home(result);
+  if (place_.brings_home) {
+    const ViewSlot& column = frame_.result_view(result);
+    const std::vector<runtime::Buffer*> buffers = frame_.held_buffers(result);
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (frame_.parameter_of(buffers[i]) >= 0) continue;
+      runtime::Buffer* const home = home_of(buffers[i]);
+      const int64_t stride = frame_.result_view(result).strides(1)[0];
+      std::memcpy(column.data + static_cast<int64_t>(i) * stride, &home, sizeof home);
+    }
+  }
+  return frame_.held_buffers(result);
+}
+
+Window Invocation::shown(size_t result, int64_t& argument) {
+  const SlotInfo& info = code().results()[result];
+  ViewSlot& view = frame_.result_view(result);
+  Window window = Window::of(view, info.dtype, info.rank);
+  argument = frame_.parameter_of(view.buffer);
+  if (argument >= 0 && moved_) {
+    const auto leaf = static_cast<size_t>(argument);
+    if (moved_->is_moved(leaf)) window.data = moved_->home_of(leaf, window.data);
+  }
+  return window;
+}
 
 nb::object Invocation::results(const nb::tuple& buffers) {
   nb::dict held;
   for (const nb::handle result : buffers) {
-    for (runtime::Buffer* const buffer : frame_.held_buffers(nb::cast<size_t>(result))) {
+    for (runtime::Buffer* const buffer : held_buffers(nb::cast<size_t>(result))) {
       const int64_t argument = frame_.parameter_of(buffer);
       held[nb::int_(reinterpret_cast<int64_t>(buffer))] =
           argument >= 0 ? nb::object(nb::int_(argument)) : memory_of(buffer);
@@ -75,12 +158,18 @@ nb::object Invocation::results(const nb::tuple& buffers) {
 }
 
 nb::object Invocation::owning(const Window& window, runtime::Buffer* buffer) {
-  return owning_array(call().take(buffer), window);
+  runtime::OwnedBuffer owned = call().take(buffer);
+  if (owned->release == nullptr) return owning_array(std::move(owned), window);
+  return new_device_array(window, true, std::make_shared<DeviceMemory>(*place_.device, std::move(owned)));
 }
 
 nb::object Invocation::memory_of(runtime::Buffer* buffer) {
   nb::object& memory = memories_[buffer];
   if (memory.is_valid()) return memory;
+  if (buffer->release != nullptr) {
+    memory = bytes_on(std::make_shared<DeviceMemory>(*place_.device, call().take(buffer)));
+    return memory;
+  }
   nb::object owner = nb::steal(PyCapsule_New(call().take(buffer).release(), nullptr, free_memory));
   if (!owner.is_valid()) throw nb::python_error();
   memory = array_on({DType::UInt8, 1, buffer->data, {buffer->size}, {1}}, true, std::move(owner));

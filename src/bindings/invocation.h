@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "bindings/arrays.h"
 #include "bindings/code.h"
 #include "bindings/execution.h"
 #include "bindings/layout.h"
+#include "bindings/moved.h"
+#include "bindings/place.h"
 #include "runtime/context.h"
 
 namespace ingot::bindings {
@@ -24,13 +28,19 @@ struct Outside {
       keeps{};  ///< a dict of the sites whose callee keeps what it gets, but for so many arrays at first
 };
 
-/// One call of compiled code, from its slots to its results. Wants the GIL, which a long call lets go of.
+/// One call of compiled code, from its slots to its results. Wants the GIL, which a long call lets go of. A
+/// device's code gets the arrays of NumPy's among its arguments as copies on the device, and what it has
+/// written into them is copied back.
 class Invocation : public Execution {
  public:
   /// Leaves and `outside` outlive it.
-  Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside);
+  Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside, const Place& place);
 
-  bool run() { return Execution::run(frame_.slots()); }
+  bool run() {
+    const bool has_returned = Execution::run(frame_.slots());
+    if (place_.device != nullptr) finish(has_returned);
+    return has_returned;
+  }
 
   /// The results as a list of numbers, and of views as (owner of the memory, offset, lengths, strides,
   /// dtype). The owner is the number of an argument, or an array; without offset (None) that is the finished
@@ -39,6 +49,12 @@ class Invocation : public Execution {
   nb::object results(const nb::tuple& buffers);
 
   Frame& frame() { return frame_; }
+  /// The view that a result is, which shows the memory of this argument (-1: of none).
+  Window shown(size_t result, int64_t& argument);
+  /// The buffers whose numbers, which op `keep` gave, are the elements of a result.
+  std::vector<runtime::Buffer*> held_buffers(size_t result);
+  /// Has the host read a result that is a view of the call's own memory.
+  void bring_home(size_t result);
   /// A buffer, all of which a window covers, as an array that owns it.
   nb::object owning(const Window& window, runtime::Buffer* buffer);
   /// The bytes of a buffer that the code allocated, as an array that owns them from now on.
@@ -51,9 +67,14 @@ class Invocation : public Execution {
                                       int64_t number, void** slots);
   nb::list host_values(const char* layout, bool kept, size_t direct, void** slots);
   nb::object outward(runtime::ViewSlot& view, const SlotType& type);
+  void finish(bool has_returned);
+  runtime::Buffer* home_of(runtime::Buffer* buffer);
 
   const Outside& outside_;
+  const Place place_;
+  std::optional<Moved> moved_;
   Frame frame_;
+  std::map<const runtime::Buffer*, runtime::Buffer*> homes_;  ///< of a device's buffers: copies on the host
   std::map<const runtime::Buffer*, nb::object> memories_;
 };
 

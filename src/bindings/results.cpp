@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/device_array.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
@@ -14,8 +15,9 @@ namespace ingot::bindings {
 namespace {
 
 /// The text of these code points: an array, or one number, below 0 for the empty text.
-nb::object text_of_codes(const nb::object& codes) {
+nb::object text_of_codes(nb::object codes) {
   if (PyLong_Check(codes.ptr())) return text_of_code(nb::cast<int64_t>(codes));
+  if (is_device_array(codes.ptr())) codes = to_host(device_array(codes.ptr()));
   const nb::object wide = nb::steal(PyArray_FromAny(codes.ptr(), PyArray_DescrFromType(NPY_UINT32), 1, 1,
                                                     NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
   if (!wide.is_valid()) throw nb::python_error();
@@ -27,7 +29,7 @@ nb::object text_of_codes(const nb::object& codes) {
 }
 
 nb::object finished(nb::object array, bool is_writable) {
-  if (!is_writable) PyArray_CLEARFLAGS(as_array(array.ptr()), NPY_ARRAY_WRITEABLE);
+  if (!is_writable) protect(array.ptr());
   return array;
 }
 
@@ -56,8 +58,8 @@ struct ResultPlan::Maker {
   nb::object array(const Shown& shown, bool is_writable, bool owns) {
     if (shown.leaf >= 0) {
       nb::object owner = values.leaf(shown.leaf);
-      is_writable = is_writable && PyArray_ISWRITEABLE(as_array(owner.ptr()));
-      return array_on(shown.window, is_writable, std::move(owner));
+      is_writable = is_writable && bindings::is_writable(owner.ptr());
+      return array_like(shown.window, is_writable, std::move(owner));
     }
     if (nb::object whole = values.whole(shown); whole.is_valid())
       return finished(std::move(whole), is_writable);
@@ -68,17 +70,17 @@ struct ResultPlan::Maker {
   }
 
   /// A part of a memory of the call's, or what shares it with another result. Where it is alone and all of
-  /// the memory, but not in NumPy's order, it is copied.
+  /// the memory, but not in NumPy's order, it is copied, unless it is on a device.
   nb::object part(const Shown& shown) {
     const nb::object memory = values.bytes_of(shown);
-    PyArrayObject* const bytes = as_array(memory.ptr());
     Window window = shown.window;
     if (window.is_empty()) {  // as NumPy's
-      window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(bytes));
+      window.data = lowest_of(memory.ptr());
       std::fill_n(window.strides, window.rank, 0);
     }
-    nb::object array = array_on(window, true, memory);
-    if (PyArray_NBYTES(as_array(array.ptr())) != PyArray_NBYTES(bytes) || !values.is_alone(shown))
+    nb::object array = array_like(window, true, memory);
+    if (is_device_array(array.ptr()) || !values.is_alone(shown) ||
+        PyArray_NBYTES(as_array(array.ptr())) != PyArray_NBYTES(as_array(memory.ptr())))
       return array;
     nb::object copy = nb::steal(PyArray_NewCopy(as_array(array.ptr()), NPY_KEEPORDER));
     if (!copy.is_valid()) throw nb::python_error();
@@ -121,7 +123,7 @@ struct ResultPlan::Maker {
   Elements::Columns columns(const List& list) {
     Elements::Columns all;
     for (size_t i = 0; i < list.columns; ++i) {
-      const Shown column = values.shown();
+      const Shown column = values.column();
       all.push_back({column.window.data, column.window.strides[0], column.window.dtype});
     }
     return all;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings/callable.h"
+#include "bindings/device_array.h"
 #include "bindings/exceptions.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
@@ -39,6 +40,7 @@ using base::DType;
 ///   Same      8: the number of a container
 ///   Letters   the array of a text's code points follows
 ///   Foreign   32: alias set; an object, the description
+///   Device    8: the address of the device that the call runs on; last
 enum class Tag : uint64_t {
   Array,
   Scalar,
@@ -54,7 +56,8 @@ enum class Tag : uint64_t {
   Same,
   Foreign,
   Letters,
-  Guarded
+  Guarded,
+  Device
 };
 
 constexpr int kAliasShift = 32;
@@ -227,61 +230,113 @@ void Signature::constant(PyObject* value, const Path& path) {
   objects_.push_back(value);
 }
 
-/// Whether strides are those of an array without gaps, those of axes of length 1 too. C if both are, and for
-/// arrays without elements, whose strides nobody uses.
-[[gnu::always_inline]] inline Layout layout_of(PyArrayObject* array) {
-  const int rank = PyArray_NDIM(array);
-  npy_intp inside = PyArray_ITEMSIZE(array);
-  int axis = rank - 1;
-  for (; axis >= 0 && PyArray_STRIDE(array, axis) == inside; --axis) inside *= PyArray_DIM(array, axis);
-  if (axis < 0 || PyArray_SIZE(array) == 0) return Layout::C;
-  inside = PyArray_ITEMSIZE(array);
-  for (axis = 0; axis < rank && PyArray_STRIDE(array, axis) == inside; ++axis)
-    inside *= PyArray_DIM(array, axis);
-  return axis == rank ? Layout::F : Layout::Any;
-}
+/// How an array lies in memory.
+struct Signature::Laid {
+  DType dtype;
+  int rank;
+  int64_t itemsize;
+  const int64_t* lengths;
+  const int64_t* strides;
+  uintptr_t data;
+  bool is_writable;
+  bool is_c;  ///< as NumPy says: axes of length 1 do not count
+  bool is_f;
+
+  /// Whether strides are those of an array without gaps, those of axes of length 1 too. C if both are, and
+  /// for arrays without elements, whose strides nobody uses.
+  [[gnu::always_inline]] Layout layout() const {
+    int64_t inside = itemsize;
+    int axis = rank - 1;
+    for (; axis >= 0 && strides[axis] == inside; --axis) inside *= lengths[axis];
+    if (axis < 0 || std::find(lengths, lengths + rank, 0) != lengths + rank) return Layout::C;
+    inside = itemsize;
+    for (axis = 0; axis < rank && strides[axis] == inside; ++axis) inside *= lengths[axis];
+    return axis == rank ? Layout::F : Layout::Any;
+  }
+};
 
 [[gnu::always_inline]] inline bool Signature::array(PyObject* value, const Path& path) {
   PyArrayObject* const array = as_array(value);
   const std::optional<DType> dtype = dtype_of(PyArray_TYPE(array));
   const int rank = PyArray_NDIM(array);
   if (!dtype || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || rank > kMaxLeaves) return foreign(value);
-  uint64_t orders = 0;
-  if (parameters_->sees_layout) {
-    orders = static_cast<uint64_t>(PyArray_IS_C_CONTIGUOUS(array) ? 1 : 0) |
-             static_cast<uint64_t>(PyArray_IS_F_CONTIGUOUS(array) ? 2 : 0);
+  return described(
+      value,
+      {*dtype, rank, PyArray_ITEMSIZE(array), PyArray_DIMS(array), PyArray_STRIDES(array),
+       reinterpret_cast<uintptr_t>(PyArray_DATA(array)), static_cast<bool>(PyArray_ISWRITEABLE(array)),
+       static_cast<bool>(PyArray_IS_C_CONTIGUOUS(array)), static_cast<bool>(PyArray_IS_F_CONTIGUOUS(array))},
+      path);
+}
+
+bool Signature::device_array(PyObject* value, const Path& path) {
+  const DeviceArray& array = bindings::device_array(value);
+  if (!is_moved_to(array.device())) return false;
+  has_device_arrays_ = true;
+  const Window& window = array.window;
+  const auto [is_c, is_f] = orders_of(window);
+  return described(value,
+                   {window.dtype, window.rank, static_cast<int64_t>(base::size_of(window.dtype)),
+                    window.lengths, window.strides, address_of(window.data), array.is_writable, is_c, is_f},
+                   path);
+}
+
+/// Whether the call runs on a device: the one of its first array on one, or of the function.
+bool Signature::is_moved_to(devices::Device& device) {
+  if (device_ == nullptr) device_ = &device;
+  if (device_ == &device) return true;
+  if (!is_quick_) {
+    const bool is_of_function = parameters_->device != nullptr;
+    PyErr_Format(PyExc_ValueError,
+                 is_of_function
+                     ? "a function of %s is given an array that is on %s: move it with ingot.device_put"
+                     : "arrays are on %s and on %s: move them to one device with ingot.device_put",
+                 name_of(*device_).c_str(), name_of(device).c_str());
   }
+  return false;
+}
+
+[[gnu::always_inline]] inline bool Signature::described(PyObject* value, const Laid& laid, const Path& path) {
+  uint64_t orders = 0;
+  if (parameters_->sees_layout)
+    orders = static_cast<uint64_t>(laid.is_c ? 1 : 0) | static_cast<uint64_t>(laid.is_f ? 2 : 0);
   uint64_t ones = 0;
-  npy_intp longest = 0;
-  for (int axis = 0; axis < rank; ++axis) {
-    ones |= static_cast<uint64_t>(PyArray_DIM(array, axis) == 1 ? 1 : 0) << axis;
-    longest = std::max(longest, PyArray_DIM(array, axis));
+  int64_t longest = 0;
+  for (int axis = 0; axis < laid.rank; ++axis) {
+    ones |= static_cast<uint64_t>(laid.lengths[axis] == 1 ? 1 : 0) << axis;
+    longest = std::max(longest, laid.lengths[axis]);
   }
   uint64_t last = 0;
-  if (detail_.is_measured && rank >= 2) {
-    const npy_intp length = PyArray_DIM(array, rank - 1);
+  if (detail_.is_measured && laid.rank >= 2) {
+    const int64_t length = laid.lengths[laid.rank - 1];
     last = kMeasured | static_cast<uint64_t>(length >= 2 && length <= ir::kLongestShort ? length : 0);
   }
   // Compiled code relies on lengths times bytes having a number; `zeros((2**62, 0), "i1").view("f8")` has
   // none.
-  if (longest > NPY_MAX_INTP / 16 && longest > NPY_MAX_INTP / PyArray_ITEMSIZE(array)) return foreign(value);
+  if (longest > NPY_MAX_INTP / 16 && longest > NPY_MAX_INTP / laid.itemsize) return foreign(value);
   leaf(value, path);
-  words_.push_back(word_of(Tag::Array, static_cast<uint64_t>(*dtype) | static_cast<uint64_t>(rank) << 8 |
-                                           static_cast<uint64_t>(PyArray_ISWRITEABLE(array) ? 1 : 0) << 13 |
-                                           static_cast<uint64_t>(layout_of(array)) << 14 | orders << 16 |
-                                           last << 18 | ones << 40));
-  add_memory(value);
+  words_.push_back(word_of(
+      Tag::Array, static_cast<uint64_t>(laid.dtype) | static_cast<uint64_t>(laid.rank) << 8 |
+                      static_cast<uint64_t>(laid.is_writable ? 1 : 0) << 13 |
+                      static_cast<uint64_t>(laid.layout()) << 14 | orders << 16 | last << 18 | ones << 40));
+  add_memory(laid);
   return true;
 }
 
 /// As np.may_share_memory: arrays share memory if the bytes between their lowest and highest overlap. An
 /// array is of the set of the first array that it may share memory with; of its own otherwise. Where it may
 /// share memory with two sets, all arrays are of one.
-[[gnu::always_inline]] inline void Signature::add_memory(PyObject* value) {
-  PyArrayObject* const array = as_array(value);
-  const auto data = reinterpret_cast<uintptr_t>(PyArray_DATA(array));
-  const auto [low, high] = reach_of(array);
-  Memory memory{data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high), 0,
+[[gnu::always_inline]] inline void Signature::add_memory(const Laid& laid) {
+  int64_t low = 0;
+  int64_t high = laid.itemsize;
+  for (int axis = 0; axis < laid.rank; ++axis) {
+    if (laid.lengths[axis] == 0) {
+      low = high = 0;
+      break;
+    }
+    const int64_t last = (laid.lengths[axis] - 1) * laid.strides[axis];
+    (last < 0 ? low : high) += last;
+  }
+  Memory memory{laid.data + static_cast<uintptr_t>(low), laid.data + static_cast<uintptr_t>(high), 0,
                 words_.size() - 1};
   for (const Memory& other : memories_) {
     if (memory.low >= other.high || other.low >= memory.high || memory.low == memory.high ||
@@ -342,6 +397,7 @@ bool Signature::letters(PyObject* text, const Path& path) {
 
 bool Signature::other(PyObject* value, const Path& path) {
   if (detail_.is_opened && PyUnicode_CheckExact(value)) return letters(value, path);
+  if (is_device_array(value)) return device_array(value, path);
   if (is_constant(value)) {
     constant(value, path);
     return true;
@@ -573,7 +629,9 @@ bool Signature::foreign(PyObject* value) {
       PyArray_NDIM(as_array(value)) <= kMaxLeaves) {
     const nb::object shape = module.attr("shape")(given);
     leaf(shape.ptr(), {nullptr, nullptr, 0, 0});
-    add_memory(shape.ptr());
+    PyArrayObject* const array = as_array(shape.ptr());
+    add_memory({DType::Bool, PyArray_NDIM(array), 1, PyArray_DIMS(array), PyArray_STRIDES(array),
+                reinterpret_cast<uintptr_t>(PyArray_DATA(array)), false, false, false});
   }
   return true;
 }
@@ -593,9 +651,9 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
     return true;
   }
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
-  if (value != nullptr &&
-      (PyArray_CheckExact(value) || (is_number(value) && is_small) || PyList_CheckExact(value) ||
-       PyDict_CheckExact(value) || is_instance(value) || bindings::is_stream(value)))
+  if (value != nullptr && (PyArray_CheckExact(value) || is_device_array(value) ||
+                           (is_number(value) && is_small) || PyList_CheckExact(value) ||
+                           PyDict_CheckExact(value) || is_instance(value) || bindings::is_stream(value)))
     return describe_value(value, path);
   words_.push_back(word_of(Tag::Guarded));
   return true;
@@ -603,6 +661,7 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
 
 bool Signature::describe_all(const Parameters& parameters, PyObject* const* values, size_t count) {
   parameters_ = &parameters;
+  device_ = parameters.device;
   if (!parameters.static_names.empty() && count != 0) others_ = values[count - 1];
   for (size_t i = 0; i < count; ++i) {
     const Path path{nullptr, PyTuple_GET_ITEM(parameters.names, static_cast<Py_ssize_t>(i)), 0, 0};
@@ -614,6 +673,7 @@ bool Signature::describe_all(const Parameters& parameters, PyObject* const* valu
     if (!capture(parameters, i)) return false;
   for (const Memory& memory : memories_)
     words_[memory.word] |= (together_ ? uint64_t{1} : memory.alias_set) << kAliasShift;
+  if (device_ != nullptr) words_.push_back(word_of(Tag::Device, reinterpret_cast<uintptr_t>(device_)));
   return true;
 }
 
@@ -687,6 +747,10 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
     }
     case Tag::Letters: return nb::make_tuple("letters", text_of(word, object));
     case Tag::Guarded: return nb::make_tuple("guarded");
+    case Tag::Device: {
+      const devices::Properties& properties = device_->properties();
+      return nb::make_tuple("device", properties.kind, properties.index);
+    }
   }
   Py_UNREACHABLE();
 }

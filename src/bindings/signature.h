@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/inline_vector.h"
+#include "bindings/place.h"
 
 /// What arguments are, as far as it decides what is compiled for them: kinds of scalars; dtype, number of
 /// axes, writability and shared memory of arrays; values of what is static; structure of containers.
@@ -52,6 +53,7 @@ struct Parameters {
   size_t rest = 0;
   /// Whether arrays that NumPy says are in C or Fortran order are of kinds of their own.
   bool sees_layout = false;
+  devices::Device* device = nullptr;  ///< where all calls run; null: where their arrays are
 };
 
 /// The descriptions of one list of arguments, and the leaves that compiled code gets of it. They are words
@@ -84,6 +86,8 @@ class Signature {
   std::span<PyObject* const> containers() const { return containers_.span(); }
   /// The locks of the streams of random numbers among the arguments.
   std::span<PyObject* const> locks() const { return locks_.span(); }
+  /// Where the call runs: on the device of its arrays.
+  Place place() const { return {device_, parameters_->device != nullptr && !has_device_arrays_}; }
   /// Whether equal words and objects are equal descriptions: there is nothing foreign.
   bool is_closed() const { return is_closed_; }
   /// Takes care of an object until the end.
@@ -91,6 +95,7 @@ class Signature {
 
  private:
   struct Path;
+  struct Laid;
   struct Memory {
     uintptr_t low;
     uintptr_t high;
@@ -102,6 +107,9 @@ class Signature {
   bool describe_value(PyObject* value, const Path& path);
   bool other(PyObject* value, const Path& path);
   bool array(PyObject* array, const Path& path);
+  bool device_array(PyObject* array, const Path& path);
+  bool is_moved_to(devices::Device& device);
+  bool described(PyObject* array, const Laid& laid, const Path& path);
   bool number(PyObject* value, const Path& path);
   bool letters(PyObject* text, const Path& path);
   bool capture(const Parameters& parameters, size_t number);
@@ -124,7 +132,7 @@ class Signature {
   static bool nested(const char* where, Fn&& describe);
   void leaf(PyObject* value, const Path& path);
   void keep(PyObject* value, const Path& path);
-  void add_memory(PyObject* array);
+  void add_memory(const Laid& laid);
   nb::object text_of(size_t& word, size_t& object) const;
   nb::object texts_of(uint64_t count, size_t& word, size_t& object) const;
 
@@ -137,6 +145,8 @@ class Signature {
   InlineVector<PyObject*, 2> locks_;
   InlineVector<Memory, 24> memories_;
   const Parameters* parameters_ = nullptr;
+  devices::Device* device_ = nullptr;
+  bool has_device_arrays_ = false;
   PyObject* refusal_ = nullptr;
   PyObject* others_ = nullptr;  ///< `**kwargs`, if some of it is static
   bool is_quick_ = true;

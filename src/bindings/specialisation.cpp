@@ -19,12 +19,12 @@ namespace {
 /// A call whose host calls and results are Python's business (`library` may be None): a list of numbers and
 /// views (see `Invocation::results`, with the results that are `buffers`), or what failed, as a tuple.
 nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::handle library,
-               nb::handle keeps, const nb::tuple& buffers) {
+               nb::handle keeps, const nb::tuple& buffers, const Place& place) {
   std::vector<PyObject*> given;
   for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
   if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
   const Outside outside{host, library.is_none() ? nb::handle() : library, keeps};
-  Invocation invocation(code, given, outside);
+  Invocation invocation(code, given, outside, place);
   return invocation.run() ? invocation.results(buffers) : invocation.failure();
 }
 
@@ -42,7 +42,7 @@ void Specialisation::load(nb::object code) {
 nb::object Specialisation::call(const Signature& arguments) const {
   static constinit const Outside nothing{};
   const Locked locked(arguments.locks());
-  Invocation invocation(*code_, arguments.leaves(), nothing);
+  Invocation invocation(*code_, arguments.leaves(), nothing, arguments.place());
   if (invocation.run()) {
     FrameValues values(invocation, arguments);
     return result_.make(values);
@@ -70,9 +70,11 @@ void Specialisation::clear() {
 }
 
 void Specialisation::bind(nb::module_& m) {
-  nb::class_<Code>(m, "Code")  // NOLINT(performance-unnecessary-value-param)
+  nb::class_<Place>(m, "Place");  // NOLINT(bugprone-unused-raii)
+  nb::class_<Code>(m, "Code")     // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
-      .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a);
+      .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a,
+           "place"_a = Place());
   nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))
       .def(nb::init<const nb::tuple&, const nb::tuple&, nb::list, bool>(), "guards"_a, "result"_a, "errors"_a,
            "direct"_a)

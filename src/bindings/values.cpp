@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "bindings/collected.h"
+#include "bindings/device_array.h"
 #include "bindings/numpy.h"
 #include "bindings/results.h"
 
@@ -28,7 +29,7 @@ FrameValues::Memories& FrameValues::memories() {
 
 void FrameValues::hold(std::span<const size_t> results) {
   for (const size_t result : results)
-    for (const Buffer* const buffer : call_.frame().held_buffers(result)) ++memories().held[buffer];
+    for (const Buffer* const buffer : call_.held_buffers(result)) ++memories().held[buffer];
 }
 
 nb::object FrameValues::container(int64_t number) {
@@ -91,6 +92,18 @@ class Objects::Listed final : public Values {
     return shown;
   }
 
+  Shown column() override {
+    Shown column = shown();
+    if (column.leaf >= 0 || !is_device_array(static_cast<PyObject*>(const_cast<void*>(column.memory))))
+      return column;
+    const DeviceArray& bytes = bindings::device_array(bytes_of(column).ptr());
+    const nb::object home = to_host(bytes);
+    column.window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(home.ptr()))) +
+                         (column.window.data - bytes.window.data);
+    homes_.append(home);
+    return column;
+  }
+
   Shown shown(const HeldArray& held) override {
     Shown shown;
     shown.window = held.window;
@@ -124,6 +137,13 @@ class Objects::Listed final : public Values {
 
   /// An array that is given as it is.
   static void show(PyObject* object, Shown& shown) {
+    shown.leaf = -1;
+    shown.memory = object;
+    shown.is_array = true;
+    if (is_device_array(object)) {
+      shown.window = bindings::device_array(object).window;
+      return;
+    }
     PyArrayObject* const array = as_array(object);
     const int rank = PyArray_NDIM(array);
     shown.window.dtype = base::known(dtype_of(PyArray_TYPE(array)));
@@ -131,9 +151,6 @@ class Objects::Listed final : public Values {
     shown.window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
     std::copy_n(PyArray_DIMS(array), rank, shown.window.lengths);
     std::copy_n(PyArray_STRIDES(array), rank, shown.window.strides);
-    shown.leaf = -1;
-    shown.memory = object;
-    shown.is_array = true;
   }
 
   /// Memory as (owner, offset, lengths, strides, dtype).
@@ -162,14 +179,14 @@ class Objects::Listed final : public Values {
     shown.memory = is_leaf ? nullptr : owner.ptr();
     shown.is_array = false;
     const nb::object array = is_leaf ? leaf(shown.leaf) : nb::borrow(owner);
-    shown.window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(array.ptr()))) +
-                        reach_of(as_array(array.ptr())).low + offset;
+    shown.window.data = lowest_of(array.ptr()) + offset;
   }
 
   Objects& objects_;
   const nb::list& values_;
   nb::dict held_;  ///< what owns the memories of arrays in lists, by their numbers
   std::map<const void*, size_t> uses_;
+  nb::list homes_;  ///< copies of columns that are on a device
   size_t next_ = 0;
 };
 

@@ -37,6 +37,8 @@ class Values {
   virtual nb::object number(std::optional<base::DType> numpys) = 0;
   /// The memory that the next value shows.
   virtual Shown shown() = 0;
+  /// The same, of memory that the host reads.
+  virtual Shown column() = 0;
   /// The memory of an array that stands in a list of unknown length, with how it lies there.
   virtual Shown shown(const HeldArray& held) = 0;
   /// Counts the memories whose numbers are the elements of these results: lists hold arrays of them.
@@ -66,6 +68,7 @@ class FrameValues final : public Values {
   int64_t integer() override;
   nb::object number(std::optional<base::DType> numpys) override;
   Shown shown() override;
+  Shown column() override;
   Shown shown(const HeldArray& held) override;
   void hold(std::span<const size_t> results) override;
   nb::object leaf(int64_t number) override;
@@ -105,10 +108,14 @@ inline nb::object FrameValues::number(std::optional<base::DType> numpys) {
 
 inline Shown FrameValues::shown() {
   const size_t result = next_++;
-  const runtime::SlotInfo& info = call_.code().results()[result];
-  runtime::ViewSlot& view = call_.frame().result_view(result);
-  return {Window::of(view, info.dtype, info.rank), call_.frame().parameter_of(view.buffer), view.buffer,
-          false};
+  int64_t argument = -1;
+  const Window window = call_.shown(result, argument);
+  return {window, argument, call_.frame().result_view(result).buffer, false};
+}
+
+inline Shown FrameValues::column() {
+  call_.bring_home(next_);
+  return shown();
 }
 
 inline nb::object FrameValues::leaf(int64_t number) {

@@ -137,8 +137,9 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
     guards_.push_back({owner, name, object});
     return Static{object};
   }
-  if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) || PyList_CheckExact(object.ptr()) ||
-      PyDict_CheckExact(object.ptr()) ||
+  if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
+      object.type().is(nb::module_::import_("ingot._array").attr("Array")) ||
+      PyList_CheckExact(object.ptr()) || PyDict_CheckExact(object.ptr()) ||
       (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)) ||
       nb::cast<bool>(extension.attr("is_stream")(object)))
     throw Capture{owner, name};

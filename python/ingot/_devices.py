@@ -1,0 +1,185 @@
+"""Devices: which there are, which one is meant where none is named, and their memory."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import math
+from typing import Any
+
+from . import _ingot
+
+KINDS = ("gpu", "emulated", "cpu")
+
+
+class Device:
+    """What functions run on: a GPU, the GPU in software (`emulated`), or the host (`cpu`).
+
+    `with` makes it the default one of the code inside.
+    """
+
+    __slots__ = ("_handle", "_tokens", "block_memory", "block_threads", "capability", "index", "kind", "memory", "name", "processors")
+
+    kind: str
+    name: str
+    index: int
+    capability: int
+    memory: int
+    processors: int
+    block_threads: int
+    block_memory: int
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+        self._tokens: list[Any] = []
+        given = handle.properties if handle is not None else {}
+        for name, text in (("kind", "cpu"), ("name", "cpu")):
+            setattr(self, name, given.get(name, text))
+        for name in ("index", "capability", "memory", "processors", "block_threads", "block_memory"):
+            setattr(self, name, given.get(name, 0))
+
+    def __repr__(self) -> str:
+        return f"{self.kind}:{self.index}"
+
+    def __reduce__(self) -> tuple:
+        return _restored, (self.kind, self.index)
+
+    def __copy__(self) -> Device:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Device:
+        return self
+
+    def __enter__(self) -> Device:
+        self._tokens.append(_default.set(self))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _default.reset(self._tokens.pop())
+
+    def synchronize(self) -> None:
+        """Waits for all that it has been given to do."""
+        if self._handle is not None:
+            self._handle.synchronize()
+
+
+def _restored(kind: str, index: int) -> Device:
+    return device(kind, index)
+
+
+_default: contextvars.ContextVar[Device | None] = contextvars.ContextVar("ingot_device", default=None)
+_chosen: list[Device | None] = [None]  # what `set_default_device` has set
+
+
+@functools.cache
+def _of_kind(kind: str) -> tuple[Device, ...]:
+    return (Device(None),) if kind == "cpu" else tuple(Device(handle) for handle in _ingot.devices(kind))
+
+
+@functools.cache
+def of(name: str) -> Device:
+    """The device of a name such as `gpu:0`, which is there."""
+    kind, _, index = name.partition(":")
+    return _of_kind(kind)[int(index)]
+
+
+def devices(kind: str | None = None) -> list[Device]:
+    """The devices of a kind: "gpu", "emulated" (a GPU in software), or "cpu". Without a kind GPUs, then the CPU."""
+    if kind is None:
+        return [*_of_kind("gpu"), *_of_kind("cpu")]
+    if kind not in KINDS:
+        raise ValueError(f"the kinds of devices are {', '.join(KINDS)}, not {kind!r}")
+    return list(_of_kind(kind))
+
+
+def device(kind: str | Device, index: int | None = None) -> Device:
+    """The device of a kind and number: `device("gpu", 1)` or `device("gpu:1")`. `with device("gpu"):` makes it the
+    default one of the code inside.
+    """
+    if isinstance(kind, Device):
+        return kind
+    if not isinstance(kind, str):
+        raise TypeError(f"a device is a Device, or a text such as 'gpu' or 'gpu:0', not {type(kind).__name__}")
+    name, _, number = kind.partition(":")
+    if number and (index is not None or not number.isdigit()):
+        raise ValueError(f"a device is named such as 'gpu' or 'gpu:0', not {kind!r}")
+    place = int(number) if number else index or 0
+    found = devices(name)
+    if not 0 <= place < len(found):
+        why = _ingot.why_no_devices(name) if not found else f"there are {len(found)} of them" if len(found) > 1 else "there is one"
+        raise RuntimeError(f"there is no device {name}:{place}: {why}")
+    return found[place]
+
+
+def default_device() -> Device:
+    """The device that `device_put` takes where none is named: that of `with device(...)`, or of `set_default_device`;
+    the first GPU, or the CPU where there is none.
+    """
+    return _default.get() or _chosen[0] or devices()[0]
+
+
+def set_default_device(device: str | Device | None) -> None:
+    """Says which device is meant where none is named; None: the first GPU, or the CPU where there is none."""
+    _chosen[0] = None if device is None else _named(device)
+
+
+def _named(given: str | Device) -> Device:
+    return device(given)
+
+
+def checked(given: str | Device | None) -> str | Device | None:
+    """The device of a function, by its name at first: a driver is not opened before the first call."""
+    if given is None:
+        return None
+    kind = given.kind if isinstance(given, Device) else given.partition(":")[0] if isinstance(given, str) else None
+    if kind is None:
+        raise TypeError(f"a device is a Device, or a text such as 'gpu' or 'gpu:0', not {type(given).__name__}")
+    if kind not in KINDS:
+        raise ValueError(f"the kinds of devices are {', '.join(KINDS)}, not {kind!r}")
+    if kind == "cpu":
+        raise ValueError("a function runs on the CPU where none of its arrays is on a device: leave `device` out")
+    return given
+
+
+def handle_of(given: str | Device) -> Any:
+    """A device for the extension; None: the host."""
+    return _named(given)._handle
+
+
+def memory_of(device: Device) -> dict[str, int]:
+    return _ingot.memory() if device._handle is None else device._handle.memory
+
+
+def set_memory_limit(device: str | Device, bytes: int) -> None:
+    """From now on arrays, and memory kept for arrays, take at most `bytes` of a device's memory; 0: there is no limit."""
+    if bytes < 0:
+        raise ValueError(f"the limit is a number of bytes, not {bytes}")
+    handle = handle_of(device)
+    if handle is None:
+        raise ValueError("the limit is one of a device's memory; ingot.set_cache_limit sets the host's")
+    handle.set_memory_limit(bytes)
+
+
+def reset_memory_peak(device: str | Device) -> None:
+    """From now on `peak` is the most that is in use since now."""
+    if (handle := handle_of(device)) is not None:
+        handle.reset_memory_peak()
+
+
+def release_memory(device: str | Device) -> int:
+    """Gives back to the device the memory that is kept for arrays: how many bytes."""
+    handle = handle_of(device)
+    return 0 if handle is None else handle.release_memory()
+
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def no_memory(shape: tuple[int, ...], dtype: str, device: str, why: str) -> MemoryError:
+    """What an array is refused with that a device has no memory for."""
+    import numpy as np
+
+    size = float(math.prod(shape) * np.dtype(dtype).itemsize)
+    unit = min(int(math.log(size, 1024)) if size >= 1 else 0, len(_UNITS) - 1)
+    amount = f"{size / 1024**unit:.3g} {_UNITS[unit]}"
+    return MemoryError(f"Unable to allocate {amount} for an array with shape {shape} and data type {dtype} on {device}: {why}")

@@ -1,0 +1,457 @@
+#include "bindings/device_array.h"
+
+#include <structmember.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "bindings/exceptions.h"
+#include "bindings/numpy.h"
+#include "runtime/allocator.h"
+
+namespace ingot::bindings {
+
+using base::DType;
+using devices::Address;
+using devices::Device;
+
+namespace {
+
+std::byte* pointer_of(Address address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+int64_t size_of(const Window& window) {
+  return std::accumulate(window.lengths, window.lengths + window.rank, int64_t{1}, std::multiplies<>());
+}
+
+int64_t bytes_of(const Window& window) {
+  return size_of(window) * static_cast<int64_t>(base::size_of(window.dtype));
+}
+
+/// The bytes of the elements, counted from the first byte of the first one.
+std::pair<int64_t, int64_t> reach_of(const Window& window) {
+  if (window.is_empty()) return {0, 0};
+  int64_t low = 0;
+  auto high = static_cast<int64_t>(base::size_of(window.dtype));
+  for (int axis = 0; axis < window.rank; ++axis) {
+    const int64_t last = (window.lengths[axis] - 1) * window.strides[axis];
+    (last < 0 ? low : high) += last;
+  }
+  return {low, high};
+}
+
+Window window_of(PyArrayObject* array) {
+  const std::optional<DType> dtype = dtype_of(PyArray_TYPE(array));
+  const int rank = PyArray_NDIM(array);
+  Window window{};
+  window.dtype = base::known(dtype);
+  window.rank = rank;
+  window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
+  std::copy_n(PyArray_DIMS(array), rank, window.lengths);
+  std::copy_n(PyArray_STRIDES(array), rank, window.strides);
+  return window;
+}
+
+/// Raises what memory for an array has run out with.
+[[noreturn]] void raise_no_memory(const Window& window, const Device& device, const std::exception& error) {
+  nb::list shape;
+  for (int axis = 0; axis < window.rank; ++axis) shape.append(window.lengths[axis]);
+  const nb::object made =
+      nb::module_::import_("ingot._devices")
+          .attr("no_memory")(nb::tuple(shape), std::string(base::info(window.dtype).numpy), name_of(device),
+                             error.what());
+  set_error(made);
+  throw nb::python_error();
+}
+
+std::shared_ptr<DeviceMemory> memory_for(const Window& window, Device& device) {
+  try {
+    return DeviceMemory::allocate(device, bytes_of(window));
+  } catch (const devices::OutOfMemory& error) {
+    raise_no_memory(window, device, error);
+  }
+}
+
+/// A buffer of the host's for so many bytes.
+runtime::OwnedBuffer host_buffer(int64_t bytes) {
+  runtime::OwnedBuffer buffer(runtime::Allocator::allocate(bytes));
+  if (!buffer) throw std::bad_alloc();
+  return buffer;
+}
+
+void read(Device& device, void* to, const std::byte* from, int64_t bytes) {
+  if (bytes == 0) return;
+  const nb::gil_scoped_release released;
+  device.read(to, address_of(from), bytes);
+}
+
+/// The bytes of an array's reach as an array of NumPy's that lies as the array does.
+nb::object reach_on_host(const DeviceArray& array, runtime::OwnedBuffer& buffer) {
+  const auto [low, high] = reach_of(array.window);
+  buffer = host_buffer(high - low);
+  read(array.device(), buffer->data, array.window.data + low, high - low);
+  Window window = array.window;
+  window.data = buffer->data - low;
+  return array_on(window, true);
+}
+
+}  // namespace
+
+std::string name_of(const Device& device) {
+  return device.properties().kind + ":" + std::to_string(device.properties().index);
+}
+
+std::pair<bool, bool> orders_of(const Window& window) {
+  if (window.is_empty()) return {true, true};
+  const auto is_dense = [&](int first, int step) {
+    auto inside = static_cast<int64_t>(base::size_of(window.dtype));
+    for (int i = 0; i < window.rank; ++i) {
+      const int axis = first + i * step;
+      if (window.lengths[axis] == 1) continue;
+      if (window.strides[axis] != inside) return false;
+      inside *= window.lengths[axis];
+    }
+    return true;
+  };
+  return {is_dense(window.rank - 1, -1), is_dense(0, 1)};
+}
+
+DeviceMemory::DeviceMemory(Device& device, Address address, int64_t size)
+    : device_(device), data_(pointer_of(address)), size_(size), is_own_(true) {}
+
+DeviceMemory::DeviceMemory(Device& device, runtime::OwnedBuffer buffer)
+    : device_(device), data_(buffer->data), size_(buffer->size), buffer_(std::move(buffer)) {}
+
+DeviceMemory::DeviceMemory(Device& device, std::byte* data, int64_t size, nb::object owner)
+    : device_(device), data_(data), size_(size), owner_(std::move(owner)) {}
+
+DeviceMemory::~DeviceMemory() {
+  if (is_own_) device_.free(address_of(data_));
+}
+
+std::shared_ptr<DeviceMemory> DeviceMemory::allocate(Device& device, int64_t bytes) {
+  const Address address = device.allocate(bytes);
+  return std::shared_ptr<DeviceMemory>(new DeviceMemory(device, address, bytes));
+}
+
+namespace {
+
+PyTypeObject* array_class() {
+  static PyObject* const found =
+      nb::object(nb::module_::import_("ingot._array").attr("Array")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(found);
+}
+
+}  // namespace
+
+bool is_device_array(PyObject* object) { return Py_TYPE(object) == array_class(); }
+
+nb::object new_device_array(const Window& window, bool is_writable, std::shared_ptr<DeviceMemory> memory) {
+  PyTypeObject* const type = array_class();
+  PyObject* const object = type->tp_alloc(type, 0);
+  if (object == nullptr) throw nb::python_error();
+  DeviceArray& array = device_array(object);
+  new (&array.memory) std::shared_ptr<DeviceMemory>(std::move(memory));
+  array.window = window;
+  array.is_writable = is_writable;
+  return nb::steal(object);
+}
+
+nb::object bytes_on(std::shared_ptr<DeviceMemory> memory) {
+  const Window window{DType::UInt8, 1, memory->data(), {memory->size()}, {1}};
+  return new_device_array(window, true, std::move(memory));
+}
+
+nb::object to_device(nb::handle given, Device& device) {
+  nb::object array = nb::borrow(given);
+  if (!PyArray_CheckExact(array.ptr()) || !dtype_of(PyArray_TYPE(as_array(array.ptr()))) ||
+      !PyArray_ISNBO(PyArray_DESCR(as_array(array.ptr()))->byteorder) ||
+      PyArray_NDIM(as_array(array.ptr())) > runtime::SlotInfo::kMaxRank)
+    throw nb::type_error("an array of a dtype that devices have, of at most 16 axes, is wanted");
+  if (!PyArray_IS_C_CONTIGUOUS(as_array(array.ptr())) && !PyArray_IS_F_CONTIGUOUS(as_array(array.ptr()))) {
+    array = nb::steal(PyArray_NewCopy(as_array(array.ptr()), NPY_KEEPORDER));
+    if (!array.is_valid()) throw nb::python_error();
+  }
+  Window window = window_of(as_array(array.ptr()));
+  std::shared_ptr<DeviceMemory> memory = memory_for(window, device);
+  if (memory->size() > 0) device.write(address_of(memory->data()), window.data, memory->size());
+  window.data = memory->data();
+  return new_device_array(window, true, std::move(memory));
+}
+
+nb::object to_host(const DeviceArray& array) {
+  const int64_t bytes = bytes_of(array.window);
+  runtime::OwnedBuffer buffer;
+  const runtime::Buffer whole{array.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
+  if (covers(array.window, whole)) {
+    buffer = host_buffer(bytes);
+    read(array.device(), buffer->data, array.window.data, bytes);
+    Window window = array.window;
+    window.data = buffer->data;
+    return owning_array(std::move(buffer), window);
+  }
+  const nb::object shown = reach_on_host(array, buffer);
+  nb::object copy = nb::steal(PyArray_NewCopy(as_array(shown.ptr()), NPY_KEEPORDER));
+  if (!copy.is_valid()) throw nb::python_error();
+  return copy;
+}
+
+std::byte* lowest_of(PyObject* object) {
+  if (is_device_array(object)) {
+    const Window& window = device_array(object).window;
+    return window.data + reach_of(window).first;
+  }
+  return reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(object))) + reach_of(as_array(object)).low;
+}
+
+bool is_writable(PyObject* object) {
+  return is_device_array(object) ? device_array(object).is_writable : PyArray_ISWRITEABLE(as_array(object));
+}
+
+void protect(PyObject* object) {
+  if (is_device_array(object)) device_array(object).is_writable = false;
+  else PyArray_CLEARFLAGS(as_array(object), NPY_ARRAY_WRITEABLE);
+}
+
+nb::object array_like(const Window& window, bool is_writable, nb::object owner) {
+  if (!is_device_array(owner.ptr())) return array_on(window, is_writable, std::move(owner));
+  return new_device_array(window, is_writable, device_array(owner.ptr()).memory);
+}
+
+// What Python has of it.
+
+namespace {
+
+using nb::literals::operator""_a;
+
+DeviceArray& checked(nb::handle object) {
+  if (!is_device_array(object.ptr())) throw nb::type_error("an ingot.Array is wanted");
+  return device_array(object.ptr());
+}
+
+nb::tuple tuple_of(const int64_t* numbers, int count) {
+  nb::list all;
+  for (int i = 0; i < count; ++i) all.append(numbers[i]);
+  return nb::tuple(all);
+}
+
+/// An array of NumPy's that lies as the array does, at the device's address: nobody may touch its elements.
+nb::object stand_in(nb::handle array) {
+  const DeviceArray& it = checked(array);
+  return array_on(it.window, it.is_writable);
+}
+
+/// The part of the array's memory that such an array shows.
+nb::object shown_by(nb::handle array, nb::handle stand_in) {
+  const DeviceArray& it = checked(array);
+  PyArrayObject* const shown = as_array(stand_in.ptr());
+  if (!PyArray_CheckExact(stand_in.ptr()) || !dtype_of(PyArray_TYPE(shown)) ||
+      !PyArray_ISNBO(PyArray_DESCR(shown)->byteorder) || PyArray_NDIM(shown) > runtime::SlotInfo::kMaxRank)
+    throw nb::value_error("a view of a dtype that devices have, of at most 16 axes, is wanted");
+  return new_device_array(window_of(shown), it.is_writable && PyArray_ISWRITEABLE(shown), it.memory);
+}
+
+/// Elements of an array of NumPy's, which is of the same shape and dtype, into a device's.
+void write_into(nb::handle array, nb::handle values) {
+  DeviceArray& it = checked(array);
+  PyArrayObject* const from = as_array(values.ptr());
+  if (!PyArray_CheckExact(values.ptr()) || dtype_of(PyArray_TYPE(from)) != it.window.dtype ||
+      PyArray_NDIM(from) != it.window.rank ||
+      !std::equal(PyArray_DIMS(from), PyArray_DIMS(from) + it.window.rank, it.window.lengths))
+    throw nb::value_error("an array of the same shape and dtype is wanted");
+  const int64_t bytes = bytes_of(it.window);
+  if (bytes == 0) return;
+  const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
+  const bool lies_alike =
+      std::equal(PyArray_STRIDES(from), PyArray_STRIDES(from) + it.window.rank, it.window.strides);
+  if (covers(it.window, whole) && lies_alike) {
+    it.device().write(address_of(it.window.data), PyArray_DATA(from), bytes);
+    return;
+  }
+  // All of the reach is read, and written back.
+  const auto [low, high] = reach_of(it.window);
+  runtime::OwnedBuffer buffer;
+  const nb::object shown = reach_on_host(it, buffer);
+  if (PyArray_CopyInto(as_array(shown.ptr()), from) != 0) throw nb::python_error();
+  it.device().write(address_of(it.window.data + low), buffer->data, high - low);
+}
+
+/// A copy on the device of an array whose elements are all the bytes of its reach; None: they are not.
+nb::object copied(nb::handle array) {
+  const DeviceArray& it = checked(array);
+  const int64_t bytes = bytes_of(it.window);
+  const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
+  if (!covers(it.window, whole)) return nb::none();
+  Window window = it.window;
+  std::shared_ptr<DeviceMemory> memory = memory_for(window, it.device());
+  window.data = memory->data();
+  if (bytes > 0) it.device().copy(address_of(window.data), address_of(it.window.data), bytes);
+  return new_device_array(window, true, std::move(memory));
+}
+
+void wait(nb::handle array) {
+  Device& device = checked(array).device();
+  const nb::gil_scoped_release released;
+  device.stream().synchronize();
+}
+
+template <class Fn>
+PyObject* shown(PyObject* self, Fn&& fn) {
+  return guarded([&] { return nb::cast(fn(device_array(self))).release().ptr(); }, nullptr);
+}
+
+PyObject* dtype_of_array(PyObject* self, void*) {
+  return reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(device_array(self).window.dtype)));
+}
+PyObject* shape(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return tuple_of(a.window.lengths, a.window.rank); });
+}
+PyObject* strides(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return tuple_of(a.window.strides, a.window.rank); });
+}
+PyObject* rank(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return a.window.rank; });
+}
+PyObject* size(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return size_of(a.window); });
+}
+PyObject* itemsize(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return base::size_of(a.window.dtype); });
+}
+PyObject* bytes(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return bytes_of(a.window); });
+}
+PyObject* address(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return address_of(a.window.data); });
+}
+PyObject* handle(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return DeviceHandle{&a.device()}; });
+}
+PyObject* writable(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return a.is_writable; });
+}
+int set_writable(PyObject* self, PyObject* value, void*) {
+  const int is_true = value == nullptr ? -1 : PyObject_IsTrue(value);
+  if (is_true >= 0) device_array(self).is_writable = is_true != 0;
+  return is_true < 0 ? -1 : 0;
+}
+
+void destroy(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  if (device_array(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  std::destroy_at(&device_array(self).memory);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* refuse_to_make(PyTypeObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "an ingot.Array is made by ingot.device_put, or by what a function returns");
+  return nullptr;
+}
+
+void bind_array(nb::module_& m) {
+  static PyGetSetDef attributes[] = {
+      {"dtype", &dtype_of_array, nullptr, "The dtype of the elements.", nullptr},
+      {"shape", &shape, nullptr, "The lengths of the axes.", nullptr},
+      {"strides", &strides, nullptr, "Bytes from one element to the next, along each axis.", nullptr},
+      {"ndim", &rank, nullptr, "The number of axes.", nullptr},
+      {"size", &size, nullptr, "The number of elements.", nullptr},
+      {"itemsize", &itemsize, nullptr, "The bytes of an element.", nullptr},
+      {"nbytes", &bytes, nullptr, "The bytes of the elements.", nullptr},
+      {"_address", &address, nullptr, "The device's address of the first element.", nullptr},
+      {"_handle", &handle, nullptr, "The device.", nullptr},
+      {"_writable", &writable, &set_writable, "Whether it may be written into.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyMemberDef members[] = {
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(DeviceArray, weak_references), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&refuse_to_make)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
+                                {Py_tp_getset, attributes},
+                                {Py_tp_members, members},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"ingot._ingot.DeviceArray", sizeof(DeviceArray), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  const nb::object type = nb::steal(PyType_FromSpec(&spec));
+  if (!type.is_valid()) throw nb::python_error();
+  m.attr("DeviceArray") = type;
+}
+
+/// Errors of devices as Python's.
+void translate(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const devices::DeviceError& thrown) {
+    set_device_error(thrown);
+  }
+}
+
+nb::dict properties_of(const DeviceHandle& device) {
+  const devices::Properties& properties = device.it->properties();
+  nb::dict all;
+  all["kind"] = properties.kind;
+  all["name"] = properties.name;
+  all["index"] = properties.index;
+  all["capability"] = properties.capability;
+  all["memory"] = properties.memory;
+  all["processors"] = properties.processors;
+  all["warp"] = properties.warp;
+  all["block_threads"] = properties.block_threads;
+  all["block_memory"] = properties.block_memory;
+  all["grid"] = tuple_of(properties.grid.data(), 3);
+  return all;
+}
+
+nb::dict memory_of(const DeviceHandle& device) {
+  const devices::MemoryUse use = device.it->memory();
+  nb::dict all;
+  all["limit"] = use.limit;
+  all["kept"] = use.kept;
+  all["in_use"] = use.in_use;
+  all["peak"] = use.peak;
+  return all;
+}
+
+}  // namespace
+
+void bind_devices(nb::module_& m) {
+  nb::register_exception_translator(&translate);
+  bind_array(m);
+  nb::class_<DeviceHandle>(m, "DeviceHandle")
+      .def_prop_ro("name", [](const DeviceHandle& it) { return name_of(*it.it); })
+      .def_prop_ro("properties", &properties_of)
+      .def_prop_ro("memory", &memory_of)
+      .def_prop_ro("stream",
+                   [](const DeviceHandle& it) { return reinterpret_cast<uintptr_t>(&it.it->stream()); })
+      .def("set_memory_limit", [](const DeviceHandle& it, int64_t bytes) { it.it->set_memory_limit(bytes); })
+      .def("reset_memory_peak", [](const DeviceHandle& it) { it.it->reset_memory_peak(); })
+      .def("release_memory", [](const DeviceHandle& it) { return it.it->release_memory(); })
+      .def("synchronize", [](const DeviceHandle& it) {
+        const nb::gil_scoped_release released;
+        it.it->synchronize();
+      });
+  m.def("devices", [](const std::string& kind) {
+    nb::list all;
+    for (Device* const device : devices::devices(kind)) all.append(DeviceHandle{device});
+    return all;
+  });
+  m.def("why_no_devices", [](const std::string& kind) { return devices::why_none(kind); });
+  m.def("to_device",
+        [](nb::handle array, const DeviceHandle& device) { return to_device(array, *device.it); });
+  m.def("to_host", [](nb::handle array) { return to_host(checked(array)); });
+  m.def("stand_in", &stand_in,
+        "An array of NumPy's that lies as the array does; nobody may touch its elements.");
+  m.def("shown_by", &shown_by, "The part of the array that such an array shows.");
+  m.def("write_into", &write_into);
+  m.def("copied", &copied, "A copy; None: its elements do not lie side by side.");
+  m.def("wait", &wait);
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "bindings/arrays.h"
+#include "devices/device.h"
+#include "runtime/context.h"
+
+/// Arrays on devices: what `ingot.Array` is in C++, and what it has in common with NumPy's arrays.
+namespace ingot::bindings {
+
+/// An allocation of a device's memory, which the arrays on it share.
+class DeviceMemory {
+ public:
+  /// Of unspecified values. Throws devices::OutOfMemory.
+  static std::shared_ptr<DeviceMemory> allocate(devices::Device& device, int64_t bytes);
+  /// What compiled code has allocated.
+  DeviceMemory(devices::Device& device, runtime::OwnedBuffer buffer);
+  /// What somebody else has allocated, and `owner` keeps alive.
+  DeviceMemory(devices::Device& device, std::byte* data, int64_t size, nb::object owner);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  devices::Device& device() const { return device_; }
+  std::byte* data() const { return data_; }  ///< a device's address
+  int64_t size() const { return size_; }
+
+ private:
+  DeviceMemory(devices::Device& device, devices::Address address, int64_t size);
+
+  devices::Device& device_;
+  std::byte* data_;
+  int64_t size_;
+  bool is_own_ = false;  ///< allocated here
+  runtime::OwnedBuffer buffer_;
+  nb::object owner_;
+};
+
+/// An object of `ingot.Array`.
+struct DeviceArray {
+  PyObject_HEAD PyObject* weak_references;
+  std::shared_ptr<DeviceMemory> memory;
+  Window window;  ///< its data is a device's address
+  bool is_writable;
+
+  devices::Device& device() const { return memory->device(); }
+};
+
+inline devices::Address address_of(const std::byte* data) { return reinterpret_cast<devices::Address>(data); }
+/// `gpu:0`.
+std::string name_of(const devices::Device& device);
+
+/// Whether elements lie side by side in C order, and in Fortran order, where axes of length 1 do not count.
+std::pair<bool, bool> orders_of(const Window& window);
+
+bool is_device_array(PyObject* object);
+inline DeviceArray& device_array(PyObject* object) { return *reinterpret_cast<DeviceArray*>(object); }
+
+nb::object new_device_array(const Window& window, bool is_writable, std::shared_ptr<DeviceMemory> memory);
+/// The bytes of a memory, one by one.
+nb::object bytes_on(std::shared_ptr<DeviceMemory> memory);
+/// A copy of an array of NumPy's on a device, in its order.
+nb::object to_device(nb::handle array, devices::Device& device);
+/// A copy as an array of NumPy's, in its order. Waits, without the GIL.
+nb::object to_host(const DeviceArray& array);
+
+/// @name Arrays of either kind
+/// The lowest byte of an array's elements.
+std::byte* lowest_of(PyObject* array);
+bool is_writable(PyObject* array);
+/// From now on it is not.
+void protect(PyObject* array);
+/// An array on the memory of another one, of whose kind it is.
+nb::object array_like(const Window& window, bool is_writable, nb::object owner);
+
+/// A device, for Python.
+struct DeviceHandle {
+  devices::Device* it;
+};
+
+/// Adds the type `DeviceArray`, the base of `ingot.Array`, devices and copies to the extension.
+void bind_devices(nb::module_& m);
+
+}  // namespace ingot::bindings

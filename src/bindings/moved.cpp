@@ -1,0 +1,116 @@
+#include "bindings/moved.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "bindings/exceptions.h"
+#include "bindings/numpy.h"
+#include "runtime/allocator.h"
+
+namespace ingot::bindings {
+
+namespace {
+
+/// What no element needs more of; a device's memory has it.
+constexpr uintptr_t kAlignment = 16;
+
+[[noreturn]] void refuse() {
+  const nb::object error =
+      nb::module_::import_("ingot._errors")
+          .attr("unsupported")(nb::tuple(nb::list()),
+                               "moving an array whose elements are not aligned to a device",
+                               "pass a copy of it, made by `.copy()`");
+  set_error(error);
+  throw nb::python_error();
+}
+
+}  // namespace
+
+bool Moved::has_any(std::span<PyObject* const> leaves) {
+  return std::any_of(leaves.begin(), leaves.end(), [](PyObject* leaf) { return PyArray_CheckExact(leaf); });
+}
+
+Moved::Moved(devices::Device& device, std::span<PyObject* const> leaves)
+    : device_(device), given_(leaves.begin(), leaves.end()), leaves_(given_) {
+  find_regions(leaves);
+  for (Region& region : regions_) move(region);
+}
+
+/// Joins arrays whose reaches overlap.
+void Moved::find_regions(std::span<PyObject* const> leaves) {
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!PyArray_CheckExact(leaves[i])) continue;
+    PyArrayObject* const array = as_array(leaves[i]);
+    if (!PyArray_ISALIGNED(array)) refuse();
+    const auto [low, high] = reach_of(array);
+    auto* const data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
+    regions_.push_back({data + low, data + high, nullptr, nullptr, {i}});
+  }
+  std::stable_sort(regions_.begin(), regions_.end(),
+                   [](const Region& a, const Region& b) { return a.low < b.low; });
+  std::vector<Region> joined;
+  for (Region& region : regions_) {
+    const bool is_empty = region.low == region.high;
+    if (!joined.empty() && !is_empty && region.low < joined.back().high) {
+      joined.back().high = std::max(joined.back().high, region.high);
+      joined.back().leaves.push_back(region.leaves[0]);
+    } else {
+      joined.push_back(std::move(region));
+    }
+  }
+  regions_ = std::move(joined);
+}
+
+void Moved::move(Region& region) {
+  const int64_t size = region.high - region.low;
+  const auto pad = static_cast<int64_t>(reinterpret_cast<uintptr_t>(region.low) % kAlignment);
+  region.memory = DeviceMemory::allocate(device_, size + pad);
+  region.there = region.memory->data() + pad;
+  if (size > 0) device_.write(address_of(region.there), region.low, size);
+  for (const size_t leaf : region.leaves) {
+    PyArrayObject* const array = as_array(given_[leaf]);
+    const int rank = PyArray_NDIM(array);
+    Window window{};
+    window.dtype = *dtype_of(PyArray_TYPE(array));
+    window.rank = rank;
+    window.data = region.there + (reinterpret_cast<std::byte*>(PyArray_BYTES(array)) - region.low);
+    std::copy_n(PyArray_DIMS(array), rank, window.lengths);
+    std::copy_n(PyArray_STRIDES(array), rank, window.strides);
+    made_.push_back(new_device_array(window, PyArray_ISWRITEABLE(array), region.memory));
+    leaves_[leaf] = made_.back().ptr();
+  }
+}
+
+void Moved::bring_back() {
+  for (const Region& region : regions_) bring_back(region);
+}
+
+void Moved::bring_back(const Region& region) {
+  const auto is_writable_one = [&](size_t leaf) { return PyArray_ISWRITEABLE(as_array(given_[leaf])); };
+  const int64_t size = region.high - region.low;
+  if (size == 0 || std::none_of(region.leaves.begin(), region.leaves.end(), is_writable_one)) return;
+  const runtime::OwnedBuffer now(runtime::Allocator::allocate(size));
+  if (!now) throw std::bad_alloc();
+  {
+    const nb::gil_scoped_release released;
+    device_.read(now->data, address_of(region.there), size);
+  }
+  if (std::memcmp(now->data, region.low, static_cast<size_t>(size)) == 0) return;
+  for (const size_t leaf : region.leaves) {
+    if (!is_writable_one(leaf)) continue;
+    PyArrayObject* const array = as_array(given_[leaf]);
+    Window window = device_array(leaves_[leaf]).window;
+    window.data = now->data + (window.data - region.there);
+    const nb::object values = array_on(window, false);
+    if (PyArray_CopyInto(array, as_array(values.ptr())) != 0) throw nb::python_error();
+  }
+}
+
+std::byte* Moved::home_of(size_t leaf, std::byte* address) const {
+  const std::byte* const there = device_array(leaves_[leaf]).window.data;
+  return reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(given_[leaf]))) + (address - there);
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "bindings/device_array.h"
+#include "devices/device.h"
+
+namespace ingot::bindings {
+
+/// Arrays of NumPy's among a call's arguments, on a device for the time of the call. What of them shares
+/// memory shares it there, too: all bytes that they reach are copied, each once. Wants the GIL.
+class Moved {
+ public:
+  /// Throws UnsupportedError of an array whose elements are not aligned.
+  Moved(devices::Device& device, std::span<PyObject* const> leaves);
+
+  /// Whether there are arrays of NumPy's among the leaves.
+  static bool has_any(std::span<PyObject* const> leaves);
+
+  /// The leaves, with the device's arrays in the places of NumPy's.
+  std::span<PyObject* const> leaves() const { return leaves_; }
+  /// Copies back what has changed of the elements of writable arrays. Waits.
+  void bring_back();
+  bool is_moved(size_t leaf) const { return leaves_[leaf] != given_[leaf]; }
+  /// What a device's address in a leaf's memory is in the array that was moved.
+  std::byte* home_of(size_t leaf, std::byte* address) const;
+
+ private:
+  /// Memory that arrays share.
+  struct Region {
+    std::byte* low;
+    std::byte* high;
+    std::byte* there = nullptr;  ///< of `low`, on the device
+    std::shared_ptr<DeviceMemory> memory;
+    std::vector<size_t> leaves;
+  };
+
+  void find_regions(std::span<PyObject* const> leaves);
+  void move(Region& region);
+  void bring_back(const Region& region);
+
+  devices::Device& device_;
+  std::vector<PyObject*> given_;
+  std::vector<PyObject*> leaves_;
+  std::vector<nb::object> made_;
+  std::vector<Region> regions_;
+};
+
+}  // namespace ingot::bindings
