@@ -67,6 +67,14 @@ class HostFunction final : public LaneBody {
   void emit_launch(NodeId id) override;
   void emit_load(NodeId id) override;
   llvm::Value* on_device(NodeId node, size_t part);
+  /// Memory of the device that a function of the host works on meanwhile.
+  struct Staged {
+    llvm::Value* memory;
+    llvm::Value* bytes;
+    llvm::Value* copy;
+  };
+  llvm::Value* stage(const Staged& array);
+  void write_back(const Staged& array);
   bool has_device() const { return unit_.target.kernels != nullptr; }
 
   // threads.cpp

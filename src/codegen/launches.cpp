@@ -62,6 +62,25 @@ void HostFunction::emit_launch(NodeId id) {
   leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_launch", type, false), {context_, call}), 0);
 }
 
+Value* HostFunction::stage(const Staged& array) {
+  llvm::Type* const pointer = b_.getPtrTy();
+  auto* const type = llvm::FunctionType::get(pointer, {pointer, pointer, b_.getInt64Ty()}, false);
+  Value* const copy = b_.CreateCall(unit_.outside("ingot_v1_device_stage", type, false),
+                                    {context_, array.memory, array.bytes});
+  Value* const status = b_.getInt32(static_cast<uint32_t>(abi::status_of(base::ExceptionKind::MemoryError)));
+  leave_with(b_.CreateSelect(b_.CreateIsNull(copy), status, b_.getInt32(0)), 0);
+  return copy;
+}
+
+void HostFunction::write_back(const Staged& array) {
+  llvm::Type* const pointer = b_.getPtrTy();
+  auto* const type =
+      llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, b_.getInt64Ty()}, false);
+  leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_write_back", type, false),
+                           {context_, array.copy, array.memory, array.bytes}),
+             0);
+}
+
 /// Waits for the number.
 void HostFunction::emit_load(NodeId id) {
   if (!has_device()) return LaneBody::emit_load(id);

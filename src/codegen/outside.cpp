@@ -47,9 +47,18 @@ void HostFunction::emit_draw(NodeId id) {
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
   const std::optional<base::DrawType> result = base::find_draw(routine)->result;
   std::vector<Value*> arguments;
+  std::vector<Staged> staged;
   for (const NodeId operand : source_.operands(id)) {
-    arguments.push_back(parts(operand)[0]);
-    if (source_.type(operand).is_view() && arguments.size() > 1) arguments.push_back(parts(operand)[2]);
+    const bool is_array = source_.type(operand).is_view() && !arguments.empty();
+    if (is_array && has_device()) {
+      Value* const size = b_.getInt64(base::size_of(dtype(operand)));
+      staged.push_back({parts(operand)[0], b_.CreateMul(parts(operand)[2], size), nullptr});
+      staged.back().copy = stage(staged.back());
+      arguments.push_back(staged.back().copy);
+    } else {
+      arguments.push_back(parts(operand)[0]);
+    }
+    if (is_array) arguments.push_back(parts(operand)[2]);
   }
   std::vector<llvm::Type*> types;
   for (Value* const argument : arguments) types.push_back(argument->getType());
@@ -57,6 +66,7 @@ void HostFunction::emit_draw(NodeId id) {
   Value* const drawn = b_.CreateCall(
       unit_.outside("ingot_v1_draw_" + routine, llvm::FunctionType::get(gives, types, false), false),
       arguments);
+  for (const Staged& array : staged) write_back(array);
   if (result) set(id, {drawn});
 }
 

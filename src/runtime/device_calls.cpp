@@ -275,6 +275,24 @@ Status ingot_v1_device_outside(Context* context, const char* what, const char* l
   });
 }
 
+void* ingot_v1_device_stage(Context* context, const void* from, int64_t bytes) noexcept {
+  std::unique_ptr<std::byte[]> copy;
+  const Status status = guarded(*context, [&] {
+    copy = std::make_unique<std::byte[]>(static_cast<size_t>(bytes) + 1);
+    if (bytes > 0) device_of(context).read(copy.get(), address_of(from), bytes);
+    return 0;
+  });
+  return status == 0 ? copy.release() : nullptr;
+}
+
+Status ingot_v1_device_write_back(Context* context, void* copy, void* to, int64_t bytes) noexcept {
+  const std::unique_ptr<std::byte[]> owner(static_cast<std::byte*>(copy));
+  return guarded(*context, [&] {
+    if (bytes > 0) device_of(context).write(address_of(to), copy, bytes);
+    return 0;
+  });
+}
+
 Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, void* elements,
                             int64_t count) noexcept {
   return on_host(*context, dtype, elements, count, [&](std::vector<std::byte>& copy, int64_t bytes) {

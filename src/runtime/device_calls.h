@@ -85,6 +85,10 @@ Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_
 /// `ingot_v1_outside` with copies of the views on the host, which are written back.
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
                                void** slots) noexcept;
+/// A copy of device memory on the host, until it is written back. Null where it fails, the error being in the
+/// context.
+void* ingot_v1_device_stage(Context* context, const void* from, int64_t bytes) noexcept;
+Status ingot_v1_device_write_back(Context* context, void* copy, void* to, int64_t bytes) noexcept;
 /// `ingot_v1_sort` and `ingot_v1_argsort` of device memory, on the host.
 Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, void* elements,
                             int64_t count) noexcept;

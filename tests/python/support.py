@@ -72,7 +72,8 @@ MODES = ("interpreted", "compiled")
 
 def jitted(function, mode="compiled"):
     """`function` under Ingot, run by the interpreter or compiled."""
-    return Function(function, mode=mode)
+    device = os.environ.get("INGOT_DEVICE") if mode == "compiled" else None
+    return Function(function, mode=mode, device=device)
 
 
 def copied(arguments):
