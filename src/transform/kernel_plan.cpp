@@ -117,6 +117,7 @@ bool KernelPlan::needs_host_inside(NodeId node) const {
 }
 
 KernelPlan::Part KernelPlan::classify(NodeId node) const {
+  if (f_.op(node) == Op::launch) return Part::Launch;
   if (f_[node].region_count == 0) return is_memory_op(f_.op(node)) ? Part::Task : Part::Host;
   if (!ir::effects_of(f_, node).any(ir::effect::Read | ir::effect::Write)) return Part::Host;
   if (is_parallel(node) && fits_in_kernel(node) && has_only_numbers(node)) {
@@ -277,6 +278,13 @@ void KernelPlan::find_needed() {
       if (suits_team(node))
         for (const NodeId inner : f_.region_body(f_.region(levels.back())))
           if (is_loop(inner)) need(f_.operand(inner, 0));
+      return ir::Walk::Past;
+    }
+    if (parts_[node.index] == Part::Launch) {
+      ir::walk(f_, node, [&](NodeId at) {
+        for (const NodeId operand : f_.operands(at))
+          if (host_level_[operand.index]) need(operand);
+      });
       return ir::Walk::Past;
     }
     if (!is_pure_number(node))

@@ -15,6 +15,7 @@ class KernelPlan {
     Nest,       ///< a nest of loops whose turns are independent
     Reduction,  ///< a parallel loop with values
     Scan,       ///< a loop that carries cursors alone (ir/cursor.h), and is independent else
+    Launch,     ///< as it stands
     Task,       ///< runs in one thread, together with the tasks beside it
   };
   /// Nodes of one region that one thread runs.

@@ -44,6 +44,7 @@ class Parter : public Rewriter {
       case KernelPlan::Part::Nest: return write_nest(id);
       case KernelPlan::Part::Reduction: return write_reduction(id);
       case KernelPlan::Part::Scan: return write_scan(id);
+      case KernelPlan::Part::Launch: return write_launch(id);
       case KernelPlan::Part::Host: break;
     }
     if (plan_.is_deferred(id)) return;
@@ -139,6 +140,12 @@ class Parter : public Rewriter {
   void visit_at_place(NodeId node) {
     set_place(node);
     visit(node);
+  }
+
+  void write_launch(NodeId id) {
+    inside_ = true;
+    clone(id);
+    inside_ = false;
   }
 
   void write_nest(NodeId id) {

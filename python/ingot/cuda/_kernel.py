@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _errors, _source
+from .._array import Array
+from .._devices import Device, default_device
 from .._errors import UnsupportedError
 from .._function import Function, type_text, without_body
 from .._jit import relaxations
@@ -100,6 +102,7 @@ class Kernel:
         if kinds & {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
             raise TypeError(f"the kernel `{function.__name__}` has parameters that are given by name alone")
         self._relaxed = relaxed
+        self._functions: dict[Device | None, Function] = {}
 
     def __repr__(self) -> str:
         return f"<ingot.cuda kernel {self.__module__}.{self.__qualname__}>"
@@ -124,20 +127,25 @@ class Kernel:
         number is below what it has to do."""
         return _ForAll(self, operator.index(ntasks), operator.index(tpb), stream, sharedmem)
 
+    def _function(self, device: Device | None) -> Function:
+        """What launches the kernel, on a device or where its arrays are; made at the first launch there."""
+        if (made := self._functions.get(device)) is not None:
+            return made
+        self._refuse_results()
+        made = Function(self._entry, mode=os.environ.get("INGOT_KERNELS", "compiled"), relaxed=self._relaxed, device=device)
+        functools.update_wrapper(made, self.py_func, ("__name__", "__qualname__", "__doc__"), ())
+        return self._functions.setdefault(device, made)
+
     @functools.cached_property
-    def _function(self) -> Function:
-        """What launches the kernel; made at the first launch."""
+    def _entry(self) -> Callable:
         from ..library.kernels import entry
 
-        self._refuse_results()
-        made: Function = Function(entry(self.py_func), mode=os.environ.get("INGOT_KERNELS", "compiled"), relaxed=self._relaxed)
-        functools.update_wrapper(made, self.py_func, ("__name__", "__qualname__", "__doc__"), ())
-        return made
+        return entry(self.py_func)
 
     @property
     def specialisations(self) -> list[Any]:
         """What has been compiled so far."""
-        return self._function.specialisations
+        return [made for function in self._functions.values() for made in function.specialisations]
 
     def _bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         parameters = self._parameters.parameters
@@ -163,7 +171,7 @@ class Kernel:
         if at.stream not in (0, None):
             raise UnsupportedError("a stream of a launch is not supported\n  instead: launch without a stream")
         values = self._bind(args, kwargs)
-        self._function(*at.griddim, *at.blockdim, at.sharedmem, *values)
+        self._function(_place_of(values))(*at.griddim, *at.blockdim, at.sharedmem, *values)
 
     def _refuse_results(self) -> None:
         """Refuses a kernel that returns a value."""
@@ -176,6 +184,17 @@ class Kernel:
             site = (file, place.lineno, place.col_offset, end, self.__name__)
             advice = "write the value into an array that the kernel is given"
             raise _errors.unsupported((site,), "a kernel that returns a value", advice)
+
+
+def _place_of(values: tuple) -> Device | None:
+    """Where a kernel runs: the default device, None where its arrays say it."""
+    if os.environ.get("INGOT_KERNELS") == "interpreted" or any(isinstance(value, Array) for value in values):
+        return None
+    device = default_device()
+    if device.kind == "cpu":
+        why = "kernels run on GPUs, and there is none"
+        raise RuntimeError(f"{why}: `with ingot.device('emulated'):` runs them on a GPU in software")
+    return device
 
 
 def _returns(node: Any) -> Iterable[Any]:
