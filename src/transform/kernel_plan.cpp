@@ -71,6 +71,21 @@ bool KernelPlan::is_loop(NodeId node) const {
 
 bool KernelPlan::is_parallel(NodeId loop) const { return is_loop(loop) && can_share(f_, loop); }
 
+/// The accumulations of whole numbers that are all that keeps a loop's turns from running at once.
+std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
+  if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || f_.attribute(loop, 1) == 1) return {};
+  const ir::Effects bad = ir::effect::Raise | ir::effect::Exit | ir::effect::Host | ir::effect::Random;
+  if (ir::effects_of(f_, loop).any(bad)) return {};
+  std::vector<Accumulation> meeting;
+  if (find_race(f_, loop, meeting) || !std::ranges::all_of(meeting, &Accumulation::exact)) return {};
+  return meeting;
+}
+
+const Accumulation* KernelPlan::accumulation_of(NodeId store) const {
+  const auto found = std::ranges::find(accumulations_, store, &Accumulation::store);
+  return found == accumulations_.end() ? nullptr : &*found;
+}
+
 /// Whether a thread of a kernel can do all that is in a node: calls, routines and memory of a size that is
 /// not known are the host's.
 bool KernelPlan::fits_in_kernel(NodeId node) const {
@@ -129,7 +144,18 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
     return has_inner ? (levels_of(node).size() > 1 ? Part::Nest : Part::Host) : Part::Task;
   }
   if (is_scan(node)) return Part::Scan;
+  if (is_loop(node) && fits_in_kernel(node) && !meeting_in(node).empty()) return Part::Nest;
   return needs_host_inside(node) ? Part::Host : Part::Task;
+}
+
+/// Whether the turns of a loop inside a nest meet only where those of the nest do.
+bool KernelPlan::meet_alike(NodeId nest, NodeId inner) const {
+  if (is_parallel(nest)) return false;
+  const std::vector<Accumulation> around = meeting_in(nest);
+  const std::vector<Accumulation> inside = meeting_in(inner);
+  return !inside.empty() && std::ranges::all_of(inside, [&](const Accumulation& own) {
+    return std::ranges::find(around, own.store, &Accumulation::store) != around.end();
+  });
 }
 
 std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
@@ -144,7 +170,8 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
         loads.push_back(node);
         continue;
       }
-      if (inner || !is_parallel(node) || f_.result_count(node) > 0) return levels;
+      if (inner || !is_loop(node) || f_.result_count(node) > 0) return levels;
+      if (!is_parallel(node) && !meet_alike(levels.front(), node)) return levels;
       inner = node;
     }
     if (!inner || f_.encloses(f_.region(nest), f_[f_.operand(inner, 0)].parent)) return levels;
@@ -206,6 +233,8 @@ void KernelPlan::plan(RegionId region) {
     const Part part = classify(node);
     parts_[node.index] = part;
     any_ = any_ || part != Part::Host;
+    if (part == Part::Nest && !is_parallel(node))
+      for (const Accumulation& accumulation : meeting_in(node)) accumulations_.push_back(accumulation);
     if (part == Part::Task) {
       add_to_task(node);
       continue;

@@ -4,6 +4,7 @@
 
 #include "base/machine.h"
 #include "ir/function.h"
+#include "transform/accumulations.h"
 
 namespace ingot::transform {
 
@@ -37,6 +38,9 @@ class KernelPlan {
   /// Whether a block of threads may do a turn of a nest together: it reduces rows, and what it does besides
   /// is one thread's or shared.
   bool suits_team(ir::NodeId nest) const;
+  /// What a store adds to an element that other turns of its nest add to, which is to be one step; null: it
+  /// does not.
+  const Accumulation* accumulation_of(ir::NodeId store) const;
   /// The tasks that are done before a node of the host's region; none: null.
   const Task* task_before(ir::NodeId node) const;
   /// Whether a number is not known to the host, but in a cell, or computed where it is used.
@@ -51,6 +55,8 @@ class KernelPlan {
   Part classify(ir::NodeId node) const;
   bool is_loop(ir::NodeId node) const;
   bool is_parallel(ir::NodeId loop) const;
+  bool meet_alike(ir::NodeId nest, ir::NodeId inner) const;
+  std::vector<Accumulation> meeting_in(ir::NodeId loop) const;
   bool fits_in_kernel(ir::NodeId node) const;
   bool is_scan(ir::NodeId loop) const;
   bool has_only_numbers(ir::NodeId node) const;
@@ -74,7 +80,8 @@ class KernelPlan {
   std::vector<uint32_t> task_of_;  ///< by node, with what is in it
   std::vector<uint32_t> before_;   ///< by node: the task that ends there
   std::vector<Task> tasks_;
-  std::vector<bool> needed_;  ///< by value: by the host
+  std::vector<Accumulation> accumulations_;  ///< of nests whose turns meet there alone
+  std::vector<bool> needed_;                 ///< by value: by the host
   std::vector<bool> deferred_;
   uint32_t open_ = kNone;
   bool any_ = false;

@@ -37,7 +37,7 @@ class Parter : public Rewriter {
   void visit(NodeId id) override {
     if (team_.team != nullptr) return write_in_team(id);
     if (inside_ && !stores_ && source_.op(id) == Op::store) return;
-    if (inside_) return clone(id);
+    if (inside_) return write_inside(id);
     finish_task_before(id);
     switch (plan_.part(id)) {
       case KernelPlan::Part::Task: return;
@@ -56,6 +56,21 @@ class Parter : public Rewriter {
   }
 
  private:
+  void write_inside(NodeId id) {
+    const Accumulation* const own = source_.op(id) == Op::store ? plan_.accumulation_of(id) : nullptr;
+    if (own == nullptr) return clone(id);
+    const auto operands = source_.operands(id);
+    const NodeId sum = operands.back();
+    const bool is_left = source_.operand(sum, 0) == own->load;
+    NodeId value = use(source_.operand(sum, is_left ? 1 : 0));
+    if (source_.op(sum) == Op::subtract) value = b_.make(Op::negative, {value});
+    Nodes all = use_all(operands.first(operands.size() - 1));
+    all.push_back(value);
+    const int64_t attributes[] = {static_cast<int64_t>(own->combiner),
+                                  static_cast<int64_t>(ir::Scope::Device),
+                                  static_cast<int64_t>(ir::Order::Relaxed)};
+    b_.make(Op::atomic, all, attributes);
+  }
   using Part = KernelPlan::Part;
   /// Of the turn of a nest that a block of threads does.
   struct Team {
