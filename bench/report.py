@@ -106,10 +106,10 @@ def means_text(outcomes: list[Outcome]) -> str:
 
 
 def calls_text(tables: dict[str, dict[str, Any]]) -> str:
-    """First calls in ms, imports in CPU ms, calls in ns."""
+    """First calls in ms, imports in CPU ms, calls and launches in ns."""
     lines = []
     for title, table in tables.items():
-        scale, unit = (1e9, "ns") if title.startswith("call") else (1e3, "ms" if title.startswith("first") else "CPU ms")
+        scale, unit = (1e9, "ns") if title.startswith(("call", "launch")) else (1e3, "ms" if title.startswith("first") else "CPU ms")
         lines += [f"\n{title}, {unit}", f"  {'':18}{'min':>10}{'median':>10}"]
         for name, figures in table.items():
             if isinstance(figures, str):

@@ -269,7 +269,7 @@ void CudaDevice::fill(Address to, std::byte value, int64_t bytes) {
 
 bool CudaDevice::is_pinned_here(const void* address) const {
   const auto place = reinterpret_cast<uintptr_t>(address);
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(pinned_mutex_);
   const auto after = pinned_.upper_bound(place);
   if (after == pinned_.begin()) return false;
   const auto& [start, bytes] = *std::prev(after);
@@ -283,19 +283,17 @@ void* CudaDevice::allocate_pinned(int64_t bytes) {
   const CudaResult result = driver_.pinned_allocate(&memory, size, 0);
   if (result == kCudaOutOfMemory) return nullptr;
   check(result, "pinned memory");
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(pinned_mutex_);
   pinned_[reinterpret_cast<uintptr_t>(memory)] = static_cast<int64_t>(size);
   return memory;
 }
 
 void CudaDevice::free_pinned(void* address) noexcept {
-  if (!lives(life_.load(std::memory_order_relaxed))) return;
+  if (!lives(life_.load(std::memory_order_relaxed)) || !is_pinned_here(address)) return;
   const Active active(*this, std::nothrow);
   (void)wait_for_streams();
-  const std::lock_guard lock(mutex_);
-  const auto found = pinned_.find(reinterpret_cast<uintptr_t>(address));
-  if (found == pinned_.end()) return;
-  if (driver_.pinned_free(address) == kCudaSuccess) pinned_.erase(found);
+  const std::lock_guard lock(pinned_mutex_);
+  if (driver_.pinned_free(address) == kCudaSuccess) pinned_.erase(reinterpret_cast<uintptr_t>(address));
 }
 
 std::unique_ptr<Code> CudaDevice::load(std::string_view text) {
@@ -351,9 +349,10 @@ bool CudaDevice::reset() {
   life_.fetch_add(1);
   context_ = nullptr;
   streams_.clear();
-  pinned_.clear();
   spare_marks_.clear();
   pool_.forget();
+  const std::lock_guard pinned_lock(pinned_mutex_);
+  pinned_.clear();
   const std::lock_guard failure_lock(failure_mutex_);
   failure_.clear();
   has_failed_.store(false);

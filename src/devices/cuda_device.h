@@ -161,12 +161,14 @@ class CudaDevice final : public Device, private PoolSource {
   Properties properties_{};
   int number_ = 0;  ///< CUdevice
 
-  mutable std::mutex mutex_;  ///< of the context, `streams_` and `pinned_`; taken before the pool's
+  mutable std::mutex mutex_;  ///< of the context and `streams_`; taken before the others
   std::atomic<uint64_t> life_{1};
   std::atomic<bool> is_open_{false};
   CudaContextHandle context_ = nullptr;
   CudaStream own_;
-  std::vector<CudaStream*> streams_{};     ///< that `make_stream` has made
+  std::vector<CudaStream*> streams_{};  ///< that `make_stream` has made
+
+  mutable std::mutex pinned_mutex_;
   std::map<uintptr_t, int64_t> pinned_{};  ///< bytes, by address
 
   mutable std::mutex failure_mutex_;

@@ -29,8 +29,8 @@ Driver::Driver() {
 }
 
 Driver& Driver::instance() {
-  static Driver driver;
-  return driver;
+  static Driver* const driver = new Driver;  // programs may call when they end, after what is static has gone
+  return *driver;
 }
 
 std::vector<Context*>& current_contexts() {
