@@ -51,7 +51,13 @@ def _is_basic(keys: tuple) -> bool:
     return all(isinstance(key, kinds) and not isinstance(key, bool) for key in keys)
 
 
-class Array(_ingot.DeviceArray):
+if TYPE_CHECKING:
+    Base = object
+else:
+    Base = _ingot.DeviceArray
+
+
+class Array(Base):
     """An array on a device.
 
     It is what `ingot.device_put` and functions that run on the device give, and behaves as NumPy's arrays do: operators,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from . import _errors, _ingot
 from ._jit import jit
 from .tree import leaves
 from .tree import map as tree_map
@@ -120,6 +121,13 @@ def _kept(tree: Any) -> tuple[Any, bool]:
             copy[...] = x
     for x in arrays:
         copies[id(x)].flags.writeable = x.flags.writeable
+    on_devices = list({id(x): x for x in leaves(tree) if isinstance(x, _ingot.DeviceArray)}.values())
+    for x in on_devices:
+        copies[id(x)] = x.copy("K")
+        copies[id(x)].flags.writeable = x.flags.writeable
+    shown = [_ingot.stand_in(x) for x in on_devices]
+    if any(len(region) > 1 or _may_repeat(region[0]) for region in _regions(shown)):
+        raise _errors.unsupported((), "`ingot.vjp` with arrays that share memory on a device", "pass copies of them")
     return tree_map(lambda x: copies.get(id(x), x), tree), overlap
 
 

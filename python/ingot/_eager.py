@@ -60,7 +60,7 @@ def _Operation(kind: type, function: Any, name: str) -> Any:
             if name.startswith("__"):
                 args = tuple(np.asarray(value) if isinstance(value, (list, tuple)) else value for value in args)
                 if name in ("__eq__", "__ne__") and (args[1] is None or isinstance(args[1], (str, bytes))):
-                    return _compared(*args, name == "__ne__")
+                    return _compared(args[0], name == "__ne__")
                 if not all(map(_is_operand, args)):
                     return NotImplemented
             return super()._call(args, kwargs)
@@ -72,7 +72,7 @@ def _is_operand(value: Any) -> bool:
     return isinstance(value, (_ingot.DeviceArray, np.ndarray, np.generic, bool, int, float, complex))
 
 
-def _compared(array: Any, other: Any, differs: bool) -> Any:
+def _compared(array: Any, differs: bool) -> Any:
     """An array beside what no number equals."""
     return _ingot.to_device(np.full(array.shape, differs), array._handle)
 

@@ -307,6 +307,9 @@ class Function(Base[P, R_co]):
             self._demand(demand.argument)
 
     def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
+        if specialisation.device is not None and self._mode != "compiled":
+            what = f"interpreting a call of `{self.__name__}` on {specialisation.device}"
+            raise _errors.unsupported((self._site(),), what, "compile it")
         call = Call(specialisation, arguments)
         outcome = call.run(self._mode)
         if (error := call.error(outcome)) is not None:

@@ -58,6 +58,8 @@ class HostFunction:
     def fill(self, out: np.ndarray, *arguments: Any) -> None:
         """Calls the function; puts a number into `out`, or an array's shape and the ticket that it waits under."""
         value = self(*arguments)
+        if isinstance(value, _ingot.DeviceArray):
+            value = value.to_host()
         if isinstance(value, np.ndarray):
             ticket = next(self._tickets)
             self._waiting[ticket] = value
@@ -75,7 +77,7 @@ class HostFunction:
             if value is None:
                 return None
         elif wanted.ndim is not None:
-            if isinstance(value, np.ndarray) and value.dtype == np.dtype(wanted.dtype) and value.ndim == wanted.ndim:
+            if isinstance(value, (np.ndarray, _ingot.DeviceArray)) and value.dtype == np.dtype(wanted.dtype) and value.ndim == wanted.ndim:
                 return value
         elif isinstance(value, (bool, int, float, complex, np.generic)):
             if self.python is int and isinstance(value, (int, np.integer)):

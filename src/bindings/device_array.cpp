@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <numeric>
@@ -202,6 +203,23 @@ nb::object to_host(const DeviceArray& array) {
   return copy;
 }
 
+Lent::Lent(Device& device, const Window& window) : device_(device) {
+  const auto [low, high] = reach_of(window);
+  from_ = window.data + low;
+  now_ = host_buffer(high - low);
+  read(device, now_->data, from_, high - low);
+  before_ = host_buffer(high - low);
+  std::memcpy(before_->data, now_->data, static_cast<size_t>(high - low));
+  Window here = window;
+  here.data = now_->data - low;
+  array_ = array_on(here, true);
+}
+
+void Lent::give_back() {
+  if (std::memcmp(now_->data, before_->data, static_cast<size_t>(now_->size)) != 0)
+    device_.write(address_of(from_), now_->data, now_->size);
+}
+
 std::byte* lowest_of(PyObject* object) {
   if (is_device_array(object)) {
     const Window& window = device_array(object).window;
@@ -274,12 +292,9 @@ void write_into(nb::handle array, nb::handle values) {
     it.device().write(address_of(it.window.data), PyArray_DATA(from), bytes);
     return;
   }
-  // All of the reach is read, and written back.
-  const auto [low, high] = reach_of(it.window);
-  runtime::OwnedBuffer buffer;
-  const nb::object shown = reach_on_host(it, buffer);
-  if (PyArray_CopyInto(as_array(shown.ptr()), from) != 0) throw nb::python_error();
-  it.device().write(address_of(it.window.data + low), buffer->data, high - low);
+  Lent lent(it.device(), it.window);
+  if (PyArray_CopyInto(as_array(lent.array().ptr()), from) != 0) throw nb::python_error();
+  lent.give_back();
 }
 
 /// A copy on the device of an array whose elements are all the bytes of its reach; None: they are not.

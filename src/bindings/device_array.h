@@ -70,6 +70,25 @@ nb::object to_device(nb::handle array, devices::Device& device);
 /// A copy as an array of NumPy's, in its order. Waits, without the GIL.
 nb::object to_host(const DeviceArray& array);
 
+/// Elements of a device's on the host, for a time: those that are changed there are written back.
+class Lent {
+ public:
+  Lent(devices::Device& device, const Window& window);
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+  /// An array of NumPy's that lies as the window does, and is there as long as this.
+  const nb::object& array() const { return array_; }
+  void give_back();
+
+ private:
+  devices::Device& device_;
+  std::byte* from_;  ///< the lowest byte, on the device
+  runtime::OwnedBuffer now_;
+  runtime::OwnedBuffer before_;
+  nb::object array_;
+};
+
 /// @name Arrays of either kind
 /// The lowest byte of an array's elements.
 std::byte* lowest_of(PyObject* array);

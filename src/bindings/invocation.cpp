@@ -75,6 +75,7 @@ void Invocation::finish(bool has_returned) {
     }
   }
   if (!has_returned || !place_.brings_home) return;
+  renew_homes();
   for (size_t i = 0; i < code().results().size(); ++i)
     if (code().results()[i].kind == SlotInfo::Kind::View) bring_home(i);
 }
@@ -92,6 +93,15 @@ runtime::Buffer* Invocation::home_of(runtime::Buffer* buffer) {
   }
   homes_[home] = home;
   return home;
+}
+
+/// Copies that were made while the code ran are what has become of the buffers since.
+void Invocation::renew_homes() {
+  if (homes_.empty()) return;
+  const nb::gil_scoped_release released;
+  for (const auto& [buffer, home] : homes_)
+    if (buffer != home && buffer->size > 0)
+      place_.device->read(home->data, address_of(buffer->data), buffer->size);
 }
 
 void Invocation::bring_home(size_t result) {
@@ -178,27 +188,75 @@ nb::object Invocation::memory_of(runtime::Buffer* buffer) {
 
 nb::object Invocation::outward(ViewSlot& view, const SlotType& type) {
   const int64_t argument = frame_.parameter_of(view.buffer);
+  if (argument < 0 && place_.brings_home) {
+    runtime::Buffer* const home = home_of(view.buffer);
+    if (home != view.buffer) {
+      if (runtime::OwnedBuffer away = call().take(view.buffer)) away_.push_back(std::move(away));
+    }
+    return described(memory_of(home), nb::int_(view.data - view.buffer->data),
+                     Window::of(view, type.dtype, type.rank));
+  }
   const nb::object owner = argument >= 0 ? nb::object(nb::int_(argument)) : memory_of(view.buffer);
   return described(owner, nb::int_(view.data - view.buffer->data), Window::of(view, type.dtype, type.rank));
 }
 
+nb::object Invocation::copied(const SlotType& type, void* slot) {
+  if (place_.device == nullptr) return operand(type, slot).attr("copy")();
+  const Window window = Window::of(*static_cast<ViewSlot*>(slot), type.dtype, type.rank);
+  return Lent(*place_.device, window).array().attr("copy")();
+}
+
 /// What a host call gets is its own: a copy, described as results are; or what the callee keeps itself. The
 /// first `direct` ones are arrays that nobody keeps.
-nb::list Invocation::host_values(const char* layout, bool kept, size_t direct, void** slots) {
+nb::list Invocation::host_values(const char* layout, bool kept, size_t direct, void** slots,
+                                 std::vector<std::unique_ptr<Lent>>& lent) {
   nb::list values;
   const std::vector<SlotType> types = slots_of(layout);
   for (size_t i = 0; i < types.size(); ++i) {
-    if (types[i].rank < 0 || i < direct) {
+    if (types[i].rank >= 0 && i < direct && place_.device != nullptr) {
+      const Window window = Window::of(*static_cast<ViewSlot*>(slots[i]), types[i].dtype, types[i].rank);
+      lent.push_back(std::make_unique<Lent>(*place_.device, window));
+      values.append(lent.back()->array());
+    } else if (types[i].rank < 0 || i < direct) {
       values.append(operand(types[i], slots[i]));
     } else if (kept) {
       values.append(outward(*static_cast<ViewSlot*>(slots[i]), types[i]));
     } else {
-      const nb::object copy = operand(types[i], slots[i]).attr("copy")();
+      const nb::object copy = copied(types[i], slots[i]);
       values.append(nb::make_tuple(copy.attr("reshape")(-1).attr("view")("uint8"), 0, copy.attr("shape"),
                                    copy.attr("strides"), std::string(base::info(types[i].dtype).numpy)));
     }
   }
   return values;
+}
+
+/// Runs something of the host's that may write into copies of the device's buffers.
+template <class Fn>
+void Invocation::with_homes(Fn&& fn) {
+  if (homes_.empty()) return fn();
+  std::map<runtime::Buffer*, std::vector<std::byte>> before;
+  for (const auto& [buffer, home] : homes_)
+    if (buffer != home) before[buffer].assign(home->data, home->data + home->size);
+  fn();
+  for (const auto& [buffer, bytes] : before) {
+    const runtime::Buffer* const home = homes_[buffer];
+    if (!bytes.empty() && std::memcmp(home->data, bytes.data(), bytes.size()) != 0)
+      place_.device->write(address_of(buffer->data), home->data, buffer->size);
+  }
+}
+
+void Invocation::call_host(const char* layout, int64_t number, void** slots) {
+  const nb::object direct = outside_.keeps.attr("get")(number);
+  const bool kept = !direct.is_none();
+  std::vector<std::unique_ptr<Lent>> lent;
+  const auto call = [&] {
+    renew_homes();
+    const nb::list values = host_values(layout, kept, kept ? nb::cast<size_t>(direct) : 0, slots, lent);
+    with_homes([&] { outside_.host(number, values); });
+  };
+  if (moved_) moved_->with_arrays(call);
+  else call();
+  for (const auto& each : lent) each->give_back();
 }
 
 runtime::Status Invocation::call_outside(runtime::Context* context, const char* what, const char* layout,
@@ -216,9 +274,15 @@ runtime::Status Invocation::call_outside(runtime::Context* context, const char* 
   return self.with_gil([&] {
     const Outside& outside = self.outside_;
     if (std::strcmp(what, "host") == 0) {
-      const nb::object direct = outside.keeps.attr("get")(number);
-      const bool kept = !direct.is_none();
-      outside.host(number, self.host_values(layout, kept, kept ? nb::cast<size_t>(direct) : 0, slots));
+      try {
+        self.call_host(layout, number, slots);
+      } catch (const devices::DeviceError& error) {
+        set_device_error(error);
+        throw nb::python_error();
+      } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+        throw nb::python_error();
+      }
       return;
     }
     nb::list values;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -65,16 +66,23 @@ class Invocation : public Execution {
 
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots);
-  nb::list host_values(const char* layout, bool kept, size_t direct, void** slots);
+  nb::list host_values(const char* layout, bool kept, size_t direct, void** slots,
+                       std::vector<std::unique_ptr<Lent>>& lent);
+  void call_host(const char* layout, int64_t number, void** slots);
+  nb::object copied(const SlotType& type, void* slot);
   nb::object outward(runtime::ViewSlot& view, const SlotType& type);
   void finish(bool has_returned);
   runtime::Buffer* home_of(runtime::Buffer* buffer);
+  void renew_homes();
+  template <class Fn>
+  void with_homes(Fn&& fn);
 
   const Outside& outside_;
   const Place place_;
   std::optional<Moved> moved_;
   Frame frame_;
-  std::map<const runtime::Buffer*, runtime::Buffer*> homes_;  ///< of a device's buffers: copies on the host
+  std::map<runtime::Buffer*, runtime::Buffer*> homes_;  ///< of a device's buffers: copies on the host
+  std::vector<runtime::OwnedBuffer> away_;              ///< those of them that outlive the call's code
   std::map<const runtime::Buffer*, nb::object> memories_;
 };
 

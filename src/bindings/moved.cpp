@@ -108,6 +108,27 @@ void Moved::bring_back(const Region& region) {
   }
 }
 
+/// What the host has of the regions.
+std::vector<runtime::OwnedBuffer> Moved::kept() const {
+  std::vector<runtime::OwnedBuffer> all;
+  for (const Region& region : regions_) {
+    const int64_t size = region.high - region.low;
+    all.emplace_back(runtime::Allocator::allocate(size));
+    if (!all.back()) throw std::bad_alloc();
+    std::memcpy(all.back()->data, region.low, static_cast<size_t>(size));
+  }
+  return all;
+}
+
+void Moved::send_again(std::span<const runtime::OwnedBuffer> before) {
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    const Region& region = regions_[i];
+    const int64_t size = region.high - region.low;
+    if (std::memcmp(before[i]->data, region.low, static_cast<size_t>(size)) != 0)
+      device_.write(address_of(region.there), region.low, size);
+  }
+}
+
 std::byte* Moved::home_of(size_t leaf, std::byte* address) const {
   const std::byte* const there = device_array(leaves_[leaf]).window.data;
   return reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(given_[leaf]))) + (address - there);

@@ -27,6 +27,19 @@ class Moved {
   std::span<PyObject* const> leaves() const { return leaves_; }
   /// Copies back what has changed of the elements of writable arrays. Waits.
   void bring_back();
+  /// Runs something of the host's that may look at the arrays, and write into them.
+  template <class Fn>
+  void with_arrays(Fn&& fn) {
+    bring_back();
+    const std::vector<runtime::OwnedBuffer> before = kept();
+    try {
+      fn();
+    } catch (...) {
+      send_again(before);
+      throw;
+    }
+    send_again(before);
+  }
   bool is_moved(size_t leaf) const { return leaves_[leaf] != given_[leaf]; }
   /// What a device's address in a leaf's memory is in the array that was moved.
   std::byte* home_of(size_t leaf, std::byte* address) const;
@@ -44,6 +57,8 @@ class Moved {
   void find_regions(std::span<PyObject* const> leaves);
   void move(Region& region);
   void bring_back(const Region& region);
+  std::vector<runtime::OwnedBuffer> kept() const;
+  void send_again(std::span<const runtime::OwnedBuffer> before);
 
   devices::Device& device_;
   std::vector<PyObject*> given_;

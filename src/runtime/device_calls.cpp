@@ -267,6 +267,7 @@ Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_
 
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
                                void** slots) noexcept {
+  if (std::strcmp(what, "host") == 0) return ingot_v1_outside(context, what, layout, number, slots);
   return guarded(*context, [&] {
     const std::vector<std::unique_ptr<Staged>> staged = stage(device_of(context), layout, slots);
     const Status status = ingot_v1_outside(context, what, layout, number, slots);

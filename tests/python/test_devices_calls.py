@@ -1,6 +1,7 @@
 """Calls of compiled functions with arrays on devices: what runs where, what results are, and what is copied."""
 
 import copy
+import ctypes
 import gc
 import pickle
 import subprocess
@@ -10,6 +11,7 @@ import threading
 import ingot
 import numpy as np
 import pytest
+from ingot._function import Function
 
 DEVICE = ingot.device("emulated")
 rng = np.random.default_rng(7)
@@ -379,6 +381,14 @@ def test_derivatives():
     assert type(g) is ingot.Array and g.tolist() == [0, 2, 4]
     value, g = ingot.value_and_grad(f)(put(x))
     assert value == 5 and g.tolist() == [0, 2, 4]
+    a = put(x)
+    value, pull = ingot.vjp(f, a)
+    a[0] = 100
+    assert value == 5 and pull(1.0)[0].tolist() == [0, 2, 4]
+    with pytest.raises(ingot.UnsupportedError, match="arrays that share memory on a device"):
+        ingot.vjp(lambda a, b: (a * b).sum(), a, a[1:])
+    batch = ingot.vmap(lambda row: row.sum())(put(np.ones((2, 3))))
+    assert type(batch) is ingot.Array and batch.tolist() == [3, 3]
 
 
 def test_vectorized_functions():
@@ -391,6 +401,92 @@ def test_vectorized_functions():
     assert ingot.jit(lambda a, b: f(a, b))(a, b).tolist() == [0, 1, 6, 4]
     with pytest.raises(ingot.UnsupportedError, match="the keyword `where`"):
         f(a, b, where=True)
+
+    @ingot.vectorize
+    def of_captured(x):
+        return x + a[1]
+
+    assert of_captured(np.arange(2.0)).tolist() == [1, 2]
+    assert of_captured(b).tolist() == [2, 2, 4, 2]
+
+
+def test_functions_as_pointers_of_c():
+    pointer = placed_sum.c_pointer("float64(float64[:])")
+    x = (ctypes.c_double * 3)(1, 2, 3)
+    assert pointer(x, 3) == 6
+
+
+@ingot.jit(device="emulated")
+def placed_sum(x):
+    return x.sum()
+
+
+def test_what_is_the_hosts_alone(tmp_path):
+    def f(a):
+        return a + 1
+
+    a = put(np.ones(3))
+    with pytest.raises(ingot.UnsupportedError, match="recording a call of `f` on emulated:0"):
+        ingot.jit(f).record(a, path=tmp_path)
+    with pytest.raises(ingot.UnsupportedError, match="interpreting a call of `f` on emulated:0"):
+        Function(f, mode="interpreted")(a)
+    assert "=== assembly ===" in ingot.jit(f).explain(a)
+
+
+@pytest.mark.parametrize("is_placed", [False, True])
+def test_what_the_callers_containers_get(is_placed):
+    def f(a, items, table):
+        items[0] = items[0] + 1
+        items.append(a.sum())
+        made = a * 2
+        table["made"] = made
+        table["part"] = made[1:]
+        table["argument"] = a
+        made[1] = 9
+        return made
+
+    x = np.arange(3.0)
+    a = x if is_placed else put(x)
+    items, table = [1], {}
+    for _ in range(2):
+        made = ingot.jit(f, device="emulated" if is_placed else None)(a, items, table)
+        assert table["argument"] is a and table["made"] is made
+        assert type(table["part"]) is (np.ndarray if is_placed else ingot.Array)
+        assert table["part"].tolist() == [9, 4] and made.tolist() == [0, 9, 4]
+        table["part"][0] = 1
+        assert made[1] == 1
+    assert items == [3, 3, 3]
+
+
+@pytest.mark.parametrize("is_placed", [False, True])
+def test_host_functions(is_placed):
+    seen = []
+
+    @ingot.host(result="float64[:]")
+    def on_the_host(a, n):
+        seen.append(a)
+        a[0] = 8
+        return a * n
+
+    @ingot.host(result=float)
+    def changing(n):
+        beside[0] += n
+        return beside[1]
+
+    beside = np.zeros(2)
+
+    def f(a, x):
+        x[1] = 5
+        made = a[1:] + x[0]
+        b = on_the_host(made, 2)
+        c = changing(3)
+        return b + c + x[0], made
+
+    x = np.arange(3.0)
+    result, made = ingot.jit(f, device="emulated" if is_placed else None)(x if is_placed else put(x), beside)
+    assert result.tolist() == [16 + 5 + 3, 4 + 5 + 3] and made.tolist() == [8, 2]
+    assert beside.tolist() == [3, 5]
+    assert [type(a) for a in seen] == [type(made)] == [np.ndarray if is_placed else ingot.Array]
 
 
 def test_threads():

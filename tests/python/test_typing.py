@@ -29,6 +29,15 @@ def with_text(x: float) -> float:
 def with_types(x: float) -> float:
     return x
 
+@ingot.jit(device="gpu")
+def with_device(x: int) -> int:
+    return x
+
+def on_device(a: ingot.Array) -> ingot.Array:
+    a += 1
+    a[0] = a[1:].sum()
+    return (a + a.T).to_device(ingot.device("gpu", 1))
+
 @ingot.jit([float64(float64), "int64(int64)"])
 def with_several(x: float) -> float:
     return x
@@ -55,6 +64,9 @@ reveal_type(with_options(1))
 reveal_type(with_text(1.0))
 reveal_type(with_types(1.0))
 reveal_type(with_several(1.0))
+reveal_type(with_device(1))
+reveal_type(on_device(ingot.device_put(1)).shape)
+reveal_type(ingot.devices("gpu")[0].kind)
 reveal_type(Body().moved(1.0))
 reveal_type(Body.moved(Body(), 1.0))
 reveal_type(ingot.jit(lambda x: 2)(1))
@@ -65,7 +77,7 @@ reveal_type(twice.types)
 reveal_type(plus.reduce([1.0]))
 ingot.jit(untyped)(1)
 """
-REVEALED = ["float", "float", "str", "float", "float", "float", "tuple[float, int]", "tuple[float, int]", "int", "str", "float"]
+REVEALED = ["float", "float", "str", "float", "float", "float", "int", "tuple[int, ...]", "str", "tuple[float, int]", "tuple[float, int]", "int", "str", "float"]
 REVEALED += ["int", "list[str]", "Any"]
 WRONG = {
     'bare("text")': "arg-type",
@@ -77,6 +89,8 @@ WRONG = {
     "ingot.jit(nopyhton=True)": "call-overload",
     "plus.reduces([1.0])": "attr-defined",
     "ingot.vectorize(nopyhton=True)": "call-overload",
+    "ingot.device_put(1, 2)": "arg-type",
+    "on_device(ingot.device_put(1)).to_hosts()": "attr-defined",
 }
 
 
