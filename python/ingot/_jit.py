@@ -102,7 +102,7 @@ def jit(
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     relaxed = relaxations(fastmath)
-    where = checked(device if device is not None else os.environ.get("INGOT_DEVICE"))  # the variable is for tests
+    where = checked(device)
     is_function = isinstance(function, (types.FunctionType, Function))
     if function is not None and not is_function:
         signatures = function

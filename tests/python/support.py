@@ -72,8 +72,7 @@ MODES = ("interpreted", "compiled")
 
 def jitted(function, mode="compiled"):
     """`function` under Ingot, run by the interpreter or compiled."""
-    device = os.environ.get("INGOT_DEVICE") if mode == "compiled" else None
-    return Function(function, mode=mode, device=device)
+    return Function(function, mode=mode)
 
 
 def copied(arguments):
