@@ -49,8 +49,9 @@ void HostFunction::emit_draw(NodeId id) {
   std::vector<Value*> arguments;
   std::vector<Staged> staged;
   for (const NodeId operand : source_.operands(id)) {
-    const bool is_array = source_.type(operand).is_view() && !arguments.empty();
-    if (is_array && has_device()) {
+    const bool is_view = source_.type(operand).is_view();
+    const bool is_array = is_view && !arguments.empty();
+    if (is_view && has_device()) {
       Value* const size = b_.getInt64(base::size_of(dtype(operand)));
       staged.push_back({parts(operand)[0], b_.CreateMul(parts(operand)[2], size), nullptr});
       staged.back().copy = stage(staged.back());

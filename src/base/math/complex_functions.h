@@ -411,8 +411,24 @@ inline Double power_of_special(Double base, Double exponent) {
 }  // namespace ingot::base::math::elementary
 
 /// X(function): of one number.
-#define INGOT_COMPLEX_FUNCTIONS(X)                                                                     \
-  X(sqrt)                                                                                              \
-  X(exp)                                                                                               \
-  X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(arcsin) X(arccos) X(arctan) \
-      X(sinh) X(cosh) X(tanh) X(arcsinh) X(arccosh) X(arctanh)
+#define INGOT_COMPLEX_FUNCTIONS(X) \
+  X(sqrt)                          \
+  X(exp)                           \
+  X(exp2)                          \
+  X(expm1)                         \
+  X(log)                           \
+  X(log2)                          \
+  X(log10)                         \
+  X(log1p)                         \
+  X(sin)                           \
+  X(cos)                           \
+  X(tan)                           \
+  X(arcsin)                        \
+  X(arccos)                        \
+  X(arctan)                        \
+  X(sinh)                          \
+  X(cosh)                          \
+  X(tanh)                          \
+  X(arcsinh)                       \
+  X(arccosh)                       \
+  X(arctanh)

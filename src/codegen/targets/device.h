@@ -50,7 +50,8 @@ void annotate_kernel(llvm::Function& function, const char* what, unsigned number
 void mark_kernel(llvm::Function& function);
 
 /// The PTX text of a prepared module; its kernels are `.visible .entry`. The module is not fit for use
-/// afterwards. Throws base::InternalError if it was not prepared, or LLVM's verifier finds a fault.
+/// afterwards. Throws base::InternalError if it was not prepared, LLVM's verifier finds a fault, or it holds
+/// what GPUs have no code for (device_lowering.h).
 std::string emit_ptx(llvm::Module& module, const DeviceTarget& target);
 
 class KernelTarget;

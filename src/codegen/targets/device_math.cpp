@@ -3,9 +3,6 @@
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/AttributeMask.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -15,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "codegen/targets/device_lowering.h"
 #include "codegen/targets/device_math/bitcode.h"
 
 namespace ingot::codegen {
@@ -80,47 +78,18 @@ void adopt(llvm::Module& module, const llvm::StringSet<>& own) {
   }
 }
 
-/// A call of a function of C's, its name that of double's, in the place of an instruction.
-void replace_by_call(llvm::Instruction& instruction, llvm::StringRef name,
-                     llvm::ArrayRef<llvm::Value*> operands) {
-  llvm::Type* const type = instruction.getType();
-  INGOT_ASSERT(type->isDoubleTy() || type->isFloatTy(), "codegen: " + name.str() + " of double or float");
-  std::vector<llvm::Type*> types;
-  for (llvm::Value* operand : operands) types.push_back(operand->getType());
-  const llvm::FunctionCallee callee = instruction.getModule()->getOrInsertFunction(
-      type->isDoubleTy() ? name.str() : name.str() + "f", llvm::FunctionType::get(type, types, false));
-  llvm::IRBuilder<> b(&instruction);
-  instruction.replaceAllUsesWith(b.CreateCall(callee, operands));
-  instruction.eraseFromParent();
-}
-
-/// LLVM makes a remainder of a quotient that is rounded, and aborts at powers.
-void lower(llvm::Instruction& instruction) {
-  if (instruction.getOpcode() == llvm::Instruction::FRem)
-    return replace_by_call(instruction, "fmod", {instruction.getOperand(0), instruction.getOperand(1)});
-  const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  if (call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::ldexp)
-    return replace_by_call(instruction, "ldexp", {call->getArgOperand(0), call->getArgOperand(1)});
-}
-
-void lower(llvm::Module& module) {
-  for (llvm::Function& function : module)
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function)))
-      lower(instruction);
-}
-
 }  // namespace
 
 /// What is linked in may ask for more: an instruction of it that is lowered.
 void link_device_math(llvm::Module& module) {
-  lower(module);
+  lower_for_devices(module);
   for (std::vector<llvm::Function*> open = undefined(module); !open.empty(); open = undefined(module)) {
     const std::string name = open[0]->getName().str();
     const llvm::StringSet<> own = defined(module);
     if (llvm::Linker::linkModules(module, open_library(module), llvm::Linker::LinkOnlyNeeded))
       throw base::InternalError("codegen: device_math cannot be linked");
     adopt(module, own);
-    lower(module);
+    lower_for_devices(module);
     if (const llvm::Function* const left = module.getFunction(name); left && left->isDeclaration())
       throw base::InternalError("codegen: GPUs have no function " + name);
   }

@@ -10,8 +10,7 @@ namespace ingot::codegen {
 /// C library (`ingot_v1_math_*`, `ingot_v1_reduce_angles_*`, ...). They are compiled from the same sources,
 /// have the same bits, and become internal functions of the module; what it does not need is not there.
 ///
-/// Values for which the GPU has no instruction, and LLVM none either, become such calls, too: the remainder
-/// of floats, `ldexp`.
+/// What LLVM has no right code for becomes such calls, too (`lower_for_devices`).
 ///
 /// Throws base::InternalError, naming it, if a declaration stays undefined.
 void link_device_math(llvm::Module& module);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "codegen/emit.h"
 #include "codegen/targets/device.h"
 #include "codegen/targets/device_instructions.h"
 #include "codegen/targets/device_math.h"
@@ -30,8 +29,8 @@ class Gpu final : public KernelTarget {
   }
   std::unique_ptr<llvm::TargetMachine> machine() const override { return make_device_machine(target_); }
   void link(llvm::Module& module) const override { link_device_math(module); }
-  std::string text_of(llvm::Module& module, llvm::TargetMachine& machine) const override {
-    return emit_file(module, machine, llvm::CodeGenFileType::AssemblyFile);
+  std::string text_of(llvm::Module& module, llvm::TargetMachine&) const override {
+    return emit_ptx(module, target_);
   }
 
   Value* place(Builder& b, Place what, unsigned axis) const override {

@@ -44,7 +44,10 @@ void check_all(int capability, bool is_short) {
     DeviceKernels kernels;
     for (const Case& c : cases) add_case(kernels, c, is_short);
     link_device_math(kernels.module);
-    emulator::Bench bench(emit_ptx(kernels.module, *DeviceTarget::of(capability)));
+    const std::string ptx = emit_ptx(kernels.module, *DeviceTarget::of(capability));
+    for (const char* part : {".approx", ".ftz", ".full", ".extern"})
+      EXPECT_EQ(ptx.find(part), std::string::npos) << ir::name_of(op);
+    emulator::Bench bench(ptx);
     for (const Case& c : cases) check_case(c, bench);
   }
 }
