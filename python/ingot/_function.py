@@ -358,7 +358,7 @@ class Function(Base[P, R_co]):
 
     def explain(self, *args: Any, svg: str | os.PathLike | None = None, **kwargs: Any) -> str:
         """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,
-        and the milliseconds of CPU time that each step took. The function is compiled but not run.
+        of calls on devices the kernels, and the milliseconds of CPU time that each step took. The function is compiled but not run.
 
         `svg` names a file for a drawing of what was fused: the loop nests, the ops in each, and the bytes that they
         move for these arguments beside those that must be moved at least.
@@ -373,7 +373,8 @@ class Function(Base[P, R_co]):
             with open(svg, "w", encoding="utf-8") as file:
                 file.write(drawing)
         sections = [("source", _source.shown(self.__ingot_function__)), ("array IR", specialisation.program.text())]
-        sections += [(name, stages[name]) for name in ("loop IR", "LLVM IR", "assembly")]
+        names = ("loop IR", "LLVM IR", "assembly", "kernels: LLVM IR", "kernels")
+        sections += [(name, stages[name]) for name in names if name in stages]
         times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
         from ._explanation import Explanation
 

@@ -64,6 +64,7 @@ DeviceCode::DeviceCode(Unit& host)
       target_(for_kernels(host.target)),
       module_("kernels", host.context),
       unit_(host.source, target_, module_, &host),
+      lines_(module_),
       text_(declare(host.module, llvm::Type::getInt8Ty(host.context))),
       size_(declare(host.module, llvm::Type::getInt64Ty(host.context))) {
   target_.kernels->prepare(module_);
@@ -92,7 +93,7 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
       own.push_back(llvm::isa<llvm::ConstantData>(part) ? part : turn->getArg(next++));
     values.emplace_back(used[i], own);
   }
-  DeviceFunction thread(unit_, source, turn);
+  DeviceFunction thread(unit_, lines_, source, turn);
   thread.emit(launch, values);
 
   Kernel made{nullptr, {}, thread.may_raise(), thread.is_cooperative()};
@@ -117,6 +118,9 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
     llvm::Type* const own = types[i + 1];
     arguments[i + 1] = own == given->getType() ? given : b.CreateTrunc(given, own);
   }
+  const base::Place place = host_.source.place(source[launch].span);
+  lines_.add(*kernel, place);
+  b.SetCurrentDebugLocation(lines_.at(*kernel, place));
   b.CreateCall(turn, arguments);
   b.CreateRetVoid();
   target_.kernels->mark_kernel(*kernel, most_threads(source, launch, target_.machine.block_threads));
@@ -145,6 +149,7 @@ void DeviceCode::optimize(llvm::TargetMachine& machine) {
 
 void DeviceCode::finish() {
   const std::unique_ptr<llvm::TargetMachine> machine = target_.kernels->machine();
+  lines_.finish();
   target_.kernels->link(module_);
   verify(module_);
   optimize(*machine);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "codegen/line_table.h"
 #include "codegen/unit.h"
 
 namespace llvm {
@@ -44,6 +45,7 @@ class DeviceCode {
   Target target_;
   llvm::Module module_;
   Unit unit_;
+  LineTable lines_;
   llvm::GlobalVariable* text_;
   llvm::GlobalVariable* size_;
   std::string shown_;

@@ -14,10 +14,25 @@ constexpr uint64_t kAlignment = 16;
 
 }  // namespace
 
-DeviceFunction::DeviceFunction(Unit& unit, const ir::Function& source, llvm::Function* target)
-    : Body(unit, source, target), kernels_(*unit.target.kernels) {}
+DeviceFunction::DeviceFunction(Unit& unit, LineTable& lines, const ir::Function& source,
+                               llvm::Function* target)
+    : Body(unit, source, target), lines_(lines), kernels_(*unit.target.kernels) {}
+
+std::optional<Parts> DeviceFunction::emit_nodes(RegionId region) {
+  for (const NodeId node : source_.region_body(region)) {
+    const base::Place place = unit_.source.place(source_[node].span);
+    if (!place.file.empty()) b_.SetCurrentDebugLocation(lines_.at(*target_, place));
+    emit_node(node);
+  }
+  const NodeId last = source_.terminator(region);
+  if (source_.op(last) != ir::Op::yield) return std::nullopt;
+  return gather(source_.operands(last));
+}
 
 void DeviceFunction::emit(NodeId launch, std::span<const std::pair<NodeId, Parts>> used) {
+  const base::Place place = unit_.source.place(source_[launch].span);
+  lines_.add(*target_, place);
+  b_.SetCurrentDebugLocation(lines_.at(*target_, place));
   for (const auto& [node, parts] : used) set(node, parts);
   using Place = KernelTarget::Place;
   Parts indices;

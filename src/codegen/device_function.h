@@ -1,6 +1,7 @@
 #pragma once
 
 #include "codegen/body.h"
+#include "codegen/line_table.h"
 #include "codegen/targets/kernel_target.h"
 
 namespace ingot::codegen {
@@ -10,7 +11,7 @@ namespace ingot::codegen {
 class DeviceFunction final : public Body {
  public:
   /// `target` takes the record of errors first.
-  DeviceFunction(Unit& unit, const ir::Function& source, llvm::Function* target);
+  DeviceFunction(Unit& unit, LineTable& lines, const ir::Function& source, llvm::Function* target);
 
   /// The region of a launch. `used`: the values from outside, with their parts here.
   void emit(NodeId launch, std::span<const std::pair<NodeId, Parts>> used);
@@ -53,6 +54,9 @@ class DeviceFunction final : public Body {
   llvm::Value* own_memory(uint64_t bytes);
   llvm::Value* dynamic_memory();
 
+  std::optional<Parts> emit_nodes(RegionId region) override;
+
+  LineTable& lines_;
   const KernelTarget& kernels_;
   bool may_raise_ = false;
   bool is_cooperative_ = false;

@@ -1,0 +1,41 @@
+#include "codegen/line_table.h"
+
+namespace ingot::codegen {
+
+LineTable::LineTable(llvm::Module& module) : module_(module), builder_(module) {}
+
+llvm::DIFile* LineTable::file(const std::string& path) {
+  llvm::DIFile*& known = files_[path];
+  if (known == nullptr) known = builder_.createFile(path, "");
+  return known;
+}
+
+void LineTable::add(llvm::Function& function, const base::Place& place) {
+  if (place.file.empty()) return;
+  if (unit_ == nullptr) {
+    module_.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+    unit_ = builder_.createCompileUnit(llvm::dwarf::DW_LANG_Python, file(place.file), "ingot", true, "", 0,
+                                       "", llvm::DICompileUnit::DebugDirectivesOnly);
+  }
+  llvm::DISubroutineType* const type = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
+  const auto line = static_cast<unsigned>(place.line);
+  function.setSubprogram(builder_.createFunction(unit_, function.getName(), "", file(place.file), line, type,
+                                                 line, llvm::DINode::FlagZero,
+                                                 llvm::DISubprogram::SPFlagDefinition));
+}
+
+llvm::DebugLoc LineTable::at(llvm::Function& function, const base::Place& place) {
+  llvm::DISubprogram* const own = function.getSubprogram();
+  if (own == nullptr) return {};
+  llvm::DIScope* scope = own;
+  if (!place.file.empty() && place.file != own->getFilename())
+    scope = builder_.createLexicalBlockFile(own, file(place.file));
+  return llvm::DILocation::get(module_.getContext(), static_cast<unsigned>(place.line),
+                               static_cast<unsigned>(place.column), scope);
+}
+
+void LineTable::finish() {
+  if (unit_ != nullptr) builder_.finalize();
+}
+
+}  // namespace ingot::codegen
