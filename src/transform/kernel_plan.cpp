@@ -320,13 +320,24 @@ void KernelPlan::find_needed() {
       for (const NodeId operand : f_.operands(node)) need(operand);
     return ir::Walk::Into;
   });
-  // Views that stand in kernels are made of what the host knows, where they stand outside.
+  while (find_reads()) {
+  }
+}
+
+/// Finds one more task whose numbers the host loads itself; then it needs what these are computed from.
+bool KernelPlan::find_reads() {
   for (Task& task : tasks_) {
+    if (task.is_read) continue;
     const bool only_loads = std::ranges::all_of(
         task.nodes, [&](NodeId node) { return f_.op(node) == Op::load || is_pure_number(node); });
-    task.is_read =
-        only_loads && std::ranges::all_of(task.results, [&](NodeId result) { return needed_[result.index]; });
+    const auto is_needed = [&](NodeId result) { return needed_[result.index]; };
+    if (!only_loads || !std::ranges::all_of(task.results, is_needed)) continue;
+    task.is_read = true;
+    for (const NodeId node : task.nodes)
+      for (const NodeId operand : f_.operands(node)) need(operand);
+    return true;
   }
+  return false;
 }
 
 void KernelPlan::find_deferred() {

@@ -66,6 +66,7 @@ class KernelPlan {
   void add_to_task(ir::NodeId node);
   void find_results();
   void find_needed();
+  bool find_reads();
   void find_deferred();
   void need(ir::NodeId value);
   bool is_pure_number(ir::NodeId node) const;
