@@ -52,9 +52,10 @@ OF_ONE_TARGET = {
 }
 # What is asked of a target by name, or by its generation.
 TARGET_NAMES = re.compile(r"\b(x86|avx|sse\d|nvptx|cuda)\b|target\.(level|cpu|features|needs)\b", re.IGNORECASE)
-# The name of a vendor's driver, in what speaks its ABI or makes code for it; others ask devices/device.h.
+# The name of a vendor's driver, in what speaks its ABI, makes code for it, or reads programs that name it; others ask
+# devices/device.h.
 VENDOR_NAMES = re.compile(r"cuda", re.IGNORECASE)
-VENDOR_NAMES_IN = {"src/devices", "src/emulator", "src/driver", "src/codegen/targets"}
+VENDOR_NAMES_IN = {"src/devices", "src/emulator", "src/driver", "src/codegen/targets", "src/frontend"}
 
 LONGEST_FILE = 1000
 UNLIMITED = {"ops.def"}
