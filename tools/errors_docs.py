@@ -66,6 +66,7 @@ COMPUTED = [
         "let all of them come to it: put it outside of what hangs on the thread or its block",
     ),
     Refusal("kernels", f"{HOLE} in a kernel", "do it outside of the kernel"),
+    Refusal("kernels", "a kernel that changes a list, dict or instance that it is given", "write into arrays"),
     Refusal("scalars", f"{HOLE}, which is {HOLE} on one path and {HOLE} on another,", "use two names, or make both of one type"),
 ]
 
