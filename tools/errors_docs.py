@@ -27,6 +27,7 @@ SECTIONS = {
     "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
     "Classes": "objects special_methods",
     "Python's operators and functions": "operators builtins python_builtins mathematics heaps iterators",
+    "Kernels": "kernels _kernel",
     "NumPy": "",
 }
 
@@ -53,6 +54,19 @@ COMPUTED = [
     Refusal("containers", "a list of several kinds of elements that grows or shrinks on one path only", _GROWS),
     Refusal("containers", f"a list of which each element is {HOLE}, that grows or shrinks on one path only", _GROWS),
     Refusal("containers", "a dict that gets or loses keys on one path only", "let all paths leave the same keys"),
+    Refusal(
+        "kernels",
+        "a barrier that not all threads of a block may come to",
+        "let all of them come to it: put it outside of what hangs on the thread, or let all threads decide alike, by "
+        "`cuda.syncthreads_or(condition)`",
+    ),
+    Refusal(
+        "kernels",
+        "a barrier of the grid that not all threads may come to",
+        "let all of them come to it: put it outside of what hangs on the thread or its block",
+    ),
+    Refusal("kernels", f"{HOLE} in a kernel", "do it outside of the kernel"),
+    Refusal("kernels", "a kernel that changes a list, dict or instance that it is given", "write into arrays"),
     Refusal("scalars", f"{HOLE}, which is {HOLE} on one path and {HOLE} on another,", "use two names, or make both of one type"),
 ]
 
@@ -157,7 +171,10 @@ def which(headline: str, known: dict[str, Refusal]) -> str | None:
 def message_of(function: object, arguments: tuple) -> str | None:
     """The message of the refusal of a call; None: it is not refused."""
     try:
-        ingot.jit(function)(*arguments)
+        if isinstance(function, ingot.cuda.Kernel):
+            function[1, 4](*arguments)
+        else:
+            ingot.jit(function)(*arguments)
     except ingot.UnsupportedError as error:
         return str(error)
     except Exception:
@@ -186,7 +203,8 @@ def examples() -> tuple[dict[str, str], list[str]]:
         message = message_of(function, tuple(arguments))
         headline = message and which(message.splitlines()[0].removesuffix(" is not supported"), known)
         if headline is None:
-            wrong.append(f"{Path(function.__code__.co_filename).name}:{function.__code__.co_firstlineno}: {message or 'not refused'}")
+            code = getattr(function, "py_func", function).__code__
+            wrong.append(f"{Path(code.co_filename).name}:{code.co_firstlineno}: {message or 'not refused'}")
         else:
             found.setdefault(headline, example_in(message))
     return found, wrong

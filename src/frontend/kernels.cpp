@@ -89,10 +89,10 @@ void Evaluator::Kernels::launch(Call& call) {
   launch.allocated.clear();
   launch.has_found = false;
   std::vector<NodeId> operands = launch.extents;
-  operands.push_back(launch.bytes);
+  if (launch.is_dynamic) operands.push_back(launch.bytes);
   const NodeId node = b.begin(Op::launch, operands);
   std::vector<ir::Type> types(6, ir::kInt64);
-  types.push_back(ir::Type::buffer(ir::Space::Shared));
+  if (launch.is_dynamic) types.push_back(ir::Type::buffer(ir::Space::Shared));
   launch.parameters = b.enter(node, 0, types);
   const int64_t life[] = {static_cast<int64_t>(ir::Life::Call)};
   for (const auto& [place, bytes] : launch.shared) {
@@ -111,17 +111,18 @@ void Evaluator::Kernels::launch(Call& call) {
   const ir::SpanId here = b.span();
   const nb::object kernel = e_.require_static(call.positional.at(2), "a kernel", call.node);
   const nb::object code = attribute(kernel, "__code__");
-  b.set_span(e_.module_.span({.file = e_.module_.text(text_of(code.attr("co_filename"))),
-                              .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
-                              .function = e_.module_.text(text_of(kernel.attr("__name__"))),
-                              .inlined_at = {}}));
+  const ir::SpanId own = e_.module_.span({.file = e_.module_.text(text_of(code.attr("co_filename"))),
+                                          .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
+                                          .function = e_.module_.text(text_of(kernel.attr("__name__"))),
+                                          .inlined_at = {}});
+  b.set_span(own);
   launch.enters = true;
   try {
     const Value given = e_.call(call.positional.at(2), turn);
     b.set_span(here);
-    if (!is_none(given))
-      throw base::Unsupported(e_.result_place_, "a kernel that returns a value",
-                              "write the value into an array that the kernel is given");
+    if (!is_none(given)) {
+      refuse(own, "a kernel that returns a value", "write the value into an array that the kernel is given");
+    }
     b.yield({});
   } catch (const Diverged&) {
   }
@@ -130,9 +131,9 @@ void Evaluator::Kernels::launch(Call& call) {
   for (const auto& [id, object] : before.heap) {
     const auto now = e_.state_.heap.find(id);
     const auto is_same = [this](const Value& x, const Value& y) { return e_.same(x, y); };
-    if (now == e_.state_.heap.end() || std::ranges::equal(object.values, now->second.values, is_same)) continue;
-    e_.unsupported(call.node, "a kernel that changes a list, dict or instance that it is given",
-                   "write into arrays");
+    if (now == e_.state_.heap.end() || std::ranges::equal(object.values, now->second.values, is_same))
+      continue;
+    refuse(own, "a kernel that changes a list, dict or instance that it is given", "write into arrays");
   }
   e_.state_ = before;
 }
@@ -153,6 +154,14 @@ NodeId Evaluator::Kernels::static_memory(int64_t bytes, ir::Space space, nb::han
   }
   return e_.builder_->make(Op::alloc, {e_.builder_->index(bytes)}, {static_cast<int64_t>(ir::Life::Call)},
                            ir::Type::buffer(space));
+}
+
+NodeId Evaluator::Kernels::dynamic_memory() {
+  Launch& launch = *e_.launch_;
+  if (launch.is_dynamic && launch.parameters.size() > 6) return launch.parameters[6];
+  launch.is_dynamic = launch.has_found = true;
+  return e_.builder_->make(Op::alloc, {launch.bytes}, {static_cast<int64_t>(ir::Life::Call)},
+                           ir::Type::buffer(ir::Space::Shared));
 }
 
 /// A dtype, as NumPy or Ingot name it.
@@ -183,17 +192,18 @@ Value Evaluator::Kernels::memory(Call& call, ir::Space space) {
     if (!length) {
       const bool is_shared = space == ir::Space::Shared;
       e_.unsupported(call.node, "`cuda." + name + "` of a size that is not known when compiling",
-                     is_shared ? "use a constant, or `cuda.shared.array(0, dtype)` with the bytes given at the "
-                                 "launch: `kernel[blocks, threads, 0, bytes]`"
-                               : "use a constant");
+                     is_shared
+                         ? "use a constant, or `cuda.shared.array(0, dtype)` with the bytes given at the "
+                           "launch: `kernel[blocks, threads, 0, bytes]`"
+                         : "use a constant");
     }
     const bool is_good = *length >= 0 && !__builtin_mul_overflow(bytes, *length, &bytes) && bytes < (1 << 30);
     if (!is_good) e_.raise(ExceptionKind::ValueError, "bad shape of `cuda." + name + "`");
     lengths.push_back(*length);
   }
   const bool is_dynamic = space == ir::Space::Shared && lengths.size() == 1 && lengths[0] == 0;
-  std::vector<NodeId> operands{
-      is_dynamic ? launch.parameters[6] : static_memory(bytes, space, call.node), b.index(0)};
+  std::vector<NodeId> operands{is_dynamic ? dynamic_memory() : static_memory(bytes, space, call.node),
+                               b.index(0)};
   for (const int64_t length : lengths) {
     const NodeId known = b.index(length);
     operands.push_back(is_dynamic ? b.make(Op::floor_divide, {launch.bytes, b.index(size)}) : known);
@@ -252,7 +262,8 @@ NodeId Evaluator::Kernels::operand(const Value& value, const Array& array, const
                    "convert the number before");
   }
   const Array* number = value.as<Array>();
-  if (number != nullptr && number->type.rank() == 0) return e_.value_for(e_.from_node(e_.whole(value)), dtype);
+  if (number != nullptr && number->type.rank() == 0)
+    return e_.value_for(e_.from_node(e_.whole(value)), dtype);
   if (number != nullptr)
     e_.raise(ExceptionKind::TypeError, "`cuda." + name + "` wants a number, not an array");
   return e_.value_for(value, dtype);
@@ -349,9 +360,7 @@ Value Evaluator::Kernels::match(Call& call) {
   return e_.from_node(e_.builder_->make(Op::match, operands, attributes));
 }
 
-void Evaluator::Kernels::refuse(const ir::Function& function, NodeId node, const std::string& reason,
-                                const std::string& advice) {
-  const ir::SpanId span = function[node].span;
+void Evaluator::Kernels::refuse(ir::SpanId span, const std::string& reason, const std::string& advice) {
   base::Unsupported refusal(e_.module_.place(span), reason, advice);
   refusal.sites = e_.module_.sites(span);
   throw refusal;
@@ -380,16 +389,16 @@ void Evaluator::Kernels::check(const ir::Function& function) {
     const ir::Uniformity of_all(function, launch, ir::Scope::Device);
     ir::walk(function, function.region(launch), [&](NodeId node) {
       if (const std::string what = what_of(node); !what.empty())
-        refuse(function, node, what + " in a kernel", "do it outside of the kernel");
+        refuse(function[node].span, what + " in a kernel", "do it outside of the kernel");
       if (!ir::is_meeting(function.op(node))) return;
       const std::optional<ir::Scope> scope = ir::scope_of_meeting(function, node);
       if (scope == ir::Scope::Block && !of_block.is_uniform(node)) {
-        refuse(function, node, "a barrier that not all threads of a block may come to",
+        refuse(function[node].span, "a barrier that not all threads of a block may come to",
                "let all of them come to it: put it outside of what hangs on the thread, or let all threads "
                "decide alike, by `cuda.syncthreads_or(condition)`");
       }
       if (scope == ir::Scope::Device && !of_all.is_uniform(node)) {
-        refuse(function, node, "a barrier of the grid that not all threads may come to",
+        refuse(function[node].span, "a barrier of the grid that not all threads may come to",
                "let all of them come to it: put it outside of what hangs on the thread or its block");
       }
     });
@@ -450,6 +459,8 @@ Value Evaluator::primitive_bits(Call& call) {
                                                  : DType::UInt64;
   return from_node(builder_->cast(stage(value, *kind), bits));
 }
-Value Evaluator::kernel_special(Call& call) { unsupported(call.node, "calling this", "use it as it is"); }
+Value Evaluator::kernel_special(Call& call) {
+  raise(ExceptionKind::TypeError, "'" + type_name(Static{call.function}) + "' object is not callable");
+}
 
 }  // namespace ingot::frontend

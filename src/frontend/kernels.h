@@ -2,8 +2,9 @@
 
 #include "frontend/evaluator_parts.h"
 
-/// What the evaluator knows of kernels: functions of which a launch runs one turn for each thread. A kernel is
-/// evaluated once, in the region of a `launch`; what threads know of themselves are the region's parameters.
+/// What the evaluator knows of kernels: functions of which a launch runs one turn for each thread. A kernel
+/// is evaluated once, in the region of a `launch`; what threads know of themselves are the region's
+/// parameters.
 
 namespace ingot::frontend {
 
@@ -20,6 +21,7 @@ struct Evaluator::Launch {
   std::map<std::string, int64_t> shared{};
   std::map<std::string, NodeId> allocated{};
   bool has_found = false;
+  bool is_dynamic = false;  ///< whether it uses dynamic shared memory
 };
 
 class Evaluator::Kernels {
@@ -55,13 +57,13 @@ class Evaluator::Kernels {
   Value linear(const Launch& launch);
   DType type_argument(Call& call, size_t position);
   NodeId mask(const Value& value);
+  NodeId dynamic_memory();
   NodeId static_memory(int64_t bytes, ir::Space space, nb::handle node);
   std::string text(Call& call, size_t position);
   std::vector<NodeId> element(Call& call, const Array& array, const std::string& name);
   Array accessed(Call& call, const std::string& name);
   NodeId operand(const Value& value, const Array& array, const std::string& name, nb::handle node);
-  [[noreturn]] void refuse(const ir::Function& function, NodeId node, const std::string& reason,
-                           const std::string& advice);
+  [[noreturn]] void refuse(ir::SpanId span, const std::string& reason, const std::string& advice);
 
   Evaluator& e_;
 };

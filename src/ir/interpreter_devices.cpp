@@ -24,6 +24,13 @@ Extent3 unravel(int64_t linear, const Extent3& extent) {
   return {linear % extent[0], linear / extent[0] % extent[1], linear / extent[0] / extent[1]};
 }
 
+/// The number of a thread in the order of the last axis of the whole launch first.
+int64_t place_of(const Extent3& block, const Extent3& thread, const Extent3& grid, const Extent3& threads) {
+  int64_t place = 0;
+  for (size_t i = 3; i-- > 0;) place = place * grid[i] * threads[i] + block[i] * threads[i] + thread[i];
+  return place;
+}
+
 /// The node that a strand waits at, as a step of it.
 Step at_meeting(Machine& machine, Strand& strand) {
   return {machine, strand, *strand.frames.back().activation, strand.meeting};
@@ -153,8 +160,10 @@ class BlockRun {
     if (step.count() > 6) dynamic_ = step.machine.allocate(bytes, Space::Shared);
     const Extent3 at = unravel(block, grid);
     for (int64_t t = 0; t < count; ++t) {
-      begin_thread(at, unravel(t, threads));
+      const Extent3 thread = unravel(t, threads);
+      begin_thread(at, thread);
       Strand& strand = *strands_.back();
+      strand.place = place_of(at, thread, grid, threads);
       strand.thread = static_cast<uint32_t>(t);
       strand.watches.push_back({&between_blocks, static_cast<uint32_t>(block)});
       strand.watches.push_back({&block_.between_warps, strand.thread / kWarp});
@@ -185,9 +194,12 @@ class BlockRun {
   }
   /// The lowest thread that has raised; null: none.
   Strand* failed() const {
-    const auto found =
-        std::ranges::find_if(strands_, [](const auto& s) { return s->state == Strand::State::Failed; });
-    return found == strands_.end() ? nullptr : found->get();
+    Strand* lowest = nullptr;
+    for (const auto& strand : strands_) {
+      if (strand->state != Strand::State::Failed) continue;
+      if (lowest == nullptr || strand->place < lowest->place) lowest = strand.get();
+    }
+    return lowest;
   }
   /// A thread that waits for the other blocks.
   Strand* waiting() const {
@@ -319,14 +331,11 @@ class LaunchRun {
       : step_(step), blocks_(blocks), grid_(grid), threads_(threads) {}
 
   void one_by_one() {
-    int64_t failed = blocks_;
     for (int64_t block : step_.machine.shuffled(blocks_)) {
-      if (block > failed) continue;
+      if (lowest_ >= 0 && place_of(unravel(block, grid_), {}, grid_, threads_) > lowest_) continue;
       BlockRun run(step_, between_blocks_, block, grid_, threads_);
       if (run.run() == BlockRun::End::Waits) fail(run);
-      if (run.failed() == nullptr) continue;
-      failed = block;
-      step_.strand.raised = std::move(run.failed()->raised);
+      end(run);
     }
   }
 
@@ -343,14 +352,17 @@ class LaunchRun {
       between_blocks_.clear();
       for (const auto& run : runs) run->go_on();
     }
-    for (const auto& run : runs) {
-      if (run->failed() == nullptr) continue;
-      step_.strand.raised = std::move(run->failed()->raised);
-      return;
-    }
+    for (const auto& run : runs) end(*run);
   }
 
  private:
+  /// Keeps what the lowest thread has raised.
+  void end(const BlockRun& run) {
+    Strand* failed = run.failed();
+    if (failed == nullptr || (lowest_ >= 0 && failed->place > lowest_)) return;
+    lowest_ = failed->place;
+    step_.strand.raised = std::move(failed->raised);
+  }
   [[noreturn]] void fail(const BlockRun& run) const {
     at_meeting(step_.machine, *run.waiting()).fail("waits for blocks that may not run yet");
   }
@@ -360,6 +372,7 @@ class LaunchRun {
   Extent3 grid_;
   Extent3 threads_;
   RaceTracker between_blocks_;
+  int64_t lowest_ = -1;  ///< the place of the thread that raises
 };
 
 bool has_barrier_of_all(const Function& function, NodeId launch) {

@@ -75,6 +75,7 @@ struct Strand {
   std::vector<Value> results;  ///< once Done
   ThreadBlock* block = nullptr;
   uint32_t thread = 0;     ///< its number in the block
+  int64_t place = 0;       ///< its number in the launch, in the order of the last axis of the grid first
   bool gives_way = false;  ///< lets others run before it goes on
   /// @name While Waiting
   NodeId meeting;

@@ -69,7 +69,7 @@ class Finder {
     const auto body = f_.region_body(f_[accumulation.store].parent);
     const auto store = std::ranges::find(body, accumulation.store);
     return std::all_of(std::find(body.begin(), store, accumulation.load), store, [&](NodeId node) {
-      return !ir::effects_of(f_, node).any(ir::effect::Write | ir::effect::Host);
+      return !ir::effects_of(f_, node).any(ir::effect::Write | ir::effect::Host | ir::effect::Sync);
     });
   }
 

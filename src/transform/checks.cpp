@@ -58,7 +58,7 @@ class Divider : public Rewriter {
       return;
     }
     const Op op = source_.op(id);
-    if (!careful_ && (op == Op::for_ || op == Op::parallel_for)) return divide(id);
+    if (!careful_ && (op == Op::for_ || op == Op::parallel_for) && !waits(id)) return divide(id);
     clone(id);
   }
 
@@ -74,6 +74,8 @@ class Divider : public Rewriter {
   }
 
  private:
+  /// Whether threads of a launch wait for each other in a loop: all of them have to be in the same one.
+  bool waits(NodeId loop) const { return ir::effects_of(source_, loop).any(ir::effect::Sync); }
   void open_without_raise(NodeId branch) {
     const RegionId left = source_.region(branch, 1 - *raising_arm(source_, branch));
     visit_body(left);

@@ -42,7 +42,7 @@ class PartFinder {
 
  private:
   std::optional<Part> part_of(NodeId alloc) const {
-    if (f_.op(alloc) != Op::alloc) return std::nullopt;
+    if (f_.op(alloc) != Op::alloc || f_.type(alloc) == Type::buffer(ir::Space::Shared)) return std::nullopt;
     const Nodes& users = users_[alloc.index];
     if (users.size() != 1 || f_.op(users[0]) != Op::view || f_.operand(users[0], 0) != alloc)
       return std::nullopt;

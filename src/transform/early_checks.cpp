@@ -70,7 +70,7 @@ void EarlyChecks::survey(RegionId region) {
     if (f_.op(node) == Op::check || raises) found_.push_back(node);
     for (size_t i = 0; i < f_[node].region_count; ++i)
       if (i != raises) survey(f_.region(node, i));
-    if (!ir::info(f_.op(node)).effects.any(ir::effect::Write)) continue;
+    if (!ir::info(f_.op(node)).effects.any(ir::effect::Write | ir::effect::Sync)) continue;
     const auto operands = f_.operands(node);
     const bool is_known = !operands.empty() && f_.type(operands[0]).is_view() &&
                           !ir::info(f_.op(node)).effects.any(ir::effect::Host | ir::effect::Raise);

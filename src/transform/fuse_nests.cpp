@@ -157,7 +157,8 @@ class NestFuser : public Rewriter {
     if (is_done_[id.index]) return;
     if (source_.op(id) == Op::store) return visit_store(id);
     if (source_.op(id) == Op::load) return visit_load(id);
-    if (ir::info(source_.op(id)).effects.any(ir::effect::Write | ir::effect::Host)) stored_.clear();
+    const ir::Effects changes = ir::effect::Write | ir::effect::Host | ir::effect::Sync;
+    if (ir::info(source_.op(id)).effects.any(changes)) stored_.clear();
     if (source_.op(id) != Op::for_) return clone(id);
     const Neighbours neighbours(source_, id, machine_);
     const Group& group = neighbours.group();

@@ -33,6 +33,9 @@ constexpr int64_t kLargestFactor = 1 << 20;
 constexpr size_t kMostSums = 8;
 /// So many conditions between several values are kept in mind, the first ones.
 constexpr size_t kMostInequalities = 12;
+/// What grids and blocks of a launch have at most along an axis (ir/ops.def).
+constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
+constexpr int64_t kMostThreads = int64_t{1} << 16;
 
 /// The counted loop whose index this is, or none.
 NodeId loop_of_index(const Function& function, NodeId value) {
@@ -41,6 +44,14 @@ NodeId loop_of_index(const Function& function, NodeId value) {
   if (!owner) return {};
   const Op op = function.op(owner);
   return op == Op::for_ || op == Op::parallel_for ? owner : NodeId();
+}
+
+/// The extent of a launch that a place in its grid or a block is below; none: it is no such place.
+NodeId extent_of_place(const Function& function, NodeId value) {
+  if (function.op(value) != Op::param || function.type(value) != ir::kInt64) return {};
+  const NodeId owner = function[function[value].parent].owner;
+  if (!owner || function.op(owner) != Op::launch) return {};
+  return function.operand(owner, static_cast<size_t>(function.attribute(value, 0)));
 }
 
 /// The `if` whose result this is, and its number; none: of nothing else.
@@ -147,6 +158,10 @@ Ranges::Interval Ranges::own_interval(NodeId atom) {
   const NodeId loop = loop_of_index(f_, atom);
   if (nesting_ > kMostNesting) return loop || f_.op(atom) == Op::length ? natural : any;
   if (loop) return {0, std::max<Wide>(interval(linear(f_.operand(loop, 0))).high - 1, 0)};
+  if (const NodeId extent = extent_of_place(f_, atom)) {
+    const Wide most = f_.attribute(atom, 0) < 3 ? kMostBlocks : kMostThreads;
+    return {0, std::max<Wide>(std::min(interval(linear(extent)).high, most) - 1, 0)};
+  }
   if (const auto given = interval_of_arms(atom)) return *given;
   switch (f_.op(atom)) {
     case Op::length: {
@@ -154,6 +169,10 @@ Ranges::Interval Ranges::own_interval(NodeId atom) {
       const ir::Type type = f_.type(f_.operand(atom, 0));
       const bool has_elements = type.is_array() || type.is_view();
       return {0, has_elements ? kHighest / static_cast<int64_t>(base::size_of(type.dtype())) : kHighest};
+    }
+    case Op::multiply: {
+      const Interval made = product(f_.operand(atom, 0), f_.operand(atom, 1));
+      return made.low >= kLowest && made.high <= kHighest ? made : any;
     }
     case Op::remainder: {
       const Interval by = interval(linear(f_.operand(atom, 1)));
@@ -205,6 +224,7 @@ Ranges::Bounds Ranges::bounds(NodeId atom, bool upper) {
   const auto less_one = [&](NodeId node) { return sum(linear(node), {{}, 1}, -1); };
   if (const NodeId loop = loop_of_index(f_, atom); loop && upper)
     return {{less_one(f_.operand(loop, 0))}, false};
+  if (const NodeId extent = extent_of_place(f_, atom); extent && upper) return {{less_one(extent)}, false};
   switch (f_.op(atom)) {
     case Op::minimum:
     case Op::maximum:
@@ -375,14 +395,19 @@ NodeId Ranges::first_same(NodeId value) {
   return value;
 }
 
+/// Of the exact product.
+Ranges::Interval Ranges::product(NodeId a, NodeId b) {
+  const Interval x = interval(linear(a));
+  const Interval y = interval(linear(b));
+  const auto [low, high] = std::minmax({x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high});
+  return {low, high};
+}
+
 bool Ranges::is_exact(Op op, NodeId a, NodeId b) {
   if (f_.type(a) != ir::kInt64 || f_.type(b) != ir::kInt64) return false;
   Interval range{};
   if (op == Op::multiply) {
-    const Interval x = interval(linear(a));
-    const Interval y = interval(linear(b));
-    const auto [low, high] = std::minmax({x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high});
-    range = {low, high};
+    range = product(a, b);
   } else {
     range = interval(sum(linear(a), linear(b), op == Op::add ? 1 : -1));
   }
@@ -403,6 +428,14 @@ void Ranges::hold(Linear natural) {
   // factor * node + constant >= 0
   if (factor == 1) range.low = std::max(range.low, -natural.constant);
   else range.high = std::min(range.high, natural.constant);
+}
+
+void Ranges::assume_extents(std::span<const NodeId> extents) {
+  for (size_t i = 0; i < 6; ++i) {
+    const Linear extent = linear(extents[i]);
+    hold(sum(extent, {{}, -1}, 1));
+    hold(sum({{}, i < 3 ? kMostBlocks : kMostThreads}, extent, -1));
+  }
 }
 
 void Ranges::assume(NodeId condition, bool holds) {

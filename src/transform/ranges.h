@@ -41,6 +41,8 @@ class Ranges {
   }
   void leave();
   void assume(ir::NodeId condition, bool holds);
+  /// `assume` that one is in the region of a launch with these extents, which are what launches may have.
+  void assume_extents(std::span<const ir::NodeId> extents);
 
  private:
   __extension__ using Wide = __int128;
@@ -75,6 +77,7 @@ class Ranges {
   Interval interval(const Linear& sum);
   Interval interval(ir::NodeId atom);
   Interval own_interval(ir::NodeId atom);
+  Interval product(ir::NodeId a, ir::NodeId b);
   Bounds bounds(ir::NodeId atom, bool upper);
   bool is_natural(const Linear& sum);
   bool prove(const Linear& sum, int depth);

@@ -161,7 +161,7 @@ class Finder {
       if (f_[node].region_count > 0) return false;
       if (f_.op(node) == Op::write || f_.op(node) == Op::store)
         return may_overlap(f_, root_of(f_, f_.operand(node, 0)), memory);
-      return ir::effects_of(f_, node).any(ir::effect::Write | ir::effect::Host);
+      return ir::effects_of(f_, node).any(ir::effect::Write | ir::effect::Host | ir::effect::Sync);
     });
   }
 

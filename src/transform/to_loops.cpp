@@ -123,9 +123,10 @@ Lowering::Written Lowering::written_by(NodeId id) const {
   Written written;
   ir::walk(source_, id, [&](NodeId node) {
     const ir::OpInfo& card = ir::info(source_.op(node));
-    if (card.regions > 0 || !card.effects.any(ir::effect::Write | ir::effect::Host)) return;
-    // Calls that are seen outside may write all they know.
-    written.anything = written.anything || card.effects.any(ir::effect::Host);
+    const ir::Effects changes = ir::effect::Write | ir::effect::Host | ir::effect::Sync;
+    if (card.regions > 0 || !card.effects.any(changes)) return;
+    // Calls that are seen outside may write all they know, and so may threads that are waited for.
+    written.anything = written.anything || card.effects.any(ir::effect::Host | ir::effect::Sync);
     for (NodeId operand : source_.operands(node))
       if (source_.type(operand).is_view()) written.roots.push_back(root_of(source_, operand));
   });

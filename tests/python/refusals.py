@@ -4,6 +4,7 @@ import math
 
 import ingot
 import numpy as np
+import refused_kernels
 from refused import (
     FIXED,
     GENERATOR,
@@ -403,6 +404,7 @@ EXAMPLES = [
     (lambda x: np.random.default_rng(1.5).random(), 1),
     (lambda x: np.add(x, 1, dtype=object), X),
     (lambda x: np.add(x, 1, where={1}), X),
+    *refused_kernels.EXAMPLES,
 ]
 
 # Refusals that have no example here yet.

@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+import re
+from pathlib import Path
 from typing import NamedTuple
 
 import ingot
@@ -485,3 +487,10 @@ def test_in_the_middle_of_a_program():
     out = np.zeros(4)
     fill[1, 4](out)
     assert total(out) == 10
+
+
+def test_the_rules_have_their_tests():
+    here = Path(__file__).parent
+    tests = "".join(file.read_text() for file in here.glob("test_cuda_kernels*.py"))
+    named = re.findall(r"`(test_\w+)`", (here.parent.parent / "docs" / "cuda.md").read_text())
+    assert len(named) > 80 and [name for name in named if f"def {name}(" not in tests] == []

@@ -1,0 +1,79 @@
+"""Kernels that are refused: examples of docs/errors.md."""
+
+import ingot
+import numpy as np
+from ingot import cuda
+
+
+@cuda.jit
+def waits_in_a_branch(x):
+    if cuda.threadIdx.x < 2:
+        cuda.syncthreads()
+    x[0] = 1
+
+
+@cuda.jit
+def waits_for_the_grid_in_a_branch(x):
+    if cuda.blockIdx.x < 2:
+        cuda.cg.this_grid().sync()
+    x[0] = 1
+
+
+@cuda.jit
+def prints(x):
+    print(x[0])
+
+
+@cuda.jit
+def returns(x):
+    return x[0]
+
+
+@cuda.jit
+def asks_for_room(x, n):
+    s = cuda.shared.array(n, np.float64)
+    s[0] = x[0]
+
+
+@cuda.jit
+def adds_to_bytes(x):
+    cuda.atomic.add(x, 0, 1)
+
+
+@cuda.jit
+def adds_a_float(x):
+    cuda.atomic.add(x, 0, 0.5)
+
+
+@cuda.jit
+def appends(values):
+    values.append(1)
+
+
+@ingot.jit
+def counts(n):
+    return cuda.threadIdx.x if n == 0 else counts(n - 1)
+
+
+@cuda.jit
+def counts_by_calls(x, n):
+    x[0] = counts(n)
+
+
+def knows_a_thread(x):
+    return x[cuda.grid(1)]
+
+
+X = np.zeros(4)
+EXAMPLES = [
+    (waits_in_a_branch, X),
+    (waits_for_the_grid_in_a_branch, X),
+    (prints, X),
+    (returns, X),
+    (asks_for_room, X, 4),
+    (adds_to_bytes, np.zeros(4, np.int8)),
+    (adds_a_float, np.zeros(4, np.int64)),
+    (appends, [1]),
+    (counts_by_calls, X, 3),
+    (knows_a_thread, X),
+]
