@@ -320,12 +320,18 @@ void KernelPlan::find_needed() {
       for (const NodeId operand : f_.operands(node)) need(operand);
     return ir::Walk::Into;
   });
-  // Views that stand in kernels are made of what the host knows, where they stand outside.
-  for (Task& task : tasks_) {
+  // Views that stand in kernels are made of what the host knows, where they stand outside. What the host
+  // loads itself may need what tasks before it give.
+  for (auto at = tasks_.rbegin(); at != tasks_.rend(); ++at) {
+    Task& task = *at;
     const bool only_loads = std::ranges::all_of(
         task.nodes, [&](NodeId node) { return f_.op(node) == Op::load || is_pure_number(node); });
     task.is_read =
         only_loads && std::ranges::all_of(task.results, [&](NodeId result) { return needed_[result.index]; });
+    if (!task.is_read) continue;
+    for (const NodeId node : task.nodes)
+      for (const NodeId operand : f_.operands(node))
+        if (!is_member(operand, task)) need(operand);
   }
 }
 
