@@ -62,7 +62,8 @@ def as_on_the_host(function, *arguments):
 def test_results_are_the_hosts_bit_for_bit():
     x, y = rng.standard_normal((2, 5, 7))
     as_on_the_host(lambda a, b: a * 2 + b, x, y)
-    as_on_the_host(lambda a, b: (a @ b.T, a.sum(axis=0), a.mean()), x, y)
+    as_on_the_host(lambda a, b: (a * b, a.sum(axis=0), a.mean()), x, y)
+    as_on_the_host(lambda a, b: a[0, 0] + a[1, 1] * b[2, 2] + a.sum(), x, y)
     as_on_the_host(lambda a: np.sin(a) + np.exp(a), x)
     as_on_the_host(lambda a, n: a[n:] - a[:-n], x, 2)
 
