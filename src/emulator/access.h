@@ -39,6 +39,10 @@ Handler store_handler(ptx::Space space, ptx::Type type, uint8_t register_bytes);
 /// atom and red: address in a, operands in b and c; the old value in d, if there is a slot.
 Handler atomic_handler(std::string_view op, ptx::Type type, ptx::Space space);
 
+/// The same of several elements, one after the other: addresses in a, lists of slots at `target` - the
+/// results, if `gives`, then the operands.
+Handler vector_atomic_handler(std::string_view op, ptx::Type type, bool gives);
+
 /// mov between a vector and a register: `kPieces` of `piece` bytes.
 Handler pack_handler(uint32_t pieces, uint32_t piece);
 Handler unpack_handler(uint32_t pieces, uint32_t piece);
@@ -56,6 +60,25 @@ void active_mask(Warp& w, const Instruction& i, Mask m);
 void elect(Warp& w, const Instruction& i, Mask m);
 void warp_barrier(Warp& w, const Instruction& i, Mask m);
 
+void copy_begin(Warp& w, const Instruction& i, Mask m);  ///< cp.async: a to, b from, c bytes that are read
+void copy_commit(Warp& w, const Instruction& i, Mask m);
+void copy_wait(Warp& w, const Instruction& i, Mask m);  ///< `offset`: groups that may stay
+/// Ops of an mbarrier, whose address is in a, of shared memory where `lanes` is 1. `offset`: the BarrierOp.
+void barrier_object(Warp& w, const Instruction& i, Mask m);
+void multiply_matrices(Warp& w, const Instruction& i,
+                       Mask m);  ///< mma; lists at `target`, `offset`: a MatrixOp
+void load_matrix(Warp& w, const Instruction& i,
+                 Mask m);  ///< ldmatrix: a list at `target`, `flags`: transposed
+void store_matrix(Warp& w, const Instruction& i, Mask m);
+void load_fragment(Warp& w, const Instruction& i,
+                   Mask m);  ///< wmma: a list at `target`, `offset`: a FragmentOp
+void store_fragment(Warp& w, const Instruction& i, Mask m);  ///< a address, b stride
+void multiply_fragments(Warp& w, const Instruction& i,
+                        Mask m);                             ///< lists as mma's, `offset`: a FragmentProduct
+void stack_allocate(Warp& w, const Instruction& i, Mask m);  ///< alloca: d, a bytes, `offset` alignment
+void stack_save(Warp& w, const Instruction& i, Mask m);
+void stack_restore(Warp& w, const Instruction& i, Mask m);
+
 void barrier(Warp& w, const Instruction& i, Mask m);  ///< a: number, b: threads
 void barrier_arrive(Warp& w, const Instruction& i, Mask m);
 void barrier_reduce(Warp& w, const Instruction& i, Mask m);  ///< c: predicate; `target`: 0 popc, 1 and, 2 or
@@ -71,9 +94,66 @@ void call_indirect(Warp& w, const Instruction& i, Mask m);  ///< a: the function
 void give_back(Warp& w, const Instruction& i, Mask m);      ///< ret
 void exit(Warp& w, const Instruction& i, Mask m);
 void trap(Warp& w, const Instruction& i, Mask m);
-void assertion(Warp& w, const Instruction& i, Mask m);  ///< a call of __assertfail; `target`: the CallSite
-void print(Warp& w, const Instruction& i, Mask m);      ///< a call of vprintf: prints nothing, gives 0
 }  // namespace handlers
+
+/// Calls of functions that PTX declares and every device has; `target` is the CallSite. None: it is not one.
+struct BuiltIn {
+  Handler run = nullptr;
+  bool returns = true;
+};
+BuiltIn built_in(std::string_view function);
+
+enum class BarrierOp : uint8_t {
+  Init,  ///< b: count
+  Invalidate,
+  Arrive,  ///< d: state; b: count
+  ArriveDrop,
+  ArriveExpect,  ///< b: bytes
+  Expect,        ///< b: bytes
+  Complete,      ///< b: bytes
+  TestState,     ///< d: predicate, b: state
+  TestParity,    ///< d: predicate, b: parity
+  TryState,      ///< as TestState, and others run before
+  TryParity,
+  CopyArrive,    ///< of cp.async: when the copies until now are done
+  CopyFinish,    ///< the same, where the arrival is not among those that are waited for
+  PendingCount,  ///< d: count, a: a state
+};
+
+/// The numbers that matrices are of.
+enum class MatrixType : uint8_t { F16, BF16, TF32, F64, S8, U8, F32, S32 };
+
+/// mma of 16 or 8 rows, 8 columns, `k` products each.
+struct MatrixOp {
+  MatrixType a, b, c, d;
+  uint8_t rows;
+  uint8_t k;
+  bool saturates;
+
+  int64_t coded() const;
+  static MatrixOp of(int64_t code);
+};
+
+/// A matrix in memory, row by row or column by column, and in the registers of a warp.
+struct FragmentOp {
+  MatrixType type;
+  uint8_t rows, columns;
+  bool is_by_columns;
+  bool is_shared;  ///< the address is of shared memory
+
+  int64_t coded() const;
+  static FragmentOp of(int64_t code);
+};
+
+/// d = a b + c of `m` by `k` and `k` by `n`.
+struct FragmentProduct {
+  MatrixType a, b, c, d;
+  uint8_t m, n, k;
+  bool saturates;
+
+  int64_t coded() const;
+  static FragmentProduct of(int64_t code);
+};
 
 /// Where control goes after an instruction; index by index of Function::code.
 struct Flow {

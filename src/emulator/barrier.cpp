@@ -6,6 +6,12 @@
 
 namespace ingot::emulator {
 
+namespace {
+
+constexpr uint8_t kGridBarrier = 255;
+
+}  // namespace
+
 void Warp::arrive(uint32_t number, uint32_t threads, Mask which, const Reduction& of_these) {
   Block::Barrier& barrier = block.barriers[number];
   if (barrier.expected == 0) barrier = {0, threads != 0 ? threads : block.threads, {}, barrier.result};
@@ -37,6 +43,40 @@ bool Warp::barrier(const Instruction& i, Mask which, uint32_t number, uint32_t t
   steps_ = 0;
   arrive(number, threads, which, of_these);
   return false;
+}
+
+bool Warp::grid_barrier(const Instruction& i, Mask which) {
+  Way& way = ways_[static_cast<size_t>(current_)];
+  if (way.is_released) {
+    way.is_released = false;
+    return true;
+  }
+  const auto lane = static_cast<uint32_t>(std::countr_zero(which));
+  if (!launch.is_cooperative)
+    fault(FaultKind::Instruction, "a barrier of the grid, but the launch is not cooperative", i, lane);
+  if (which != mask)
+    fault(FaultKind::Barrier, "a barrier in divergent code: some threads of the warp pass it by", i, lane);
+  way.state = Way::AtBarrier;
+  way.barrier = kGridBarrier;
+  way.pc = --pc;
+  steps_ = 0;
+  launch.grid_arrived += static_cast<uint32_t>(std::popcount(which));
+  if (launch.grid_arrived < launch.grid_threads) return false;
+  launch.grid_arrived = 0;
+  for (Block* const other : launch.resident) {
+    ++other->completed;
+    if (launch.watch != nullptr) launch.watch->fence(other->number);
+    for (const auto& warp : other->warps) warp->release(kGridBarrier);
+  }
+  return false;
+}
+
+bool waits_for_grid(const Block& block) {
+  return std::ranges::any_of(block.warps, [](const auto& warp) {
+    return std::ranges::any_of(warp->ways_, [](const Warp::Way& way) {
+      return way.state == Warp::Way::AtBarrier && way.barrier == kGridBarrier;
+    });
+  });
 }
 
 void Warp::release(uint32_t number) {

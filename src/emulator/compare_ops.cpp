@@ -45,13 +45,10 @@ void set_predicate(Warp& w, const Instruction& i, Mask m) {
   }
 }
 
-/// set: all ones, or 1.0, where the comparison holds.
-template <class D, class T, class F>
+/// set: `kOne` - all ones, or the bits of 1.0 - where the comparison holds.
+template <class D, D kOne, class T, class F>
 void set_value(Warp& w, const Instruction& i, Mask m) {
-  each_lane(m, [&](uint32_t l) {
-    const bool holds = F{}(w.get<T>(i.a)[l], w.get<T>(i.b)[l]);
-    w.at<D>(i.d)[l] = holds ? (std::is_floating_point_v<D> ? D{1} : static_cast<D>(~uint64_t{0})) : D{0};
-  });
+  each_lane(m, [&](uint32_t l) { w.at<D>(i.d)[l] = F{}(w.get<T>(i.a)[l], w.get<T>(i.b)[l]) ? kOne : D{0}; });
 }
 
 template <class T, class F>
@@ -66,8 +63,12 @@ Plan plan_with(const Op& op, F) {
     if (flags != 0) plan.widths.push_back(kPredicate);
     return plan;
   }
-  if (op.type == ptx::Type{'f', 32}) return {set_value<float, T, F>, {4, kBytes, kBytes}};
-  if (op.type.bits == 32) return {set_value<uint32_t, T, F>, {4, kBytes, kBytes}};
+  if (op.type == ptx::Type{'f', 32}) return {set_value<uint32_t, 0x3F800000, T, F>, {4, kBytes, kBytes}};
+  if (op.type == ptx::Type{'f', 16}) return {set_value<uint16_t, 0x3C00, T, F>, {2, kBytes, kBytes}};
+  if (op.type == ptx::Type{'h', 16}) return {set_value<uint16_t, 0x3F80, T, F>, {2, kBytes, kBytes}};
+  if (op.type.packed || op.type.is_float()) return {};
+  if (op.type.bits == 32) return {set_value<uint32_t, UINT32_MAX, T, F>, {4, kBytes, kBytes}};
+  if (op.type.bits == 16) return {set_value<uint16_t, UINT16_MAX, T, F>, {2, kBytes, kBytes}};
   return {};
 }
 

@@ -179,6 +179,7 @@ void pack_floats(Warp& w, const Instruction& i, Mask m) {
 }  // namespace
 
 Plan plan_convert(const Op& op, uint8_t to, uint8_t from) {
+  if (op.last.packed) return {};
   if (op.type.packed) {
     if (op.last != ptx::Type{'f', 32} || op.statement.operands.size() != 3) return {};
     return {op.type.kind == 'f' ? pack_floats<F16> : pack_floats<BF16>, {4, 4, 4}, op.flags()};

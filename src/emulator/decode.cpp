@@ -165,7 +165,9 @@ std::optional<FunctionDecoder::Register> FunctionDecoder::special(std::string_vi
                 {"%lanemask_gt", S::LanemaskGt, 4},
                 {"%lanemask_ge", S::LanemaskGe, 4},
                 {"%dynamic_smem_size", S::DynamicShared, 4},
-                {"%total_smem_size", S::TotalShared, 4}};
+                {"%total_smem_size", S::TotalShared, 4},
+                {"%envreg1", S::WorkspaceHigh, 4},
+                {"%envreg2", S::WorkspaceLow, 4}};
   for (const auto& known : kKnown) {
     if (known.name != name) continue;
     const Register made = new_register(known.bytes);
@@ -328,7 +330,9 @@ void FunctionDecoder::add(const Instruction& instruction, Flow::Kind kind) {
 
 void FunctionDecoder::decode(const ptx::Statement& statement) {
   now_ = &statement;
-  if (decode_memory() || decode_warp() || decode_control() || decode_moves()) return;
+  if (decode_memory() || decode_async() || decode_matrix() || decode_stack() || decode_warp() ||
+      decode_control() || decode_moves())
+    return;
   if (!decode_computing()) unknown();
 }
 
@@ -337,10 +341,12 @@ bool FunctionDecoder::decode_computing() {
   Plan plan;
   if (op.name == "cvt") {
     const auto natural = [](ptx::Type type) { return static_cast<uint8_t>(std::max(type.bytes(), 2u)); };
-    plan = plan_convert(op, width_of_operand(operand(0), natural(op.type)),
-                        width_of_operand(operand(1), natural(op.last)));
+    plan = plan_convert_packed(op);
+    if (!plan && !op.has("tf32"))
+      plan = plan_convert(op, width_of_operand(operand(0), natural(op.type)),
+                          width_of_operand(operand(1), natural(op.last)));
   } else {
-    for (const auto family : {plan_compare, plan_float, plan_integer, plan_bits})
+    for (const auto family : {plan_packed, plan_compare, plan_float, plan_integer, plan_bits})
       if (!plan) plan = family(op);
   }
   if (!plan) return false;

@@ -26,8 +26,9 @@ struct Place {
 struct ModuleNames {
   std::unordered_map<std::string_view, Place> variables{};
   std::unordered_map<std::string_view, uint32_t> functions{};
-  uint32_t shared_bytes = 0;  ///< static, before those of a kernel's own
-  uint32_t dynamic_at = 0;    ///< where dynamic shared memory begins, in every kernel
+  std::vector<bool> defined{};  ///< by function: whether it has a body
+  uint32_t shared_bytes = 0;    ///< static, before those of a kernel's own
+  uint32_t dynamic_at = 0;      ///< where dynamic shared memory begins, in every kernel
 };
 
 /// Decodes the body of one function into `into`.
@@ -89,6 +90,16 @@ class FunctionDecoder {
   static Instruction begin(Handler handler);
   void add(const Instruction& instruction, Flow::Kind kind = Flow::Next);
   bool decode_memory();
+  bool decode_async();
+  bool decode_barrier_object();
+  bool decode_matrix();
+  bool decode_fragment();
+  void decode_fragment_product(uint8_t m, uint8_t n, uint8_t k);
+  bool decode_stack();
+  void decode_vector_atomic(bool gives, std::string_view op);
+  /// A register with an address, of generic memory or an offset of shared memory.
+  Slot address_value(const ptx::Operand& operand);
+  uint32_t add_list(const ptx::Operand& operand, uint8_t width, bool is_result);
   bool decode_warp();
   bool decode_control();
   bool decode_moves();

@@ -88,7 +88,11 @@ void FunctionDecoder::decode_atomic() {
                                               "xor", "exch", "cas", "inc", "dec"};
   const uint32_t which = which_of(*now_, kOps);
   const ptx::Type type = last_type();
-  if (which == kNone || vector_lanes() != 1) unknown();
+  if (which == kNone) unknown();
+  if (vector_lanes() != 1) {
+    decode_vector_atomic(gives, kOps[which]);
+    return;
+  }
   ptx::Space where = space();
   Instruction i;
   const size_t first = gives ? 1 : 0;
@@ -336,11 +340,10 @@ void FunctionDecoder::decode_call() {
   Instruction i;
   i.target = static_cast<uint32_t>(into_.calls.size());
   Flow::Kind flow = Flow::Next;
-  if (callee.name == "__assertfail") {
-    i.run = handlers::assertion;
-    flow = Flow::Stop;
-  } else if (callee.name == "vprintf") {
-    i.run = handlers::print;
+  const bool is_defined = site.callee != kNever && names_.defined[site.callee];
+  if (const BuiltIn known = is_defined ? BuiltIn{} : built_in(callee.name); known.run != nullptr) {
+    i.run = known.run;
+    flow = known.returns ? Flow::Next : Flow::Stop;
   } else if (site.callee != kNever) {
     i.run = handlers::call;
   } else {

@@ -22,6 +22,16 @@ uint64_t scrambled(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
+/// Runs a function when it goes.
+template <class F>
+struct Finally {
+  explicit Finally(F function) : run(std::move(function)) {}
+  ~Finally() { run(); }
+  Finally(const Finally&) = delete;
+  Finally& operator=(const Finally&) = delete;
+  F run;
+};
+
 }  // namespace
 
 DeviceOptions DeviceOptions::of_environment() {
@@ -128,6 +138,13 @@ void Device::launch(const Program& program, const Function& kernel, const Launch
   how.finds_races = options_.finds_races;
   how.all_resident = is_cooperative;
   if (options_.seed != 0) how.seed = scrambled(random_) | 1;
+  std::string printed;
+  how.printed = &printed;
+  const Finally write([&] {
+    if (printed.empty()) return;
+    std::fwrite(printed.data(), 1, printed.size(), stdout);
+    std::fflush(stdout);
+  });
   const LaunchCounts made = run_kernel(program, kernel, shape, parameters, memory_, how);
   counts_.instructions += made.instructions;
   counts_.issues += made.issues;

@@ -185,6 +185,7 @@ void in_pairs(Warp& w, const Instruction& i, Mask m) {
     uint32_t both = 0;
     for (uint32_t k = 0; k < 2; ++k) {
       double result;
+      if constexpr (kCount == 1) result = F{}(half(i.a, l, k));
       if constexpr (kCount == 2) result = F{}(half(i.a, l, k), half(i.b, l, k));
       if constexpr (kCount == 3) result = F{}(half(i.a, l, k), half(i.b, l, k), half(i.c, l, k));
       both |= uint32_t{finished<T>(result, i.flags).bits} << (16 * k);
@@ -200,6 +201,13 @@ constexpr auto kMax = [](double a, double b) {
   return std::isnan(a) ? b : std::isnan(b) ? a : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;
 };
 
+constexpr auto kMinNan = [](double a, double b) {
+  return std::isnan(a) ? a : std::isnan(b) ? b : kMin(a, b);
+};
+constexpr auto kMaxNan = [](double a, double b) {
+  return std::isnan(a) ? a : std::isnan(b) ? b : kMax(a, b);
+};
+
 template <class T>
 Plan pair_plan(const Op& op) {
   const auto plan2_of = [&]<class F>(F) { return Plan{in_pairs<T, F, 2>, {4, 4, 4}, op.flags()}; };
@@ -208,7 +216,11 @@ Plan pair_plan(const Op& op) {
   if (op.name == "mul") return plan2_of(kMul);
   if (op.name == "fma")
     return {in_pairs<T, std::remove_const_t<decltype(kFma)>, 3>, {4, 4, 4, 4}, op.flags()};
-  if (op.has("NaN") || op.has("xorsign")) return {};
+  if (op.has("xorsign")) return {};
+  if (op.has("NaN") && op.name == "min") return plan2_of(kMinNan);
+  if (op.has("NaN") && op.name == "max") return plan2_of(kMaxNan);
+  if (op.name == "ex2") return {in_pairs<T, std::remove_const_t<decltype(kEx2)>, 1>, {4, 4}, op.flags()};
+  if (op.name == "tanh") return {in_pairs<T, std::remove_const_t<decltype(kTanh)>, 1>, {4, 4}, op.flags()};
   if (op.name == "min") return plan2_of(kMin);
   if (op.name == "max") return plan2_of(kMax);
   if (op.name == "neg") return plan1<uint32_t, uint32_t>([](uint32_t a) { return a ^ 0x80008000u; });

@@ -9,9 +9,13 @@ namespace {
 /// The blocks of a function, and for each the one that all its ways to the end go through next.
 class Graph {
  public:
-  Graph(const Function& function, const std::vector<Flow>& flow) : function_(function), flow_(flow) {
+  /// `only_last`: of several instructions that leave the function only the last one that can be reached
+  /// counts, so that those of the others' ways that do not leave meet.
+  Graph(const Function& function, const std::vector<Flow>& flow, bool only_last)
+      : function_(function), flow_(flow) {
     find_blocks();
     find_edges();
+    if (only_last) keep_last_leave();
     number();
     find_dominators();
   }
@@ -75,6 +79,27 @@ class Graph {
     }
   }
 
+  void keep_last_leave() {
+    std::vector<bool> seen(end() + 1, false);
+    std::vector<uint32_t> stack{0};
+    seen[0] = true;
+    while (!stack.empty()) {
+      const uint32_t block = stack.back();
+      stack.pop_back();
+      for (const uint32_t after : next_[block]) {
+        if (seen[after]) continue;
+        seen[after] = true;
+        stack.push_back(after);
+      }
+    }
+    uint32_t last = kNone;
+    for (const uint32_t block : before_[end()])
+      if (seen[block] && (last == kNone || block > last)) last = block;
+    for (const uint32_t block : before_[end()])
+      if (block != last) std::erase(next_[block], end());
+    if (last != kNone) before_[end()] = {last};
+  }
+
   /// Post-order of the reversed graph from the end.
   void number() {
     std::vector<bool> seen(end() + 1, false);
@@ -129,7 +154,8 @@ class Graph {
 }  // namespace
 
 void add_meetings(Function& function, const std::vector<Flow>& flow) {
-  const Graph graph(function, flow);
+  const Graph graph(function, flow, false);
+  const Graph inner(function, flow, true);
   const auto size = static_cast<uint32_t>(function.code.size());
   std::vector<bool> meets(size + 1, false);
   for (uint32_t at = 0; at < size; ++at) {
@@ -137,6 +163,7 @@ void add_meetings(Function& function, const std::vector<Flow>& flow) {
     const bool branches =
         flow[at].kind == Flow::Switch || (flow[at].kind == Flow::Jump && i.guard != kNoSlot);
     if (branches) i.join = graph.meeting_of(at);
+    if (branches && i.join == kNever) i.join = inner.meeting_of(at);
     if (i.run == handlers::call_indirect) i.join = at + 1;
     if (i.join != kNever) meets[i.join] = true;
   }

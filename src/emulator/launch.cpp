@@ -1,6 +1,7 @@
 #include "emulator/launch.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "emulator/warp.h"
@@ -109,12 +110,42 @@ class Runner {
       begin(*resident.back(), number);
     }
     shuffler_.shuffle(resident);
+    for (const auto& block : resident) state_.resident.push_back(block.get());
+    for (const auto& block : resident) state_.grid_threads += block->threads;
     while (!resident.empty()) {
-      for (const auto& block : resident)
-        if (!turn(*block) && !is_done(*block)) check_barriers(*block);
+      bool any = false;
+      for (const auto& block : resident) {
+        const bool runs = turn(*block);
+        any |= runs;
+        if (!runs && !is_done(*block) && !waits_for_grid(*block)) check_barriers(*block);
+      }
+      if (!any && !resident.empty() && !is_done(*resident.front())) check_barriers(*resident.front());
+      std::erase_if(state_.resident, [](const Block* block) { return is_done(*block); });
       std::erase_if(resident, [](const auto& block) { return is_done(*block); });
     }
   }
+};
+
+/// Memory that a cooperative launch has for itself, zeros first.
+class Workspace {
+ public:
+  Workspace(Memory& memory, bool is_needed) : memory_(memory) {
+    if (!is_needed) return;
+    made_ = memory.allocate(16);
+    if (made_ == nullptr) return;
+    std::memset(made_->host, 0, 16);
+    memory.mark_written(made_->base, 16);
+  }
+  ~Workspace() {
+    if (made_ != nullptr) memory_.free(*made_);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  uint64_t address() const { return made_ == nullptr ? 0 : made_->base; }
+
+ private:
+  Memory& memory_;
+  Allocation* made_ = nullptr;
 };
 
 }  // namespace
@@ -126,7 +157,11 @@ LaunchCounts run_kernel(const Program& program, const Function& kernel, const La
   if (options.finds_races)
     watch = std::make_unique<Watch>(uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]);
   LaunchState state{program, kernel, shape, parameters, memory, options.limit, watch.get()};
+  state.printed = options.printed;
+  state.is_cooperative = options.all_resident;
   state.is_watched = watch != nullptr || memory.watches_writes();
+  const Workspace workspace(memory, options.all_resident);
+  state.workspace = workspace.address();
   Runner(state, options).run();
   return state.counts;
 }

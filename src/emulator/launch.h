@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "emulator/fault.h"
@@ -16,6 +17,7 @@ struct LaunchOptions {
       false;  ///< blocks run by turns, as in a cooperative launch, instead of one after the other
   uint64_t limit = uint64_t{1} << 40;  ///< instructions of threads until Timeout
   bool finds_races = false;            ///< races on shared and global memory are faults
+  std::string* printed = nullptr;      ///< what printf of the kernel writes is added to it
 };
 
 struct LaunchShape {

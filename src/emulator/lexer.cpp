@@ -57,9 +57,12 @@ class Lexer {
   size_t at_ = 0;
   uint32_t line_ = 1;
 
+  /// A name; a directive ends at the next dot (`.reg.b32`).
   void take_name() {
+    const bool is_directive = text_[at_] == '.';
     ++at_;
     while (at_ < text_.size()) {
+      if (is_directive && text_[at_] == '.') return;
       if (in_name(text_[at_])) {
         ++at_;
       } else if (text_.substr(at_, 2) == "::") {

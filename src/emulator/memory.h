@@ -17,7 +17,9 @@ struct Allocation {
   uint64_t whole = 0;         ///< bytes it was made with
   std::byte* host = nullptr;  ///< where its bytes are
   enum State : uint8_t { Live, Freed, Waiting } state = Live;
-  bool is_host = false;            ///< the host's own memory: pinned or registered
+  bool is_host = false;            ///< the host's own memory: pinned or registered, or managed
+  bool is_managed = false;         ///< the host's, of which it is said that it is the device's, too
+  bool is_heap = false;            ///< a kernel's malloc made it
   std::vector<uint8_t> written{};  ///< by byte, where that is watched; else empty
 
   bool holds(uint64_t address, uint64_t bytes) const {

@@ -179,6 +179,66 @@ Handler pair_atomic(std::string_view op, char kind, Space space) {
   return in_space<uint32_t>(space, [](uint32_t a, uint32_t b, uint32_t) { return pair_sum<BF16>(a, b); });
 }
 
+/// One element of a vector, in the bits of its register.
+template <class T, class F>
+void vector_atomic(Warp& w, const Instruction& i, Mask m, bool gives) {
+  const auto* const lists = w.frame->function->lists.data() + i.target;
+  const std::vector<Slot>& given = lists[gives ? 1 : 0];
+  each_lane(m, [&](uint32_t l) {
+    const auto bytes = static_cast<uint32_t>(sizeof(T) * given.size());
+    std::byte* at = w.generic(i, w.get<uint64_t>(i.a)[l], bytes, l, kAtomic);
+    for (size_t k = 0; k < given.size(); ++k, at += sizeof(T)) {
+      T old;
+      std::memcpy(&old, at, sizeof(T));
+      const T made = F{}(old, w.get<T>(given[k])[l]);
+      std::memcpy(at, &made, sizeof(T));
+      if (gives && lists[0][k] != kNoSlot) w.at<T>(lists[0][k])[l] = old;
+    }
+  });
+}
+
+template <class T, class F>
+Handler vector_handler(bool gives, F) {
+  if (gives) return [](Warp& w, const Instruction& i, Mask m) { vector_atomic<T, F>(w, i, m, true); };
+  return [](Warp& w, const Instruction& i, Mask m) { vector_atomic<T, F>(w, i, m, false); };
+}
+
+/// The sum, or the lesser or greater number, of two floats; a NaN gives the other one.
+template <class T>
+T joined(char op, T a, T b) {
+  const auto x = number(a), y = number(b);
+  if (op == '+') return stored<T>(x + y);
+  if (std::isnan(x)) return b;
+  if (std::isnan(y)) return a;
+  return (op == '<' ? x <= y : x >= y) ? a : b;
+}
+
+template <class T, char kOp>
+uint32_t joined_pair(uint32_t a, uint32_t b) {
+  uint32_t both = 0;
+  for (uint32_t k = 0; k < 32; k += 16)
+    both |= uint32_t{joined(kOp, T{static_cast<uint16_t>(a >> k)}, T{static_cast<uint16_t>(b >> k)}).bits}
+            << k;
+  return both;
+}
+
+template <char kOp>
+Handler joining_vector(ptx::Type type, bool gives) {
+  if (type.packed && type.kind == 'f')
+    return vector_handler<uint32_t>(gives,
+                                    [](uint32_t a, uint32_t b) { return joined_pair<F16, kOp>(a, b); });
+  if (type.packed && type.kind == 'h')
+    return vector_handler<uint32_t>(gives,
+                                    [](uint32_t a, uint32_t b) { return joined_pair<BF16, kOp>(a, b); });
+  if (type == ptx::Type{'f', 16})
+    return vector_handler<F16>(gives, [](F16 a, F16 b) { return joined(kOp, a, b); });
+  if (type == ptx::Type{'h', 16})
+    return vector_handler<BF16>(gives, [](BF16 a, BF16 b) { return joined(kOp, a, b); });
+  if (type == ptx::Type{'f', 32} && kOp == '+')
+    return vector_handler<float>(gives, [](float a, float b) { return a + b; });
+  return nullptr;
+}
+
 template <class P>
 void pack(Warp& w, const Instruction& i, Mask m) {
   const std::vector<Slot>& slots = w.frame->function->lists[i.target];
@@ -224,6 +284,13 @@ Handler atomic_handler(std::string_view op, ptx::Type type, Space space) {
     return type.kind == 's' ? integer_atomic<int32_t>(op, space) : integer_atomic<uint32_t>(op, space);
   if (type.bits == 64)
     return type.kind == 's' ? integer_atomic<int64_t>(op, space) : integer_atomic<uint64_t>(op, space);
+  return nullptr;
+}
+
+Handler vector_atomic_handler(std::string_view op, ptx::Type type, bool gives) {
+  if (op == "add") return joining_vector<'+'>(type, gives);
+  if (op == "min") return joining_vector<'<'>(type, gives);
+  if (op == "max") return joining_vector<'>'>(type, gives);
   return nullptr;
 }
 

@@ -54,6 +54,9 @@ Plan plan_integer(const Op& op);
 Plan plan_bits(const Op& op);
 Plan plan_compare(const Op& op);
 Plan plan_float(const Op& op);
+Plan plan_packed(const Op& op);
+/// To and from tf32 and floats of 8 bits.
+Plan plan_convert_packed(const Op& op);
 /// `to` and `from`: bytes of the registers.
 Plan plan_convert(const Op& op, uint8_t to, uint8_t from);
 

@@ -17,18 +17,24 @@ bool is_dynamic(const ptx::Variable& variable) {
   return variable.space == Space::Shared && (variable.is_external || variable.size == 0);
 }
 
-/// Lays out a module's variables, then decodes its functions.
+/// Lays out the variables of the texts, links them, then decodes their functions.
 class Loader {
  public:
-  Loader(std::string_view text, Memory& memory) : source_(ptx::parse(text)), memory_(memory) {}
+  Loader(std::string_view image, Memory& memory) : memory_(memory) {
+    for (const std::string_view text : ptx::texts_of(image))
+      units_.push_back(std::make_unique<Unit>(ptx::parse(text)));
+  }
 
   std::unique_ptr<Program> run() {
-    program_->files = source_.files;
     try {
-      name_functions();
-      lay_out();
+      for (const auto& unit : units_) name_functions(*unit);
+      for (const auto& unit : units_) lay_out(*unit);
+      lay_out_dynamic();
+      for (const auto& unit : units_) link(*unit);
       initialise();
-      for (const ptx::Function& function : source_.functions) decode(function);
+      for (const auto& unit : units_)
+        for (const ptx::Function& function : unit->source.functions) decode(*unit, function);
+      for (const auto& unit : units_) check(*unit);
     } catch (...) {
       for (Allocation* const made : program_->memory) memory_.free(*made);
       throw;
@@ -37,115 +43,203 @@ class Loader {
   }
 
  private:
-  ptx::Module source_;
+  /// A text with what its names mean.
+  struct Unit {
+    explicit Unit(ptx::Module module) : source(std::move(module)) {}
+    ptx::Module source;
+    ModuleNames names{};
+    uint32_t first_file = 0;  ///< of its files in the program
+  };
+  struct Global {
+    const Unit* unit;
+    const ptx::Variable* variable;
+    Allocation* allocation;
+  };
+
   Memory& memory_;
+  std::vector<std::unique_ptr<Unit>> units_;
   std::unique_ptr<Program> program_ = std::make_unique<Program>();
-  ModuleNames names_;
-  std::vector<std::pair<const ptx::Variable*, Allocation*>> globals_;
+  std::vector<Global> globals_;
+  uint32_t shared_bytes_ = 0;
+  std::vector<std::pair<Unit*, std::string_view>> dynamic_;  ///< shared memory whose size the launch says
+  // What all texts see.
+  struct Seen {
+    Place place{};
+    ptx::Linkage linkage{};
+  };
+  std::unordered_map<std::string_view, Seen> variables_;
+  struct SeenFunction {
+    uint32_t index = 0;
+    ptx::Linkage linkage{};
+  };
+  std::unordered_map<std::string_view, SeenFunction> functions_;
+  std::vector<const ptx::Function*> definitions_;  ///< by function of the program
 
-  void name_functions() {
-    for (const ptx::Function& function : source_.functions) {
+  void name_functions(Unit& unit) {
+    unit.first_file = static_cast<uint32_t>(program_->files.size());
+    program_->files.insert(program_->files.end(), unit.source.files.begin(), unit.source.files.end());
+    for (const ptx::Function& function : unit.source.functions) {
       const auto index = static_cast<uint32_t>(program_->functions.size());
-      if (!names_.functions.try_emplace(function.name, index).second) continue;
-      program_->functions.emplace_back().name = function.name;
-      program_->by_name[function.name] = index;
+      const bool is_new = unit.names.functions.try_emplace(function.name, index).second;
+      if (is_new) {
+        program_->functions.emplace_back().name = function.name;
+        definitions_.push_back(nullptr);
+      }
+      if (function.has_body) define(function, unit.names.functions.at(function.name));
     }
   }
 
-  void lay_out_variable(const ptx::Variable& variable) {
+  void define(const ptx::Function& function, uint32_t index) {
+    if (definitions_[index] != nullptr)
+      throw LoadError(function.place.line, "`" + function.name + "` is defined twice");
+    definitions_[index] = &function;
+    if (function.is_kernel) program_->by_name.try_emplace(function.name, index);
+    if (function.linkage == ptx::Linkage::Own && !function.is_kernel) return;
+    const auto [seen, is_new] = functions_.try_emplace(function.name, SeenFunction{index, function.linkage});
+    if (is_new || seen->second.index == index || function.linkage == ptx::Linkage::Weak) return;
+    if (seen->second.linkage != ptx::Linkage::Weak)
+      throw LoadError(function.place.line, "`" + function.name + "` is defined twice");
+    seen->second = {index, function.linkage};
+  }
+
+  Place lay_out_memory(const Unit& unit, const ptx::Variable& variable) {
     if (variable.space == Space::Shared) {
-      names_.shared_bytes = static_cast<uint32_t>(aligned(names_.shared_bytes, variable.alignment));
-      names_.variables[variable.name] = {Space::Shared, names_.shared_bytes};
-      names_.shared_bytes += static_cast<uint32_t>(variable.size);
-    } else if (variable.space == Space::Global || variable.space == Space::Const) {
-      if (names_.variables.contains(variable.name)) return;
-      Allocation* const made = memory_.allocate(std::max<uint64_t>(variable.size, 1));
-      if (made == nullptr) throw LoadError(1, "no memory for `" + variable.name + "`");
-      std::memset(made->host, 0, made->size);
-      memory_.mark_written(made->base, made->size);
-      program_->memory.push_back(made);
-      globals_.emplace_back(&variable, made);
-      names_.variables[variable.name] = {variable.space, made->base};
-      program_->globals[variable.name] = {made->base, variable.size};
-      if (variable.space == Space::Const) program_->const_bytes += static_cast<uint32_t>(variable.size);
-    } else if (variable.space != Space::Register) {
-      throw LoadError(1, "`" + variable.name + "` of the module is in a space of functions");
+      shared_bytes_ = static_cast<uint32_t>(aligned(shared_bytes_, variable.alignment));
+      const uint32_t at = shared_bytes_;
+      shared_bytes_ += static_cast<uint32_t>(variable.size);
+      return {Space::Shared, at};
     }
+    if (variable.space != Space::Global && variable.space != Space::Const)
+      throw LoadError(1, "`" + variable.name + "` of the module is in a space of functions");
+    Allocation* const made = memory_.allocate(std::max<uint64_t>(variable.size, 1));
+    if (made == nullptr) throw LoadError(1, "no memory for `" + variable.name + "`");
+    std::memset(made->host, 0, made->size);
+    memory_.mark_written(made->base, made->size);
+    program_->memory.push_back(made);
+    globals_.push_back({&unit, &variable, made});
+    program_->globals.try_emplace(variable.name, Program::Global{made->base, variable.size});
+    if (variable.space == Space::Const) program_->const_bytes += static_cast<uint32_t>(variable.size);
+    return {variable.space, made->base};
   }
 
-  /// Variables of the module, and those of functions that outlive a call.
-  void lay_out() {
-    bool has_dynamic = false;
-    std::vector<const ptx::Variable*> dynamic;
-    for (const ptx::Variable& variable : source_.variables) {
-      if (is_dynamic(variable)) dynamic.push_back(&variable);
-      else if (!variable.is_external) lay_out_variable(variable);
+  void lay_out_variable(Unit& unit, const ptx::Variable& variable) {
+    if (unit.names.variables.contains(variable.name)) return;
+    const auto seen = variables_.find(variable.name);
+    if (variable.linkage != ptx::Linkage::Own && seen != variables_.end()) {
+      const bool is_weak =
+          variable.linkage == ptx::Linkage::Weak || seen->second.linkage == ptx::Linkage::Weak;
+      if (!is_weak) throw LoadError(1, "`" + variable.name + "` is defined twice");
+      unit.names.variables[variable.name] = seen->second.place;
+      return;
     }
-    for (const ptx::Function& function : source_.functions)
+    const Place place = lay_out_memory(unit, variable);
+    unit.names.variables[variable.name] = place;
+    if (variable.linkage != ptx::Linkage::Own) variables_[variable.name] = {place, variable.linkage};
+  }
+
+  /// Variables of the text, and those of functions that outlive a call.
+  void lay_out(Unit& unit) {
+    for (const ptx::Variable& variable : unit.source.variables) {
+      if (is_dynamic(variable)) dynamic_.emplace_back(&unit, variable.name);
+      else if (!variable.is_external) lay_out_variable(unit, variable);
+    }
+    for (const ptx::Function& function : unit.source.functions)
       for (const ptx::Scope& scope : function.scopes)
         for (const ptx::Variable& variable : scope.variables) {
-          has_dynamic |= is_dynamic(variable);
+          if (is_dynamic(variable)) dynamic_.emplace_back(&unit, std::string_view());
           const bool is_shared =
               variable.space == Space::Shared && !function.is_kernel && !is_dynamic(variable);
           if (is_shared || variable.space == Space::Global || variable.space == Space::Const)
-            lay_out_variable(variable);
+            lay_out_variable(unit, variable);
         }
-    has_dynamic |= !dynamic.empty();
-    if (has_dynamic) names_.dynamic_at = static_cast<uint32_t>(aligned(most_shared(), 16));
-    for (const ptx::Variable* const variable : dynamic)
-      names_.variables[variable->name] = {Space::Shared, names_.dynamic_at};
-    for (const ptx::Variable& variable : source_.variables)
-      if (variable.is_external && !names_.variables.contains(variable.name))
-        throw LoadError(1, "`" + variable.name + "` is only declared");
+  }
+
+  /// Dynamic shared memory begins at one place in all kernels.
+  void lay_out_dynamic() {
+    const auto at = dynamic_.empty() ? 0 : static_cast<uint32_t>(aligned(most_shared(), 16));
+    for (const auto& unit : units_) {
+      for (const ptx::Function* const function : definitions_)
+        unit->names.defined.push_back(function != nullptr);
+      unit->names.shared_bytes = shared_bytes_;
+      unit->names.dynamic_at = at;
+    }
+    for (const auto& [unit, name] : dynamic_)
+      if (!name.empty()) unit->names.variables[name] = {Space::Shared, at};
   }
 
   uint64_t most_shared() const {
-    uint64_t most = names_.shared_bytes;
-    for (const ptx::Function& function : source_.functions) {
-      uint64_t at = names_.shared_bytes;
-      for (const ptx::Scope& scope : function.scopes)
-        for (const ptx::Variable& variable : scope.variables)
-          if (function.is_kernel && variable.space == Space::Shared && !is_dynamic(variable))
-            at = aligned(at, variable.alignment) + variable.size;
-      most = std::max(most, at);
-    }
+    uint64_t most = shared_bytes_;
+    for (const auto& unit : units_)
+      for (const ptx::Function& function : unit->source.functions) {
+        uint64_t at = shared_bytes_;
+        for (const ptx::Scope& scope : function.scopes)
+          for (const ptx::Variable& variable : scope.variables)
+            if (function.is_kernel && variable.space == Space::Shared && !is_dynamic(variable))
+              at = aligned(at, variable.alignment) + variable.size;
+        most = std::max(most, at);
+      }
     return most;
   }
 
-  uint64_t address_of(const ptx::Variable::Address& address) const {
-    const auto function = names_.functions.find(address.symbol);
-    if (function != names_.functions.end()) return kFunctionWindow + function->second;
-    const auto place = names_.variables.find(address.symbol);
-    if (place == names_.variables.end()) throw LoadError(1, "`" + address.symbol + "` is not declared");
+  /// What a text only declares is what another defines.
+  void link(Unit& unit) {
+    for (const ptx::Variable& variable : unit.source.variables) {
+      if (!variable.is_external || unit.names.variables.contains(variable.name)) continue;
+      const auto found = variables_.find(variable.name);
+      if (found == variables_.end()) throw LoadError(1, "`" + variable.name + "` is only declared");
+      unit.names.variables[variable.name] = found->second.place;
+    }
+    for (const ptx::Function& function : unit.source.functions) {
+      if (function.linkage == ptx::Linkage::Own && !function.is_external && function.has_body) continue;
+      const auto found = functions_.find(function.name);
+      if (found != functions_.end()) unit.names.functions[function.name] = found->second.index;
+    }
+  }
+
+  static uint64_t address_of(const Unit& unit, const ptx::Variable::Address& address) {
+    const auto function = unit.names.functions.find(address.symbol);
+    if (function != unit.names.functions.end()) return kFunctionWindow + function->second;
+    const auto place = unit.names.variables.find(address.symbol);
+    if (place == unit.names.variables.end()) throw LoadError(1, "`" + address.symbol + "` is not declared");
     const bool is_window = place->second.space == Space::Shared && address.is_generic;
     return place->second.at + static_cast<uint64_t>(address.offset) + (is_window ? kSharedWindow : 0);
   }
 
   void initialise() {
-    for (const auto& [variable, allocation] : globals_) {
+    for (const auto& [unit, variable, allocation] : globals_) {
       if (variable->bytes.size() > allocation->whole)
         throw LoadError(1, "`" + variable->name + "` has a longer initial value than itself");
       if (!variable->bytes.empty())
         std::memcpy(allocation->host, variable->bytes.data(), variable->bytes.size());
       for (const ptx::Variable::Address& address : variable->addresses) {
-        const uint64_t bits = address_of(address);
+        const uint64_t bits = address_of(*unit, address);
         std::memcpy(allocation->host + address.at, &bits, sizeof bits);
       }
     }
   }
 
-  void decode(const ptx::Function& source) {
-    Function& into = program_->functions[names_.functions.at(source.name)];
-    if (into.has_body) {
-      if (source.has_body) throw LoadError(source.place.line, "`" + source.name + "` is defined twice");
-      return;
-    }
+  void decode(const Unit& unit, const ptx::Function& source) {
+    const uint32_t index = unit.names.functions.at(source.name);
+    if (definitions_[index] != nullptr && definitions_[index] != &source) return;
+    Function& into = program_->functions[index];
     into = {};
     into.name = source.name;
     into.is_kernel = source.is_kernel;
     if (source.max_threads != 0) into.max_threads = std::min(source.max_threads, 1024u);
-    FunctionDecoder(source, names_, into).run();
-    if (into.is_kernel && names_.dynamic_at != 0) into.shared_bytes = names_.dynamic_at;
+    FunctionDecoder(source, unit.names, into).run();
+    if (into.is_kernel && unit.names.dynamic_at != 0) into.shared_bytes = unit.names.dynamic_at;
+    for (ptx::Place& place : into.places)
+      if (place.file != 0) place.file += unit.first_file;
+  }
+
+  /// That declarations fit what they were linked to. A result that nobody gives has any value.
+  void check(const Unit& unit) const {
+    for (const ptx::Function& source : unit.source.functions) {
+      const Function& function = program_->functions[unit.names.functions.at(source.name)];
+      if (!source.has_body && function.parameters.size() != source.parameters.size())
+        throw LoadError(source.place.line,
+                        "`" + source.name + "` is declared with other parameters than it is defined with");
+    }
   }
 };
 
@@ -156,6 +250,13 @@ const Function* Program::kernel(std::string_view name) const {
   if (found == by_name.end()) return nullptr;
   const Function& function = functions[found->second];
   return function.is_kernel && function.has_body ? &function : nullptr;
+}
+
+std::vector<std::string> Program::kernels() const {
+  std::vector<std::string> names;
+  for (const Function& function : functions)
+    if (kernel(function.name) == &function) names.push_back(function.name);
+  return names;
 }
 
 std::unique_ptr<Program> load(std::string_view ptx, Memory& memory) { return Loader(ptx, memory).run(); }

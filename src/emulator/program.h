@@ -96,6 +96,8 @@ struct Special {
     LanemaskGe,
     DynamicShared,
     TotalShared,
+    WorkspaceHigh,  ///< %envreg1 and 2: memory of a cooperative launch that its barriers use
+    WorkspaceLow,
     Zero
   };
   Kind kind;
@@ -143,10 +145,13 @@ struct Program {
   uint32_t const_bytes = 0;
 
   const Function* kernel(std::string_view name) const;
+  /// The names of all kernels, in their order.
+  std::vector<std::string> kernels() const;
 };
 
-/// Decodes PTX; variables of memory are allocated in `memory`. Throws LoadError, and leaves nothing allocated
-/// then.
+/// Decodes PTX, one text or several one after the other, which are linked: what one declares `.extern` is
+/// what another defines `.visible` or `.weak`. Variables of memory are allocated in `memory`. Throws
+/// LoadError, and leaves nothing allocated then.
 std::unique_ptr<Program> load(std::string_view ptx, Memory& memory);
 
 }  // namespace ingot::emulator

@@ -33,7 +33,9 @@ Type type_named(std::string_view name) {
                 {"bf16x2", {'h', 32, true}},
                 {"b128", {'b', 128}},
                 {"u16x2", {'u', 32, true}},
-                {"s16x2", {'s', 32, true}}};
+                {"s16x2", {'s', 32, true}},
+                {"e4m3x2", {'4', 16, true}},
+                {"e5m2x2", {'5', 16, true}}};
   for (const auto& known : kTypes)
     if (known.name == name) return known.type;
   return {};
@@ -140,7 +142,7 @@ class Parser {
     if (take(".version")) {
       const std::string text(next().text);
       module_.version = static_cast<int>(std::strtod(text.c_str(), nullptr) * 10 + 0.5);
-      if (module_.version < 60 || module_.version > 99) fail("PTX version " + text);
+      if (module_.version < 30 || module_.version > 99) fail("PTX version " + text);
     } else if (take(".target")) {
       target();
     } else if (take(".address_size")) {
@@ -193,13 +195,16 @@ class Parser {
 
   /// A variable or function with its linkage before it.
   void linked() {
-    bool is_external = false;
-    while (is(".visible") || is(".extern") || is(".weak") || is(".common"))
-      is_external |= next().text == ".extern";
+    Variable link;
+    while (is(".visible") || is(".extern") || is(".weak") || is(".common")) {
+      const std::string_view word = next().text;
+      link.is_external |= word == ".extern";
+      link.linkage = word == ".weak" || word == ".common" ? Linkage::Weak : Linkage::Visible;
+    }
     if (is(".entry") || is(".func")) {
-      function();
+      function(link);
     } else {
-      declare(module_.variables, is_external);
+      declare(module_.variables, link);
     }
   }
 
@@ -328,9 +333,10 @@ class Parser {
     return value.bits;
   }
 
-  void declare(std::vector<Variable>& into, bool is_external = false) {
+  void declare(std::vector<Variable>& into, const Variable& link) {
     Variable first = variable();
-    first.is_external = is_external;
+    first.is_external = link.is_external;
+    first.linkage = link.linkage;
     Variable next_one = first;
     extents(first);
     into.push_back(std::move(first));
@@ -353,8 +359,10 @@ class Parser {
     }
   }
 
-  void function() {
+  void function(const Variable& link) {
     Function made;
+    made.is_external = link.is_external;
+    made.linkage = link.linkage;
     made.is_kernel = next().text == ".entry";
     made.place = {peek().line};
     take(".attribute");
@@ -410,8 +418,9 @@ class Parser {
     } else if (token.kind == Token::Name && peek(1).text == ":" && token.text[0] != '.') {
       label();
     } else if (token.kind == Token::Name && token.text[0] == '.') {
-      if (token.text == ".extern") next();
-      declare(function_->scopes[scope_].variables, token.text == ".extern");
+      Variable link;
+      link.is_external = take(".extern");
+      declare(function_->scopes[scope_].variables, link);
     } else {
       instruction();
     }
@@ -507,6 +516,26 @@ class Parser {
 };
 
 }  // namespace
+
+std::vector<std::string_view> texts_of(std::string_view image) {
+  std::vector<std::string_view> texts;
+  size_t begin = 0;
+  bool has_version = false;
+  for (size_t line = 0; line < image.size();) {
+    const size_t end = std::min(image.find('\n', line), image.size());
+    const size_t word = image.find_first_not_of(" \t", line);
+    if (word != std::string_view::npos && image.substr(word).starts_with(".version")) {
+      if (has_version) {
+        texts.push_back(image.substr(begin, line - begin));
+        begin = line;
+      }
+      has_version = true;
+    }
+    line = end + 1;
+  }
+  texts.push_back(image.substr(begin));
+  return texts;
+}
 
 Module parse(std::string_view text) {
   Module module;

@@ -12,7 +12,7 @@
 namespace ingot::emulator::ptx {
 
 /// A fundamental type: `b` bits, `u` and `s` integers, `f` floats, `h` bfloat16, `p` predicates; packed pairs
-/// of 16-bit floats have 32 bits and `packed`.
+/// of 16-bit numbers have 32 bits and `packed`, those of 8-bit floats (`4`: e4m3, `5`: e5m2) 16.
 struct Type {
   char kind = 0;  ///< 0: no type
   uint8_t bits = 0;
@@ -36,6 +36,10 @@ struct Place {
   uint32_t source_line = 0;
 };
 
+/// Who sees a name of a module: this PTX text; all that are linked, which may define it once; all, of whose
+/// definitions one is taken.
+enum class Linkage : uint8_t { Own, Visible, Weak };
+
 /// A variable of memory, or a register.
 struct Variable {
   std::string name;
@@ -45,6 +49,7 @@ struct Variable {
   uint64_t size = 0;   ///< bytes; 0 for `x[]`
   uint32_t count = 0;  ///< of a register `%r<12>`: 12, else 0
   bool is_external = false;
+  Linkage linkage{};
   std::vector<uint8_t> bytes{};  ///< the initial value; rest 0
   struct Address {
     uint64_t at = 0;  ///< offset in `bytes`
@@ -107,6 +112,8 @@ struct Function {
   std::string name;
   bool is_kernel = false;
   bool has_body = false;
+  bool is_external = false;
+  Linkage linkage{};
   std::vector<Variable> results{};
   std::vector<Variable> parameters{};
   std::vector<Scope> scopes{1};
@@ -126,8 +133,11 @@ struct Module {
   std::vector<std::string> files{};  ///< by number of .file
 };
 
-/// Reads PTX 6.0 to 8.x of 64-bit addresses. Throws LoadError at what is malformed, and at directives that
-/// are not known.
+/// Where the PTX texts of an image begin: texts that are to be linked stand one after the other.
+std::vector<std::string_view> texts_of(std::string_view image);
+
+/// Reads one text, PTX 3.0 to 9.x of 64-bit addresses. Throws LoadError at what is malformed, and at
+/// directives that are not known.
 Module parse(std::string_view text);
 
 }  // namespace ingot::emulator::ptx

@@ -17,6 +17,8 @@ void Warp::begin() {
   const uint32_t threads = std::min(kLanes, block.threads - index * kLanes);
   alive = threads == kLanes ? kAll : (Mask{1} << threads) - 1;
   ways_.clear();
+  pending.clear();
+  committed.fill(0);
   for (const auto& used : frames_)
     if (std::ranges::find(spare_, used.get()) == spare_.end()) spare_.push_back(used.get());
   Frame* const entry = new_frame(launch.kernel, nullptr, nullptr);
@@ -47,22 +49,37 @@ Frame* Warp::new_frame(const Function& function, Frame* caller, const CallSite* 
   made->caller = caller;
   made->site = site;
   made->local_base = 0;
+  made->dynamic = 0;
   // A call costs a thread some of its stack, so that endless recursion ends.
   if (caller != nullptr)
-    made->local_base =
-        caller->local_base + caller->function->local_bytes + caller->function->registers * 4 + 16;
+    made->local_base = caller->local_base + caller->function->local_bytes + caller->dynamic +
+                       caller->function->registers * 4 + 16;
   made->local_base = (made->local_base + 15) & ~15u;
-  const uint32_t needed = made->local_base + function.local_bytes;
-  if (needed > local_size_ && needed <= kMostLocal) {
-    const uint32_t size = std::max(needed, local_size_ * 2);
-    std::vector<std::byte> larger(size_t{size} * kLanes, std::byte{0xA5});
-    for (size_t lane = 0; lane < kLanes && local_size_ != 0; ++lane)
-      std::memcpy(larger.data() + lane * size, local_.data() + lane * local_size_, local_size_);
-    local_ = std::move(larger);
-    local_size_ = size;
-  }
+  grow_local(made->local_base + function.local_bytes);
   fill_specials(*made);
   return made;
+}
+
+bool Warp::grow_local(uint64_t needed) {
+  if (needed > kMostLocal) return false;
+  if (needed <= local_size_) return true;
+  const uint32_t size = std::max(static_cast<uint32_t>(needed), local_size_ * 2);
+  std::vector<std::byte> larger(size_t{size} * kLanes, std::byte{0xA5});
+  for (size_t lane = 0; lane < kLanes && local_size_ != 0; ++lane)
+    std::memcpy(larger.data() + lane * size, local_.data() + lane * local_size_, local_size_);
+  local_ = std::move(larger);
+  local_size_ = size;
+  return true;
+}
+
+uint64_t Warp::allocate_local(const Instruction& i, uint64_t bytes, uint32_t alignment, uint32_t lane) {
+  const uint64_t end = uint64_t{frame->local_base} + frame->function->local_bytes + frame->dynamic;
+  const uint64_t place = (end + alignment - 1) / alignment * alignment;
+  if (bytes > kMostLocal || !grow_local(place + bytes))
+    fault(FaultKind::Stack, "the stack of a thread is full: alloca of " + std::to_string(bytes) + " bytes", i,
+          lane);
+  frame->dynamic += static_cast<uint32_t>((place + bytes - end + 15) & ~uint64_t{15});
+  return place;
 }
 
 void Warp::drop_frame(Frame* used) { spare_.push_back(used); }
@@ -101,6 +118,8 @@ void Warp::fill_specials(Frame& of) {
         case Special::LanemaskGe: value = kAll << lane; break;
         case Special::DynamicShared: value = launch.shape.dynamic_shared; break;
         case Special::TotalShared: value = block.shared.size(); break;
+        case Special::WorkspaceHigh: value = launch.workspace >> 32; break;
+        case Special::WorkspaceLow: value = launch.workspace & UINT32_MAX; break;
       }
       std::memcpy(of.registers.data() + special.slot + size_t{lane} * special.bytes, &value, special.bytes);
     }
@@ -174,7 +193,8 @@ bool Warp::run(uint32_t budget) {
       i.run(*this, i, active);
     }
     save();
-    if (issues >= slice) let_others_go();
+    if ((issues >= slice || yields_) && current_ >= 0) let_go_above(current_);
+    yields_ = false;
     launch.counts.issues += issues;
     launch.counts.instructions += threads;
     budget -= static_cast<uint32_t>(std::min<uint64_t>(issues, budget));
@@ -273,6 +293,7 @@ void Warp::meet() {
 }
 
 void Warp::exit_threads(Mask which) {
+  std::erase_if(pending, [&](const PendingCopy& copy) { return ((which >> copy.lane) & 1) != 0; });
   alive &= ~which;
   mask &= ~which;
   if (mask == 0) end_current();
@@ -284,14 +305,14 @@ void Warp::call(const CallSite& site, uint32_t callee, Mask which) {
   const auto lane = static_cast<uint32_t>(std::countr_zero(which));
   if (!function.has_body)
     fault(FaultKind::Instruction, "a call of `" + function.name + "`, which is only declared", i, lane);
-  if (site.arguments.size() != function.parameters.size() || site.results.size() > function.results.size())
+  if (site.arguments.size() != function.parameters.size())
     fault(FaultKind::Instruction, "a call of `" + function.name + "` with other arguments than it takes", i,
           lane);
   Frame* const made = new_frame(function, frame, &site);
   if (made->local_base + function.local_bytes > kMostLocal)
     fault(FaultKind::Stack, "the stack of a thread is full in a call of `" + function.name + "`", i, lane);
   const uint32_t ours = frame->function->param_bytes;
-  for (size_t k = 0; k < site.results.size(); ++k)
+  for (size_t k = 0; k < std::min(site.results.size(), function.results.size()); ++k)
     if (site.results[k] + function.results[k].bytes > ours)
       fault(FaultKind::Instruction, "a call of `" + function.name + "` with another result than it gives", i,
             lane);
@@ -330,7 +351,7 @@ void Warp::return_threads(Mask which) {
   while (!ways_[static_cast<size_t>(parent)].is_call) parent = ways_[static_cast<size_t>(parent)].parent;
   const Function& function = *frame->function;
   const Frame& caller = *frame->caller;
-  for (size_t k = 0; k < frame->site->results.size(); ++k) {
+  for (size_t k = 0; k < std::min(frame->site->results.size(), function.results.size()); ++k) {
     const Parameter& result = function.results[k];
     each_lane(which, [&](uint32_t lane) {
       std::memcpy(ways_[static_cast<size_t>(parent)].frame->params.data() +
@@ -343,9 +364,9 @@ void Warp::return_threads(Mask which) {
   if (mask == 0) end_current();
 }
 
-void Warp::let_others_go() {
-  if (current_ < 0) return;
-  for (int at = ways_[static_cast<size_t>(current_)].parent; at >= 0;
+bool Warp::let_go_above(int which) {
+  bool any = false;
+  for (int at = ways_[static_cast<size_t>(which)].parent; at >= 0;
        at = ways_[static_cast<size_t>(at)].parent) {
     const Way meeting = ways_[static_cast<size_t>(at)];
     if ((meeting.mask & alive) == 0) continue;
@@ -358,7 +379,9 @@ void Warp::let_others_go() {
     if (early.parent >= 0) ++ways_[static_cast<size_t>(early.parent)].children;
     ways_[static_cast<size_t>(at)].mask = 0;
     new_way(early);
+    any = true;
   }
+  return any;
 }
 
 Mask Warp::gather(const Instruction& i, Mask which, Mask needed, bool anywhere) {
@@ -405,7 +428,11 @@ bool Warp::wake_waiting() {
       return true;
     }
   }
-  return false;
+  // Those that others wait for may themselves wait where ways meet.
+  bool any = false;
+  for (size_t which = 0; which < ways_.size(); ++which)
+    if (ways_[which].state == Way::Waiting) any |= let_go_above(static_cast<int>(which));
+  return any;
 }
 
 void Warp::fault(FaultKind kind, const std::string& what, const Instruction& i, uint32_t lane) const {
@@ -431,7 +458,7 @@ void Warp::fault(FaultKind kind, const std::string& what, const Instruction& i, 
 
 std::byte* Warp::local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access) {
   if ((address & (bytes - 1)) != 0) misaligned(i, address, bytes, lane, access);
-  const uint64_t end = uint64_t{frame->local_base} + frame->function->local_bytes;
+  const uint64_t end = uint64_t{frame->local_base} + frame->function->local_bytes + frame->dynamic;
   if (address >= end || bytes > end - address)
     fault(FaultKind::Illegal,
           std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes of local memory at " +

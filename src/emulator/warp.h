@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -20,9 +21,12 @@ struct Frame {
   Frame* caller = nullptr;
   const CallSite* site = nullptr;  ///< that made it
   uint32_t local_base = 0;         ///< of its variables, in each thread's local memory
+  uint32_t dynamic = 0;            ///< bytes that alloca has given, after them
   std::vector<std::byte> registers;
   std::vector<std::byte> params;  ///< 32 times `param_bytes`
 };
+
+struct Block;
 
 struct LaunchState {
   const Program& program;
@@ -34,6 +38,12 @@ struct LaunchState {
   Watch* watch = nullptr;   ///< null: nobody looks for races
   bool is_watched = false;  ///< for races, or for reads of what nobody has written
   LaunchCounts counts{};
+  std::string* printed = nullptr;  ///< null: printf is silent
+  bool is_cooperative = false;
+  std::vector<Block*> resident{};  ///< of a cooperative launch
+  uint64_t grid_threads = 0;       ///< that have to come to a barrier of the grid
+  uint64_t grid_arrived = 0;
+  uint64_t workspace = 0;  ///< 16 bytes for a barrier of the grid that is code; 0: none
 };
 
 /// What `barrier.red` combines.
@@ -112,10 +122,15 @@ class Warp {
   /// they ask.
   bool barrier(const Instruction& i, Mask which, uint32_t number, uint32_t threads,
                const Reduction& of_these);
+  /// The same for all threads of a cooperative launch.
+  bool grid_barrier(const Instruction& i, Mask which);
   /// Comes to a barrier and goes on.
   void arrive(uint32_t number, uint32_t threads, Mask which, const Reduction& of_these);
   /// Lets other ways and warps run.
-  void yield() { steps_ = 0; }
+  void yield() {
+    steps_ = 0;
+    yields_ = true;
+  }
   /// What the block did until now is seen by others.
   void fence() {
     if (launch.watch != nullptr) launch.watch->fence(block.number);
@@ -137,6 +152,20 @@ class Warp {
       watch(i, nullptr, address, bytes, lane, access);
     return block.shared.data() + address;
   }
+  /// Memory of the function's own, the same for all threads of the frame: its address among the local ones.
+  uint64_t allocate_local(const Instruction& i, uint64_t bytes, uint32_t alignment, uint32_t lane);
+
+  /// A copy that a thread has begun (`cp.async`); it is done when the thread waits for it.
+  struct PendingCopy {
+    uint64_t to, from;  ///< shared, generic
+    uint32_t bytes;
+    uint32_t given;  ///< that are read; the rest becomes 0
+    uint32_t lane;
+    uint32_t group;
+  };
+  std::vector<PendingCopy> pending{};
+  std::array<uint32_t, kLanes> committed{};  ///< groups of copies, by thread
+
   std::byte* local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
   std::byte* param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
 
@@ -163,6 +192,7 @@ class Warp {
   std::vector<Way> ways_;
   int current_ = -1;
   uint32_t steps_ = 0;  ///< that the way may still do now
+  bool yields_ = false;
   std::vector<std::unique_ptr<Frame>> frames_;
   std::vector<Frame*> spare_;
   std::vector<std::byte> local_;
@@ -176,11 +206,13 @@ class Warp {
   void child_ended(int parent);
   int next_ready() const;
   Frame* new_frame(const Function& function, Frame* caller, const CallSite* site);
+  bool grow_local(uint64_t needed);
   void drop_frame(Frame* frame);
   void fill_specials(Frame& frame);
   bool wake_waiting();
-  /// Lets go on who waits for the current way, which takes long: perhaps it waits for them.
-  void let_others_go();
+  /// Lets go on who waits where a way is to meet others; it takes long, or waits for them. Whether anyone was
+  /// there.
+  bool let_go_above(int way);
   void release(uint32_t number);
   bool may_join_at(int way, uint32_t join) const;
 
@@ -195,10 +227,14 @@ class Warp {
                                   Access access) const;
 
   friend void check_barriers(Block& block);
+  friend bool waits_for_grid(const Block& block);
 };
 
 /// Throws Fault where a block whose warps all wait can never go on.
 void check_barriers(Block& block);
+
+/// Whether some of its threads wait at a barrier of the grid.
+bool waits_for_grid(const Block& block);
 
 /// Calls `f(lane)` for each thread of a mask.
 template <class F>

@@ -239,42 +239,4 @@ void trap(Warp& w, const Instruction& i, Mask m) {
           static_cast<uint32_t>(std::countr_zero(m)));
 }
 
-namespace {
-
-/// The text at an address that a call was given, as far as it can be read.
-std::string text_at(Warp& w, uint64_t address) {
-  std::string text;
-  for (uint64_t at = address; text.size() < 500; ++at) {
-    const std::byte* const c = w.launch.memory.bytes_at(at, 1);
-    if (c == nullptr || *c == std::byte{0}) break;
-    text += static_cast<char>(*c);
-  }
-  return text;
-}
-
-}  // namespace
-
-void assertion(Warp& w, const Instruction& i, Mask m) {
-  const auto lane = static_cast<uint32_t>(std::countr_zero(m));
-  const CallSite& site = w.frame->function->calls[i.target];
-  const std::byte* const params = w.frame->params.data() + size_t{lane} * w.frame->function->param_bytes;
-  const auto word = [&]<class T>(size_t k, T value) {
-    if (k < site.arguments.size()) std::memcpy(&value, params + site.arguments[k], sizeof value);
-    return value;
-  };
-  w.fault(FaultKind::Assertion,
-          "an assertion failed: " + text_at(w, word(0, uint64_t{0})) + " (" +
-              text_at(w, word(1, uint64_t{0})) + ":" + std::to_string(word(2, uint32_t{0})) + ")",
-          i, lane);
-}
-
-void print(Warp& w, const Instruction& i, Mask m) {
-  const CallSite& site = w.frame->function->calls[i.target];
-  each_lane(m, [&](uint32_t l) {
-    if (!site.results.empty())
-      std::memset(w.frame->params.data() + size_t{l} * w.frame->function->param_bytes + site.results[0], 0,
-                  4);
-  });
-}
-
 }  // namespace ingot::emulator::handlers

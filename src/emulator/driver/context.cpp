@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "emulator/driver/state.h"
 
@@ -15,7 +16,7 @@ Context::~Context() {
   }
 }
 
-const Stream* Context::stream(const void* handle) const {
+Stream* Context::stream(const void* handle) {
   const auto number = reinterpret_cast<uintptr_t>(handle);
   return number <= 2 ? &default_ : streams.find(handle);
 }
@@ -26,6 +27,21 @@ Driver::Driver() {
   char* end = nullptr;
   until_failure = std::strtoull(text, &end, 10);
   if (*end == ':') planned_failure = static_cast<Result>(std::strtol(end + 1, nullptr, 10));
+}
+
+bool Context::break_captures() {
+  bool any = false;
+  streams.for_each([&](Stream& stream) {
+    if (stream.capture == nullptr) return;
+    stream.capture->is_broken = true;
+    any = true;
+  });
+  return any;
+}
+
+bool& is_in_callback() {
+  thread_local bool is_in = false;
+  return is_in;
 }
 
 Driver& Driver::instance() {
@@ -87,8 +103,22 @@ constexpr Named kErrors[] = {
     {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "the kernel failed"},
     {kTooLarge, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "more blocks than run at once"},
     {kNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "not supported by the software device"},
+    {kNotPermitted, "CUDA_ERROR_NOT_PERMITTED", "a function that a stream calls may not call the driver"},
+    {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "cannot be captured"},
+    {kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "the capture was broken before"},
+    {kCaptureUnmatched, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "the stream did not begin this capture"},
+    {kCaptureUnjoined, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "work of another stream is not waited for"},
+    {kCaptureImplicit, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "the default stream waits for a captured one"},
+    {kGraphUpdateFailed, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graphs differ in their nodes"},
+    {kPeerUnsupported, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "there is no other device"},
+    {kPeerNotEnabled, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "there is no other device"},
+    {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "an image that is neither PTX nor a program"},
+    {kFileNotFound, "CUDA_ERROR_FILE_NOT_FOUND", "there is no such file"},
     {kUnknown, "CUDA_ERROR_UNKNOWN", "an internal error"},
 };
+
+/// Where the device would be.
+constexpr const char* kBus = "0000:00:00.0";
 
 int attribute(int which) {
   switch (which) {
@@ -111,6 +141,9 @@ int attribute(int which) {
     case 19:  // host memory can be mapped
     case 31:  // concurrent kernels
     case 41:  // unified addressing
+    case 83:  // managed memory
+    case 89:  // which both may touch at the same time
+    case 91:  // the host's registered memory has one address
     case 78:  // priorities of streams
     case 79:
     case 80:
@@ -140,11 +173,14 @@ Result text_of_error(int number, const char** text, const char* Named::* which) 
 }
 
 Context* new_context(Driver& driver) {
-  return driver.contexts.add(std::make_unique<Context>(DeviceOptions::of_environment()));
+  auto made = std::make_unique<Context>(DeviceOptions::of_environment());
+  made->own_number = ++driver.made;
+  return driver.contexts.add(std::move(made));
 }
 
 void drop_context(Driver& driver, Context* context) {
   std::erase(current_contexts(), context);
+  driver.libraries.for_each([&](Library& library) { library.modules.erase(context); });
   driver.contexts.remove(context);
 }
 
@@ -242,22 +278,68 @@ INGOT_DRIVER cuDeviceCanAccessPeer(int* can, int device, int peer) {
   });
 }
 
+INGOT_DRIVER cuDeviceGetP2PAttribute(int* value, int, int device, int peer) {
+  return guarded([&](Driver&) {
+    if (value == nullptr) return kInvalidValue;
+    return device != 0 || peer != 0 || device == peer ? kInvalidDevice : kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceComputeCapability(int* major, int* minor, int device) {
+  return guarded([&](Driver&) {
+    if (device != 0) return kInvalidDevice;
+    if (major == nullptr || minor == nullptr) return kInvalidValue;
+    *major = kCapabilityMajor;
+    *minor = kCapabilityMinor;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceGetPCIBusId(char* name, int length, int device) {
+  return guarded([&](Driver&) {
+    if (device != 0) return kInvalidDevice;
+    if (name == nullptr || length < 13) return kInvalidValue;
+    std::memcpy(name, kBus, 13);
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDeviceGetByPCIBusId(int* device, const char* name) {
+  return guarded([&](Driver&) {
+    if (device == nullptr || name == nullptr) return kInvalidValue;
+    if (std::strcmp(name, kBus) != 0 && std::strcmp(name, kBus + 5) != 0) return kInvalidDevice;
+    *device = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuDevicePrimaryCtxSetFlags_v2(int device, unsigned) {
+  return guarded([&](Driver&) { return device != 0 ? kInvalidDevice : kSuccess; });
+}
+
 INGOT_DRIVER cuDevicePrimaryCtxRetain(void** context, int device) {
   return guarded([&](Driver& driver) {
     if (device != 0) return kInvalidDevice;
     if (context == nullptr) return kInvalidValue;
     if (driver.primary == nullptr) driver.primary = new_context(driver);
+    driver.primary->is_reset = false;
     ++driver.primary_uses;
     *context = driver.primary;
     return kSuccess;
   });
 }
 
+/// All that was in the context goes. Its handle is the same when somebody retains it again, and none until
+/// then.
 INGOT_DRIVER cuDevicePrimaryCtxReset_v2(int device) {
   return guarded([&](Driver& driver) {
     if (device != 0) return kInvalidDevice;
-    if (driver.primary != nullptr) drop_context(driver, driver.primary);
-    driver.primary = nullptr;
+    if (driver.primary == nullptr) return kSuccess;
+    driver.libraries.for_each([&](Library& library) { library.modules.erase(driver.primary); });
+    std::destroy_at(driver.primary);
+    std::construct_at(driver.primary, DeviceOptions::of_environment());
+    driver.primary->own_number = ++driver.made;
+    driver.primary->is_reset = true;
     driver.primary_uses = 0;
     return kSuccess;
   });
@@ -266,7 +348,7 @@ INGOT_DRIVER cuDevicePrimaryCtxReset_v2(int device) {
 INGOT_DRIVER cuDevicePrimaryCtxRelease_v2(int device) {
   return guarded([&](Driver& driver) {
     if (device != 0) return kInvalidDevice;
-    if (driver.primary == nullptr) return kInvalidContext;
+    if (driver.primary == nullptr || driver.primary_uses == 0) return kInvalidContext;
     if (--driver.primary_uses != 0) return kSuccess;
     drop_context(driver, driver.primary);
     driver.primary = nullptr;
@@ -278,7 +360,7 @@ INGOT_DRIVER cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active
   return guarded([&](Driver& driver) {
     if (device != 0) return kInvalidDevice;
     if (flags != nullptr) *flags = 0;
-    if (active != nullptr) *active = driver.primary != nullptr ? 1 : 0;
+    if (active != nullptr) *active = driver.primary != nullptr && !driver.primary->is_reset ? 1 : 0;
     return kSuccess;
   });
 }
@@ -292,6 +374,15 @@ INGOT_DRIVER cuCtxCreate_v2(void** context, unsigned, int device) {
     *context = made;
     return kSuccess;
   });
+}
+
+/// `parameters` ask for kinds of execution that there are not here.
+INGOT_DRIVER cuCtxCreate_v4(void** context, void* parameters, unsigned flags, int device) {
+  return parameters != nullptr ? kNotSupported : cuCtxCreate_v2(context, flags, device);
+}
+
+INGOT_DRIVER cuCtxCreate_v3(void** context, void*, int count, unsigned flags, int device) {
+  return count != 0 ? kNotSupported : cuCtxCreate_v2(context, flags, device);
 }
 
 INGOT_DRIVER cuCtxDestroy_v2(void* context) {
@@ -353,14 +444,93 @@ INGOT_DRIVER cuCtxGetDevice(int* device) {
 
 INGOT_DRIVER cuCtxSynchronize() {
   return with_context([&](Context& context) {
+    if (context.break_captures()) return kCaptureUnsupported;
     context.device.run_all();
     return kSuccess;
   });
 }
 
-INGOT_DRIVER cuCtxSetLimit(int, size_t) {
+INGOT_DRIVER cuCtxSetLimit(int which, size_t value) {
+  return with_context([&](Context& context) {
+    if (which < 0 || which > 6) return kInvalidValue;
+    context.limits[static_cast<size_t>(which)] = value;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxGetLimit(size_t* value, int which) {
+  return with_context([&](Context& context) {
+    if (value == nullptr || which < 0 || which > 6) return kInvalidValue;
+    *value = context.limits[static_cast<size_t>(which)];
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxGetApiVersion(void* handle, unsigned* version) {
+  return guarded([&](Driver& driver) {
+    if (handle != nullptr && driver.contexts.find(handle) == nullptr) return kInvalidContext;
+    if (version == nullptr) return kInvalidValue;
+    *version = 3020;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxGetFlags(unsigned* flags) {
+  return with_context([&](Context&) {
+    if (flags == nullptr) return kInvalidValue;
+    *flags = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxGetId(void* handle, uint64_t* number) {
+  return guarded([&](Driver& driver) {
+    const void* const of = handle != nullptr            ? handle
+                           : current_contexts().empty() ? nullptr
+                                                        : current_contexts().back();
+    const Context* const found = driver.contexts.find(of);
+    if (found == nullptr) return kInvalidContext;
+    if (number == nullptr) return kInvalidValue;
+    *number = found->own_number;
+    return kSuccess;
+  });
+}
+
+// Advice about caches and banks, which there are none of.
+
+INGOT_DRIVER cuCtxGetCacheConfig(int* config) {
+  return with_context([&](Context&) {
+    if (config == nullptr) return kInvalidValue;
+    *config = 0;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuCtxSetCacheConfig(int) {
   return with_context([](Context&) { return kSuccess; });
 }
+
+INGOT_DRIVER cuCtxGetSharedMemConfig(int* config) { return cuCtxGetCacheConfig(config); }
+
+INGOT_DRIVER cuCtxSetSharedMemConfig(int) { return cuCtxSetCacheConfig(0); }
+
+INGOT_DRIVER cuCtxEnablePeerAccess(void* peer, unsigned flags) {
+  return with_context([&](Context& context) {
+    if (flags != 0) return kInvalidValue;
+    if (Driver::instance().contexts.find(peer) == nullptr || peer == &context) return kInvalidContext;
+    return kPeerUnsupported;
+  });
+}
+
+INGOT_DRIVER cuCtxDisablePeerAccess(void* peer) {
+  return with_context([&](Context&) {
+    return Driver::instance().contexts.find(peer) == nullptr ? kInvalidContext : kPeerNotEnabled;
+  });
+}
+
+INGOT_DRIVER cuProfilerStart() { return cuCtxSetCacheConfig(0); }
+
+INGOT_DRIVER cuProfilerStop() { return cuCtxSetCacheConfig(0); }
 
 INGOT_DRIVER cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return with_context([&](Context&) {
@@ -370,15 +540,22 @@ INGOT_DRIVER cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
-INGOT_DRIVER cuGetProcAddress_v2(const char* name, void** function, int, uint64_t, int* status) {
+INGOT_DRIVER cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t, int* status) {
   if (name == nullptr || function == nullptr) return kInvalidValue;
-  *function = function_named(name);
+  *function = function_named(name, version);
   if (status != nullptr) *status = *function != nullptr ? 0 : 1;
   return *function != nullptr ? kSuccess : kNotFound;
 }
 
 INGOT_DRIVER cuGetProcAddress(const char* name, void** function, int version, uint64_t flags) {
   return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+}
+
+/// Tables of functions between the vendor's own libraries: there are none, and these do without.
+INGOT_DRIVER cuGetExportTable(const void** table, const void*) {
+  if (table == nullptr) return kInvalidValue;
+  *table = nullptr;
+  return kNotFound;
 }
 
 /// The whole message of the last fault or load error of the process, as much as fits.

@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "emulator/driver/state.h"
@@ -27,46 +28,63 @@ bool is_pageable(Memory& memory, uint64_t address, uint64_t bytes) {
 
 Result copy_later(Context& context, uint64_t to, uint64_t from, size_t bytes, const void* handle) {
   Device& device = context.device;
-  const Stream* const stream = context.stream(handle);
+  Stream* const stream = context.stream(handle);
   if (stream == nullptr) return kInvalidHandle;
   if (bytes == 0) return kSuccess;
   if (!is_sound(device.memory(), to, bytes) || !is_sound(device.memory(), from, bytes)) return kInvalidValue;
+  Work work;
+  work.type = Work::Copy;
+  work.run = [=](Device& on) { on.copy(to, from, bytes); };
+  if (stream->capture != nullptr) return submit(context, *stream, std::move(work));
   if (is_pageable(device.memory(), from, bytes) && !is_pageable(device.memory(), to, bytes)) {
     const auto* const source = reinterpret_cast<const std::byte*>(from);
     const auto staged = std::make_shared<std::vector<std::byte>>(source, source + bytes);
-    device.enqueue(stream->number, [=](Device& on) { on.copy(to, address_of(staged->data()), bytes); });
-    return kSuccess;
+    work.run = [=](Device& on) { on.copy(to, address_of(staged->data()), bytes); };
+    return submit(context, *stream, std::move(work));
   }
-  device.enqueue(stream->number, [=](Device& on) { on.copy(to, from, bytes); });
-  if (is_pageable(device.memory(), to, bytes)) device.run_until(device.now(stream->number));
-  return kSuccess;
+  const Result result = submit(context, *stream, std::move(work));
+  if (result == kSuccess && is_pageable(device.memory(), to, bytes))
+    device.run_until(device.now(stream->number));
+  return result;
+}
+
+/// After what was put into the default stream: waits for it.
+Result finish(Context& context, Result result) {
+  if (result == kSuccess) context.device.run_until(context.device.now(Device::kDefault));
+  return result;
 }
 
 Result copy_now(Context& context, uint64_t to, uint64_t from, size_t bytes) {
-  const Result result = copy_later(context, to, from, bytes, nullptr);
-  if (result == kSuccess) context.device.run_until(context.device.now(Device::kDefault));
-  return result;
+  return finish(context, copy_later(context, to, from, bytes, nullptr));
+}
+
+Result fill_rows(Context& context, uint64_t to, uint64_t pitch, uint32_t value, uint32_t width,
+                 size_t columns, size_t rows, const void* handle) {
+  Stream* const stream = context.stream(handle);
+  if (stream == nullptr) return kInvalidHandle;
+  Result wrong = kSuccess;
+  Work work = rows_fill(context, to, pitch, value, width, columns, rows, wrong);
+  return wrong != kSuccess ? wrong : submit(context, *stream, std::move(work));
 }
 
 Result fill_later(Context& context, uint64_t to, uint32_t value, uint32_t width, size_t count,
                   const void* handle) {
-  const Stream* const stream = context.stream(handle);
-  if (stream == nullptr) return kInvalidHandle;
-  if (count > SIZE_MAX / 8 || to % width != 0 || !is_sound(context.device.memory(), to, count * width))
-    return kInvalidValue;
-  context.device.enqueue(stream->number, [=](Device& on) { on.fill(to, value, width, count); });
-  return kSuccess;
+  return fill_rows(context, to, 0, value, width, count, 1, handle);
 }
 
 Result fill_now(Context& context, uint64_t to, uint32_t value, uint32_t width, size_t count) {
-  const Result result = fill_later(context, to, value, width, count, nullptr);
-  if (result == kSuccess) context.device.run_until(context.device.now(Device::kDefault));
-  return result;
+  return finish(context, fill_later(context, to, value, width, count, nullptr));
+}
+
+Result fill_rows_now(Context& context, uint64_t to, uint64_t pitch, uint32_t value, uint32_t width,
+                     size_t columns, size_t rows) {
+  return finish(context, fill_rows(context, to, pitch, value, width, columns, rows, nullptr));
 }
 
 Result allocate_later(Context& context, uint64_t* address, size_t bytes, const void* handle) {
   const Stream* const stream = context.stream(handle);
   if (stream == nullptr) return kInvalidHandle;
+  if (stream->capture != nullptr) return kCaptureUnsupported;
   if (address == nullptr || bytes == 0) return kInvalidValue;
   Allocation* made = context.device.memory().allocate(bytes, true);
   if (made == nullptr) {
@@ -79,10 +97,159 @@ Result allocate_later(Context& context, uint64_t* address, size_t bytes, const v
   return kSuccess;
 }
 
+/// Pages of the host's that kernels may touch.
+Result allocate_host(Context& context, void** memory, size_t bytes, bool is_managed) {
+  if (memory == nullptr || bytes == 0) return kInvalidValue;
+  void* const got = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  if (got == nullptr) return kOutOfMemory;
+  Allocation* const made = context.device.memory().add_host(got, bytes);
+  if (made == nullptr) {
+    std::free(got);
+    return kUnknown;
+  }
+  made->is_managed = is_managed;
+  context.pinned[got] = made;
+  *memory = got;
+  return kSuccess;
+}
+
+Result free_host(Context& context, void* memory, bool is_managed) {
+  const auto found = context.pinned.find(memory);
+  if (found == context.pinned.end() || found->second->is_managed != is_managed) return kInvalidValue;
+  context.device.memory().remove_host(*found->second);
+  context.pinned.erase(found);
+  std::free(memory);
+  return kSuccess;
+}
+
+Result advise(uint64_t address, size_t bytes) {
+  return with_context([&](Context& context) {
+    const Allocation* const found = context.device.memory().near(address);
+    return found != nullptr && found->is_managed && found->holds(address, bytes) ? kSuccess : kInvalidValue;
+  });
+}
+
 /// The one pool of the device.
 char pool_handle;
 
+Result pointer_attribute(Context& context, void* value, int which, uint64_t address) {
+  const Allocation& found = *context.device.memory().near(address);
+  switch (which) {
+    case 1: *static_cast<void**>(value) = &context; return kSuccess;
+    case 2: *static_cast<unsigned*>(value) = found.is_host && !found.is_managed ? 1 : 2; return kSuccess;
+    case 3:
+    case 4: *static_cast<uint64_t*>(value) = address; return kSuccess;
+    case 6: return kSuccess;  // whether copies wait: they do as the calls say
+    case 7: *static_cast<uint64_t*>(value) = found.base; return kSuccess;  // a number of the allocation
+    case 8: *static_cast<unsigned*>(value) = found.is_managed ? 1 : 0; return kSuccess;
+    case 9: *static_cast<int*>(value) = 0; return kSuccess;  // device
+    case 11: *static_cast<uint64_t*>(value) = found.base; return kSuccess;
+    case 12: *static_cast<size_t*>(value) = found.whole; return kSuccess;
+    case 13: *static_cast<unsigned*>(value) = 1; return kSuccess;  // mapped
+    default: return kNotSupported;
+  }
+}
+
+/// The layouts of CUDA_MEMCPY2D and CUDA_MEMCPY3D.
+struct Side {
+  size_t x, y, z, level;
+  int kind;
+  const void* host;
+  uint64_t device;
+  void* array;
+  void* reserved;
+  size_t pitch, height;
+};
+struct Box {
+  Side from, to;
+  size_t bytes, rows, layers;
+};
+struct FlatSide {
+  size_t x, y;
+  int kind;
+  const void* host;
+  uint64_t device;
+  void* array;
+  size_t pitch;
+};
+struct Rectangle {
+  FlatSide from, to;
+  size_t bytes, rows;
+};
+
+Side of_flat(const FlatSide& side) {
+  return {side.x, side.y, 0, 0, side.kind, side.host, side.device, side.array, nullptr, side.pitch, 0};
+}
+
+/// Where a side's first byte is; 0: it cannot be copied.
+uint64_t begin_of(const Side& side, const Box& box) {
+  const bool is_host = side.kind == 1;
+  if (side.kind < 1 || side.kind > 4 || side.kind == 3 || side.level != 0) return 0;
+  if (box.rows > 1 && side.pitch != 0 && side.pitch < side.x + box.bytes) return 0;
+  const uint64_t base = is_host ? address_of(side.host) : side.device;
+  return base + side.x + side.pitch * (side.y + side.height * side.z);
+}
+
+Result copy_box(Context& context, const Box& box, const void* handle) {
+  Stream* const stream = context.stream(handle);
+  if (stream == nullptr) return kInvalidHandle;
+  Result wrong = kSuccess;
+  Work work = box_copy(context, &box, wrong);
+  if (wrong != kSuccess) return wrong;
+  const bool is_captured = stream->capture != nullptr;
+  const Result result = submit(context, *stream, std::move(work));
+  // Pageable memory is read and written before the call returns.
+  if (result == kSuccess && !is_captured) context.device.run_until(context.device.now(stream->number));
+  return result;
+}
+
+Result copy_rectangle(Context& context, const Rectangle* flat, const void* handle) {
+  if (flat == nullptr) return kInvalidValue;
+  return copy_box(context, {of_flat(flat->from), of_flat(flat->to), flat->bytes, flat->rows, 1}, handle);
+}
+
 }  // namespace
+
+namespace ingot::emulator::driver {
+
+Work box_copy(Context& context, const void* description, Result& wrong) {
+  const Box box = *static_cast<const Box*>(description);
+  Work work;
+  work.type = Work::Copy;
+  if (box.bytes == 0 || box.rows == 0 || box.layers == 0) return work;
+  const uint64_t from = begin_of(box.from, box);
+  const uint64_t to = begin_of(box.to, box);
+  const auto extent = [&](const Side& side) {
+    return box.bytes + side.pitch * (box.rows - 1 + side.height * (box.layers - 1));
+  };
+  Memory& memory = context.device.memory();
+  if (from == 0 || to == 0 || !is_sound(memory, from, extent(box.from)) ||
+      !is_sound(memory, to, extent(box.to)))
+    wrong = box.from.kind == 3 || box.to.kind == 3 ? kNotSupported : kInvalidValue;
+  work.run = [=](Device& device) {
+    for (size_t layer = 0; layer < box.layers; ++layer)
+      for (size_t row = 0; row < box.rows; ++row)
+        device.copy(to + box.to.pitch * (row + box.to.height * layer),
+                    from + box.from.pitch * (row + box.from.height * layer), box.bytes);
+  };
+  return work;
+}
+
+Work rows_fill(Context& context, uint64_t to, uint64_t pitch, uint32_t value, uint32_t width,
+               uint64_t columns, uint64_t rows, Result& wrong) {
+  Work work;
+  work.type = Work::Fill;
+  if ((width != 1 && width != 2 && width != 4) || columns > SIZE_MAX / 8 || to % width != 0 ||
+      (rows > 1 && (pitch < columns * width || pitch % width != 0)) ||
+      (rows != 0 && !is_sound(context.device.memory(), to, pitch * (rows - 1) + columns * width)))
+    wrong = kInvalidValue;
+  work.run = [=](Device& device) {
+    for (uint64_t row = 0; row < rows; ++row) device.fill(to + row * pitch, value, width, columns);
+  };
+  return work;
+}
+
+}  // namespace ingot::emulator::driver
 
 INGOT_DRIVER cuMemGetInfo_v2(size_t* available, size_t* total) {
   return with_context([&](Context& context) {
@@ -107,6 +274,8 @@ INGOT_DRIVER cuMemFree_v2(uint64_t address) {
     if (address == 0) return kSuccess;
     context.device.run_all();
     Allocation* const found = context.device.memory().starting(address);
+    if (found != nullptr && found->is_managed)
+      return free_host(context, reinterpret_cast<void*>(address), true);
     if (found == nullptr || found->is_host) return kInvalidValue;
     context.device.memory().free(*found);
     return kSuccess;
@@ -127,6 +296,7 @@ INGOT_DRIVER cuMemFreeAsync(uint64_t address, void* handle) {
   return with_context([&](Context& context) {
     const Stream* const stream = context.stream(handle);
     if (stream == nullptr) return kInvalidHandle;
+    if (stream->capture != nullptr) return kCaptureUnsupported;
     Allocation* const found = context.device.memory().starting(address);
     if (found == nullptr || found->is_host) return kInvalidValue;
     context.device.enqueue(stream->number, [found](Device& device) { device.memory().free(*found); });
@@ -174,19 +344,9 @@ INGOT_DRIVER cuMemPoolGetAttribute(void* pool, int which, void* value) {
 
 INGOT_DRIVER cuMemPoolTrimTo(void* pool, size_t) { return pool == &pool_handle ? kSuccess : kInvalidValue; }
 
-INGOT_DRIVER cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
+INGOT_DRIVER cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
   return with_context([&](Context& context) {
-    if (memory == nullptr || bytes == 0) return kInvalidValue;
-    void* const got = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    if (got == nullptr) return kOutOfMemory;
-    Allocation* const made = context.device.memory().add_host(got, bytes);
-    if (made == nullptr) {
-      std::free(got);
-      return kUnknown;
-    }
-    context.pinned[got] = made;
-    *memory = got;
-    return kSuccess;
+    return flags > 7 ? kInvalidValue : allocate_host(context, memory, bytes, false);
   });
 }
 
@@ -195,13 +355,51 @@ INGOT_DRIVER cuMemAllocHost_v2(void** memory, size_t bytes) { return cuMemHostAl
 INGOT_DRIVER cuMemFreeHost(void* memory) {
   return with_context([&](Context& context) {
     context.device.run_all();
-    const auto found = context.pinned.find(memory);
-    if (found == context.pinned.end()) return kInvalidValue;
-    context.device.memory().remove_host(*found->second);
-    context.pinned.erase(found);
-    std::free(memory);
+    return free_host(context, memory, false);
+  });
+}
+
+INGOT_DRIVER cuMemHostGetFlags(unsigned* flags, void* memory) {
+  return with_context([&](Context& context) {
+    if (flags == nullptr || !context.pinned.contains(memory)) return kInvalidValue;
+    *flags = 2;  // kernels may touch it
     return kSuccess;
   });
+}
+
+/// Host and device may touch it at any time.
+INGOT_DRIVER cuMemAllocManaged(uint64_t* address, size_t bytes, unsigned flags) {
+  return with_context([&](Context& context) {
+    if (address == nullptr || (flags != 1 && flags != 2)) return kInvalidValue;
+    void* memory = nullptr;
+    const Result result = allocate_host(context, &memory, bytes, true);
+    if (result == kSuccess) *address = address_of(memory);
+    return result;
+  });
+}
+
+INGOT_DRIVER cuMemAdvise(uint64_t address, size_t bytes, int, int) { return advise(address, bytes); }
+
+struct MemoryLocation {
+  int type, number;
+};
+
+INGOT_DRIVER cuMemAdvise_v2(uint64_t address, size_t bytes, int, MemoryLocation) {
+  return advise(address, bytes);
+}
+
+INGOT_DRIVER cuMemPrefetchAsync(uint64_t address, size_t bytes, int, void*) { return advise(address, bytes); }
+
+INGOT_DRIVER cuMemPrefetchAsync_v2(uint64_t address, size_t bytes, MemoryLocation, unsigned, void*) {
+  return advise(address, bytes);
+}
+
+INGOT_DRIVER cuStreamAttachMemAsync(void*, uint64_t address, size_t, unsigned) { return advise(address, 1); }
+
+INGOT_DRIVER cuMemAllocPitch_v2(uint64_t* address, size_t* pitch, size_t bytes, size_t rows, unsigned) {
+  if (pitch == nullptr || bytes == 0 || rows == 0) return kInvalidValue;
+  *pitch = (bytes + 511) / 512 * 512;
+  return cuMemAlloc_v2(address, *pitch * rows);
 }
 
 INGOT_DRIVER cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
@@ -231,21 +429,25 @@ INGOT_DRIVER cuMemHostGetDevicePointer_v2(uint64_t* address, void* memory, unsig
 }
 
 INGOT_DRIVER cuPointerGetAttribute(void* value, int which, uint64_t address) {
-  return with_context([&](Context& context) {
-    Memory& memory = context.device.memory();
-    if (value == nullptr || memory.bytes_at(address, 1) == nullptr) return kInvalidValue;
-    const Allocation& found = *memory.near(address);
-    switch (which) {
-      case 1: *static_cast<void**>(value) = &context; return kSuccess;
-      case 2: *static_cast<unsigned*>(value) = found.is_host ? 1 : 2; return kSuccess;  // kind of memory
-      case 3:
-      case 4: *static_cast<uint64_t*>(value) = address; return kSuccess;
-      case 8: *static_cast<unsigned*>(value) = 0; return kSuccess;  // managed
-      case 9: *static_cast<int*>(value) = 0; return kSuccess;       // device
-      case 11: *static_cast<uint64_t*>(value) = found.base; return kSuccess;
-      case 12: *static_cast<size_t*>(value) = found.whole; return kSuccess;
-      default: return kNotSupported;
+  return with_context([&](Context& context) -> Result {
+    if (value == nullptr || context.device.memory().bytes_at(address, 1) == nullptr) return kInvalidValue;
+    return pointer_attribute(context, value, which, address);
+  });
+}
+
+/// Of a pointer that is not the device's, attributes are 0.
+INGOT_DRIVER cuPointerGetAttributes(unsigned count, const int* which, void** values, uint64_t address) {
+  return with_context([&](Context& context) -> Result {
+    if (which == nullptr || values == nullptr) return kInvalidValue;
+    const bool is_known = context.device.memory().bytes_at(address, 1) != nullptr;
+    for (unsigned k = 0; k < count; ++k) {
+      const bool is_wide = which[k] == 1 || which[k] == 3 || which[k] == 4 || which[k] == 7 || which[k] >= 11;
+      std::memset(values[k], 0, is_wide ? 8 : 4);
+      if (!is_known) continue;
+      if (const Result result = pointer_attribute(context, values[k], which[k], address); result != kSuccess)
+        return result;
     }
+    return kSuccess;
   });
 }
 
@@ -313,4 +515,69 @@ INGOT_DRIVER cuMemsetD16Async(uint64_t to, unsigned short value, size_t count, v
 
 INGOT_DRIVER cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void* stream) {
   return with_context([&](Context& context) { return fill_later(context, to, value, 4, count, stream); });
+}
+
+INGOT_DRIVER cuMemsetD2D8_v2(uint64_t to, size_t pitch, unsigned char value, size_t columns, size_t rows) {
+  return with_context(
+      [&](Context& context) { return fill_rows_now(context, to, pitch, value, 1, columns, rows); });
+}
+
+INGOT_DRIVER cuMemsetD2D16_v2(uint64_t to, size_t pitch, unsigned short value, size_t columns, size_t rows) {
+  return with_context(
+      [&](Context& context) { return fill_rows_now(context, to, pitch, value, 2, columns, rows); });
+}
+
+INGOT_DRIVER cuMemsetD2D32_v2(uint64_t to, size_t pitch, unsigned value, size_t columns, size_t rows) {
+  return with_context(
+      [&](Context& context) { return fill_rows_now(context, to, pitch, value, 4, columns, rows); });
+}
+
+INGOT_DRIVER cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t columns, size_t rows,
+                               void* stream) {
+  return with_context(
+      [&](Context& context) { return fill_rows(context, to, pitch, value, 1, columns, rows, stream); });
+}
+
+INGOT_DRIVER cuMemsetD2D16Async(uint64_t to, size_t pitch, unsigned short value, size_t columns, size_t rows,
+                                void* stream) {
+  return with_context(
+      [&](Context& context) { return fill_rows(context, to, pitch, value, 2, columns, rows, stream); });
+}
+
+INGOT_DRIVER cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned value, size_t columns, size_t rows,
+                                void* stream) {
+  return with_context(
+      [&](Context& context) { return fill_rows(context, to, pitch, value, 4, columns, rows, stream); });
+}
+
+INGOT_DRIVER cuMemcpy2D_v2(const Rectangle* flat) {
+  return with_context([&](Context& context) { return copy_rectangle(context, flat, nullptr); });
+}
+
+INGOT_DRIVER cuMemcpy2DUnaligned_v2(const Rectangle* flat) { return cuMemcpy2D_v2(flat); }
+
+INGOT_DRIVER cuMemcpy2DAsync_v2(const Rectangle* flat, void* stream) {
+  return with_context([&](Context& context) { return copy_rectangle(context, flat, stream); });
+}
+
+INGOT_DRIVER cuMemcpy3D_v2(const Box* box) {
+  return with_context(
+      [&](Context& context) { return box == nullptr ? kInvalidValue : copy_box(context, *box, nullptr); });
+}
+
+INGOT_DRIVER cuMemcpy3DAsync_v2(const Box* box, void* stream) {
+  return with_context(
+      [&](Context& context) { return box == nullptr ? kInvalidValue : copy_box(context, *box, stream); });
+}
+
+/// Each context has memory of its own, so that copies are within one.
+INGOT_DRIVER cuMemcpyPeerAsync(uint64_t to, void* to_context, uint64_t from, void* from_context, size_t bytes,
+                               void* stream) {
+  if (to_context != from_context) return kPeerUnsupported;
+  return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
+}
+
+INGOT_DRIVER cuMemcpyPeer(uint64_t to, void* to_context, uint64_t from, void* from_context, size_t bytes) {
+  if (to_context != from_context) return kPeerUnsupported;
+  return cuMemcpyDtoD_v2(to, from, bytes);
 }

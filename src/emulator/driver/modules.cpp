@@ -1,9 +1,97 @@
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "emulator/driver/state.h"
 
-// Modules, functions, launches.
+// Modules and functions.
+
+namespace ingot::emulator::driver {
+
+namespace {
+
+/// Whether an image is a program for the vendor's GPUs, or a container of such; its first bytes say so.
+bool is_binary(const char* image) {
+  static constexpr char kObject[] = {'\x7f', 'E', 'L', 'F'};
+  static constexpr char kContainer[] = {'\x50', '\xed', '\x55', '\xba'};
+  static constexpr char kWrapped[] = {'\xb1', '\x43', '\x62', '\x46'};
+  return std::memcmp(image, kObject, 4) == 0 || std::memcmp(image, kContainer, 4) == 0 ||
+         std::memcmp(image, kWrapped, 4) == 0;
+}
+
+}  // namespace
+
+Result load_image(Context& context, const char* image, Module*& into) {
+  if (is_binary(image)) {
+    Driver::instance().last_error =
+        "an image for the vendor's GPUs (a cubin or fat binary), but the software device runs PTX: have the "
+        "program keep it, with a target such as compute_90";
+    return kNoBinary;
+  }
+  auto made = std::make_unique<Module>();
+  try {
+    made->program = load(image, context.device.memory());
+  } catch (const LoadError& error) {
+    if (context.device.options().is_loud) std::fprintf(stderr, "ingot emulator: %s\n", error.what());
+    throw;
+  }
+  into = context.modules.add(std::move(made));
+  return kSuccess;
+}
+
+void unload(Context& context, Module& module) {
+  context.device.run_all();
+  for (Allocation* const memory : module.program->memory) context.device.memory().free(*memory);
+  for (const auto& [name, function] : module.functions) context.functions.erase(function.get());
+  context.modules.remove(&module);
+}
+
+FunctionHandle* function_of_module(Context& context, Module& module, const std::string& name) {
+  const Function* const kernel = module.program->kernel(name);
+  if (kernel == nullptr) return nullptr;
+  std::unique_ptr<FunctionHandle>& made = module.functions[name];
+  if (made == nullptr) {
+    made = std::make_unique<FunctionHandle>();
+    made->program = module.program;
+    made->function = kernel;
+    made->module = &module;
+    context.functions[made.get()] = made.get();
+  }
+  return made.get();
+}
+
+FunctionHandle* function_of(Context& context, const void* handle) {
+  const auto found = context.functions.find(handle);
+  if (found != context.functions.end()) return found->second;
+  const Kernel* const kernel = Driver::instance().kernels.find(handle);
+  if (kernel == nullptr) return nullptr;
+  Result result = kSuccess;
+  Module* const module = module_of(context, *kernel->library, result);
+  FunctionHandle* const function =
+      module == nullptr ? nullptr : function_of_module(context, *module, kernel->name);
+  if (function != nullptr && kernel->most_dynamic) function->most_dynamic = *kernel->most_dynamic;
+  return function;
+}
+
+int function_attribute(const FunctionHandle& handle, int which) {
+  const Function& kernel = *handle.function;
+  switch (which) {
+    case 0: return static_cast<int>(kernel.max_threads);
+    case 1: return static_cast<int>(kernel.shared_bytes);
+    case 2: return static_cast<int>(handle.program->const_bytes);
+    case 3: return static_cast<int>(kernel.local_bytes);
+    case 4: return static_cast<int>(std::clamp(kernel.registers, 1u, 255u));
+    case 5:
+    case 6: return kCapabilityMajor * 10 + kCapabilityMinor;
+    case 8: return static_cast<int>(handle.most_dynamic);
+    case 9: return -1;
+    default: return 0;
+  }
+}
+
+}  // namespace ingot::emulator::driver
 
 using namespace ingot::emulator;  // NOLINT(google-build-using-namespace): the functions are the ABI's, in no
 using namespace ingot::emulator::driver;  // NOLINT(google-build-using-namespace): namespace
@@ -30,91 +118,16 @@ Result load_module(void** handle, const void* image, unsigned count, const int* 
   return with_context([&](Context& context) {
     if (handle == nullptr || image == nullptr || (count != 0 && (options == nullptr || values == nullptr)))
       return kInvalidValue;
-    const auto* const text = static_cast<const char*>(image);
-    const bool is_object = std::memcmp(text,
-                                       "\x7f"
-                                       "ELF",
-                                       4) == 0 ||
-                           std::memcmp(text, "\x50\xed\x55\xba", 4) == 0;
-    if (is_object) return kNoBinary;
     try {
-      auto made = std::make_unique<Module>();
-      made->program = load(text, context.device.memory());
-      *handle = context.modules.add(std::move(made));
+      Module* made = nullptr;
+      const Result result = load_image(context, static_cast<const char*>(image), made);
+      if (result == kSuccess) *handle = made;
+      else write_log(Driver::instance().last_error, count, options, values);
+      return result;
     } catch (const LoadError& error) {
       write_log(error.what(), count, options, values);
       throw;
     }
-    return kSuccess;
-  });
-}
-
-/// The function of a handle, or null.
-FunctionHandle* function_of(const Context& context, const void* handle) {
-  const auto found = context.functions.find(handle);
-  return found == context.functions.end() ? nullptr : found->second;
-}
-
-int blocks_that_fit(const Function& function, int threads, size_t dynamic) {
-  const int warps = (threads + 31) / 32;
-  const size_t shared = function.shared_bytes + dynamic;
-  int fit = std::min(kBlocksPerMultiprocessor, kThreadsPerMultiprocessor / (warps * 32));
-  if (shared > 0) fit = std::min(fit, static_cast<int>(kSharedPerMultiprocessor / (shared + 1024)));
-  return fit;
-}
-
-/// The bytes of a kernel's parameters, of pointers to each, or as `extra` says.
-Result pack(const Function& function, void** parameters, void** extra, std::vector<std::byte>& into) {
-  if (!function.parameters.empty())
-    into.resize(function.parameters.back().offset + function.parameters.back().bytes);
-  if (extra != nullptr) {  // 1: a buffer, 2: its size, 0: the end
-    const void* buffer = nullptr;
-    size_t bytes = 0;
-    for (size_t k = 0; extra[k] != nullptr; k += 2) {
-      if (extra[k] == reinterpret_cast<void*>(1)) buffer = extra[k + 1];
-      if (extra[k] == reinterpret_cast<void*>(2)) bytes = *static_cast<size_t*>(extra[k + 1]);
-    }
-    if (buffer == nullptr || bytes < into.size()) return kInvalidValue;
-    std::memcpy(into.data(), buffer, into.size());
-    return kSuccess;
-  }
-  if (parameters == nullptr && !function.parameters.empty()) return kInvalidValue;
-  for (size_t k = 0; k < function.parameters.size(); ++k)
-    std::memcpy(into.data() + function.parameters[k].offset, parameters[k], function.parameters[k].bytes);
-  return kSuccess;
-}
-
-Result check_shape(const FunctionHandle& handle, const LaunchShape& shape, bool is_cooperative) {
-  const auto& [gx, gy, gz] = shape.grid;
-  const auto& [bx, by, bz] = shape.block;
-  if (gx == 0 || gy == 0 || gz == 0 || bx == 0 || by == 0 || bz == 0) return kInvalidValue;
-  if (gx > 2147483647u || gy > 65535 || gz > 65535 || bx > 1024 || by > 1024 || bz > 64) return kInvalidValue;
-  const uint64_t threads = uint64_t{bx} * by * bz;
-  if (threads > 1024) return kInvalidValue;
-  if (threads > handle.function->max_threads) return kOutOfResources;
-  const uint64_t shared = uint64_t{handle.function->shared_bytes} + shape.dynamic_shared;
-  if (shape.dynamic_shared > handle.most_dynamic || shared > kSharedOptIn) return kInvalidValue;
-  if (handle.most_dynamic <= kSharedPerBlock && shared > kSharedPerBlock) return kInvalidValue;
-  if (!is_cooperative) return kSuccess;
-  const int fit = blocks_that_fit(*handle.function, static_cast<int>(threads), shape.dynamic_shared);
-  return uint64_t{gx} * gy * gz > static_cast<uint64_t>(fit) * kMultiprocessors ? kTooLarge : kSuccess;
-}
-
-Result launch_later(const void* function, const LaunchShape& shape, const void* stream_handle,
-                    void** parameters, void** extra, bool is_cooperative) {
-  return with_context([&](Context& context) {
-    const FunctionHandle* const found = function_of(context, function);
-    const Stream* const stream = context.stream(stream_handle);
-    if (found == nullptr || stream == nullptr) return kInvalidHandle;
-    if (const Result wrong = check_shape(*found, shape, is_cooperative); wrong != kSuccess) return wrong;
-    std::vector<std::byte> bytes;
-    if (const Result wrong = pack(*found->function, parameters, extra, bytes); wrong != kSuccess)
-      return wrong;
-    context.device.enqueue(stream->number, [program = found->program, kernel = found->function, shape, bytes,
-                                            is_cooperative](Device& device) {
-      device.launch(*program, *kernel, shape, bytes, is_cooperative);
-    });
-    return kSuccess;
   });
 }
 
@@ -129,6 +142,19 @@ INGOT_DRIVER cuModuleLoadDataEx(void** module, const void* image, unsigned count
   return load_module(module, image, count, options, values);
 }
 
+INGOT_DRIVER cuModuleLoadFatBinary(void** module, const void* image) {
+  return load_module(module, image, 0, nullptr, nullptr);
+}
+
+INGOT_DRIVER cuModuleLoad(void** module, const char* path) {
+  if (path == nullptr) return kInvalidValue;
+  std::ifstream file(path);
+  if (!file) return kFileNotFound;
+  std::stringstream text;
+  text << file.rdbuf();
+  return cuModuleLoadData(module, text.str().c_str());
+}
+
 INGOT_DRIVER cuModuleGetLoadingMode(int* mode) {
   return guarded([&](Driver&) {
     if (mode == nullptr) return kInvalidValue;
@@ -139,12 +165,9 @@ INGOT_DRIVER cuModuleGetLoadingMode(int* mode) {
 
 INGOT_DRIVER cuModuleUnload(void* handle) {
   return with_context([&](Context& context) {
-    const Module* const found = context.modules.find(handle);
+    Module* const found = context.modules.find(handle);
     if (found == nullptr) return kInvalidHandle;
-    context.device.run_all();
-    for (Allocation* const memory : found->program->memory) context.device.memory().free(*memory);
-    for (const auto& [name, function] : found->functions) context.functions.erase(function.get());
-    context.modules.remove(handle);
+    unload(context, *found);
     return kSuccess;
   });
 }
@@ -154,16 +177,31 @@ INGOT_DRIVER cuModuleGetFunction(void** function, void* module, const char* name
     Module* const found = context.modules.find(module);
     if (found == nullptr) return kInvalidHandle;
     if (function == nullptr || name == nullptr) return kInvalidValue;
-    const Function* const kernel = found->program->kernel(name);
-    if (kernel == nullptr) return kNotFound;
-    std::unique_ptr<FunctionHandle>& made = found->functions[name];
-    if (made == nullptr) {
-      made = std::make_unique<FunctionHandle>();
-      made->program = found->program;
-      made->function = kernel;
-      context.functions[made.get()] = made.get();
-    }
-    *function = made.get();
+    FunctionHandle* const made = function_of_module(context, *found, name);
+    if (made == nullptr) return kNotFound;
+    *function = made;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuModuleGetFunctionCount(unsigned* count, void* module) {
+  return with_context([&](Context& context) {
+    const Module* const found = context.modules.find(module);
+    if (found == nullptr) return kInvalidHandle;
+    if (count == nullptr) return kInvalidValue;
+    *count = static_cast<unsigned>(found->program->kernels().size());
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuModuleEnumerateFunctions(void** functions, unsigned most, void* module) {
+  return with_context([&](Context& context) {
+    Module* const found = context.modules.find(module);
+    if (found == nullptr) return kInvalidHandle;
+    if (functions == nullptr) return kInvalidValue;
+    const std::vector<std::string> names = found->program->kernels();
+    for (size_t k = 0; k < std::min<size_t>(most, names.size()); ++k)
+      functions[k] = function_of_module(context, *found, names[k]);
     return kSuccess;
   });
 }
@@ -186,19 +224,7 @@ INGOT_DRIVER cuFuncGetAttribute(int* value, int which, void* function) {
     const FunctionHandle* const found = function_of(context, function);
     if (found == nullptr) return kInvalidHandle;
     if (value == nullptr) return kInvalidValue;
-    const Function& kernel = *found->function;
-    switch (which) {
-      case 0: *value = static_cast<int>(kernel.max_threads); break;
-      case 1: *value = static_cast<int>(kernel.shared_bytes); break;
-      case 2: *value = static_cast<int>(found->program->const_bytes); break;
-      case 3: *value = static_cast<int>(kernel.local_bytes); break;
-      case 4: *value = static_cast<int>(std::min(kernel.registers, 255u)); break;
-      case 5:
-      case 6: *value = kCapabilityMajor * 10 + kCapabilityMinor; break;
-      case 8: *value = static_cast<int>(found->most_dynamic); break;
-      case 9: *value = -1; break;
-      default: *value = 0; break;
-    }
+    *value = function_attribute(*found, which);
     return kSuccess;
   });
 }
@@ -221,29 +247,46 @@ INGOT_DRIVER cuFuncSetCacheConfig(void* function, int) {
   });
 }
 
-INGOT_DRIVER cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
-                                                         size_t dynamic) {
+INGOT_DRIVER cuFuncSetSharedMemConfig(void* function, int) { return cuFuncSetCacheConfig(function, 0); }
+
+INGOT_DRIVER cuFuncLoad(void* function) { return cuFuncSetCacheConfig(function, 0); }
+
+INGOT_DRIVER cuFuncIsLoaded(int* state, void* function) {
   return with_context([&](Context& context) {
-    const FunctionHandle* const found = function_of(context, function);
-    if (found == nullptr) return kInvalidHandle;
-    if (blocks == nullptr || threads <= 0 || threads > 1024) return kInvalidValue;
-    *blocks = blocks_that_fit(*found->function, threads, dynamic);
+    if (function_of(context, function) == nullptr) return kInvalidHandle;
+    if (state == nullptr) return kInvalidValue;
+    *state = 1;
     return kSuccess;
   });
 }
 
-INGOT_DRIVER cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function, int threads,
-                                                                  size_t dynamic, unsigned) {
-  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, dynamic);
+INGOT_DRIVER cuFuncGetModule(void** module, void* function) {
+  return with_context([&](Context& context) {
+    const FunctionHandle* const found = function_of(context, function);
+    if (found == nullptr) return kInvalidHandle;
+    if (module == nullptr) return kInvalidValue;
+    *module = found->module;
+    return kSuccess;
+  });
 }
 
-INGOT_DRIVER cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                            unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
-  return launch_later(function, {{gx, gy, gz}, {bx, by, bz}, shared}, stream, parameters, extra, false);
+INGOT_DRIVER cuFuncGetName(const char** name, void* function) {
+  return with_context([&](Context& context) {
+    const FunctionHandle* const found = function_of(context, function);
+    if (found == nullptr) return kInvalidHandle;
+    if (name == nullptr) return kInvalidValue;
+    *name = found->function->name.c_str();
+    return kSuccess;
+  });
 }
 
-INGOT_DRIVER cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                       unsigned by, unsigned bz, unsigned shared, void* stream,
-                                       void** parameters) {
-  return launch_later(function, {{gx, gy, gz}, {bx, by, bz}, shared}, stream, parameters, nullptr, true);
+INGOT_DRIVER cuFuncGetParamInfo(void* function, size_t which, size_t* offset, size_t* bytes) {
+  return with_context([&](Context& context) {
+    const FunctionHandle* const found = function_of(context, function);
+    if (found == nullptr) return kInvalidHandle;
+    if (offset == nullptr || which >= found->function->parameters.size()) return kInvalidValue;
+    *offset = found->function->parameters[which].offset;
+    if (bytes != nullptr) *bytes = found->function->parameters[which].bytes;
+    return kSuccess;
+  });
 }

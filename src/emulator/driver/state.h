@@ -1,10 +1,11 @@
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +32,10 @@ enum Result : int {
   kIllegalAddress = 700,
   kOutOfResources = 701,
   kTimeout = 702,
+  kPeerUnsupported = 217,
+  kInvalidImage = 200,
+  kFileNotFound = 301,
+  kPeerNotEnabled = 705,
   kAlreadyRegistered = 712,
   kNotRegistered = 713,
   kAssert = 710,
@@ -39,7 +44,14 @@ enum Result : int {
   kMisaligned = 716,
   kLaunchFailed = 719,
   kTooLarge = 720,
+  kNotPermitted = 800,
   kNotSupported = 801,
+  kCaptureUnsupported = 900,
+  kCaptureInvalidated = 901,
+  kCaptureUnmatched = 904,
+  kCaptureUnjoined = 905,
+  kCaptureImplicit = 906,
+  kGraphUpdateFailed = 910,
   kUnknown = 999,
 };
 
@@ -52,10 +64,13 @@ constexpr int kBlocksPerMultiprocessor = 32;
 constexpr int kSharedPerBlock = 48 * 1024;
 constexpr int kSharedOptIn = 227 * 1024;
 constexpr int kSharedPerMultiprocessor = 228 * 1024;
-constexpr int kVersion = 12080;  ///< of the driver
+constexpr int kVersion = 13000;  ///< of the driver
+
+struct Module;
 
 struct FunctionHandle {
   std::shared_ptr<const Program> program;
+  Module* module = nullptr;
   const Function* function = nullptr;
   uint32_t most_dynamic = kSharedPerBlock;
 };
@@ -65,13 +80,83 @@ struct Module {
   std::unordered_map<std::string, std::unique_ptr<FunctionHandle>> functions;
 };
 
+/// A launch with all that it needs.
+struct KernelWork {
+  const void* handle = nullptr;  ///< of the function
+  std::shared_ptr<const Program> program;
+  const Function* function = nullptr;
+  LaunchShape shape;
+  std::vector<std::byte> bytes{};   ///< of the parameters
+  std::vector<void*> parameters{};  ///< each in `bytes`
+  bool is_cooperative = false;
+};
+
+struct Graph;
+
+/// What a stream is given to do, or what a node of a graph does. The types are CUgraphNodeType.
+struct Work {
+  enum Type : int { Kernel = 0, Copy = 1, Fill = 2, Host = 3, Child = 4, Empty = 5 } type = Empty;
+  Device::Operation run{};
+  std::shared_ptr<const KernelWork> kernel{};
+  std::shared_ptr<const Graph> child{};
+};
+
+struct Node {
+  Graph* graph = nullptr;
+  Work work;
+  std::vector<Node*> after{};  ///< what it waits for
+};
+
+/// A program's object, which goes when nothing keeps it.
+struct Kept {
+  Kept(void* of, void (*how)(void*)) : object(of), destroy(how) {}
+  ~Kept() { destroy(object); }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  void* object;
+  void (*destroy)(void*);
+};
+
+struct UserObject {
+  std::shared_ptr<Kept> object;
+  unsigned references = 0;
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<std::shared_ptr<Kept>> kept;
+
+  Node* add(Work work, std::vector<Node*> after);
+  /// A graph of its own with the same nodes, in the same order.
+  std::unique_ptr<Graph> copy() const;
+};
+
+/// A graph that can be launched: nodes as they were when it was made.
+struct GraphExec {
+  std::unique_ptr<Graph> graph;
+  std::unordered_map<const Node*, Node*> own;  ///< by node of the graph that it was made of
+};
+
+/// Streams that write a graph instead of running.
+struct Capture {
+  uint64_t number = 0;
+  Graph* graph = nullptr;
+  const void* origin = nullptr;  ///< the stream that began it
+  bool is_broken = false;        ///< something was asked for that cannot be captured
+};
+
 struct Stream {
   uint32_t number = 0;
   unsigned flags = 0;
+  int priority = 0;
+  std::shared_ptr<Capture> capture{};  ///< null: it runs
+  std::vector<Node*> last{};           ///< what the next node of the capture waits for
 };
 
 struct Event {
   bool is_recorded = false;
+  std::shared_ptr<Capture> capture{};  ///< it was recorded in
+  std::vector<Node*> last{};
   Moment moment{};
   bool has_time = true;
   std::shared_ptr<uint64_t> time = std::make_shared<uint64_t>(0);  ///< in instructions
@@ -92,6 +177,10 @@ class Handles {
   }
   void remove(const void* handle) { objects_.erase(handle); }
   size_t size() const { return objects_.size(); }
+  template <class F>
+  void remove_if(F&& is_unused) {
+    std::erase_if(objects_, [&](const auto& item) { return is_unused(*item.second); });
+  }
   template <class F>
   void for_each(F&& f) const {
     for (const auto& [handle, object] : objects_) f(*object);
@@ -114,12 +203,39 @@ struct Context {
   Handles<Event> events;
   std::unordered_map<void*, Allocation*> pinned;  ///< what cuMemHostAlloc gave
   std::unordered_map<int, uint64_t> pool;         ///< attributes of the pool that were set
+  std::array<size_t, 7> limits{1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
+  bool is_reset = false;    ///< the primary one, until somebody retains it again
+  uint64_t own_number = 0;  ///< no other context of the process has it
 
   /// The stream of a handle; that of null, 1 and 2 is the default one. Null: there is none.
-  const Stream* stream(const void* handle) const;
+  Stream* stream(const void* handle);
+  /// What is asked for cannot be captured: all captures of the context end without a graph. Whether there
+  /// were any.
+  bool break_captures();
 
  private:
   Stream default_{};
+};
+
+/// Code that is loaded into a context when it is used there.
+struct Library {
+  std::string image;
+  std::unordered_map<const Context*, void*> modules{};  ///< handles
+};
+
+/// A function of a library, in whatever context is current.
+struct Kernel {
+  Library* library = nullptr;
+  std::string name;
+  std::optional<uint32_t> most_dynamic{};
+};
+
+/// An image that is being linked, and where its messages go.
+struct Link {
+  std::string image;
+  char* log = nullptr;
+  size_t log_bytes = 0;
+  bool has_failed = false;
 };
 
 /// All of a process.
@@ -129,6 +245,14 @@ struct Driver {
   Handles<Context> contexts;
   Context* primary = nullptr;
   uint32_t primary_uses = 0;
+  Handles<Library> libraries;
+  Handles<Kernel> kernels;
+  Handles<Link> links;
+  Handles<Graph> graphs;
+  Handles<GraphExec> execs;
+  Handles<UserObject> user_objects;
+  uint64_t captures = 0;  ///< how many began
+  uint64_t made = 0;      ///< contexts until now
   std::string last_error;
   uint64_t until_failure = 0;             ///< calls until the one that fails by plan; 0: none does
   Result planned_failure = kOutOfMemory;  ///< its result
@@ -146,9 +270,13 @@ std::vector<Context*>& current_contexts();
 /// The result that a fault is told by.
 Result result_of(const Fault& fault);
 
+/// Whether the thread is in a function that a stream called; then it may not call the driver.
+bool& is_in_callback();
+
 /// Calls `f(driver)` alone, and makes a result of what it throws. Before cuInit it is not called.
 template <class F>
 Result guarded(F&& f, bool needs_initialized = true) {
+  if (is_in_callback()) return kNotPermitted;
   Driver& driver = Driver::instance();
   const std::lock_guard lock(driver.mutex);
   if (driver.until_failure != 0 && --driver.until_failure == 0) {
@@ -177,6 +305,7 @@ Result with_context(F&& f) {
     std::vector<Context*>& stack = current_contexts();
     if (stack.empty() || driver.contexts.find(stack.back()) == nullptr) return kInvalidContext;
     Context& context = *stack.back();
+    if (context.is_reset) return kInvalidContext;
     const auto failure = [&]() -> Result {
       const std::optional<Fault>& fault = context.device.failure();
       if (!fault) return kSuccess;
@@ -190,8 +319,39 @@ Result with_context(F&& f) {
   });
 }
 
-/// The function of this name without suffix (`cuMemAlloc`) in its newest form that there is, or null.
-void* function_named(const char* name);
+/// The function of this name without suffix (`cuMemAlloc`) in the form that a program for this version of
+/// CUDA means, or null.
+void* function_named(const char* name, int version);
+
+// Modules.
+
+/// Loads an image into the context. Throws LoadError.
+Result load_image(Context& context, const char* image, Module*& into);
+void unload(Context& context, Module& module);
+/// A kernel of a module; null: there is none of this name.
+FunctionHandle* function_of_module(Context& context, Module& module, const std::string& name);
+/// The function of a handle, also of one of a library's; null: there is none.
+FunctionHandle* function_of(Context& context, const void* handle);
+/// The module of a library in this context; null with a result: it cannot be loaded.
+Module* module_of(Context& context, Library& library, Result& result);
+/// The value of an attribute of a function.
+int function_attribute(const FunctionHandle& handle, int which);
+
+// Work.
+
+/// A launch, checked: parameters are read now.
+Result prepare(Context& context, const void* function, const LaunchShape& shape, void** parameters,
+               void** extra, bool is_cooperative, Work& into);
+/// Gives a stream something to do, or its capture a node.
+Result submit(Context& context, Stream& stream, Work work);
+/// All of a graph.
+void enqueue_graph(Context& context, uint32_t stream, const Graph& graph);
+
+/// A copy of a box of bytes, in the layout of CUDA_MEMCPY3D; `wrong` is not kSuccess where it cannot be done.
+Work box_copy(Context& context, const void* description, Result& wrong);
+/// Rows of elements of `width` bytes.
+Work rows_fill(Context& context, uint64_t to, uint64_t pitch, uint32_t value, uint32_t width,
+               uint64_t columns, uint64_t rows, Result& wrong);
 
 }  // namespace ingot::emulator::driver
 

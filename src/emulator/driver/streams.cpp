@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "emulator/driver/state.h"
 
 // Streams and events.
@@ -12,6 +14,38 @@ constexpr unsigned kNoTiming = 2;     // of events
 
 Result ready(const Device& device, const Moment& moment) {
   return device.is_reached(moment) ? kSuccess : kNotReady;
+}
+
+/// Whether the stream is captured, which what is asked for then breaks.
+bool refuses(Stream& stream) {
+  if (stream.capture != nullptr) stream.capture->is_broken = true;
+  return stream.capture != nullptr;
+}
+
+/// A stream that waits for an event of a capture takes part in it.
+Result join_capture(Stream& stream, const Event& event) {
+  if (event.capture->is_broken) return kCaptureInvalidated;
+  if (stream.number == Device::kDefault || (stream.capture != nullptr && stream.capture != event.capture)) {
+    event.capture->is_broken = true;
+    return stream.capture == nullptr ? kCaptureImplicit : kCaptureUnsupported;
+  }
+  if (event.capture->graph == nullptr) return kInvalidValue;  // it has ended
+  if (stream.capture == nullptr) stream.last.clear();
+  stream.capture = event.capture;
+  for (Node* const node : event.last)
+    if (std::ranges::find(stream.last, node) == stream.last.end()) stream.last.push_back(node);
+  return kSuccess;
+}
+
+Work host_work(const std::function<void()>& function) {
+  Work work;
+  work.type = Work::Host;
+  work.run = [function](Device&) {
+    is_in_callback() = true;
+    function();
+    is_in_callback() = false;
+  };
+  return work;
 }
 
 /// Somebody who asks again and again makes the device go on.
@@ -55,23 +89,44 @@ INGOT_DRIVER cuStreamDestroy_v2(void* handle) {
 
 INGOT_DRIVER cuStreamSynchronize(void* handle) {
   return with_context([&](Context& context) {
-    const Stream* const found = context.stream(handle);
+    Stream* const found = context.stream(handle);
     if (found == nullptr) return kInvalidHandle;
+    if (refuses(*found)) return kCaptureUnsupported;
     return waited(context.device, context.device.now(found->number));
   });
 }
 
 INGOT_DRIVER cuStreamQuery(void* handle) {
   return with_context([&](Context& context) {
+    Stream* const found = context.stream(handle);
+    if (found == nullptr) return kInvalidHandle;
+    if (refuses(*found)) return kCaptureUnsupported;
+    return asked(context.device, context.device.now(found->number));
+  });
+}
+
+INGOT_DRIVER cuStreamGetId(void* handle, uint64_t* number) {
+  return with_context([&](Context& context) {
     const Stream* const found = context.stream(handle);
     if (found == nullptr) return kInvalidHandle;
-    return asked(context.device, context.device.now(found->number));
+    if (number == nullptr) return kInvalidValue;
+    *number = found->number;
+    return kSuccess;
+  });
+}
+
+INGOT_DRIVER cuStreamGetDevice(void* handle, int* device) {
+  return with_context([&](Context& context) {
+    if (context.stream(handle) == nullptr) return kInvalidHandle;
+    if (device == nullptr) return kInvalidValue;
+    *device = 0;
+    return kSuccess;
   });
 }
 
 INGOT_DRIVER cuStreamGetFlags(void* handle, unsigned* flags) {
   return with_context([&](Context& context) {
-    const Stream* const found = context.stream(handle);
+    Stream* const found = context.stream(handle);
     if (found == nullptr) return kInvalidHandle;
     if (flags == nullptr) return kInvalidValue;
     *flags = found->flags;
@@ -97,33 +152,35 @@ INGOT_DRIVER cuStreamGetCtx(void* handle, void** of) {
   });
 }
 
-INGOT_DRIVER cuStreamIsCapturing(void* handle, int* status) {
-  return with_context([&](Context& context) {
-    if (context.stream(handle) == nullptr) return kInvalidHandle;
-    if (status == nullptr) return kInvalidValue;
-    *status = 0;
-    return kSuccess;
-  });
-}
-
 INGOT_DRIVER cuStreamWaitEvent(void* handle, void* event, unsigned) {
   return with_context([&](Context& context) {
-    const Stream* const stream = context.stream(handle);
+    Stream* const stream = context.stream(handle);
     const Event* const found = context.events.find(event);
     if (stream == nullptr || found == nullptr) return kInvalidHandle;
+    if (found->capture != nullptr) return join_capture(*stream, *found);
+    if (stream->capture != nullptr) return stream->capture->is_broken ? kCaptureInvalidated : kSuccess;
     if (found->is_recorded) context.device.wait_for(stream->number, found->moment);
     return kSuccess;
   });
 }
 
-/// The function must not call the driver, as in CUDA.
 INGOT_DRIVER cuLaunchHostFunc(void* handle, void (*function)(void*), void* data) {
   return with_context([&](Context& context) {
-    const Stream* const stream = context.stream(handle);
+    Stream* const stream = context.stream(handle);
     if (stream == nullptr) return kInvalidHandle;
     if (function == nullptr) return kInvalidValue;
-    context.device.enqueue(stream->number, [=](Device&) { function(data); });
-    return kSuccess;
+    return submit(context, *stream, host_work([=] { function(data); }));
+  });
+}
+
+INGOT_DRIVER cuStreamAddCallback(void* handle, void (*function)(void*, int, void*), void* data,
+                                 unsigned flags) {
+  return with_context([&](Context& context) {
+    Stream* const stream = context.stream(handle);
+    if (stream == nullptr) return kInvalidHandle;
+    if (function == nullptr || flags != 0) return kInvalidValue;
+    if (refuses(*stream)) return kCaptureUnsupported;
+    return submit(context, *stream, host_work([=] { function(handle, kSuccess, data); }));
   });
 }
 
@@ -150,6 +207,9 @@ INGOT_DRIVER cuEventRecord(void* handle, void* stream_handle) {
     Event* const event = context.events.find(handle);
     const Stream* const stream = context.stream(stream_handle);
     if (event == nullptr || stream == nullptr) return kInvalidHandle;
+    event->capture = stream->capture;
+    event->last = stream->last;
+    if (stream->capture != nullptr) return stream->capture->is_broken ? kCaptureInvalidated : kSuccess;
     event->time = std::make_shared<uint64_t>(0);
     context.device.enqueue(stream->number,
                            [time = event->time](Device& device) { *time = device.counts().instructions; });
@@ -159,10 +219,15 @@ INGOT_DRIVER cuEventRecord(void* handle, void* stream_handle) {
   });
 }
 
+INGOT_DRIVER cuEventRecordWithFlags(void* handle, void* stream, unsigned flags) {
+  return flags > 1 ? kInvalidValue : cuEventRecord(handle, stream);
+}
+
 INGOT_DRIVER cuEventSynchronize(void* handle) {
   return with_context([&](Context& context) {
     const Event* const event = context.events.find(handle);
     if (event == nullptr) return kInvalidHandle;
+    if (event->capture != nullptr) return kCaptureUnsupported;
     return event->is_recorded ? waited(context.device, event->moment) : kSuccess;
   });
 }
@@ -171,6 +236,7 @@ INGOT_DRIVER cuEventQuery(void* handle) {
   return with_context([&](Context& context) {
     const Event* const event = context.events.find(handle);
     if (event == nullptr) return kInvalidHandle;
+    if (event->capture != nullptr) return kCaptureUnsupported;
     return event->is_recorded ? asked(context.device, event->moment) : kSuccess;
   });
 }

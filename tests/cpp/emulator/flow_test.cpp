@@ -39,6 +39,27 @@ TEST(Flow, LoopsOfDifferentLengthsMeetAgain) {
   }
 }
 
+TEST(Flow, WhoIsWaitedForDoesNotWaitWhereWaysMeet) {
+  // Two threads wait for all the others, which go on to their exit.
+  const auto got = stored(
+      "mov.u32 %r10, 1; setp.gt.u32 %p1, %r3, 1; @%p1 bra done; bar.warp.sync -1; mov.u32 %r10, 2;\ndone:", 1,
+      32);
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(got[t], t > 1 ? 1u : 2u) << t;
+}
+
+TEST(Flow, WhoStaysMeetsAgain) {
+  // Odd threads look whether they go, and one of them does; the others are together again afterwards.
+  const auto got = stored(
+      "mov.u32 %r10, 0; and.b32 %r5, %r3, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra even;\n"
+      "mov.u32 %r10, 100; setp.eq.u32 %p2, %r3, 7; @!%p2 bra even; ret;\n"
+      "even: activemask.b32 %r7; popc.b32 %r7, %r7; add.u32 %r10, %r10, %r7;",
+      1, 32);
+  for (uint32_t t = 0; t < 32; ++t) {
+    if (t == 7) continue;
+    EXPECT_EQ(got[t], 31 + (t % 2) * 100) << t;
+  }
+}
+
 TEST(Flow, SwitchesAndCallsAndRecursion) {
   Bench bench(module_of(
       ".func (.param .b32 r) fib(.param .b32 n)\n{ .reg .pred %p<2>; .reg .b32 %r<6>;\n ld.param.u32 %r1, "
