@@ -22,6 +22,8 @@ namespace {
 constexpr size_t kMostLevels = 3;
 /// Loops of so few turns, known while compiling, are left for the loops inside them.
 constexpr int64_t kFewTurns = 8;
+/// Reductions of one launch: each takes memory of the block for all its threads.
+constexpr size_t kMostValues = 8;
 
 bool is_memory_op(Op op) { return op == Op::load || op == Op::store || op == Op::stream || op == Op::copy; }
 
@@ -136,7 +138,9 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
   if (f_[node].region_count == 0) return is_memory_op(f_.op(node)) ? Part::Task : Part::Host;
   if (!ir::effects_of(f_, node).any(ir::effect::Read | ir::effect::Write)) return Part::Host;
   if (is_parallel(node) && fits_in_kernel(node) && has_only_numbers(node)) {
-    if (f_.result_count(node) > 0) return Part::Reduction;
+    const size_t values = f_.result_count(node);
+    if (values > kMostValues) return Part::Task;
+    if (values > 0) return Part::Reduction;
     const NodeId count = f_.operand(node, 0);
     const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
     if (!is_short) return Part::Nest;
@@ -190,16 +194,16 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
 }
 
 bool KernelPlan::suits_team(NodeId nest) const {
-  bool reduces = false;
+  size_t values = 0;
   for (const NodeId node : f_.region_body(f_.region(levels_of(nest).back()))) {
     const Op op = f_.op(node);
     if (op == Op::load || op == Op::store || op == Op::yield) continue;
     if (f_[node].region_count == 0 && ir::info(op).effects.pure()) continue;
     const bool is_known = is_loop(node) && !f_.encloses(f_.region(nest), f_[f_.operand(node, 0)].parent);
     if (!is_known || !is_parallel(node)) return false;
-    reduces = reduces || f_.result_count(node) > 0;
+    values += f_.result_count(node);
   }
-  return reduces;
+  return values > 0 && values <= kMostValues;
 }
 
 bool KernelPlan::uses_task(NodeId node, uint32_t task) const {
