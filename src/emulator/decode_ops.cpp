@@ -152,7 +152,8 @@ void FunctionDecoder::decode_mov() {
   Instruction i = begin(packs ? pack_handler(count, piece) : unpack_handler(count, piece));
   if (i.run == nullptr) unknown();
   std::vector<Slot> slots;
-  for (const ptx::Operand& one : list) slots.push_back(packs ? value(one, piece) : result(one, piece));
+  const auto width = std::max(piece, uint8_t{2});  // bytes have registers of two
+  for (const ptx::Operand& one : list) slots.push_back(packs ? value(one, width) : result(one, width));
   if (packs) i.d = result(to, bytes);
   else i.a = value(from, bytes);
   i.target = static_cast<uint32_t>(into_.lists.size());

@@ -239,26 +239,35 @@ Handler joining_vector(ptx::Type type, bool gives) {
   return nullptr;
 }
 
-template <class P>
+/// Pieces of `kBytes`, each in a register R.
+template <class R, uint32_t kBytes>
 void pack(Warp& w, const Instruction& i, Mask m) {
   const std::vector<Slot>& slots = w.frame->function->lists[i.target];
-  const auto whole = sizeof(P) * slots.size();
+  const auto whole = kBytes * slots.size();
   each_lane(m, [&](uint32_t l) {
     uint64_t value = 0;
-    for (size_t k = 0; k < slots.size(); ++k) value |= uint64_t{w.get<P>(slots[k])[l]} << (8 * sizeof(P) * k);
+    for (size_t k = 0; k < slots.size(); ++k) {
+      const uint64_t piece = w.get<R>(slots[k])[l] & (UINT64_MAX >> (64 - 8 * kBytes));
+      value |= piece << (8 * kBytes * k);
+    }
     if (whole == 8) w.at<uint64_t>(i.d)[l] = value;
-    else w.at<uint32_t>(i.d)[l] = static_cast<uint32_t>(value);
+    else if (whole == 4) w.at<uint32_t>(i.d)[l] = static_cast<uint32_t>(value);
+    else w.at<uint16_t>(i.d)[l] = static_cast<uint16_t>(value);
   });
 }
 
-template <class P>
+template <class R, uint32_t kBytes>
 void unpack(Warp& w, const Instruction& i, Mask m) {
   const std::vector<Slot>& slots = w.frame->function->lists[i.target];
-  const auto whole = sizeof(P) * slots.size();
+  const auto whole = kBytes * slots.size();
   each_lane(m, [&](uint32_t l) {
-    const uint64_t value = whole == 8 ? w.get<uint64_t>(i.a)[l] : w.get<uint32_t>(i.a)[l];
-    for (size_t k = 0; k < slots.size(); ++k)
-      if (slots[k] != kNoSlot) w.at<P>(slots[k])[l] = static_cast<P>(value >> (8 * sizeof(P) * k));
+    const uint64_t value = whole == 8   ? w.get<uint64_t>(i.a)[l]
+                           : whole == 4 ? w.get<uint32_t>(i.a)[l]
+                                        : w.get<uint16_t>(i.a)[l];
+    for (size_t k = 0; k < slots.size(); ++k) {
+      const uint64_t piece = (value >> (8 * kBytes * k)) & (UINT64_MAX >> (64 - 8 * kBytes));
+      if (slots[k] != kNoSlot) w.at<R>(slots[k])[l] = static_cast<R>(piece);
+    }
   });
 }
 
@@ -295,13 +304,17 @@ Handler vector_atomic_handler(std::string_view op, ptx::Type type, bool gives) {
 }
 
 Handler pack_handler(uint32_t pieces, uint32_t piece) {
-  if (pieces * piece != 4 && pieces * piece != 8) return nullptr;
-  return piece == 2 ? pack<uint16_t> : piece == 4 ? pack<uint32_t> : nullptr;
+  const uint32_t whole = pieces * piece;
+  if (whole != 2 && whole != 4 && whole != 8) return nullptr;
+  if (piece == 1) return pack<uint16_t, 1>;
+  return piece == 2 ? pack<uint16_t, 2> : piece == 4 ? pack<uint32_t, 4> : nullptr;
 }
 
 Handler unpack_handler(uint32_t pieces, uint32_t piece) {
-  if (pieces * piece != 4 && pieces * piece != 8) return nullptr;
-  return piece == 2 ? unpack<uint16_t> : piece == 4 ? unpack<uint32_t> : nullptr;
+  const uint32_t whole = pieces * piece;
+  if (whole != 2 && whole != 4 && whole != 8) return nullptr;
+  if (piece == 1) return unpack<uint16_t, 1>;
+  return piece == 2 ? unpack<uint16_t, 2> : piece == 4 ? unpack<uint32_t, 4> : nullptr;
 }
 
 namespace handlers {

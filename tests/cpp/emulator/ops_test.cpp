@@ -396,5 +396,16 @@ TEST(Ops, Conversions) {
                                     [](float a, float, float) { return a > 0 ? std::min(a, 1.f) : 0.f; });
 }
 
+TEST(Ops, BytesOfARegister) {
+  Bench bench(kernel_of(1,
+                        "{ .reg .b8 %b<5>; ld.param.u64 %d1, [p0]; mov.u32 %r1, 0x44332211; mov.b32 {%b1, "
+                        "%b2, %b3, %b4}, %r1;\n"
+                        "mov.b32 %r2, {%b4, %b3, %b2, %b1}; mov.b16 %h1, {%b2, %b1}; cvt.u32.u16 %r3, %h1;\n"
+                        "st.global.u32 [%d1], %r2; st.global.u32 [%d1+4], %r3; }"));
+  const uint64_t out = bench.put(std::vector<uint32_t>(2));
+  bench.run("k", 1, 32, {out});
+  EXPECT_EQ(bench.get<uint32_t>(out, 2), (std::vector<uint32_t>{0x11223344, 0x1122}));
+}
+
 }  // namespace
 }  // namespace ingot::emulator
