@@ -144,7 +144,8 @@ T power(T base, T exponent) {
     }
     return real < 0 ? divide(T(1, 0), result) : result;
   }
-  if (!isfinite(base) || !isfinite(exponent)) return exp(product_of_infinities(exponent, log(base)));
+  if (!isfinite(base) || !isfinite(exponent))
+    return math::exp(product_of_infinities(exponent, math::log(base)));
   using Double = std::complex<double>;
   return cast<T>(elementary::power(cast<Double>(base), cast<Double>(exponent)));
 }
