@@ -464,6 +464,15 @@ def check_elementary(card, key, args):
     return float(ulps.max())
 
 
+def without_rests(got, reference):
+    """Zeros where the reference has them and a part is small beside the modulus: what is left where two cancel."""
+    result = got.copy()
+    for part, zero in ((result.real, reference.real), (result.imag, reference.imag)):
+        rest = (zero == 0) & (np.abs(part) < 1e-18 * np.abs(reference))
+        part[rest] = zero[rest]
+    return result
+
+
 def check_power(card, key, args):
     got = compute(card.name, key, *args)
     if args[0].dtype.kind in "iu":
@@ -478,8 +487,11 @@ def check_power(card, key, args):
         demand(~exact | same(got, usual), got, usual, args, "power")
         rounded = reference.astype(got.dtype)
         agree = classes_agree(got, usual) | (finite & classes_agree(got, rounded))
-        demand(exact | agree, got, usual, args, "special values")
-        finite &= ~exact
+        agree |= finite & classes_agree(without_rests(got, rounded), rounded)
+        # exponent * log(base) is rounded in the reference: of large ones the angle is lost, and with it all signs.
+        lost = finite & ~(np.abs(wide(args[1]) * np.log(wide(args[0]))) < 1000)
+        demand(exact | agree | lost, got, usual, args, "special values")
+        finite &= ~exact & ~lost
         bound = COMPLEX_BOUND[key]
     else:
         squares = args[1] == 2

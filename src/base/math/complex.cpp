@@ -11,7 +11,6 @@ using Double = std::complex<double>;
 INGOT_COMPLEX_FUNCTIONS(X)
 #undef X
 Double power(Double base, Double exponent) { return of_any_cpu::power(base, exponent); }
-Double power_of_special(Double base, Double exponent) { return of_any_cpu::power_of_special(base, exponent); }
 
 #else
 
@@ -29,7 +28,6 @@ Double power_fma(Double base, Double exponent);
 Double power(Double base, Double exponent) {
   return has_fma() ? power_fma(base, exponent) : of_any_cpu::power(base, exponent);
 }
-Double power_of_special(Double base, Double exponent) { return of_any_cpu::power_of_special(base, exponent); }
 
 #endif
 

@@ -33,9 +33,8 @@ std::complex<double> tanh(std::complex<double> z);
 std::complex<double> arcsinh(std::complex<double> z);
 std::complex<double> arccosh(std::complex<double> z);
 std::complex<double> arctanh(std::complex<double> z);
-/// Of finite numbers, the base not 0; and of others.
+/// Of finite numbers, the base not 0.
 std::complex<double> power(std::complex<double> base, std::complex<double> exponent);
-std::complex<double> power_of_special(std::complex<double> base, std::complex<double> exponent);
 
 }  // namespace elementary
 
@@ -100,6 +99,25 @@ INGOT_COMPLEX(arccosh)
 INGOT_COMPLEX(arctanh)
 #undef INGOT_COMPLEX
 
+/// C's product: where both parts are NaN, infinite factors make it infinite.
+template <Complex T>
+T product_of_infinities(T z, T w) {
+  using Part = component_t<T>;
+  constexpr Part kInfinity = std::numeric_limits<Part>::infinity();
+  const T usual = multiply(z, w);
+  if (!std::isnan(usual.real()) || !std::isnan(usual.imag()) || (!isinf(z) && !isinf(w))) return usual;
+  // Of an infinite factor only directions count; NaN of the other is 0.
+  const auto direction = [](T factor, bool is_infinite) {
+    const auto part = [&](Part x) {
+      const bool is_one = std::isinf(x) && is_infinite;
+      return is_infinite || std::isnan(x) ? std::copysign(Part(is_one ? 1 : 0), x) : x;
+    };
+    return T(part(factor.real()), part(factor.imag()));
+  };
+  const T product = multiply(direction(z, isinf(z)), direction(w, isinf(w)));
+  return T(kInfinity * product.real(), kInfinity * product.imag());
+}
+
 /// NumPy's cases: an exponent of 0 gives 1; base 0 gives 0 for an exponent of positive real part, else NaN;
 /// an integer exponent between -100 and 100 multiplies (and divides 1 by the product); any other gives
 /// exp(exponent * log(base)).
@@ -126,10 +144,10 @@ T power(T base, T exponent) {
     }
     return real < 0 ? divide(T(1, 0), result) : result;
   }
-  const auto wide_base = cast<std::complex<double>>(base);
-  const auto wide_exponent = cast<std::complex<double>>(exponent);
-  if (isfinite(base) && isfinite(exponent)) return cast<T>(elementary::power(wide_base, wide_exponent));
-  return cast<T>(elementary::power_of_special(wide_base, wide_exponent));
+  if (!isfinite(base) || !isfinite(exponent))
+    return math::exp(product_of_infinities(exponent, math::log(base)));
+  using Double = std::complex<double>;
+  return cast<T>(elementary::power(cast<Double>(base), cast<Double>(exponent)));
 }
 
 }  // namespace ingot::base::math

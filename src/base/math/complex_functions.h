@@ -257,7 +257,7 @@ inline Double exp(Double z) {
 
 inline Double exp2(Double z) {
   const Wide ln2(kernels::kLn2Long[0], kernels::kLn2Long[1]);
-  if (!is_finite(z)) return exp_of_special(z.real(), z.imag());
+  if (!is_finite(z)) return exp_of_special(z.real(), z.imag() * ln2.high);
   // Beyond these, what matters overflows.
   const double x = std::clamp(z.real(), -20000.0, 20000.0);
   const Wide y = std::fabs(z.imag()) < 0x1p-900 ? Wide(z.imag() * ln2.high) : ln2 * z.imag();
@@ -276,7 +276,9 @@ inline Double expm1(Double z) {
   const wide::Exponential e = wide::exponential(x);
   const Wide whole = Wide(1.0) + e.less_one;
   const wide::Circular turn = wide::circular(y);
-  const double imaginary = product(whole, turn.sin, e.power);
+  // As the formula has it, an infinite size makes NaN of a zero.
+  const double imaginary =
+      y == 0 ? wide::scaled(wide::rounded(whole), e.power) * y : product(whole, turn.sin, e.power);
   if (e.power > 60) return {product(whole, turn.cos, e.power), imaginary};
   if (e.power != 0) return {wide::rounded(wide::scaled(whole * turn.cos, e.power) - Wide(1.0)), imaginary};
   const Wide half_sine = wide::circular(y / 2).sin;
@@ -368,43 +370,8 @@ inline Double power(Double base, Double exponent) {
   const WideComplex log = log_of(base);
   const Wide real = log.re * x - log.im * y;
   const Wide imaginary = wide::scaled(log.im * x + log.re * y, down);
-  if (!std::isfinite(imaginary.high)) return {kNaN, kNaN};
+  if (!std::isfinite(imaginary.high)) return exp_of_special(wide::scaled(real.high, down), kInfinity);
   return exp_of(std::fabs(real.high) < 0x1p100 ? wide::scaled(real, down) : real, imaginary);
-}
-
-/// C's product: where both parts are NaN, an infinite factor, or products that overflow, make it infinite.
-inline Double product_of_special(Double z, Double w) {
-  double a = z.real(), b = z.imag(), c = w.real(), d = w.imag();
-  const double real = a * c - b * d;
-  const double imaginary = a * d + b * c;
-  if (!std::isnan(real) || !std::isnan(imaginary)) return {real, imaginary};
-  const auto box = [](double& x, double& y) {
-    x = std::copysign(std::isinf(x) ? 1.0 : 0.0, x);
-    y = std::copysign(std::isinf(y) ? 1.0 : 0.0, y);
-  };
-  const auto fill = [](double& x) {
-    if (std::isnan(x)) x = std::copysign(0.0, x);
-  };
-  bool is_infinite = false;
-  if (std::isinf(a) || std::isinf(b)) {
-    box(a, b);
-    fill(c);
-    fill(d);
-    is_infinite = true;
-  }
-  if (std::isinf(c) || std::isinf(d)) {
-    box(c, d);
-    fill(a);
-    fill(b);
-    is_infinite = true;
-  }
-  if (!is_infinite) return {real, imaginary};
-  return {kInfinity * (a * c - b * d), kInfinity * (a * d + b * c)};
-}
-
-/// As the C library: exp(exponent log(base)), where infinities win over the NaN of a product as in C.
-inline Double power_of_special(Double base, Double exponent) {
-  return exp(product_of_special(exponent, log(base)));
 }
 
 }  // namespace INGOT_WIDE_WAY
