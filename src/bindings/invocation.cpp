@@ -132,11 +132,13 @@ Window Invocation::shown(size_t result, int64_t& argument) {
   ViewSlot& view = frame_.result_view(result);
   Window window = Window::of(view, info.dtype, info.rank);
   argument = frame_.parameter_of(view.buffer);
-  if (argument >= 0 && moved_) {
-    const auto leaf = static_cast<size_t>(argument);
-    if (moved_->is_moved(leaf)) window.data = moved_->home_of(leaf, window.data);
-  }
+  window.data = at_home(argument, window.data);
   return window;
+}
+
+std::byte* Invocation::at_home(int64_t argument, std::byte* address) const {
+  if (argument < 0 || !moved_ || !moved_->is_moved(static_cast<size_t>(argument))) return address;
+  return moved_->home_of(static_cast<size_t>(argument), address);
 }
 
 nb::object Invocation::results(const nb::tuple& buffers) {

@@ -52,6 +52,8 @@ class Invocation : public Execution {
   Frame& frame() { return frame_; }
   /// The view that a result is, which shows the memory of this argument (-1: of none).
   Window shown(size_t result, int64_t& argument);
+  /// Where an address in an argument's memory is in the array that the caller has; another one as it is.
+  std::byte* at_home(int64_t argument, std::byte* address) const;
   /// The buffers whose numbers, which op `keep` gave, are the elements of a result.
   std::vector<runtime::Buffer*> held_buffers(size_t result);
   /// Has the host read a result that is a view of the call's own memory.

@@ -18,7 +18,7 @@ using runtime::Buffer;
 Shown FrameValues::shown(const HeldArray& held) {
   auto* const buffer = reinterpret_cast<Buffer*>(held.buffer);  // NOLINT(performance-no-int-to-ptr)
   Shown shown{held.window, call_.frame().parameter_of(buffer), buffer, false};
-  shown.window.data = buffer->data + held.offset;
+  shown.window.data = call_.at_home(shown.leaf, buffer->data + held.offset);
   return shown;
 }
 

@@ -369,6 +369,10 @@ def test_lists_of_arrays():
         parts = f(put(x), 3)
         assert [type(part) for part in parts] == [ingot.Array] * 3
         assert [part.tolist() for part in parts] == [part.tolist() for part in f(x, 3)]
+    parts = ingot.jit(lambda a, n: np.array_split(a, n), device="emulated")
+    for _ in range(2):
+        assert [part.tolist() for part in parts(x, 2)] == [[0, 1], [2, 3]]
+        assert all(np.shares_memory(part, x) for part in parts(x, 2))
     placed = ingot.jit(f.__ingot_function__, device="emulated")
     assert [(type(part), part.tolist()) for part in placed(x, 3)] == [(np.ndarray, part.tolist()) for part in f(x, 3)]
 
