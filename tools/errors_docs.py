@@ -6,6 +6,7 @@
 """
 
 import ast
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -172,6 +173,7 @@ def message_of(function: object, arguments: tuple) -> str | None:
     """The message of the refusal of a call; None: it is not refused."""
     try:
         if isinstance(function, ingot.cuda.Kernel):
+            os.environ["INGOT_KERNELS"] = "interpreted"
             function[1, 4](*arguments)
         else:
             ingot.jit(function)(*arguments)

@@ -1,6 +1,5 @@
 """What the passes make of kernels: the same, with fewer checks."""
 
-import os
 import re
 import subprocess
 
@@ -23,7 +22,7 @@ def interpreted(monkeypatch):
 def passed(kernel, configuration, arguments, folder, passes=PASSES):
     """Runs a kernel as it is, and as passes make it, which must give the same bits; the text that they give."""
     at = kernel[configuration]
-    function = kernel._function
+    function = kernel._function(None)
     specialisation, given = function._prepare((*at.griddim, *at.blockdim, at.sharedmem, *arguments), {})
     call = Call(specialisation, given)
     recorder = Recorder(specialisation, call.leaves)
@@ -143,7 +142,7 @@ def test_kernels_stay_what_they_are(name, tmp_path):
 
 
 def test_places_need_no_checks(tmp_path):
-    """What a kernel asks itself is not asked again: its places are not negative, and sums of them do not overflow."""
+    """They are not negative, and sums and products of them do not overflow."""
 
     @cuda.jit
     def add(x, out):
@@ -152,5 +151,5 @@ def test_places_need_no_checks(tmp_path):
             out[i] = x[i] + 1
 
     text = passed(add, (2, 8), (np.arange(12.0), np.zeros(12)), tmp_path)
-    assert re.findall(r"^ *(?:check|raise) .*", text, re.M) == []
-    assert "launch" in text and os.path.exists(tmp_path / "call.txt")
+    assert "launch" in text
+    assert not re.search("OverflowError|greater_equal|select|maximum", text), text
