@@ -14,13 +14,20 @@ constexpr uint8_t kGridBarrier = 255;
 
 void Warp::arrive(uint32_t number, uint32_t threads, Mask which, const Reduction& of_these) {
   Block::Barrier& barrier = block.barriers[number];
-  if (barrier.expected == 0) barrier = {0, threads != 0 ? threads : block.threads, {}, barrier.result};
+  if (barrier.expected == 0)
+    barrier = {0, threads != 0 ? threads : block.threads, threads == 0, {}, barrier.result};
   // Where threads are counted by the program, a warp counts as a whole.
   barrier.arrived += threads != 0 && which == alive ? kLanes : static_cast<uint32_t>(std::popcount(which));
   barrier.reduction.count += of_these.count;
   barrier.reduction.all &= of_these.all;
   barrier.reduction.any |= of_these.any;
-  if (barrier.arrived < barrier.expected) return;
+  complete(number);
+}
+
+void Warp::complete(uint32_t number) {
+  Block::Barrier& barrier = block.barriers[number];
+  const uint32_t gone = barrier.is_of_all ? block.exited : 0;
+  if (barrier.expected == 0 || barrier.arrived == 0 || barrier.arrived + gone < barrier.expected) return;
   barrier.result = barrier.reduction;
   ++block.completed;
   barrier.expected = 0;

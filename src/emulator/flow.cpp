@@ -164,6 +164,8 @@ void add_meetings(Function& function, const std::vector<Flow>& flow) {
         flow[at].kind == Flow::Switch || (flow[at].kind == Flow::Jump && i.guard != kNoSlot);
     if (branches) i.join = graph.meeting_of(at);
     if (branches && i.join == kNever) i.join = inner.meeting_of(at);
+    // Threads of a kernel that have nothing left to do end: nobody waits for them.
+    if (function.is_kernel && i.join < size && flow[i.join].kind == Flow::Leave) i.join = kNever;
     if (i.run == handlers::call_indirect) i.join = at + 1;
     if (i.join != kNever) meets[i.join] = true;
   }

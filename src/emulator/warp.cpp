@@ -295,6 +295,8 @@ void Warp::meet() {
 void Warp::exit_threads(Mask which) {
   std::erase_if(pending, [&](const PendingCopy& copy) { return ((which >> copy.lane) & 1) != 0; });
   alive &= ~which;
+  block.exited += static_cast<uint32_t>(std::popcount(which));
+  for (uint32_t number = 0; number < block.barriers.size(); ++number) complete(number);
   mask &= ~which;
   if (mask == 0) end_current();
 }

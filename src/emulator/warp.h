@@ -61,9 +61,11 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<std::unique_ptr<Warp>> warps;
   uint32_t threads = 0;
+  uint32_t exited = 0;  ///< threads
   struct Barrier {
     uint32_t arrived = 0;   ///< threads
     uint32_t expected = 0;  ///< threads; 0: nobody is there yet
+    bool is_of_all = true;  ///< who has exited is not waited for
     Reduction reduction{};
     Reduction result{};
   };
@@ -125,6 +127,8 @@ class Warp {
   /// The same for all threads of a cooperative launch.
   bool grid_barrier(const Instruction& i, Mask which);
   /// Comes to a barrier and goes on.
+  /// Releases a barrier that all have come to that are waited for.
+  void complete(uint32_t number);
   void arrive(uint32_t number, uint32_t threads, Mask which, const Reduction& of_these);
   /// Lets other ways and warps run.
   void yield() {
