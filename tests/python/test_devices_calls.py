@@ -66,6 +66,7 @@ def test_results_are_the_hosts_bit_for_bit():
     as_on_the_host(lambda a, b: a[0, 0] + a[1, 1] * b[2, 2] + a.sum(), x, y)
     as_on_the_host(lambda a: np.sin(a) + np.exp(a), x)
     as_on_the_host(lambda a, n: a[n:] - a[:-n], x, 2)
+    as_on_the_host(lambda a: (np.sort(a, axis=0), np.sort(a[:0].ravel())), x * 1j)
 
 
 @pytest.mark.parametrize("dtype", "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split())
