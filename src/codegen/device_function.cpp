@@ -26,6 +26,7 @@ std::optional<Parts> DeviceFunction::emit_nodes(RegionId region) {
   }
   const NodeId last = source_.terminator(region);
   if (source_.op(last) != ir::Op::yield) return std::nullopt;
+  release_buffers(region, last);
   return gather(source_.operands(last));
 }
 
@@ -86,9 +87,24 @@ Value* DeviceFunction::own_memory(uint64_t bytes) {
 }
 
 Value* DeviceFunction::allocate(Value* bytes, std::optional<NodeId>) {
-  const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(bytes);
-  if (known == nullptr) fail_not_lowered("memory of a thread whose size is not known");
-  return own_memory(known->getZExtValue());
+  if (const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(bytes))
+    return own_memory(known->getZExtValue());
+  auto* const type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getInt64Ty()}, false);
+  Value* const memory = b_.CreateCall(unit_.outside("malloc", type, false), {bytes});
+  Block* const failed = new_block("no_memory");
+  leave_if(b_.CreateIsNull(memory), failed);
+  const auto place = b_.saveIP();
+  b_.SetInsertPoint(failed);
+  leave(base::ExceptionKind::MemoryError, abi::kNoSite, {{bytes}});
+  b_.restoreIP(place);
+  return memory;
+}
+
+/// Nothing is to be done for what stands in local and shared memory.
+void DeviceFunction::release(Value* buffer) {
+  if (!llvm::isa<llvm::CallInst>(buffer)) return;
+  auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
+  b_.CreateCall(unit_.outside("free", type, false), {buffer});
 }
 
 Value* DeviceFunction::buffer_size(Value*) { fail_not_lowered("the size of a buffer in a kernel"); }

@@ -24,7 +24,7 @@ class DeviceFunction final : public Body {
   void emit_poll() override {}
   void leave(base::ExceptionKind kind, uint32_t site, std::span<llvm::Value* const> shown) override;
   llvm::Value* allocate(llvm::Value* bytes, std::optional<NodeId> alloc) override;
-  void release(llvm::Value*) override {}
+  void release(llvm::Value* buffer) override;
   llvm::Value* buffer_data(llvm::Value* buffer) override { return buffer; }
   llvm::Value* buffer_size(llvm::Value* buffer) override;
   void emit_return_(NodeId id) override;

@@ -72,6 +72,7 @@ class Runner {
     block.barriers = {};
     block.number = static_cast<uint32_t>(number);
     block.completed = 0;
+    block.exited = 0;
     const uint32_t shared = state_.kernel.shared_bytes + state_.shape.dynamic_shared;
     block.shared.assign(shared, std::byte{0xA5});
     if (state_.memory.watches_writes()) block.written.assign(shared, 0);

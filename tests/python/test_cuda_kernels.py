@@ -12,9 +12,15 @@ import pytest
 from ingot import cuda, float32, float64, int32, void
 
 
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch):
-    monkeypatch.setenv("INGOT_KERNELS", "interpreted")
+@pytest.fixture(params=["interpreted", "emulated"], autouse=True)
+def machine(request, monkeypatch):
+    """The interpreter, and the software device."""
+    if request.param == "interpreted":
+        monkeypatch.setenv("INGOT_KERNELS", "interpreted")
+        yield
+    else:
+        with ingot.device("emulated"):
+            yield
 
 
 @pytest.mark.parametrize("blocks, threads, n", [(1, 1, 1), (1, 32, 20), (3, 7, 21), (2, 16, 40), (4, 8, 0)])

@@ -8,9 +8,15 @@ import pytest
 from ingot import cuda, float32, int64
 
 
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch):
-    monkeypatch.setenv("INGOT_KERNELS", "interpreted")
+@pytest.fixture(params=["interpreted", "emulated"], autouse=True)
+def machine(request, monkeypatch):
+    """The interpreter, and the software device."""
+    if request.param == "interpreted":
+        monkeypatch.setenv("INGOT_KERNELS", "interpreted")
+        yield
+    else:
+        with ingot.device("emulated"):
+            yield
 
 
 ATOMIC = [np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64]

@@ -9,9 +9,15 @@ import pytest
 from ingot import cuda, float32, void
 
 
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch):
-    monkeypatch.setenv("INGOT_KERNELS", "interpreted")
+@pytest.fixture(params=["interpreted", "emulated"], autouse=True)
+def machine(request, monkeypatch):
+    """The interpreter, and the software device."""
+    if request.param == "interpreted":
+        monkeypatch.setenv("INGOT_KERNELS", "interpreted")
+        yield
+    else:
+        with ingot.device("emulated"):
+            yield
 
 
 def rng():
@@ -245,6 +251,7 @@ def test_kuramoto(dtype):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5 if dtype == np.float32 else 1e-12)
 
 
+@pytest.mark.parametrize("machine", ["interpreted"], indirect=True)
 def test_kuramoto_of_many_networks_reads_what_others_write():
     """As printed, the time index of one network reaches into the one before it."""
     arguments = network(2, 2, 4, 4, np.float64)
