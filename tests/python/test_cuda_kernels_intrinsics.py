@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import ingot
 import numpy as np
 import pytest
 from ingot import cuda, float32, int64

@@ -4,6 +4,7 @@ import math
 import math as m
 
 import ingot.tour.tasks as tasks
+import ingot
 import numpy as np
 import pytest
 from ingot import cuda, float32, void
