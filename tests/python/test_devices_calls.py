@@ -509,6 +509,15 @@ def test_threads():
     assert not wrong
 
 
+def test_code_that_runs_stays_when_another_thread_has_compiled_it_too():
+    f = ingot.jit(lambda a: a + 1)
+    f(put(np.zeros(3)))
+    (specialisation,) = f.specialisations
+    first = specialisation.loaded
+    specialisation.loaded = type(first).load(specialisation.compile()["object"])
+    assert specialisation.loaded is first
+
+
 def test_memory_of_results_goes_with_them():
     f = ingot.jit(lambda a: (a + 1, a[1:]))
     a = put(np.zeros(1 << 16))
