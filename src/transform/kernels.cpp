@@ -77,7 +77,8 @@ class Parter : public Rewriter {
     KernelTeam* team = nullptr;
     std::vector<LaneReduction>* reductions = nullptr;
     std::vector<Nodes>* places = nullptr;
-    size_t next = 0;  ///< of the reductions
+    size_t next = 0;         ///< of the reductions
+    bool has_loads = false;  ///< since threads have waited for each other
   };
 
   /// @name Numbers that stay on the device
@@ -208,7 +209,7 @@ class Parter : public Rewriter {
     };
     kernels_.teams(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
       KernelTeam team(kernels_, loops_, thread, threads);
-      team_ = {&team, &reductions, &places, 0};
+      team_ = {&team, &reductions, &places, 0, false};
       inside_ = true;
       write_level(levels, loops_.unflatten(row, lengths), 0);
       inside_ = false;
@@ -225,6 +226,10 @@ class Parter : public Rewriter {
       visit_body(region);
       return use_all(source_.operands(source_.terminator(region)));
     };
+    const bool is_step = source_.op(id) == Op::store || source_[id].region_count > 0;
+    // What all threads have loaded may change now.
+    if (is_step && team_.has_loads) kernels_.barrier();
+    team_.has_loads = !is_step && (team_.has_loads || source_.op(id) == Op::load);
     if (source_.op(id) == Op::store) {
       team->alone([&] { clone(id); });
     } else if (source_[id].region_count == 0) {

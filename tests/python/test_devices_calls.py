@@ -91,6 +91,17 @@ def test_loops_write_into_arguments():
     as_on_the_host(scaled, np.arange(10.0), np.zeros(10))
 
 
+def test_rows_that_change_what_their_threads_have_loaded():
+    def f(a, b):
+        for i in ingot.prange(a.shape[0]):
+            t = b[i]
+            b[i] = t + 1
+            b[i] = (a[i] * t).sum()
+
+    for n in (60, 1000, 3000):
+        as_on_the_host(f, rng.standard_normal((3, n)), np.arange(3.0))
+
+
 def test_views_of_arguments_are_views():
     @ingot.jit
     def f(a):
