@@ -1,6 +1,7 @@
 #include "transform/kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "ir/walk.h"
@@ -199,12 +200,25 @@ class Parter : public Rewriter {
   void write_teams(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
     std::vector<LaneReduction> reductions;
     std::vector<Nodes> places;
+    // Reductions come one after the other, and have their places of each dtype in common.
+    std::map<DType, Nodes> known;
+    const auto places_of = [&](const LaneReduction& reduction) {
+      std::map<DType, size_t> used;
+      Nodes all;
+      for (size_t i = 0; i < reduction.slots().size(); ++i) {
+        const DType dtype = reduction.lane_of(i);
+        const size_t at = used[dtype]++;
+        if (at == known[dtype].size()) known[dtype].push_back(reduction.place(i));
+        all.push_back(known[dtype][at]);
+      }
+      return all;
+    };
     const auto at_top = [&] {
       prepare({&id, 1});
       for (const NodeId node : source_.region_body(source_.region(levels.back()))) {
         if (source_.op(node) != Op::parallel_for || source_.result_count(node) == 0) continue;
         reductions.emplace_back(kernels_, loops_, slots_of(node));
-        places.push_back(reductions.back().shared());
+        places.push_back(places_of(reductions.back()));
       }
     };
     kernels_.teams(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {

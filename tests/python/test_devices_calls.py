@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import gc
+import linecache
 import pickle
 import subprocess
 import sys
@@ -100,6 +101,31 @@ def test_rows_that_change_what_their_threads_have_loaded():
 
     for n in (60, 1000, 3000):
         as_on_the_host(f, rng.standard_normal((3, n)), np.arange(3.0))
+
+
+def test_more_reductions_than_a_block_has_memory_for():
+    def sums(n):
+        lines = [f"    s{i} = 0j\n" for i in range(n)] + ["    for i in ingot.prange(a.shape[0]):\n"]
+        lines += [f"        s{i} += a[i] * {i}\n" for i in range(n)]
+        return lines + ["    return " + ", ".join(f"s{i}" for i in range(n)) + "\n"]
+
+    def rows(n):
+        return ["    for i in range(a.shape[0]):\n"] + [f"        o[i, {k}] = (a[i] * {k}).sum()\n" for k in range(n)]
+
+    for n in (12, 13):
+        as_on_the_host(written("sums", "def sums(a):\n", sums(n)), rng.standard_normal(2000) + 1j)
+        rows_of = written("rows", "def rows(a, o):\n", rows(n))
+        as_on_the_host(rows_of, rng.standard_normal((3, 3000)) + 1j, np.zeros((3, n), complex))
+
+
+def written(name, head, lines):
+    """A function whose text is made here."""
+    text = head + "".join(lines)
+    file = f"<{name} {len(lines)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope = {"ingot": ingot}
+    exec(compile(text, file, "exec"), scope)
+    return scope[name]
 
 
 def test_views_of_arguments_are_views():
