@@ -147,7 +147,12 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
   if (f_[node].region_count == 0) return is_memory_op(f_.op(node)) ? Part::Task : Part::Host;
   if (!ir::effects_of(f_, node).any(ir::effect::Read | ir::effect::Write)) return Part::Host;
   if (is_parallel(node) && fits_in_kernel(node) && has_only_numbers(node)) {
-    if (f_.result_count(node) > 0) return fits_in_block(node) ? Part::Reduction : Part::Task;
+    if (f_.result_count(node) > 0) {
+      // What raises is done twice.
+      const ir::Effects effects = ir::effects_of(f_, node);
+      const bool is_once = effects.any(ir::effect::Raise) && effects.any(ir::effect::Write);
+      return fits_in_block(node) && !is_once ? Part::Reduction : Part::Task;
+    }
     const NodeId count = f_.operand(node, 0);
     const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
     if (!is_short) return Part::Nest;
@@ -201,6 +206,8 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
 }
 
 bool KernelPlan::suits_team(NodeId nest) const {
+  // A thread that raises leaves the others alone.
+  if (ir::effects_of(f_, nest).any(ir::effect::Raise)) return false;
   bool reduces = false;
   for (const NodeId node : f_.region_body(f_.region(levels_of(nest).back()))) {
     const Op op = f_.op(node);

@@ -169,11 +169,14 @@ class Parter : public Rewriter {
     const Nodes levels = plan_.levels_of(id);
     Nodes lengths;
     for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
+    // Of threads that raise, the first one is that of the first turn where each has one turn.
+    const bool is_flat = levels.size() > 1 && may_raise(id);
+    const Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
     const auto by_threads = [&] {
-      kernels_.grid(lengths, [&](std::span<const NodeId> indices) {
+      kernels_.grid(axes, [&](std::span<const NodeId> at) {
         prepare({&id, 1});
         inside_ = true;
-        write_level(levels, indices, 0);
+        write_level(levels, is_flat ? loops_.unflatten(at[0], lengths) : Nodes(at.begin(), at.end()), 0);
         inside_ = false;
         forget_ready();
       });
@@ -280,9 +283,26 @@ class Parter : public Rewriter {
     }
   }
 
+  bool may_raise(NodeId id) const { return ir::effects_of(source_, id).any(ir::effect::Raise); }
+  /// Does the turns of a loop for their exceptions alone, a thread each: those that combine values wait for
+  /// each other, and must not leave.
+  void write_exceptions(NodeId id) {
+    const NodeId count = use(source_.operand(id, 0));
+    const RegionId region = source_.region(id);
+    kernels_.grid({&count, 1}, [&](std::span<const NodeId> indices) {
+      prepare({&id, 1});
+      bind(source_.region_parameters(region)[0], indices[0]);
+      inside_ = true;
+      visit_body(region);
+      inside_ = false;
+      forget_ready();
+    });
+  }
+
   void write_reduction(NodeId id) {
     const Nodes results = source_.results_of(id);
     const auto operands = source_.operands(id);
+    if (may_raise(id)) write_exceptions(id);
     make_cells(results);
     const RegionId region = source_.region(id);
     KernelReduction reduction(kernels_, loops_, slots_of(id));

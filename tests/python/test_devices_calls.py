@@ -319,6 +319,54 @@ def test_exceptions_are_the_hosts():
     assert error.value.args == ("nothing", 1)
 
 
+def test_the_first_of_many_exceptions_is_raised():
+    def raised(f, *arguments):
+        with pytest.raises((ValueError, KeyError)) as error:
+            ingot.jit(f)(*arguments)
+        return error.value.args
+
+    def summed(a, o, k):
+        s = 0.0
+        for i in ingot.prange(a.shape[0]):
+            if a[i, 0] >= k:
+                raise ValueError("sum", i)
+            s += a[i, 0]
+        return s
+
+    def rows(a, o, k):
+        for i in ingot.prange(a.shape[0]):
+            s = 0.0
+            for j in ingot.prange(a.shape[1]):
+                if a[i, j] >= k:
+                    raise ValueError("row", i, j)
+                s += a[i, j]
+            o[i] = s
+
+    def elements(a, o, k):
+        for i in ingot.prange(a.shape[0]):
+            for j in ingot.prange(a.shape[1]):
+                if a[i, j] >= k:
+                    raise ValueError("element", i, j)
+
+    def written(a, o, k):
+        s = 0.0
+        for i in ingot.prange(a.shape[0]):
+            if o[i] < 0:
+                raise ValueError("written")
+            o[i] += 1
+            s += a[i, 0]
+        return s
+
+    # So many rows that threads take several of them.
+    many = np.zeros((66000, 70), np.int8)
+    many[[10, 65545, 65540], [60, 0, 3]] = 1
+    for f, a, k in [(summed, rng.random((9000, 1)), 0.5), (rows, rng.random((3, 3000)), 0.999), (elements, many, 1)]:
+        o = np.zeros(len(a))
+        assert raised(f, put(a), put(o), k) == raised(f, a, o, k)
+        as_on_the_host(f, a, o, 2.0)
+    as_on_the_host(written, rng.random((3000, 1)), np.zeros(3000), 0.0)
+
+
 def test_writes_before_an_exception_are_copied_back():
     @ingot.jit
     def f(a, x):
@@ -557,6 +605,7 @@ def test_code_that_runs_stays_when_another_thread_has_compiled_it_too():
 
 def test_memory_of_results_goes_with_them():
     f = ingot.jit(lambda a: (a + 1, a[1:]))
+    ingot.release_memory(DEVICE)  # what is kept may have larger blocks
     a = put(np.zeros(1 << 16))
     f(a)
     gc.collect()
