@@ -35,6 +35,7 @@ Specialisation::Specialisation(const nb::tuple& guards, const nb::tuple& result,
     : guards_(guards), result_(result), errors_(std::move(errors)), is_direct_(is_direct) {}
 
 void Specialisation::load(nb::object code) {
+  if (code_ != nullptr) return;
   code_ = nb::cast<const Code*>(code);
   loaded_ = std::move(code);
 }

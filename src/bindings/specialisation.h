@@ -22,6 +22,7 @@ class Specialisation {
 
   /// The object of `Code`, once there is one; None.
   nb::object loaded() const { return loaded_.is_valid() ? loaded_ : nb::none(); }
+  /// The first code stays, since threads may be in it: of two that compile at once, the other's goes.
   void load(nb::object code);
 
   /// Whether `call` can make calls with such arguments.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reduction.h"
 #include "ir/builder.h"
 #include "ir/cursor.h"
 #include "ir/walk.h"
@@ -22,8 +23,8 @@ namespace {
 constexpr size_t kMostLevels = 3;
 /// Loops of so few turns, known while compiling, are left for the loops inside them.
 constexpr int64_t kFewTurns = 8;
-/// Reductions of one launch: each takes memory of the block for all its threads.
-constexpr size_t kMostValues = 8;
+/// What the threads of a block have together, on any device.
+constexpr int64_t kBlockBytes = 48 << 10;
 
 bool is_memory_op(Op op) { return op == Op::load || op == Op::store || op == Op::stream || op == Op::copy; }
 
@@ -109,7 +110,7 @@ bool KernelPlan::is_scan(NodeId loop) const {
   if (f_.attribute(loop, 1) == 1 || ir::effects_of(f_, loop).any(ir::effect::Raise | ir::effect::Exit))
     return false;
   const auto cursors = ir::cursors_of(f_, loop);
-  if (!cursors || find_race(f_, loop, *cursors)) return false;
+  if (!cursors || !fits_in_block(loop) || find_race(f_, loop, *cursors)) return false;
   std::vector<Root> stored;
   std::vector<Root> loaded;
   ir::walk(f_, f_.region(loop), [&](NodeId node) {
@@ -119,6 +120,14 @@ bool KernelPlan::is_scan(NodeId loop) const {
   return std::ranges::none_of(stored, [&](const Root& to) {
     return std::ranges::any_of(loaded, [&](const Root& from) { return may_overlap(f_, from, to); });
   });
+}
+
+/// Whether a block has a place for each of its threads and each value that a loop gives.
+bool KernelPlan::fits_in_block(NodeId loop) const {
+  int64_t bytes = 0;
+  for (const NodeId result : f_.results_of(loop))
+    bytes += static_cast<int64_t>(base::size_of(base::lane_dtype(f_.type(result).dtype())));
+  return bytes * machine_.block_threads <= kBlockBytes;
 }
 
 /// Whether the values that a node gives, and what it carries, are numbers.
@@ -138,9 +147,12 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
   if (f_[node].region_count == 0) return is_memory_op(f_.op(node)) ? Part::Task : Part::Host;
   if (!ir::effects_of(f_, node).any(ir::effect::Read | ir::effect::Write)) return Part::Host;
   if (is_parallel(node) && fits_in_kernel(node) && has_only_numbers(node)) {
-    const size_t values = f_.result_count(node);
-    if (values > kMostValues) return Part::Task;
-    if (values > 0) return Part::Reduction;
+    if (f_.result_count(node) > 0) {
+      // What raises is done twice.
+      const ir::Effects effects = ir::effects_of(f_, node);
+      const bool is_once = effects.any(ir::effect::Raise) && effects.any(ir::effect::Write);
+      return fits_in_block(node) && !is_once ? Part::Reduction : Part::Task;
+    }
     const NodeId count = f_.operand(node, 0);
     const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
     if (!is_short) return Part::Nest;
@@ -194,16 +206,18 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
 }
 
 bool KernelPlan::suits_team(NodeId nest) const {
-  size_t values = 0;
+  // A thread that raises leaves the others alone.
+  if (ir::effects_of(f_, nest).any(ir::effect::Raise)) return false;
+  bool reduces = false;
   for (const NodeId node : f_.region_body(f_.region(levels_of(nest).back()))) {
     const Op op = f_.op(node);
     if (op == Op::load || op == Op::store || op == Op::yield) continue;
     if (f_[node].region_count == 0 && ir::info(op).effects.pure()) continue;
     const bool is_known = is_loop(node) && !f_.encloses(f_.region(nest), f_[f_.operand(node, 0)].parent);
-    if (!is_known || !is_parallel(node)) return false;
-    values += f_.result_count(node);
+    if (!is_known || !is_parallel(node) || !fits_in_block(node)) return false;
+    reduces = reduces || f_.result_count(node) > 0;
   }
-  return values > 0 && values <= kMostValues;
+  return reduces;
 }
 
 bool KernelPlan::uses_task(NodeId node, uint32_t task) const {

@@ -59,6 +59,7 @@ class KernelPlan {
   std::vector<Accumulation> meeting_in(ir::NodeId loop) const;
   bool fits_in_kernel(ir::NodeId node) const;
   bool is_scan(ir::NodeId loop) const;
+  bool fits_in_block(ir::NodeId loop) const;
   bool has_only_numbers(ir::NodeId node) const;
   bool needs_host_inside(ir::NodeId node) const;
   bool uses_task(ir::NodeId node, uint32_t task) const;

@@ -35,10 +35,9 @@ NodeId LaneReduction::combine(size_t slot, NodeId a, NodeId b) {
   return b_.make(slots_[slot].combiner, {a, b});
 }
 
-Nodes LaneReduction::shared() {
+Nodes LaneReduction::shared() const {
   Nodes views;
-  for (size_t i = 0; i < slots_.size(); ++i)
-    views.push_back(kernels_.shared(kernels_.block_threads(), lane_of(i)));
+  for (size_t i = 0; i < slots_.size(); ++i) views.push_back(place(i));
   return views;
 }
 

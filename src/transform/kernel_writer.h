@@ -63,8 +63,9 @@ class LaneReduction {
 
   std::span<const Slot> slots() const { return slots_; }
   DType lane_of(size_t slot) const { return base::lane_dtype(slots_[slot].dtype); }
-  /// In the memory of the block: a place for each thread, by slot. At the top of a launch.
-  Nodes shared();
+  /// In the memory of the block: a place for each thread, of one slot, and by slot. At the top of a launch.
+  NodeId place(size_t slot) const { return kernels_.shared(kernels_.block_threads(), lane_of(slot)); }
+  Nodes shared() const;
   /// How many blocks of turns there are.
   NodeId blocks_of(NodeId count);
   /// What lanes hold first, by slot.

@@ -1,6 +1,7 @@
 #include "transform/kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "ir/walk.h"
@@ -77,7 +78,8 @@ class Parter : public Rewriter {
     KernelTeam* team = nullptr;
     std::vector<LaneReduction>* reductions = nullptr;
     std::vector<Nodes>* places = nullptr;
-    size_t next = 0;  ///< of the reductions
+    size_t next = 0;         ///< of the reductions
+    bool has_loads = false;  ///< since threads have waited for each other
   };
 
   /// @name Numbers that stay on the device
@@ -167,11 +169,14 @@ class Parter : public Rewriter {
     const Nodes levels = plan_.levels_of(id);
     Nodes lengths;
     for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
+    // Of threads that raise, the first one is that of the first turn where each has one turn.
+    const bool is_flat = levels.size() > 1 && may_raise(id);
+    const Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
     const auto by_threads = [&] {
-      kernels_.grid(lengths, [&](std::span<const NodeId> indices) {
+      kernels_.grid(axes, [&](std::span<const NodeId> at) {
         prepare({&id, 1});
         inside_ = true;
-        write_level(levels, indices, 0);
+        write_level(levels, is_flat ? loops_.unflatten(at[0], lengths) : Nodes(at.begin(), at.end()), 0);
         inside_ = false;
         forget_ready();
       });
@@ -198,17 +203,30 @@ class Parter : public Rewriter {
   void write_teams(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
     std::vector<LaneReduction> reductions;
     std::vector<Nodes> places;
+    // Reductions come one after the other, and have their places of each dtype in common.
+    std::map<DType, Nodes> known;
+    const auto places_of = [&](const LaneReduction& reduction) {
+      std::map<DType, size_t> used;
+      Nodes all;
+      for (size_t i = 0; i < reduction.slots().size(); ++i) {
+        const DType dtype = reduction.lane_of(i);
+        const size_t at = used[dtype]++;
+        if (at == known[dtype].size()) known[dtype].push_back(reduction.place(i));
+        all.push_back(known[dtype][at]);
+      }
+      return all;
+    };
     const auto at_top = [&] {
       prepare({&id, 1});
       for (const NodeId node : source_.region_body(source_.region(levels.back()))) {
         if (source_.op(node) != Op::parallel_for || source_.result_count(node) == 0) continue;
         reductions.emplace_back(kernels_, loops_, slots_of(node));
-        places.push_back(reductions.back().shared());
+        places.push_back(places_of(reductions.back()));
       }
     };
     kernels_.teams(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
       KernelTeam team(kernels_, loops_, thread, threads);
-      team_ = {&team, &reductions, &places, 0};
+      team_ = {&team, &reductions, &places, 0, false};
       inside_ = true;
       write_level(levels, loops_.unflatten(row, lengths), 0);
       inside_ = false;
@@ -225,6 +243,10 @@ class Parter : public Rewriter {
       visit_body(region);
       return use_all(source_.operands(source_.terminator(region)));
     };
+    const bool is_step = source_.op(id) == Op::store || source_[id].region_count > 0;
+    // What all threads have loaded may change now.
+    if (is_step && team_.has_loads) kernels_.barrier();
+    team_.has_loads = !is_step && (team_.has_loads || source_.op(id) == Op::load);
     if (source_.op(id) == Op::store) {
       team->alone([&] { clone(id); });
     } else if (source_[id].region_count == 0) {
@@ -261,9 +283,26 @@ class Parter : public Rewriter {
     }
   }
 
+  bool may_raise(NodeId id) const { return ir::effects_of(source_, id).any(ir::effect::Raise); }
+  /// Does the turns of a loop for their exceptions alone, a thread each: those that combine values wait for
+  /// each other, and must not leave.
+  void write_exceptions(NodeId id) {
+    const NodeId count = use(source_.operand(id, 0));
+    const RegionId region = source_.region(id);
+    kernels_.grid({&count, 1}, [&](std::span<const NodeId> indices) {
+      prepare({&id, 1});
+      bind(source_.region_parameters(region)[0], indices[0]);
+      inside_ = true;
+      visit_body(region);
+      inside_ = false;
+      forget_ready();
+    });
+  }
+
   void write_reduction(NodeId id) {
     const Nodes results = source_.results_of(id);
     const auto operands = source_.operands(id);
+    if (may_raise(id)) write_exceptions(id);
     make_cells(results);
     const RegionId region = source_.region(id);
     KernelReduction reduction(kernels_, loops_, slots_of(id));

@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import gc
+import linecache
 import pickle
 import subprocess
 import sys
@@ -90,6 +91,42 @@ def test_loops_write_into_arguments():
         return b
 
     as_on_the_host(scaled, np.arange(10.0), np.zeros(10))
+
+
+def test_rows_that_change_what_their_threads_have_loaded():
+    def f(a, b):
+        for i in ingot.prange(a.shape[0]):
+            t = b[i]
+            b[i] = t + 1
+            b[i] = (a[i] * t).sum()
+
+    for n in (60, 1000, 3000):
+        as_on_the_host(f, rng.standard_normal((3, n)), np.arange(3.0))
+
+
+def test_more_reductions_than_a_block_has_memory_for():
+    def sums(n):
+        lines = [f"    s{i} = 0j\n" for i in range(n)] + ["    for i in ingot.prange(a.shape[0]):\n"]
+        lines += [f"        s{i} += a[i] * {i}\n" for i in range(n)]
+        return lines + ["    return " + ", ".join(f"s{i}" for i in range(n)) + "\n"]
+
+    def rows(n):
+        return ["    for i in range(a.shape[0]):\n"] + [f"        o[i, {k}] = (a[i] * {k}).sum()\n" for k in range(n)]
+
+    for n in (12, 13):
+        as_on_the_host(written("sums", "def sums(a):\n", sums(n)), rng.standard_normal(2000) + 1j)
+        rows_of = written("rows", "def rows(a, o):\n", rows(n))
+        as_on_the_host(rows_of, rng.standard_normal((3, 3000)) + 1j, np.zeros((3, n), complex))
+
+
+def written(name, head, lines):
+    """A function whose text is made here."""
+    text = head + "".join(lines)
+    file = f"<{name} {len(lines)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope = {"ingot": ingot}
+    exec(compile(text, file, "exec"), scope)
+    return scope[name]
 
 
 def test_views_of_arguments_are_views():
@@ -281,6 +318,54 @@ def test_exceptions_are_the_hosts():
     with pytest.raises(ValueError) as error:
         raises(a)
     assert error.value.args == ("nothing", 1)
+
+
+def test_the_first_of_many_exceptions_is_raised():
+    def raised(f, *arguments):
+        with pytest.raises((ValueError, KeyError)) as error:
+            ingot.jit(f)(*arguments)
+        return error.value.args
+
+    def summed(a, o, k):
+        s = 0.0
+        for i in ingot.prange(a.shape[0]):
+            if a[i, 0] >= k:
+                raise ValueError("sum", i)
+            s += a[i, 0]
+        return s
+
+    def rows(a, o, k):
+        for i in ingot.prange(a.shape[0]):
+            s = 0.0
+            for j in ingot.prange(a.shape[1]):
+                if a[i, j] >= k:
+                    raise ValueError("row", i, j)
+                s += a[i, j]
+            o[i] = s
+
+    def elements(a, o, k):
+        for i in ingot.prange(a.shape[0]):
+            for j in ingot.prange(a.shape[1]):
+                if a[i, j] >= k:
+                    raise ValueError("element", i, j)
+
+    def written(a, o, k):
+        s = 0.0
+        for i in ingot.prange(a.shape[0]):
+            if o[i] < 0:
+                raise ValueError("written")
+            o[i] += 1
+            s += a[i, 0]
+        return s
+
+    # So many rows that threads take several of them.
+    many = np.zeros((66000, 70), np.int8)
+    many[[10, 65545, 65540], [60, 0, 3]] = 1
+    for f, a, k in [(summed, rng.random((9000, 1)), 0.5), (rows, rng.random((3, 3000)), 0.999), (elements, many, 1)]:
+        o = np.zeros(len(a))
+        assert raised(f, put(a), put(o), k) == raised(f, a, o, k)
+        as_on_the_host(f, a, o, 2.0)
+    as_on_the_host(written, rng.random((3000, 1)), np.zeros(3000), 0.0)
 
 
 def test_writes_before_an_exception_are_copied_back():
@@ -514,8 +599,18 @@ def test_threads():
     assert not wrong
 
 
+def test_code_that_runs_stays_when_another_thread_has_compiled_it_too():
+    f = ingot.jit(lambda a: a + 1)
+    f(put(np.zeros(3)))
+    (specialisation,) = f.specialisations
+    first = specialisation.loaded
+    specialisation.loaded = type(first).load(specialisation.compile()["object"])
+    assert specialisation.loaded is first
+
+
 def test_memory_of_results_goes_with_them():
     f = ingot.jit(lambda a: (a + 1, a[1:]))
+    ingot.release_memory(DEVICE)  # what is kept may have larger blocks
     a = put(np.zeros(1 << 16))
     f(a)
     gc.collect()
