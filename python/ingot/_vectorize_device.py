@@ -93,22 +93,30 @@ class DeviceGUFunction(GUFunction):
 
     @staticmethod
     def _flat(array: Any, shape: tuple[int, ...], kind: Any, core: tuple[str, ...], device: Device) -> Any:
-        """The array on the device with one leading axis: a view where it can be."""
+        """The array on the device with one leading axis: a view where it can be. One that is spread over the leading axes is
+        read-only, as NumPy's are."""
         moved = device_put(array, device)
         inner = moved.shape[moved.ndim - len(core) :]
         lies = _ingot.stand_in(moved)
-        wide = moved if moved.shape == shape + inner else moved._like(np.broadcast_to(lies, shape + inner)).copy()
+        is_spread = moved.shape != shape + inner
+        wide = moved._like(np.broadcast_to(lies, shape + inner)).copy() if is_spread else moved
         if not core and kind.ndim is not None:
             inner = (1,)
-        return wide.reshape((math.prod(shape), *inner))
+        flat = wide.reshape((math.prod(shape), *inner))
+        if is_spread or not array.flags.writeable:
+            flat = flat[...]
+            flat.flags.writeable = False
+        return flat
 
     @staticmethod
     def _bring_back(target: Any, flat: Any) -> None:
         """What a kernel has written into a copy."""
+        if not flat.flags.writeable:
+            return
         if isinstance(target, Array):
             if not np.shares_memory(_ingot.stand_in(target), _ingot.stand_in(flat)):
                 target[...] = flat.reshape(target.shape)
-        elif target.flags.writeable and target.size == flat.size:
+        else:
             target[...] = flat.to_host().reshape(target.shape)
 
     @functools.cached_property

@@ -337,7 +337,8 @@ void CudaDevice::pin(void* memory, int64_t bytes) {
 
 void CudaDevice::unpin(void* memory) noexcept {
   const Pinned found = find_pinned(memory);
-  if (!lives(life_.load(std::memory_order_relaxed)) || !found.is_registered) return;
+  const bool is_one = found.is_registered && found.start == reinterpret_cast<uintptr_t>(memory);
+  if (!lives(life_.load(std::memory_order_relaxed)) || !is_one) return;
   const Active active(*this, std::nothrow);
   (void)wait_for_streams();
   const std::lock_guard lock(pinned_mutex_);

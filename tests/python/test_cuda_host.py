@@ -68,7 +68,8 @@ def test_devices_are_those_of_the_current_kind():
 
 def test_where_there_is_no_gpu_it_is_said():
     with ingot.device("cpu"):
-        for call in (cuda.stream, cuda.event, cuda.get_current_device, cuda.synchronize, lambda: cuda.to_device([1]), lambda: cuda.pinned_array(1)):
+        makers = (lambda: cuda.to_device([1]), lambda: cuda.device_array(1), lambda: cuda.pinned_array(1))
+        for call in (cuda.stream, cuda.event, cuda.get_current_device, cuda.synchronize, *makers):
             with pytest.raises(RuntimeError, match="kernels run on GPUs"):
                 call()
 
@@ -425,6 +426,23 @@ def test_what_is_no_stream(stream):
             call()
 
 
+def test_streams_of_another_device_are_refused():
+    own = cuda.stream()
+    other = cuda.Stream(ingot.device("cpu"), own._handle, False)
+    a = cuda.to_device([1.0])
+    for call in (
+        lambda: a.copy_to_host(stream=other),
+        lambda: a.copy_to_device([2.0], other),
+        lambda: scale[1, 1, other](a, 2.0),
+        lambda: plus(a, stream=other),
+        lambda: product_and_one(a, a, stream=other),
+        lambda: cuda.event().record(other),
+        lambda: cuda.event().wait(other),
+    ):
+        with pytest.raises(ValueError, match="emulated:0 in a stream of cpu:0"):
+            call()
+
+
 def test_arrays_of_numpys_beside_a_stream_are_copied_back():
     x, stream = np.arange(10.0), cuda.stream()
     scale[1, 32, stream](x, 2.0)
@@ -730,6 +748,7 @@ def test_outputs_of_ufuncs_on_a_device():
     for out in (np.zeros(4), cuda.to_device(np.zeros(4))):
         assert product_and_one(x, x, out=out) is out
         np.testing.assert_array_equal(np.asarray(out) if isinstance(out, np.ndarray) else out.to_host(), x * x + 1)
+    assert product_and_one(2.0, 3.0, out=out) is out and (out.to_host() == 7).all()
     both = ingot.vectorize(lambda a: (a + 1, a - 1), target="cuda")
     up, down = both(x)
     np.testing.assert_array_equal(up - down, 2.0)
@@ -784,6 +803,9 @@ def test_outputs_of_gufuncs_on_a_device():
     p, q = np.arange(6.0).reshape(2, 3), np.zeros((2, 3))
     assert swap(p, q) is None
     assert not p.any() and q[1, 2] == 5
+    for readonly in (np.zeros(3), np.broadcast_to(np.zeros(3), (2, 3))):
+        with pytest.raises(ValueError, match="read-only"):
+            swap(p, readonly)
     with pytest.raises(ValueError, match="the axis n has lengths"):
         times(a, np.ones(3))
     with pytest.raises(TypeError, match="takes 2 arguments"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _ingot
 from .._signature import Type
@@ -44,7 +44,11 @@ class Inspected:
     """What kernels say of the code that has been made of them. Signatures are tuples of types: `(float64[:], int64)`."""
 
     __name__: str
-    specialisations: list[Any]
+
+    if TYPE_CHECKING:
+
+        @property
+        def specialisations(self) -> list[Any]: ...
 
     def _made(self) -> dict[tuple, Any]:
         return {_signature_of(s): s for s in self.specialisations if s.device is not None}

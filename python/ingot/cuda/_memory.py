@@ -91,7 +91,7 @@ def _pinned(shape: Any, dtype: Any, strides: None, order: str, is_mapped: bool) 
     memory = _ingot.pinned_bytes(device._handle, max(size, 1), is_mapped)
     if memory is None:
         raise _devices.no_memory(lengths, kind.name, "the host", f"{device} pins no more")
-    return np.ndarray(lengths, kind, memory, order=order)  # type: ignore[call-overload]
+    return np.ndarray(lengths, kind, memory, order=order)  # type: ignore[arg-type]
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C") -> np.ndarray:
