@@ -364,6 +364,47 @@ class Array(Base):
                 return copied
         return _eager.copy(self, order)
 
+    def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
+        """The elements as an array of NumPy's: a new one, or `ary`, of the same shape and dtype.
+
+        With a stream of `ingot.cuda` the copy is put there, and pinned memory is written later.
+        """
+        from .cuda._streams import checked_stream, in_stream
+
+        queue = checked_stream(stream)
+        with in_stream(queue, self.device):
+            if ary is None:
+                return _ingot.to_host(self)
+            if not isinstance(ary, np.ndarray):
+                raise TypeError(f"elements are copied into an array of NumPy's, not {type(ary).__name__}")
+            if (ary.shape, ary.dtype) != (self.shape, self.dtype):
+                own = f"shape {self.shape} and dtype {self.dtype}"
+                raise ValueError(f"an array of {own} is copied into one of shape {ary.shape} and dtype {ary.dtype}")
+            if not ary.flags.writeable:
+                raise ValueError("assignment destination is read-only")
+            _ingot.read_into(self, ary.view(np.ndarray), queue is not None)
+            return ary
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Takes the elements of another array, of the same shape and dtype, which may be NumPy's.
+
+        With a stream of `ingot.cuda` the copy is put there, and pinned memory is read later.
+        """
+        from .cuda._streams import checked_stream, in_stream
+
+        queue = checked_stream(stream)
+        given = ary if isinstance(ary, Array) else np.asarray(ary)
+        if (given.shape, given.dtype) != (self.shape, self.dtype):
+            own = f"shape {self.shape} and dtype {self.dtype}"
+            raise ValueError(f"an array of shape {given.shape} and dtype {given.dtype} is copied into one of {own}")
+        if not self._writable:
+            raise ValueError("assignment destination is read-only")
+        with in_stream(queue, self.device):
+            if isinstance(given, Array):
+                _eager.assign(self, given.to_device(self.device))
+            else:
+                _ingot.write_into(self, given.view(np.ndarray), queue is not None)
+
     def __copy__(self) -> Array:
         return self.copy("K")
 
@@ -473,10 +514,14 @@ def device_put(x: Any, device: str | Device | None = None) -> Any:
         x = x.to_host()
     if where._handle is None:
         return np.asarray(x)
-    array = np.asarray(x)
+    return _ingot.to_device(checked_for_device(np.asarray(x)), where._handle)
+
+
+def checked_for_device(array: np.ndarray) -> np.ndarray:
+    """An array that can be on a device; TypeError for others."""
     if array.dtype not in DTYPES or not array.dtype.isnative:
         swapped = "" if array.dtype.isnative else "byte-swapped "
         raise TypeError(f"arrays of {swapped}dtype {array.dtype} cannot be on a device")
     if array.ndim > 16:
         raise TypeError(f"an array of {array.ndim} axes cannot be on a device: 16 are the most")
-    return _ingot.to_device(array, where._handle)
+    return array

@@ -181,7 +181,7 @@ def _applied(function: np.ufunc, inputs: tuple, keywords: dict) -> Any:
     if len(inputs) not in known:
         names = ", ".join(f"x{i}" for i in range(len(inputs)))
         text = f"def apply({names}):\n    return f({names})\n"
-        known[len(inputs)] = EagerFunction(function_of(text, "operations.apply", {"f": holder}), holder, __name__, "apply")
+        known[len(inputs)] = EagerFunction(function_of(text, f"operations.apply{len(inputs)}.apply", {"f": holder}), holder, __name__, "apply")
     return known[len(inputs)]
 
 

@@ -20,7 +20,7 @@ from ._jit import disabled, relaxations
 from ._signature import DTYPES, Signature, parse_signatures
 from ._specialisation import Specialisation
 
-TARGETS = ("cpu", "parallel")
+TARGETS = ("cpu", "parallel", "cuda")
 MOST_OPERANDS = 31
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 
@@ -403,7 +403,15 @@ class Vectorized(Base):
 def _restored(function: Any, signatures: Any, identity: Any, target: str, relaxed: tuple[str, ...], source: str) -> Vectorized:
     """A ufunc that has been pickled, with the source that its function had."""
     function.__ingot_source__ = source
-    return Vectorized(function, signatures, identity, target, relaxed)
+    return _class_for(target)(function, signatures, identity, target, relaxed)
+
+
+def _class_for(target: str) -> type[Vectorized]:
+    if target != "cuda":
+        return Vectorized
+    from ._vectorize_device import DeviceVectorized
+
+    return DeviceVectorized
 
 
 def _dtype_of_class(kind: Any) -> np.dtype | None:
@@ -492,7 +500,7 @@ def vectorize(
     `accumulate`, `reduceat`, `outer`, `at` - and compiled functions may call it on arrays and on numbers.
 
     `identity` is that of reductions: a number, "reorderable", or None. `target="parallel"` shares the elements of
-    large arrays among threads. `fastmath` is as of `jit`. What the function raises for an element leaves the call.
+    large arrays among threads, `target="cuda"` runs calls on a device (docs/cuda.md). `fastmath` is as of `jit`. What the function raises for an element leaves the call.
     """
     if unknown := set(options) - {"nopython", "cache"}:
         raise TypeError(f"vectorize() got an unexpected keyword argument {sorted(unknown)[0]!r}")
@@ -512,6 +520,6 @@ def vectorize(
         if not isinstance(f, (types.FunctionType, Function, Vectorized)):
             raise TypeError(f"vectorize() takes a Python function, not {type(f).__name__}")
         plain = f if isinstance(f, types.FunctionType) else f.__ingot_function__
-        return Vectorized(plain, parsed or None, identity, target, relaxed)
+        return _class_for(target)(plain, parsed or None, identity, target, relaxed)
 
     return decorate if given is None else decorate(given)

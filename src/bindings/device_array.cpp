@@ -86,6 +86,11 @@ runtime::OwnedBuffer host_buffer(int64_t bytes) {
   return buffer;
 }
 
+/// Pinned memory is read later.
+void write_late(Device& device, Address to, const void* from, int64_t bytes) {
+  if (bytes > 0) device.write(to, from, bytes);
+}
+
 void read(Device& device, void* to, const std::byte* from, int64_t bytes) {
   if (bytes == 0) return;
   const nb::gil_scoped_release released;
@@ -124,16 +129,40 @@ std::pair<bool, bool> orders_of(const Window& window) {
 }
 
 DeviceMemory::DeviceMemory(Device& device, Address address, int64_t size)
-    : device_(device), data_(pointer_of(address)), size_(size), is_own_(true) {}
+    : device_(device), data_(pointer_of(address)), size_(size), is_own_(true), last_(&device.stream()) {}
 
 DeviceMemory::DeviceMemory(Device& device, runtime::OwnedBuffer buffer)
-    : device_(device), data_(buffer->data), size_(buffer->size), buffer_(std::move(buffer)) {}
+    : device_(device),
+      data_(buffer->data),
+      size_(buffer->size),
+      last_(&device.stream()),
+      buffer_(std::move(buffer)) {}
 
 DeviceMemory::DeviceMemory(Device& device, std::byte* data, int64_t size, nb::object owner)
-    : device_(device), data_(data), size_(size), owner_(std::move(owner)) {}
+    : device_(device), data_(data), size_(size), last_(&device.stream()), owner_(std::move(owner)) {}
 
+/// It is free when the stream has come to here that has used it last. What somebody else owns is waited for.
 DeviceMemory::~DeviceMemory() {
+  try {
+    if (owner_.is_valid()) last_->synchronize();
+    devices::Stream& now = device_.stream();
+    if (last_ != &now) device_.use_stream(last_);
+    give_back();
+    if (last_ != &now) device_.use_stream(&now);
+  } catch (const devices::DeviceError&) {  // of a device that has failed, or in a forked child
+    give_back();
+  }
+}
+
+void DeviceMemory::give_back() noexcept {
   if (is_own_) device_.free(address_of(data_));
+  is_own_ = false;
+  buffer_.reset();
+}
+
+void DeviceMemory::use_in(devices::Stream& stream) {
+  device_.order(*last_, stream);
+  last_ = &stream;
 }
 
 std::shared_ptr<DeviceMemory> DeviceMemory::allocate(Device& device, int64_t bytes) {
@@ -169,7 +198,7 @@ nb::object bytes_on(std::shared_ptr<DeviceMemory> memory) {
   return new_device_array(window, true, std::move(memory));
 }
 
-nb::object to_device(nb::handle given, Device& device) {
+nb::object to_device(nb::handle given, Device& device, bool is_late) {
   nb::object array = nb::borrow(given);
   if (!PyArray_CheckExact(array.ptr()) || !dtype_of(PyArray_TYPE(as_array(array.ptr()))) ||
       !PyArray_ISNBO(PyArray_DESCR(as_array(array.ptr()))->byteorder) ||
@@ -181,12 +210,19 @@ nb::object to_device(nb::handle given, Device& device) {
   }
   Window window = window_of(as_array(array.ptr()));
   std::shared_ptr<DeviceMemory> memory = memory_for(window, device);
-  if (memory->size() > 0) device.write(address_of(memory->data()), window.data, memory->size());
+  (is_late ? write_late : write_now)(device, address_of(memory->data()), window.data, memory->size());
   window.data = memory->data();
   return new_device_array(window, true, std::move(memory));
 }
 
+void write_now(Device& device, Address to, const void* from, int64_t bytes) {
+  if (bytes == 0) return;
+  device.write(to, from, bytes);
+  if (device.is_pinned(from)) device.stream().synchronize();
+}
+
 nb::object to_host(const DeviceArray& array) {
+  array.memory->use();
   const int64_t bytes = bytes_of(array.window);
   runtime::OwnedBuffer buffer;
   const runtime::Buffer whole{array.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
@@ -275,9 +311,60 @@ nb::object shown_by(nb::handle array, nb::handle stand_in) {
   return new_device_array(window_of(shown), it.is_writable && PyArray_ISWRITEABLE(shown), it.memory);
 }
 
-/// Elements of an array of NumPy's, which is of the same shape and dtype, into a device's.
-void write_into(nb::handle array, nb::handle values) {
+void wait(nb::handle array) {
+  devices::Stream& stream = checked(array).memory->last();
+  const nb::gil_scoped_release released;
+  stream.synchronize();
+}
+
+/// The elements into an array of NumPy's of the same shape and dtype. `is_late`: later, if it is pinned and
+/// lies as the array does.
+void read_into(nb::handle array, nb::handle target, bool is_late) {
   DeviceArray& it = checked(array);
+  PyArrayObject* const to = as_array(target.ptr());
+  if (!PyArray_CheckExact(target.ptr()) || dtype_of(PyArray_TYPE(to)) != it.window.dtype ||
+      PyArray_NDIM(to) != it.window.rank || !PyArray_ISWRITEABLE(to) ||
+      !std::equal(PyArray_DIMS(to), PyArray_DIMS(to) + it.window.rank, it.window.lengths))
+    throw nb::value_error("a writable array of the same shape and dtype is wanted");
+  const int64_t bytes = bytes_of(it.window);
+  if (bytes == 0) return;
+  const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
+  const bool lies_alike =
+      std::equal(PyArray_STRIDES(to), PyArray_STRIDES(to) + it.window.rank, it.window.strides);
+  if (covers(it.window, whole) && lies_alike) {
+    it.memory->use();
+    read(it.device(), PyArray_DATA(to), it.window.data, bytes);
+    if (!is_late && it.device().is_pinned(PyArray_DATA(to))) wait(array);
+    return;
+  }
+  const nb::object values = to_host(it);
+  if (PyArray_CopyInto(to, as_array(values.ptr())) != 0) throw nb::python_error();
+}
+
+/// An array of unspecified values.
+nb::object new_array(const nb::tuple& shape, nb::handle dtype, bool is_fortran, const DeviceHandle& device) {
+  Window window{};
+  window.dtype = base::known(dtype_of(reinterpret_cast<PyArray_Descr*>(dtype.ptr())->type_num));
+  window.rank = static_cast<int>(nb::len(shape));
+  if (window.rank > runtime::SlotInfo::kMaxRank) throw nb::value_error("16 axes are the most");
+  for (int axis = 0; axis < window.rank; ++axis) window.lengths[axis] = nb::cast<int64_t>(shape[axis]);
+  auto inside = static_cast<int64_t>(base::size_of(window.dtype));
+  for (int i = 0; i < window.rank; ++i) {
+    const int axis = is_fortran ? i : window.rank - 1 - i;
+    window.strides[axis] = inside;
+    if (__builtin_mul_overflow(inside, std::max<int64_t>(window.lengths[axis], 1), &inside))
+      throw nb::value_error(
+          "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.");
+  }
+  std::shared_ptr<DeviceMemory> memory = memory_for(window, *device.it);
+  window.data = memory->data();
+  return new_device_array(window, true, std::move(memory));
+}
+
+/// Elements of an array of NumPy's, which is of the same shape and dtype, into a device's.
+void write_into(nb::handle array, nb::handle values, bool is_late) {
+  DeviceArray& it = checked(array);
+  it.memory->use();
   PyArrayObject* const from = as_array(values.ptr());
   if (!PyArray_CheckExact(values.ptr()) || dtype_of(PyArray_TYPE(from)) != it.window.dtype ||
       PyArray_NDIM(from) != it.window.rank ||
@@ -289,7 +376,7 @@ void write_into(nb::handle array, nb::handle values) {
   const bool lies_alike =
       std::equal(PyArray_STRIDES(from), PyArray_STRIDES(from) + it.window.rank, it.window.strides);
   if (covers(it.window, whole) && lies_alike) {
-    it.device().write(address_of(it.window.data), PyArray_DATA(from), bytes);
+    (is_late ? write_late : write_now)(it.device(), address_of(it.window.data), PyArray_DATA(from), bytes);
     return;
   }
   Lent lent(it.device(), it.window);
@@ -304,16 +391,11 @@ nb::object copied(nb::handle array) {
   const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
   if (!covers(it.window, whole)) return nb::none();
   Window window = it.window;
+  it.memory->use();
   std::shared_ptr<DeviceMemory> memory = memory_for(window, it.device());
   window.data = memory->data();
   if (bytes > 0) it.device().copy(address_of(window.data), address_of(it.window.data), bytes);
   return new_device_array(window, true, std::move(memory));
-}
-
-void wait(nb::handle array) {
-  Device& device = checked(array).device();
-  const nb::gil_scoped_release released;
-  device.stream().synchronize();
 }
 
 template <class Fn>
@@ -458,13 +540,19 @@ void bind_devices(nb::module_& m) {
     return all;
   });
   m.def("why_no_devices", [](const std::string& kind) { return devices::why_none(kind); });
-  m.def("to_device",
-        [](nb::handle array, const DeviceHandle& device) { return to_device(array, *device.it); });
+  m.def(
+      "to_device",
+      [](nb::handle array, const DeviceHandle& device, bool is_late) {
+        return to_device(array, *device.it, is_late);
+      },
+      "array"_a, "device"_a, "is_late"_a = false);
   m.def("to_host", [](nb::handle array) { return to_host(checked(array)); });
   m.def("stand_in", &stand_in,
         "An array of NumPy's that lies as the array does; nobody may touch its elements.");
   m.def("shown_by", &shown_by, "The part of the array that such an array shows.");
-  m.def("write_into", &write_into);
+  m.def("write_into", &write_into, "array"_a, "values"_a, "is_late"_a = false);
+  m.def("read_into", &read_into, "array"_a, "target"_a, "is_late"_a = false);
+  m.def("new_array", &new_array, "shape"_a, "dtype"_a, "is_fortran"_a, "device"_a);
   m.def("copied", &copied, "A copy; None: its elements do not lie side by side.");
   m.def("wait", &wait);
 }

@@ -31,13 +31,31 @@ class DeviceMemory {
   std::byte* data() const { return data_; }  ///< a device's address
   int64_t size() const { return size_; }
 
+  /// @name The order of streams; wants the GIL
+  /// Before the calling thread's stream is given something that uses the memory: it waits for what the stream
+  /// has been given that has used it last.
+  void use() {
+    if (devices::Stream& now = device_.stream(); last_ != &now) [[unlikely]]
+      use_in(now);
+  }
+  /// After a stream has been given such things: if another one has been in between, that waits for it.
+  void used_in(devices::Stream& stream) {
+    if (last_ != &stream) [[unlikely]]
+      device_.order(stream, *last_);
+  }
+  /// The one that has used it last, after all others.
+  devices::Stream& last() const { return *last_; }
+
  private:
   DeviceMemory(devices::Device& device, devices::Address address, int64_t size);
+  void use_in(devices::Stream& stream);
+  void give_back() noexcept;
 
   devices::Device& device_;
   std::byte* data_;
   int64_t size_;
   bool is_own_ = false;  ///< allocated here
+  devices::Stream* last_;
   runtime::OwnedBuffer buffer_;
   nb::object owner_;
 };
@@ -65,10 +83,13 @@ inline DeviceArray& device_array(PyObject* object) { return *reinterpret_cast<De
 nb::object new_device_array(const Window& window, bool is_writable, std::shared_ptr<DeviceMemory> memory);
 /// The bytes of a memory, one by one.
 nb::object bytes_on(std::shared_ptr<DeviceMemory> memory);
-/// A copy of an array of NumPy's on a device, in its order.
-nb::object to_device(nb::handle array, devices::Device& device);
+/// A copy of an array of NumPy's on a device, in its order. `is_late`: pinned memory is read later.
+nb::object to_device(nb::handle array, devices::Device& device, bool is_late = false);
 /// A copy as an array of NumPy's, in its order. Waits, without the GIL.
 nb::object to_host(const DeviceArray& array);
+
+/// Copies to the device, and waits where the host's memory would be read later.
+void write_now(devices::Device& device, devices::Address to, const void* from, int64_t bytes);
 
 /// Elements of a device's on the host, for a time: those that are changed there are written back.
 class Lent {

@@ -9,6 +9,7 @@
 #include "bindings/c_function.h"
 #include "bindings/callable.h"
 #include "bindings/device_array.h"
+#include "bindings/device_streams.h"
 #include "bindings/exchange.h"
 #include "bindings/interrupts.h"
 #include "bindings/specialisation.h"
@@ -78,6 +79,7 @@ NB_MODULE(_ingot, m) {
   find_main_thread();
   Specialisation::bind(m);
   bind_devices(m);
+  bind_device_streams(m);
   bind_exchange(m);
   bind_callable(m);
   Objects::bind(m);

@@ -60,9 +60,30 @@ Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, cons
     : Execution(code, kHooks),
       outside_(outside),
       place_(place),
+      leaves_(leaves),
+      stream_(place.device == nullptr ? nullptr : &place.device->stream()),
       moved_(moved(place, leaves)),
       frame_(code, moved_ ? moved_->leaves() : leaves) {
   if (place.device != nullptr) set_device(*place.device);
+}
+
+/// What other streams do with the arguments' memory comes before, or after.
+bool Invocation::run_on_device() {
+  take_stream();
+  const bool has_returned = Execution::run(frame_.slots());
+  for (PyObject* const leaf : leaves_)
+    if (is_device_array(leaf)) device_array(leaf).memory->used_in(*stream_);
+  finish(has_returned);
+  return has_returned;
+}
+
+/// Whatever stream has been set outside, and used for what.
+void Invocation::take_stream() {
+  if (&place_.device->stream() != stream_) place_.device->use_stream(stream_);
+  for (PyObject* const leaf : leaves_)
+    if (is_device_array(leaf)) device_array(leaf).memory->use();
+  for (const auto& [buffer, array] : memories_)
+    if (is_device_array(array.ptr())) device_array(array.ptr()).memory->use();
 }
 
 /// After the code of a device has run.
@@ -255,6 +276,7 @@ void Invocation::call_host(const char* layout, int64_t number, void** slots) {
     renew_homes();
     const nb::list values = host_values(layout, kept, kept ? nb::cast<size_t>(direct) : 0, slots, lent);
     with_homes([&] { outside_.host(number, values); });
+    if (place_.device != nullptr) take_stream();
   };
   if (moved_) moved_->with_arrays(call);
   else call();

@@ -38,9 +38,8 @@ class Invocation : public Execution {
   Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside, const Place& place);
 
   bool run() {
-    const bool has_returned = Execution::run(frame_.slots());
-    if (place_.device != nullptr) finish(has_returned);
-    return has_returned;
+    if (place_.device == nullptr) return Execution::run(frame_.slots());
+    return run_on_device();
   }
 
   /// The results as a list of numbers, and of views as (owner of the memory, offset, lengths, strides,
@@ -73,6 +72,8 @@ class Invocation : public Execution {
   void call_host(const char* layout, int64_t number, void** slots);
   nb::object copied(const SlotType& type, void* slot);
   nb::object outward(runtime::ViewSlot& view, const SlotType& type);
+  bool run_on_device();
+  void take_stream();
   void finish(bool has_returned);
   runtime::Buffer* home_of(runtime::Buffer* buffer);
   void renew_homes();
@@ -81,6 +82,8 @@ class Invocation : public Execution {
 
   const Outside& outside_;
   const Place place_;
+  const std::span<PyObject* const> leaves_;
+  devices::Stream* const stream_;  ///< of a device's call, from its begin to its end
   std::optional<Moved> moved_;
   Frame frame_;
   std::map<runtime::Buffer*, runtime::Buffer*> homes_;  ///< of a device's buffers: copies on the host

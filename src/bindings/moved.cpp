@@ -65,10 +65,18 @@ void Moved::find_regions(std::span<PyObject* const> leaves) {
 
 void Moved::move(Region& region) {
   const int64_t size = region.high - region.low;
-  const auto pad = static_cast<int64_t>(reinterpret_cast<uintptr_t>(region.low) % kAlignment);
-  region.memory = DeviceMemory::allocate(device_, size + pad);
-  region.there = region.memory->data() + pad;
-  if (size > 0) device_.write(address_of(region.there), region.low, size);
+  const devices::Address mapped = size > 0 ? device_.mapped(region.low, size) : 0;
+  if (mapped != 0) {
+    region.is_mapped = true;
+    region.there = reinterpret_cast<std::byte*>(mapped);  // NOLINT(performance-no-int-to-ptr)
+    region.memory =
+        std::make_shared<DeviceMemory>(device_, region.there, size, nb::borrow(given_[region.leaves[0]]));
+  } else {
+    const auto pad = static_cast<int64_t>(reinterpret_cast<uintptr_t>(region.low) % kAlignment);
+    region.memory = DeviceMemory::allocate(device_, size + pad);
+    region.there = region.memory->data() + pad;
+    write_now(device_, address_of(region.there), region.low, size);
+  }
   for (const size_t leaf : region.leaves) {
     PyArrayObject* const array = as_array(given_[leaf]);
     const int rank = PyArray_NDIM(array);
@@ -90,6 +98,11 @@ void Moved::bring_back() {
 void Moved::bring_back(const Region& region) {
   const auto is_writable_one = [&](size_t leaf) { return PyArray_ISWRITEABLE(as_array(given_[leaf])); };
   const int64_t size = region.high - region.low;
+  if (region.is_mapped) {
+    const nb::gil_scoped_release released;
+    device_.stream().synchronize();
+    return;
+  }
   if (size == 0 || std::none_of(region.leaves.begin(), region.leaves.end(), is_writable_one)) return;
   const runtime::OwnedBuffer now(runtime::Allocator::allocate(size));
   if (!now) throw std::bad_alloc();
@@ -124,8 +137,8 @@ void Moved::send_again(std::span<const runtime::OwnedBuffer> before) {
   for (size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
     const int64_t size = region.high - region.low;
-    if (std::memcmp(before[i]->data, region.low, static_cast<size_t>(size)) != 0)
-      device_.write(address_of(region.there), region.low, size);
+    if (!region.is_mapped && std::memcmp(before[i]->data, region.low, static_cast<size_t>(size)) != 0)
+      write_now(device_, address_of(region.there), region.low, size);
   }
 }
 

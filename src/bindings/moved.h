@@ -52,6 +52,7 @@ class Moved {
     std::byte* there = nullptr;  ///< of `low`, on the device
     std::shared_ptr<DeviceMemory> memory;
     std::vector<size_t> leaves;
+    bool is_mapped = false;  ///< kernels use the host's memory itself
   };
 
   void find_regions(std::span<PyObject* const> leaves);

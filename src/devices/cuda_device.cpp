@@ -193,6 +193,18 @@ std::unique_ptr<Event> CudaDevice::make_event() {
   return std::make_unique<CudaEvent>(*this, life_.load(std::memory_order_relaxed), handle);
 }
 
+void CudaDevice::order(Stream& before, Stream& after) {
+  const Active active(*this);
+  const CudaStreamHandle first = own(before).handle_;
+  const CudaStreamHandle then = own(after).handle_;
+  CudaEventHandle event = nullptr;
+  check(driver_.event_create(&event, kCudaEventNoTiming), "a new event");
+  CudaResult result = driver_.event_record(event, first);
+  if (result == kCudaSuccess) result = driver_.stream_wait(then, event, 0);
+  (void)driver_.event_destroy(event);
+  check(result, "ordering streams");
+}
+
 Address CudaDevice::allocate(int64_t bytes) {
   const Active active(*this);
   const CudaStream& stream = current();
@@ -209,6 +221,13 @@ void CudaDevice::free(Address address) noexcept {
 MemoryUse CudaDevice::memory() const {
   refuse_fork();
   return pool_.use();
+}
+
+int64_t CudaDevice::free_memory() {
+  const Active active(*this);
+  size_t available = 0, total = 0;
+  check(driver_.memory_info(&available, &total), "its free memory");
+  return static_cast<int64_t>(available);
 }
 
 void CudaDevice::set_memory_limit(int64_t bytes) {
@@ -236,7 +255,7 @@ void CudaDevice::write(Address to, const void* from, int64_t bytes) {
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) == 0) return;
   check(driver_.copy_to_device(to, from, size_of(bytes), stream), "a copy to the device");
-  if (is_pinned_here(from)) return;
+  if (is_pinned(from)) return;
   // What another library has pinned is read later, and its owner knows nothing of it.
   unsigned kind = 0;
   if (driver_.pointer_attribute(&kind, kCudaPointerMemoryType, reinterpret_cast<Address>(from)) ==
@@ -249,7 +268,7 @@ void CudaDevice::read(void* to, Address from, int64_t bytes) {
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) == 0) return;
   check(driver_.copy_to_host(to, from, size_of(bytes), stream), "a copy from the device");
-  if (!is_pinned_here(to)) check(driver_.stream_synchronize(stream), "a copy from the device");
+  if (!is_pinned(to)) check(driver_.stream_synchronize(stream), "a copy from the device");
 }
 
 void CudaDevice::copy(Address to, Address from, int64_t bytes) {
@@ -267,33 +286,71 @@ void CudaDevice::fill(Address to, std::byte value, int64_t bytes) {
           "filling memory");
 }
 
-bool CudaDevice::is_pinned_here(const void* address) const {
+CudaDevice::Pinned CudaDevice::find_pinned(const void* address) const {
   const auto place = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard lock(pinned_mutex_);
   const auto after = pinned_.upper_bound(place);
-  if (after == pinned_.begin()) return false;
-  const auto& [start, bytes] = *std::prev(after);
-  return place - start < static_cast<uintptr_t>(bytes);
+  if (after == pinned_.begin()) return {};
+  const Pinned& found = std::prev(after)->second;
+  return place - found.start < static_cast<uintptr_t>(found.bytes) ? found : Pinned{};
 }
 
-void* CudaDevice::allocate_pinned(int64_t bytes) {
+void* CudaDevice::new_pinned(int64_t bytes, unsigned flags) {
   const Active active(*this);
   const size_t size = std::max<size_t>(size_of(bytes), 1);
   void* memory = nullptr;
-  const CudaResult result = driver_.pinned_allocate(&memory, size, 0);
+  const CudaResult result = driver_.pinned_allocate(&memory, size, flags);
   if (result == kCudaOutOfMemory) return nullptr;
   check(result, "pinned memory");
+  Address mapped = 0;
+  if ((flags & kCudaPinnedMapped) != 0) {
+    const CudaResult found = driver_.pinned_address(&mapped, memory, 0);
+    if (found != kCudaSuccess) (void)driver_.pinned_free(memory);
+    check(found, "mapped memory");
+  }
+  const auto start = reinterpret_cast<uintptr_t>(memory);
   const std::lock_guard lock(pinned_mutex_);
-  pinned_[reinterpret_cast<uintptr_t>(memory)] = static_cast<int64_t>(size);
+  pinned_[start] = {start, static_cast<int64_t>(size), mapped, false};
   return memory;
 }
 
+void* CudaDevice::allocate_pinned(int64_t bytes) { return new_pinned(bytes, 0); }
+
+void* CudaDevice::allocate_mapped(int64_t bytes) { return new_pinned(bytes, kCudaPinnedMapped); }
+
 void CudaDevice::free_pinned(void* address) noexcept {
-  if (!lives(life_.load(std::memory_order_relaxed)) || !is_pinned_here(address)) return;
+  const Pinned found = find_pinned(address);
+  if (!lives(life_.load(std::memory_order_relaxed)) || found.bytes == 0 || found.is_registered) return;
   const Active active(*this, std::nothrow);
   (void)wait_for_streams();
   const std::lock_guard lock(pinned_mutex_);
-  if (driver_.pinned_free(address) == kCudaSuccess) pinned_.erase(reinterpret_cast<uintptr_t>(address));
+  if (driver_.pinned_free(address) == kCudaSuccess) pinned_.erase(found.start);
+}
+
+void CudaDevice::pin(void* memory, int64_t bytes) {
+  const Active active(*this);
+  check(driver_.pinned_register(memory, size_of(bytes), 0), "pinning memory");
+  const auto start = reinterpret_cast<uintptr_t>(memory);
+  const std::lock_guard lock(pinned_mutex_);
+  pinned_[start] = {start, bytes, 0, true};
+}
+
+void CudaDevice::unpin(void* memory) noexcept {
+  const Pinned found = find_pinned(memory);
+  const bool is_one = found.is_registered && found.start == reinterpret_cast<uintptr_t>(memory);
+  if (!lives(life_.load(std::memory_order_relaxed)) || !is_one) return;
+  const Active active(*this, std::nothrow);
+  (void)wait_for_streams();
+  const std::lock_guard lock(pinned_mutex_);
+  (void)driver_.pinned_unregister(memory);
+  pinned_.erase(found.start);
+}
+
+Address CudaDevice::mapped(const void* memory, int64_t bytes) const {
+  const Pinned found = find_pinned(memory);
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(memory) - found.start;
+  if (found.mapped == 0 || bytes > found.bytes - static_cast<int64_t>(offset)) return 0;
+  return found.mapped + offset;
 }
 
 std::unique_ptr<Code> CudaDevice::load(std::string_view text) {

@@ -113,9 +113,11 @@ class CudaDevice final : public Device, private PoolSource {
   void use_stream(Stream* stream) override;
   std::unique_ptr<Stream> make_stream(int priority) override;
   std::unique_ptr<Event> make_event() override;
+  void order(Stream& before, Stream& after) override;
   Address allocate(int64_t bytes) override;
   void free(Address address) noexcept override;
   MemoryUse memory() const override;
+  int64_t free_memory() override;
   void set_memory_limit(int64_t bytes) override;
   void reset_memory_peak() override;
   int64_t release_memory() override;
@@ -124,7 +126,12 @@ class CudaDevice final : public Device, private PoolSource {
   void copy(Address to, Address from, int64_t bytes) override;
   void fill(Address to, std::byte value, int64_t bytes) override;
   void* allocate_pinned(int64_t bytes) override;
+  void* allocate_mapped(int64_t bytes) override;
   void free_pinned(void* address) noexcept override;
+  void pin(void* memory, int64_t bytes) override;
+  void unpin(void* memory) noexcept override;
+  bool is_pinned(const void* memory) const override { return find_pinned(memory).bytes != 0; }
+  Address mapped(const void* memory, int64_t bytes) const override;
   std::unique_ptr<Code> load(std::string_view text) override;
   void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) override;
   void synchronize() override;
@@ -169,7 +176,13 @@ class CudaDevice final : public Device, private PoolSource {
   std::vector<CudaStream*> streams_{};  ///< that `make_stream` has made
 
   mutable std::mutex pinned_mutex_;
-  std::map<uintptr_t, int64_t> pinned_{};  ///< bytes, by address
+  struct Pinned {
+    uintptr_t start = 0;
+    int64_t bytes = 0;   ///< 0: it is none
+    Address mapped = 0;  ///< where kernels find it
+    bool is_registered = false;
+  };
+  std::map<uintptr_t, Pinned> pinned_{};  ///< by address
 
   mutable std::mutex failure_mutex_;
   mutable std::atomic<bool> has_failed_{false};
@@ -203,7 +216,9 @@ class CudaDevice final : public Device, private PoolSource {
   size_t size_of(int64_t bytes) const;
   /// Waits for all streams, whatever fails; the first failure.
   CudaResult wait_for_streams() const noexcept;
-  bool is_pinned_here(const void* address) const;
+  /// What holds the address.
+  Pinned find_pinned(const void* address) const;
+  void* new_pinned(int64_t bytes, unsigned flags);
 
   Address take(int64_t bytes) override;
   bool give_back(Address address) noexcept override;

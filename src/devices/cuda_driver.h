@@ -47,6 +47,7 @@ enum CudaLoadOption : int { kCudaErrorLog = 5, kCudaErrorLogBytes = 6 };
 
 constexpr unsigned kCudaStreamNonBlocking = 1;
 constexpr unsigned kCudaEventNoTiming = 2;
+constexpr unsigned kCudaPinnedMapped = 2;
 constexpr int kCudaPointerMemoryType = 2;  ///< CUpointer_attribute
 
 using CudaContextHandle = struct CudaContextObject*;
@@ -78,6 +79,10 @@ using CudaFunctionHandle = struct CudaFunctionObject*;
   FUNCTION(memory_free, "cuMemFree_v2", (Address address))                                                          \
   FUNCTION(pinned_allocate, "cuMemHostAlloc", (void** memory, size_t bytes, unsigned flags))                        \
   FUNCTION(pinned_free, "cuMemFreeHost", (void* memory))                                                            \
+  FUNCTION(pinned_address, "cuMemHostGetDevicePointer_v2", (Address* address, void* memory, unsigned flags))        \
+  FUNCTION(pinned_register, "cuMemHostRegister_v2", (void* memory, size_t bytes, unsigned flags))                   \
+  FUNCTION(pinned_unregister, "cuMemHostUnregister", (void* memory))                                                \
+  FUNCTION(memory_info, "cuMemGetInfo_v2", (size_t* available, size_t* total))                                      \
   FUNCTION(pointer_attribute, "cuPointerGetAttribute", (void* value, int which, Address address))                   \
   FUNCTION(copy_to_device, "cuMemcpyHtoDAsync_v2",                                                                  \
            (Address to, const void* from, size_t bytes, CudaStreamHandle stream))                                   \

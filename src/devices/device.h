@@ -125,6 +125,8 @@ class Device {
   /// has.
   virtual std::unique_ptr<Stream> make_stream(int priority = 0) = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
+  /// What is put into `after` from now on waits for what is in `before` now.
+  virtual void order(Stream& before, Stream& after);
 
   /// @name Memory, in the order of the calling thread's stream
   /// `bytes` bytes (0 is allowed), aligned to 256, values unspecified. Throws OutOfMemory, after freed memory
@@ -134,6 +136,8 @@ class Device {
   /// before. 0, and what is not live, is let be.
   virtual void free(Address address) noexcept = 0;
   virtual MemoryUse memory() const = 0;
+  /// Bytes that the driver still has; what is kept here is not among them.
+  virtual int64_t free_memory();
   /// Of `in_use` and `kept` together; 0: none. What is kept goes back first.
   virtual void set_memory_limit(int64_t bytes) = 0;
   virtual void reset_memory_peak() = 0;
@@ -149,8 +153,19 @@ class Device {
   virtual void fill(Address to, std::byte value, int64_t bytes) = 0;
   /// Host memory that copies need not wait for; null if there is none.
   virtual void* allocate_pinned(int64_t bytes) = 0;
+  /// Such memory that kernels may use, too; null if there is none left. Throws DeviceError where the driver
+  /// has no such memory.
+  virtual void* allocate_mapped(int64_t bytes);
   /// Waits for all streams.
   virtual void free_pinned(void* address) noexcept = 0;
+  /// Makes the host's memory pinned, until it is unpinned. Throws DeviceError where the driver cannot.
+  virtual void pin(void* memory, int64_t bytes);
+  /// Waits for all streams. What is not pinned is let be.
+  virtual void unpin(void* memory) noexcept;
+  /// Whether copies from and to it may be done late.
+  virtual bool is_pinned(const void* memory) const;
+  /// Where kernels find memory of `allocate_mapped`, from here to its end; 0: it is none.
+  virtual Address mapped(const void* memory, int64_t bytes) const;
 
   /// @name Code
   /// From PTX text. Throws DeviceError with the driver's words.

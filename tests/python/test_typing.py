@@ -11,6 +11,7 @@ import pytest
 
 PROGRAM = """
 import ingot
+import numpy as np
 from ingot import float64
 
 @ingot.jit
@@ -55,6 +56,17 @@ class Body:
     def moved(self, by: float) -> tuple[float, int]:
         return by, 1
 
+def on_streams(a: ingot.Array) -> float:
+    first, last = ingot.cuda.event(), ingot.cuda.event(timing=False)
+    with ingot.cuda.stream() as stream, stream.auto_synchronize():
+        first.record(stream)
+        b: ingot.Array = ingot.cuda.device_array_like(a, stream)
+        host: np.ndarray = b.copy_to_host(ingot.cuda.pinned_array_like(a), stream)
+        b.copy_to_device(host, stream)
+    last.wait()
+    free: int = ingot.cuda.current_context().get_memory_info().free
+    return ingot.cuda.event_elapsed_time(first, last) + free
+
 def untyped(x):
     return x
 
@@ -90,6 +102,8 @@ WRONG = {
     "plus.reduces([1.0])": "attr-defined",
     "ingot.vectorize(nopyhton=True)": "call-overload",
     "ingot.device_put(1, 2)": "arg-type",
+    "ingot.cuda.event_elapsed_time(1, 2)": "arg-type",
+    "ingot.cuda.stream().is_donne()": "attr-defined",
     "on_device(ingot.device_put(1)).to_hosts()": "attr-defined",
 }
 

@@ -18,8 +18,31 @@ from __future__ import annotations
 from typing import Any
 
 from . import atomic, cg, const, local, shared
+from ._current import (
+    Context,
+    Gpu,
+    current_context,
+    detect,
+    get_current_device,
+    gpus,
+    is_available,
+    select_device,
+    synchronize,
+)
 from ._intrinsics import Dim3, Index3, Special, outside
 from ._kernel import ConfiguredKernel, DeviceFunction, Kernel, jit
+from ._memory import (
+    device_array,
+    device_array_like,
+    mapped_array,
+    mapped_array_like,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+    to_device,
+)
+from ._reduce import Reduce, reduce
+from ._streams import Event, Stream, default_stream, event, event_elapsed_time, stream
 
 warpsize = 32
 """The threads that go in step."""
@@ -188,10 +211,15 @@ def nanosleep(ns: int) -> None:
 
 __all__ = [
     "ConfiguredKernel",
+    "Context",
     "DeviceFunction",
     "Dim3",
+    "Event",
+    "Gpu",
     "Index3",
     "Kernel",
+    "Reduce",
+    "Stream",
     "activemask",
     "all_sync",
     "any_sync",
@@ -204,26 +232,45 @@ __all__ = [
     "cg",
     "clz",
     "const",
+    "current_context",
+    "default_stream",
+    "detect",
+    "device_array",
+    "device_array_like",
     "eq_sync",
+    "event",
+    "event_elapsed_time",
     "ffs",
     "fma",
+    "get_current_device",
+    "gpus",
     "grid",
     "gridDim",
     "gridsize",
+    "is_available",
     "jit",
     "laneid",
     "lanemask_lt",
     "local",
+    "mapped_array",
+    "mapped_array_like",
     "match_all_sync",
     "match_any_sync",
     "nanosleep",
+    "pinned",
+    "pinned_array",
+    "pinned_array_like",
     "popc",
+    "reduce",
+    "select_device",
     "selp",
     "shared",
     "shfl_down_sync",
     "shfl_sync",
     "shfl_up_sync",
     "shfl_xor_sync",
+    "stream",
+    "synchronize",
     "syncthreads",
     "syncthreads_and",
     "syncthreads_count",
@@ -233,5 +280,6 @@ __all__ = [
     "threadfence",
     "threadfence_block",
     "threadfence_system",
+    "to_device",
     "warpsize",
 ]

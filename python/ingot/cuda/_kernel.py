@@ -17,11 +17,14 @@ from typing import Any
 
 from .. import _errors, _source
 from .._array import Array
-from .._devices import Device, default_device
+from .._devices import Device
 from .._errors import UnsupportedError
 from .._function import Function, type_text, without_body
 from .._jit import relaxations
 from .._signature import Signature, Type, parse_signatures
+from ._code import Inspected
+from ._current import current_device
+from ._streams import Stream, checked_stream, in_stream
 
 MOST_THREADS = 1024
 """Of a block."""
@@ -59,7 +62,7 @@ class ConfiguredKernel:
         threads = self.blockdim[0] * self.blockdim[1] * self.blockdim[2]
         if threads > MOST_THREADS:
             raise ValueError(f"a block has at most {MOST_THREADS} threads, not {threads}: {blockdim!r}")
-        self.stream = stream
+        self.stream = checked_stream(stream)
         self.sharedmem = operator.index(sharedmem)
         if self.sharedmem < 0:
             raise ValueError(f"the bytes of shared memory are not negative: {sharedmem!r}")
@@ -84,7 +87,7 @@ class _ForAll:
         self.kernel[blocks, self.tpb, self.stream, self.sharedmem](*args, **kwargs)
 
 
-class Kernel:
+class Kernel(Inspected):
     """What `@cuda.jit` makes of a function: `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)` runs it."""
 
     def __init__(
@@ -168,10 +171,10 @@ class Kernel:
         raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
 
     def _launch(self, at: ConfiguredKernel, args: tuple, kwargs: dict[str, Any]) -> None:
-        if at.stream not in (0, None):
-            raise UnsupportedError("a stream of a launch is not supported\n  instead: launch without a stream")
         values = self._bind(args, kwargs)
-        self._function(_place_of(values))(*at.griddim, *at.blockdim, at.sharedmem, *values)
+        run = self._function(_place_of(values, at.stream))
+        with in_stream(at.stream):
+            run(*at.griddim, *at.blockdim, at.sharedmem, *values)
 
     def _refuse_results(self) -> None:
         """Refuses a kernel that returns a value."""
@@ -186,15 +189,16 @@ class Kernel:
             raise _errors.unsupported((site,), "a kernel that returns a value", advice)
 
 
-def _place_of(values: tuple) -> Device | None:
-    """Where a kernel runs: the default device, None where its arrays say it."""
-    if os.environ.get("INGOT_KERNELS") == "interpreted" or any(isinstance(value, Array) for value in values):
+def _place_of(values: tuple, stream: Stream | None) -> Device | None:
+    """Where a kernel runs: the device of the stream, or the default one; None where its arrays say it."""
+    if os.environ.get("INGOT_KERNELS") == "interpreted":
         return None
-    device = default_device()
-    if device.kind == "cpu":
-        why = "kernels run on GPUs, and there is none"
-        raise RuntimeError(f"{why}: `with ingot.device('emulated'):` runs them on a GPU in software")
-    return device
+    for value in values:
+        if isinstance(value, Array):
+            if stream is not None and stream.device is not value.device:
+                raise ValueError(f"an array on {value.device} in a stream of {stream.device}")
+            return None
+    return current_device() if stream is None else stream.device
 
 
 def _returns(node: Any) -> Iterable[Any]:

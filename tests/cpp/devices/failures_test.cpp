@@ -1,3 +1,4 @@
+#include <deque>
 #include <set>
 
 #include "support.h"
@@ -16,6 +17,8 @@ class FailuresTest : public DevicesTest {
 
   Library library_;
   Fail* const fail_ = library_.function<Fail>("ingot_emulator_fail");
+  std::deque<Words>
+      registered_;  ///< each its own: where the driver fails to let one go it cannot be pinned again
   Live* const live_ = library_.function<Live>("ingot_emulator_live");
 
   struct Freed {
@@ -27,6 +30,11 @@ class FailuresTest : public DevicesTest {
     Device* device;
     void* memory;
     ~Unpinned() { device->free_pinned(memory); }
+  };
+  struct Registered {
+    Device* device;
+    void* memory;
+    ~Registered() { device->unpin(memory); }
   };
   struct Unset {
     Device* device;
@@ -57,11 +65,21 @@ class FailuresTest : public DevicesTest {
     device_->use_stream(b.get());
     const Freed q{device_, device_->allocate(4000)};  // marks
     end->let_wait(*b);
+    device_->order(*a, *b);
     device_->copy(q.address, p.address, 4000);
     device_->fill(q.address, std::byte{}, 40);
     const Unpinned pinned{device_, device_->allocate_pinned(4000)};
     if (pinned.memory == nullptr) throw OutOfMemory(4000, "no pinned memory");
     device_->read(pinned.memory, q.address, 4000);
+    const Unpinned mapped{device_, device_->allocate_mapped(4000)};
+    if (mapped.memory == nullptr) throw OutOfMemory(4000, "no pinned memory");
+    ASSERT_NE(device_->mapped(mapped.memory, 4000), 0u);
+    {
+      Words& words = registered_.emplace_back(1000);
+      device_->pin(words.data(), 4000);
+      const Registered registered{device_, words.data()};
+      ASSERT_GT(device_->free_memory(), 0);
+    }
     b->synchronize();
     ASSERT_EQ(static_cast<uint32_t*>(pinned.memory)[9], 0u);
     ASSERT_EQ(static_cast<uint32_t*>(pinned.memory)[10], 7u);

@@ -9,6 +9,57 @@ using Words = std::vector<uint32_t>;
 
 constexpr int64_t kMebi = 1 << 20;
 
+TEST_F(DevicesTest, TheHostsMemoryIsPinnedForATime) {
+  Words values(1000, 3);
+  const Address p = words(Words(1000, 1));
+  device_->pin(values.data(), 4000);
+  EXPECT_TRUE(device_->is_pinned(&values[999]));
+  device_->write(p, values.data(), 4000);
+  values.assign(1000, 5);
+  EXPECT_EQ(read(p, 1000), Words(1000, 5));
+  device_->read(values.data(), p, 4000);
+  launch("add", p, 1000, 1);
+  device_->unpin(&values[1]);  // nothing begins there
+  EXPECT_TRUE(device_->is_pinned(values.data()));
+  device_->unpin(values.data());
+  EXPECT_FALSE(device_->is_pinned(values.data()));
+  EXPECT_EQ(values, Words(1000, 5));
+  device_->unpin(values.data());
+  EXPECT_NE(error_of([&] { device_->pin(nullptr, 8); }).find("pinning memory"), std::string::npos);
+  void* const own = device_->allocate_pinned(64);
+  device_->unpin(own);
+  EXPECT_TRUE(device_->is_pinned(own));
+  device_->free_pinned(own);
+}
+
+TEST_F(DevicesTest, KernelsUseMappedMemory) {
+  auto* const values = static_cast<uint32_t*>(device_->allocate_mapped(400));
+  ASSERT_NE(values, nullptr);
+  std::fill_n(values, 100, 2u);
+  launch("square", device_->mapped(values, 400), 100);
+  launch("add", device_->mapped(values + 50, 200), 50, 1);
+  device_->synchronize();
+  EXPECT_EQ(values[49], 4u);
+  EXPECT_EQ(values[50], 5u);
+  EXPECT_EQ(device_->mapped(values + 50, 204), 0u);
+  device_->free_pinned(values);
+  EXPECT_EQ(device_->mapped(values, 4), 0u);
+  void* const pinned = device_->allocate_pinned(64);
+  EXPECT_EQ(device_->mapped(pinned, 64), 0u);
+  device_->free_pinned(pinned);
+}
+
+TEST_F(DevicesTest, TellsWhatMemoryTheDriverHas) {
+  device_->release_memory();
+  const int64_t before = device_->free_memory();
+  const Address p = device_->allocate(1 << 20);
+  EXPECT_EQ(device_->free_memory(), before - (1 << 20));
+  device_->free(p);
+  EXPECT_EQ(device_->free_memory(), before - (1 << 20));
+  device_->release_memory();
+  EXPECT_EQ(device_->free_memory(), before);
+}
+
 TEST_F(DevicesTest, FreedMemoryIsUsedAgainInItsStream) {
   const Address p = device_->allocate(1000);
   device_->free(p);

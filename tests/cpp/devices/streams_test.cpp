@@ -73,6 +73,26 @@ TEST_F(DevicesTest, EventsOrderStreams) {
   }
 }
 
+TEST_F(DevicesTest, AStreamWaitsForWhatIsInAnotherOne) {
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    begin(seed);
+    const auto a = device_->make_stream();
+    const auto b = device_->make_stream();
+    device_->use_stream(a.get());
+    const Address p = words(Words(100, 2));
+    launch("add", p, 100, 1);
+    device_->order(*a, *b);
+    device_->use_stream(b.get());
+    launch("square", p, 100);
+    device_->order(*b, *a);
+    device_->order(*b, *b);
+    device_->use_stream(a.get());
+    launch("add", p, 100, 5);
+    EXPECT_EQ(read(p, 100), Words(100, 14)) << seed;
+    device_->use_stream(nullptr);
+  }
+}
+
 TEST_F(DevicesTest, AnEventIsWaitedFor) {
   const auto event = device_->make_event();
   EXPECT_TRUE(event->is_done());

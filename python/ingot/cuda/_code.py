@@ -1,0 +1,112 @@
+"""What becomes of kernels: their texts, and what a device needs for them."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from typing import TYPE_CHECKING, Any
+
+from .. import _ingot
+from .._signature import Type
+
+_PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
+
+
+def _type_of(description: tuple) -> Any:
+    """The type of an argument as a signature has it; of others their description."""
+    if description[0] == "array":
+        return Type(description[1], description[2], description[5])
+    if description[0] == "scalar":
+        return Type(_PYTHON.get(description[1], description[1].removeprefix("numpy.")))
+    return description
+
+
+def _signature_of(specialisation: Any) -> tuple:
+    """The types of a kernel's own arguments, behind those of the grid."""
+    return tuple(map(_type_of, specialisation.key[7][1])) if specialisation.key[7][0] == "tuple" else ()
+
+
+def _is_of(own: Any, wanted: Any) -> bool:
+    if not (isinstance(own, Type) and isinstance(wanted, Type)):
+        return own == wanted
+    return (own.dtype, own.ndim) == (wanted.dtype, wanted.ndim) and wanted.layout in ("A", own.layout)
+
+
+def _stages(specialisation: Any) -> dict[str, Any]:
+    """How it is made, compiled once more."""
+    if not hasattr(specialisation, "stages"):
+        specialisation.stages = specialisation.compile(texts=True)
+    return specialisation.stages
+
+
+class Inspected:
+    """What kernels say of the code that has been made of them. Signatures are tuples of types: `(float64[:], int64)`."""
+
+    __name__: str
+
+    if TYPE_CHECKING:
+
+        @property
+        def specialisations(self) -> list[Any]: ...
+
+    def _made(self) -> dict[tuple, Any]:
+        return {_signature_of(s): s for s in self.specialisations if s.device is not None}
+
+    def _chosen(self, signature: Any) -> Any:
+        made = self._made()
+        if signature is None and len(made) == 1:
+            return next(iter(made.values()))
+        if signature is not None:
+            wanted = tuple(getattr(signature, "parameters", signature))
+            for own, specialisation in made.items():
+                if len(own) == len(wanted) and all(map(_is_of, own, wanted)):
+                    return specialisation
+            listed = ", ".join(map(str, wanted))
+            raise KeyError(f"`{self.__name__}` has not been launched with ({listed})")
+        if not made:
+            raise ValueError(f"`{self.__name__}` has not been launched on a device yet")
+        raise ValueError(f"`{self.__name__}` has been launched with {len(made)} kinds of arguments: name the signature")
+
+    def _texts(self, stage: str, signature: Any) -> Any:
+        if signature is not None:
+            return _stages(self._chosen(signature))[stage]
+        return {own: _stages(s)[stage] for own, s in self._made().items()}
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """The LLVM IR for a signature; without one a dict of all, by signature."""
+        return self._texts("kernels: LLVM IR", signature)
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """The PTX for a signature; without one a dict of all, by signature."""
+        return self._texts("kernels", signature)
+
+    inspect_ptx = inspect_asm
+
+    def _needs(self, signature: Any, threads: int = 32, dynsmemsize: int = 0) -> tuple[int, int, int, int]:
+        """(registers, bytes of local memory, bytes of shared memory, blocks that a processor holds)"""
+        specialisation = self._chosen(signature)
+        text = _stages(specialisation)["kernels"]
+        (name,) = re.findall(r"\.entry\s+(\w+)\s*\(", text)
+        return _ingot.kernel_needs(specialisation.device._handle, text, name, threads, operator.index(dynsmemsize))
+
+    def get_regs_per_thread(self, signature: Any = None) -> int:
+        """The registers of a thread."""
+        return self._needs(signature)[0]
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> int:
+        """The bytes of local memory of a thread."""
+        return self._needs(signature)[1]
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> int:
+        """The bytes of shared memory of a block, without the dynamic ones."""
+        return self._needs(signature)[2]
+
+    def resident_blocks(self, blockdim: Any, dynsmemsize: int = 0, signature: Any = None) -> int:
+        """How many blocks of so many threads a processor holds at once."""
+        extents = blockdim if isinstance(blockdim, (tuple, list)) else (blockdim,)
+        return self._needs(signature, math.prod(map(operator.index, extents)), dynsmemsize)[3]
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0, signature: Any = None) -> int:
+        """The most blocks of a launch whose threads all wait for each other (`cuda.cg.this_grid().sync()`)."""
+        return self.resident_blocks(blockdim, dynsmemsize, signature) * self._chosen(signature).device.processors

@@ -1,0 +1,136 @@
+"""Arrays on devices, and memory of the host that devices copy from and to while the host goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _devices, _ingot
+from .._array import DTYPES, Array, checked_for_device, device_put
+from .._devices import Device
+from .._errors import UnsupportedError
+from .._signature import Type
+from ._current import current_device
+from ._streams import Stream, checked_stream, in_stream
+
+
+def _place(stream: Stream | None) -> Device:
+    return current_device() if stream is None else stream.device
+
+
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Array | None = None) -> Any:
+    """A copy of an array of NumPy's, or of what NumPy makes an array of, on the current device or that of the stream.
+
+    An array that is on a device is given as it is. With a stream, pinned memory is read later. `copy=False` leaves the
+    elements unspecified. `to` is an array on a device that takes the elements, and is given.
+    """
+    queue = checked_stream(stream)
+    if to is not None:
+        to.copy_to_device(obj, stream)
+        return to
+    if isinstance(obj, Array):
+        return obj
+    if not copy:
+        return device_array_like(np.asarray(obj), stream)
+    array = checked_for_device(np.asarray(obj))
+    if queue is None:
+        return device_put(array, current_device())
+    with queue:
+        return _ingot.to_device(array, queue.device._handle, True)
+
+
+def _dtype(given: Any) -> np.dtype:
+    dtype = np.dtype(given.dtype if isinstance(given, Type) and given.ndim is None else given)
+    if dtype not in DTYPES or not dtype.isnative:
+        raise TypeError(f"arrays of dtype {dtype} cannot be on a device")
+    return dtype
+
+
+def _shape(given: Any) -> tuple[int, ...]:
+    lengths = tuple(map(operator.index, given)) if isinstance(given, (tuple, list)) else (operator.index(given),)
+    if any(length < 0 for length in lengths):
+        raise ValueError("negative dimensions are not allowed")
+    return lengths
+
+
+def _check(strides: Any, order: str) -> None:
+    if order not in ("C", "F"):
+        raise ValueError(f"the order of a new array is 'C' or 'F', not {order!r}")
+    if strides is not None:
+        raise UnsupportedError("strides of a new array are not supported\n  instead: give an order, and take a view")
+
+
+def device_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C", stream: Any = 0) -> Array:
+    """A new array of unspecified elements on the current device, or that of the stream."""
+    _check(strides, order)
+    queue = checked_stream(stream)
+    with in_stream(queue):
+        return _ingot.new_array(_shape(shape), _dtype(dtype), order == "F", _place(queue)._handle)
+
+
+def _order_of(ary: Any) -> str:
+    return "F" if ary.flags.f_contiguous and not ary.flags.c_contiguous else "C"
+
+
+def device_array_like(ary: Any, stream: Any = 0) -> Array:
+    """A new array of the shape, dtype and order of another one, which may be NumPy's."""
+    return device_array(ary.shape, ary.dtype, None, _order_of(ary), stream)
+
+
+def _pinned(shape: Any, dtype: Any, strides: None, order: str, is_mapped: bool) -> np.ndarray:
+    _check(strides, order)
+    lengths, kind, device = _shape(shape), np.dtype(dtype.dtype if isinstance(dtype, Type) else dtype), current_device()
+    if kind.hasobject:
+        raise TypeError(f"arrays of dtype {kind} cannot be pinned")
+    size = math.prod(lengths) * kind.itemsize
+    memory = _ingot.pinned_bytes(device._handle, max(size, 1), is_mapped)
+    if memory is None:
+        raise _devices.no_memory(lengths, kind.name, "the host", f"{device} pins no more")
+    return np.ndarray(lengths, kind, memory, order=order)  # type: ignore[arg-type]
+
+
+def pinned_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C") -> np.ndarray:
+    """A new array of NumPy's in pinned memory: copies in a stream read and write it while the host goes on."""
+    return _pinned(shape, dtype, strides, order, False)
+
+
+def pinned_array_like(ary: Any) -> np.ndarray:
+    """A new array in pinned memory of the shape, dtype and order of another one."""
+    return pinned_array(ary.shape, ary.dtype, None, _order_of(ary))
+
+
+def mapped_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C", stream: Any = 0) -> np.ndarray:
+    """A new array of NumPy's in pinned memory that kernels read and write themselves: calls do not copy it."""
+    checked_stream(stream)
+    return _pinned(shape, dtype, strides, order, True)
+
+
+def mapped_array_like(ary: Any, stream: Any = 0) -> np.ndarray:
+    """A new array in mapped memory of the shape, dtype and order of another one."""
+    return mapped_array(ary.shape, ary.dtype, None, _order_of(ary), stream)
+
+
+@contextlib.contextmanager
+def pinned(*arrays: np.ndarray) -> Iterator[None]:
+    """`with pinned(x, y):` pins the memory of arrays of NumPy's for a time. At the end all streams are waited for."""
+    device = current_device()
+    for array in arrays:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"arrays of NumPy's can be pinned, not {type(array).__name__}")
+        if not array.flags.forc:
+            raise ValueError("an array whose elements do not lie side by side cannot be pinned")
+    held: list[np.ndarray] = []
+    try:
+        for array in arrays:
+            if array.nbytes > 0:
+                _ingot.pin(device._handle, array)
+                held.append(array)
+        yield
+    finally:
+        for array in held:
+            _ingot.unpin(device._handle, array)

@@ -1,0 +1,157 @@
+"""Streams and events of the host: queues of a device's work, and points in them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from .. import _ingot
+from .._devices import Device
+from ._current import current_device
+
+_spare: dict[Device, list[Any]] = {}
+"""Streams that nobody has any more. They are not destroyed, since memory knows the stream that has used it last."""
+_entered = threading.local()
+
+
+class Stream:
+    """A queue of a device: what is put into it is done in order, while the host goes on.
+
+    Made by `cuda.stream()`. `with stream:` makes it the stream of what the calling thread does on the device.
+    """
+
+    __slots__ = ("_handle", "_is_kept", "device")
+
+    device: Device
+
+    def __init__(self, device: Device, handle: Any, is_kept: bool) -> None:
+        self.device, self._handle, self._is_kept = device, handle, is_kept
+
+    def __del__(self, spare: dict[Device, list[Any]] = _spare) -> None:
+        if getattr(self, "_is_kept", False):
+            spare.setdefault(self.device, []).append(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<ingot.cuda stream of {self.device} at {self._handle.address:#x}>"
+
+    def __enter__(self) -> Stream:
+        stack = _entered.__dict__.setdefault("stack", [])
+        stack.append((self, _ingot.stream_of(self.device._handle)))
+        _ingot.use_stream(self.device._handle, self._handle)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _, before = _entered.stack.pop()
+        _ingot.use_stream(self.device._handle, before)
+
+    def synchronize(self) -> None:
+        """Waits for all that has been put into it."""
+        self._handle.synchronize()
+
+    def is_done(self) -> bool:
+        """Whether all that has been put into it is done."""
+        return self._handle.is_done()
+
+    query = is_done
+
+    @contextlib.contextmanager
+    def auto_synchronize(self) -> Iterator[Stream]:
+        """`with stream.auto_synchronize():` waits for the stream at the end."""
+        yield self
+        self.synchronize()
+
+
+class Event:
+    """A point in a stream, made by `cuda.event()`."""
+
+    __slots__ = ("_handle", "device", "timing")
+
+    device: Device
+    timing: bool
+
+    def __init__(self, device: Device, timing: bool) -> None:
+        self.device, self.timing = device, timing
+        self._handle = _ingot.make_event(device._handle)
+
+    def record(self, stream: Any = 0) -> None:
+        """Puts the point at the end of the stream."""
+        self._handle.record(_handle_of(stream, self.device))
+
+    def wait(self, stream: Any = 0) -> None:
+        """What is put into the stream from now on waits for the point."""
+        self._handle.let_wait(_handle_of(stream, self.device))
+
+    def synchronize(self) -> None:
+        """Waits for the point."""
+        self._handle.synchronize()
+
+    def query(self) -> bool:
+        """Whether the point has been passed."""
+        return self._handle.is_done()
+
+    def elapsed_time(self, evtend: Event) -> float:
+        """Milliseconds from this point to another one; both have been passed."""
+        if not (self.timing and evtend.timing):
+            raise ValueError("the time between events that are made with `timing=False`")
+        if self.device is not evtend.device:
+            raise ValueError(f"the time between events of {self.device} and of {evtend.device}")
+        return evtend._handle.since(self._handle)
+
+
+def checked_stream(stream: Any) -> Stream | None:
+    """A stream of `cuda.stream()`; None for 0: that of the calling thread."""
+    if stream is None or type(stream) is int and stream == 0:
+        return None
+    if not isinstance(stream, Stream):
+        raise TypeError(f"a stream is what `cuda.stream()` gives, or 0, not {type(stream).__name__}")
+    return stream
+
+
+def _handle_of(stream: Any, device: Device) -> Any:
+    found = checked_stream(stream)
+    if found is None:
+        return _ingot.stream_of(device._handle)
+    if found.device is not device:
+        raise ValueError(f"an event of {device} in a stream of {found.device}")
+    return found._handle
+
+
+def in_stream(stream: Stream | None, device: Device | None = None) -> contextlib.AbstractContextManager[Any]:
+    """What makes a stream the calling thread's for a time. ValueError if it is of another device."""
+    if stream is None:
+        return contextlib.nullcontext()
+    if device is not None and device is not stream.device:
+        raise ValueError(f"an array on {device} in a stream of {stream.device}")
+    return stream
+
+
+def stream() -> Stream:
+    """A new stream of the current device."""
+    device = current_device()
+    try:
+        handle = _spare.setdefault(device, []).pop()
+    except IndexError:
+        handle = _ingot.make_stream(device._handle)
+    return Stream(device, handle, True)
+
+
+def default_stream() -> Stream:
+    """The current device's own stream, which work goes into where no other is said."""
+    device = current_device()
+    before = _ingot.stream_of(device._handle)
+    _ingot.use_stream(device._handle, None)
+    own = _ingot.stream_of(device._handle)
+    _ingot.use_stream(device._handle, before)
+    return Stream(device, own, False)
+
+
+def event(timing: bool = True) -> Event:
+    """A new event of the current device, in no stream yet."""
+    return Event(current_device(), bool(timing))
+
+
+def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
+    """Milliseconds from one event to another; both have been passed."""
+    return evtstart.elapsed_time(evtend)

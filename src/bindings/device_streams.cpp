@@ -1,0 +1,110 @@
+#include "bindings/device_streams.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "bindings/device_array.h"
+#include "bindings/numpy.h"
+
+namespace ingot::bindings {
+
+namespace {
+
+using devices::Device;
+using nb::literals::operator""_a;
+
+/// A stream, which is never destroyed: memory knows the stream that has used it last.
+struct StreamHandle {
+  devices::Stream* it;
+};
+
+struct EventHandle {
+  std::unique_ptr<devices::Event> it;
+};
+
+/// Pinned memory of an array of NumPy's.
+struct Pinned {
+  Device* device;
+  void* memory;
+};
+
+void free_pinned(PyObject* capsule) {
+  const std::unique_ptr<Pinned> pinned(static_cast<Pinned*>(PyCapsule_GetPointer(capsule, nullptr)));
+  pinned->device->free_pinned(pinned->memory);
+}
+
+/// So many bytes as an array of NumPy's; None: there is no such memory.
+nb::object pinned_bytes(const DeviceHandle& device, int64_t bytes, bool is_mapped) {
+  void* const memory = is_mapped ? device.it->allocate_mapped(bytes) : device.it->allocate_pinned(bytes);
+  if (memory == nullptr) return nb::none();
+  nb::object owner = nb::steal(PyCapsule_New(new Pinned{device.it, memory}, nullptr, &free_pinned));
+  if (!owner.is_valid()) throw nb::python_error();
+  return array_on({base::DType::UInt8, 1, static_cast<std::byte*>(memory), {bytes}, {1}}, true,
+                  std::move(owner));
+}
+
+PyArrayObject* plain(nb::handle array) {
+  if (!PyArray_Check(array.ptr())) throw nb::type_error("an array of NumPy's is wanted");
+  return as_array(array.ptr());
+}
+
+void pin(const DeviceHandle& device, nb::handle array) {
+  device.it->pin(PyArray_DATA(plain(array)), PyArray_NBYTES(plain(array)));
+}
+
+void unpin(const DeviceHandle& device, nb::handle array) { device.it->unpin(PyArray_DATA(plain(array))); }
+
+/// (registers, bytes of local memory, bytes of shared memory, blocks of so many threads that a processor
+/// holds)
+nb::tuple kernel_needs(const DeviceHandle& device, const std::string& text, const std::string& name,
+                       int threads, int64_t dynamic_shared) {
+  const std::unique_ptr<devices::Code> code = device.it->load(text);
+  const devices::Kernel& kernel = code->kernel(name);
+  return nb::make_tuple(kernel.registers(), kernel.local_bytes(), kernel.shared_bytes(),
+                        kernel.resident_blocks(threads, dynamic_shared));
+}
+
+template <class It>
+void wait_for(It& it) {
+  const nb::gil_scoped_release released;
+  it.synchronize();
+}
+
+}  // namespace
+
+void bind_device_streams(nb::module_& m) {
+  nb::class_<StreamHandle>(m, "StreamHandle")
+      .def_prop_ro("address", [](const StreamHandle& it) { return reinterpret_cast<uintptr_t>(it.it); })
+      .def("synchronize", [](const StreamHandle& it) { wait_for(*it.it); })
+      .def("is_done", [](const StreamHandle& it) { return it.it->is_done(); });
+  nb::class_<EventHandle>(m, "EventHandle")
+      .def("record", [](const EventHandle& it, const StreamHandle& stream) { it.it->record(*stream.it); })
+      .def("let_wait", [](const EventHandle& it, const StreamHandle& stream) { it.it->let_wait(*stream.it); })
+      .def("synchronize", [](const EventHandle& it) { wait_for(*it.it); })
+      .def("is_done", [](const EventHandle& it) { return it.it->is_done(); })
+      .def("since", [](const EventHandle& it, const EventHandle& start) { return it.it->since(*start.it); });
+  m.def("make_stream",
+        [](const DeviceHandle& device) { return StreamHandle{device.it->make_stream().release()}; });
+  m.def(
+      "stream_of", [](const DeviceHandle& device) { return StreamHandle{&device.it->stream()}; },
+      "The one of the calling thread.");
+  m.def(
+      "use_stream",
+      [](const DeviceHandle& device, const StreamHandle* stream) {
+        device.it->use_stream(stream == nullptr ? nullptr : stream->it);
+      },
+      "device"_a, "stream"_a.none());
+  m.def("make_event", [](const DeviceHandle& device) { return EventHandle{device.it->make_event()}; });
+  m.def("free_memory", [](const DeviceHandle& device) { return device.it->free_memory(); });
+  m.def("pinned_bytes", &pinned_bytes, "device"_a, "bytes"_a, "is_mapped"_a);
+  m.def("pin", &pin);
+  m.def("unpin", &unpin);
+  m.def("kernel_needs", &kernel_needs);
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,31 @@
+#include "devices/device.h"
+
+/// What a device is that has nothing of its own for it.
+namespace ingot::devices {
+
+void Device::order(Stream& before, Stream& after) {
+  const std::unique_ptr<Event> event = make_event();
+  event->record(before);
+  event->let_wait(after);
+}
+
+int64_t Device::free_memory() {
+  const MemoryUse use = memory();
+  return properties().memory - use.in_use - use.kept;
+}
+
+void* Device::allocate_mapped(int64_t) {
+  throw DeviceError(properties().kind + ": no memory of the host's that kernels use, too");
+}
+
+void Device::pin(void*, int64_t) {
+  throw DeviceError(properties().kind + ": the host's memory cannot be pinned");
+}
+
+void Device::unpin(void*) noexcept {}
+
+bool Device::is_pinned(const void*) const { return true; }
+
+Address Device::mapped(const void*, int64_t) const { return 0; }
+
+}  // namespace ingot::devices
