@@ -53,7 +53,7 @@ OF_ONE_TARGET = {
 # What is asked of a target by name, or by its generation.
 TARGET_NAMES = re.compile(r"\b(x86|avx|sse\d|nvptx|cuda)\b|target\.(level|cpu|features|needs)\b", re.IGNORECASE)
 # The name of a vendor's driver, in what speaks its ABI or makes code for it; others ask devices/device.h.
-VENDOR_NAMES = re.compile(r"cuda", re.IGNORECASE)
+VENDOR_NAMES = re.compile(r"cuda|opencl", re.IGNORECASE)
 VENDOR_NAMES_IN = {"src/devices", "src/emulator", "src/driver", "src/codegen/targets"}
 
 LONGEST_FILE = 1000
