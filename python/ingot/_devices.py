@@ -9,19 +9,20 @@ from typing import Any
 
 from . import _ingot
 
-KINDS = ("gpu", "emulated", "cpu")
+KINDS = ("gpu", "emulated", "opencl", "cpu")
 
 
 class Device:
-    """What functions run on: a GPU, the GPU in software (`emulated`), or the host (`cpu`).
+    """What functions run on: a GPU, the GPU in software (`emulated`), a device of OpenCL's (`opencl`), or the host (`cpu`).
 
     `with` makes it the default one of the code inside.
     """
 
-    __slots__ = ("_handle", "_tokens", "block_memory", "block_threads", "capability", "index", "kind", "memory", "name", "processors")
+    __slots__ = ("_handle", "_tokens", "block_memory", "block_threads", "capability", "code", "index", "kind", "memory", "name", "processors")
 
     kind: str
     name: str
+    code: str
     index: int
     capability: int
     memory: int
@@ -33,7 +34,7 @@ class Device:
         self._handle = handle
         self._tokens: list[Any] = []
         given = handle.properties if handle is not None else {}
-        for name, text in (("kind", "cpu"), ("name", "cpu")):
+        for name, text in (("kind", "cpu"), ("name", "cpu"), ("code", "")):
             setattr(self, name, given.get(name, text))
         for name in ("index", "capability", "memory", "processors", "block_threads", "block_memory"):
             setattr(self, name, given.get(name, 0))
@@ -84,7 +85,7 @@ def of(name: str) -> Device:
 
 
 def devices(kind: str | None = None) -> list[Device]:
-    """The devices of a kind: "gpu", "emulated" (a GPU in software), or "cpu". Without a kind GPUs, then the CPU."""
+    """The devices of a kind: "gpu", "emulated" (a GPU in software), "opencl", or "cpu". Without a kind GPUs, then the CPU."""
     if kind is None:
         return [*_of_kind("gpu"), *_of_kind("cpu")]
     if kind not in KINDS:

@@ -53,8 +53,8 @@ class Specialisation(_ingot.Specialisation):
 
     def compile(self, texts: bool = False) -> dict[str, Any]:
         """The object file and how it was made; with the IR and assembly if `texts`."""
-        capability = () if self.device is None else (self.device.capability,)
-        return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads(), *capability)
+        code = () if self.device is None else (self.device.code,)
+        return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads(), *code)
 
 
 class Call:

@@ -216,17 +216,18 @@ struct Program {
 
   nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, const nb::object& keeps,
                        uint64_t seed) const;
-  nb::dict compile(bool texts, int threads, int capability) const;
+  nb::dict compile(bool texts, int threads, const std::string& device) const;
 };
 
-/// From array IR to a sealed object, by so many threads; with a compute capability (times ten), for arrays on
-/// such a GPU. With `texts`, also what stood between the stages.
-nb::dict Program::compile(bool texts, int threads, int capability) const {
+/// From array IR to a sealed object, by so many threads; with a kind of device code, for arrays on a
+/// device that takes it. With `texts`, also what stood between the stages.
+nb::dict Program::compile(bool texts, int threads, const std::string& device) const {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}};
-  if (capability > 0) options.target = options.target.with_gpu(capability);
+  const bool has_device = !device.empty();
+  if (has_device) options.target = options.target.with_device(device);
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
-  options.codegen.threads = capability > 0 ? 1 : static_cast<unsigned>(std::max(threads, 1));
+  options.codegen.threads = has_device ? 1 : static_cast<unsigned>(std::max(threads, 1));
   driver::Report report;
   nb::list after;  // each pass: its name, the IR that it left
   std::string last;
@@ -247,7 +248,7 @@ nb::dict Program::compile(bool texts, int threads, int capability) const {
     stages["loop IR"] = last;
     stages["LLVM IR"] = result.code.llvm_ir_optimized;
     stages["assembly"] = result.code.assembly;
-    if (capability > 0) {
+    if (has_device) {
       stages["kernels: LLVM IR"] = result.code.kernels_llvm_ir;
       stages["kernels"] = result.code.kernels;
     }
@@ -396,7 +397,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("writes", [](const Program& p) { return p.lowered.writes; })
       .def_prop_ro("layouts", [](const Program& p) { return p.lowered.layouts; })
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
-      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "capability"_a = 0)
+      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "")
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,

@@ -496,6 +496,7 @@ nb::dict properties_of(const DeviceHandle& device) {
   all["kind"] = properties.kind;
   all["name"] = properties.name;
   all["index"] = properties.index;
+  all["code"] = properties.code;
   all["capability"] = properties.capability;
   all["memory"] = properties.memory;
   all["processors"] = properties.processors;

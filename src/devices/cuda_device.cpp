@@ -8,19 +8,9 @@
 #include <algorithm>
 #include <array>
 
+#include "devices/thread_streams.h"
+
 namespace ingot::devices {
-
-namespace {
-
-/// The streams that a thread has set, by device: nothing that has to be destroyed at its end.
-struct ThreadStream {
-  const CudaDevice* device;
-  CudaStream* stream;
-};
-constexpr size_t kMostDevices = 64;
-thread_local constinit std::array<ThreadStream, kMostDevices> thread_streams{};
-
-}  // namespace
 
 void CudaObject::require(const CudaDevice& on) const {
   if (&device_ != &on) on.refuse("something of another device");
@@ -70,6 +60,7 @@ CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
   check(driver.device_memory(&memory, number_), "its memory");
   properties_.memory = static_cast<int64_t>(memory);
   properties_.capability = attribute(kCudaCapabilityMajor) * 10 + attribute(kCudaCapabilityMinor);
+  properties_.code = "sm_" + std::to_string(properties_.capability);
   properties_.processors = attribute(kCudaProcessors);
   properties_.warp = attribute(kCudaWarp);
   properties_.block_threads = attribute(kCudaBlockThreads);
@@ -132,11 +123,8 @@ void CudaDevice::refuse_failed() const {
 std::string CudaDevice::name() const { return properties_.kind + " " + std::to_string(properties_.index); }
 
 CudaStream& CudaDevice::current() {
-  for (const ThreadStream& set : thread_streams) {
-    if (set.device == this && set.stream != nullptr) return *set.stream;
-    if (set.device == nullptr) break;
-  }
-  return own_;
+  Stream* const set = stream_of_thread(*this);
+  return set != nullptr ? static_cast<CudaStream&>(*set) : own_;
 }
 
 CudaStreamHandle CudaDevice::current_handle() {
@@ -157,17 +145,11 @@ Stream& CudaDevice::stream() { return current(); }
 void CudaDevice::use_stream(Stream* stream) {
   refuse_fork();
   CudaStream* const set = stream != nullptr && stream != &own_ ? &own(*stream) : nullptr;
-  for (ThreadStream& place : thread_streams) {
-    if (place.device != this && place.device != nullptr) continue;
-    place = {this, set};
-    return;
-  }
-  refuse("a thread cannot set streams of so many devices");
+  if (!set_stream_of_thread(*this, set)) refuse("a thread cannot set streams of so many devices");
 }
 
 void CudaDevice::forget_stream(const CudaStream& stream) noexcept {
-  for (ThreadStream& place : thread_streams)
-    if (place.stream == &stream) place.stream = nullptr;
+  forget_stream_of_thread(stream);
   const std::lock_guard lock(mutex_);
   std::erase(streams_, &stream);
 }

@@ -38,13 +38,15 @@ class OutOfMemory : public DeviceError {
 };
 
 struct Properties {
-  std::string kind;               ///< how a program asks for it: `gpu`, `emulated`
+  std::string kind;               ///< how a program asks for it: `gpu`, `emulated`, `opencl`
+  std::string code;               ///< what `load` takes: `sm_90` is PTX of that capability, `opencl` OpenCL C
   std::string name;               ///< the vendor's
   int index = 0;                  ///< among those of its kind
-  int capability = 0;             ///< compute capability times ten: 90
+  int capability = 0;             ///< compute capability times ten: 90; 0: none
   int64_t memory = 0;             ///< bytes
   int processors = 0;             ///< blocks run on
-  int warp = 32;                  ///< threads that go in step
+  int warp = 32;                  ///< threads that go in step; 1: none that kernels may count on
+  bool has_grid_barriers = true;  ///< all blocks of a launch can be there at once
   int block_threads = 0;          ///< of a block, at most
   int64_t block_memory = 0;       ///< shared memory of a block, at most, in bytes
   std::array<int64_t, 3> grid{};  ///< blocks along each axis, at most
@@ -168,7 +170,7 @@ class Device {
   virtual Address mapped(const void* memory, int64_t bytes) const;
 
   /// @name Code
-  /// From PTX text. Throws DeviceError with the driver's words.
+  /// From a text of the kind that `Properties::code` names. Throws DeviceError with the driver's words.
   virtual std::unique_ptr<Code> load(std::string_view text) = 0;
   /// `arguments`: the address of each of the kernel's parameters, read before it returns.
   virtual void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) = 0;
@@ -181,10 +183,10 @@ class Device {
   virtual bool reset() = 0;
 };
 
-/// The devices of a kind, `gpu` or `emulated`, found when it is first asked for; none where there is no
-/// driver. The driver of `gpu` is `libcuda.so.1`; that of `emulated` is `emulated/libcuda.so.1` beside the
-/// binary that this code is in, or beside one of the three folders around it, or where `set_emulated_driver`
-/// says.
+/// The devices of a kind, `gpu`, `emulated` or `opencl`, found when it is first asked for; none where there
+/// is no driver. The driver of `gpu` is `libcuda.so.1`, that of `opencl` is `libOpenCL.so.1`; that of
+/// `emulated` is `emulated/libcuda.so.1` beside the binary that this code is in, or beside one of the three
+/// folders around it, or where `set_emulated_driver` says.
 std::span<Device* const> devices(std::string_view kind);
 /// Why there are none of this kind: a sentence; empty if there are.
 std::string why_none(std::string_view kind);

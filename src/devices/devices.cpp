@@ -6,6 +6,8 @@
 #include "devices/cuda_device.h"
 #include "devices/cuda_driver.h"
 #include "devices/forks.h"
+#include "devices/opencl_device.h"
+#include "devices/opencl_driver.h"
 
 namespace ingot::devices {
 
@@ -17,6 +19,7 @@ struct Kind {
   bool is_known = false;
   uint64_t forks = 0;  ///< when it was asked for
   std::unique_ptr<CudaDriver> driver;
+  std::unique_ptr<OpenClDriver> opencl_driver;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device*> list;
   std::string why_none;
@@ -24,7 +27,7 @@ struct Kind {
 
 /// The devices of the process, never destroyed: somebody's memory may live longer than what is static.
 struct Registry {
-  std::array<Kind, 2> kinds;
+  std::array<Kind, 3> kinds;
   std::string emulated_driver;
 
   static Registry& instance() {
@@ -32,6 +35,7 @@ struct Registry {
       auto* const registry = new Registry;
       registry->kinds[0].name = "gpu";
       registry->kinds[1].name = "emulated";
+      registry->kinds[2].name = "opencl";
       return registry;
     }();
     return *made;
@@ -57,7 +61,14 @@ std::string find_emulated_driver() {
   throw DeviceError("there is no software device beside " + binary.string());
 }
 
+void open_opencl(Kind& kind) {
+  kind.opencl_driver = OpenClDriver::open("libOpenCL.so.1");
+  kind.devices = opencl_devices(*kind.opencl_driver);
+  for (const std::unique_ptr<Device>& device : kind.devices) kind.list.push_back(device.get());
+}
+
 void open(Kind& kind, const std::string& emulated_driver) {
+  if (kind.name == "opencl") return open_opencl(kind);
   std::string path = "libcuda.so.1";
   if (kind.name == "emulated") path = emulated_driver.empty() ? find_emulated_driver() : emulated_driver;
   kind.driver = CudaDriver::open(path);
@@ -106,7 +117,8 @@ std::span<Device* const> devices(std::string_view kind) {
 std::string why_none(std::string_view kind) {
   const Kind* const found = kind_of(kind);
   if (found != nullptr) return found->why_none;
-  return "there is no kind of device \"" + std::string(kind) + "\"; there are \"gpu\" and \"emulated\"";
+  return "there is no kind of device \"" + std::string(kind) +
+         "\"; there are \"gpu\", \"emulated\" and \"opencl\"";
 }
 
 void set_emulated_driver(std::string path) {

@@ -119,7 +119,7 @@ bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, co
   // What loads and stores on the host is not parted yet.
   if (work.device != nullptr)
     options.run_passes = options.run_passes || !has_launch(*module.function(function));
-  if (work.device != nullptr) options.target = options.target.with_gpu(work.device->properties().capability);
+  if (work.device != nullptr) options.target = options.target.with_device(work.device->properties().code);
   options.codegen.want_llvm_ir = work.emit == Emit::Llvm;
   options.codegen.want_assembly =
       work.emit == Emit::Assembly || (work.device != nullptr && options.codegen.want_llvm_ir);

@@ -54,7 +54,7 @@ OF_ONE_TARGET = {
 TARGET_NAMES = re.compile(r"\b(x86|avx|sse\d|nvptx|cuda)\b|target\.(level|cpu|features|needs)\b", re.IGNORECASE)
 # The name of a vendor's driver, in what speaks its ABI, makes code for it, or reads programs that name it; others ask
 # devices/device.h.
-VENDOR_NAMES = re.compile(r"cuda", re.IGNORECASE)
+VENDOR_NAMES = re.compile(r"cuda|opencl", re.IGNORECASE)
 VENDOR_NAMES_IN = {"src/devices", "src/emulator", "src/driver", "src/codegen/targets", "src/frontend"}
 
 LONGEST_FILE = 1000

@@ -19,9 +19,12 @@ namespace ingot::codegen {
 
 namespace {
 
+constexpr const char* kOfDevice = "ingot-of-device";
+
 /// What the driver's compiler knows by itself.
-bool is_known(llvm::StringRef name) {
-  return llvm::is_contained({"vprintf", "malloc", "free", "__assertfail"}, name);
+bool is_known(const llvm::Function& function) {
+  return function.hasFnAttribute(kOfDevice) ||
+         llvm::is_contained({"vprintf", "malloc", "free", "__assertfail"}, function.getName());
 }
 
 /// The functions that are to be defined, none of them unused.
@@ -30,7 +33,7 @@ std::vector<llvm::Function*> undefined(llvm::Module& module) {
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     if (!function.isDeclaration() || function.isIntrinsic()) continue;
     if (function.use_empty()) function.eraseFromParent();
-    else if (!is_known(function.getName())) found.push_back(&function);
+    else if (!is_known(function)) found.push_back(&function);
   }
   return found;
 }
@@ -79,6 +82,8 @@ void adopt(llvm::Module& module, const llvm::StringSet<>& own) {
 }
 
 }  // namespace
+
+void mark_of_device(llvm::Function& function) { function.addFnAttr(kOfDevice); }
 
 /// What is linked in may ask for more: an instruction of it that is lowered.
 void link_device_math(llvm::Module& module) {

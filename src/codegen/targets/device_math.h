@@ -1,6 +1,7 @@
 #pragma once
 
 namespace llvm {
+class Function;
 class Module;
 }  // namespace llvm
 
@@ -14,5 +15,8 @@ namespace ingot::codegen {
 ///
 /// Throws base::InternalError, naming it, if a declaration stays undefined.
 void link_device_math(llvm::Module& module);
+
+/// Makes a declaration one of a function that the device has.
+void mark_of_device(llvm::Function& function);
 
 }  // namespace ingot::codegen

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 #include <vector>
 
 #include "base/cpu.h"
 #include "base/error.h"
 #include "codegen/targets/device.h"
+#include "codegen/targets/opencl.h"
 #include "codegen/targets/x86.h"
 
 namespace ingot::codegen {
@@ -58,6 +60,17 @@ void set_level(Target& target, int level) {
   target.instructions = &x86_instructions(level, base::has_feature(target.needs, "f16c"));
 }
 
+const KernelTarget& kernels_of(std::string_view code) {
+  constexpr std::string_view kPtx = "sm_";
+  if (code == "opencl") return opencl_target();
+  INGOT_ASSERT(code.starts_with(kPtx), "codegen: code of the kind " + std::string(code));
+  int capability = 0;
+  std::from_chars(code.data() + kPtx.size(), code.data() + code.size(), capability);
+  const std::optional<DeviceTarget> device = DeviceTarget::of(capability);
+  INGOT_ASSERT(device.has_value(), "codegen: GPUs before compute capability 7.5");
+  return kernel_target(*device);
+}
+
 Target find_host() {
   Target target;
   target.cpu = llvm::sys::getHostCPUName().str();
@@ -102,11 +115,9 @@ Target Target::portable() {
   return target;
 }
 
-Target Target::with_gpu(int capability) const {
-  const std::optional<DeviceTarget> device = DeviceTarget::of(capability);
-  INGOT_ASSERT(device.has_value(), "codegen: GPUs before compute capability 7.5");
+Target Target::with_device(std::string_view code) const {
   Target target = *this;
-  target.kernels = &kernel_target(*device);
+  target.kernels = &kernels_of(code);
   target.machine.vector_bits = 0;
   target.machine.block_threads = kBlockThreads;
   target.machine.stack_bytes = kThreadBytes;

@@ -33,9 +33,10 @@ struct Target {
   /// to 4; any other word is this CPU.
   static Target named(std::string_view word);
 
-  /// The same CPU as the host of a GPU of this compute capability (times ten). Throws base::InternalError for
-  /// one that no code is made for.
-  Target with_gpu(int capability) const;
+  /// The same CPU as the host of a device that takes this kind of code (`devices::Properties::code`): `sm_90`
+  /// is PTX for GPUs of compute capability 9.0, `opencl` is OpenCL C. Throws base::InternalError for one that
+  /// no code is made for.
+  Target with_device(std::string_view code) const;
 
   bool operator==(const Target&) const = default;
 };

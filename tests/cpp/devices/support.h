@@ -46,6 +46,29 @@ sub.u32 %r5, %r2, %r1; sub.u32 %r5, %r5, 1; mad.lo.u32 %r4, %r5, 4, %r3; ld.shar
 mad.wide.u32 %d1, %r1, 4, %d1; st.global.u32 [%d1], %r6; ret; }
 )";
 
+/// The same as OpenCL C, but for what does wrong.
+inline const char* const kOpenClKernels = R"(
+__kernel void add(__global uint* p, uint n, uint v) { size_t i = get_global_id(0); if (i < n) p[i] += v; }
+__kernel void square(ulong p, uint n, uint v) {
+  size_t i = get_global_id(0);
+  __global uint* q = (__global uint*)p;
+  if (i < n) q[i] *= q[i];
+}
+__kernel void traps(__global uint* p, uint n, uint v) { p[n] = v; }
+__kernel void turns(__global uint* p, __local uint* dynamic) {
+  __local uint fixed[256];
+  uint i = get_local_id(0);
+  dynamic[i] = i;
+  fixed[0] = i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  p[i] = dynamic[get_local_size(0) - i - 1];
+}
+)";
+
+inline const char* kernels_for(const Device& device) {
+  return device.properties().code == "opencl" ? kOpenClKernels : kKernels;
+}
+
 /// The software device's shared object, as somebody else opens it.
 class Library {
  public:
