@@ -90,8 +90,9 @@ const Accumulation* KernelPlan::accumulation_of(NodeId store) const {
 }
 
 /// Whether a thread of a kernel can do all that is in a node: calls, routines and memory of a size that is
-/// not known are the host's.
+/// not known, or that is much, are the host's.
 bool KernelPlan::fits_in_kernel(NodeId node) const {
+  int64_t left = machine_.stack_bytes;
   return ir::walk(f_, node, [&](NodeId at) {
     const Op op = f_.op(at);
     if (op == Op::call || op == Op::library || op == Op::launch || op == Op::return_ ||
@@ -99,8 +100,9 @@ bool KernelPlan::fits_in_kernel(NodeId node) const {
       return ir::Walk::Stop;
     if (op != Op::alloc) return ir::Walk::Into;
     const NodeId bytes = f_.operand(at, 0);
-    const bool is_small = f_.is_constant(bytes) && f_.constant(bytes).as<int64_t>() <= machine_.stack_bytes;
-    return is_small && !escapes_[at.index] ? ir::Walk::Into : ir::Walk::Stop;
+    if (!f_.is_constant(bytes) || escapes_[at.index]) return ir::Walk::Stop;
+    left -= f_.constant(bytes).as<int64_t>();
+    return left >= 0 ? ir::Walk::Into : ir::Walk::Stop;
   });
 }
 

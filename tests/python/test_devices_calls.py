@@ -119,12 +119,20 @@ def test_more_reductions_than_a_block_has_memory_for():
         as_on_the_host(rows_of, rng.standard_normal((3, 3000)) + 1j, np.zeros((3, n), complex))
 
 
+def test_more_arrays_than_a_thread_has_memory_for():
+    lines = ["    for i in ingot.prange(a.shape[0]):\n"]
+    lines += [f"        b{k} = np.zeros(2000)\n" for k in range(33)] + ["        for j in range(2000):\n"]
+    lines += [f"            b{k}[j] = a[i] * j + {k} + b{max(k - 1, 0)}[1999 - j]\n" for k in range(33)]
+    lines += ["        a[i] = " + " + ".join(f"b{k}[3] * b{k}[{k % 7}]" for k in range(33)) + "\n"]
+    as_on_the_host(written("arrays", "def arrays(a):\n", lines), np.arange(3.0))
+
+
 def written(name, head, lines):
     """A function whose text is made here."""
     text = head + "".join(lines)
     file = f"<{name} {len(lines)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    scope = {"ingot": ingot}
+    scope = {"ingot": ingot, "np": np}
     exec(compile(text, file, "exec"), scope)
     return scope[name]
 
