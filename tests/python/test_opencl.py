@@ -2,6 +2,10 @@
 
 import copy
 import math
+import os
+import subprocess
+import sys
+import threading
 
 import ingot
 import numpy as np
@@ -222,3 +226,70 @@ def test_what_opencl_cannot_do_is_refused():
     for kernel, words in ((shuffled, "operation of a warp"), (met, "barrier of the grid"), (counted, "barrier that counts")):
         with pytest.raises(ingot.UnsupportedError, match=f"{words}.* in a kernel for an OpenCL device"):
             kernel[1, 32](put(np.zeros(32, "i4")))
+
+
+def test_memory_that_has_run_out():
+    held = put(np.zeros(10))
+    try:
+        ingot.set_memory_limit("opencl", 1 << 20)
+        with pytest.raises(MemoryError, match=r"shape \(1024, 2048\) and data type float64 on opencl:0"):
+            put(np.zeros((1024, 2048)))
+    finally:
+        ingot.set_memory_limit("opencl", 0)
+    assert held.tolist() == [0] * 10 and put(np.zeros((1024, 2048))).nbytes == 16 << 20
+
+
+def run(code, **environment):
+    """What a program prints."""
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_where_there_is_no_driver():
+    code = """
+import ingot
+assert ingot.devices("opencl") == []
+try:
+    ingot.device("opencl")
+except RuntimeError as error:
+    print(error)
+"""
+    assert "there is no device opencl:0: no driver of OpenCL's has a device" in run(code, OCL_ICD_VENDORS="/nowhere")
+
+
+def test_a_forked_child_is_refused():
+    code = """
+import os, ingot, numpy as np
+a = ingot.device_put(np.arange(3.0), "opencl") + 1
+print(a.tolist(), flush=True)
+child = os.fork()
+if child == 0:
+    try:
+        a.to_host()
+    except ingot.DeviceError as error:
+        os._exit(7 if "forked" in str(error) else 1)
+    os._exit(2)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), a.tolist())
+"""
+    assert run(code).split("\n") == ["[1.0, 2.0, 3.0]", "7 [1.0, 2.0, 3.0]", ""]
+
+
+def test_threads():
+    add = ingot.jit(lambda a, b: (a + b * 2, a.sum()))
+    wrong = []
+
+    def work(k):
+        x = np.arange(1000.0) + k
+        a = put(x)
+        for _ in range(20):
+            total, one = add(a, a)
+            if total.to_host().tobytes() != (x * 3).tobytes() or one != x.sum():
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
