@@ -713,8 +713,9 @@ def test_reductions_that_are_refused():
         plus(np.zeros(3), size=4)
     with pytest.raises(ValueError, match="no elements"):
         plus(np.zeros(0), init=None)
-    with pytest.raises(ZeroDivisionError):
-        cuda.reduce(lambda a, b: 1 // int(b))(np.array([0]), init=1)
+    for x in ([0], [1, 0], [1] * 300 + [0]):
+        with pytest.raises(ZeroDivisionError):
+            cuda.reduce(lambda a, b: 1 // int(b))(np.array(x), init=1)
 
 
 # Functions of numbers, and of small arrays.
