@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "devices/thread_streams.h"
@@ -20,7 +21,7 @@ constexpr size_t kStaged = size_t{1} << 16;  ///< writes up to so many bytes are
 
 void free_staged(OpenClEventHandle, int, void* bytes) { delete[] static_cast<std::byte*>(bytes); }
 
-void* pointer_to(Address address) { return reinterpret_cast<void*>(address); }
+void* pointer_to(Address address) { return std::bit_cast<void*>(address); }
 
 }  // namespace
 
@@ -42,7 +43,8 @@ std::string OpenClDevice::text(OpenClDeviceInfo what) const {
   check(driver_.device_info(handle_, what, 0, nullptr, &size), "an attribute");
   std::string value(size, '\0');
   check(driver_.device_info(handle_, what, size, value.data(), nullptr), "an attribute");
-  return value.c_str();
+  value.resize(std::min(value.find('\0'), size));
+  return value;
 }
 
 void OpenClDevice::describe(int index) {
@@ -65,9 +67,11 @@ std::string OpenClDevice::fault() const {
     return "is no 64-bit device of the host's byte order";
   if ((number(kOpenClDeviceSharing) & kOpenClSharesBuffers) == 0) return "has no shared virtual memory";
   const std::string has = " " + text(kOpenClDeviceExtensions) + " ";
-  for (const char* extension : {"cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"})
+  for (const char* extension :
+       {"cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"}) {
     if (has.find(" " + std::string(extension) + " ") == std::string::npos)
       return "has no " + std::string(extension);
+  }
   constexpr uint64_t kBoth =
       kOpenClFloatSubnormals | kOpenClFloatSpecials | kOpenClFloatNearest | kOpenClFloatFma;
   constexpr uint64_t kFloats = kBoth | kOpenClFloatRoundsQuotients;
@@ -77,10 +81,11 @@ std::string OpenClDevice::fault() const {
 }
 
 void OpenClDevice::refuse_fork() const {
-  if (driver_.is_inherited())
+  if (driver_.is_inherited()) {
     refuse(
         "the process was forked after devices had been used, and its child cannot use them; start processes "
         "anew instead (multiprocessing's \"spawn\")");
+  }
 }
 
 void OpenClDevice::enter() {
@@ -102,7 +107,7 @@ void OpenClDevice::open() {
 OpenClQueueHandle OpenClDevice::make_queue() const {
   const std::array<uint64_t, 3> properties{kOpenClQueueProperties, kOpenClQueueTimes, 0};
   OpenClResult result = kOpenClSuccess;
-  const OpenClQueueHandle queue = driver_.queue_create(context_, handle_, properties.data(), &result);
+  OpenClQueueObject* const queue = driver_.queue_create(context_, handle_, properties.data(), &result);
   check(result, "a new stream");
   return queue;
 }
@@ -296,10 +301,7 @@ void* OpenClDevice::allocate_pinned(int64_t bytes) {
 
 void OpenClDevice::free_pinned(void* address) noexcept {
   if (driver_.is_inherited() || !is_pinned_here(address)) return;
-  try {
-    wait_for_streams();
-  } catch (const DeviceError&) {  // nothing runs any more
-  }
+  (void)are_streams_done();
   const std::lock_guard lock(memory_mutex_);
   if (pinned_.erase(reinterpret_cast<uintptr_t>(address)) != 0)
     ::operator delete(address, std::align_val_t{kAlignment});
@@ -336,6 +338,15 @@ void OpenClDevice::wait_for_streams() const {
   for (const OpenClStream* const stream : streams_) wait_for(*stream);
 }
 
+bool OpenClDevice::are_streams_done() const noexcept {
+  try {
+    wait_for_streams();
+    return true;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
 Address OpenClDevice::take(int64_t bytes) {
   void* const memory = driver_.memory_allocate(context_, kOpenClReadWrite,
                                                static_cast<size_t>(bytes) + kAlignment, kDriverAlignment);
@@ -347,11 +358,7 @@ Address OpenClDevice::take(int64_t bytes) {
 }
 
 bool OpenClDevice::give_back(Address address) noexcept {
-  try {
-    wait_for_streams();
-  } catch (const DeviceError&) {
-    return false;
-  }
+  if (!are_streams_done()) return false;
   void* memory = nullptr;
   {
     const std::lock_guard lock(memory_mutex_);

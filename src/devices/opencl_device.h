@@ -137,7 +137,7 @@ class OpenClDevice final : public Device, private PoolSource {
   using Command = std::function<OpenClResult(OpenClQueueHandle queue, OpenClEventHandle* event)>;
 
   const OpenClDriver& driver_;
-  const OpenClDeviceHandle handle_;
+  OpenClDeviceHandle handle_;
   Properties properties_{};
 
   mutable std::mutex mutex_;  ///< of the context and `streams_`
@@ -197,6 +197,8 @@ class OpenClDevice final : public Device, private PoolSource {
   bool is_complete(OpenClEventHandle event) const;
   void wait_for(const OpenClStream& stream) const;
   void wait_for_streams() const;
+  /// Waits; false: one has failed, and nothing runs any more.
+  bool are_streams_done() const noexcept;
   void set_arguments(const OpenClKernel& kernel, const Launch& launch,
                      std::span<void* const> arguments) const;
 

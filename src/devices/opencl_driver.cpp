@@ -54,12 +54,14 @@ std::unique_ptr<OpenClDriver> OpenClDriver::open(const std::string& path) {
     throw DeviceError("there is no driver: " + std::string(error != nullptr ? error : path));
   }
   auto driver = std::unique_ptr<OpenClDriver>(new OpenClDriver);
+// NOLINTBEGIN(bugprone-macro-parentheses): types
 #define INGOT_OPENCL_RESOLVE(name, symbol, gives, parameters)                   \
   driver->name = reinterpret_cast<gives(*) parameters>(dlsym(library, symbol)); \
   if (driver->name == nullptr)                                                  \
     throw DeviceError("the driver " + path + " is too old, or none: it has no function " symbol);
   INGOT_OPENCL_FUNCTIONS(INGOT_OPENCL_RESOLVE)
 #undef INGOT_OPENCL_RESOLVE
+  // NOLINTEND(bugprone-macro-parentheses)
   driver->forks_ = forks();
   return driver;
 }

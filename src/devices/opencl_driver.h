@@ -138,6 +138,7 @@ class OpenClDriver {
   /// Opens the shared object of this name or path. Throws DeviceError with the reason if that cannot be.
   static std::unique_ptr<OpenClDriver> open(const std::string& path);
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type
 #define INGOT_OPENCL_MEMBER(name, symbol, gives, parameters) gives(*name) parameters = nullptr;
   INGOT_OPENCL_FUNCTIONS(INGOT_OPENCL_MEMBER)
 #undef INGOT_OPENCL_MEMBER

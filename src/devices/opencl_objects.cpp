@@ -72,7 +72,7 @@ void OpenClEvent::record(Stream& stream) {
 void OpenClEvent::let_wait(Stream& stream) {
   device_.enter();
   OpenClStream& waiting = device_.own(stream);
-  const OpenClEventHandle event = point();
+  OpenClEventObject* const event = point();
   if (event == nullptr) return;
   const std::unique_ptr<OpenClEventObject, OpenClResult (*)(OpenClEventHandle)> owner(
       event, device_.driver_.event_release);
@@ -83,7 +83,7 @@ void OpenClEvent::let_wait(Stream& stream) {
 
 void OpenClEvent::synchronize() {
   device_.enter();
-  const OpenClEventHandle event = point();
+  OpenClEventObject* const event = point();
   if (event == nullptr) return;
   const std::unique_ptr<OpenClEventObject, OpenClResult (*)(OpenClEventHandle)> owner(
       event, device_.driver_.event_release);
@@ -169,10 +169,7 @@ int OpenClKernel::resident_blocks(int threads, int64_t dynamic_shared) const {
 
 OpenClCode::~OpenClCode() {
   if (device_.driver_.is_inherited()) return;
-  try {
-    device_.wait_for_streams();
-  } catch (const DeviceError&) {  // nothing runs any more
-  }
+  (void)device_.are_streams_done();
   kernels_.clear();
   (void)device_.driver_.program_release(handle_);
 }
@@ -184,7 +181,7 @@ const Kernel& OpenClCode::kernel(std::string_view name) {
   if (found != kernels_.end()) return *found->second;
   const std::string text(name);
   OpenClResult result = kOpenClSuccess;
-  const OpenClKernelHandle handle = device_.driver_.kernel_create(handle_, text.c_str(), &result);
+  OpenClKernelObject* const handle = device_.driver_.kernel_create(handle_, text.c_str(), &result);
   device_.check(result, ("the kernel " + text).c_str());
   return *kernels_.emplace(text, std::make_unique<OpenClKernel>(device_, handle)).first->second;
 }
@@ -194,7 +191,7 @@ std::unique_ptr<Code> OpenClDevice::load(std::string_view text) {
   const char* start = text.data();
   const size_t length = text.size();
   OpenClResult result = kOpenClSuccess;
-  const OpenClProgramHandle program = driver_.program_create(context_, 1, &start, &length, &result);
+  OpenClProgramObject* const program = driver_.program_create(context_, 1, &start, &length, &result);
   check(result, "code cannot be loaded");
   auto code = std::make_unique<OpenClCode>(*this, program);
   constexpr const char* kOptions = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -cl-kernel-arg-info";
@@ -204,14 +201,16 @@ std::unique_ptr<Code> OpenClDevice::load(std::string_view text) {
   (void)driver_.program_build_info(program, handle_, kOpenClBuildLog, 0, nullptr, &size);
   std::string log(size, '\0');
   (void)driver_.program_build_info(program, handle_, kOpenClBuildLog, size, log.data(), nullptr);
-  refuse("code cannot be loaded: " + OpenClDriver::text(result) + ": " + log.c_str());
+  log.resize(std::min(log.find('\0'), size));
+  refuse("code cannot be loaded: " + OpenClDriver::text(result) + ": " + log);
 }
 
 void OpenClDevice::set_arguments(const OpenClKernel& kernel, const Launch& launch,
                                  std::span<void* const> arguments) const {
-  if (arguments.size() != kernel.given_)
+  if (arguments.size() != kernel.given_) {
     refuse("a launch: " + std::to_string(arguments.size()) + " arguments of a kernel that takes " +
            std::to_string(kernel.given_));
+  }
   size_t next = 0;
   for (unsigned i = 0; i < kernel.parameters_.size(); ++i) {
     const auto& [kind, bytes] = kernel.parameters_[i];
@@ -242,9 +241,10 @@ void OpenClDevice::launch(const Kernel& kernel, const Launch& launch, std::span<
     blocks = std::min<size_t>(blocks * launch.grid[axis], size_t{1} << 32);
     if (all[axis] == 0) refuse("a launch: of no threads");
   }
-  if (threads > static_cast<size_t>(code.most_threads_))
+  if (threads > static_cast<size_t>(code.most_threads_)) {
     refuse("a launch: blocks of " + std::to_string(threads) + " threads; there can be " +
            std::to_string(code.most_threads_));
+  }
   if (code.shared_bytes_ + launch.shared_bytes > properties_.block_memory)
     refuse("a launch: more memory of a block than there is");
   if (launch.cooperative && blocks > 1) refuse("a launch: blocks that wait for each other");

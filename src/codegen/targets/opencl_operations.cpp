@@ -89,7 +89,7 @@ std::string OpenClWriter::shuffled(const llvm::ShuffleVectorInst& shuffle) {
   for (const int place : shuffle.getShuffleMask()) {
     const unsigned at = place < 0 ? 0 : static_cast<unsigned>(place);
     elements += (elements.empty() ? "" : ", ") + operand(shuffle.getOperand(at < count ? 0 : 1)) + ".s" +
-                kPlaces[at % count];
+                kPlaces[at < count ? at : at - count];
   }
   return "(" + type_of(&shuffle) + ")(" + elements + ")";
 }
@@ -150,7 +150,7 @@ std::string OpenClWriter::cast(const llvm::CastInst& cast) {
   const llvm::Value* const from = cast.getOperand(0);
   Type* const type = cast.getType();
   Type* const given = from->getType();
-  const std::string value = operand(from, spaces_.of(&cast));
+  std::string value = operand(from, spaces_.of(&cast));
   const std::string name = type_of(&cast);
   switch (cast.getOpcode()) {
     case Instruction::Trunc: return masked(type, is_wide(given) ? value + ".x" : value);
@@ -197,7 +197,7 @@ std::string OpenClWriter::compare(const llvm::ICmpInst& compare) {
   const llvm::Value* const right = compare.getOperand(1);
   Type* const type = left->getType();
   if (type->isVectorTy()) refuse_for_opencl("a comparison of vectors");
-  CmpInst::Predicate predicate = compare.getPredicate();
+  const CmpInst::Predicate predicate = compare.getPredicate();
   if (is_wide(type)) {
     helper("ingot_wide");
     std::string a = operand(left);
@@ -236,7 +236,7 @@ std::string OpenClWriter::compare(const llvm::FCmpInst& compare) {
   const std::string b = number(compare.getOperand(1));
   const auto is = [&](const char* sign) { return a + sign + b; };
   const auto is_not = [&](const char* sign) { return "!(" + a + sign + b + ")"; };
-  const std::string differs = "(" + is(" < ") + " || " + is(" > ") + ")";
+  std::string differs = "(" + is(" < ") + " || " + is(" > ") + ")";
   switch (compare.getPredicate()) {
     case CmpInst::FCMP_FALSE: return "0";
     case CmpInst::FCMP_TRUE: return "1";

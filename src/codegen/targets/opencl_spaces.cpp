@@ -29,10 +29,12 @@ Space of_global(const llvm::GlobalVariable& variable) {
 }  // namespace
 
 Spaces::Spaces(const llvm::Module& module) {
-  for (const llvm::Function& function : module)
-    if (function.getCallingConv() == llvm::CallingConv::SPIR_KERNEL)
+  for (const llvm::Function& function : module) {
+    if (function.getCallingConv() == llvm::CallingConv::SPIR_KERNEL) {
       for (const llvm::Argument& argument : function.args())
         if (argument.getType()->isPointerTy()) known_[&argument] = Space::Global;
+    }
+  }
   while (has_changed_) {
     has_changed_ = false;
     for (const llvm::Function& function : module)
@@ -114,9 +116,10 @@ void Spaces::visit(const llvm::Instruction& instruction) {
   const auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
   if (call == nullptr || call->getCalledFunction() == nullptr || call->getCalledFunction()->isDeclaration())
     return;
-  for (unsigned i = 0; i < call->arg_size(); ++i)
+  for (unsigned i = 0; i < call->arg_size(); ++i) {
     if (call->getArgOperand(i)->getType()->isPointerTy())
       add(known_[call->getCalledFunction()->getArg(i)], look(call->getArgOperand(i)));
+  }
 }
 
 }  // namespace ingot::codegen

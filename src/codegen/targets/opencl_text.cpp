@@ -38,9 +38,10 @@ bool mentions(const llvm::Function& function, const llvm::GlobalVariable& variab
 }
 
 void put_bytes(std::vector<uint8_t>& bytes, uint64_t at, const llvm::APInt& bits) {
-  for (unsigned k = 0; 8 * k < bits.getBitWidth(); ++k)
+  for (unsigned k = 0; 8 * k < bits.getBitWidth(); ++k) {
     bytes[at + k] =
         static_cast<uint8_t>(bits.extractBitsAsZExtValue(std::min(8U, bits.getBitWidth() - 8 * k), 8 * k));
+  }
 }
 
 void put_bytes(std::vector<uint8_t>& bytes, uint64_t at, const llvm::Constant& value,
@@ -118,10 +119,12 @@ std::string OpenClWriter::prototype(const llvm::Function& function) {
   std::string parameters;
   for (const llvm::Argument& argument : function.args())
     parameters += (parameters.empty() ? "" : ", ") + type_of(&argument) + " " + variable(&argument);
-  for (const llvm::GlobalVariable& memory : module_.globals())
-    if (is_kernel(function) && is_shared(memory) && is_dynamic(memory) && mentions(function, memory))
+  for (const llvm::GlobalVariable& memory : module_.globals()) {
+    if (is_kernel(function) && is_shared(memory) && is_dynamic(memory) && mentions(function, memory)) {
       parameters +=
           (parameters.empty() ? "" : ", ") + std::string("__local uchar* ") + memory.getName().str();
+    }
+  }
   return std::string(is_kernel(function) ? "__kernel " : "") +
          type_name(function.getReturnType(), spaces_.returned(&function)) + " " + function.getName().str() +
          "(" + (parameters.empty() ? "void" : parameters) + ")";
@@ -144,9 +147,10 @@ std::string OpenClWriter::function_text(const llvm::Function& function) {
   body_.clear();
   declare_shared(function);
   for (const llvm::BasicBlock& block : function) {
-    for (const llvm::PHINode& phi : block.phis())
+    for (const llvm::PHINode& phi : block.phis()) {
       declarations_ += type_of(&phi) + " " + variable(&phi) + ", " +
                        (phi.getType()->isPointerTy() ? "*" : "") + variable(&phi) + "n;\n";
+    }
     write_block(block);
   }
   return head + " {\n" + declarations_ + body_ + "}\n";
@@ -172,8 +176,8 @@ std::string OpenClWriter::jump(const llvm::BasicBlock& from, const llvm::BasicBl
     const llvm::Value* const value = phi.getIncomingValueForBlock(&from);
     if (llvm::isa<llvm::UndefValue>(value) || value == &phi) continue;
     const std::string name = variable(&phi);
-    reads += name + (is_one ? " = " : "n = ") + operand(value, spaces_.of(&phi)) + "; ";
-    if (!is_one) writes += name + " = " + name + "n; ";
+    reads.append(name).append(is_one ? " = " : "n = ").append(operand(value, spaces_.of(&phi))).append("; ");
+    if (!is_one) writes.append(name).append(" = ").append(name).append("n; ");
   }
   return "{ " + reads + writes + "goto " + label(to) + "; }";
 }
@@ -181,17 +185,20 @@ std::string OpenClWriter::jump(const llvm::BasicBlock& from, const llvm::BasicBl
 void OpenClWriter::write_end(const llvm::Instruction& end) {
   const llvm::BasicBlock& here = *end.getParent();
   if (const auto* const branch = llvm::dyn_cast<llvm::BranchInst>(&end)) {
-    if (branch->isConditional())
+    if (branch->isConditional()) {
       body_ += "if (" + operand(branch->getCondition()) + ") " + jump(here, *branch->getSuccessor(0)) +
                " else " + jump(here, *branch->getSuccessor(1)) + "\n";
-    else body_ += jump(here, *branch->getSuccessor(0)) + "\n";
+    } else {
+      body_ += jump(here, *branch->getSuccessor(0)) + "\n";
+    }
     return;
   }
   if (const auto* const chosen = llvm::dyn_cast<llvm::SwitchInst>(&end)) {
     if (opencl_container(chosen->getCondition()->getType()) > 64) refuse_for_opencl("a choice by 128 bits");
-    for (const auto& each : chosen->cases())
+    for (const auto& each : chosen->cases()) {
       body_ += "if (" + operand(chosen->getCondition()) + " == " + operand(each.getCaseValue()) + ") " +
                jump(here, *each.getCaseSuccessor()) + "\n";
+    }
     body_ += jump(here, *chosen->getDefaultDest()) + "\n";
     return;
   }

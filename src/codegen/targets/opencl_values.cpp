@@ -80,7 +80,7 @@ std::string OpenClWriter::struct_name(Type* type) {
 }
 
 std::string OpenClWriter::variable(const Value* value) {
-  const auto [at, is_new] = numbers_.try_emplace(value, static_cast<unsigned>(numbers_.size()));
+  const auto [at, is_new] = numbers_.try_emplace(value, numbers_.size());
   return "v" + std::to_string(at->second);
 }
 
@@ -110,9 +110,10 @@ std::string OpenClWriter::constant(const llvm::Constant& constant) {
   }
   if (const auto* const number = llvm::dyn_cast<llvm::ConstantInt>(&constant)) {
     const llvm::APInt& bits = number->getValue();
-    if (opencl_container(type) == 128)
+    if (opencl_container(type) == 128) {
       return "((ulong2)(" + hexadecimal(bits.extractBitsAsZExtValue(64, 0)) + "UL, " +
              hexadecimal(bits.extractBitsAsZExtValue(64, 64)) + "UL))";
+    }
     const std::string digits = std::to_string(bits.getZExtValue());
     const unsigned container = opencl_container(type);
     if (container == 64) return digits + "UL";
@@ -179,9 +180,10 @@ std::string OpenClWriter::access_type(Type* type, llvm::Align alignment) {
   const uint64_t size = layout_.getTypeStoreSize(type);
   const uint64_t aligned = std::min<uint64_t>(alignment.value(), llvm::PowerOf2Ceil(size));
   const std::string name = "ingot_" + plain + "_" + std::to_string(aligned);
-  if (accesses_.insert(name).second)
+  if (accesses_.insert(name).second) {
     access_types_ += "typedef " + own + " " + name + " __attribute__((may_alias, aligned(" +
                      std::to_string(aligned) + ")));\n";
+  }
   return name;
 }
 
