@@ -6,8 +6,7 @@ namespace ingot::emulator {
 
 namespace {
 
-constexpr uint32_t kSlice = 8192;            // instructions of one way until others have their turn, or go on
-constexpr uint32_t kMostLocal = 512 * 1024;  // bytes of a thread
+constexpr uint32_t kSlice = 8192;  // instructions of one way until others have their turn, or go on
 
 }  // namespace
 

@@ -74,6 +74,8 @@ struct Block {
 
 class Warp {
  public:
+  static constexpr uint32_t kMostLocal = 512 * 1024;  ///< bytes of a thread
+
   Warp(LaunchState& launch, Block& block, uint32_t index);
 
   /// At the kernel's entry, with all its threads.

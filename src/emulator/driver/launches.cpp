@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "emulator/driver/state.h"
+#include "emulator/warp.h"
 
 // Launches, and how many blocks fit.
 
@@ -46,6 +47,7 @@ Result check_shape(const FunctionHandle& handle, const LaunchShape& shape, bool 
   const uint64_t threads = uint64_t{bx} * by * bz;
   if (threads > 1024) return kInvalidValue;
   if (threads > handle.function->max_threads) return kInvalidValue;
+  if (handle.function->local_bytes > Warp::kMostLocal) return kOutOfMemory;
   const uint64_t shared = uint64_t{handle.function->shared_bytes} + shape.dynamic_shared;
   if (shape.dynamic_shared > handle.most_dynamic || shared > kSharedOptIn) return kInvalidValue;
   if (handle.most_dynamic <= kSharedPerBlock && shared > kSharedPerBlock) return kInvalidValue;

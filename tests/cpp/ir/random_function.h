@@ -17,6 +17,9 @@ struct RandomOptions {
   bool arrays = true;    ///< also whole-array ops (Stage::Array)
 };
 
+/// The sign of a NaN is not specified.
+inline bool shows_sign_of_nan(Op op) { return op == Op::signbit || op == Op::copysign; }
+
 /// Builds a function `@f(a: f64, b: f64, n: i64, m: i64, c: bool, v: view<f64, 1>, w: view<f64, 1>)`, which
 /// gives
 /// `(f64, i64, bool)`. Every function is at the array stage, passes the verifier, ends in few steps, and on
@@ -142,7 +145,8 @@ class RandomFunction {
     for (int i = 0; i < kOpCount; ++i)
       if (info(static_cast<Op>(i)).elementwise && accepts(static_cast<Op>(i), dtype))
         ops.push_back(static_cast<Op>(i));
-    const Op op = ops[below(ops.size())];
+    const Op drawn = ops[below(ops.size())];
+    const Op op = shows_sign_of_nan(drawn) ? Op::absolute : drawn;
     std::vector<NodeId> operands;
     if (is_array) operands.push_back(shared_array());
     while (operands.size() < info(op).operands)
