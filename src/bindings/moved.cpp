@@ -1,6 +1,7 @@
 #include "bindings/moved.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -16,14 +17,29 @@ namespace {
 /// What no element needs more of; a device's memory has it.
 constexpr uintptr_t kAlignment = 16;
 
-[[noreturn]] void refuse() {
+[[noreturn]] void refuse(const char* what) {
   const nb::object error =
       nb::module_::import_("ingot._errors")
-          .attr("unsupported")(nb::tuple(nb::list()),
-                               "moving an array whose elements are not aligned to a device",
-                               "pass a copy of it, made by `.copy()`");
+          .attr("unsupported")(nb::tuple(nb::list()), what, "pass a copy of it, made by `.copy()`");
   set_error(error);
   throw nb::python_error();
+}
+
+/// Whether each axis goes further in one step than all that the axes of smaller steps reach over.
+bool is_apart(PyArrayObject* array) {
+  std::vector<std::pair<int64_t, int64_t>> axes;  // step and length
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
+    const int64_t length = PyArray_DIM(array, axis);
+    if (length == 0) return true;
+    if (length > 1) axes.emplace_back(std::abs(PyArray_STRIDE(array, axis)), length);
+  }
+  std::sort(axes.begin(), axes.end());
+  int64_t below = PyArray_ITEMSIZE(array);
+  for (const auto& [step, length] : axes) {
+    if (step < below) return false;
+    below += (length - 1) * step;
+  }
+  return true;
 }
 
 }  // namespace
@@ -43,7 +59,9 @@ void Moved::find_regions(std::span<PyObject* const> leaves) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!PyArray_CheckExact(leaves[i])) continue;
     PyArrayObject* const array = as_array(leaves[i]);
-    if (!PyArray_ISALIGNED(array)) refuse();
+    if (!PyArray_ISALIGNED(array)) refuse("moving an array whose elements are not aligned to a device");
+    if (PyArray_ISWRITEABLE(array) && !is_apart(array))
+      refuse("moving an array that has an element in two places, and may be written into, to a device");
     const auto [low, high] = reach_of(array);
     auto* const data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
     regions_.push_back({data + low, data + high, nullptr, nullptr, {i}});

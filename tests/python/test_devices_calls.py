@@ -290,6 +290,16 @@ def test_arrays_that_are_not_aligned_are_refused():
         ingot.jit(lambda a, x: a + x)(put(np.ones(3)), shifted)
 
 
+def test_arrays_with_an_element_in_two_places_are_refused():
+    twice = np.lib.stride_tricks.as_strided(np.zeros(1), (3,), (0,))
+    with pytest.raises(ingot.UnsupportedError, match="an element in two places.*\n.*pass a copy"):
+        ingot.jit(lambda a, x: a + x)(put(np.ones(3)), twice)
+    assert ingot.jit(lambda a, x: a + x)(put(np.ones(3)), np.broadcast_to(np.float64(1), 3)).tolist() == [2, 2, 2]
+    windows = np.lib.stride_tricks.as_strided(np.zeros(4), (2, 3), (8, 8))
+    with pytest.raises(ingot.UnsupportedError, match="an element in two places"):
+        ingot.jit(lambda a, x: a + x)(put(np.ones(3)), windows)
+
+
 def test_arrays_of_numpys_may_begin_anywhere():
     x = np.arange(11, dtype="float32")[1:]
     assert ingot.jit(lambda a, x: a + x)(put(np.zeros(10, "f4")), x).tolist() == list(range(1, 11))
