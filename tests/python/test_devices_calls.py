@@ -300,6 +300,13 @@ def test_arrays_with_an_element_in_two_places_are_refused():
         ingot.jit(lambda a, x: a + x)(put(np.ones(3)), windows)
 
 
+def test_streams_are_not_made_on_a_device():
+    with pytest.raises(ingot.UnsupportedError, match="making a stream of random numbers on a device.*\n(.*\n)*.*pass it"):
+        ingot.jit(lambda a: a + np.random.default_rng(5).random(3))(put(np.ones(3)))
+    draw = ingot.jit(lambda a, g: a + g.random(3))
+    assert draw(put(np.ones(3)), np.random.default_rng(5)).tolist() == (1 + np.random.default_rng(5).random(3)).tolist()
+
+
 def test_arrays_of_numpys_may_begin_anywhere():
     x = np.arange(11, dtype="float32")[1:]
     assert ingot.jit(lambda a, x: a + x)(put(np.zeros(10, "f4")), x).tolist() == list(range(1, 11))
