@@ -38,12 +38,12 @@ FOLDS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ATOMIC)
-@pytest.mark.parametrize("name", FOLDS)
+OF_INTEGERS = ("and_", "or_", "xor", "inc", "dec")
+
+
+@pytest.mark.parametrize("name, dtype", [(n, t) for n in FOLDS for t in (INTEGERS if n in OF_INTEGERS else ATOMIC)])
 def test_atomics_of_one_thread(name, dtype):
     """Each gives what the element was; what it becomes is NumPy's."""
-    if name in ("and_", "or_", "xor", "inc", "dec") and dtype not in INTEGERS:
-        pytest.skip("of integers alone")
     atomic, fold = FOLDS[name]
 
     @cuda.jit
