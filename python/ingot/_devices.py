@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _ingot
 
-KINDS = ("gpu", "emulated", "opencl", "cpu")
+KINDS = ("gpu", "emulated", "opencl", "amd", "cpu")
 
 
 class Device:

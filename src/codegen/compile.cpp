@@ -175,7 +175,8 @@ std::string entry_symbol(std::string_view function) {
 
 Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entries, const Target& target,
                  const Options& options) {
-  return compile_module(source, target, options, [&](Unit& unit) { unit.emit(entries); });
+  return compile_module(source, target, options,
+                        [&](Unit& unit) { unit.emit(entries, options.want_assembly); });
 }
 
 Compiled compile_module(const ir::Module& source, const Target& target, const Options& options,

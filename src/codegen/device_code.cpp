@@ -147,25 +147,28 @@ void DeviceCode::optimize(llvm::TargetMachine& machine) {
     if (!function.isDeclaration()) passes.run(function, analyses.functions);
 }
 
-void DeviceCode::finish() {
+void DeviceCode::finish(bool want_text) {
   const std::unique_ptr<llvm::TargetMachine> machine = target_.kernels->machine();
   lines_.finish();
   target_.kernels->link(module_);
   verify(module_);
   optimize(*machine);
-  llvm_ir_ = codegen::text_of(module_);
-  shown_ = target_.kernels->text_of(module_, *machine);
-  llvm::Constant* const bytes = llvm::ConstantDataArray::getString(host_.context, shown_);
+  if (want_text) llvm_ir_ = codegen::text_of(module_);
+  if (want_text) shown_ = target_.kernels->shown(module_, *machine);
+  const std::string code = target_.kernels->code_of(module_, *machine);
+  if (want_text && shown_.empty()) shown_ = code;
+  llvm::Constant* const bytes = llvm::ConstantDataArray::getString(host_.context, code);
   auto* const text = new llvm::GlobalVariable(host_.module, bytes->getType(), true,
                                               llvm::GlobalValue::PrivateLinkage, bytes, "kernels");
   text_->replaceAllUsesWith(text);
   text_->eraseFromParent();
   text_ = text;
   size_->setInitializer(
-      llvm::ConstantInt::get(llvm::Type::getInt64Ty(host_.context), static_cast<uint64_t>(shown_.size())));
+      llvm::ConstantInt::get(llvm::Type::getInt64Ty(host_.context), static_cast<uint64_t>(code.size())));
 }
 
-/// A thread takes the lock only while its turn is the lowest that it knows of.
+/// A thread takes the lock only while its turn is the lowest that it knows of. What it does with the lock
+/// stands inside the loop: threads that go in step wait for each other where the loop ends.
 llvm::Function* report_function(Unit& unit) {
   if (llvm::Function* known = unit.find("ingot_report")) return known;
   llvm::LLVMContext& context = unit.context;
@@ -228,7 +231,7 @@ llvm::Function* report_function(Unit& unit) {
   kernels.fence(b, ir::Scope::Device);
   b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, at(abi::kKernelErrorLock), b.getInt32(0), {},
                     llvm::AtomicOrdering::Monotonic);
-  b.CreateBr(done);
+  b.CreateBr(test);
   b.SetInsertPoint(done);
   b.CreateRetVoid();
   return function;

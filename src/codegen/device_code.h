@@ -29,11 +29,11 @@ class DeviceCode {
   Kernel add(const ir::Function& source, ir::NodeId launch, std::span<const ir::NodeId> used,
              std::span<const Parts> parts);
 
-  /// The address and the size of the text, known when `finish` has run.
+  /// The address and the size of the code, known when `finish` has run.
   llvm::GlobalVariable* text() const { return text_; }
   llvm::GlobalVariable* size() const { return size_; }
-  /// Makes the text. Nothing is added afterwards.
-  void finish();
+  /// Makes the code. Nothing is added afterwards. `want_text`: `shown` and `llvm_ir` are asked for.
+  void finish(bool want_text);
 
   const std::string& shown() const { return shown_; }
   const std::string& llvm_ir() const { return llvm_ir_; }

@@ -5,6 +5,10 @@
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -44,6 +48,20 @@ class AllocateQuickly : public llvm::MachineFunctionPass {
 
 char AllocateQuickly::id = 0;
 
+/// Keeps errors, where LLVM would end the process by itself.
+struct Listener final : llvm::DiagnosticHandler {
+  explicit Listener(std::string& found) : errors(found) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    llvm::raw_string_ostream stream(errors);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    stream << ' ';
+    return true;
+  }
+  std::string& errors;
+};
+
 }  // namespace
 
 std::string text_of(const llvm::Module& module) {
@@ -80,6 +98,18 @@ std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::
   INGOT_ASSERT(!failed, "codegen: LLVM emits files of this kind");
   passes.run(module);
   return {bytes.data(), bytes.size()};
+}
+
+std::string emit_for_device(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
+  std::string errors;
+  llvm::LLVMContext& context = module.getContext();
+  std::unique_ptr<llvm::DiagnosticHandler> before = context.getDiagnosticHandler();
+  context.setDiagnosticHandler(std::make_unique<Listener>(errors));
+  std::string code = emit_file(module, machine, kind);
+  context.setDiagnosticHandler(std::move(before));
+  if (!errors.empty())
+    throw base::InternalError("codegen: " + machine.getTargetTriple().str() + ": " + errors);
+  return code;
 }
 
 }  // namespace ingot::codegen

@@ -18,4 +18,8 @@ void verify(const llvm::Module& module);
 /// not fit for use afterwards.
 std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind);
 
+/// The same for a device, where LLVM may find that it has no code for something: throws base::InternalError
+/// with its words then.
+std::string emit_for_device(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind);
+
 }  // namespace ingot::codegen

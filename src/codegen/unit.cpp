@@ -129,14 +129,14 @@ llvm::Function* Unit::internal(ir::FunctionId id) {
   return function;
 }
 
-void Unit::emit(std::span<const ir::FunctionId> entries) {
+void Unit::emit(std::span<const ir::FunctionId> entries, bool want_kernels) {
   for (ir::FunctionId id : entries) emit_entry(*this, body(id), recursive(id));
   while (!wanted_.empty()) {
     const ir::FunctionId id = wanted_.front();
     wanted_.pop_front();
     emit_internal(*this, body(id), internals_[id.index], recursive(id));
   }
-  if (device_) device_->finish();
+  if (device_) device_->finish(want_kernels);
 }
 
 llvm::Function* Unit::find(std::string_view name) const {

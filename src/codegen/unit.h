@@ -61,8 +61,8 @@ class Unit {
   /// `Status (Context*, parts..., result_struct*)`, or without the last parameter where results are not in
   /// memory: `{Status, results...} (Context*, parts...)`. Asks for its body.
   llvm::Function* internal(ir::FunctionId id);
-  /// Emits entries and all they reach.
-  void emit(std::span<const ir::FunctionId> entries);
+  /// Emits entries and all they reach. `want_kernels`: the texts of their kernels are asked for.
+  void emit(std::span<const ir::FunctionId> entries, bool want_kernels = false);
   /// Whether the function may call itself, perhaps through others.
   bool recursive(ir::FunctionId id) const { return recursive_[id.index]; }
 

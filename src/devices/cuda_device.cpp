@@ -50,7 +50,7 @@ CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
   check(driver.device_get(&number_, index), "to be found");
   const auto attribute = [&](CudaAttribute which) {
     int value = 0;
-    check(driver.device_attribute(&value, which, number_), "an attribute");
+    check(driver.attribute(&value, which, number_), "an attribute");
     return value;
   };
   std::array<char, 256> name{};
@@ -59,10 +59,11 @@ CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
   size_t memory = 0;
   check(driver.device_memory(&memory, number_), "its memory");
   properties_.memory = static_cast<int64_t>(memory);
-  properties_.capability = attribute(kCudaCapabilityMajor) * 10 + attribute(kCudaCapabilityMinor);
-  properties_.code = "sm_" + std::to_string(properties_.capability);
+  if (driver.has_capabilities())
+    properties_.capability = attribute(kCudaCapabilityMajor) * 10 + attribute(kCudaCapabilityMinor);
+  properties_.code = driver.code_of(number_, properties_.capability);
   properties_.processors = attribute(kCudaProcessors);
-  properties_.warp = attribute(kCudaWarp);
+  properties_.warp = driver.has_capabilities() ? attribute(kCudaWarp) : 1;
   properties_.block_threads = attribute(kCudaBlockThreads);
   properties_.block_memory = std::max(attribute(kCudaBlockMemory), attribute(kCudaBlockMemoryOptIn));
   properties_.grid = {attribute(kCudaGridX), attribute(kCudaGridY), attribute(kCudaGridZ)};
@@ -337,7 +338,7 @@ Address CudaDevice::mapped(const void* memory, int64_t bytes) const {
 
 std::unique_ptr<Code> CudaDevice::load(std::string_view text) {
   const Active active(*this);
-  const std::string image(text);
+  const std::string image = driver_.loadable(text, properties_.code);
   std::array<char, 8192> log{};
   std::array options{static_cast<int>(kCudaErrorLog), static_cast<int>(kCudaErrorLogBytes)};
   std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};

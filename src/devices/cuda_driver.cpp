@@ -25,24 +25,36 @@ bool is_lasting(CudaResult result) {
   }
 }
 
-std::unique_ptr<CudaDriver> CudaDriver::open(const std::string& path) {
+std::unique_ptr<CudaDriver> CudaDriver::open(const std::string& path, CudaDialect dialect) {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const error = dlerror();
     throw DeviceError("there is no driver: " + std::string(error != nullptr ? error : path));
   }
   auto driver = std::unique_ptr<CudaDriver>(new CudaDriver);
-#define INGOT_CUDA_RESOLVE(name, symbol, parameters)                                 \
-  driver->name = reinterpret_cast<CudaResult(*) parameters>(dlsym(library, symbol)); \
-  if (driver->name == nullptr)                                                       \
-    throw DeviceError("the driver " + path + " is too old, or none: it has no function " symbol);
+  const auto resolve = [&](const char* cuda) -> void* {
+    const std::string symbol = dialect.symbol != nullptr ? dialect.symbol(cuda) : cuda;
+    if (symbol.empty()) return nullptr;
+    void* const found = dlsym(library, symbol.c_str());
+    if (found == nullptr)
+      throw DeviceError("the driver " + path + " is too old, or none: it has no function " + symbol);
+    return found;
+  };
+#define INGOT_CUDA_RESOLVE(name, symbol, parameters) \
+  driver->name = reinterpret_cast<CudaResult(*) parameters>(resolve(symbol));
   INGOT_CUDA_FUNCTIONS(INGOT_CUDA_RESOLVE)
 #undef INGOT_CUDA_RESOLVE
   driver->last_error_ = reinterpret_cast<int (*)(char*, size_t)>(dlsym(library, "ingot_emulator_last_error"));
+  driver->library_ = library;
+  driver->dialect_ = std::move(dialect);
   driver->forks_ = forks();
   if (const CudaResult result = driver->init(0); result != kCudaSuccess)
     throw DeviceError("the driver does not start: " + driver->text(result));
   return driver;
+}
+
+std::string CudaDriver::code_of(int device, int capability) const {
+  return dialect_.code ? dialect_.code(library_, device) : "sm_" + std::to_string(capability);
 }
 
 bool CudaDriver::is_inherited() const { return forks_ != forks(); }

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "devices/device.h"
 
@@ -119,12 +121,38 @@ using CudaFunctionHandle = struct CudaFunctionObject*;
             unsigned bz, unsigned shared, CudaStreamHandle stream, void** parameters))
 // clang-format on
 
+/// What another vendor's driver with these functions has instead.
+struct CudaDialect {
+  /// Its name of a function; empty: it has none, and the function here is null.
+  std::string (*symbol)(std::string_view cuda) = nullptr;
+  int (*attribute)(CudaAttribute which) = nullptr;  ///< its number
+  /// Of a device: what code for it is called (`devices::Properties::code`).
+  std::function<std::string(void* library, int device)> code{};
+  /// Makes of the code what `module_load` takes.
+  std::function<std::string(std::string_view code, const std::string& kind)> link{};
+};
+
 /// An open driver. It is never closed: its threads and handlers may live as long as the process.
 class CudaDriver {
  public:
   /// Opens the shared object of this name or path and starts the driver. Throws DeviceError with the reason
   /// if that cannot be: nothing there, too old, no device.
-  static std::unique_ptr<CudaDriver> open(const std::string& path);
+  static std::unique_ptr<CudaDriver> open(const std::string& path, CudaDialect dialect = {});
+
+  /// What code for a device is called; `capability`: of NVIDIA's, times ten.
+  std::string code_of(int device, int capability) const;
+  /// Whether devices are NVIDIA's or like them: of a compute capability, with warps that kernels may count
+  /// on.
+  bool has_capabilities() const { return dialect_.code == nullptr; }
+  /// Of a device: an attribute, by the driver's own number.
+  CudaResult attribute(int* value, CudaAttribute which, int device) const {
+    return device_attribute(
+        value, dialect_.attribute ? static_cast<CudaAttribute>(dialect_.attribute(which)) : which, device);
+  }
+  /// What `module_load` takes, of code for devices of this kind. Throws DeviceError with a linker's words.
+  std::string loadable(std::string_view code, const std::string& kind) const {
+    return dialect_.link ? dialect_.link(code, kind) : std::string(code);
+  }
 
 #define INGOT_CUDA_MEMBER(name, symbol, parameters) CudaResult(*name) parameters = nullptr;
   INGOT_CUDA_FUNCTIONS(INGOT_CUDA_MEMBER)
@@ -141,6 +169,8 @@ class CudaDriver {
  private:
   CudaDriver() = default;
 
+  CudaDialect dialect_{};
+  void* library_ = nullptr;
   uint64_t forks_ = 0;  ///< before it was opened
   int (*last_error_)(char* text, size_t bytes) = nullptr;
 };

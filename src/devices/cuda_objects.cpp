@@ -99,7 +99,10 @@ int CudaKernel::resident_blocks(int threads, int64_t dynamic_shared) const {
 }
 
 void CudaKernel::allow(int64_t dynamic_shared) const {
-  if (dynamic_shared + shared_bytes_ <= kPlainShared || has_most_.load(std::memory_order_acquire)) return;
+  const bool is_asked = device_.driver_.function_set != nullptr;
+  if (!is_asked || dynamic_shared + shared_bytes_ <= kPlainShared ||
+      has_most_.load(std::memory_order_acquire))
+    return;
   const auto most = static_cast<int>(device_.properties_.block_memory - shared_bytes_);
   device_.check(device_.driver_.function_set(handle_, kCudaMostDynamic, most), "shared memory of a kernel");
   has_most_.store(true, std::memory_order_release);

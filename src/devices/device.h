@@ -38,14 +38,14 @@ class OutOfMemory : public DeviceError {
 };
 
 struct Properties {
-  std::string kind;               ///< how a program asks for it: `gpu`, `emulated`, `opencl`
-  std::string code;               ///< what `load` takes: `sm_90` is PTX of that capability, `opencl` OpenCL C
-  std::string name;               ///< the vendor's
-  int index = 0;                  ///< among those of its kind
-  int capability = 0;             ///< compute capability times ten: 90; 0: none
-  int64_t memory = 0;             ///< bytes
-  int processors = 0;             ///< blocks run on
-  int warp = 32;                  ///< threads that go in step; 1: none that kernels may count on
+  std::string kind;    ///< how a program asks for it: `gpu`, `emulated`, `opencl`, `amd`
+  std::string code;    ///< what `load` takes: PTX (`sm_90`), OpenCL C (`opencl`), objects (`gfx942`)
+  std::string name;    ///< the vendor's
+  int index = 0;       ///< among those of its kind
+  int capability = 0;  ///< compute capability times ten: 90; 0: none
+  int64_t memory = 0;  ///< bytes
+  int processors = 0;  ///< blocks run on
+  int warp = 32;       ///< threads that go in step; 1: none that kernels may count on
   bool has_grid_barriers = true;  ///< all blocks of a launch can be there at once
   int block_threads = 0;          ///< of a block, at most
   int64_t block_memory = 0;       ///< shared memory of a block, at most, in bytes
@@ -183,8 +183,9 @@ class Device {
   virtual bool reset() = 0;
 };
 
-/// The devices of a kind, `gpu`, `emulated` or `opencl`, found when it is first asked for; none where there
-/// is no driver. The driver of `gpu` is `libcuda.so.1`, that of `opencl` is `libOpenCL.so.1`; that of
+/// The devices of a kind, `gpu`, `emulated`, `opencl` or `amd`, found when it is first asked for; none where
+/// there is no driver. The driver of `gpu` is `libcuda.so.1`, that of `opencl` is `libOpenCL.so.1`, that of
+/// `amd` `libamdhip64.so.6` with `libamd_comgr.so.2`; that of
 /// `emulated` is `emulated/libcuda.so.1` beside the binary that this code is in, or beside one of the three
 /// folders around it, or where `set_emulated_driver` says.
 std::span<Device* const> devices(std::string_view kind);

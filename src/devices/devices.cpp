@@ -6,6 +6,7 @@
 #include "devices/cuda_device.h"
 #include "devices/cuda_driver.h"
 #include "devices/forks.h"
+#include "devices/hip_driver.h"
 #include "devices/opencl_device.h"
 #include "devices/opencl_driver.h"
 
@@ -27,7 +28,7 @@ struct Kind {
 
 /// The devices of the process, never destroyed: somebody's memory may live longer than what is static.
 struct Registry {
-  std::array<Kind, 3> kinds;
+  std::array<Kind, 4> kinds;
   std::string emulated_driver;
 
   static Registry& instance() {
@@ -36,6 +37,7 @@ struct Registry {
       registry->kinds[0].name = "gpu";
       registry->kinds[1].name = "emulated";
       registry->kinds[2].name = "opencl";
+      registry->kinds[3].name = "amd";
       return registry;
     }();
     return *made;
@@ -71,7 +73,8 @@ void open(Kind& kind, const std::string& emulated_driver) {
   if (kind.name == "opencl") return open_opencl(kind);
   std::string path = "libcuda.so.1";
   if (kind.name == "emulated") path = emulated_driver.empty() ? find_emulated_driver() : emulated_driver;
-  kind.driver = CudaDriver::open(path);
+  kind.driver =
+      kind.name == "amd" ? open_hip("libamdhip64.so.6", "libamd_comgr.so.2") : CudaDriver::open(path);
   int count = 0;
   if (const CudaResult result = kind.driver->device_count(&count); result != kCudaSuccess)
     throw DeviceError("the driver tells of no devices: " + kind.driver->text(result));
@@ -118,7 +121,7 @@ std::string why_none(std::string_view kind) {
   const Kind* const found = kind_of(kind);
   if (found != nullptr) return found->why_none;
   return "there is no kind of device \"" + std::string(kind) +
-         "\"; there are \"gpu\", \"emulated\" and \"opencl\"";
+         "\"; there are \"gpu\", \"emulated\", \"opencl\" and \"amd\"";
 }
 
 void set_emulated_driver(std::string path) {

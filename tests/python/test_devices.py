@@ -312,7 +312,7 @@ def test_devices():
     for kind in ("tpu", "emulated:x"):
         with pytest.raises(ValueError):
             ingot.devices(kind)
-    with pytest.raises(ValueError, match="the kinds of devices are gpu, emulated, opencl, cpu, not 'tpu'"):
+    with pytest.raises(ValueError, match="the kinds of devices are gpu, emulated, opencl, amd, cpu, not 'tpu'"):
         ingot.devices("tpu")
     with pytest.raises(ValueError, match="is named such as"):
         ingot.device("emulated:x")

@@ -1,14 +1,10 @@
 #include "codegen/targets/device.h"
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/DiagnosticHandler.h>
-#include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Metadata.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetOptions.h>
 
 #include <algorithm>
@@ -72,24 +68,6 @@ void annotate_kernel(llvm::Function& function, const char* what, unsigned number
       ->addOperand(llvm::MDNode::get(context, mark));
 }
 
-namespace {
-
-/// Keeps errors, where LLVM would end the process by itself.
-struct Listener final : llvm::DiagnosticHandler {
-  explicit Listener(std::string& found) : errors(found) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-    if (info.getSeverity() != llvm::DS_Error) return true;
-    llvm::raw_string_ostream stream(errors);
-    llvm::DiagnosticPrinterRawOStream printer(stream);
-    info.print(printer);
-    stream << ' ';
-    return true;
-  }
-  std::string& errors;
-};
-
-}  // namespace
-
 std::optional<DeviceTarget> DeviceTarget::of(int capability) {
   const auto newer = std::ranges::upper_bound(kGenerations, capability, {}, &DeviceTarget::capability);
   if (newer == std::begin(kGenerations)) return std::nullopt;
@@ -121,15 +99,9 @@ void mark_kernel(llvm::Function& function) {
 std::string emit_ptx(llvm::Module& module, const DeviceTarget& target) {
   INGOT_ASSERT(module.getTargetTriple() == kTriple, "codegen: the module is prepared for devices");
   verify(module);
-  check_for_devices(module);
-  std::string errors;
-  llvm::LLVMContext& context = module.getContext();
-  std::unique_ptr<llvm::DiagnosticHandler> before = context.getDiagnosticHandler();
-  context.setDiagnosticHandler(std::make_unique<Listener>(errors));
-  std::string text = emit_file(module, *make_device_machine(target), llvm::CodeGenFileType::AssemblyFile);
-  context.setDiagnosticHandler(std::move(before));
-  if (!errors.empty()) throw base::InternalError("codegen: PTX: " + errors);
-  return text;
+  lower_fences(module);
+  check_for_devices(module, {.intrinsics = "llvm.nvvm."});
+  return emit_for_device(module, *make_device_machine(target), llvm::CodeGenFileType::AssemblyFile);
 }
 
 }  // namespace ingot::codegen

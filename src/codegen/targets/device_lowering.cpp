@@ -154,13 +154,13 @@ llvm::AtomicOrdering ordering_of(const llvm::Instruction& access) {
 }
 
 /// Whether LLVM has code for it, as far as the opcode and the types say.
-bool is_selected(const llvm::Instruction& instruction) {
+bool is_selected(const llvm::Instruction& instruction, const Selected& selected) {
   if (const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
     return llvm::is_contained(kSelected, call->getIntrinsicID()) ||
-           call->getCalledFunction()->getName().starts_with("llvm.nvvm.");
+           call->getCalledFunction()->getName().starts_with(selected.intrinsics);
   switch (instruction.getOpcode()) {
+    case llvm::Instruction::Fence: return selected.orders_accesses;
     case llvm::Instruction::FRem:
-    case llvm::Instruction::Fence:
     case llvm::Instruction::Invoke:
     case llvm::Instruction::LandingPad:
     case llvm::Instruction::IndirectBr:
@@ -170,7 +170,8 @@ bool is_selected(const llvm::Instruction& instruction) {
     case llvm::Instruction::AtomicCmpXchg: return !is_wide(instruction.getOperand(1)->getType());
     case llvm::Instruction::Load:
     case llvm::Instruction::Store:
-      return !instruction.isAtomic() || !llvm::isStrongerThanMonotonic(ordering_of(instruction));
+      return selected.orders_accesses || !instruction.isAtomic() ||
+             !llvm::isStrongerThanMonotonic(ordering_of(instruction));
     case llvm::Instruction::SIToFP:
     case llvm::Instruction::UIToFP: return !is_wide(instruction.getOperand(0)->getType());
     case llvm::Instruction::FPToSI:
@@ -185,15 +186,20 @@ void lower_for_devices(llvm::Module& module) {
   for (llvm::Function& function : module)
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
       if (instruction.getOpcode() == llvm::Instruction::FRem) lower_remainder(instruction);
-      else if (auto* const fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) lower_fence(*fence);
       else if (auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) lower_intrinsic(*call);
     }
 }
 
-void check_for_devices(const llvm::Module& module) {
+void lower_fences(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+      if (auto* const fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) lower_fence(*fence);
+}
+
+void check_for_devices(const llvm::Module& module, const Selected& selected) {
   for (const llvm::Function& function : module)
     for (const llvm::Instruction& instruction : llvm::instructions(function))
-      if (!is_selected(instruction)) refuse(instruction);
+      if (!is_selected(instruction, selected)) refuse(instruction);
 }
 
 }  // namespace ingot::codegen

@@ -8,10 +8,18 @@ class Module;
 namespace ingot::codegen {
 
 /// Replaces instructions of a prepared module: the remainder of floats, elementary functions and `ldexp` by
-/// calls of what `link_device_math` links, fences by those of GPUs.
+/// calls of what `link_device_math` links.
 void lower_for_devices(llvm::Module& module);
 
+/// Replaces fences by those of NVIDIA's GPUs, which LLVM has no code for.
+void lower_fences(llvm::Module& module);
+
+/// What LLVM has code for beside what all devices have.
+struct Selected {
+  const char* intrinsics;        ///< of names that begin so: `llvm.nvvm.`
+  bool orders_accesses = false;  ///< fences, and atomic loads and stores of any order
+};
 /// Throws base::InternalError, naming it, if a module holds what LLVM would end the process for.
-void check_for_devices(const llvm::Module& module);
+void check_for_devices(const llvm::Module& module, const Selected& selected);
 
 }  // namespace ingot::codegen

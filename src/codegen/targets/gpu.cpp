@@ -29,7 +29,7 @@ class Gpu final : public KernelTarget {
   }
   std::unique_ptr<llvm::TargetMachine> machine() const override { return make_device_machine(target_); }
   void link(llvm::Module& module) const override { link_device_math(module); }
-  std::string text_of(llvm::Module& module, llvm::TargetMachine&) const override {
+  std::string code_of(llvm::Module& module, llvm::TargetMachine&) const override {
     return emit_ptx(module, target_);
   }
 

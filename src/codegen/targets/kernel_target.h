@@ -32,8 +32,12 @@ class KernelTarget {
   virtual std::unique_ptr<llvm::TargetMachine> machine() const = 0;
   /// What is called and not defined is defined.
   virtual void link(llvm::Module& module) const = 0;
-  /// The text that the driver takes. The module is not fit for use afterwards.
-  virtual std::string text_of(llvm::Module& module, llvm::TargetMachine& machine) const = 0;
+  /// What the driver takes: a text, or an object's bytes. The module is not fit for use afterwards.
+  virtual std::string code_of(llvm::Module& module, llvm::TargetMachine& machine) const = 0;
+  /// What `code_of` will give as a text for people; empty: it is a text itself.
+  virtual std::string shown(const llvm::Module& /*module*/, llvm::TargetMachine& /*machine*/) const {
+    return {};
+  }
 
   /// @name Threads
   /// An i64: the index of the block along an axis, and of the thread in it; how many blocks there are, and

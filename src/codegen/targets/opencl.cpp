@@ -34,7 +34,7 @@ class OpenCl final : public KernelTarget {
   }
   std::unique_ptr<llvm::TargetMachine> machine() const override { return make_device_machine({}); }
   void link(llvm::Module& module) const override { link_device_math(module); }
-  std::string text_of(llvm::Module& module, llvm::TargetMachine&) const override {
+  std::string code_of(llvm::Module& module, llvm::TargetMachine&) const override {
     return opencl_text(module);
   }
 

@@ -12,6 +12,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "codegen/targets/amd.h"
 #include "codegen/targets/device.h"
 #include "codegen/targets/opencl.h"
 #include "codegen/targets/x86.h"
@@ -63,6 +64,7 @@ void set_level(Target& target, int level) {
 const KernelTarget& kernels_of(std::string_view code) {
   constexpr std::string_view kPtx = "sm_";
   if (code == "opencl") return opencl_target();
+  if (const KernelTarget* const amd = amd_target(code)) return *amd;
   INGOT_ASSERT(code.starts_with(kPtx), "codegen: code of the kind " + std::string(code));
   int capability = 0;
   std::from_chars(code.data() + kPtx.size(), code.data() + code.size(), capability);

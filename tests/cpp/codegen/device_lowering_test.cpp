@@ -137,7 +137,6 @@ TEST(DeviceLowering, WhatWouldEndTheProcessIsRefused) {
       {"double", "i128", "%r = sitofp i128 %a to double"},
       {"i128", "float", "%r = fptoui float %a to i128"},
       {"i32", "ptr", "%r = load atomic i32, ptr %a acquire, align 4"},
-      {"i32", "i32", "fence seq_cst\n%r = add i32 %a, 1"},
       {"i128", "ptr", "%r = atomicrmw add ptr %a, i128 1 monotonic"},
       {"ptr", "i64", "%r = alloca i8, i64 %a"},
       {"fp128", "fp128", "%r = fadd fp128 %a, %a"},

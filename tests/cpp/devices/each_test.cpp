@@ -5,8 +5,8 @@
 
 #include "support.h"
 
-// What holds on each device that there is: the software device, those of OpenCL, and GPUs where a driver is
-// installed.
+// What holds on each device that there is: the software device, also behind HIP's functions, those of OpenCL,
+// and GPUs where a driver is installed.
 
 namespace ingot::devices {
 namespace {
@@ -14,12 +14,13 @@ namespace {
 using Words = std::vector<uint32_t>;
 
 /// The faults of kernels of the second are told, and end no process.
-constexpr const char* kAll[] = {"emulated", "gpu", "opencl"};
-constexpr const char* kLasting[] = {"emulated", "gpu"};
+constexpr const char* kAll[] = {"emulated", "gpu", "opencl", "amd"};
+constexpr const char* kLasting[] = {"emulated", "gpu", "amd"};
 constexpr const char* kRefusing[] = {"emulated", "opencl"};
 
 template <class F>
 void for_each_device(F&& f, std::span<const char* const> kinds = kAll) {
+  open_hip_stand_ins();
   for (const char* const kind : kinds)
     for (Device* const device : devices(kind)) f(*device);
 }
@@ -40,8 +41,9 @@ TEST(EachDeviceTest, CopiesLaunchesAndEvents) {
   for_each_device([](Device& device) {
     const Properties& properties = device.properties();
     SCOPED_TRACE(properties.name);
-    EXPECT_EQ(properties.code,
-              properties.capability == 0 ? "opencl" : "sm_" + std::to_string(properties.capability));
+    EXPECT_EQ(properties.code, properties.kind == "opencl" ? "opencl"
+                               : properties.kind == "amd"  ? "gfx90a"
+                                                           : "sm_" + std::to_string(properties.capability));
     EXPECT_GE(properties.grid[0], 65535);
     const auto code = device.load(kernels_for(device));
     constexpr uint32_t kCount = 100'000;

@@ -69,6 +69,13 @@ inline const char* kernels_for(const Device& device) {
   return device.properties().code == "opencl" ? kOpenClKernels : kKernels;
 }
 
+/// From now on, what looks for HIP's driver and linker finds those of the tests (`hip/`), which are there
+/// under their names already.
+inline void open_hip_stand_ins() {
+  for (const char* const path : {INGOT_HIP, INGOT_COMGR})
+    ASSERT_NE(dlopen(path, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+}
+
 /// The software device's shared object, as somebody else opens it.
 class Library {
  public:
