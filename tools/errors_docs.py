@@ -35,7 +35,6 @@ SECTIONS = {
 # What no example can show.
 UNSEEN = {
     f"np.random of another NumPy than {HOLE}, with which Ingot was built,": "`test_another_numpy_is_refused`",
-    "making a stream of random numbers on a device": "`test_streams_are_not_made_on_a_device`",
     "`ingot.vjp` with arrays that share memory on a device": "`test_derivatives`",
     f"{HOLE} in a kernel for an OpenCL device": "`test_what_opencl_cannot_do_is_refused`",
 }

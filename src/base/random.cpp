@@ -195,17 +195,23 @@ double legacy_exponential(LegacyStream* stream, double scale) noexcept {
   return scale * legacy_standard_exponential(stream);
 }
 
+/// NumPy's pcg64_state: a pointer to state and increment, then half a word that was left over.
+struct Pcg64 {
+  void* pcg;
+  int has_half;
+  uint32_t half;
+};
+
+void point_to_itself(Stream* stream) noexcept {
+  auto* const state = reinterpret_cast<Pcg64*>(stream + 1);
+  state->pcg = reinterpret_cast<uint64_t*>(stream) + 8;
+  stream->state = state;
+}
+
 /// Makes a stream of a PCG64 that lies behind it: its functions and the 256 bits of its state are there.
 void settle_pcg64(Stream* stream) noexcept {
-  // NumPy's pcg64_state: a pointer to state and increment, then half a word that was left over.
-  struct State {
-    void* pcg;
-    int has_half;
-    uint32_t half;
-  };
-  auto* const state = reinterpret_cast<State*>(stream + 1);
-  *state = {.pcg = reinterpret_cast<uint64_t*>(stream) + 8, .has_half = 0, .half = 0};
-  stream->state = state;
+  *reinterpret_cast<Pcg64*>(stream + 1) = {.pcg = nullptr, .has_half = 0, .half = 0};
+  point_to_itself(stream);
 }
 
 template <class T>
@@ -346,6 +352,8 @@ std::span<const DrawInfo> draws() {
 }
 
 std::string_view version_of_draws() { return INGOT_NUMPY_VERSION; }
+
+void move_own_stream(uint64_t* words) noexcept { point_to_itself(reinterpret_cast<Stream*>(words)); }
 
 const DrawInfo* find_draw(std::string_view name) {
   for (const DrawInfo& draw : draws())

@@ -41,6 +41,11 @@ struct DrawInfo {
 const DrawInfo* find_draw(std::string_view name);
 std::span<const DrawInfo> draws();
 
+/// The words of a stream that the routine `settle_pcg64` has made.
+inline constexpr size_t kOwnStreamWords = 12;
+/// Makes a copy of such words, which point into themselves, a stream where it is.
+void move_own_stream(uint64_t* words) noexcept;
+
 /// The version of the NumPy whose distributions these are.
 std::string_view version_of_draws();
 

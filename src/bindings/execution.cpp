@@ -37,7 +37,6 @@ runtime::Status Execution::run_watched(void** slots) {
   runtime::watch_length(context_);
   const runtime::Status status = call_.run(code_.function(), slots);
   runtime::unwatch_length(context_);
-  gil_.restore();
   return status;
 }
 

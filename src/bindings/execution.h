@@ -13,7 +13,7 @@
 namespace ingot::bindings {
 
 /// One run of compiled code, by a thread that has the GIL or has not. A long one lets go of the GIL, and
-/// handles signals where its thread is the one that does.
+/// handles signals where its thread is the one that does; one that waits for a device lets go of it, too.
 class Execution {
  public:
   /// Of code that calls nothing outside, which outlives it.
@@ -27,8 +27,9 @@ class Execution {
   const Code& code() const { return code_; }
   /// Whether the code returned; else `failure` says why not. The GIL is as before.
   bool run(void** slots) {
-    if (!code_.polls()) return call_.run(code_.function(), slots) == 0;
-    return run_watched(slots) == 0;
+    const runtime::Status status = code_.polls() ? run_watched(slots) : call_.run(code_.function(), slots);
+    gil_.restore();
+    return status == 0;
   }
   /// (kind, message, sites, pending exception or None, what it is made of or None), the last as (number,
   /// values shown): see `ErrorSite::made`. Wants the GIL.
@@ -42,6 +43,7 @@ class Execution {
   static Execution& of(runtime::Context* context) { return *static_cast<Execution*>(context->user); }
   /// What a long call does, for `hooks`.
   static runtime::Status attend(runtime::Context* context);
+  static void let_go(runtime::Context* context) { of(context).gil_.release(); }
 
   /// The code is a device's.
   void set_device(devices::Device& device) { context_.device = &device; }
@@ -68,7 +70,7 @@ class Execution {
   }
 
  private:
-  static constexpr runtime::Hooks kHooks = {&Execution::attend, nullptr};
+  static constexpr runtime::Hooks kHooks = {&Execution::attend, nullptr, &Execution::let_go};
 
   runtime::Status run_watched(void** slots);
   void forget();

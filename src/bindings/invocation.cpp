@@ -44,7 +44,7 @@ nb::object operand(const SlotType& type, void* slot) {
 
 }  // namespace
 
-const runtime::Hooks Invocation::kHooks = {&Execution::attend, &Invocation::call_outside};
+const runtime::Hooks Invocation::kHooks = {&Execution::attend, &Invocation::call_outside, &Execution::let_go};
 
 namespace {
 
@@ -95,8 +95,13 @@ void Invocation::finish(bool has_returned) {
       if (has_returned) throw;  // else the call's own error tells more
     }
   }
-  if (!has_returned || !place_.brings_home) return;
-  renew_homes();
+  if (!place_.brings_home) return;
+  try {
+    renew_homes();  // the caller's containers have these
+  } catch (const devices::DeviceError&) {
+    if (has_returned) throw;
+  }
+  if (!has_returned) return;
   for (size_t i = 0; i < code().results().size(); ++i)
     if (code().results()[i].kind == SlotInfo::Kind::View) bring_home(i);
 }

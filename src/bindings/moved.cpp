@@ -25,23 +25,6 @@ constexpr uintptr_t kAlignment = 16;
   throw nb::python_error();
 }
 
-/// Whether each axis goes further in one step than all that the axes of smaller steps reach over.
-bool is_apart(PyArrayObject* array) {
-  std::vector<std::pair<int64_t, int64_t>> axes;  // step and length
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    const int64_t length = PyArray_DIM(array, axis);
-    if (length == 0) return true;
-    if (length > 1) axes.emplace_back(std::abs(PyArray_STRIDE(array, axis)), length);
-  }
-  std::sort(axes.begin(), axes.end());
-  int64_t below = PyArray_ITEMSIZE(array);
-  for (const auto& [step, length] : axes) {
-    if (step < below) return false;
-    below += (length - 1) * step;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool Moved::has_any(std::span<PyObject* const> leaves) {
@@ -60,8 +43,6 @@ void Moved::find_regions(std::span<PyObject* const> leaves) {
     if (!PyArray_CheckExact(leaves[i])) continue;
     PyArrayObject* const array = as_array(leaves[i]);
     if (!PyArray_ISALIGNED(array)) refuse("moving an array whose elements are not aligned to a device");
-    if (PyArray_ISWRITEABLE(array) && !is_apart(array))
-      refuse("moving an array that has an element in two places, and may be written into, to a device");
     const auto [low, high] = reach_of(array);
     auto* const data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
     regions_.push_back({data + low, data + high, nullptr, nullptr, {i}});

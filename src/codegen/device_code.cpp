@@ -24,6 +24,8 @@ namespace {
 
 /// Of a block, on any device.
 constexpr int64_t kMostThreads = 1024;
+/// Of a value that a kernel takes.
+constexpr uint64_t kPackedBytes = 8;
 
 Target for_kernels(const Target& host) {
   Target target = host;
@@ -96,13 +98,18 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   DeviceFunction thread(unit_, lines_, source, turn);
   thread.emit(launch, values);
 
-  Kernel made{nullptr, {}, thread.may_raise(), thread.is_cooperative()};
+  Kernel made{nullptr, {}, thread.may_raise(), thread.is_cooperative(), false};
   Types taken;
   if (made.may_raise) taken.push_back(pointer);
   for (unsigned i = 1; i < types.size(); ++i) {
     if (turn->getArg(i)->use_empty()) continue;
     made.taken.push_back(i - 1);
     taken.push_back(unit_.memory_type(types[i]));
+  }
+  made.is_packed = kPackedBytes * taken.size() > target_.kernels->most_parameter_bytes();
+  if (made.is_packed) {
+    taken.resize(made.may_raise ? 1 : 0);
+    taken.push_back(pointer);
   }
   const std::string name = "ingot_" + plain_name(source.name()) + "_" + std::to_string(count_++);
   auto* const kernel = llvm::Function::Create(llvm::FunctionType::get(nothing, taken, false),
@@ -113,9 +120,15 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   for (llvm::Type* type : types) arguments.push_back(llvm::PoisonValue::get(type));
   unsigned at = 0;
   if (made.may_raise) arguments[0] = kernel->getArg(at++);
-  for (const size_t i : made.taken) {
-    Value* const given = kernel->getArg(at++);
+  Value* const packed = made.is_packed ? kernel->getArg(at) : nullptr;
+  for (size_t k = 0; k < made.taken.size(); ++k) {
+    const size_t i = made.taken[k];
     llvm::Type* const own = types[i + 1];
+    Value* given = nullptr;
+    if (packed == nullptr) given = kernel->getArg(at++);
+    else
+      given =
+          b.CreateLoad(unit_.memory_type(own), b.CreateConstGEP1_64(b.getInt8Ty(), packed, kPackedBytes * k));
     arguments[i + 1] = own == given->getType() ? given : b.CreateTrunc(given, own);
   }
   const base::Place place = host_.source.place(source[launch].span);

@@ -24,6 +24,8 @@ class DeviceCode {
     std::vector<size_t> taken;
     bool may_raise;  ///< then it takes the address of the record of errors first
     bool is_cooperative;
+    /// There are more values than a kernel takes: it takes the address of them last, 8 bytes each.
+    bool is_packed;
   };
   /// Of a launch of a host's function. `used`: the values from outside that it uses, with their types here.
   Kernel add(const ir::Function& source, ir::NodeId launch, std::span<const ir::NodeId> used,

@@ -72,6 +72,7 @@ class HostFunction final : public LaneBody {
     llvm::Value* memory;
     llvm::Value* bytes;
     llvm::Value* copy;
+    bool is_stream;  ///< of random numbers
   };
   llvm::Value* stage(const Staged& array);
   void write_back(const Staged& array);

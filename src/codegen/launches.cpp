@@ -31,17 +31,23 @@ void HostFunction::emit_launch(NodeId id) {
 
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
   llvm::Type* const pointer = b_.getPtrTy();
-  const auto count = static_cast<uint32_t>(kernel.taken.size() + (kernel.may_raise ? 1 : 0));
+  const auto values = static_cast<uint32_t>(kernel.is_packed ? 1 : kernel.taken.size());
+  const uint32_t count = values + (kernel.may_raise ? 1 : 0);
   Value* const addresses = at_entry.CreateAlloca(pointer, at_entry.getInt32(std::max(count, 1U)));
   uint64_t at = 0;
   // The runtime puts the record of errors there.
   if (kernel.may_raise) b_.CreateStore(llvm::Constant::getNullValue(pointer), field(addresses, 8 * at++));
-  for (const size_t i : kernel.taken) {
-    Value* const part = on_device(passed[i].first, passed[i].second);
+  const auto packed_bytes = static_cast<uint32_t>(kernel.is_packed ? 8 * kernel.taken.size() : 0);
+  Value* const packed = packed_bytes > 0
+                            ? at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(packed_bytes / 8))
+                            : static_cast<Value*>(llvm::ConstantPointerNull::get(b_.getPtrTy()));
+  for (size_t k = 0; k < kernel.taken.size(); ++k) {
+    const auto& [node, index] = passed[kernel.taken[k]];
+    Value* const part = on_device(node, index);
     llvm::Type* const type = unit_.memory_type(part->getType());
-    Value* const home = at_entry.CreateAlloca(type);
+    Value* const home = kernel.is_packed ? field(packed, 8 * k) : at_entry.CreateAlloca(type);
     b_.CreateStore(part->getType() == type ? part : b_.CreateZExt(part, type), home);
-    b_.CreateStore(home, field(addresses, 8 * at++));
+    if (!kernel.is_packed) b_.CreateStore(home, field(addresses, 8 * at++));
   }
   Value* const call = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(abi::kKernelCallSize / 8));
   b_.CreateStore(device.text(), field(call, abi::kKernelCallText));
@@ -56,6 +62,8 @@ void HostFunction::emit_launch(NodeId id) {
   b_.CreateStore(shared, field(call, abi::kKernelCallShared));
   b_.CreateStore(b_.getInt64(kernel.is_cooperative ? 1 : 0), field(call, abi::kKernelCallCooperative));
   b_.CreateStore(b_.getInt64(kernel.may_raise ? 1 : 0), field(call, abi::kKernelCallMayRaise));
+  b_.CreateStore(packed, field(call, abi::kKernelCallPacked));
+  b_.CreateStore(b_.getInt64(packed_bytes), field(call, abi::kKernelCallPackedBytes));
   b_.CreateStore(addresses, field(call, abi::kKernelCallArguments));
   b_.CreateStore(b_.getInt64(count), field(call, abi::kKernelCallCount));
   auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer}, false);
@@ -65,8 +73,9 @@ void HostFunction::emit_launch(NodeId id) {
 Value* HostFunction::stage(const Staged& array) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type = llvm::FunctionType::get(pointer, {pointer, pointer, b_.getInt64Ty()}, false);
-  Value* const copy = b_.CreateCall(unit_.outside("ingot_v1_device_stage", type, false),
-                                    {context_, array.memory, array.bytes});
+  Value* const copy = b_.CreateCall(
+      unit_.outside(array.is_stream ? "ingot_v1_device_stage_stream" : "ingot_v1_device_stage", type, false),
+      {context_, array.memory, array.bytes});
   Value* const status = b_.getInt32(static_cast<uint32_t>(abi::status_of(base::ExceptionKind::MemoryError)));
   leave_with(b_.CreateSelect(b_.CreateIsNull(copy), status, b_.getInt32(0)), 0);
   return copy;

@@ -1,10 +1,20 @@
 #include "codegen/line_table.h"
 
+#include <algorithm>
+
 namespace ingot::codegen {
 
 LineTable::LineTable(llvm::Module& module) : module_(module), builder_(module) {}
 
-llvm::DIFile* LineTable::file(const std::string& path) {
+/// What assemblers take between quotes.
+std::string LineTable::plain(std::string path) {
+  std::ranges::replace(path, '"', '\'');
+  std::ranges::replace(path, '\\', '/');
+  return path;
+}
+
+llvm::DIFile* LineTable::file(const std::string& given) {
+  const std::string path = plain(given);
   llvm::DIFile*& known = files_[path];
   if (known == nullptr) known = builder_.createFile(path, "");
   return known;
@@ -28,7 +38,7 @@ llvm::DebugLoc LineTable::at(llvm::Function& function, const base::Place& place)
   llvm::DISubprogram* const own = function.getSubprogram();
   if (own == nullptr) return {};
   llvm::DIScope* scope = own;
-  if (!place.file.empty() && place.file != own->getFilename())
+  if (!place.file.empty() && plain(place.file) != own->getFilename())
     scope = builder_.createLexicalBlockFile(own, file(place.file));
   return llvm::DILocation::get(module_.getContext(), static_cast<unsigned>(place.line),
                                static_cast<unsigned>(place.column), scope);

@@ -23,7 +23,8 @@ class LineTable {
   void finish();
 
  private:
-  llvm::DIFile* file(const std::string& path);
+  static std::string plain(std::string path);
+  llvm::DIFile* file(const std::string& given);
 
   llvm::Module& module_;
   llvm::DIBuilder builder_;

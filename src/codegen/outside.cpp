@@ -37,11 +37,6 @@ void HostFunction::emit_library(NodeId id) {
   if (source_.result_count(id) != (catches ? 1 : 0))
     fail_not_lowered("a library routine that gives new arrays");
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
-  // The words of a stream say where it lies, which is not where its copy is.
-  if (has_device() && routine == "default_rng")
-    throw base::Unsupported(unit_.source.place(source_[id].span),
-                            "making a stream of random numbers on a device",
-                            "make it outside of the function, and pass it");
   Value* const status = call_outside(routine, 0, source_.operands(id));
   leave_with(status, source_.attribute(id, 1));
   if (catches) set(id, {status});
@@ -58,7 +53,7 @@ void HostFunction::emit_draw(NodeId id) {
     const bool is_array = is_view && !arguments.empty();
     if (is_view && has_device()) {
       Value* const size = b_.getInt64(base::size_of(dtype(operand)));
-      staged.push_back({parts(operand)[0], b_.CreateMul(parts(operand)[2], size), nullptr});
+      staged.push_back({parts(operand)[0], b_.CreateMul(parts(operand)[2], size), nullptr, !is_array});
       staged.back().copy = stage(staged.back());
       arguments.push_back(staged.back().copy);
     } else {

@@ -111,6 +111,8 @@ struct Hooks {
   /// and `view<f64,2>`, each with a space after it. Returns a status as an entry does; null: there is no such
   /// thing here.
   Status (*outside)(Context*, const char* what, const char* layout, int64_t number, void** slots);
+  /// Called before the code waits for a device: lets go of what others wait for. Null: nothing is to be done.
+  void (*let_go)(Context*) = nullptr;
 };
 
 using Entry = Status (*)(Context*, void** slots);

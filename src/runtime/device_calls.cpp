@@ -12,6 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "devices/device.h"
 #include "runtime/buffer_list.h"
 #include "runtime/context.h"
@@ -35,6 +36,8 @@ static_assert(offsetof(KernelCall, may_raise) == kKernelCallMayRaiseOffset);
 static_assert(offsetof(KernelCall, arguments) == kKernelCallArgumentsOffset);
 static_assert(offsetof(KernelCall, count) == kKernelCallCountOffset);
 static_assert(offsetof(KernelCall, cooperative) == kKernelCallCooperativeOffset);
+static_assert(offsetof(KernelCall, packed) == kKernelCallPackedOffset);
+static_assert(offsetof(KernelCall, packed_bytes) == kKernelCallPackedBytesOffset);
 static_assert(offsetof(KernelError, turn) == kKernelErrorTurnOffset);
 static_assert(offsetof(KernelError, lock) == kKernelErrorLockOffset);
 static_assert(offsetof(KernelError, status) == kKernelErrorStatusOffset);
@@ -56,6 +59,10 @@ Status fail_without_memory(Context& context, int64_t bytes) {
   context.error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}, 0, {}};
   context.error.arguments[0] = static_cast<uint64_t>(bytes);
   return context.error.status;
+}
+
+void let_go(Context& context) {
+  if (context.hooks->let_go != nullptr) context.hooks->let_go(&context);
 }
 
 /// Runs what calls a device; what it throws becomes the context's error.
@@ -88,10 +95,12 @@ void release_on_device(Buffer* buffer) {
 /// process-wide state.
 class Kernels {
  public:
-  const devices::Kernel& find(Device& device, const KernelCall& call) {
+  const devices::Kernel& find(Context& context, const KernelCall& call) {
+    Device& device = device_of(&context);
     const std::scoped_lock lock(mutex_);
     const devices::Kernel*& known = kernels_[{&device, call.name}];
     if (known == nullptr) {
+      let_go(context);
       std::unique_ptr<devices::Code>& code = codes_[{&device, call.text}];
       if (!code) code = device.load({call.text, static_cast<size_t>(call.bytes)});
       known = &code->kernel(call.name);
@@ -132,11 +141,17 @@ uint32_t extent_of(int64_t length, int64_t most) {
   return static_cast<uint32_t>(length);
 }
 
-/// A copy of what an operand of a call outside shows, on the host, for the time of the call.
+/// Views of device memory which, for the time of this, are views of copies on the host.
 class Staged {
  public:
-  Staged(Device& device, ViewSlot& view, int rank, int64_t element)
-      : device_(device), view_(view), own_(view) {
+  explicit Staged(Device& device) : device_(device) {}
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
+  ~Staged() {
+    for (const Reach& reach : reaches_) reach.view->data = reach.data, reach.view->buffer = reach.buffer;
+  }
+
+  void add(ViewSlot& view, int rank, int64_t element) {
     int64_t low = 0;
     int64_t high = element;
     for (int axis = 0; axis < rank; ++axis) {
@@ -146,37 +161,63 @@ class Staged {
       if (high == low) break;
       (reach < 0 ? low : high) += reach;
     }
-    from_ = address_of(view.data) + static_cast<Address>(low);
-    bytes_.resize(static_cast<size_t>(high - low));
-    if (!bytes_.empty()) device.read(bytes_.data(), from_, high - low);
-    before_ = bytes_;
-    buffer_.data = bytes_.data();
-    buffer_.size = high - low;
-    view.data = bytes_.data() - low;
-    view.buffer = &buffer_;
+    const Address from = address_of(view.data) + static_cast<Address>(low);
+    reaches_.push_back({&view, view.data, view.buffer, from, high - low});
   }
-  Staged(const Staged&) = delete;
-  Staged& operator=(const Staged&) = delete;
-  ~Staged() { view_.data = own_.data, view_.buffer = own_.buffer; }
+
+  /// Views whose reaches overlap get one copy.
+  void read() {
+    std::ranges::sort(reaches_, {}, &Reach::from);
+    for (const Reach& reach : reaches_) {
+      const Address end = reach.from + static_cast<Address>(reach.bytes);
+      if (copies_.empty() || copies_.back().end <= reach.from) copies_.push_back({reach.from, end});
+      copies_.back().end = std::max(copies_.back().end, end);
+    }
+    for (Copy& copy : copies_) {
+      copy.now.resize(static_cast<size_t>(copy.end - copy.from));
+      if (!copy.now.empty()) device_.read(copy.now.data(), copy.from, copy.size());
+      copy.before = copy.now;
+      copy.buffer.data = copy.now.data();
+      copy.buffer.size = copy.size();
+    }
+    auto copy = copies_.begin();
+    for (const Reach& reach : reaches_) {
+      while (std::next(copy) != copies_.end() && std::next(copy)->from <= reach.from) ++copy;
+      reach.view->data = copy->now.data() + (address_of(reach.data) - copy->from);
+      reach.view->buffer = &copy->buffer;
+    }
+  }
 
   void write_back() {
-    if (bytes_ != before_) device_.write(from_, bytes_.data(), buffer_.size);
+    for (const Copy& copy : copies_)
+      if (copy.now != copy.before) device_.write(copy.from, copy.now.data(), copy.size());
   }
 
  private:
+  struct Reach {
+    ViewSlot* view;
+    std::byte* data;  ///< of the view, on the device
+    Buffer* buffer;
+    Address from;
+    int64_t bytes;
+  };
+  struct Copy {
+    Address from;
+    Address end;
+    std::vector<std::byte> now{};
+    std::vector<std::byte> before{};
+    Buffer buffer{};
+    int64_t size() const { return static_cast<int64_t>(end - from); }
+  };
+
   Device& device_;
-  ViewSlot& view_;
-  ViewSlot own_;
-  Address from_;
-  std::vector<std::byte> bytes_;
-  std::vector<std::byte> before_;
-  Buffer buffer_{};
+  std::vector<Reach> reaches_;
+  std::vector<Copy> copies_;
 };
 
 /// `layout` as `Hooks::outside` has it.
-std::vector<std::unique_ptr<Staged>> stage(Device& device, std::string_view layout, void** slots) {
+void stage(Staged& staged, std::string_view layout, void** slots) {
   constexpr std::string_view kView = "view<";
-  std::vector<std::unique_ptr<Staged>> staged;
   for (size_t i = 0; !layout.empty(); ++i) {
     std::string_view word = layout.substr(0, layout.find(' '));
     layout.remove_prefix(word.size() + 1);
@@ -184,16 +225,16 @@ std::vector<std::unique_ptr<Staged>> stage(Device& device, std::string_view layo
     const size_t comma = word.find(',');
     const int rank = std::stoi(std::string(word.substr(comma + 1)));
     const auto dtype = base::known(base::dtype_from_name(word.substr(kView.size(), comma - kView.size())));
-    staged.push_back(std::make_unique<Staged>(device, *static_cast<ViewSlot*>(slots[i]), rank,
-                                              static_cast<int64_t>(base::size_of(dtype))));
+    staged.add(*static_cast<ViewSlot*>(slots[i]), rank, static_cast<int64_t>(base::size_of(dtype)));
   }
-  return staged;
+  staged.read();
 }
 
 /// Elements of device memory as they are on the host meanwhile.
 template <class Fn>
 Status on_host(Context& context, int32_t dtype, void* elements, int64_t count, Fn&& fn) {
   if (count == 0) return 0;  // NumPy's sorts of nothing want an address
+  let_go(context);
   return guarded(context, [&] {
     const auto bytes = static_cast<int64_t>(base::size_of(static_cast<base::DType>(dtype))) * count;
     std::vector<std::byte> copy(static_cast<size_t>(bytes));
@@ -239,8 +280,16 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
     launch.shared_bytes = extent_of(call->shared_bytes, kMost);
     launch.cooperative = call->cooperative != 0;
     Device& device = device_of(context);
-    const devices::Kernel& kernel = kernels().find(device, *call);
+    const devices::Kernel& kernel = kernels().find(*context, *call);
     const auto count = static_cast<size_t>(call->count);
+    std::unique_ptr<Buffer, FreeBuffer> values;
+    Address packed = 0;
+    if (call->packed != nullptr) {
+      values.reset(allocate_on_device(&device, call->packed_bytes));
+      packed = address_of(values->data);
+      device.write(packed, call->packed, call->packed_bytes);
+      call->arguments[count - 1] = &packed;
+    }
     if (call->may_raise == 0) {
       device.launch(kernel, launch, {call->arguments, count});
       return 0;
@@ -251,6 +300,7 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
     device.write(record, &error, sizeof error);
     call->arguments[0] = &record;
     device.launch(kernel, launch, {call->arguments, count});
+    let_go(*context);
     device.read(&error, record, sizeof error);
     if (error.turn == KernelError::kNone) return 0;
     context->error.site = error.site;
@@ -260,6 +310,7 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
 }
 
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept {
+  let_go(*context);
   return guarded(*context, [&] {
     device_of(context).read(to, address_of(from), bytes);
     return 0;
@@ -269,16 +320,19 @@ Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
                                void** slots) noexcept {
   if (std::strcmp(what, "host") == 0) return ingot_v1_outside(context, what, layout, number, slots);
+  let_go(*context);
   return guarded(*context, [&] {
-    const std::vector<std::unique_ptr<Staged>> staged = stage(device_of(context), layout, slots);
+    Staged staged(device_of(context));
+    stage(staged, layout, slots);
     const Status status = ingot_v1_outside(context, what, layout, number, slots);
-    for (const auto& view : staged) view->write_back();
+    staged.write_back();
     return status;
   });
 }
 
 void* ingot_v1_device_stage(Context* context, const void* from, int64_t bytes) noexcept {
   std::unique_ptr<std::byte[]> copy;
+  let_go(*context);
   const Status status = guarded(*context, [&] {
     copy = std::make_unique<std::byte[]>(static_cast<size_t>(bytes) + 1);
     if (bytes > 0) device_of(context).read(copy.get(), address_of(from), bytes);
@@ -287,8 +341,16 @@ void* ingot_v1_device_stage(Context* context, const void* from, int64_t bytes) n
   return status == 0 ? copy.release() : nullptr;
 }
 
+void* ingot_v1_device_stage_stream(Context* context, const void* from, int64_t bytes) noexcept {
+  void* const copy = ingot_v1_device_stage(context, from, bytes);
+  constexpr auto kOwn = static_cast<int64_t>(base::kOwnStreamWords * sizeof(uint64_t));
+  if (copy != nullptr && bytes == kOwn) base::move_own_stream(static_cast<uint64_t*>(copy));
+  return copy;
+}
+
 Status ingot_v1_device_write_back(Context* context, void* copy, void* to, int64_t bytes) noexcept {
   const std::unique_ptr<std::byte[]> owner(static_cast<std::byte*>(copy));
+  let_go(*context);
   return guarded(*context, [&] {
     if (bytes > 0) device_of(context).write(address_of(to), copy, bytes);
     return 0;

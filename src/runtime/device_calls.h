@@ -7,7 +7,8 @@
 
 #include "runtime/abi.h"
 
-/// What code for a device calls: the memory and the kernels of `Context::device`, which is not null.
+/// What code for a device calls: the memory and the kernels of `Context::device`, which is not null. What
+/// waits calls `Hooks::let_go` before.
 namespace ingot::runtime {
 
 /// A launch, as compiled code describes it.
@@ -22,6 +23,10 @@ struct KernelCall {
   void** arguments;   ///< the address of each
   int64_t count;      ///< of arguments
   int64_t cooperative;  ///< 1: all blocks are there at once
+  /// Not null: more values than a launch takes, so many bytes; the last argument is the address of a copy of
+  /// them on the device, which is put there.
+  const void* packed;
+  int64_t packed_bytes;
 };
 
 /// What threads that raise leave: that of the lowest turn stays.
@@ -45,6 +50,8 @@ inline constexpr size_t kKernelCallMayRaiseOffset = 80;
 inline constexpr size_t kKernelCallArgumentsOffset = 88;
 inline constexpr size_t kKernelCallCountOffset = 96;
 inline constexpr size_t kKernelCallCooperativeOffset = 104;
+inline constexpr size_t kKernelCallPackedOffset = 112;
+inline constexpr size_t kKernelCallPackedBytesOffset = 120;
 inline constexpr size_t kKernelErrorTurnOffset = 0;
 inline constexpr size_t kKernelErrorLockOffset = 8;
 inline constexpr size_t kKernelErrorStatusOffset = 12;
@@ -82,12 +89,15 @@ Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept;
 Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept;
 /// Waits for all before, and reads from the device's memory.
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept;
-/// `ingot_v1_outside` with copies of the views on the host, which are written back.
+/// `ingot_v1_outside` with copies of the views' memory on the host, which are written back. Views of one
+/// memory are of one copy.
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
                                void** slots) noexcept;
 /// A copy of device memory on the host, until it is written back. Null where it fails, the error being in the
 /// context.
 void* ingot_v1_device_stage(Context* context, const void* from, int64_t bytes) noexcept;
+/// ... of the words of a stream of random numbers, which can be drawn from there.
+void* ingot_v1_device_stage_stream(Context* context, const void* from, int64_t bytes) noexcept;
 Status ingot_v1_device_write_back(Context* context, void* copy, void* to, int64_t bytes) noexcept;
 /// `ingot_v1_sort` and `ingot_v1_argsort` of device memory, on the host.
 Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, void* elements,

@@ -99,6 +99,7 @@ void ingot_v1_log_gammas_f64(const double* x, double* result, int64_t count) noe
   X("ingot_v1_device_read", ingot_v1_device_read)                                                      \
   X("ingot_v1_device_outside", ingot_v1_device_outside)                                                \
   X("ingot_v1_device_stage", ingot_v1_device_stage)                                                    \
+  X("ingot_v1_device_stage_stream", ingot_v1_device_stage_stream)                                      \
   X("ingot_v1_device_write_back", ingot_v1_device_write_back)                                          \
   X("ingot_v1_device_sort", ingot_v1_device_sort)                                                      \
   X("ingot_v1_device_argsort", ingot_v1_device_argsort)                                                \

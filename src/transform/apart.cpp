@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/walk.h"
+
 namespace ingot::transform {
 
 using ir::Function;
@@ -39,6 +41,110 @@ NodeId laid_out_as(const Function& f, NodeId view) {
     if (!is_part(stride, Op::stride) || f.attribute(stride, 0) != static_cast<int64_t>(axis)) return {};
   }
   return of;
+}
+
+namespace {
+
+/// Whether a view shows a part of another one: each of its axes goes along one of that, in whole steps.
+NodeId part_of(const Function& f, NodeId view) {
+  const NodeId buffer = f.operand(view, 0);
+  if (f.op(buffer) != Op::buffer) return {};
+  const NodeId of = f.operand(buffer, 0);
+  const auto rank = static_cast<size_t>(f.type(view).rank());
+  if (!f.type(of).is_view() || f.type(of).dtype() != f.type(view).dtype()) return {};
+  std::vector<int64_t> axes;
+  for (NodeId stride : f.operands(view).subspan(2 + rank, rank)) {
+    const auto is_axis = [&](NodeId node) { return f.op(node) == Op::stride && f.operand(node, 0) == of; };
+    while (f.op(stride) == Op::multiply)
+      stride =
+          f.operand(stride, is_axis(f.operand(stride, 1)) || f.is_constant(f.operand(stride, 0)) ? 1 : 0);
+    if (f.op(stride) == Op::negative) stride = f.operand(stride, 0);
+    if (!is_axis(stride) || std::ranges::find(axes, f.attribute(stride, 0)) != axes.end()) return {};
+    axes.push_back(f.attribute(stride, 0));
+  }
+  return of;
+}
+
+/// Follows views to where an element is known to stand once.
+class Layout {
+ public:
+  Layout(const Function& function, NodeId loop, Layouts& found) : f_(function), loop_(loop), found_(found) {}
+
+  void look(NodeId view) {
+    for (NodeId at = view; at && !is_known(at);) {
+      if (f_.op(at) == Op::view) {
+        if (const NodeId whole = part_of(f_, at)) {
+          at = whole;
+          continue;
+        }
+        const auto extent = f_.operands(at).subspan(2);
+        if (std::ranges::any_of(extent, [&](NodeId number) { return is_inside(number); }))
+          found_.known = false;
+      } else if (!f_.type(at).is_view() || is_inside(at)) {
+        found_.known = false;
+      }
+      if (found_.known && std::ranges::find(found_.views, at) == found_.views.end())
+        found_.views.push_back(at);
+      return;
+    }
+  }
+
+ private:
+  bool is_inside(NodeId node) const {
+    for (size_t i = 0; i < f_[loop_].region_count; ++i)
+      if (f_.encloses(f_.region(loop_, i), f_[node].parent)) return true;
+    return false;
+  }
+  bool is_known(NodeId view) const {
+    if (f_.type(view).is_view() && f_.type(view).rank() == 0) return true;
+    if (f_.op(view) == Op::view) return is_in_c_order(f_, view);
+    if (f_.op(view) != Op::param || f_[view].parent != f_.body()) return false;
+    const auto& parameter = f_.parameters()[static_cast<size_t>(f_.attribute(view, 0))];
+    return parameter.layout != ir::Layout::Any;
+  }
+
+  const Function& f_;
+  const NodeId loop_;
+  Layouts& found_;
+};
+
+}  // namespace
+
+Layouts written_layouts(const Function& f, NodeId loop) {
+  Layouts found;
+  Layout layout(f, loop, found);
+  ir::walk(f, loop, [&](NodeId node) {
+    const ir::Effects effects = ir::info(f.op(node)).effects;
+    if (f[node].region_count > 0 || effects == ir::effect::Control || !effects.any(ir::effect::Write)) return;
+    for (const NodeId operand : f.operands(node))
+      if (f.type(operand).is_view()) layout.look(operand);
+  });
+  return found;
+}
+
+NodeId are_apart(LoopWriter& loops, const Function& f, std::span<const NodeId> views,
+                 const std::function<NodeId(NodeId)>& use) {
+  NodeId all = loops.truth(true);
+  for (const NodeId view : views) {
+    const Type type = f.type(view);
+    const auto rank = static_cast<size_t>(type.rank());
+    Nodes lengths;
+    Nodes strides;
+    for (size_t axis = 0; axis < rank; ++axis) {
+      if (f.op(view) == Op::view) {
+        lengths.push_back(use(f.operand(view, 2 + axis)));
+        strides.push_back(use(f.operand(view, 2 + rank + axis)));
+        continue;
+      }
+      lengths.push_back(loops.builder().length(use(view), static_cast<int>(axis)));
+      strides.push_back(loops.builder().make(Op::stride, {use(view)}, {static_cast<int64_t>(axis)}));
+    }
+    const auto element = static_cast<int64_t>(base::size_of(type.dtype()));
+    NodeId holds = is_apart<LoopWriter, NodeId>(loops, lengths, strides, element);
+    for (const NodeId length : lengths) holds = loops.either(holds, loops.less(length, loops.index(1)));
+    all = loops.both(all, holds);
+  }
+  return all;
 }
 
 }  // namespace ingot::transform

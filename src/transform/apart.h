@@ -2,15 +2,26 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "ir/function.h"
+#include "transform/loop_writer.h"
 
 namespace ingot::transform {
 
 /// Whether a `view` says that each of its strides is as long as all that the axes inside it reach over.
 bool is_in_c_order(const ir::Function& function, ir::NodeId view);
+
+/// The views that say whether an element that a node with regions, a loop say, writes may stand in two
+/// places, by which its turns would meet.
+struct Layouts {
+  /// Whether what the lengths and strides of `views` are is known before the loop.
+  bool known = true;
+  std::vector<ir::NodeId> views;
+};
+Layouts written_layouts(const ir::Function& function, ir::NodeId loop);
 
 /// The view whose memory, offset and strides the `view` at a node has; none: not known.
 ir::NodeId laid_out_as(const ir::Function& function, ir::NodeId view);
@@ -41,6 +52,11 @@ Number is_apart(Arithmetic& of, std::span<const Number> lengths, std::span<const
   }
   return all;
 }
+
+/// Whether different indices of each of `views` are different places, found when the code runs; `use` gives
+/// what values of a function have become.
+ir::NodeId are_apart(LoopWriter& loops, const ir::Function& function, std::span<const ir::NodeId> views,
+                     const std::function<ir::NodeId(ir::NodeId)>& use);
 
 /// What `is_apart` asks for, on numbers.
 struct PlainArithmetic {

@@ -30,6 +30,8 @@ namespace {
 constexpr int64_t kStripBits = 7;
 /// ... and in one of a loop around others.
 constexpr int64_t kOuterStripBits = 6;
+/// ... and in one of which a launch makes the checks: enough for all of a device's threads.
+constexpr int64_t kLaunchStripBits = 20;
 /// Loops of fewer turns are not worth a strip.
 constexpr int64_t kFewTurns = 16;
 /// Of a loop that cannot run in lanes, what is computed in lanes before takes at least this long, for the few
@@ -259,15 +261,19 @@ class Divider : public Rewriter {
     write_both(loop, all, fast, [&] { write_careful(loop); });
   }
 
+  int64_t strip_bits(NodeId loop) const {
+    if (has_kernels_) return kLaunchStripBits;
+    return lanes_in(loop) == Lanes::NoLoop ? kStripBits : kOuterStripBits;
+  }
+
   /// Strips of turns. In each, `all` and what the early checks say choose between the turns without these
   /// checks and the turns as they were.
   void write_strips(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
     const EarlyChecks& early = plan.checks;
-    const int64_t bits = lanes_in(loop) == Lanes::NoLoop ? kStripBits : kOuterStripBits;
-    const NodeId zero = b_.index(0);
-    const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), zero});
-    // A launch makes the checks of all turns.
-    const NodeId most = has_kernels_ ? turns : b_.index(int64_t{1} << bits);
+    const int64_t bits = strip_bits(loop);
+    const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId whole = b_.index(int64_t{1} << bits);
+    const NodeId most = has_kernels_ ? loops_.minimum(turns, whole) : whole;
     const Nodes results = source_.results_of(loop);
     std::vector<Type> types;
     for (NodeId result : results) types.push_back(source_.type(result));
@@ -302,16 +308,13 @@ class Divider : public Rewriter {
       };
       return loops_.branch(holds, types, with_values, as_written);
     };
-    const auto all_strips = [&] {
-      const NodeId shift = b_.index(bits);
-      const NodeId last_strip = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
-      const NodeId strips = loops_.add(last_strip, b_.index(1));
-      return loops_.nest({&strips, 1}, first_values, [&](auto number, auto carried) {
-        const NodeId first = b_.make(Op::left_shift, {number[0], shift});
-        return strip(first, loops_.minimum(loops_.subtract(turns, first), most), carried);
-      });
-    };
-    const Nodes given = has_kernels_ ? strip(zero, turns, first_values) : all_strips();
+    const NodeId shift = b_.index(bits);
+    const NodeId last_strip = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
+    const NodeId strips = loops_.add(last_strip, b_.index(1));
+    const Nodes given = loops_.nest({&strips, 1}, first_values, [&](auto number, auto carried) {
+      const NodeId first = b_.make(Op::left_shift, {number[0], shift});
+      return strip(first, loops_.minimum(loops_.subtract(turns, first), most), carried);
+    });
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
 

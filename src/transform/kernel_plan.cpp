@@ -1,12 +1,14 @@
 #include "transform/kernel_plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/reduction.h"
 #include "ir/builder.h"
 #include "ir/cursor.h"
 #include "ir/walk.h"
 #include "transform/alias.h"
+#include "transform/apart.h"
 #include "transform/dependence.h"
 #include "transform/threads.h"
 
@@ -72,7 +74,9 @@ bool KernelPlan::is_loop(NodeId node) const {
   return f_.op(node) == Op::for_ || f_.op(node) == Op::parallel_for;
 }
 
-bool KernelPlan::is_parallel(NodeId loop) const { return is_loop(loop) && can_share(f_, loop); }
+bool KernelPlan::is_parallel(NodeId loop) const {
+  return is_loop(loop) && can_share(f_, loop) && written_layouts(f_, loop).known;
+}
 
 /// The accumulations of whole numbers that are all that keeps a loop's turns from running at once.
 std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
@@ -81,6 +85,7 @@ std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
   if (ir::effects_of(f_, loop).any(bad)) return {};
   std::vector<Accumulation> meeting;
   if (find_race(f_, loop, meeting) || !std::ranges::all_of(meeting, &Accumulation::exact)) return {};
+  if (!written_layouts(f_, loop).known) return {};
   return meeting;
 }
 
@@ -112,7 +117,8 @@ bool KernelPlan::is_scan(NodeId loop) const {
   if (f_.attribute(loop, 1) == 1 || ir::effects_of(f_, loop).any(ir::effect::Raise | ir::effect::Exit))
     return false;
   const auto cursors = ir::cursors_of(f_, loop);
-  if (!cursors || !fits_in_block(loop) || find_race(f_, loop, *cursors)) return false;
+  if (!cursors || !fit_in_block({{loop}}) || find_race(f_, loop, *cursors)) return false;
+  if (!written_layouts(f_, loop).known) return false;
   std::vector<Root> stored;
   std::vector<Root> loaded;
   ir::walk(f_, f_.region(loop), [&](NodeId node) {
@@ -124,11 +130,19 @@ bool KernelPlan::is_scan(NodeId loop) const {
   });
 }
 
-/// Whether a block has a place for each of its threads and each value that a loop gives.
-bool KernelPlan::fits_in_block(NodeId loop) const {
+/// Whether a block has a place for each of its threads and each value that loops give, which come one after
+/// the other and have the places of a dtype in common.
+bool KernelPlan::fit_in_block(std::span<const NodeId> loops) const {
+  std::map<base::DType, int64_t> most;
+  for (const NodeId loop : loops) {
+    std::map<base::DType, int64_t> own;
+    for (const NodeId result : f_.results_of(loop)) {
+      const base::DType lane = base::lane_dtype(f_.type(result).dtype());
+      most[lane] = std::max(most[lane], ++own[lane]);
+    }
+  }
   int64_t bytes = 0;
-  for (const NodeId result : f_.results_of(loop))
-    bytes += static_cast<int64_t>(base::size_of(base::lane_dtype(f_.type(result).dtype())));
+  for (const auto& [dtype, count] : most) bytes += count * static_cast<int64_t>(base::size_of(dtype));
   return bytes * machine_.block_threads <= kBlockBytes;
 }
 
@@ -153,7 +167,7 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
       // What raises is done twice.
       const ir::Effects effects = ir::effects_of(f_, node);
       const bool is_once = effects.any(ir::effect::Raise) && effects.any(ir::effect::Write);
-      return fits_in_block(node) && !is_once ? Part::Reduction : Part::Task;
+      return fit_in_block({{node}}) && !is_once ? Part::Reduction : Part::Task;
     }
     const NodeId count = f_.operand(node, 0);
     const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
@@ -210,16 +224,16 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
 bool KernelPlan::suits_team(NodeId nest) const {
   // A thread that raises leaves the others alone.
   if (ir::effects_of(f_, nest).any(ir::effect::Raise)) return false;
-  bool reduces = false;
+  std::vector<NodeId> reductions;
   for (const NodeId node : f_.region_body(f_.region(levels_of(nest).back()))) {
     const Op op = f_.op(node);
     if (op == Op::load || op == Op::store || op == Op::yield) continue;
     if (f_[node].region_count == 0 && ir::info(op).effects.pure()) continue;
     const bool is_known = is_loop(node) && !f_.encloses(f_.region(nest), f_[f_.operand(node, 0)].parent);
-    if (!is_known || !is_parallel(node) || !fits_in_block(node)) return false;
-    reduces = reduces || f_.result_count(node) > 0;
+    if (!is_known || !is_parallel(node)) return false;
+    if (f_.result_count(node) > 0) reductions.push_back(node);
   }
-  return reduces;
+  return !reductions.empty() && fit_in_block(reductions);
 }
 
 bool KernelPlan::uses_task(NodeId node, uint32_t task) const {
@@ -317,6 +331,10 @@ void KernelPlan::find_needed() {
   ir::walk(f_, f_.body(), [&](NodeId node) {
     if (!host_level_[node.index] || task_of_[node.index] != kNone || f_.op(node) == Op::result)
       return ir::Walk::Past;
+    if (is_shared(node))
+      for (const NodeId view : written_layouts(f_, node).views)
+        if (f_.op(view) == Op::view)
+          for (const NodeId number : f_.operands(view).subspan(2)) need(number);
     if (parts_[node.index] == Part::Reduction || parts_[node.index] == Part::Scan) {
       need(f_.operand(node, 0));
       return ir::Walk::Past;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/machine.h"
@@ -30,6 +31,10 @@ class KernelPlan {
   KernelPlan(const ir::Function& function, const base::Machine& machine);
 
   Part part(ir::NodeId node) const { return parts_[node.index]; }
+  /// Whether the turns of a node run at once, as a launch of many threads.
+  bool is_shared(ir::NodeId node) const {
+    return part(node) == Part::Nest || part(node) == Part::Reduction || part(node) == Part::Scan;
+  }
   /// The loops of a nest, the outermost first: its turns are those of all of them.
   std::vector<ir::NodeId> levels_of(ir::NodeId nest) const;
   bool is_member(ir::NodeId node, const Task& task) const {
@@ -59,7 +64,7 @@ class KernelPlan {
   std::vector<Accumulation> meeting_in(ir::NodeId loop) const;
   bool fits_in_kernel(ir::NodeId node) const;
   bool is_scan(ir::NodeId loop) const;
-  bool fits_in_block(ir::NodeId loop) const;
+  bool fit_in_block(std::span<const ir::NodeId> loops) const;
   bool has_only_numbers(ir::NodeId node) const;
   bool needs_host_inside(ir::NodeId node) const;
   bool uses_task(ir::NodeId node, uint32_t task) const;

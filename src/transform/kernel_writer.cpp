@@ -8,6 +8,8 @@ namespace {
 
 /// Blocks along the first axis of a grid, and along the others.
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
+/// What is asked for where there would have to be more: such a launch fails.
+constexpr int64_t kTooManyBlocks = kMostBlocks + 1;
 constexpr int64_t kMostBlocksAcross = 65535;
 
 }  // namespace
@@ -57,7 +59,7 @@ void KernelWriter::grid(std::span<const NodeId> lengths,
   std::vector<Extent> axes;
   for (size_t i = 0; i < rank; ++i)
     axes.push_back(
-        {blocks_of(lengths[rank - 1 - i], threads[i], i == 0 ? kMostBlocks : kMostBlocksAcross), threads[i]});
+        {blocks_of(lengths[rank - 1 - i], threads[i], i == 0 ? kTooManyBlocks : kMostBlocksAcross), threads[i]});
   launch(axes, [&](std::span<const NodeId> at) {
     Nodes indices(rank);
     const std::function<void(size_t)> walk = [&](size_t axis) {

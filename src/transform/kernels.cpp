@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "ir/walk.h"
+#include "transform/apart.h"
 #include "transform/kernel_plan.h"
 #include "transform/kernel_scan.h"
 #include "transform/kernel_team.h"
@@ -23,6 +25,11 @@ constexpr int64_t kCell = 16;
 constexpr int64_t kShortRow = 64;
 constexpr int64_t kLongRow = 2048;
 
+/// What is said of a loop that writes into an array by which its turns meet.
+constexpr std::string_view kMeeting =
+    "a loop on a device writes into an array that has an element in two places; make it write into a copy of "
+    "the array, made by `.copy()`";
+
 class Parter : public Rewriter {
  public:
   Parter(const Function& source, const base::Machine& machine)
@@ -40,6 +47,7 @@ class Parter : public Rewriter {
     if (inside_ && !stores_ && source_.op(id) == Op::store) return;
     if (inside_) return write_inside(id);
     finish_task_before(id);
+    if (plan_.is_shared(id)) check_layouts(id);
     switch (plan_.part(id)) {
       case KernelPlan::Part::Task: return;
       case KernelPlan::Part::Nest: return write_nest(id);
@@ -126,6 +134,18 @@ class Parter : public Rewriter {
   void forget_ready() {
     for (const NodeId value : ready_) bind(value, NodeId());
     ready_.clear();
+  }
+
+  /// Turns that run at once must not meet.
+  void check_layouts(NodeId id) {
+    const Layouts layouts = written_layouts(source_, id);
+    const NodeId apart = are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
+    const Function& made = b_.function();
+    if (made.is_constant(apart) && made.constant(apart).bits[0] != 0) return;
+    set_place(id);
+    const int64_t attributes[] = {static_cast<int64_t>(base::ExceptionKind::RuntimeError),
+                                  b_.function().module().text(kMeeting).index};
+    b_.make(Op::check, {{apart}}, attributes);
   }
 
   /// @name Launches

@@ -144,52 +144,9 @@ class Outliner : public Rewriter {
 
   /// Whether no element that a loop writes stands in two places of its array, by which turns would meet.
   NodeId writes_apart(NodeId loop) {
-    const RegionId body = source_.region(loop);
-    Nodes views;
-    bool known = true;
-    ir::walk(source_, body, [&](NodeId node) {
-      const ir::Effects effects = ir::info(source_.op(node)).effects;
-      if (effects == ir::effect::Control || !effects.any(ir::effect::Write)) return;
-      for (NodeId operand : source_.operands(node)) {
-        if (!source_.type(operand).is_view()) continue;
-        if (const auto outer = outer_view(operand, body, known)) views.push_back(*outer);
-      }
-    });
-    if (!known) return b_.constant(false);
-    std::ranges::sort(views, {}, &NodeId::index);
-    const auto repeated = std::ranges::unique(views);
-    views.erase(repeated.begin(), repeated.end());
-    NodeId all = b_.constant(true);
-    for (NodeId view : views) all = loops_.both(all, is_view_apart(use(view)));
-    return all;
-  }
-  NodeId is_view_apart(NodeId view) {
-    const Type type = b_.function().type(view);
-    Nodes lengths;
-    Nodes strides;
-    for (int axis = 0; axis < type.rank(); ++axis) {
-      lengths.push_back(b_.length(view, axis));
-      strides.push_back(b_.make(Op::stride, {view}, {axis}));
-    }
-    return is_apart<LoopWriter, NodeId>(loops_, lengths, strides,
-                                        static_cast<int64_t>(base::size_of(type.dtype())));
-  }
-  /// The view from outside a loop that a view in it is a part of; none if it is of memory that is made by the
-  /// function, in which no element stands twice, or not known.
-  std::optional<NodeId> outer_view(NodeId view, RegionId around, bool& known) const {
-    NodeId found = view;
-    for (NodeId at = view;; at = source_.operand(at, 0)) {
-      if (!is_inside(at, around) && is_inside(found, around)) found = at;
-      if (source_.op(at) == Op::alloc) return std::nullopt;
-      const ir::OpInfo& card = ir::info(source_.op(at));
-      const bool goes_on = card.effects.pure() && !source_.operands(at).empty() &&
-                           source_.op(at) != Op::broadcast &&
-                           (source_.type(source_.operand(at, 0)).is_view() ||
-                            source_.type(source_.operand(at, 0)).is_buffer());
-      if (!goes_on) break;
-    }
-    known = known && !is_inside(found, around) && source_.type(found).is_view();
-    return found;
+    const Layouts layouts = written_layouts(source_, loop);
+    return layouts.known ? are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); })
+                         : b_.constant(false);
   }
 
   LoopWriter loops_;

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from . import campaign, derivatives, derivatives_campaign, generate, odd, odd_arguments, smooth
-from .examine import EVERY_KIND
+from .examine import DEVICE, EVERY_KIND
 from .generate import Program
 
 
@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--shrink-seconds", type=float, default=20.0, help="for each program that differs; 0: none")
     parser.add_argument("--per-kind", type=int, default=3, help="programs of one kind of difference that are shrunk")
     parser.add_argument("--every-kind", action="store_true", help="also scalar code, AVX2, and loops shared among threads")
+    parser.add_argument("--device", metavar="KIND", help="on a device of this kind, as `emulated`, instead of the host")
     parser.add_argument("--odd", action="store_true", help="odd argument lists for the programs of the tour instead")
     parser.add_argument("--derivatives", action="store_true", help="programs whose derivatives are judged instead")
     parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program (or argument list) of the seed, examined")
@@ -30,6 +31,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.every_kind:
         os.environ[EVERY_KIND] = "1"
+    if options.device:
+        os.environ[DEVICE] = options.device
     if options.work:
         rows = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)

@@ -43,8 +43,13 @@ def _as(environment: dict[str, str]) -> Compiler:
 EVERY_KIND = "INGOT_FUZZ_EVERY_KIND"
 """A variable of the environment: programs run in every kind of code, besides the CPU's best on one thread."""
 
+DEVICE = "INGOT_FUZZ_DEVICE"
+"""A variable of the environment: programs run on a device of this kind instead."""
+
 
 def _compilers() -> dict[str, Compiler]:
+    if device := os.environ.get(DEVICE):
+        return {device: lambda f: Function(f, mode="compiled", device=device)}
     compilers: dict[str, Compiler] = {
         "interpreted": lambda f: Function(f, mode="interpreted"),
         "compiled": lambda f: Function(f, mode="compiled"),

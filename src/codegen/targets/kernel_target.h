@@ -67,6 +67,8 @@ class KernelTarget {
   /// @name Memory
   virtual unsigned shared_space() const = 0;
   virtual unsigned global_space() const = 0;
+  /// What a kernel may be given, at most, on any device of the kind.
+  virtual uint64_t most_parameter_bytes() const { return 1024; }
 };
 
 }  // namespace ingot::codegen

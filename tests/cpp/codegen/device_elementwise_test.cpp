@@ -1,13 +1,92 @@
 #include <map>
 
 #include "codegen/targets/device_math.h"
+#include "codegen/targets/opencl.h"
 #include "device_kernels.h"
+#include "devices/device.h"
 #include "elementwise_cases.h"
 
-// Every elementwise op at every dtype, and every cast, on the software device, against ir::evaluate.
+// Every elementwise op at every dtype, and every cast, on the software device and on OpenCL's, against
+// ir::evaluate.
 
 namespace ingot::codegen {
 namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// Where kernels run.
+class Judge {
+ public:
+  virtual ~Judge() = default;
+  virtual const KernelTarget& target() const = 0;
+  /// Loads a module, in place of the one before.
+  virtual void load(DeviceKernels& kernels, Op op) = 0;
+  /// As `run_over`.
+  virtual Bytes run(const std::string& name, std::span<const Bytes> operands, size_t count,
+                    size_t result_size) = 0;
+};
+
+/// The software device's interpreter of PTX.
+class PtxJudge final : public Judge {
+ public:
+  explicit PtxJudge(int capability) : target_(base::known(DeviceTarget::of(capability))) {}
+  const KernelTarget& target() const override { return kernel_target(target_); }
+  void load(DeviceKernels& kernels, Op op) override {
+    link_device_math(kernels.module);
+    const std::string ptx = emit_ptx(kernels.module, target_);
+    for (const char* part : {".approx", ".ftz", ".full", ".extern"})
+      EXPECT_EQ(ptx.find(part), std::string::npos) << ir::name_of(op);
+    bench_.emplace(ptx);
+  }
+  Bytes run(const std::string& name, std::span<const Bytes> operands, size_t count,
+            size_t result_size) override {
+    return run_over(*bench_, name, operands, count, result_size);
+  }
+
+ private:
+  const DeviceTarget target_;
+  std::optional<emulator::Bench> bench_;
+};
+
+/// The first device of OpenCL's drivers.
+class OpenClJudge final : public Judge {
+ public:
+  OpenClJudge() {
+    const auto found = devices::devices("opencl");
+    if (found.empty()) throw std::runtime_error(devices::why_none("opencl"));
+    device_ = found[0];
+  }
+  const KernelTarget& target() const override { return opencl_target(); }
+  void load(DeviceKernels& kernels, Op) override {
+    const std::unique_ptr<llvm::TargetMachine> machine = target().machine();
+    target().link(kernels.module);
+    code_.reset();
+    code_ = device_->load(target().code_of(kernels.module, *machine));
+  }
+  Bytes run(const std::string& name, std::span<const Bytes> operands, size_t count,
+            size_t result_size) override {
+    std::vector<devices::Address> addresses;
+    for (const Bytes& operand : operands) {
+      addresses.push_back(device_->allocate(static_cast<int64_t>(operand.size())));
+      device_->write(addresses.back(), operand.data(), static_cast<int64_t>(operand.size()));
+    }
+    Bytes result(count * result_size);
+    addresses.push_back(device_->allocate(static_cast<int64_t>(result.size())));
+    std::vector<void*> arguments;
+    for (devices::Address& address : addresses) arguments.push_back(&address);
+    arguments.push_back(&count);
+    constexpr uint32_t kThreads = DeviceKernels::kThreads;
+    const auto blocks = static_cast<uint32_t>((count + kThreads - 1) / kThreads);
+    device_->launch(code_->kernel(name), {.grid = {blocks, 1, 1}, .block = {kThreads, 1, 1}}, arguments);
+    device_->read(result.data(), addresses.back(), static_cast<int64_t>(result.size()));
+    for (const devices::Address address : addresses) device_->free(address);
+    return result;
+  }
+
+ private:
+  devices::Device* device_;
+  std::unique_ptr<devices::Code> code_;
+};
 
 /// With `is_short`, kernels of mathematics are called.
 void add_case(DeviceKernels& kernels, const Case& c, bool is_short) {
@@ -19,15 +98,15 @@ void add_case(DeviceKernels& kernels, const Case& c, bool is_short) {
   });
 }
 
-void check_case(const Case& c, emulator::Bench& bench) {
+void check_case(const Case& c, Judge& judge) {
   const std::vector<std::vector<Scalar>> rows = rows_of(c);
   const size_t size = base::size_of(c.from);
-  std::vector<std::vector<std::byte>> in(static_cast<size_t>(c.operands));
+  std::vector<Bytes> in(static_cast<size_t>(c.operands));
   for (size_t k = 0; k < in.size(); ++k) {
     in[k].resize(rows.size() * size);
     for (size_t i = 0; i < rows.size(); ++i) rows[i][k].store(c.from, in[k].data() + i * size);
   }
-  const std::vector<std::byte> out = run_over(bench, c.name, in, rows.size(), base::size_of(c.to));
+  const Bytes out = judge.run(c.name, in, rows.size(), base::size_of(c.to));
   int wrong = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const Scalar got = Scalar::load(c.to, out.data() + i * base::size_of(c.to));
@@ -37,24 +116,29 @@ void check_case(const Case& c, emulator::Bench& bench) {
 }
 
 /// A module for each op.
-void check_all(int capability, bool is_short) {
+void check_all(Judge& judge, bool is_short) {
   std::map<Op, std::vector<Case>> by_op;
   for (const Case& c : all_cases()) by_op[c.op].push_back(c);
   for (const auto& [op, cases] : by_op) {
-    DeviceKernels kernels;
+    DeviceKernels kernels(judge.target());
     for (const Case& c : cases) add_case(kernels, c, is_short);
-    link_device_math(kernels.module);
-    const std::string ptx = emit_ptx(kernels.module, *DeviceTarget::of(capability));
-    for (const char* part : {".approx", ".ftz", ".full", ".extern"})
-      EXPECT_EQ(ptx.find(part), std::string::npos) << ir::name_of(op);
-    emulator::Bench bench(ptx);
-    for (const Case& c : cases) check_case(c, bench);
+    judge.load(kernels, op);
+    for (const Case& c : cases) check_case(c, judge);
   }
 }
 
-TEST(DeviceElementwise, EqualsEvaluateOnTheOldestGeneration) { check_all(DeviceTarget::kOldest, false); }
-TEST(DeviceElementwise, EqualsEvaluateOnTheNewestGeneration) { check_all(DeviceTarget::kNewest, false); }
-TEST(DeviceElementwise, EqualsEvaluateInShortCode) { check_all(DeviceTarget::kNewest, true); }
+void check_ptx(int capability, bool is_short) {
+  PtxJudge judge(capability);
+  check_all(judge, is_short);
+}
+
+TEST(DeviceElementwise, EqualsEvaluateOnTheOldestGeneration) { check_ptx(DeviceTarget::kOldest, false); }
+TEST(DeviceElementwise, EqualsEvaluateOnTheNewestGeneration) { check_ptx(DeviceTarget::kNewest, false); }
+TEST(DeviceElementwise, EqualsEvaluateInShortCode) { check_ptx(DeviceTarget::kNewest, true); }
+TEST(DeviceElementwise, EqualsEvaluateOnOpenCl) {
+  OpenClJudge judge;
+  check_all(judge, false);
+}
 
 TEST(DeviceMath, WhatIsNotThereIsNamed) {
   DeviceKernels kernels;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <llvm/IR/IntrinsicsNVPTX.h>
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -12,34 +10,36 @@
 #include "../emulator/support.h"
 #include "codegen/scalars.h"
 #include "codegen/targets/device.h"
-#include "codegen/targets/device_instructions.h"
+#include "codegen/targets/kernel_target.h"
 #include "codegen/targets/target.h"
 
 // Kernels over arrays, a thread an element, and the software device to run them.
 
 namespace ingot::codegen {
 
-/// What code for GPUs is written with.
-inline Target device_code() {
+/// What code for a kind of device is written with.
+inline Target code_for(const KernelTarget& kernels) {
   Target target;
-  target.instructions = &device_instructions();
+  target.instructions = &kernels.instructions();
   return target;
 }
 
 /// A module of kernels `name(x..., out, n)`: out[i] is made of x[i]....
 class DeviceKernels {
  public:
-  DeviceKernels() { prepare_device_module(module); }
+  explicit DeviceKernels(const KernelTarget& kernels = kernel_target({}))
+      : kernels_(kernels), target_(code_for(kernels)) {
+    kernels.prepare(module);
+  }
 
   using Write = std::function<Parts(Scalars&, std::span<const Parts> operands)>;
   void add(const std::string& name, std::span<const DType> operands, DType result, const Write& write) {
     llvm::IRBuilder<> b(context);
-    llvm::Type* const global = b.getPtrTy(1);
-    Types types(operands.size() + 1, global);
+    Types types(operands.size() + 1, b.getPtrTy());
     types.push_back(b.getInt64Ty());
     auto* const kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
                                                 llvm::GlobalValue::ExternalLinkage, name, module);
-    mark_kernel(*kernel);
+    kernels_.mark_kernel(*kernel, kThreads);
     const auto block = [&](const char* block_name) {
       return llvm::BasicBlock::Create(context, block_name, kernel);
     };
@@ -47,12 +47,10 @@ class DeviceKernels {
     llvm::BasicBlock* const turn = block("turn");
     llvm::BasicBlock* const end = block("end");
     b.SetInsertPoint(entry);
-    const auto number = [&](llvm::Intrinsic::ID id) {
-      return b.CreateZExt(b.CreateIntrinsic(id, {}, {}), b.getInt64Ty());
-    };
-    llvm::Value* const first = b.CreateMul(number(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x),
-                                           number(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x));
-    llvm::Value* const i = b.CreateAdd(first, number(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
+    using Place = KernelTarget::Place;
+    llvm::Value* const first =
+        b.CreateMul(kernels_.place(b, Place::Block, 0), kernels_.place(b, Place::Threads, 0));
+    llvm::Value* const i = b.CreateAdd(first, kernels_.place(b, Place::Thread, 0));
     b.CreateCondBr(b.CreateICmpSLT(i, kernel->getArg(static_cast<unsigned>(types.size() - 1))), turn, end);
     b.SetInsertPoint(turn);
     llvm::SmallVector<Parts, 2> values;
@@ -65,6 +63,8 @@ class DeviceKernels {
     b.SetInsertPoint(end);
     b.CreateRetVoid();
   }
+
+  static constexpr uint32_t kThreads = 128;  ///< of a block
 
   llvm::LLVMContext context;
   llvm::Module module{"kernels", context};
@@ -101,8 +101,9 @@ class DeviceKernels {
     }
   }
 
+  const KernelTarget& kernels_;
   const ir::Module source_;
-  const Target target_ = device_code();
+  const Target target_;
   Unit unit_{source_, target_, module};
 };
 
@@ -115,7 +116,7 @@ inline std::vector<std::byte> run_over(emulator::Bench& bench, const std::string
   const uint64_t out = bench.put(std::vector<std::byte>(count * result_size));
   arguments.push_back(out);
   arguments.push_back(count);
-  constexpr size_t kThreads = 128;
+  constexpr uint32_t kThreads = DeviceKernels::kThreads;
   bench.run(name, static_cast<uint32_t>((count + kThreads - 1) / kThreads), kThreads, arguments);
   return bench.get<std::byte>(out, count * result_size);
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/math.h"
+#include "codegen/targets/device_instructions.h"
 #include "codegen/targets/device_math.h"
 #include "device_kernels.h"
 
