@@ -58,8 +58,8 @@ void KernelWriter::grid(std::span<const NodeId> lengths,
   const std::array<NodeId, 3> threads{across, rows, b_.index(1)};
   std::vector<Extent> axes;
   for (size_t i = 0; i < rank; ++i)
-    axes.push_back(
-        {blocks_of(lengths[rank - 1 - i], threads[i], i == 0 ? kTooManyBlocks : kMostBlocksAcross), threads[i]});
+    axes.push_back({blocks_of(lengths[rank - 1 - i], threads[i], i == 0 ? kTooManyBlocks : kMostBlocksAcross),
+                    threads[i]});
   launch(axes, [&](std::span<const NodeId> at) {
     Nodes indices(rank);
     const std::function<void(size_t)> walk = [&](size_t axis) {

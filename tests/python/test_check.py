@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import re
 import time
 from pathlib import Path
 
@@ -106,3 +107,26 @@ def test_of_sampled_tests_one_case_in_n_is_quick():
     quick = [sum(case.originalname == name and not case.marks for case in cases) for name in ("test_a", "test_b", "test_c")]
     assert quick == [3, 4, 10]
     assert {mark for case in cases for mark in case.marks} == {"slow"}
+
+
+def test_exceptions_of_devices_are_tests():
+    plugin = (ROOT / "tests" / "python" / "on_device.py").read_text()  # which, imported, would put tests on a device
+    named = re.findall(r'^    "(test_\w+\.py)(?:::(test_\w+))?(?:\[.*\])?": ', plugin, re.M)
+    assert len(named) == plugin.count('    "test_')
+    for file, name in named:
+        assert not name or f"def {name}(" in (ROOT / "tests" / "python" / file).read_text(), name
+
+
+def test_samples_run_on_devices(check, tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(check, "run", lambda command, environment=None: calls.append((command, environment or {})) or True)
+    check.RESULTS.mkdir(parents=True)
+    for part, samples in (("release", ("16", "64")), ("debug", ("1", "8"))):
+        calls.clear()
+        check.run_part(part)
+        on_devices = [environment for command, environment in calls if "on_device" in command]
+        assert [(e["INGOT_ON_DEVICE"], e["INGOT_DEVICE_SAMPLE"]) for e in on_devices] == list(zip(("emulated", "opencl"), samples))
+        assert all(e["PYTHONPATH"] == f"{tmp_path}/build/{part}/python:{tmp_path}/tests/python" for e in on_devices)
+    calls.clear()
+    check.run_part("tsan")
+    assert not any("on_device" in command for command, _ in calls)
