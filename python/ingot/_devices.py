@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextvars
 import functools
 import math
+import re
 from typing import Any
 
 from . import _ingot
 
 KINDS = ("gpu", "emulated", "opencl", "amd", "cpu")
+OLDEST = 75
+"""The compute capability (times ten) of the oldest GPUs."""
 
 
 class Device:
@@ -140,6 +143,20 @@ def checked(given: str | Device | None) -> str | Device | None:
     if kind == "cpu":
         raise ValueError("a function runs on the CPU where none of its arrays is on a device: leave `device` out")
     return given
+
+
+def target_of(given: str | Device | None) -> tuple[str, Device | None]:
+    """The code that is made for a device, and the device: "sm_90" is code for GPUs of which none has to be there, and
+    "" that of the CPU, or of what arguments are on.
+    """
+    if given is None:
+        return "", None
+    if isinstance(given, str) and (match := re.fullmatch(r"sm_(\d+)", given)):
+        if int(match[1]) < OLDEST:
+            raise ValueError(f"GPUs are those of sm_{OLDEST} and later, not {given!r}")
+        return given, None
+    found = _named(given)
+    return found.code, None if found.kind == "cpu" else found
 
 
 def handle_of(given: str | Device) -> Any:

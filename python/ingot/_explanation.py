@@ -1,21 +1,79 @@
-"""What `explain` gives: a text that notebooks and prompts show as it is."""
+"""What `explain` gives: a text that notebooks and prompts show as it is, and the launches of calls on devices as data."""
 
 from __future__ import annotations
 
-import html
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _ingot, _source
+
+if TYPE_CHECKING:
+    from ._launches import Launches
 
 
 class Explanation(str):
     """A text whose `repr` is the text itself."""
 
-    __slots__ = ()
+    __slots__ = ("launches",)
+
+    launches: Launches | None
+    """Of a call on a device; None on the CPU."""
+
+    def __new__(cls, text: str, launches: Launches | None = None) -> Explanation:
+        made = super().__new__(cls, text)
+        made.launches = launches
+        return made
+
+    def __getnewargs__(self) -> tuple:
+        return str(self), self.launches
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<pre>{html.escape(self)}</pre>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
+
+
+def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str, svg: str | os.PathLike | None) -> Explanation:
+    """How a specialisation is made: for what takes `code`, if that is not empty, else for where its arrays are."""
+    stages = specialisation.compile(texts=True, target=code)
+    if svg is not None:
+        _draw(specialisation, stages, leaves, svg)
+    sections = [("source", _source.shown(function)), ("array IR", specialisation.program.text())]
+    names = ("loop IR", "LLVM IR", "assembly", "kernels: LLVM IR", "kernels")
+    sections += [(name, stages[name]) for name in names if name in stages]
+    launches = _launches_of(specialisation, stages, leaves, code) if "kernels" in stages else None
+    if launches is not None:
+        sections.append(("launches", f"for {launches.code}\n{launches}"))
+    times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
+    return Explanation("\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)]), launches)
+
+
+def _draw(specialisation: Any, stages: dict[str, Any], leaves: list[Any], path: str | os.PathLike) -> None:
+    from . import _drawing, _fusion
+
+    loops = next(text for name, text in stages["passes"] if name == "to_loops")
+    drawing = _drawing.svg(_fusion.read(loops, specialisation.program.interface[0], leaves))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(drawing)
+
+
+def _launches_of(specialisation: Any, stages: dict[str, Any], leaves: list[Any], code: str) -> Launches:
+    from . import _launches
+
+    device = specialisation.device
+    text, kernels = stages["passes"][-1][1], stages["kernels"]
+    found = _launches.read_launches(text, specialisation.program.interface[0], leaves, code or device.code, kernels)
+    ask = None
+    if device is not None and device.kind == "gpu" and found.code == device.code:
+
+        def ask(kernel: str, threads: int, dynamic: int) -> tuple[int, int, int, int]:
+            return _ingot.kernel_needs(device._handle, kernels, kernel, threads, dynamic)
+
+    _launches.add_needs(found, kernels, ask)
+    return found

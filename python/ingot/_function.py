@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 import numpy as np
 
 from . import _errors, _ingot, _source
-from ._devices import Device, handle_of
+from ._devices import Device, handle_of, target_of
 from ._errors import Captured, Demanded, UnsupportedError, Used
+from ._explanation import Explanation, explanation
 from ._host import c_pointer
 from ._signature import DTYPES, Signature
 from ._specialisation import Call, Specialisation, core
@@ -356,29 +357,27 @@ class Function(Base[P, R_co]):
         """
         return c_pointer(self, signature)
 
-    def explain(self, *args: Any, svg: str | os.PathLike | None = None, **kwargs: Any) -> str:
+    def explain(
+        self, *args: Any, svg: str | os.PathLike | None = None, device: str | Device | None = None, **kwargs: Any
+    ) -> Explanation:
         """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,
-        of calls on devices the kernels, and the milliseconds of CPU time that each step took. The function is compiled but not run.
+        of calls on devices the kernels and the launches, and the milliseconds of CPU time that each step took. The
+        function is compiled but not run.
 
         `svg` names a file for a drawing of what was fused: the loop nests, the ops in each, and the bytes that they
         move for these arguments beside those that must be moved at least.
+
+        `device` says what it is compiled for: a device, whatever the arguments are, or what GPUs take, such as "sm_90", of
+        which none has to be there. Launches are told with grids, bytes, and what their kernels need; as data they are
+        the text's attribute `launches`, with `as_dict()`. ValueError for what is neither, RuntimeError for a device that
+        is not there.
         """
-        specialisation, arguments = self._prepare(args, kwargs)
-        stages = specialisation.compile(texts=True)
-        if svg is not None:
-            from . import _drawing, _fusion
-
-            loops = next(text for name, text in stages["passes"] if name == "to_loops")
-            drawing = _drawing.svg(_fusion.read(loops, specialisation.program.interface[0], arguments.leaves))
-            with open(svg, "w", encoding="utf-8") as file:
-                file.write(drawing)
-        sections = [("source", _source.shown(self.__ingot_function__)), ("array IR", specialisation.program.text())]
-        names = ("loop IR", "LLVM IR", "assembly", "kernels: LLVM IR", "kernels")
-        sections += [(name, stages[name]) for name in names if name in stages]
-        times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
-        from ._explanation import Explanation
-
-        return Explanation("\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)]))
+        code, there = target_of(device)
+        function = self
+        if there is not None:
+            function = Function(self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, there)
+        specialisation, arguments = function._prepare(args, kwargs)
+        return explanation(self.__ingot_function__, specialisation, arguments.leaves, code, svg)
 
 
 def _restored(

@@ -60,6 +60,8 @@ class View:
     buffer: Buffer
     lengths: list[int | None]
     itemsize: int
+    offset: int | None = None
+    """Of its first element in the buffer, in bytes."""
 
     @property
     def elements(self) -> int | None:
@@ -304,8 +306,8 @@ class _Reader:
         if op == "length":
             view = given[0]
             return view.lengths[int(_attribute(node, "axis"))] if isinstance(view, View) else None
-        if op == "buffer":
-            return given[0].buffer if isinstance(given[0], View) else None
+        if op in ("buffer", "offset"):
+            return getattr(given[0], op) if isinstance(given[0], View) else None
         if op == "alloc":
             self.buffers.append(Buffer("", given[0] if given else None, "temporary"))
             return self.buffers[-1]
@@ -328,7 +330,7 @@ class _Reader:
         rank = (len(given) - 2) // 2
         dtype = _element(node.type)
         lengths = [n if type(n) is int else None for n in given[2 : 2 + rank]]
-        view = View(given[0], lengths, _itemsize(dtype))
+        view = View(given[0], lengths, _itemsize(dtype), given[1] if type(given[1]) is int else None)
         if not given[0].dtype:
             given[0].dtype, given[0].shape = _numpy_name(dtype), tuple(lengths)
             if given[0].bytes is None:

@@ -51,9 +51,11 @@ class Specialisation(_ingot.Specialisation):
             self.loaded = _ingot.Code.load(self.compile()["object"])
         return self.loaded
 
-    def compile(self, texts: bool = False) -> dict[str, Any]:
-        """The object file and how it was made; with the IR and assembly if `texts`."""
-        code = () if self.device is None else (self.device.code,)
+    def compile(self, texts: bool = False, target: str = "") -> dict[str, Any]:
+        """The object file and how it was made; with the IR and assembly if `texts`. `target`: for what else than for the
+        device of its arrays, by its code.
+        """
+        code = (target,) if target else () if self.device is None else (self.device.code,)
         return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads(), *code)
 
 
