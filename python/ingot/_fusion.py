@@ -62,6 +62,7 @@ class View:
     itemsize: int
     offset: int | None = None
     """Of its first element in the buffer, in bytes."""
+    strides: tuple[int | None, ...] = ()
 
     @property
     def elements(self) -> int | None:
@@ -330,7 +331,8 @@ class _Reader:
         rank = (len(given) - 2) // 2
         dtype = _element(node.type)
         lengths = [n if type(n) is int else None for n in given[2 : 2 + rank]]
-        view = View(given[0], lengths, _itemsize(dtype), given[1] if type(given[1]) is int else None)
+        offset, *strides = (n if type(n) is int else None for n in [given[1], *given[2 + rank :]])
+        view = View(given[0], lengths, _itemsize(dtype), offset, tuple(strides))
         if not given[0].dtype:
             given[0].dtype, given[0].shape = _numpy_name(dtype), tuple(lengths)
             if given[0].bytes is None:

@@ -7,7 +7,9 @@ evaluated for given arguments. What depends on the contents of arrays stays unkn
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -23,7 +25,17 @@ from ._fusion import Buffer, Node, Region, View, _bounded, _product, _sum
 
 _ON_HOST = {"library", "host", "draw", "keep", "sort_line", "argsort_line"}
 """Ops that run on the host, with copies of their arrays there and back."""
-_SHIFTS = {"right_shift": lambda a, b: a >> b, "left_shift": lambda a, b: a << b}
+_NUMBERS: dict[str, Callable[..., Any]] = {
+    "right_shift": lambda a, b: a >> b if 0 <= b < 64 else None,
+    "left_shift": lambda a, b: a << b if 0 <= b < 64 else None,
+    "invert": lambda a: not a if type(a) is bool else ~a,
+    "absolute": abs,
+    "bitwise_count": lambda a: abs(a).bit_count(),
+    "exponent": lambda a: math.frexp(a)[1],
+}
+"""Of numbers of the host, beside those of `_fusion.SCALARS`."""
+_BUDGET = 300_000
+"""Nodes that are read at most, where the turns of the host's loops are read one by one."""
 _HEADER = ["kernel", "times", "grid", "block", "read", "written", "registers", "spilled", "stack", "shared", "occupancy", "line"]
 
 
@@ -170,6 +182,9 @@ class _Reader(_fusion._Reader):
         self.touched: list[tuple[dict[Buffer, int | None], dict[Buffer, int | None]]] = []
         self.on_host: list[OnHost] = []
         self.numbers: int | None = 0
+        self.shared: set[Buffer] = set()
+        """Of arguments that may share memory."""
+        self.budget = _BUDGET
 
     def visit(self, node: Node, turns: int | None) -> None:
         if node.op == "launch":
@@ -188,7 +203,43 @@ class _Reader(_fusion._Reader):
         super()._if(node, turns if is_known else None)
 
     def _turns(self, node: Node, turns: int | None) -> None:
-        """A loop of the host's: what it carries is known if it is an array, the number of the turn is not."""
+        """A loop of the host's: turn by turn, or, where its numbers are not known or there are very many, all at once."""
+        kept = self.launches, self.touched, self.on_host, self.numbers
+        self.launches, self.touched, self.on_host = list(self.launches), list(self.touched), list(self.on_host)
+        if not self._each_turn(node, turns):
+            self.launches, self.touched, self.on_host, self.numbers = kept
+            self._all_turns(node, turns)
+
+    def _each_turn(self, node: Node, turns: int | None) -> bool:
+        """False: a number is not known, or it takes too long."""
+        counted = node.op != "while"
+        count = self.known(node.operands[0]) if counted else None
+        cost = 1 + sum(1 for _ in node.inside())
+        if counted and (type(count) is not int or count * cost > self.budget):
+            return False
+        carried, turn = [self.known(name) for name in node.operands[counted:]], 0
+        while count is None or turn < count:
+            self.budget -= cost
+            if self.budget < 0:
+                return False
+            self.values.update(zip(node.regions[0].parameters, [turn, *carried] if counted else carried))
+            given = self.walk(node.regions[0], turns)
+            if not counted and not self.left:
+                goes_on, *carried = map(self.known, given)
+                if type(goes_on) is not bool:
+                    return False
+                if not goes_on:
+                    break
+                self.values.update(zip(node.regions[1].parameters, carried))
+                given = self.walk(node.regions[1], turns)
+            if self.left:
+                return True
+            carried, turn = [self.known(name) for name in given], turn + 1
+        self.values.update(zip(node.results, carried))
+        return True
+
+    def _all_turns(self, node: Node, turns: int | None) -> None:
+        """What the loop carries is known if it is an array; the number of the turn is not."""
         counted = node.op != "while"
         count = self.known(node.operands[0]) if counted else None
         times = _product(turns, count if type(count) is int else None)
@@ -207,8 +258,12 @@ class _Reader(_fusion._Reader):
 
     def _value(self, node: Node) -> Any:
         given = [self.known(name) for name in node.operands]
-        if node.op in _SHIFTS and all(type(v) is int for v in given) and 0 <= given[1] < 64:
-            return _SHIFTS[node.op](*given)
+        if node.op in _NUMBERS and all(type(v) in (int, bool) or type(v) is float and node.op == "exponent" for v in given):
+            return _NUMBERS[node.op](*given)
+        if node.op == "stride" and isinstance(given[0], View) and given[0].strides:
+            return given[0].strides[int(_fusion._attribute(node, "axis"))]
+        if node.op == "same_object" and all(isinstance(v, Buffer) for v in given):
+            return True if given[0] is given[1] else None if self.shared.issuperset(given) else False
         return super()._value(node)
 
     def _host(self, node: Node, turns: int | None) -> None:
@@ -285,7 +340,7 @@ class _KernelReader:
             self._touch(node, times, True)
         elif node.op == "view":
             self.host.values[node.results[0]] = self.host._view(node, [self.host.known(name) for name in node.operands])
-        elif node.op in ("constant", "length", "buffer", "offset", "select", *_fusion.SCALARS, *_SHIFTS):
+        elif node.op in ("constant", "length", "buffer", "offset", "stride", "select", *_fusion.SCALARS, *_NUMBERS):
             is_known = node.op == "buffer" or not any(name in self.own for name in node.operands)
             self.host.values[node.results[0]] = self.host._value(node) if is_known else None
 
@@ -327,12 +382,24 @@ def read_launches(text: str, name: str, leaves: list[Any], code: str, kernels: s
             _give(reader, body, leaves, text)
         reader.walk(body, 1 if is_entry else None)
         _name(reader, kernels)
-        found.launches += reader.launches
+        found.launches += _together(reader.launches)
         found.on_host += reader.on_host
         found.numbers = _sum((found.numbers, reader.numbers))
         if is_entry:
             found.least = reader.least()
     return found
+
+
+def _together(launches: list[Launch]) -> list[Launch]:
+    """Those of one kernel that are alike as one, which runs as often as all of them."""
+    found: dict[tuple, Launch] = {}
+    for launch in launches:
+        key = launch.number, launch.grid, launch.block, launch.read, launch.written, launch.dynamic_shared, launch.times is None
+        if key in found:
+            found[key].times = _sum((found[key].times, launch.times))
+        else:
+            found[key] = dataclasses.replace(launch)
+    return list(found.values())
 
 
 def _give(reader: _Reader, body: Region, leaves: list[Any], text: str) -> None:
@@ -346,8 +413,10 @@ def _give(reader: _Reader, body: Region, leaves: list[Any], text: str) -> None:
         elif isinstance(leaf, (np.ndarray, Array)):
             is_alone = list(aliases.values()).count(aliases.get(parameter)) == 1
             buffer = Buffer(parameter.removeprefix("%"), leaf.nbytes, "argument", leaf.dtype.name, leaf.shape)
-            reader.buffers.append(buffer)
-            reader.values[parameter] = known[id(leaf)] = View(buffer, list(leaf.shape), leaf.itemsize, 0 if is_alone else None)
+            view = View(buffer, list(leaf.shape), leaf.itemsize, 0 if is_alone else None, leaf.strides)
+            reader.values[parameter] = known[id(leaf)] = view
+            if not is_alone:
+                reader.shared.add(buffer)
         elif isinstance(leaf, (bool, int, float, np.bool, np.integer, np.floating)):
             reader.values[parameter] = leaf.item() if isinstance(leaf, np.generic) else leaf
 

@@ -57,6 +57,20 @@ def solved(a, b):
     return np.linalg.solve(a, b) + 1.0
 
 
+def ordered(x):
+    return np.sort(x)
+
+
+def columns(x):
+    return x.sum(axis=0)
+
+
+def until(x):
+    while x[0] > 0.1:
+        x[:] = x / 2
+    return x
+
+
 def drawn(x):
     return x + np.random.default_rng(3).random(4)
 
@@ -78,6 +92,26 @@ def test_launches_of_a_loop_count_for_each_turn():
     assert all(launch.read and launch.written for launch in found.launches)
     assert found.read == 7 * sum(launch.read for launch in found.launches)
     assert 15000 < found.least <= 16000
+
+
+def test_turns_of_the_host_are_read_one_by_one():
+    """Runs that are merged double; sums of columns are a tree of rows."""
+    found = launches(ordered, np.ones(10_000))
+    assert found.times == 16 and sorted(launch.times for launch in found.launches) == [1, 1, 14]
+    found = launches(columns, np.ones((20_000, 64)))
+    tree = [launch for launch in found.launches if launch.number == 1]
+    assert sum(launch.times for launch in tree) == found.times - 2 == 8  # of 157 blocks of rows
+    assert len(tree) > 1 and [launch.grid for launch in tree] == sorted({launch.grid for launch in tree}, reverse=True)
+
+
+def test_turns_of_many_are_read_together():
+    found = launches(steps, np.ones(1000), 1_000_000)
+    assert found.times == 1_000_000 * len(found.launches)
+
+
+def test_turns_that_hang_on_contents_are_unknown():
+    found = launches(until, np.ones(1000))
+    assert found.launches and found.times is None
 
 
 def test_a_sum_reads_once_and_its_number_is_waited_for():

@@ -235,6 +235,8 @@ def run(options: argparse.Namespace) -> int:
     if not chosen:
         print(f"no program of the tour begins with {', '.join(options.only)}", file=sys.stderr)
         return 2
+    if options.device is not None:
+        return _run_on_device(chosen, options)
     machine = peers.open_machine(report.cores(), None if options.peers is None else tuple(options.peers))
     limits = peaks.measure(options.small)
     rows = []
@@ -257,11 +259,38 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(r["right"] for r in rows) else 1
 
 
+def _run_on_device(chosen: list, options: argparse.Namespace) -> int:
+    from .. import device
+    from . import on_devices
+
+    if options.html:
+        print("the page with charts is one of the CPU's: leave --html or --device out", file=sys.stderr)
+        return 2
+    try:
+        there = device(options.device)
+    except (RuntimeError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    small = options.small or there.kind != "gpu"
+    rows = []
+    for number, program in enumerate(chosen, 1):
+        _progress(number, len(chosen), program.name)
+        rows.append(on_devices.run_on_device(program, there, small))
+    if sys.stderr.isatty():
+        print("\r" + " " * 90 + "\r", end="", file=sys.stderr)
+    print(on_devices.text(rows, there, small))
+    if options.json:
+        figures = {"small": small, "device": str(there), "name": there.name, "code": there.code, "programs": rows}
+        Path(options.json).write_text(json.dumps(figures, indent=1) + "\n")
+    return 1 if any(row["right"] is False for row in rows) else 0
+
+
 def add_command(subparsers: Any) -> None:
     parser = subparsers.add_parser("tour", help="run the programs of the tour, compare with plain Python and with peers")
     parser.add_argument("--small", action="store_true", help="small arguments, for tests")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only programs whose names begin so")
     parser.add_argument("--peers", nargs="*", metavar="PEER", choices=("numba", "jax", "cpp"), help="only these besides NumPy")
+    parser.add_argument("--device", metavar="DEVICE", help="on a device, beside the CPU: gpu, or emulated with small arguments")
     parser.add_argument("--html", metavar="FILE", help="write a report with charts, sources and all figures")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
     parser.set_defaults(run=run)

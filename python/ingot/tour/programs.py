@@ -33,6 +33,8 @@ class Program:
     """What plain Python runs instead, where the program asks for a derivative, a batch or numbers of keys: the same by hand."""
     reduced: Callable[[], tuple] | None = None
     """Smaller arguments for plain Python, where the full size takes it minutes."""
+    on_device: Callable[[Callable], Callable] | None = None
+    """Makes the function for the device that is meant, where the compiled one cannot be given a device."""
     calls: Callable[[Callable, tuple], list] | None = None
     """How the program is run, where it is more than one call."""
     notes: str = ""
@@ -217,6 +219,7 @@ def _programs() -> list[Program]:
                 getattr(sources, name),
                 lines,
                 compiled=lambda f, types=types, layout=layout: ingot.guvectorize(types, layout)(f),  # type: ignore[misc]
+                on_device=lambda f, types=types, layout=layout: ingot.guvectorize(types, layout, target="cuda")(f),  # type: ignore[misc]
                 reduced=short_lines,
                 family="Streams",
                 task=tasks.STREAMS[name],
