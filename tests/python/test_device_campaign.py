@@ -1,0 +1,181 @@
+"""`tools/device_campaign` on the software device: phases that run, that fail and that take too long; what is packed; the page."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import ingot
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tools" / "device_campaign"
+sys.path.append(str(ROOT))
+
+from bench.devices import bits, page, peers, programs  # noqa: E402
+from bench.devices.clock import Clock  # noqa: E402
+
+
+def loaded():
+    loader = importlib.machinery.SourceFileLoader("device_campaign", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("device_campaign", loader))
+    sys.modules["device_campaign"] = module
+    loader.exec_module(module)
+    return module
+
+
+campaign = loaded()
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A campaign in a folder, run by this Python with the package that is tested."""
+    monkeypatch.setattr(campaign.Place, "environment", lambda self, device, **more: {**os.environ, "INGOT_TEST_DEVICE": device, **more})
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(ingot.__file__).parents[1]), str(ROOT), str(ROOT / "tests" / "python")]))
+    there = campaign.Place(ROOT)
+    there.python = sys.executable
+    return campaign.Campaign(there, "emulated", True, 5, tmp_path)
+
+
+def test_phases_run_and_the_page_is_written(place):
+    for name in ("machine", "sorts", "copies", "sanitizer"):
+        place.found["phases"][name] = told = campaign.PHASES[name](place)
+        assert not campaign.is_wrong(told), told
+    assert place.found["phases"]["machine"]["table"]["code"] == "sm_90"
+    rows = place.found["phases"]["sorts"]["table"]
+    assert set(rows) == {f"{f} {d}" for f in ("sort", "argsort") for d in ("int32", "int64", "float32", "float64")}
+    assert all(row["keys_per_s"] > 0 and row["min"] <= row["median"] for row in rows.values())
+    text = page.text(json.loads(json.dumps(place.found)))
+    assert text.startswith("# Ingot software device") and "## Sorts" in text and "argsort float64" in text
+    for header, line in re.findall(r"^(\|.*\|)\n(\|-.*\|)$", text, re.MULTILINE):
+        assert header.count("|") == line.count("|")
+
+
+def test_the_command_keeps_results_of_earlier_runs(tmp_path):
+    def run(*arguments):
+        command = [sys.executable, SCRIPT, "run", "--device", "emulated", "--quick", "--results", tmp_path, *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    for phase in ("toast", "peers"):
+        done = run("--only", phase)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert set(json.loads((tmp_path / "campaign.json").read_text())["phases"]) == {"toast", "peers"}
+    assert "left out: they run on GPUs alone" in (tmp_path / "campaign.md").read_text()
+    assert run("--only", "machine", "--minutes", "0").returncode == 1  # no time was left
+    assert "no time was left" in json.loads((tmp_path / "campaign.json").read_text())["phases"]["machine"]["failed"]
+
+
+def test_what_takes_too_long_is_ended(place):
+    done = place.python(["-c", "import subprocess, time; print('begun', flush=True); subprocess.run(['sleep', '60'])"], 2)
+    assert done["status"] is None and "begun" in done["out"] and "ended after 2 s, its limit" in done["error"] and done["seconds"] < 20
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"failed": "it did"},
+        {"failures": [{"test": "a", "what": "b"}]},
+        {"table": {"a": {"failed": "b"}}},
+        {"tools": {"memcheck": {"good": False}}},
+        {"counts": {"passed": 0, "failed": 0, "skipped": 0}, "failures": []},
+        {"files": {"a": {"counts": {"passed": 0, "failed": 0, "skipped": 0}, "failures": []}}},
+        {"files": {"a": {"failed": "b"}}},
+    ],
+)
+def test_faults_are_seen(told):
+    assert campaign.is_wrong(told)
+
+
+def test_what_is_right_is_no_fault():
+    counts = {"counts": {"passed": 1, "failed": 0, "skipped": 0}, "failures": []}
+    for told in ({"left out": "no"}, counts, {"files": {"a": counts}}, {"table": {"a": {"min": 1.0}}}, {"tools": {"a": {"good": True}}}):
+        assert not campaign.is_wrong(told)
+
+
+FAILING = """
+def test_passes(): pass
+def test_fails(): assert 1 == 2
+"""
+
+
+def test_failures_of_tests_are_told(place, tmp_path, monkeypatch):
+    folder = tmp_path / "tests" / "python"
+    folder.mkdir(parents=True)
+    (folder / "test_one.py").write_text(FAILING)
+    place.place.root = tmp_path
+    told = campaign.tests(place, ["test_one"], "pytest_tests_none", 60, {"test_one": "test"})
+    assert "failed" in told["files"]["test_one"]  # the plugin is not there
+    told = campaign.tests(place, ["test_one"], "no:doctest", 60, {"test_one": "test"})
+    assert told["files"]["test_one"]["counts"] == {"passed": 1, "failed": 1, "skipped": 0}
+    assert "test_fails" in told["files"]["test_one"]["failures"][0]["test"] and campaign.is_wrong(told)
+    assert "test_fails" in page.text({**place.found, "phases": {"own_tests": told}})
+
+
+def test_every_phase_has_a_place_on_the_page():
+    assert set(campaign.PHASES) == {*page.SECTIONS, "machine"}
+
+
+def test_differences_of_bits_are_seen(monkeypatch):
+    x = np.array([1.0, -0.0, np.nan])
+    assert bits._bits(x) != bits._bits(np.array([1.0, 0.0, np.nan])) and bits._bits(x) == bits._bits(-np.array([-1.0, 0.0, np.nan]))
+    assert bits._bits(1.0) != bits._bits(np.float64(1.0)) and bits._bits(True) != bits._bits(1)
+    cases = list(bits.cases(True))
+    assert len({name for name, _, _ in cases}) == len(cases) > 150
+    three = [c for c in cases if c[0] in ("sqrt float64", "sums float32", "raising int64")]
+    monkeypatch.setattr(bits, "cases", lambda quick: iter(three))
+    assert bits.compare("emulated", True) == {"functions": 3, "devices": ["emulated:0"], "different": []}
+    monkeypatch.setattr(bits, "cases", lambda quick: iter([("refused", lambda x: x.nothing_of_numpys() if False else open("a"), (x,))]))
+    assert len(bits.compare("emulated", True)["different"]) == 1
+
+
+def test_programs_say_what_they_move():
+    """The bytes that a program must move are those that its launches move at least, where all of it is known."""
+    for program in programs.PROGRAMS:
+        if program.name.startswith(("variance", "selection", "histogram", "sum", "maximum", "dot")):
+            continue  # they read twice, or what they give hangs on contents, or is a number
+        arguments = program.arguments(1 << 16)
+        least = ingot.jit(program.function).explain(*arguments, device="sm_90").launches.least
+        assert abs(program.bytes(*arguments) - least) <= 0.05 * least, program.name
+
+
+def test_times_are_of_events_and_of_the_host():
+    clock = Clock("emulated", True)
+    x, f = ingot.device_put(np.zeros(64), "emulated"), ingot.jit(programs.add_one)
+    found = clock.measure(lambda: f(x))
+    assert 0 < found["min"] <= found["median"] and found["samples"] == 2
+    assert clock.host(lambda: f(x), 10)["min"] > 0
+    x.block_until_ready()
+
+
+def test_peers_measure_the_programs_by_their_names():
+    names = {program.name for program in programs.PROGRAMS}
+    found = {name for name, _, _ in peers.cases(np, np.asarray, 1 << 17, (16,), 64, True)}
+    found |= {name for name, _, _ in peers.cases(np, np.asarray, 1 << 17, (16,), 64, False)}
+    assert {name for name in found if not name.startswith(("sort", "product"))} <= names
+    for name, function, arguments in peers.cases(np, np.asarray, 1 << 17, (16,), 64, True):
+        function(*arguments)
+        assert peers.by_clock(lambda: None, lambda result: None)["min"] >= 0
+        break
+
+
+@pytest.mark.slow
+def test_a_packed_campaign_runs_elsewhere(tmp_path):
+    """Without this tree's Python, packages and libraries."""
+    done = subprocess.run([sys.executable, SCRIPT, "--pack", tmp_path / "packed"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(tmp_path / "packed" / campaign.ARCHIVE) as archive:
+        names = archive.getnames()
+    assert "build/release/emulated/libcuda.so.1" in names and "interpreter/bin/python3" in names
+    (tmp_path / "packed").rename(tmp_path / "elsewhere")
+    command = ["/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "python3", "device_campaign", "run", "--device", "emulated", "--quick"]
+    phases = ["--only", "machine", "own_tests", "sorts", "first_calls"]
+    done = subprocess.run([*command, *phases], cwd=tmp_path / "elsewhere", capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads((tmp_path / "elsewhere" / "campaign" / "campaign.json").read_text())
+    assert str(ROOT) not in json.dumps(found) and found["phases"]["sorts"]["table"]["sort int64"]["min"] > 0
