@@ -144,6 +144,17 @@ def test_programs_say_what_they_move():
         assert abs(program.bytes(*arguments) - least) <= 0.05 * least, program.name
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda p: p.name)
+def test_programs_have_the_cpus_bits(program):
+    arguments = program.arguments(1 << 13)
+    here = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
+    there = tuple(ingot.device_put(a, "emulated") if isinstance(a, np.ndarray) else a for a in arguments)
+    compiled = ingot.jit(program.function)
+    assert bits._bits(compiled(*here)) == bits._bits(compiled(*there))
+    assert bits._bits(list(here)) == bits._bits(list(there))
+
+
 def test_times_are_of_events_and_of_the_host():
     clock = Clock("emulated", True)
     x, f = ingot.device_put(np.zeros(64), "emulated"), ingot.jit(programs.add_one)

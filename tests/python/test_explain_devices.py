@@ -7,7 +7,7 @@ import subprocess
 import ingot
 import numpy as np
 import pytest
-from ingot import _assembler, _occupancy
+from ingot import _assembler, _occupancy, cuda
 
 CODES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
 needs_assembler = pytest.mark.skipif(
@@ -182,6 +182,28 @@ def test_devices_that_are_not_there():
     with pytest.raises(RuntimeError, match="there is no device emulated:3"):
         f.explain(np.ones(3), np.ones(3), device="emulated:3")
     assert f.explain(np.ones(3), np.ones(3), device="cpu").launches is None
+
+
+@cuda.jit
+def reversed_in_blocks(x, n):
+    part = cuda.shared.array(64, ingot.float64)
+    i = cuda.grid(1)
+    part[cuda.threadIdx.x] = x[i]
+    cuda.syncthreads()
+    x[i] = part[n - cuda.threadIdx.x]
+
+
+def test_launches_of_kernels():
+    """`kernel[blocks, threads].explain`."""
+    with ingot.device("emulated"):
+        here = reversed_in_blocks[20, 64].explain(np.ones(1280), 63).launches
+    for found in (here, reversed_in_blocks[20, 64].explain(np.ones(1280), 63, device="sm_80").launches):
+        (launch,) = found.launches
+        assert (launch.grid, launch.block, launch.times) == ((20, 1, 1), (64, 1, 1), 1) and launch.waits
+        assert launch.read == launch.written == 1280 * 8
+        assert launch.needs is None or launch.needs.shared == 512
+    (launch,) = reversed_in_blocks[3, 64, 0, 1000].explain(np.ones(192), 63, device="sm_90").launches.launches
+    assert launch.dynamic_shared in (0, 1000)
 
 
 def test_what_devices_do_not_do_is_refused():

@@ -89,7 +89,7 @@ reveal_type(twice.types)
 reveal_type(plus.reduce([1.0]))
 ingot.jit(untyped)(1)
 """
-REVEALED = ["float", "float", "str", "float", "float", "float", "int", "tuple[int, ...]", "str", "tuple[float, int]", "tuple[float, int]", "int", "str", "float"]
+REVEALED = ["float", "float", "str", "float", "float", "float", "int", "tuple[int, ...]", "str", "tuple[float, int]", "tuple[float, int]", "int", "ingot._explanation.Explanation", "float"]
 REVEALED += ["int", "list[str]", "Any"]
 WRONG = {
     'bare("text")': "arg-type",

@@ -19,6 +19,7 @@ from .. import _errors, _source
 from .._array import Array
 from .._devices import Device
 from .._errors import UnsupportedError
+from .._explanation import Explanation
 from .._function import Function, type_text, without_body
 from .._jit import relaxations
 from .._signature import Signature, Type, parse_signatures
@@ -69,6 +70,14 @@ class ConfiguredKernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         self.kernel._launch(self, args, kwargs)
+
+    def explain(self, *args: Any, device: str | Device | None = None, **kwargs: Any) -> Explanation:
+        """What becomes of this launch, as `explain` of functions tells it: `kernel[blocks, threads].explain(x, device="sm_90")`.
+        Nothing is launched. Without a device, that of the arrays, or the current one.
+        """
+        values = self.kernel._bind(args, kwargs)
+        run = self.kernel._function(None if device is not None else _place_of(values, self.stream))
+        return run.explain(*self.griddim, *self.blockdim, self.sharedmem, *values, device=device)
 
 
 class _ForAll:
