@@ -1,12 +1,23 @@
-"""`python -m bench.devices GROUP --device DEVICE [--quick]`: prints one group of measurements as JSON."""
+"""`python -m bench.devices GROUP --device DEVICE [--quick]`: prints one group of measurements, a line of JSON for each row."""
 
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from . import bits
 from .clock import Clock
 from .measure import GROUPS
+
+
+def device(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What the device says of itself."""
+    import ingot
+
+    found = ingot.device(name)
+    names = ("kind", "index", "name", "code", "capability", "memory", "processors", "block_threads", "block_memory")
+    yield str(found), {name: getattr(found, name) for name in names} | {"ingot": ingot.__version__}
 
 
 def main() -> int:
@@ -16,17 +27,13 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small arrays and few samples, for tests")
     options = parser.parse_args()
     if options.group == "bits":
-        found = bits.compare(options.device, options.quick)
+        rows = bits.compare(options.device, options.quick)
     elif options.group == "device":
-        import ingot
-
-        device = ingot.device(options.device)
-        names = ("kind", "index", "name", "code", "capability", "memory", "processors", "block_threads", "block_memory")
-        found = {name: getattr(device, name) for name in names} | {"ingot": ingot.__version__}
+        rows = device(options.device)
     else:
-        found = GROUPS[options.group](Clock(options.device, options.quick))
-    json.dump(found, sys.stdout)
-    print()
+        rows = GROUPS[options.group](Clock(options.device, options.quick))
+    for row in rows:
+        print(json.dumps(row), flush=True)
     return 0
 
 

@@ -132,24 +132,21 @@ def _outcome(function: Callable, arguments: tuple) -> tuple[str, Any]:
             return type(error).__name__, str(error)
 
 
-def compare(device: Any, quick: bool) -> dict[str, Any]:
-    """How many functions give the same on `device`, the software device and the CPU, and which do not."""
-    there = [d for d in {str(ingot.device(device)): None, "emulated:0": None}]
-    different, count = [], 0
+def compare(device: Any, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each function's name, and where it gives what else than the CPU: on `device` and on the software device."""
+    places = list(dict.fromkeys([str(ingot.device(device)), "emulated:0"]))
     for name, function, arguments in cases(quick):
-        count += 1
         compiled = ingot.jit(function)
         expected, plain = (_outcome(f, tuple(map(np.copy, arguments))) for f in (compiled, function))
+        different = {}
         if expected[0] != plain[0]:
-            different.append({"name": name, "device": "cpu", "expected": repr(plain)[:200], "got": repr(expected)[:200]})
-            continue
-        for place in there:
-            if place == "emulated:0" != there[0] and arguments[0].size > 5000:
+            different["cpu"] = {"expected": repr(plain)[:200], "got": repr(expected)[:200]}
+        for place in places:
+            given, wanted = arguments, expected
+            if place == "emulated:0" != places[0] and arguments[0].size > 5000:
                 given = tuple(a[:4096] for a in arguments)  # what the software device does in time
                 wanted = _outcome(compiled, given)
-            else:
-                given, wanted = arguments, expected
             got = _outcome(compiled, tuple(ingot.device_put(a, place) for a in given))
             if got != wanted:
-                different.append({"name": name, "device": place, "expected": repr(wanted)[:200], "got": repr(got)[:200]})
-    return {"functions": count, "devices": there, "different": different}
+                different[place] = {"expected": repr(wanted)[:200], "got": repr(got)[:200]}
+        yield name, {"places": places, "different": different}

@@ -1,11 +1,11 @@
-"""The groups of measurements, each a function of a clock that gives a table: rows by name, of times or of why there are none."""
+"""The groups of measurements, each a function of a clock that gives rows one by one: a name, and times or why there are none."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from . import programs
 from .clock import Clock
 from .programs import PROGRAMS
 
-Table = dict[str, dict[str, Any]]
+Rows = Iterator[tuple[str, dict[str, Any]]]
 BYTES = 1 << 28
 """Of each array: more than caches hold."""
 
@@ -40,13 +40,13 @@ def _there(arguments: tuple, device: Any) -> tuple:
     return tuple(ingot.device_put(a, device) if isinstance(a, np.ndarray) else a for a in arguments)
 
 
-def bandwidth(clock: Clock) -> Table:
+def bandwidth(clock: Clock) -> Rows:
     """Bytes a second, and the share of what the driver's own copy on the device reaches."""
     most = 1 << 15 if clock.quick else BYTES
     x = ingot.device_put(np.zeros(most // 8), clock.device)
     times = clock.measure(x.copy)
     peak = _rate(2 * most, times)
-    table: Table = {"device copy": {**times, "bytes": 2 * most, "bytes_per_s": peak, "share": 1.0}}
+    yield "device copy", {**times, "bytes": 2 * most, "bytes_per_s": peak, "share": 1.0}
     del x
 
     def one(program: programs.Program) -> dict[str, Any]:
@@ -60,9 +60,8 @@ def bandwidth(clock: Clock) -> Table:
         return row | _launches(function, there)
 
     for program in PROGRAMS:
-        table[program.name] = _row(lambda program=program: one(program))
+        yield program.name, _row(lambda program=program: one(program))
         ingot.release_memory(clock.device)
-    return table
 
 
 def _launches(function: Any, arguments: tuple) -> dict[str, Any]:
@@ -81,11 +80,10 @@ def _launches(function: Any, arguments: tuple) -> dict[str, Any]:
     }
 
 
-def sorts(clock: Clock) -> Table:
+def sorts(clock: Clock) -> Rows:
     """Keys a second."""
     n = 1 << 10 if clock.quick else 1 << 24
     g = np.random.default_rng(3)
-    table: Table = {}
     for function in (programs.sort, programs.argsort):
         for dtype in ("int32", "int64", "float32", "float64"):
             keys = (g.random(n) * 2**30).astype(dtype)
@@ -95,13 +93,11 @@ def sorts(clock: Clock) -> Table:
                 times = clock.measure(lambda: compiled(there))
                 return {**times, "keys": n, "keys_per_s": _rate(n, times)}
 
-            table[f"{function.__name__} {dtype}"] = _row(one)
-    return table
+            yield f"{function.__name__} {dtype}", _row(one)
 
 
-def products(clock: Clock) -> Table:
+def products(clock: Clock) -> Rows:
     """Operations a second of matrix products."""
-    table: Table = {}
     for dtype in ("float32", "float64"):
         for n in (16, 33) if clock.quick else (512, 1024, 2048):
 
@@ -111,11 +107,10 @@ def products(clock: Clock) -> Table:
                 times = clock.measure(lambda: compiled(a, b))
                 return {**times, "flops": 2 * n**3, "flops_per_s": _rate(2 * n**3, times)}
 
-            table[f"product of {n} x {n} {dtype}"] = _row(one)
-    return table
+            yield f"product of {n} x {n} {dtype}", _row(one)
 
 
-def launches(clock: Clock) -> Table:
+def launches(clock: Clock) -> Rows:
     """The host's seconds for calls that launch one kernel, and the device's."""
     x = ingot.device_put(np.zeros(1), clock.device)
     function = ingot.jit(programs.add_one)
@@ -134,17 +129,14 @@ def launches(clock: Clock) -> Table:
         function(x)
         kernel[1, 32](x)
     configured = kernel[1, 32]
-    table: Table = {
-        "a call that launches one kernel": _row(lambda: clock.host(lambda: function(x), 1000)),
-        "the same, waited for": _row(lambda: clock.host(waited, 1000)),
-        "a launch of cuda.jit": _row(lambda: clock.host(lambda: configured(x), 1000)),
-        "the device's time of one launch": _row(lambda: clock.measure(lambda: function(x))),
-        "x + 1 of an array of one element": _row(lambda: clock.host(lambda: x + 1, 1000)),
-    }
+    yield "a call that launches one kernel", _row(lambda: clock.host(lambda: function(x), 1000))
+    yield "the same, waited for", _row(lambda: clock.host(waited, 1000))
+    yield "a launch of cuda.jit", _row(lambda: clock.host(lambda: configured(x), 1000))
+    yield "the device's time of one launch", _row(lambda: clock.measure(lambda: function(x)))
+    yield "x + 1 of an array of one element", _row(lambda: clock.host(lambda: x + 1, 1000))
     program = _built("tests/cpp/devices/launch_cost")
     if program is not None:
-        table |= _launch_cost(program, clock)
-    return table
+        yield from _launch_cost(program, clock)
 
 
 def _built(path: str) -> Path | None:
@@ -153,12 +145,14 @@ def _built(path: str) -> Path | None:
     return found if found.exists() else None
 
 
-def _launch_cost(program: Path, clock: Clock) -> Table:
+def _launch_cost(program: Path, clock: Clock) -> Rows:
     done = subprocess.run([program, clock.device.kind], capture_output=True, text=True, timeout=120)
     if done.returncode:
-        return {"C++: a launch": {"failed": done.stdout.strip() or str(done.returncode)}}
-    lines = (line.rsplit(" ", 1) for line in done.stdout.splitlines())
-    return {f"C++: a launch, {name}": {"min": float(ns) * 1e-9, "median": float(ns) * 1e-9} for name, ns in lines}
+        yield "C++: a launch", {"failed": done.stdout.strip() or str(done.returncode)}
+        return
+    for line in done.stdout.splitlines():
+        name, nanoseconds = line.rsplit(" ", 1)
+        yield f"C++: a launch, {name}", {"min": float(nanoseconds) * 1e-9, "median": float(nanoseconds) * 1e-9}
 
 
 FIRST = """
@@ -186,9 +180,8 @@ print(json.dumps({"import_s": import_s, "open_s": open_s, "first_s": times[0], "
 """
 
 
-def first_calls(clock: Clock) -> Table:
+def first_calls(clock: Clock) -> Rows:
     """Seconds in a fresh process: the import, the device's opening, the first and the second call."""
-    table: Table = {}
     for name, count in (("add_one", 1), ("quadratic", 3), ("softmax", 1), ("product", 2), ("sort", 1)):
 
         def one(name: str = name, count: int = count) -> dict[str, Any]:
@@ -200,53 +193,45 @@ def first_calls(clock: Clock) -> Table:
             least = {key: min(r[key] for r in rounds) for key in rounds[0]}
             return {"min": least["first_s"], "median": least["first_s"], **least}
 
-        table[name] = _row(one)
-    return table
+        yield name, _row(one)
 
 
-def copies(clock: Clock) -> Table:
+def copies(clock: Clock) -> Rows:
     """Bytes a second between the host and the device, of memory that is pinned and that is not."""
     n = (1 << 16 if clock.quick else 1 << 27) // 8
-    table: Table = {}
     with clock.device:
         there = cuda.device_array(n)
         stream = cuda.stream()
-        for name, make in (("pageable", lambda: np.zeros(n)), ("pinned", lambda: cuda.pinned_array(n))):
+    for name, make in (("pageable", np.zeros), ("pinned", cuda.pinned_array)):
+        for title, copied in (("host to device", there.copy_to_device), ("device to host", there.copy_to_host)):
 
-            def both(make: Callable = make, name: str = name) -> None:
-                host = make()
+            def one(make: Callable = make, copied: Callable = copied) -> dict[str, Any]:
+                with clock.device:
+                    host = make(n)
                 host[:] = 1.0
-                runs = {
-                    f"host to device, {name}": lambda: there.copy_to_device(host),
-                    f"device to host, {name}": lambda: there.copy_to_host(host),
-                }
-                for title, run in runs.items():
 
-                    def waited(run: Callable = run) -> None:
-                        run()
-                        clock.device.synchronize()
+                def waited() -> None:
+                    copied(host)
+                    clock.device.synchronize()
 
-                    times = clock.host(waited, 5)
-                    table[title] = {**times, "bytes": n * 8, "bytes_per_s": _rate(n * 8, times)}
+                times = clock.host(waited, 5)
+                return {**times, "bytes": n * 8, "bytes_per_s": _rate(n * 8, times)}
 
-            failed = _row(lambda both=both: both() or {})
-            if failed:
-                table[f"copies, {name}"] = failed
-        late = _row(lambda: _late(clock, there, stream, n))
-        table["host to device, pinned, in a stream"] = late
-    return table
+            yield f"{title}, {name}", _row(one)
+    yield "host to device, pinned, in a stream", _row(lambda: _late(clock, there, stream, n))
 
 
 def _late(clock: Clock, there: Any, stream: Any, n: int) -> dict[str, Any]:
     """Copies that the host does not wait for, by events in their stream."""
-    host = cuda.pinned_array(n)
+    with clock.device:
+        host = cuda.pinned_array(n)
     host[:] = 1.0
     with stream:
         times = clock.measure(lambda: there.copy_to_device(host, stream=stream))
     return {**times, "bytes": n * 8, "bytes_per_s": _rate(n * 8, times)}
 
 
-GROUPS: dict[str, Callable[[Clock], Table]] = {
+GROUPS: dict[str, Callable[[Clock], Rows]] = {
     "bandwidth": bandwidth,
     "sorts": sorts,
     "products": products,

@@ -33,7 +33,7 @@ def text(found: dict[str, Any]) -> str:
     """The page of all phases that have run."""
     phases = found["phases"]
     told = phases.get("machine", {})
-    device = told.get("table", {})
+    device = told.get("device", {})
     lines = [f"# {device.get('name', found['device'])}", ""]
     if device:
         memory = device["memory"] / 2**30
@@ -54,8 +54,9 @@ def verdict(told: dict[str, Any]) -> str:
     """What became of a phase, in a few words."""
     if "left out" in told:
         return f"left out: {told['left out']}"
-    if "failed" in told:
+    if "failed" in told and not told.get("table"):
         return "failed"
+    end = ", without an end" if "failed" in told else ""
     if "files" in told:
         sums = [sum(part.get("counts", {}).get(kind, 0) for part in told["files"].values()) for kind in ("passed", "failed", "skipped")]
         late = sum("failed" in part for part in told["files"].values())
@@ -68,14 +69,14 @@ def verdict(told: dict[str, Any]) -> str:
         return f"{right} of {len(rows)} right, {bits} bit for bit, {sum(r['right'] is None for r in rows)} refused"
     if "tools" in told:
         return ", ".join(f"{tool} {'good' if part['good'] else 'WRONG'}" for tool, part in told["tools"].items())
-    if "different" in told.get("table", {}):
+    if "functions" in told.get("table", {}):
         found = told["table"]
-        return f"{found['functions']} functions on {', '.join(found['devices'])}, {len(found['different'])} different"
+        return f"{found['functions']} functions on {', '.join(found['devices'])}, {len(told['failures'])} different{end}"
     rows = [row for row in told.get("table", {}).values() if isinstance(row, dict)]
     bad = sum("failed" in row for row in rows)
     goals = [row for row in rows if row.get("goal") and row.get("share") is not None]
     reached = f", {sum(row['share'] >= row['goal'] for row in goals)} of {len(goals)} goals reached" if goals else ""
-    return f"{len(rows) - bad} measured, {bad} failed{reached}" if rows else "done"
+    return f"{len(rows) - bad} measured, {bad} failed{reached}{end}" if rows else "done"
 
 
 def _summary(phases: dict[str, Any]) -> list[str]:
@@ -87,7 +88,9 @@ def _section(name: str, told: dict[str, Any], part: Callable, phases: dict[str, 
     if "left out" in told:
         return [*lines, f"Left out: {told['left out']}.", ""]
     if "failed" in told:
-        return [*lines, "```", str(told["failed"]), "```", ""]
+        lines += ["```", str(told["failed"]), "```", ""]
+        if not told.get("table"):
+            return lines
     return [*lines, *part(told, phases)]
 
 

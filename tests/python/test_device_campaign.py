@@ -47,7 +47,7 @@ def test_phases_run_and_the_page_is_written(place):
     for name in ("machine", "sorts", "copies", "sanitizer"):
         place.found["phases"][name] = told = campaign.PHASES[name](place)
         assert not campaign.is_wrong(told), told
-    assert place.found["phases"]["machine"]["table"]["code"] == "sm_90"
+    assert place.found["phases"]["machine"]["device"]["code"] == "sm_90"
     rows = place.found["phases"]["sorts"]["table"]
     assert set(rows) == {f"{f} {d}" for f in ("sort", "argsort") for d in ("int32", "int64", "float32", "float64")}
     assert all(row["keys_per_s"] > 0 and row["min"] <= row["median"] for row in rows.values())
@@ -129,9 +129,25 @@ def test_differences_of_bits_are_seen(monkeypatch):
     assert len({name for name, _, _ in cases}) == len(cases) > 150
     three = [c for c in cases if c[0] in ("sqrt float64", "sums float32", "raising int64")]
     monkeypatch.setattr(bits, "cases", lambda quick: iter(three))
-    assert bits.compare("emulated", True) == {"functions": 3, "devices": ["emulated:0"], "different": []}
-    monkeypatch.setattr(bits, "cases", lambda quick: iter([("refused", lambda x: x.nothing_of_numpys() if False else open("a"), (x,))]))
-    assert len(bits.compare("emulated", True)["different"]) == 1
+    assert all(row == {"places": ["emulated:0"], "different": {}} for _, row in bits.compare("emulated", True))
+    monkeypatch.setattr(bits, "cases", lambda quick: iter([("refused", lambda x: open("a"), (x,))]))
+    ((_, row),) = bits.compare("emulated", True)
+    assert "FileNotFoundError" in row["different"]["cpu"]["expected"] and "UnsupportedError" in row["different"]["cpu"]["got"]
+
+
+def test_rows_until_the_end_are_kept(place, tmp_path):
+    """Of a group that is ended, and of one that fails."""
+    (tmp_path / "bench" / "devices").mkdir(parents=True)
+    for folder in ("bench", "bench/devices"):
+        (tmp_path / folder / "__init__.py").touch()
+    script = "import json, sys, time\nprint(json.dumps(['a', {'min': 1.0, 'median': 2.0}]), flush=True)\n"
+    for end in ("time.sleep(60)", "sys.exit('broken')"):
+        (tmp_path / "bench" / "devices" / "__main__.py").write_text(script + end)
+        place.place.root = tmp_path
+        told = place.measured("sorts", 5)
+        assert told["table"] == {"a": {"min": 1.0, "median": 2.0}} and campaign.is_wrong(told)
+        shown = page.text({**place.found, "phases": {"sorts": told}})
+        assert "without an end" in shown and "| a |" in shown
 
 
 def test_programs_say_what_they_move():
