@@ -41,7 +41,7 @@ def text(found: dict[str, Any]) -> str:
         lines += [f"{told.get('driver', '')} {told['cpu']}, {told['cores']} cores; {told['system']}; {told['date']}.".strip(), ""]
     if found["quick"]:
         lines += ["A quick run: small arrays and few samples, whose times say little.", ""]
-    if not found["device"].startswith("gpu"):
+    if found["device"].startswith("emulated"):
         lines += ["The software device counts its time in instructions of threads.", ""]
     lines += _summary(phases)
     for name, part in SECTIONS.items():
