@@ -206,3 +206,13 @@ def test_a_packed_campaign_runs_elsewhere(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads((tmp_path / "elsewhere" / "campaign" / "campaign.json").read_text())
     assert str(ROOT) not in json.dumps(found) and found["phases"]["sorts"]["table"]["sort int64"]["min"] > 0
+
+
+def test_tests_of_devices_run_on_another_one():
+    """`-p instead_of_emulated`: on a device of OpenCL's, but for those that speak of the software device by its name."""
+    file = ROOT / "tests" / "python" / "test_devices.py"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "instead_of_emulated", "-p", "no:cacheprovider", "-k", "flags or repr or printed", file]
+    paths = os.pathsep.join([str(Path(ingot.__file__).parents[1]), str(ROOT / "tests" / "python")])
+    done = subprocess.run(command, env={**os.environ, "INGOT_TEST_DEVICE": "opencl", "PYTHONPATH": paths}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
