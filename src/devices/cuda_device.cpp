@@ -46,6 +46,7 @@ CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
     : driver_(driver), own_(*this, 0, nullptr), pool_(*this) {
   own_.is_own_ = true;
   properties_.kind = std::move(kind);
+  libraries_.set_for_compiled_code(properties_.kind != "emulated");
   properties_.index = index;
   check(driver.device_get(&number_, index), "to be found");
   const auto attribute = [&](CudaAttribute which) {
@@ -225,6 +226,8 @@ void CudaDevice::reset_memory_peak() {
 
 int64_t CudaDevice::release_memory() {
   const Active active(*this);
+  check(wait_for_streams(), "waiting");
+  libraries_.release();
   return pool_.release();
 }
 
@@ -389,6 +392,7 @@ bool CudaDevice::reset() {
   life_.fetch_add(1);
   context_ = nullptr;
   streams_.clear();
+  libraries_.abandon();
   spare_marks_.clear();
   pool_.forget();
   const std::lock_guard pinned_lock(pinned_mutex_);

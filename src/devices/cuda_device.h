@@ -10,6 +10,7 @@
 
 #include "devices/cuda_driver.h"
 #include "devices/device.h"
+#include "devices/libraries.h"
 #include "devices/pool.h"
 
 /// Devices behind the CUDA driver's ABI.
@@ -134,11 +135,21 @@ class CudaDevice final : public Device, private PoolSource {
   Address mapped(const void* memory, int64_t bytes) const override;
   std::unique_ptr<Code> load(std::string_view text) override;
   void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) override;
+  Libraries* libraries() override { return driver_.has_capabilities() ? &libraries_ : nullptr; }
   void synchronize() override;
   bool reset() override;
 
+  const CudaDriver& driver() const { return driver_; }
+  /// `gpu 0`, as messages name it.
+  std::string name() const;
+  /// Changes with each reset: what was made in another life is gone.
+  uint64_t life() const { return life_.load(std::memory_order_relaxed); }
+  /// Whether something made in this life is still there to be destroyed.
+  bool lives(uint64_t life) const noexcept;
+
  private:
   friend class CudaObject;
+  friend class CudaSession;
   friend class CudaStream;
   friend class CudaEvent;
   friend class CudaKernel;
@@ -190,11 +201,10 @@ class CudaDevice final : public Device, private PoolSource {
 
   std::vector<CudaEventHandle> spare_marks_{};  ///< under the pool's mutex
   Pool pool_;
+  Libraries libraries_{*this};
 
   /// Throws DeviceError in a forked child.
   void refuse_fork() const;
-  /// Whether something made in this life is still there to be destroyed.
-  bool lives(uint64_t life) const noexcept;
   void open();
   /// Throws DeviceError unless the result is success. "gpu 0: a copy: out of memory (CUDA_...)".
   void check(CudaResult result, const char* what) const {
@@ -204,7 +214,6 @@ class CudaDevice final : public Device, private PoolSource {
   [[noreturn]] void fail(CudaResult result, const char* what) const;
   [[noreturn]] void refuse(const std::string& words) const;
   [[noreturn]] void refuse_failed() const;
-  std::string name() const;
   CudaStream& current();
   /// Of the calling thread's stream, which is alive.
   CudaStreamHandle current_handle();
@@ -227,6 +236,22 @@ class CudaDevice final : public Device, private PoolSource {
   Mark mark(const Stream& stream) override;
   bool is_passed(Mark mark) override;
   void drop(Mark mark) noexcept override;
+};
+
+/// While one lives, what its thread calls of the vendor's libraries finds the device's context.
+class CudaSession {
+ public:
+  /// Throws DeviceError if the device cannot be used.
+  explicit CudaSession(CudaDevice& device) : active_(device), stream_(device.current_handle()) {}
+  /// For what is taken down, of a device that is alive.
+  CudaSession(const CudaDevice& device, std::nothrow_t) noexcept : active_(device, std::nothrow) {}
+
+  /// The calling thread's.
+  CudaStreamHandle stream() const { return stream_; }
+
+ private:
+  CudaDevice::Active active_;
+  CudaStreamHandle stream_ = nullptr;
 };
 
 }  // namespace ingot::devices

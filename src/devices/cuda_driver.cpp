@@ -47,6 +47,7 @@ std::unique_ptr<CudaDriver> CudaDriver::open(const std::string& path, CudaDialec
   driver->last_error_ = reinterpret_cast<int (*)(char*, size_t)>(dlsym(library, "ingot_emulator_last_error"));
   driver->library_ = library;
   driver->dialect_ = std::move(dialect);
+  driver->path_ = path;
   driver->forks_ = forks();
   if (const CudaResult result = driver->init(0); result != kCudaSuccess)
     throw DeviceError("the driver does not start: " + driver->text(result));

@@ -158,6 +158,9 @@ class CudaDriver {
   INGOT_CUDA_FUNCTIONS(INGOT_CUDA_MEMBER)
 #undef INGOT_CUDA_MEMBER
 
+  /// By which it was opened.
+  const std::string& path() const { return path_; }
+
   /// Whether the process is a child that was forked after the driver had been opened. Such a child cannot
   /// use it: the driver's threads are not there, and its locks may be held for ever.
   bool is_inherited() const;
@@ -171,6 +174,7 @@ class CudaDriver {
 
   CudaDialect dialect_{};
   void* library_ = nullptr;
+  std::string path_{};
   uint64_t forks_ = 0;  ///< before it was opened
   int (*last_error_)(char* text, size_t bytes) = nullptr;
 };

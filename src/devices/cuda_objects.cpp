@@ -17,6 +17,7 @@ CudaStream::~CudaStream() {
   const bool is_finished = driver.stream_synchronize(handle_) == kCudaSuccess;
   device_.pool_.retire(*this, is_finished);
   device_.forget_stream(*this);
+  device_.libraries_.forget(handle_);
   (void)driver.stream_destroy(handle_);
 }
 

@@ -61,6 +61,7 @@ struct MemoryUse {
 };
 
 class Device;
+class Libraries;
 
 /// A queue of a device: what is put into it is done in order, while the host goes on. Destroyed only when it
 /// is done.
@@ -174,6 +175,9 @@ class Device {
   virtual std::unique_ptr<Code> load(std::string_view text) = 0;
   /// `arguments`: the address of each of the kernel's parameters, read before it returns.
   virtual void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) = 0;
+
+  /// The vendor's libraries (`devices/libraries.h`); null: it has none. Lives as long as the device.
+  virtual Libraries* libraries() { return nullptr; }
 
   /// Waits for all streams. Throws DeviceError if a kernel has failed.
   virtual void synchronize() = 0;
