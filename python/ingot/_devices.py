@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import glob
 import math
+import os
 import re
+import sys
 from typing import Any
 
 from . import _ingot
@@ -77,7 +80,18 @@ _chosen: list[Device | None] = [None]  # what `set_default_device` has set
 
 @functools.cache
 def _of_kind(kind: str) -> tuple[Device, ...]:
-    return (Device(None),) if kind == "cpu" else tuple(Device(handle) for handle in _ingot.devices(kind))
+    if kind == "cpu":
+        return (Device(None),)
+    found = _ingot.devices(kind)
+    for handle in found:
+        _ingot.set_library_folders(handle, _library_folders())
+    return tuple(Device(handle) for handle in found)
+
+
+def _library_folders() -> list[str]:
+    """Where wheels of vendors put their libraries."""
+    places = dict.fromkeys(place or "." for place in sys.path)
+    return [folder for place in places for folder in sorted(glob.glob(os.path.join(place, "nvidia", "*", "lib")), reverse=True)]
 
 
 @functools.cache

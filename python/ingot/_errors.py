@@ -26,6 +26,17 @@ class DeviceError(RuntimeError):
     """What a device's driver answers that it cannot do, or what a kernel has done wrong there."""
 
 
+class LibraryError(DeviceError):
+    """What a library of a device answers that is no success. `status` is its name: `"CUBLAS_STATUS_NOT_SUPPORTED"`."""
+
+    def __init__(self, message: str, status: str):
+        super().__init__(message)
+        self.status = status
+
+    def __reduce__(self) -> tuple:
+        return LibraryError, (str(self), self.status)
+
+
 class Demanded(Exception):
     """Compiling needs something of the argument of this number; never leaves the package.
 

@@ -91,15 +91,16 @@ def guvectorize(signatures: Any, layout: str, **options: Any) -> Callable[[Calla
     """Compiles a function whose arrays have the axes of `layout`, and applies it over all axes before them.
 
     `signatures` are as of `jit`, without result type; `layout` is as `(m,n),(n)->(m)`, in NumPy's notation. A
-    layout without `->` makes nothing: the function writes into its arguments. `target="cuda"` runs calls on a device
+    layout without `->` makes nothing: the function writes into its arguments. `target="cuda"`, or "gpu", runs calls on a device
     (docs/cuda.md). Raises TypeError for dtypes that no signature has, ValueError for axes of different lengths.
     """
     unknown = set(options) - {"nopython", "target"}
     if unknown:
         raise TypeError(f"guvectorize() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     target = options.get("target", "cpu")
-    if target not in ("cpu", "parallel", "cuda"):
+    if target not in ("cpu", "parallel", "cuda", "gpu"):
         raise ValueError(f"guvectorize() has no target {target!r}")
+    target = "cuda" if target == "gpu" else target
     kind = GUFunction
     if target == "cuda":
         from ._vectorize_device import DeviceGUFunction

@@ -51,11 +51,18 @@ class Specialisation(_ingot.Specialisation):
             self.loaded = _ingot.Code.load(self.compile()["object"])
         return self.loaded
 
+    @property
+    def multiplies_by_library(self) -> bool:
+        """Whether products of matrices are a library's of the device. It is opened where there are any."""
+        uses_libraries = self.device is not None and self.key[-1][3]
+        return uses_libraries and self.program.multiplies and not _ingot.why_no_library(self.device._handle, "blas")
+
     def compile(self, texts: bool = False, target: str = "") -> dict[str, Any]:
         """The object file and how it was made; with the IR and assembly if `texts`. `target`: for what else than for the
         device of its arrays, by its code.
         """
-        code = (target,) if target else () if self.device is None else (self.device.code,)
+        own = () if self.device is None else (self.device.code, self.multiplies_by_library)
+        code = (target,) if target else own
         return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads(), *code)
 
 

@@ -20,7 +20,7 @@ from ._jit import disabled, relaxations
 from ._signature import DTYPES, Signature, parse_signatures
 from ._specialisation import Specialisation
 
-TARGETS = ("cpu", "parallel", "cuda")
+TARGETS = ("cpu", "parallel", "cuda", "gpu")
 MOST_OPERANDS = 31
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 
@@ -500,12 +500,13 @@ def vectorize(
     `accumulate`, `reduceat`, `outer`, `at` - and compiled functions may call it on arrays and on numbers.
 
     `identity` is that of reductions: a number, "reorderable", or None. `target="parallel"` shares the elements of
-    large arrays among threads, `target="cuda"` runs calls on a device (docs/cuda.md). `fastmath` is as of `jit`. What the function raises for an element leaves the call.
+    large arrays among threads, `target="cuda"`, or "gpu", runs calls on a device (docs/cuda.md). `fastmath` is as of `jit`. What the function raises for an element leaves the call.
     """
     if unknown := set(options) - {"nopython", "cache"}:
         raise TypeError(f"vectorize() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     if target not in TARGETS:
         raise ValueError(f"vectorize() has no target {target!r}")
+    target = "cuda" if target == "gpu" else target
     if identity is not None and identity != "reorderable" and not isinstance(identity, (bool, int, float, complex, np.generic)):
         raise ValueError(f"an identity is a number, 'reorderable' or None, not {identity!r}")
     relaxed = relaxations(fastmath)

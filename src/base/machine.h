@@ -13,6 +13,8 @@ struct Machine {
   size_t registers = 16;  ///< that hold values of a vector loop
   /// Whether lanes are moved behind each other in a register, as filters store them.
   bool compresses = false;
+  /// Whether a library of the device multiplies matrices of floats: then products are calls of it.
+  bool has_products = false;
   /// Places in memory that are walked at once without slowing down.
   size_t streams = 12;
   int64_t near_cache = 32 << 10;   ///< bytes, of one core

@@ -216,15 +216,30 @@ struct Program {
 
   nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, const nb::object& keeps,
                        uint64_t seed) const;
-  nb::dict compile(bool texts, int threads, const std::string& device) const;
+  nb::dict compile(bool texts, int threads, const std::string& device, bool has_products) const;
+
+  /// Whether it multiplies matrices by a routine of the library table.
+  bool multiplies() const {
+    for (uint32_t i = 0; i < module().function_count(); ++i) {
+      const ir::Function* const function = module().function(ir::FunctionId(i));
+      for (uint32_t k = 0; function != nullptr && k < function->node_count(); ++k) {
+        const ir::NodeId id(k);
+        if (function->op(id) != ir::Op::library) continue;
+        const auto text = static_cast<uint32_t>(function->attributes(id)[0]);
+        if (module().text(ir::TextId(text)) == "matmul") return true;
+      }
+    }
+    return false;
+  }
 };
 
 /// From array IR to a sealed object, by so many threads; with a kind of device code, for arrays on a
-/// device that takes it. With `texts`, also what stood between the stages.
-nb::dict Program::compile(bool texts, int threads, const std::string& device) const {
+/// device that takes it, and has a library's products or not. With `texts`, also what stood between the
+/// stages.
+nb::dict Program::compile(bool texts, int threads, const std::string& device, bool has_products) const {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}};
   const bool has_device = !device.empty();
-  if (has_device) options.target = options.target.with_device(device);
+  if (has_device) options.target = options.target.with_device(device, has_products);
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
   options.codegen.threads = has_device ? 1 : static_cast<unsigned>(std::max(threads, 1));
@@ -397,7 +412,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("writes", [](const Program& p) { return p.lowered.writes; })
       .def_prop_ro("layouts", [](const Program& p) { return p.lowered.layouts; })
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
-      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "")
+      .def_prop_ro("multiplies", &Program::multiplies)
+      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "",
+           "has_products"_a = false)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,

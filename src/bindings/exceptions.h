@@ -11,11 +11,18 @@
 #include "base/exception.h"
 #include "bindings/gil.h"
 #include "devices/device.h"
+#include "devices/libraries.h"
 
 namespace ingot::bindings {
 
 /// Raises what a device throws: sets it.
 inline void set_device_error(const devices::DeviceError& error) {
+  if (const auto* const of_library = dynamic_cast<const devices::LibraryError*>(&error)) {
+    const nanobind::object made = nanobind::module_::import_("ingot._errors")
+                                      .attr("LibraryError")(of_library->what(), of_library->status());
+    PyErr_SetObject(made.type().ptr(), made.ptr());
+    return;
+  }
   const bool is_memory = dynamic_cast<const devices::OutOfMemory*>(&error) != nullptr;
   const nanobind::object type =
       is_memory ? nanobind::borrow(PyExc_MemoryError)

@@ -13,6 +13,7 @@
 #include "bindings/numpy.h"
 #include "bindings/streams.h"
 #include "bindings/ufuncs.h"
+#include "devices/libraries.h"
 #include "ir/function.h"
 
 #define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
@@ -40,7 +41,7 @@ using base::DType;
 ///   Same      8: the number of a container
 ///   Letters   the array of a text's code points follows
 ///   Foreign   32: alias set; an object, the description
-///   Device    8: the address of the device that the call runs on; last
+///   Device    8: the address of the device that the call runs on, and 1 if its libraries are used; last
 enum class Tag : uint64_t {
   Array,
   Scalar,
@@ -293,6 +294,11 @@ bool Signature::is_moved_to(devices::Device& device) {
                  name_of(*device_).c_str(), name_of(device).c_str());
   }
   return false;
+}
+
+bool Signature::uses_libraries() const {
+  const devices::Libraries* const libraries = device_->libraries();
+  return libraries != nullptr && libraries->is_for_compiled_code();
 }
 
 [[gnu::always_inline]] inline bool Signature::described(PyObject* value, const Laid& laid, const Path& path) {
@@ -673,7 +679,8 @@ bool Signature::describe_all(const Parameters& parameters, PyObject* const* valu
     if (!capture(parameters, i)) return false;
   for (const Memory& memory : memories_)
     words_[memory.word] |= (together_ ? uint64_t{1} : memory.alias_set) << kAliasShift;
-  if (device_ != nullptr) words_.push_back(word_of(Tag::Device, reinterpret_cast<uintptr_t>(device_)));
+  if (device_ != nullptr)
+    words_.push_back(word_of(Tag::Device, reinterpret_cast<uintptr_t>(device_) | (uses_libraries() ? 1 : 0)));
   return true;
 }
 
@@ -749,7 +756,7 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
     case Tag::Guarded: return nb::make_tuple("guarded");
     case Tag::Device: {
       const devices::Properties& properties = device_->properties();
-      return nb::make_tuple("device", properties.kind, properties.index);
+      return nb::make_tuple("device", properties.kind, properties.index, rest % 2 != 0);
     }
   }
   Py_UNREACHABLE();

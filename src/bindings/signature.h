@@ -109,6 +109,8 @@ class Signature {
   bool array(PyObject* array, const Path& path);
   bool device_array(PyObject* array, const Path& path);
   bool is_moved_to(devices::Device& device);
+  /// Whether the device's libraries are used by what is compiled for it.
+  bool uses_libraries() const;
   bool described(PyObject* array, const Laid& laid, const Path& path);
   bool number(PyObject* value, const Path& path);
   bool letters(PyObject* text, const Path& path);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "devices/device.h"
+#include "devices/libraries.h"
 #include "runtime/buffer_list.h"
 #include "runtime/context.h"
 #include "runtime/sorts.h"
@@ -215,8 +216,9 @@ class Staged {
   std::vector<Copy> copies_;
 };
 
-/// `layout` as `Hooks::outside` has it.
-void stage(Staged& staged, std::string_view layout, void** slots) {
+/// Calls it with view, dtype and rank of each view; `layout` as `Hooks::outside` has it.
+template <class Fn>
+void for_each_view(std::string_view layout, void** slots, Fn&& fn) {
   constexpr std::string_view kView = "view<";
   for (size_t i = 0; !layout.empty(); ++i) {
     std::string_view word = layout.substr(0, layout.find(' '));
@@ -225,9 +227,28 @@ void stage(Staged& staged, std::string_view layout, void** slots) {
     const size_t comma = word.find(',');
     const int rank = std::stoi(std::string(word.substr(comma + 1)));
     const auto dtype = base::known(base::dtype_from_name(word.substr(kView.size(), comma - kView.size())));
-    staged.add(*static_cast<ViewSlot*>(slots[i]), rank, static_cast<int64_t>(base::size_of(dtype)));
+    fn(*static_cast<ViewSlot*>(slots[i]), dtype, rank);
   }
+}
+
+void stage(Staged& staged, std::string_view layout, void** slots) {
+  for_each_view(layout, slots, [&](ViewSlot& view, base::DType dtype, int rank) {
+    staged.add(view, rank, static_cast<int64_t>(base::size_of(dtype)));
+  });
   staged.read();
+}
+
+/// Whether a library of the device has done it.
+bool run_by_library(Device& device, const char* what, std::string_view layout, void** slots) {
+  devices::Libraries* const libraries = device.libraries();
+  if (libraries == nullptr || !libraries->is_for_compiled_code()) return false;
+  std::vector<devices::DeviceView> views;
+  for_each_view(layout, slots, [&](ViewSlot& view, base::DType dtype, int rank) {
+    const int64_t* const lengths = view.lengths();
+    const int64_t* const strides = view.strides(rank);
+    views.push_back({dtype, address_of(view.data), {lengths, lengths + rank}, {strides, strides + rank}});
+  });
+  return libraries->run(what, views);
 }
 
 /// Elements of device memory as they are on the host meanwhile.
@@ -321,7 +342,8 @@ Status ingot_v1_device_outside(Context* context, const char* what, const char* l
                                void** slots) noexcept {
   if (std::strcmp(what, "host") == 0) return ingot_v1_outside(context, what, layout, number, slots);
   let_go(*context);
-  return guarded(*context, [&] {
+  return guarded(*context, [&]() -> Status {
+    if (run_by_library(device_of(context), what, layout, slots)) return 0;
     Staged staged(device_of(context));
     stage(staged, layout, slots);
     const Status status = ingot_v1_outside(context, what, layout, number, slots);

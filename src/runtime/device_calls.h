@@ -89,8 +89,8 @@ Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept;
 Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept;
 /// Waits for all before, and reads from the device's memory.
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept;
-/// `ingot_v1_outside` with copies of the views' memory on the host, which are written back. Views of one
-/// memory are of one copy.
+/// A routine that the device's libraries have, by them. Else `ingot_v1_outside` with copies of the views'
+/// memory on the host, which are written back. Views of one memory are of one copy.
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
                                void** slots) noexcept;
 /// A copy of device memory on the host, until it is written back. Null where it fails, the error being in the

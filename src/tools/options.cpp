@@ -58,6 +58,7 @@ std::string_view usage() {
          "Reads functions as text from files or standard input, and does what the options ask.\n"
          "  --passes a,b          run passes in this order: simplify, dce, to_loops\n"
          "  --block-threads N     ... for arrays on a device, whose launches have blocks of so many threads\n"
+         "  --device-products     ... and whose libraries multiply matrices\n"
          "  --verify              check every invariant of the IR\n"
          "  --print               print the functions in canonical form\n"
          "  --spans               ... with the places of their nodes\n"
@@ -98,6 +99,8 @@ Options read_options(std::span<const std::string_view> words) {
     } else if (word == "--block-threads") {
       options.machine.vector_bits = 0;
       options.machine.block_threads = read_threads(argument());
+    } else if (word == "--device-products") {
+      options.machine.has_products = true;
     } else if (word == "--device") {
       options.device = argument();
     } else if (word == "--stage") {

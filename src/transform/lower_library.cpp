@@ -32,8 +32,9 @@ void Lowering::lower_library(NodeId id) {
   const NodeId result = source_.result(id, first);
   const auto text = static_cast<uint32_t>(source_.attribute(id, 0));
   const ir::LibraryInfo& routine = *ir::find_library(source_.module().text(ir::TextId(text)));
-  // A device has the routines that are written as loops.
-  if (machine_.has_kernels() && !catches && routine.name == "matmul") return lower_dot(id);
+  // A device without a library has the routines that are written as loops.
+  const bool needs_loops = machine_.has_kernels() && !machine_.has_products;
+  if (needs_loops && !catches && routine.name == "matmul") return lower_dot(id);
   Nodes operands;
   for (NodeId operand : source_.operands(id))
     operands.push_back(source_.type(operand).is_array() ? for_library(operand).view : use(operand));

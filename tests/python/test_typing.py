@@ -67,6 +67,13 @@ def on_streams(a: ingot.Array) -> float:
     free: int = ingot.cuda.current_context().get_memory_info().free
     return ingot.cuda.event_elapsed_time(first, last) + free
 
+def by_libraries(a: ingot.Array) -> ingot.Array:
+    blas, fft = ingot.cuda.blas.Blas(), ingot.cuda.fft.FFTPlan(7, "f8", "c16")
+    blas.axpy(2.0, a, a)
+    ingot.cuda.rand.PRNG(seed=1).normal(a, mean=1)
+    b: ingot.Array = ingot.cuda.sparse.csr_matrix(np.eye(3)) @ fft.forward(a)
+    return ingot.cuda.solver.svd(ingot.cuda.solver.solve(b, a)).U
+
 def untyped(x):
     return x
 
@@ -104,6 +111,8 @@ WRONG = {
     "ingot.device_put(1, 2)": "arg-type",
     "ingot.cuda.event_elapsed_time(1, 2)": "arg-type",
     "ingot.cuda.stream().is_donne()": "attr-defined",
+    "ingot.cuda.blas.axpyy(1)": "attr-defined",
+    "ingot.cuda.blas.axpy(1, ingot.device_put(1))": "call-arg",
     "on_device(ingot.device_put(1)).to_hosts()": "attr-defined",
 }
 

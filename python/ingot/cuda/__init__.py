@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import atomic, cg, const, local, shared
+from .._errors import LibraryError
+from . import atomic, blas, cg, const, fft, local, rand, shared, solver, sparse
 from ._current import (
     Context,
     Gpu,
@@ -31,6 +32,7 @@ from ._current import (
 )
 from ._intrinsics import Dim3, Index3, Special, outside
 from ._kernel import ConfiguredKernel, DeviceFunction, Kernel, jit
+from ._libraries import libraries, use_libraries
 from ._memory import (
     device_array,
     device_array_like,
@@ -218,6 +220,7 @@ __all__ = [
     "Gpu",
     "Index3",
     "Kernel",
+    "LibraryError",
     "Reduce",
     "Stream",
     "activemask",
@@ -225,6 +228,7 @@ __all__ = [
     "any_sync",
     "atomic",
     "ballot_sync",
+    "blas",
     "blockDim",
     "blockIdx",
     "brev",
@@ -241,6 +245,7 @@ __all__ = [
     "event",
     "event_elapsed_time",
     "ffs",
+    "fft",
     "fma",
     "get_current_device",
     "gpus",
@@ -251,6 +256,7 @@ __all__ = [
     "jit",
     "laneid",
     "lanemask_lt",
+    "libraries",
     "local",
     "mapped_array",
     "mapped_array_like",
@@ -261,6 +267,7 @@ __all__ = [
     "pinned_array",
     "pinned_array_like",
     "popc",
+    "rand",
     "reduce",
     "select_device",
     "selp",
@@ -269,6 +276,8 @@ __all__ = [
     "shfl_sync",
     "shfl_up_sync",
     "shfl_xor_sync",
+    "solver",
+    "sparse",
     "stream",
     "synchronize",
     "syncthreads",
@@ -281,5 +290,6 @@ __all__ = [
     "threadfence_block",
     "threadfence_system",
     "to_device",
+    "use_libraries",
     "warpsize",
 ]

@@ -117,11 +117,12 @@ Target Target::portable() {
   return target;
 }
 
-Target Target::with_device(std::string_view code) const {
+Target Target::with_device(std::string_view code, bool has_products) const {
   Target target = *this;
   target.kernels = &kernels_of(code);
   target.machine.vector_bits = 0;
   target.machine.block_threads = kBlockThreads;
+  target.machine.has_products = has_products;
   target.machine.stack_bytes = kThreadBytes;
   target.machine.streamed_bytes = 0;
   return target;

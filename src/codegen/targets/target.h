@@ -34,10 +34,9 @@ struct Target {
   static Target named(std::string_view word);
 
   /// The same CPU as the host of a device that takes this kind of code (`devices::Properties::code`): `sm_90`
-  /// is PTX for GPUs of compute capability 9.0, `gfx942` an
-  /// object for a GPU of AMD's, `opencl` is OpenCL C. Throws base::InternalError for one that
-  /// no code is made for.
-  Target with_device(std::string_view code) const;
+  /// is PTX for GPUs of compute capability 9.0, `gfx942` an object for a GPU of AMD's, `opencl` is OpenCL C.
+  /// Throws base::InternalError for one that no code is made for. `has_products`: of `base::Machine`.
+  Target with_device(std::string_view code, bool has_products = false) const;
 
   bool operator==(const Target&) const = default;
 };

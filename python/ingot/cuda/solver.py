@@ -1,0 +1,230 @@
+"""Dense linear algebra by cuSOLVER, on matrices and batches of them.
+
+    from ingot.cuda import solver
+
+    x = solver.solve(a, b)
+
+The functions are those of `np.linalg` with the same shapes and errors, but for dtypes: `ingot.Array`s are of float32,
+float64, complex64 or complex128, and what is computed is computed at that precision. All of them wait. docs/cuda.md has
+the rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _ingot
+from .._array import Array
+from ._libraries import in_stream, operands
+from ._memory import device_array
+
+
+class SlogdetResult(NamedTuple):
+    """Signs, and logarithms of absolute values."""
+
+    sign: Array
+    logabsdet: Array
+
+
+class QRResult(NamedTuple):
+    """A matrix with orthonormal columns, and an upper triangular one."""
+
+    Q: Array
+    R: Array
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors, singular values, and right singular vectors."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues, and eigenvectors as columns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+def _square(a: Array) -> None:
+    _matrices(a)
+    if a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def _matrices(a: Array) -> None:
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+
+
+def _real(a: Array) -> np.dtype:
+    return np.finfo(a.dtype).dtype
+
+
+def _call(routine: str, inputs: list[Array], outputs: list[Array], message: str) -> None:
+    """Calls a routine, whose outputs are new; LinAlgError with the message where it has failed for a matrix."""
+    if any(array.size == 0 for array in (*inputs, *outputs)):
+        return
+    failed = device_array(1, np.int64)
+    if not _ingot.library_routine(routine, [*inputs, *outputs, failed]):
+        raise _unavailable(inputs[0])
+    if int(failed[0]):
+        raise np.linalg.LinAlgError(message)
+
+
+def _unavailable(a: Array) -> Exception:
+    from .._errors import DeviceError
+
+    why = _ingot.why_no_library(a._handle, "solver") or _ingot.why_no_library(a._handle, "blas")
+    return DeviceError(why or f"{a.device}: cuSOLVER takes no matrices of the shape {a.shape}")
+
+
+def solve(a: Array, b: Array, stream: Any = 0) -> Array:
+    """x of a @ x = b: `b` is a vector if it has one axis, else matrices of the same batch. LinAlgError if `a` is singular."""
+    queue = operands(a, b, stream=stream)
+    _square(a)
+    core = 1 if b.ndim == 1 else 2
+    if b.ndim == 0 or b.shape[b.ndim - core] != a.shape[-1] or (core == 2 and b.shape[:-2] != a.shape[:-2]):
+        raise ValueError(f"solve: matrices of shape {a.shape}, and right sides of shape {b.shape}")
+    if core == 1 and a.ndim > 2:
+        raise ValueError("solve: one vector for a batch of matrices: give it for each of them")
+    with in_stream(queue), a.device:
+        x = device_array(b.shape, a.dtype)
+        _call("linalg.solve1" if core == 1 else "linalg.solve", [a, b], [x], "Singular matrix")
+    return x
+
+
+def inv(a: Array, stream: Any = 0) -> Array:
+    """Inverse matrices. LinAlgError if one is singular."""
+    queue = operands(a, stream=stream)
+    _square(a)
+    with in_stream(queue), a.device:
+        result = device_array(a.shape, a.dtype)
+        _call("linalg.inv", [a], [result], "Singular matrix")
+    return result
+
+
+def det(a: Array, stream: Any = 0) -> Array:
+    """Determinants: an array without the last two axes."""
+    queue = operands(a, stream=stream)
+    _square(a)
+    with in_stream(queue), a.device:
+        result = device_array(a.shape[:-2], a.dtype)
+        if a.shape[-1] == 0:
+            result[...] = 1
+        _call("linalg.det", [a], [result], "")
+    return result
+
+
+def slogdet(a: Array, stream: Any = 0) -> SlogdetResult:
+    """Signs (of complex matrices numbers of absolute value 1) and logarithms of the absolute values of determinants."""
+    queue = operands(a, stream=stream)
+    _square(a)
+    with in_stream(queue), a.device:
+        result = SlogdetResult(device_array(a.shape[:-2], a.dtype), device_array(a.shape[:-2], _real(a)))
+        if a.shape[-1] == 0:
+            result.sign[...], result.logabsdet[...] = 1, 0
+        _call("linalg.slogdet", [a], list(result), "")
+    return result
+
+
+def cholesky(a: Array, upper: bool = False, stream: Any = 0) -> Array:
+    """The lower or upper triangular factors. LinAlgError if a matrix is not positive definite; one triangle counts."""
+    queue = operands(a, stream=stream)
+    _square(a)
+    with in_stream(queue), a.device:
+        result = device_array(a.shape, a.dtype)
+        routine = "linalg.cholesky_up" if upper else "linalg.cholesky_lo"
+        _call(routine, [a], [result], "Matrix is not positive definite")
+    return result
+
+
+def qr(a: Array, mode: str = "reduced", stream: Any = 0) -> Any:
+    """Q and R of matrices, or R alone: mode is "reduced", "complete" or "r"."""
+    queue = operands(a, stream=stream)
+    _matrices(a)
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    columns = m if mode == "complete" else k
+    message = "Incorrect argument found while performing QR factorization"
+    with in_stream(queue), a.device:
+        factored, tau = a.copy(), device_array((*a.shape[:-2], k), a.dtype)
+        _call("linalg.qr_r_raw", [factored], [tau], message)
+        r = np.triu(factored[..., :columns, :])
+        if mode == "r":
+            return r
+        q = device_array((*a.shape[:-2], m, columns), a.dtype)
+        if k == 0:
+            q[...] = np.eye(m, columns, dtype=a.dtype)
+        _call("linalg.qr_reduced", [factored, tau], [q], message)
+    return QRResult(q, r)
+
+
+def svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, stream: Any = 0) -> Any:
+    """Singular values, descending, and singular vectors: all of them, or as many as there are values."""
+    queue = operands(a, stream=stream)
+    _matrices(a)
+    batch, (m, n) = a.shape[:-2], a.shape[-2:]
+    k = min(m, n)
+    message = "SVD did not converge"
+    with in_stream(queue), a.device:
+        s = device_array((*batch, k), _real(a))
+        if not compute_uv:
+            _call("linalg.svd", [a], [s], message)
+            return s
+        u = device_array((*batch, m, m if full_matrices else k), a.dtype)
+        vh = device_array((*batch, n if full_matrices else k, n), a.dtype)
+        if k == 0:
+            u[...], vh[...] = np.eye(*u.shape[-2:], dtype=a.dtype), np.eye(*vh.shape[-2:], dtype=a.dtype)
+        _call("linalg.svd_f" if full_matrices else "linalg.svd_s", [a], [u, s, vh], message)
+    return SVDResult(u, s, vh)
+
+
+def eigh(a: Array, UPLO: str = "L", stream: Any = 0) -> EighResult:
+    """Eigenvalues of Hermitian matrices, ascending, and eigenvectors; the lower or upper ("U") triangle counts."""
+    queue = operands(a, stream=stream)
+    routine = "linalg.eigh_lo" if _is_lower(a, UPLO) else "linalg.eigh_up"
+    with in_stream(queue), a.device:
+        result = EighResult(device_array(a.shape[:-1], _real(a)), device_array(a.shape, a.dtype))
+        _call(routine, [a], list(result), "Eigenvalues did not converge")
+    return result
+
+
+def eigvalsh(a: Array, UPLO: str = "L", stream: Any = 0) -> Array:
+    """Eigenvalues of Hermitian matrices, ascending; the lower or upper ("U") triangle counts."""
+    queue = operands(a, stream=stream)
+    routine = "linalg.eigvalsh_lo" if _is_lower(a, UPLO) else "linalg.eigvalsh_up"
+    with in_stream(queue), a.device:
+        values = device_array(a.shape[:-1], _real(a))
+        _call(routine, [a], [values], "Eigenvalues did not converge")
+    return values
+
+
+def _is_lower(a: Array, triangle: str) -> bool:
+    if triangle not in ("L", "U", "l", "u"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    _square(a)
+    return triangle in ("L", "l")
+
+
+__all__ = [
+    "EighResult",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cholesky",
+    "det",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+]
