@@ -30,6 +30,7 @@ from ._devices import (
     set_memory_limit,
 )
 from ._errors import DeviceError, InternalError, TypeChangeError, UnsupportedError
+from ._graph import Graph, graph
 from ._guvectorize import guvectorize
 from ._host import host
 from ._jit import disabled as _disabled
@@ -63,6 +64,7 @@ __all__ = [
     "Array",
     "Device",
     "DeviceError",
+    "Graph",
     "InternalError",
     "TypeChangeError",
     "UnsupportedError",
@@ -86,6 +88,7 @@ __all__ = [
     "from_dlpack",
     "get_num_threads",
     "grad",
+    "graph",
     "guvectorize",
     "hessian",
     "host",

@@ -504,13 +504,17 @@ def _restored(array: np.ndarray, device: Device) -> Array:
 def device_put(x: Any, device: str | Device | None = None) -> Any:
     """An array on a device, as an `ingot.Array`: a copy of one of NumPy's, or of what NumPy makes an array of.
 
-    Without a device it is the default one (`ingot.default_device`). What is there already is given as it is. On
-    "cpu" arrays are NumPy's.
+    Without a device it is the default one (`ingot.default_device`). What is there already is given as it is; what is on another
+    device is copied from there. On "cpu" arrays are NumPy's.
     """
     where = _devices.default_device() if device is None else _devices.device(device)
     if isinstance(x, Array):
         if x.device is where:
             return x
+        if where._handle is not None:
+            dense = x if x.flags.forc else x.copy()
+            if (copy := _ingot.copied_to(dense, where._handle)) is not None:
+                return copy
         x = x.to_host()
     if where._handle is None:
         return np.asarray(x)

@@ -86,6 +86,9 @@ def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> 
         return KeyboardInterrupt()
     if kind == "LinAlgError":
         return np.linalg.LinAlgError(message)
+    if kind == "UnsupportedError":
+        reason, _, advice = message.partition("\n")
+        return _errors.unsupported(sites, reason, advice)
     if kind == "DeviceError":
         return _errors.DeviceError(message)
     if kind == "TypeChangeError":

@@ -9,7 +9,8 @@ def memory(device: str | _devices.Device | None = None) -> dict[str, int]:
     """Bytes of arrays that compiled code allocated: `in_use` now, `peak` at most so far, and of freed blocks those
     `kept` for the next arrays, at most `limit`.
 
-    Of a device, `limit` is that of both, in use and kept; 0: all of its memory.
+    Of a device, `limit` is that of both, in use and kept; 0: all of its memory. `to_device` and `to_host` are the bytes that
+    copies have moved since the start.
     """
     return _ingot.memory() if device is None else _devices.memory_of(_devices.device(device))
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from . import _devices, _exceptions, _ingot
+from . import _devices, _errors, _exceptions, _ingot
 from ._callbacks import Cells, call_host, kept_after
 from ._routines import library
 from ._streams import holding
@@ -93,12 +93,14 @@ class Call:
         `host` and `routines` take the place of `host` and of `_routines`' functions.
         """
         it, host = self.specialisation, host or self.host
+        if it.writes and _ingot.is_recording():
+            raise _errors.unsupported((), "changing a container of the caller's in a graph", "give the new values back")
         given = self.leaves + [leaf for four in self.cells.leaves for leaf in four]
         with holding(self.locks):
             try:
                 if mode == "interpreted":
                     return it.program.interpret(given, host, routines or library, it.keeps)
-                return it.code.run(given, host, routines, it.keeps, it.buffers, self.place)
+                return it.code.run(given, host, routines, it.keeps, it.buffers, self.place, it.errors)
             finally:
                 self.cells.flush()
 

@@ -237,20 +237,31 @@ nb::object choose(const nb::list& candidates) {
   return {};
 }
 
+/// A call whose arguments are bound and described.
+struct Described {
+  Signature signature{};
+  InlineVector<PyObject*, 24> values{};
+  PyObject* const* given = nullptr;  ///< a value for each parameter
+};
+
+/// What is known of a call's arguments; null: nothing.
+Known* look_up(State& state, PyObject* const* arguments, size_t count, PyObject* keywords, Described& call) {
+  if (state.known.empty()) return nullptr;
+  call.given = arguments;
+  if (keywords != nullptr || count != count_of(state.names) || count != state.binding.positional) {
+    if (!state.bind(arguments, count, keywords, call.signature, call.values)) return nullptr;
+    call.given = call.values.begin();
+  }
+  if (!call.signature.describe_quickly(state.parameters, call.given, count_of(state.names))) return nullptr;
+  return state.find(call.signature);
+}
+
 /// The result of a call that needs nothing of Python's; an invalid object: it does, and has not begun.
 nb::object call_directly(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
-  if (state.known.empty()) return {};
-  Signature signature;
-  InlineVector<PyObject*, 24> values;
-  PyObject* const* given = arguments;
-  if (keywords != nullptr || count != count_of(state.names) || count != state.binding.positional) {
-    if (!state.bind(arguments, count, keywords, signature, values)) return {};
-    given = values.begin();
-  }
-  const size_t parameters = count_of(state.names);
-  if (!signature.describe_quickly(state.parameters, given, parameters)) return {};
-  Known* const known = state.find(signature);
+  Described described;
+  Known* const known = look_up(state, arguments, count, keywords, described);
   if (known == nullptr) return {};
+  const Signature& signature = described.signature;
   const nb::list candidates = known->candidates();
   const nb::object chosen = choose(candidates);
   if (!chosen.is_valid()) return {};
@@ -259,7 +270,7 @@ nb::object call_directly(State& state, PyObject* const* arguments, size_t count,
   if (!specialisation.guards().runs_code()) return specialisation.call(signature);
   // Code of the user's has run since the arguments were described.
   Signature again;
-  if (!again.describe_quickly(state.parameters, given, parameters)) return {};
+  if (!again.describe_quickly(state.parameters, described.given, count_of(state.names))) return {};
   if (!Known(signature, candidates).is(again)) return {};
   return specialisation.call(again);
 }
@@ -396,6 +407,24 @@ nb::object call_behind_profile(nb::handle self, const nb::tuple& arguments, cons
   PyObject* const result = call_unseen(self.ptr(), state, values.data(), arguments.size(), given);
   if (result == nullptr) throw nb::python_error();
   return nb::steal(result);
+}
+
+/// (specialisation, leaves) of arguments that are known; None: `Function._prepare` finds them.
+nb::object prepared(nb::handle self, const nb::tuple& arguments, const nb::dict& keywords) {
+  State* const state = object_of(self.ptr()).state;
+  if (state == nullptr) return nb::none();
+  std::vector<PyObject*> values;
+  for (const nb::handle value : arguments) values.push_back(value.ptr());
+  for (const auto& [name, value] : keywords) values.push_back(value.ptr());
+  const nb::tuple names(keywords.attr("keys")());
+  Described call;
+  Known* const known =
+      look_up(*state, values.data(), arguments.size(), names.size() == 0 ? nullptr : names.ptr(), call);
+  if (known == nullptr) return nb::none();
+  const nb::list candidates = known->candidates();
+  nb::object chosen = choose(candidates);
+  if (!chosen.is_valid() || nb::inst_ptr<Specialisation>(chosen)->guards().runs_code()) return nb::none();
+  return nb::make_tuple(std::move(chosen), Arguments::list_of(call.signature.leaves()));
 }
 
 PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
@@ -636,6 +665,8 @@ void bind_callable(nb::module_& m) {
 
   m.def("call_behind_profile", &call_behind_profile, "function"_a, "arguments"_a, "keywords"_a,
         "Calls a compiled function so that no profiler sees it.");
+  m.def("prepared", &prepared, "function"_a, "arguments"_a, "keywords"_a,
+        "(specialisation, leaves) of arguments that are known; None.");
   add_method(type, "_describe", &describe, "The description of values of the parameters, a list.");
   add_method(type, "_remember", &remember,
              "Calls with such arguments are made by the first of `candidates` whose guards hold.");

@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "bindings/device_graph.h"
 #include "bindings/exceptions.h"
 #include "bindings/numpy.h"
 #include "runtime/allocator.h"
+#include "runtime/device_calls.h"
 
 namespace ingot::bindings {
 
@@ -33,18 +35,6 @@ int64_t size_of(const Window& window) {
 
 int64_t bytes_of(const Window& window) {
   return size_of(window) * static_cast<int64_t>(base::size_of(window.dtype));
-}
-
-/// The bytes of the elements, counted from the first byte of the first one.
-std::pair<int64_t, int64_t> reach_of(const Window& window) {
-  if (window.is_empty()) return {0, 0};
-  int64_t low = 0;
-  auto high = static_cast<int64_t>(base::size_of(window.dtype));
-  for (int axis = 0; axis < window.rank; ++axis) {
-    const int64_t last = (window.lengths[axis] - 1) * window.strides[axis];
-    (last < 0 ? low : high) += last;
-  }
-  return {low, high};
 }
 
 Window window_of(PyArrayObject* array) {
@@ -113,6 +103,17 @@ std::string name_of(const Device& device) {
   return device.properties().kind + ":" + std::to_string(device.properties().index);
 }
 
+std::pair<int64_t, int64_t> reach_of(const Window& window) {
+  if (window.is_empty()) return {0, 0};
+  int64_t low = 0;
+  auto high = static_cast<int64_t>(base::size_of(window.dtype));
+  for (int axis = 0; axis < window.rank; ++axis) {
+    const int64_t last = (window.lengths[axis] - 1) * window.strides[axis];
+    (last < 0 ? low : high) += last;
+  }
+  return {low, high};
+}
+
 std::pair<bool, bool> orders_of(const Window& window) {
   if (window.is_empty()) return {true, true};
   const auto is_dense = [&](int first, int step) {
@@ -135,14 +136,21 @@ DeviceMemory::DeviceMemory(Device& device, runtime::OwnedBuffer buffer)
     : device_(device),
       data_(buffer->data),
       size_(buffer->size),
+      is_of_graph_(devices::Recording::of_thread() != nullptr),
       last_(&device.stream()),
       buffer_(std::move(buffer)) {}
 
 DeviceMemory::DeviceMemory(Device& device, std::byte* data, int64_t size, nb::object owner)
     : device_(device), data_(data), size_(size), last_(&device.stream()), owner_(std::move(owner)) {}
 
+/// Before a thread that records a graph uses it.
+void DeviceMemory::note() {
+  if (!is_of_graph_) GraphRecorder::note(shared_from_this());
+}
+
 /// It is free when the stream has come to here that has used it last. What somebody else owns is waited for.
 DeviceMemory::~DeviceMemory() {
+  const devices::Recording::Suspended suspended;
   try {
     if (owner_.is_valid()) last_->synchronize();
     devices::Stream& now = device_.stream();
@@ -166,6 +174,9 @@ void DeviceMemory::use_in(devices::Stream& stream) {
 }
 
 std::shared_ptr<DeviceMemory> DeviceMemory::allocate(Device& device, int64_t bytes) {
+  if (devices::Recording::of_thread() != nullptr) [[unlikely]]
+    return std::make_shared<DeviceMemory>(device,
+                                          runtime::OwnedBuffer(runtime::allocate_on_device(&device, bytes)));
   const Address address = device.allocate(bytes);
   return std::shared_ptr<DeviceMemory>(new DeviceMemory(device, address, bytes));
 }
@@ -398,6 +409,21 @@ nb::object copied(nb::handle array) {
   return new_device_array(window, true, std::move(memory));
 }
 
+/// The same on another device; None: also where the two devices do not copy from each other.
+nb::object copied_to(nb::handle array, const DeviceHandle& device) {
+  const DeviceArray& it = checked(array);
+  const int64_t bytes = bytes_of(it.window);
+  const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
+  if (!covers(it.window, whole)) return nb::none();
+  Window window = it.window;
+  std::shared_ptr<DeviceMemory> memory = memory_for(window, *device.it);
+  window.data = memory->data();
+  it.memory->use();
+  if (!device.it->copy_from(it.device(), address_of(window.data), address_of(it.window.data), bytes))
+    return nb::none();
+  return new_device_array(window, true, std::move(memory));
+}
+
 template <class Fn>
 PyObject* shown(PyObject* self, Fn&& fn) {
   return guarded([&] { return nb::cast(fn(device_array(self))).release().ptr(); }, nullptr);
@@ -514,6 +540,9 @@ nb::dict memory_of(const DeviceHandle& device) {
   all["kept"] = use.kept;
   all["in_use"] = use.in_use;
   all["peak"] = use.peak;
+  const devices::Traffic traffic = device.it->traffic();
+  all["to_device"] = traffic.to_device;
+  all["to_host"] = traffic.to_host;
   return all;
 }
 
@@ -555,6 +584,8 @@ void bind_devices(nb::module_& m) {
   m.def("read_into", &read_into, "array"_a, "target"_a, "is_late"_a = false);
   m.def("new_array", &new_array, "shape"_a, "dtype"_a, "is_fortran"_a, "device"_a);
   m.def("copied", &copied, "A copy; None: its elements do not lie side by side.");
+  m.def("copied_to", &copied_to, "array"_a, "device"_a,
+        "A copy on another device; None: its elements do not lie side by side, or the two do not copy so.");
   m.def("wait", &wait);
 }
 

@@ -9,13 +9,14 @@
 
 #include "bindings/arrays.h"
 #include "devices/device.h"
+#include "devices/recording.h"
 #include "runtime/context.h"
 
 /// Arrays on devices: what `ingot.Array` is in C++, and what it has in common with NumPy's arrays.
 namespace ingot::bindings {
 
 /// An allocation of a device's memory, which the arrays on it share.
-class DeviceMemory {
+class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  public:
   /// Of unspecified values. Throws devices::OutOfMemory.
   static std::shared_ptr<DeviceMemory> allocate(devices::Device& device, int64_t bytes);
@@ -35,6 +36,8 @@ class DeviceMemory {
   /// Before the calling thread's stream is given something that uses the memory: it waits for what the stream
   /// has been given that has used it last.
   void use() {
+    if (devices::Recording::of_thread() != nullptr) [[unlikely]]
+      note();
     if (devices::Stream& now = device_.stream(); last_ != &now) [[unlikely]]
       use_in(now);
   }
@@ -45,16 +48,20 @@ class DeviceMemory {
   }
   /// The one that has used it last, after all others.
   devices::Stream& last() const { return *last_; }
+  /// Whether it is the memory of a graph, made while that was recorded.
+  bool is_of_graph() const { return is_of_graph_; }
 
  private:
   DeviceMemory(devices::Device& device, devices::Address address, int64_t size);
   void use_in(devices::Stream& stream);
+  void note();
   void give_back() noexcept;
 
   devices::Device& device_;
   std::byte* data_;
   int64_t size_;
   bool is_own_ = false;  ///< allocated here
+  bool is_of_graph_ = false;
   devices::Stream* last_;
   runtime::OwnedBuffer buffer_;
   nb::object owner_;
@@ -73,6 +80,9 @@ struct DeviceArray {
 inline devices::Address address_of(const std::byte* data) { return reinterpret_cast<devices::Address>(data); }
 /// `gpu:0`.
 std::string name_of(const devices::Device& device);
+
+/// The bytes of the elements, counted from the first byte of the first one.
+std::pair<int64_t, int64_t> reach_of(const Window& window);
 
 /// Whether elements lie side by side in C order, and in Fortran order, where axes of length 1 do not count.
 std::pair<bool, bool> orders_of(const Window& window);

@@ -38,9 +38,11 @@ void free_pinned(PyObject* capsule) {
   pinned->device->free_pinned(pinned->memory);
 }
 
-/// So many bytes as an array of NumPy's; None: there is no such memory.
-nb::object pinned_bytes(const DeviceHandle& device, int64_t bytes, bool is_mapped) {
-  void* const memory = is_mapped ? device.it->allocate_mapped(bytes) : device.it->allocate_pinned(bytes);
+/// So many bytes of a kind of memory as an array of NumPy's; None: there is no such memory.
+nb::object pinned_bytes(const DeviceHandle& device, int64_t bytes, const std::string& kind) {
+  void* const memory = kind == "mapped"    ? device.it->allocate_mapped(bytes)
+                       : kind == "managed" ? device.it->allocate_managed(bytes)
+                                           : device.it->allocate_pinned(bytes);
   if (memory == nullptr) return nb::none();
   nb::object owner = nb::steal(PyCapsule_New(new Pinned{device.it, memory}, nullptr, &free_pinned));
   if (!owner.is_valid()) throw nb::python_error();
@@ -88,8 +90,9 @@ void bind_device_streams(nb::module_& m) {
       .def("synchronize", [](const EventHandle& it) { wait_for(*it.it); })
       .def("is_done", [](const EventHandle& it) { return it.it->is_done(); })
       .def("since", [](const EventHandle& it, const EventHandle& start) { return it.it->since(*start.it); });
-  m.def("make_stream",
-        [](const DeviceHandle& device) { return StreamHandle{device.it->make_stream().release()}; });
+  m.def("make_stream", [](const DeviceHandle& device, int priority) {
+    return StreamHandle{device.it->make_stream(priority).release()};
+  });
   m.def(
       "stream_of", [](const DeviceHandle& device) { return StreamHandle{&device.it->stream()}; },
       "The one of the calling thread.");
@@ -101,7 +104,7 @@ void bind_device_streams(nb::module_& m) {
       "device"_a, "stream"_a.none());
   m.def("make_event", [](const DeviceHandle& device) { return EventHandle{device.it->make_event()}; });
   m.def("free_memory", [](const DeviceHandle& device) { return device.it->free_memory(); });
-  m.def("pinned_bytes", &pinned_bytes, "device"_a, "bytes"_a, "is_mapped"_a);
+  m.def("pinned_bytes", &pinned_bytes, "device"_a, "bytes"_a, "kind"_a);
   m.def("pin", &pin);
   m.def("unpin", &unpin);
   m.def("kernel_needs", &kernel_needs);

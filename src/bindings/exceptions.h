@@ -12,6 +12,7 @@
 #include "bindings/gil.h"
 #include "devices/device.h"
 #include "devices/libraries.h"
+#include "devices/recording.h"
 
 namespace ingot::bindings {
 
@@ -22,6 +23,12 @@ inline void set_device_error(const devices::DeviceError& error) {
                                       .attr("LibraryError")(of_library->what(), of_library->status());
     PyErr_SetObject(made.type().ptr(), made.ptr());
     return;
+  }
+  if (const auto* const refusal = dynamic_cast<const devices::NotRecordable*>(&error)) {
+    const nanobind::object made =
+        nanobind::module_::import_("ingot._errors")
+            .attr("unsupported")(nanobind::make_tuple(), refusal->what(), refusal->advice());
+    return PyErr_SetObject(made.type().ptr(), made.ptr());
   }
   const bool is_memory = dynamic_cast<const devices::OutOfMemory*>(&error) != nullptr;
   const nanobind::object type =

@@ -28,6 +28,17 @@ nb::list shown_by(const runtime::ErrorSite& site, const runtime::Error& error) {
 
 }  // namespace
 
+nb::tuple described(const Code& code, const runtime::Error& error) {
+  nb::object made = nb::none();
+  if (error.site != runtime::Error::kNoSite) {
+    const runtime::ErrorSite& site = code.info().sites[error.site];
+    if (site.made >= 0) made = nb::make_tuple(site.made, shown_by(site, error));
+  }
+  return nb::make_tuple(std::string(base::name_of(runtime::exception_of(error.status))),
+                        runtime::format_error(code.info(), error),
+                        tuple_of(runtime::sites_of(code.info(), error)), nb::none(), made);
+}
+
 void Execution::forget() {
   const EnsuredGil gil;
   pending_.reset();
@@ -42,21 +53,18 @@ runtime::Status Execution::run_watched(void** slots) {
 
 nb::object Execution::failure() const {
   const runtime::Error& error = context_.error;
+  const nb::tuple all = described(code_, error);
   // What compiled code caught is not pending any more.
   const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
                           error.status == runtime::status_of(kind_of(pending_));
-  nb::object made = nb::none();
-  if (error.site != runtime::Error::kNoSite) {
-    const runtime::ErrorSite& site = code_.info().sites[error.site];
-    if (site.made >= 0) made = nb::make_tuple(site.made, shown_by(site, error));
-  }
   const base::ExceptionKind kind = runtime::exception_of(error.status);
   const bool is_of_device = context_.device != nullptr && error.site == runtime::Error::kNoSite &&
                             kind == base::ExceptionKind::RuntimeError && !is_pending;
-  const auto name = is_of_device ? std::string("DeviceError") : std::string(base::name_of(kind));
-  return nb::make_tuple(name, runtime::format_error(code_.info(), error),
-                        tuple_of(runtime::sites_of(code_.info(), error)), is_pending ? pending_ : nb::none(),
-                        made);
+  const bool is_refusal = is_of_device && error.arguments[runtime::Error::kIsRefusal] != 0;
+  nb::object name = all[0];
+  if (is_refusal) name = nb::str("UnsupportedError");
+  else if (is_of_device) name = nb::str("DeviceError");
+  return nb::make_tuple(name, all[1], all[2], is_pending ? pending_ : nb::none(), all[4]);
 }
 
 /// Lets go of the GIL. Where the call goes on, and the thread is the one that handles signals, it takes the

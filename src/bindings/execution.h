@@ -12,6 +12,10 @@
 
 namespace ingot::bindings {
 
+/// What an error of compiled code is that a place of it raises, or that the runtime does: (kind, message,
+/// sites, None, what it is made of or None), as `_exceptions.exception` takes it.
+nb::tuple described(const Code& code, const runtime::Error& error);
+
 /// One run of compiled code, by a thread that has the GIL or has not. A long one lets go of the GIL, and
 /// handles signals where its thread is the one that does; one that waits for a device lets go of it, too.
 class Execution {

@@ -9,6 +9,7 @@
 #include "bindings/c_function.h"
 #include "bindings/callable.h"
 #include "bindings/device_array.h"
+#include "bindings/device_graph.h"
 #include "bindings/device_libraries.h"
 #include "bindings/device_streams.h"
 #include "bindings/exchange.h"
@@ -81,6 +82,7 @@ NB_MODULE(_ingot, m) {
   Specialisation::bind(m);
   bind_devices(m);
   bind_device_streams(m);
+  bind_device_graphs(m);
   bind_device_libraries(m);
   bind_exchange(m);
   bind_callable(m);

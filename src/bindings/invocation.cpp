@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/device_graph.h"
 #include "bindings/gufuncs.h"
 #include "bindings/numpy.h"
 #include "runtime/allocator.h"
@@ -48,9 +49,9 @@ const runtime::Hooks Invocation::kHooks = {&Execution::attend, &Invocation::call
 
 namespace {
 
-std::optional<Moved> moved(const Place& place, std::span<PyObject* const> leaves) {
+std::optional<Moved> moved(const Code& code, const Place& place, std::span<PyObject* const> leaves) {
   if (place.device == nullptr || !Moved::has_any(leaves)) return std::nullopt;
-  return std::make_optional<Moved>(*place.device, leaves);
+  return std::make_optional<Moved>(*place.device, leaves, code.params());
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, cons
       place_(place),
       leaves_(leaves),
       stream_(place.device == nullptr ? nullptr : &place.device->stream()),
-      moved_(moved(place, leaves)),
+      moved_(moved(code, place, leaves)),
       frame_(code, moved_ ? moved_->leaves() : leaves) {
   if (place.device != nullptr) set_device(*place.device);
 }
@@ -70,6 +71,7 @@ Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, cons
 /// What other streams do with the arguments' memory comes before, or after.
 bool Invocation::run_on_device() {
   take_stream();
+  GraphRecorder::begin_call(code(), outside_.errors);
   const bool has_returned = Execution::run(frame_.slots());
   for (PyObject* const leaf : leaves_)
     if (is_device_array(leaf)) device_array(leaf).memory->used_in(*stream_);

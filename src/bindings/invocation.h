@@ -27,6 +27,7 @@ struct Outside {
   nb::handle library{};
   nb::handle
       keeps{};  ///< a dict of the sites whose callee keeps what it gets, but for so many arrays at first
+  nb::handle errors{};  ///< a list of what exceptions are made of (`ErrorSite::made`)
 };
 
 /// One call of compiled code, from its slots to its results. Wants the GIL, which a long call lets go of. A

@@ -31,8 +31,9 @@ bool Moved::has_any(std::span<PyObject* const> leaves) {
   return std::any_of(leaves.begin(), leaves.end(), [](PyObject* leaf) { return PyArray_CheckExact(leaf); });
 }
 
-Moved::Moved(devices::Device& device, std::span<PyObject* const> leaves)
-    : device_(device), given_(leaves.begin(), leaves.end()), leaves_(given_) {
+Moved::Moved(devices::Device& device, std::span<PyObject* const> leaves,
+             std::span<const runtime::SlotInfo> parameters)
+    : device_(device), parameters_(parameters), given_(leaves.begin(), leaves.end()), leaves_(given_) {
   find_regions(leaves);
   for (Region& region : regions_) move(region);
 }
@@ -94,15 +95,20 @@ void Moved::bring_back() {
   for (const Region& region : regions_) bring_back(region);
 }
 
+bool Moved::is_written(size_t leaf) const {
+  return PyArray_ISWRITEABLE(as_array(given_[leaf])) &&
+         (leaf >= parameters_.size() || parameters_[leaf].is_written);
+}
+
 void Moved::bring_back(const Region& region) {
-  const auto is_writable_one = [&](size_t leaf) { return PyArray_ISWRITEABLE(as_array(given_[leaf])); };
+  const auto is_written_one = [&](size_t leaf) { return is_written(leaf); };
   const int64_t size = region.high - region.low;
   if (region.is_mapped) {
     const nb::gil_scoped_release released;
     device_.stream().synchronize();
     return;
   }
-  if (size == 0 || std::none_of(region.leaves.begin(), region.leaves.end(), is_writable_one)) return;
+  if (size == 0 || std::none_of(region.leaves.begin(), region.leaves.end(), is_written_one)) return;
   const runtime::OwnedBuffer now(runtime::Allocator::allocate(size));
   if (!now) throw std::bad_alloc();
   {
@@ -111,7 +117,7 @@ void Moved::bring_back(const Region& region) {
   }
   if (std::memcmp(now->data, region.low, static_cast<size_t>(size)) == 0) return;
   for (const size_t leaf : region.leaves) {
-    if (!is_writable_one(leaf)) continue;
+    if (!is_written(leaf)) continue;
     PyArrayObject* const array = as_array(given_[leaf]);
     Window window = device_array(leaves_[leaf]).window;
     window.data = now->data + (window.data - region.there);

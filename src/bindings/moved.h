@@ -10,22 +10,26 @@
 
 #include "bindings/device_array.h"
 #include "devices/device.h"
+#include "runtime/object_info.h"
 
 namespace ingot::bindings {
 
 /// Arrays of NumPy's among a call's arguments, on a device for the time of the call. What of them shares
-/// memory shares it there, too: all bytes that they reach are copied, each once. Wants the GIL.
+/// memory shares it there, too: all bytes that they reach are copied, each once. Those that the code may
+/// write into are copied back. Wants the GIL.
 class Moved {
  public:
   /// Throws UnsupportedError of an array whose elements are not aligned.
-  Moved(devices::Device& device, std::span<PyObject* const> leaves);
+  Moved(devices::Device& device, std::span<PyObject* const> leaves,
+        std::span<const runtime::SlotInfo> parameters);
 
   /// Whether there are arrays of NumPy's among the leaves.
   static bool has_any(std::span<PyObject* const> leaves);
 
   /// The leaves, with the device's arrays in the places of NumPy's.
   std::span<PyObject* const> leaves() const { return leaves_; }
-  /// Copies back what has changed of the elements of writable arrays. Waits.
+  /// Copies back what has changed of the elements of arrays that the code may write into. Waits, if there are
+  /// any.
   void bring_back();
   /// Runs something of the host's that may look at the arrays, and write into them.
   template <class Fn>
@@ -58,10 +62,12 @@ class Moved {
   void find_regions(std::span<PyObject* const> leaves);
   void move(Region& region);
   void bring_back(const Region& region);
+  bool is_written(size_t leaf) const;
   std::vector<runtime::OwnedBuffer> kept() const;
   void send_again(std::span<const runtime::OwnedBuffer> before);
 
   devices::Device& device_;
+  std::span<const runtime::SlotInfo> parameters_;
   std::vector<PyObject*> given_;
   std::vector<PyObject*> leaves_;
   std::vector<nb::object> made_;

@@ -19,11 +19,11 @@ namespace {
 /// A call whose host calls and results are Python's business (`library` may be None): a list of numbers and
 /// views (see `Invocation::results`, with the results that are `buffers`), or what failed, as a tuple.
 nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::handle library,
-               nb::handle keeps, const nb::tuple& buffers, const Place& place) {
+               nb::handle keeps, const nb::tuple& buffers, const Place& place, nb::handle errors) {
   std::vector<PyObject*> given;
   for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
   if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
-  const Outside outside{host, library.is_none() ? nb::handle() : library, keeps};
+  const Outside outside{host, library.is_none() ? nb::handle() : library, keeps, errors};
   Invocation invocation(code, given, outside, place);
   return invocation.run() ? invocation.results(buffers) : invocation.failure();
 }
@@ -41,7 +41,7 @@ void Specialisation::load(nb::object code) {
 }
 
 nb::object Specialisation::call(const Signature& arguments) const {
-  static constinit const Outside nothing{};
+  const Outside nothing{{}, {}, {}, errors_};
   const Locked locked(arguments.locks());
   Invocation invocation(*code_, arguments.leaves(), nothing, arguments.place());
   if (invocation.run()) {
@@ -75,7 +75,7 @@ void Specialisation::bind(nb::module_& m) {
   nb::class_<Code>(m, "Code")     // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a)
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a,
-           "place"_a = Place());
+           "place"_a = Place(), "errors"_a = nb::list());
   nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))
       .def(nb::init<const nb::tuple&, const nb::tuple&, nb::list, bool>(), "guards"_a, "result"_a, "errors"_a,
            "direct"_a)

@@ -38,8 +38,11 @@ class HostFunction final : public LaneBody {
   Block* leaving_block(base::ExceptionKind kind);
   void store_caller(NodeId call);
   /// Leaves with what another function or the outside gave: with any status but 0 and those that the node
-  /// catches (base::catches). `call`: the one that it leaves, if tracebacks show it.
-  void leave_with(llvm::Value* status, int64_t catches, std::optional<NodeId> call = {});
+  /// catches (base::catches). `call`: the one that it leaves, if tracebacks show it. `place`: where what has
+  /// no site of its own happens.
+  void leave_with(llvm::Value* status, int64_t catches, std::optional<NodeId> call = {},
+                  std::optional<NodeId> place = {});
+  void store_place(NodeId place);
   void return_status(llvm::Value* status);
 
   // host_memory.cpp
@@ -74,8 +77,8 @@ class HostFunction final : public LaneBody {
     llvm::Value* copy;
     bool is_stream;  ///< of random numbers
   };
-  llvm::Value* stage(const Staged& array);
-  void write_back(const Staged& array);
+  llvm::Value* stage(NodeId id, const Staged& array);
+  void write_back(NodeId id, const Staged& array);
   bool has_device() const { return unit_.target.kernels != nullptr; }
 
   // threads.cpp

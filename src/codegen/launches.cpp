@@ -35,8 +35,16 @@ void HostFunction::emit_launch(NodeId id) {
   const uint32_t count = values + (kernel.may_raise ? 1 : 0);
   Value* const addresses = at_entry.CreateAlloca(pointer, at_entry.getInt32(std::max(count, 1U)));
   uint64_t at = 0;
+  std::string kinds;
+  const auto add_kind = [&](llvm::Type* type) {
+    const uint64_t bytes = unit_.module.getDataLayout().getTypeStoreSize(type);
+    kinds += static_cast<char>(bytes | (type->isPointerTy() ? abi::kKernelCallAddress : 0));
+  };
   // The runtime puts the record of errors there.
-  if (kernel.may_raise) b_.CreateStore(llvm::Constant::getNullValue(pointer), field(addresses, 8 * at++));
+  if (kernel.may_raise) {
+    b_.CreateStore(llvm::Constant::getNullValue(pointer), field(addresses, 8 * at++));
+    add_kind(pointer);
+  }
   const auto packed_bytes = static_cast<uint32_t>(kernel.is_packed ? 8 * kernel.taken.size() : 0);
   Value* const packed = packed_bytes > 0
                             ? at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(packed_bytes / 8))
@@ -45,6 +53,7 @@ void HostFunction::emit_launch(NodeId id) {
     const auto& [node, index] = passed[kernel.taken[k]];
     Value* const part = on_device(node, index);
     llvm::Type* const type = unit_.memory_type(part->getType());
+    if (!kernel.is_packed) add_kind(type);
     Value* const home = kernel.is_packed ? field(packed, 8 * k) : at_entry.CreateAlloca(type);
     b_.CreateStore(part->getType() == type ? part : b_.CreateZExt(part, type), home);
     if (!kernel.is_packed) b_.CreateStore(home, field(addresses, 8 * at++));
@@ -66,28 +75,31 @@ void HostFunction::emit_launch(NodeId id) {
   b_.CreateStore(b_.getInt64(packed_bytes), field(call, abi::kKernelCallPackedBytes));
   b_.CreateStore(addresses, field(call, abi::kKernelCallArguments));
   b_.CreateStore(b_.getInt64(count), field(call, abi::kKernelCallCount));
+  b_.CreateStore(b_.CreateGlobalString(kinds), field(call, abi::kKernelCallKinds));
   auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer}, false);
-  leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_launch", type, false), {context_, call}), 0);
+  leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_launch", type, false), {context_, call}), 0, {},
+             id);
 }
 
-Value* HostFunction::stage(const Staged& array) {
+Value* HostFunction::stage(NodeId id, const Staged& array) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type = llvm::FunctionType::get(pointer, {pointer, pointer, b_.getInt64Ty()}, false);
   Value* const copy = b_.CreateCall(
       unit_.outside(array.is_stream ? "ingot_v1_device_stage_stream" : "ingot_v1_device_stage", type, false),
       {context_, array.memory, array.bytes});
-  Value* const status = b_.getInt32(static_cast<uint32_t>(abi::status_of(base::ExceptionKind::MemoryError)));
-  leave_with(b_.CreateSelect(b_.CreateIsNull(copy), status, b_.getInt32(0)), 0);
+  Value* const error = field(context_, abi::kContextError);
+  Value* const status = b_.CreateLoad(b_.getInt32Ty(), field(error, abi::kErrorStatus));
+  leave_with(b_.CreateSelect(b_.CreateIsNull(copy), status, b_.getInt32(0)), 0, {}, id);
   return copy;
 }
 
-void HostFunction::write_back(const Staged& array) {
+void HostFunction::write_back(NodeId id, const Staged& array) {
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const type =
       llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, b_.getInt64Ty()}, false);
   leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_write_back", type, false),
                            {context_, array.copy, array.memory, array.bytes}),
-             0);
+             0, {}, id);
 }
 
 /// Waits for the number.
@@ -103,7 +115,7 @@ void HostFunction::emit_load(NodeId id) {
   Value* const address = element_address(operands[0], operands.subspan(1));
   leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_read", type, false),
                            {context_, home, address, b_.getInt64(size)}),
-             0);
+             0, {}, id);
   set(id, load_element(dtype(id), home, true));
 }
 

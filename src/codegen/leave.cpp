@@ -69,7 +69,18 @@ void HostFunction::store_caller(NodeId call) {
   b_.CreateStore(b_.getInt32(unit_.site(site_of(call))), slot);
 }
 
-void HostFunction::leave_with(Value* status, int64_t catches, std::optional<NodeId> call) {
+/// Says where an error has come up that no site of the source raises.
+void HostFunction::store_place(NodeId place) {
+  Value* const error = field(context_, abi::kContextError);
+  Value* const site = b_.CreateLoad(b_.getInt32Ty(), field(error, abi::kErrorSite));
+  Value* const slot = field(error, abi::kErrorArguments + 8 * abi::kErrorPlace);
+  Value* const own = b_.getInt64(uint64_t{1} + unit_.site(site_of(place)));
+  Value* const is_none = b_.CreateICmpEQ(site, b_.getInt32(abi::kNoSite));
+  b_.CreateStore(b_.CreateSelect(is_none, own, b_.CreateLoad(b_.getInt64Ty(), slot)), slot);
+}
+
+void HostFunction::leave_with(Value* status, int64_t catches, std::optional<NodeId> call,
+                              std::optional<NodeId> place) {
   Value* leaves = b_.CreateIsNotNull(status);
   const auto is = [&](base::ExceptionKind kind) {
     return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
@@ -85,11 +96,12 @@ void HostFunction::leave_with(Value* status, int64_t catches, std::optional<Node
   }
   Block* const failed = new_block("failed");
   leave_if(leaves, failed);
-  const auto place = b_.saveIP();
+  const auto on = b_.saveIP();
   b_.SetInsertPoint(failed);
   if (call) store_caller(*call);
+  if (place && has_device()) store_place(*place);
   return_status(status);
-  b_.restoreIP(place);
+  b_.restoreIP(on);
 }
 
 void HostFunction::emit_call(NodeId id) {

@@ -38,7 +38,7 @@ void HostFunction::emit_library(NodeId id) {
     fail_not_lowered("a library routine that gives new arrays");
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
   Value* const status = call_outside(routine, 0, source_.operands(id));
-  leave_with(status, source_.attribute(id, 1));
+  leave_with(status, source_.attribute(id, 1), {}, id);
   if (catches) set(id, {status});
 }
 
@@ -54,7 +54,7 @@ void HostFunction::emit_draw(NodeId id) {
     if (is_view && has_device()) {
       Value* const size = b_.getInt64(base::size_of(dtype(operand)));
       staged.push_back({parts(operand)[0], b_.CreateMul(parts(operand)[2], size), nullptr, !is_array});
-      staged.back().copy = stage(staged.back());
+      staged.back().copy = stage(id, staged.back());
       arguments.push_back(staged.back().copy);
     } else {
       arguments.push_back(parts(operand)[0]);
@@ -67,12 +67,12 @@ void HostFunction::emit_draw(NodeId id) {
   Value* const drawn = b_.CreateCall(
       unit_.outside("ingot_v1_draw_" + routine, llvm::FunctionType::get(gives, types, false), false),
       arguments);
-  for (const Staged& array : staged) write_back(array);
+  for (const Staged& array : staged) write_back(id, array);
   if (result) set(id, {drawn});
 }
 
 void HostFunction::emit_host(NodeId id) {
-  leave_with(call_outside("host", source_.attribute(id, 0), source_.operands(id)), 0);
+  leave_with(call_outside("host", source_.attribute(id, 0), source_.operands(id)), 0, {}, id);
 }
 
 /// Calls what sorts a line: with `places`, the function that puts places there.
@@ -90,7 +90,7 @@ void HostFunction::sort_line(NodeId id, const char* function, NodeId view, std::
   types.push_back(b_.getInt64Ty());
   operands.push_back(parts(view)[2]);
   auto* const signature = llvm::FunctionType::get(b_.getInt32Ty(), types, false);
-  leave_with(b_.CreateCall(unit_.outside(function, signature, false), operands), false);
+  leave_with(b_.CreateCall(unit_.outside(function, signature, false), operands), false, {}, id);
 }
 
 void HostFunction::emit_sort_line(NodeId id) {

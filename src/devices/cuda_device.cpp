@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "devices/recording.h"
 #include "devices/thread_streams.h"
 
 namespace ingot::devices {
@@ -237,10 +238,12 @@ size_t CudaDevice::size_of(int64_t bytes) const {
 }
 
 void CudaDevice::write(Address to, const void* from, int64_t bytes) {
+  Recording::refuse("a copy to the device");
   const Active active(*this);
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) == 0) return;
   check(driver_.copy_to_device(to, from, size_of(bytes), stream), "a copy to the device");
+  count_to_device(bytes);
   if (is_pinned(from)) return;
   // What another library has pinned is read later, and its owner knows nothing of it.
   unsigned kind = 0;
@@ -250,14 +253,18 @@ void CudaDevice::write(Address to, const void* from, int64_t bytes) {
 }
 
 void CudaDevice::read(void* to, Address from, int64_t bytes) {
+  Recording::refuse("a copy from the device");
   const Active active(*this);
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) == 0) return;
   check(driver_.copy_to_host(to, from, size_of(bytes), stream), "a copy from the device");
+  count_to_host(bytes);
   if (!is_pinned(to)) check(driver_.stream_synchronize(stream), "a copy from the device");
 }
 
 void CudaDevice::copy(Address to, Address from, int64_t bytes) {
+  if (Recording* const recording = Recording::of_thread()) [[unlikely]]
+    return recording->copy(*this, to, from, bytes);
   const Active active(*this);
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) != 0)
@@ -265,11 +272,65 @@ void CudaDevice::copy(Address to, Address from, int64_t bytes) {
 }
 
 void CudaDevice::fill(Address to, std::byte value, int64_t bytes) {
+  if (Recording* const recording = Recording::of_thread()) [[unlikely]]
+    return recording->fill(*this, to, value, bytes);
   const Active active(*this);
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) != 0)
     check(driver_.fill_bytes(to, static_cast<unsigned char>(value), size_of(bytes), stream),
           "filling memory");
+}
+
+void CudaDevice::reach(const CudaDevice& other) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(peers_, &other) != peers_.end()) return;
+  peers_.push_back(&other);
+  int can = 0;
+  if (driver_.can_access_peer == nullptr || driver_.enable_peer == nullptr) return;
+  if (driver_.can_access_peer(&can, number_, other.number_) == kCudaSuccess && can != 0)
+    (void)driver_.enable_peer(other.context_, 0);
+}
+
+CudaEventHandle CudaDevice::marked(CudaStreamHandle stream) {
+  CudaEventHandle event = nullptr;
+  check(driver_.event_create(&event, kCudaEventNoTiming), "a new event");
+  const CudaResult result = driver_.event_record(event, stream);
+  if (result != kCudaSuccess) (void)driver_.event_destroy(event);
+  check(result, "an event");
+  return event;
+}
+
+bool CudaDevice::copy_from(Device& given, Address to, Address from, int64_t bytes) {
+  Recording::refuse("a copy between devices");
+  auto* const other = dynamic_cast<CudaDevice*>(&given);
+  if (other == nullptr || other == this || &other->driver_ != &driver_) return false;
+  if (driver_.copy_between == nullptr) return false;
+  CudaEventHandle before = nullptr;
+  CudaStreamHandle theirs = nullptr;
+  {
+    const Active active(*other);
+    theirs = other->current_handle();
+    if (size_of(bytes) == 0) return true;
+    before = other->marked(theirs);
+  }
+  const auto ordered = [&](CudaStreamHandle stream, CudaEventHandle event) {
+    const CudaResult result = driver_.stream_wait(stream, event, 0);
+    (void)driver_.event_destroy(event);
+    return result;
+  };
+  CudaEventHandle behind = nullptr;
+  {
+    const Active active(*this);
+    reach(*other);
+    const CudaStreamHandle mine = current_handle();
+    check(ordered(mine, before), "ordering streams");
+    check(driver_.copy_between(to, context_, from, other->context_, size_of(bytes), mine),
+          "a copy between devices");
+    behind = marked(mine);
+  }
+  const Active active(*other);
+  other->check(ordered(theirs, behind), "ordering streams");
+  return true;
 }
 
 CudaDevice::Pinned CudaDevice::find_pinned(const void* address) const {
@@ -296,8 +357,28 @@ void* CudaDevice::new_pinned(int64_t bytes, unsigned flags) {
   }
   const auto start = reinterpret_cast<uintptr_t>(memory);
   const std::lock_guard lock(pinned_mutex_);
-  pinned_[start] = {start, static_cast<int64_t>(size), mapped, false};
+  pinned_[start] = {start, static_cast<int64_t>(size), mapped, false, false};
   return memory;
+}
+
+void* CudaDevice::allocate_managed(int64_t bytes) {
+  const Active active(*this);
+  for (const CudaAttribute wanted : {kCudaManaged, kCudaConcurrentManaged}) {
+    int has = 0;
+    check(driver_.device_attribute(&has, wanted, number_), "an attribute");
+    if (has == 0 || driver_.managed_allocate == nullptr)
+      refuse("no memory that the host and kernels both use");
+  }
+  const size_t size = std::max<size_t>(size_of(bytes), 1);
+  if (bytes > properties_.memory) return nullptr;
+  Address address = 0;
+  const CudaResult result = driver_.managed_allocate(&address, size, kCudaManagedGlobal);
+  if (result == kCudaOutOfMemory) return nullptr;
+  check(result, "managed memory");
+  const auto start = static_cast<uintptr_t>(address);
+  const std::lock_guard lock(pinned_mutex_);
+  pinned_[start] = {start, static_cast<int64_t>(size), address, false, true};
+  return reinterpret_cast<void*>(start);  // NOLINT(performance-no-int-to-ptr)
 }
 
 void* CudaDevice::allocate_pinned(int64_t bytes) { return new_pinned(bytes, 0); }
@@ -310,7 +391,9 @@ void CudaDevice::free_pinned(void* address) noexcept {
   const Active active(*this, std::nothrow);
   (void)wait_for_streams();
   const std::lock_guard lock(pinned_mutex_);
-  if (driver_.pinned_free(address) == kCudaSuccess) pinned_.erase(found.start);
+  const CudaResult result =
+      found.is_managed ? driver_.memory_free(found.mapped) : driver_.pinned_free(address);
+  if (result == kCudaSuccess) pinned_.erase(found.start);
 }
 
 void CudaDevice::pin(void* memory, int64_t bytes) {
@@ -318,7 +401,7 @@ void CudaDevice::pin(void* memory, int64_t bytes) {
   check(driver_.pinned_register(memory, size_of(bytes), 0), "pinning memory");
   const auto start = reinterpret_cast<uintptr_t>(memory);
   const std::lock_guard lock(pinned_mutex_);
-  pinned_[start] = {start, bytes, 0, true};
+  pinned_[start] = {start, bytes, 0, true, false};
 }
 
 void CudaDevice::unpin(void* memory) noexcept {
@@ -354,6 +437,7 @@ std::unique_ptr<Code> CudaDevice::load(std::string_view text) {
 }
 
 void CudaDevice::launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) {
+  Recording::refuse("a launch of parameters that are not known");
   const Active active(*this);
   const auto& code = static_cast<const CudaKernel&>(kernel);
   code.require(*this);
@@ -380,6 +464,7 @@ CudaResult CudaDevice::wait_for_streams() const noexcept {
 }
 
 void CudaDevice::synchronize() {
+  Recording::refuse("waiting for a device");
   const Active active(*this);
   check(wait_for_streams(), "waiting");
 }
@@ -393,6 +478,7 @@ bool CudaDevice::reset() {
   context_ = nullptr;
   streams_.clear();
   libraries_.abandon();
+  peers_.clear();
   spare_marks_.clear();
   pool_.forget();
   const std::lock_guard pinned_lock(pinned_mutex_);

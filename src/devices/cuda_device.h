@@ -82,6 +82,7 @@ class CudaKernel final : public Kernel, public CudaObject {
  private:
   CudaFunctionHandle handle_;
   int registers_ = 0, local_bytes_ = 0, shared_bytes_ = 0;
+  friend class CudaSequence;
   mutable std::atomic<bool> has_most_{false};  ///< has been allowed all shared memory that there is
 
   /// Has the driver allow so much dynamic shared memory.
@@ -126,8 +127,10 @@ class CudaDevice final : public Device, private PoolSource {
   void read(void* to, Address from, int64_t bytes) override;
   void copy(Address to, Address from, int64_t bytes) override;
   void fill(Address to, std::byte value, int64_t bytes) override;
+  bool copy_from(Device& other, Address to, Address from, int64_t bytes) override;
   void* allocate_pinned(int64_t bytes) override;
   void* allocate_mapped(int64_t bytes) override;
+  void* allocate_managed(int64_t bytes) override;
   void free_pinned(void* address) noexcept override;
   void pin(void* memory, int64_t bytes) override;
   void unpin(void* memory) noexcept override;
@@ -136,6 +139,7 @@ class CudaDevice final : public Device, private PoolSource {
   std::unique_ptr<Code> load(std::string_view text) override;
   void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) override;
   Libraries* libraries() override { return driver_.has_capabilities() ? &libraries_ : nullptr; }
+  std::unique_ptr<Sequence> make_sequence(std::span<const Step> steps) override;
   void synchronize() override;
   bool reset() override;
 
@@ -154,6 +158,7 @@ class CudaDevice final : public Device, private PoolSource {
   friend class CudaEvent;
   friend class CudaKernel;
   friend class CudaCode;
+  friend class CudaSequence;
 
   /// While one lives, the context is current on its thread.
   class Active {
@@ -192,8 +197,11 @@ class CudaDevice final : public Device, private PoolSource {
     int64_t bytes = 0;   ///< 0: it is none
     Address mapped = 0;  ///< where kernels find it
     bool is_registered = false;
+    bool is_managed = false;
   };
   std::map<uintptr_t, Pinned> pinned_{};  ///< by address
+
+  std::vector<const CudaDevice*> peers_{};  ///< whose memory it has been told to reach; under `mutex_`
 
   mutable std::mutex failure_mutex_;
   mutable std::atomic<bool> has_failed_{false};
@@ -225,6 +233,10 @@ class CudaDevice final : public Device, private PoolSource {
   size_t size_of(int64_t bytes) const;
   /// Waits for all streams, whatever fails; the first failure.
   CudaResult wait_for_streams() const noexcept;
+  /// Has copies from the other device's memory go the shortest way. The context is current.
+  void reach(const CudaDevice& other);
+  /// An event at the end of a stream of this device's, which others wait for.
+  CudaEventHandle marked(CudaStreamHandle stream);
   /// What holds the address.
   Pinned find_pinned(const void* address) const;
   void* new_pinned(int64_t bytes, unsigned flags);

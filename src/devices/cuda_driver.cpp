@@ -44,6 +44,10 @@ std::unique_ptr<CudaDriver> CudaDriver::open(const std::string& path, CudaDialec
   driver->name = reinterpret_cast<CudaResult(*) parameters>(resolve(symbol));
   INGOT_CUDA_FUNCTIONS(INGOT_CUDA_RESOLVE)
 #undef INGOT_CUDA_RESOLVE
+#define INGOT_CUDA_RESOLVE(name, symbol, parameters) \
+  driver->name = reinterpret_cast<CudaResult(*) parameters>(dlsym(library, symbol));
+  INGOT_CUDA_MORE_FUNCTIONS(INGOT_CUDA_RESOLVE)
+#undef INGOT_CUDA_RESOLVE
   driver->last_error_ = reinterpret_cast<int (*)(char*, size_t)>(dlsym(library, "ingot_emulator_last_error"));
   driver->library_ = library;
   driver->dialect_ = std::move(dialect);
@@ -56,6 +60,14 @@ std::unique_ptr<CudaDriver> CudaDriver::open(const std::string& path, CudaDialec
 
 std::string CudaDriver::code_of(int device, int capability) const {
   return dialect_.code ? dialect_.code(library_, device) : "sm_" + std::to_string(capability);
+}
+
+bool CudaDriver::has_graphs() const {
+  const bool is_made = graph_create != nullptr && graph_destroy != nullptr && graph_add_kernel != nullptr &&
+                       graph_add_copy != nullptr && graph_add_fill != nullptr &&
+                       graph_set_attribute != nullptr && graph_instantiate != nullptr;
+  return is_made && exec_destroy != nullptr && exec_launch != nullptr && exec_set_kernel != nullptr &&
+         exec_set_copy != nullptr && exec_set_fill != nullptr;
 }
 
 bool CudaDriver::is_inherited() const { return forks_ != forks(); }

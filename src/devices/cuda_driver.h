@@ -33,6 +33,8 @@ enum CudaAttribute : int {
   kCudaProcessors = 16,
   kCudaCapabilityMajor = 75,
   kCudaCapabilityMinor = 76,
+  kCudaManaged = 83,
+  kCudaConcurrentManaged = 89,
   kCudaBlockMemoryOptIn = 97,
 };
 
@@ -50,13 +52,64 @@ enum CudaLoadOption : int { kCudaErrorLog = 5, kCudaErrorLogBytes = 6 };
 constexpr unsigned kCudaStreamNonBlocking = 1;
 constexpr unsigned kCudaEventNoTiming = 2;
 constexpr unsigned kCudaPinnedMapped = 2;
+constexpr unsigned kCudaManagedGlobal = 1;
 constexpr int kCudaPointerMemoryType = 2;  ///< CUpointer_attribute
+
+/// CUDA_KERNEL_NODE_PARAMS_v2.
+struct CudaKernelNode {
+  struct CudaFunctionObject* function;
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared;
+  void** parameters;
+  void** extra;
+  void* kernel;
+  void* context;  ///< null: the current one
+};
+/// CUDA_MEMSET_NODE_PARAMS.
+struct CudaFillNode {
+  Address to;
+  size_t pitch;
+  unsigned value;
+  unsigned width;  ///< bytes of an element
+  size_t columns;
+  size_t rows;
+};
+/// One of the two places of a CUDA_MEMCPY3D.
+struct CudaCopySide {
+  size_t x, y, z, level;
+  int kind;  ///< CUmemorytype
+  const void* host;
+  Address device;
+  void* array;
+  void* reserved;
+  size_t pitch;
+  size_t height;
+};
+/// CUDA_MEMCPY3D.
+struct CudaCopyNode {
+  CudaCopySide from;
+  CudaCopySide to;
+  size_t bytes;
+  size_t rows;
+  size_t layers;
+};
+/// CUkernelNodeAttrValue.
+union CudaAttributeValue {
+  int number;
+  char padding[64];
+};
+constexpr int kCudaMemoryOfDevice = 2;        ///< CUmemorytype
+constexpr int kCudaAttributeCooperative = 2;  ///< CUkernelNodeAttrID
 
 using CudaContextHandle = struct CudaContextObject*;
 using CudaStreamHandle = struct CudaStreamObject*;
 using CudaEventHandle = struct CudaEventObject*;
 using CudaModuleHandle = struct CudaModuleObject*;
 using CudaFunctionHandle = struct CudaFunctionObject*;
+using CudaGraphHandle = struct CudaGraphObject*;
+using CudaGraphExecHandle = struct CudaGraphExecObject*;
+using CudaNodeHandle = struct CudaNodeObject*;
 
 // name here, name of the ABI, parameters
 // clang-format off
@@ -119,6 +172,40 @@ using CudaFunctionHandle = struct CudaFunctionObject*;
   FUNCTION(launch_cooperative, "cuLaunchCooperativeKernel",                                                         \
            (CudaFunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
             unsigned bz, unsigned shared, CudaStreamHandle stream, void** parameters))
+
+// The same, of what a driver may do without.
+#define INGOT_CUDA_MORE_FUNCTIONS(FUNCTION)                                                                         \
+  FUNCTION(managed_allocate, "cuMemAllocManaged", (Address* address, size_t bytes, unsigned flags))                 \
+  FUNCTION(copy_between, "cuMemcpyPeerAsync",                                                                       \
+           (Address to, CudaContextHandle to_context, Address from, CudaContextHandle from_context, size_t bytes,   \
+            CudaStreamHandle stream))                                                                               \
+  FUNCTION(can_access_peer, "cuDeviceCanAccessPeer", (int* can, int device, int peer))                              \
+  FUNCTION(enable_peer, "cuCtxEnablePeerAccess", (CudaContextHandle peer, unsigned flags))                          \
+  FUNCTION(graph_create, "cuGraphCreate", (CudaGraphHandle* graph, unsigned flags))                                 \
+  FUNCTION(graph_destroy, "cuGraphDestroy", (CudaGraphHandle graph))                                                \
+  FUNCTION(graph_add_kernel, "cuGraphAddKernelNode_v2",                                                             \
+           (CudaNodeHandle* node, CudaGraphHandle graph, const CudaNodeHandle* after, size_t count,                 \
+            const CudaKernelNode* parameters))                                                                      \
+  FUNCTION(graph_add_copy, "cuGraphAddMemcpyNode",                                                                  \
+           (CudaNodeHandle* node, CudaGraphHandle graph, const CudaNodeHandle* after, size_t count,                 \
+            const CudaCopyNode* parameters, CudaContextHandle context))                                             \
+  FUNCTION(graph_add_fill, "cuGraphAddMemsetNode",                                                                  \
+           (CudaNodeHandle* node, CudaGraphHandle graph, const CudaNodeHandle* after, size_t count,                 \
+            const CudaFillNode* parameters, CudaContextHandle context))                                             \
+  FUNCTION(graph_set_attribute, "cuGraphKernelNodeSetAttribute",                                                    \
+           (CudaNodeHandle node, int which, const CudaAttributeValue* value))                                       \
+  FUNCTION(graph_instantiate, "cuGraphInstantiateWithFlags",                                                        \
+           (CudaGraphExecHandle* exec, CudaGraphHandle graph, unsigned long long flags))                            \
+  FUNCTION(exec_destroy, "cuGraphExecDestroy", (CudaGraphExecHandle exec))                                          \
+  FUNCTION(exec_launch, "cuGraphLaunch", (CudaGraphExecHandle exec, CudaStreamHandle stream))                       \
+  FUNCTION(exec_set_kernel, "cuGraphExecKernelNodeSetParams_v2",                                                    \
+           (CudaGraphExecHandle exec, CudaNodeHandle node, const CudaKernelNode* parameters))                       \
+  FUNCTION(exec_set_copy, "cuGraphExecMemcpyNodeSetParams",                                                         \
+           (CudaGraphExecHandle exec, CudaNodeHandle node, const CudaCopyNode* parameters,                          \
+            CudaContextHandle context))                                                                             \
+  FUNCTION(exec_set_fill, "cuGraphExecMemsetNodeSetParams",                                                         \
+           (CudaGraphExecHandle exec, CudaNodeHandle node, const CudaFillNode* parameters,                          \
+            CudaContextHandle context))
 // clang-format on
 
 /// What another vendor's driver with these functions has instead.
@@ -156,10 +243,12 @@ class CudaDriver {
 
 #define INGOT_CUDA_MEMBER(name, symbol, parameters) CudaResult(*name) parameters = nullptr;
   INGOT_CUDA_FUNCTIONS(INGOT_CUDA_MEMBER)
+  INGOT_CUDA_MORE_FUNCTIONS(INGOT_CUDA_MEMBER)
 #undef INGOT_CUDA_MEMBER
 
   /// By which it was opened.
   const std::string& path() const { return path_; }
+  bool has_graphs() const;
 
   /// Whether the process is a child that was forked after the driver had been opened. Such a child cannot
   /// use it: the driver's threads are not there, and its locks may be held for ever.

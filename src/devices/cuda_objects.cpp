@@ -1,6 +1,7 @@
 // Streams, events, code. What is destroyed after its context, or in a forked child, is let be.
 
 #include "devices/cuda_device.h"
+#include "devices/recording.h"
 
 namespace ingot::devices {
 
@@ -24,12 +25,14 @@ CudaStream::~CudaStream() {
 Device& CudaStream::device() const { return device_; }
 
 void CudaStream::synchronize() {
+  Recording::refuse("waiting for a stream");
   const CudaDevice::Active active(device_);
   require();
   device_.check(device_.driver_.stream_synchronize(handle_), "waiting for a stream");
 }
 
 bool CudaStream::is_done() {
+  Recording::refuse("asking a stream");
   const CudaDevice::Active active(device_);
   require();
   return device_.is_idle(*this);
@@ -42,24 +45,28 @@ CudaEvent::~CudaEvent() {
 }
 
 void CudaEvent::record(Stream& stream) {
+  Recording::refuse("an event");
   const CudaDevice::Active active(device_);
   require();
   device_.check(device_.driver_.event_record(handle_, device_.own(stream).handle_), "recording an event");
 }
 
 void CudaEvent::let_wait(Stream& stream) {
+  Recording::refuse("an event");
   const CudaDevice::Active active(device_);
   require();
   device_.check(device_.driver_.stream_wait(device_.own(stream).handle_, handle_, 0), "waiting for an event");
 }
 
 void CudaEvent::synchronize() {
+  Recording::refuse("an event");
   const CudaDevice::Active active(device_);
   require();
   device_.check(device_.driver_.event_synchronize(handle_), "waiting for an event");
 }
 
 bool CudaEvent::is_done() {
+  Recording::refuse("an event");
   const CudaDevice::Active active(device_);
   require();
   return device_.is_passed(handle_);

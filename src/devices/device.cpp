@@ -1,9 +1,12 @@
 #include "devices/device.h"
 
+#include "devices/recording.h"
+
 /// What a device is that has nothing of its own for it.
 namespace ingot::devices {
 
 void Device::order(Stream& before, Stream& after) {
+  const Recording::Suspended suspended;  // an order of what has been given before
   const std::unique_ptr<Event> event = make_event();
   event->record(before);
   event->let_wait(after);
@@ -17,6 +20,12 @@ int64_t Device::free_memory() {
 void* Device::allocate_mapped(int64_t) {
   throw DeviceError(properties().kind + ": no memory of the host's that kernels use, too");
 }
+
+void* Device::allocate_managed(int64_t) {
+  throw DeviceError(properties().kind + ": no memory that the host and kernels both use");
+}
+
+bool Device::copy_from(Device&, Address, Address, int64_t) { return false; }
 
 void Device::pin(void*, int64_t) {
   throw DeviceError(properties().kind + ": the host's memory cannot be pinned");

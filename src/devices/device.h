@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,8 +61,16 @@ struct MemoryUse {
   int64_t peak;    ///< the most that was in use since the start or the last `reset_peak`
 };
 
+/// Bytes that copies have moved since the start.
+struct Traffic {
+  int64_t to_device;
+  int64_t to_host;
+};
+
 class Device;
 class Libraries;
+class Sequence;
+struct Step;
 
 /// A queue of a device: what is put into it is done in order, while the host goes on. Destroyed only when it
 /// is done.
@@ -154,12 +163,20 @@ class Device {
   virtual void read(void* to, Address from, int64_t bytes) = 0;
   virtual void copy(Address to, Address from, int64_t bytes) = 0;
   virtual void fill(Address to, std::byte value, int64_t bytes) = 0;
+  /// From another device's memory: after what is in that device's stream of the calling thread, which does
+  /// not go on before it is done. False: the two do not copy from each other.
+  virtual bool copy_from(Device& other, Address to, Address from, int64_t bytes);
+  Traffic traffic() const { return {to_device_, to_host_}; }
   /// Host memory that copies need not wait for; null if there is none.
   virtual void* allocate_pinned(int64_t bytes) = 0;
   /// Such memory that kernels may use, too; null if there is none left. Throws DeviceError where the driver
   /// has no such memory.
   virtual void* allocate_mapped(int64_t bytes);
-  /// Waits for all streams.
+  /// Memory that the host and kernels both use, and that is where it is used; null if there is none left, or
+  /// that is more than the device has. Throws DeviceError where there is no such memory that both may use at
+  /// the same time.
+  virtual void* allocate_managed(int64_t bytes);
+  /// Of any of the three. Waits for all streams.
   virtual void free_pinned(void* address) noexcept = 0;
   /// Makes the host's memory pinned, until it is unpinned. Throws DeviceError where the driver cannot.
   virtual void pin(void* memory, int64_t bytes);
@@ -167,7 +184,8 @@ class Device {
   virtual void unpin(void* memory) noexcept;
   /// Whether copies from and to it may be done late.
   virtual bool is_pinned(const void* memory) const;
-  /// Where kernels find memory of `allocate_mapped`, from here to its end; 0: it is none.
+  /// Where kernels find memory of `allocate_mapped` and `allocate_managed`, from here to its end; 0: it is
+  /// none.
   virtual Address mapped(const void* memory, int64_t bytes) const;
 
   /// @name Code
@@ -175,6 +193,8 @@ class Device {
   virtual std::unique_ptr<Code> load(std::string_view text) = 0;
   /// `arguments`: the address of each of the kernel's parameters, read before it returns.
   virtual void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) = 0;
+  /// What does all these steps each time that it is launched (recording.h).
+  virtual std::unique_ptr<Sequence> make_sequence(std::span<const Step> steps);
 
   /// The vendor's libraries (`devices/libraries.h`); null: it has none. Lives as long as the device.
   virtual Libraries* libraries() { return nullptr; }
@@ -185,6 +205,13 @@ class Device {
   /// the driver's primary context loses it. Objects from before throw DeviceError, and may be destroyed,
   /// memory may be freed. For tests.
   virtual bool reset() = 0;
+
+ protected:
+  void count_to_device(int64_t bytes) { to_device_.fetch_add(bytes, std::memory_order_relaxed); }
+  void count_to_host(int64_t bytes) { to_host_.fetch_add(bytes, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> to_device_{0}, to_host_{0};
 };
 
 /// The devices of a kind, `gpu`, `emulated`, `opencl` or `amd`, found when it is first asked for; none where

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "devices/recording.h"
 #include "devices/thread_streams.h"
 
 namespace ingot::devices {
@@ -233,11 +234,13 @@ void OpenClDevice::put_copy(void* to, const void* from, size_t bytes, const char
 }
 
 void OpenClDevice::write(Address to, const void* from, int64_t bytes) {
+  Recording::refuse("a copy to the device");
   enter();
   constexpr const char* kWhat = "a copy to the device";
   const size_t size = size_of(bytes);
   if (size == 0) return;
   require_memory(to, size, kWhat);
+  count_to_device(bytes);
   if (size > kStaged || is_pinned_here(from))
     return put_copy(pointer_to(to), from, size, kWhat, !is_pinned_here(from));
   auto staged = std::make_unique<std::byte[]>(size);
@@ -253,14 +256,18 @@ void OpenClDevice::write(Address to, const void* from, int64_t bytes) {
 }
 
 void OpenClDevice::read(void* to, Address from, int64_t bytes) {
+  Recording::refuse("a copy from the device");
   enter();
   constexpr const char* kWhat = "a copy from the device";
   if (size_of(bytes) == 0) return;
   require_memory(from, size_of(bytes), kWhat);
+  count_to_host(bytes);
   put_copy(to, pointer_to(from), size_of(bytes), kWhat, !is_pinned_here(to));
 }
 
 void OpenClDevice::copy(Address to, Address from, int64_t bytes) {
+  if (Recording* const recording = Recording::of_thread()) [[unlikely]]
+    return recording->copy(*this, to, from, bytes);
   enter();
   constexpr const char* kWhat = "a copy on the device";
   if (size_of(bytes) == 0) return;
@@ -270,6 +277,8 @@ void OpenClDevice::copy(Address to, Address from, int64_t bytes) {
 }
 
 void OpenClDevice::fill(Address to, std::byte value, int64_t bytes) {
+  if (Recording* const recording = Recording::of_thread()) [[unlikely]]
+    return recording->fill(*this, to, value, bytes);
   enter();
   constexpr const char* kWhat = "filling memory";
   if (size_of(bytes) == 0) return;
@@ -308,6 +317,7 @@ void OpenClDevice::free_pinned(void* address) noexcept {
 }
 
 void OpenClDevice::synchronize() {
+  Recording::refuse("waiting for a device");
   enter();
   wait_for_streams();
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "devices/opencl_device.h"
+#include "devices/recording.h"
 
 namespace ingot::devices {
 
@@ -36,11 +37,13 @@ OpenClStream::~OpenClStream() {
 Device& OpenClStream::device() const { return device_; }
 
 void OpenClStream::synchronize() {
+  Recording::refuse("waiting for a stream");
   device_.enter();
   device_.wait_for(*this);
 }
 
 bool OpenClStream::is_done() {
+  Recording::refuse("asking a stream");
   device_.enter();
   return device_.is_idle(*this);
 }
@@ -56,6 +59,7 @@ OpenClEventHandle OpenClEvent::point() {
 }
 
 void OpenClEvent::record(Stream& stream) {
+  Recording::refuse("an event");
   device_.enter();
   OpenClEventHandle event = nullptr;
   device_.put(device_.own(stream), "recording an event", false,
@@ -70,6 +74,7 @@ void OpenClEvent::record(Stream& stream) {
 }
 
 void OpenClEvent::let_wait(Stream& stream) {
+  Recording::refuse("an event");
   device_.enter();
   OpenClStream& waiting = device_.own(stream);
   OpenClEventObject* const event = point();
@@ -82,6 +87,7 @@ void OpenClEvent::let_wait(Stream& stream) {
 }
 
 void OpenClEvent::synchronize() {
+  Recording::refuse("an event");
   device_.enter();
   OpenClEventObject* const event = point();
   if (event == nullptr) return;
@@ -92,6 +98,7 @@ void OpenClEvent::synchronize() {
 }
 
 bool OpenClEvent::is_done() {
+  Recording::refuse("an event");
   device_.enter();
   const std::lock_guard lock(mutex_);
   return handle_ == nullptr || device_.is_complete(handle_);
@@ -227,6 +234,7 @@ void OpenClDevice::set_arguments(const OpenClKernel& kernel, const Launch& launc
 }
 
 void OpenClDevice::launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) {
+  Recording::refuse("a launch of parameters that are not known");
   enter();
   const auto& code = static_cast<const OpenClKernel&>(kernel);
   if (&code.device_ != this) refuse("something of another device");

@@ -4,6 +4,7 @@
 #include "driver/pipeline.h"
 #include "runtime/device_calls.h"
 #include "transform/passes.h"
+#include "transform/written.h"
 
 namespace ingot::driver {
 
@@ -14,6 +15,8 @@ static_assert(abi::kEntryPrefix == runtime::kEntryPrefix);
 static_assert(abi::kContextAttention == runtime::kContextAttentionOffset);
 static_assert(abi::kContextError == runtime::kContextErrorOffset);
 static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
+static_assert(abi::kErrorStatus == runtime::kErrorStatusOffset);
+static_assert(abi::kErrorPlace == runtime::Error::kPlace);
 static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);
 static_assert(abi::kErrorArguments == runtime::kErrorArgumentsOffset);
 static_assert(abi::kMaxErrorArguments == runtime::Error::kMaxArguments);
@@ -40,6 +43,8 @@ static_assert(abi::kKernelErrorStatus == runtime::kKernelErrorStatusOffset);
 static_assert(abi::kKernelErrorSite == runtime::kKernelErrorSiteOffset);
 static_assert(abi::kKernelErrorArguments == runtime::kKernelErrorArgumentsOffset);
 static_assert(abi::kKernelCallCooperative == runtime::kKernelCallCooperativeOffset);
+static_assert(abi::kKernelCallKinds == runtime::kKernelCallKindsOffset);
+static_assert(abi::kKernelCallAddress == runtime::kKernelCallAddress);
 static_assert(abi::kKernelCallSize == sizeof(runtime::KernelCall));
 static_assert(abi::status_of(base::ExceptionKind::MemoryError) ==
               runtime::status_of(base::ExceptionKind::MemoryError));
@@ -56,7 +61,11 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
                              const codegen::Target& target, const std::vector<codegen::ErrorSite>& sites) {
   runtime::ObjectInfo info;
   info.features = target.needs;
-  for (const ir::FunctionId entry : entries) info.entries.push_back(interface_of(module, entry));
+  for (const ir::FunctionId entry : entries) {
+    info.entries.push_back(interface_of(module, entry));
+    const std::vector<bool> written = transform::written_parameters(*module.function(entry));
+    for (size_t i = 0; i < written.size(); ++i) info.entries.back().params[i].is_written = written[i];
+  }
   for (const codegen::ErrorSite& site : sites)
     info.sites.push_back(
         {site.kind, site.message, site.arguments, site.place, site.function, site.callers, site.made});

@@ -51,9 +51,10 @@ Device::Device(const DeviceOptions& options)
       streams_(1),
       random_(options.seed) {}
 
-uint32_t Device::create_stream(bool is_blocking) {
+uint32_t Device::create_stream(bool is_blocking, int priority) {
   Stream made;
   made.is_blocking = is_blocking;
+  made.priority = priority;
   streams_.push_back(std::move(made));
   return static_cast<uint32_t>(streams_.size() - 1);
 }
@@ -88,7 +89,7 @@ void Device::enqueue(uint32_t stream, Operation operation) {
 }
 
 bool Device::is_ready(const Stream& stream) const {
-  if (stream.next == stream.entries.size()) return false;
+  if (stream.next == stream.entries.size() || stream.is_running) return false;
   return std::ranges::all_of(stream.entries[stream.next].waits,
                              [&](const Moment& m) { return is_reached(m); });
 }
@@ -96,11 +97,17 @@ bool Device::is_ready(const Stream& stream) const {
 bool Device::step() {
   if (failure_) return false;
   std::vector<uint32_t> ready;
-  for (uint32_t stream = 0; stream < streams_.size(); ++stream)
-    if (is_ready(streams_[stream])) ready.push_back(stream);
+  for (uint32_t stream = 0; stream < streams_.size(); ++stream) {
+    if (!is_ready(streams_[stream])) continue;
+    const int priority = streams_[stream].priority;
+    if (!ready.empty() && priority < streams_[ready.front()].priority) ready.clear();
+    if (ready.empty() || priority == streams_[ready.front()].priority) ready.push_back(stream);
+  }
   if (ready.empty()) return false;
   const uint32_t chosen = ready[options_.seed == 0 ? 0 : scrambled(random_) % ready.size()];
   const Operation operation = std::move(streams_[chosen].entries[streams_[chosen].next].operation);
+  streams_[chosen].is_running = true;
+  const Finally stop([&] { streams_[chosen].is_running = false; });
   try {
     operation(*this);
   } catch (const Fault& fault) {

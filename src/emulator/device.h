@@ -43,8 +43,9 @@ class Device {
 
   static constexpr uint32_t kDefault = 0;  ///< the stream that waits for all others, and they for it
 
-  /// `is_blocking`: the default stream and it wait for each other.
-  uint32_t create_stream(bool is_blocking);
+  /// `is_blocking`: the default stream and it wait for each other. Of streams that can go on, those of the
+  /// lowest number of priority do.
+  uint32_t create_stream(bool is_blocking, int priority = 0);
   bool has_stream(uint32_t stream) const;
   /// Its operations still run.
   void destroy_stream(uint32_t stream);
@@ -88,6 +89,8 @@ class Device {
   struct Stream {
     bool is_blocking = true;
     bool is_alive = true;
+    bool is_running = false;  ///< its first entry is, which may have other devices go on, and they this one
+    int priority = 0;
     uint64_t done = 0;
     uint64_t put = 0;
     std::vector<Moment> waits{};  ///< of what comes next

@@ -62,6 +62,10 @@ struct Error {
   /// The site of an error that no place in the object raises: memory ran out in an allocation (argument 0
   /// is the number of bytes), or the call was interrupted.
   static constexpr uint32_t kNoSite = 0xffffffff;
+  /// Arguments of an error without a site: 1 + the site that says where it has come up, or 0; and whether a
+  /// device has refused what it was asked for (RuntimeError).
+  static constexpr size_t kPlace = 1;
+  static constexpr size_t kIsRefusal = 2;
   static constexpr int kMaxCallers = 15;
   Status status;  ///< what the entry returned
   uint32_t site;

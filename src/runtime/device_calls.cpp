@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "devices/device.h"
 #include "devices/libraries.h"
+#include "devices/recording.h"
 #include "runtime/buffer_list.h"
 #include "runtime/context.h"
 #include "runtime/sorts.h"
@@ -26,6 +27,8 @@ namespace {
 
 using devices::Address;
 using devices::Device;
+using devices::GraphMemory;
+using devices::Recording;
 
 static_assert(offsetof(KernelCall, text) == kKernelCallTextOffset);
 static_assert(offsetof(KernelCall, bytes) == kKernelCallBytesOffset);
@@ -39,6 +42,7 @@ static_assert(offsetof(KernelCall, count) == kKernelCallCountOffset);
 static_assert(offsetof(KernelCall, cooperative) == kKernelCallCooperativeOffset);
 static_assert(offsetof(KernelCall, packed) == kKernelCallPackedOffset);
 static_assert(offsetof(KernelCall, packed_bytes) == kKernelCallPackedBytesOffset);
+static_assert(offsetof(KernelCall, kinds) == kKernelCallKindsOffset);
 static_assert(offsetof(KernelError, turn) == kKernelErrorTurnOffset);
 static_assert(offsetof(KernelError, lock) == kKernelErrorLockOffset);
 static_assert(offsetof(KernelError, status) == kKernelErrorStatusOffset);
@@ -71,6 +75,10 @@ template <class Fn>
 Status guarded(Context& context, Fn&& fn) noexcept {
   try {
     return fn();
+  } catch (const devices::NotRecordable& error) {
+    (void)fail(context, (std::string(error.what()) + "\n" + error.advice()).c_str());
+    context.error.arguments[Error::kIsRefusal] = 1;
+    return context.error.status;
   } catch (const devices::OutOfMemory& error) {
     return fail_without_memory(context, error.bytes());
   } catch (const std::bad_alloc&) {
@@ -83,12 +91,13 @@ Status guarded(Context& context, Fn&& fn) noexcept {
 struct DeviceBuffer {
   Buffer buffer;
   Device* device;
+  std::shared_ptr<GraphMemory> memory;  ///< of a graph's; null: it is the buffer's own
 };
 static_assert(offsetof(DeviceBuffer, buffer) == 0);
 
 void release_on_device(Buffer* buffer) {
   auto* const own = reinterpret_cast<DeviceBuffer*>(buffer);
-  own->device->free(address_of(buffer->data));
+  if (own->memory == nullptr) own->device->free(address_of(buffer->data));
   delete own;
 }
 
@@ -135,6 +144,32 @@ class Kernels {
 Kernels& kernels() {
   static Kernels& all = *new Kernels;
   return all;
+}
+
+constexpr KernelError kNoError{KernelError::kNone, 0, 0, 0, {}};
+
+/// Notes a launch instead of doing it.
+void record_launch(Recording& recording, Device& device, devices::Step step, const KernelCall& call) {
+  Address place = 0;
+  std::shared_ptr<GraphMemory> record;
+  if (call.may_raise != 0) {
+    record = recording.allocate_apart(sizeof kNoError);
+    place = record->address();
+    const Recording::Suspended suspended;
+    device.write(place, &kNoError, sizeof kNoError);
+    call.arguments[0] = &place;
+  }
+  for (int64_t i = 0; i < call.count; ++i) {
+    const auto kind = static_cast<uint8_t>(call.kinds[i]);
+    devices::Argument argument;
+    argument.is_address = (kind & kKernelCallAddress) != 0;
+    const size_t bytes = kind & (kKernelCallAddress - 1U);
+    if (bytes > argument.value.size()) throw devices::DeviceError("an argument that is no number");
+    std::memcpy(argument.value.data(), call.arguments[i], bytes);
+    step.arguments.push_back(argument);
+  }
+  recording.add(device, std::move(step));
+  if (record != nullptr) recording.wait(std::move(record));
 }
 
 uint32_t extent_of(int64_t length, int64_t most) {
@@ -257,6 +292,7 @@ Status on_host(Context& context, int32_t dtype, void* elements, int64_t count, F
   if (count == 0) return 0;  // NumPy's sorts of nothing want an address
   let_go(context);
   return guarded(context, [&] {
+    Recording::refuse("a sort that runs on the host");
     const auto bytes = static_cast<int64_t>(base::size_of(static_cast<base::DType>(dtype))) * count;
     std::vector<std::byte> copy(static_cast<size_t>(bytes));
     if (bytes > 0) device_of(&context).read(copy.data(), address_of(elements), bytes);
@@ -271,8 +307,16 @@ const std::string& last_device_error() { return last_error; }
 Buffer* allocate_on_device(void* device, int64_t bytes) {
   auto& on = *static_cast<Device*>(device);
   if (bytes < 0) throw devices::OutOfMemory(bytes, "a negative number of bytes");
+  if (Recording* const recording = Recording::of_thread(); recording != nullptr) [[unlikely]] {
+    if (&recording->device() != &on) Recording::refuse("memory of another device");
+    std::shared_ptr<GraphMemory> own = recording->allocate(bytes);
+    auto* const data = reinterpret_cast<std::byte*>(own->address());
+    const Buffer buffer{data, bytes, nullptr, nullptr, nullptr, release_on_device};
+    return &(new DeviceBuffer{buffer, &on, std::move(own)})->buffer;
+  }
   auto* const memory = reinterpret_cast<std::byte*>(on.allocate(bytes));
-  return &(new DeviceBuffer{{memory, bytes, nullptr, nullptr, nullptr, release_on_device}, &on})->buffer;
+  return &(new DeviceBuffer{{memory, bytes, nullptr, nullptr, nullptr, release_on_device}, &on, nullptr})
+              ->buffer;
 }
 
 LoadedKernels::~LoadedKernels() {
@@ -303,6 +347,14 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
     Device& device = device_of(context);
     const devices::Kernel& kernel = kernels().find(*context, *call);
     const auto count = static_cast<size_t>(call->count);
+    if (Recording* const recording = Recording::of_thread(); recording != nullptr) [[unlikely]] {
+      if (call->packed != nullptr) Recording::refuse("a launch that takes more values than a driver passes");
+      devices::Step step;
+      step.kernel = &kernel;
+      step.launch = launch;
+      record_launch(*recording, device, std::move(step), *call);
+      return 0;
+    }
     std::unique_ptr<Buffer, FreeBuffer> values;
     Address packed = 0;
     if (call->packed != nullptr) {
@@ -315,7 +367,7 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
       device.launch(kernel, launch, {call->arguments, count});
       return 0;
     }
-    KernelError error{KernelError::kNone, 0, 0, 0, {}};
+    KernelError error = kNoError;
     const std::unique_ptr<Buffer, FreeBuffer> memory(allocate_on_device(&device, sizeof error));
     Address record = address_of(memory->data);
     device.write(record, &error, sizeof error);
@@ -330,9 +382,22 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
   });
 }
 
+std::optional<Error> look_at_record(void* device, const void* record) {
+  auto& on = *static_cast<Device*>(device);
+  KernelError found{};
+  on.read(&found.turn, address_of(record), sizeof found.turn);
+  if (found.turn == KernelError::kNone) return std::nullopt;
+  on.read(&found, address_of(record), sizeof found);
+  on.write(address_of(record), &kNoError, sizeof kNoError);
+  Error error{found.status, found.site, {}, 0, {}};
+  std::copy_n(found.arguments, Error::kMaxArguments, error.arguments);
+  return error;
+}
+
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept {
   let_go(*context);
   return guarded(*context, [&] {
+    Recording::refuse("a number that the host needs");
     device_of(context).read(to, address_of(from), bytes);
     return 0;
   });
@@ -340,9 +405,12 @@ Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_
 
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
                                void** slots) noexcept {
-  if (std::strcmp(what, "host") == 0) return ingot_v1_outside(context, what, layout, number, slots);
+  const bool is_host = std::strcmp(what, "host") == 0;
+  if (is_host && Recording::of_thread() == nullptr)
+    return ingot_v1_outside(context, what, layout, number, slots);
   let_go(*context);
   return guarded(*context, [&]() -> Status {
+    Recording::refuse(is_host ? "a call of Python" : "a routine that runs on the host");
     if (run_by_library(device_of(context), what, layout, slots)) return 0;
     Staged staged(device_of(context));
     stage(staged, layout, slots);
@@ -356,6 +424,7 @@ void* ingot_v1_device_stage(Context* context, const void* from, int64_t bytes) n
   std::unique_ptr<std::byte[]> copy;
   let_go(*context);
   const Status status = guarded(*context, [&] {
+    Recording::refuse("what the host computes");
     copy = std::make_unique<std::byte[]>(static_cast<size_t>(bytes) + 1);
     if (bytes > 0) device_of(context).read(copy.get(), address_of(from), bytes);
     return 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@ struct KernelCall {
   /// them on the device, which is put there.
   const void* packed;
   int64_t packed_bytes;
+  const char* kinds;  ///< of each argument: its bytes, with `kKernelCallAddress` if it is an address
 };
 
 /// What threads that raise leave: that of the lowest turn stays.
@@ -52,17 +54,25 @@ inline constexpr size_t kKernelCallCountOffset = 96;
 inline constexpr size_t kKernelCallCooperativeOffset = 104;
 inline constexpr size_t kKernelCallPackedOffset = 112;
 inline constexpr size_t kKernelCallPackedBytesOffset = 120;
+inline constexpr size_t kKernelCallKindsOffset = 128;
+inline constexpr uint8_t kKernelCallAddress = 0x80;
 inline constexpr size_t kKernelErrorTurnOffset = 0;
 inline constexpr size_t kKernelErrorLockOffset = 8;
 inline constexpr size_t kKernelErrorStatusOffset = 12;
 inline constexpr size_t kKernelErrorSiteOffset = 16;
 inline constexpr size_t kKernelErrorArgumentsOffset = 24;
 
-/// A buffer of a device's memory that belongs to no call; null if there is no memory.
+/// A buffer of a device's memory that belongs to no call. While the thread records a graph, the memory is the
+/// graph's, too. Throws devices::DeviceError.
 Buffer* allocate_on_device(void* device, int64_t bytes);
 
-/// Why the calling thread's last call of a device failed.
+/// Why the calling thread's last call of a device failed; of what it has refused, what that is and, behind a
+/// line's end, what to do instead.
 const std::string& last_device_error();
+
+/// What a launch that may raise has left in its record, a device's address; nothing: no thread has raised.
+/// Waits. The record is then ready for the next launch.
+std::optional<Error> look_at_record(void* device, const void* record);
 
 /// The kernels whose texts lie in some memory: they are unloaded when it goes.
 class LoadedKernels {

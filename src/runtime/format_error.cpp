@@ -46,14 +46,16 @@ std::string format_error(const ObjectInfo& info, const Error& error) {
 
 std::vector<base::Site> sites_of(const ObjectInfo& info, const Error& error) {
   std::vector<base::Site> sites;
-  if (error.site == Error::kNoSite) return sites;
+  const uint64_t place = error.arguments[Error::kPlace];
+  const bool has_place = error.site != Error::kNoSite || (place > 0 && place <= info.sites.size());
+  if (!has_place) return sites;
   const auto add = [&](uint32_t number) {
     const ErrorSite& site = info.sites.at(number);
     // What has no place stands at its call.
     if (!site.place.file.empty()) sites.push_back({site.place, site.function});
     sites.insert(sites.end(), site.callers.begin(), site.callers.end());
   };
-  add(error.site);
+  add(error.site != Error::kNoSite ? error.site : static_cast<uint32_t>(place - 1));
   for (uint32_t i = 0; i < error.caller_count; ++i) add(error.callers[i]);
   return sites;
 }

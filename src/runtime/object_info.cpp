@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little);
 // The format: the magic, then numbers of the widths in the code below, texts and lists with their lengths as
 // uint32 in front. The checksum is that of all that follows it.
 constexpr std::string_view kMagic = "INGOTINF";
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 constexpr size_t kChecksumEnd = kMagic.size() + sizeof kVersion + sizeof(uint32_t);
 
 constexpr base::ExceptionKind kExceptions[] = {
@@ -113,6 +113,7 @@ void write(Writer& out, std::span<const SlotInfo> slots) {
     out.number(slot.kind);
     out.number(slot.dtype);
     out.number(slot.rank);
+    out.number(static_cast<uint8_t>(slot.is_written));
   }
 }
 
@@ -137,13 +138,15 @@ void write(Writer& out, const ErrorSite& site) {
 }
 
 std::vector<SlotInfo> read_slots(Reader& in) {
-  std::vector<SlotInfo> slots(in.count(3));
+  std::vector<SlotInfo> slots(in.count(4));
   for (SlotInfo& slot : slots) {
     auto kind = in.number<uint8_t>();
     slot.kind = static_cast<SlotInfo::Kind>(kind);
     slot.dtype = in.dtype();
     slot.rank = in.number<uint8_t>();
-    require(is_valid(slot), "a slot is out of range");
+    const auto is_written = in.number<uint8_t>();
+    require(is_valid(slot) && is_written <= 1, "a slot is out of range");
+    slot.is_written = is_written != 0;
   }
   return slots;
 }

@@ -22,6 +22,8 @@ struct SlotInfo {
   Kind kind = Kind::Scalar;
   base::DType dtype = base::DType::Bool;  ///< of the elements
   uint8_t rank = 0;                       ///< of a view; 0 for the others
+  /// Of a parameter: whether the code may write into the memory that it shows.
+  bool is_written = true;
 
   bool operator==(const SlotInfo&) const = default;
 };

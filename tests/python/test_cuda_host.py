@@ -342,7 +342,62 @@ def test_kernels_write_into_mapped_arrays_themselves():
     np.testing.assert_array_equal(ingot.jit(lambda a: a + 1, device="emulated")(y), np.full(64, 2.0))
 
 
+def test_managed_arrays_are_the_hosts_and_the_devices():
+    x = cuda.managed_array((8, 8), np.float32, order="F")
+    assert type(x) is np.ndarray and x.flags.f_contiguous and x.dtype == np.float32
+    x[:] = np.arange(64, dtype=np.float32).reshape(8, 8)
+    before = ingot.memory(DEVICE)
+    flat = x.T.reshape(-1)
+    scale[1, 64](flat, 3.0)
+    np.testing.assert_array_equal(x, 3 * np.arange(64).reshape(8, 8))
+    result = ingot.jit(lambda a: a + 1, device="emulated")(flat)
+    after = ingot.memory(DEVICE)
+    np.testing.assert_array_equal(result, flat + 1)
+    assert (after["to_device"] - before["to_device"]) < 512  # records of errors
+    a = ingot.device_put(x, DEVICE)
+    x[:] = 0
+    assert a.to_host()[1, 0] == 24
+    with pytest.raises(ingot.UnsupportedError, match="managed memory of one stream"):
+        cuda.managed_array(3, attach_global=False)
+    del x, flat
+    gc.collect()
+    cuda.synchronize()
+
+
+def test_managed_arrays_larger_than_the_device_are_refused():
+    with pytest.raises(MemoryError, match=r"Unable to allocate 8 TiB for an array with shape \(1048576, 1048576\).*on emulated:0"):
+        cuda.managed_array((1 << 20, 1 << 20))
+
+
 # Streams.
+
+
+def test_streams_of_greater_priority_go_first():
+    low, high = cuda.stream(), cuda.stream(priority=2)
+    assert (low.priority, high.priority, cuda.stream(priority=-3).priority) == (0, 2, 0)
+    assert cuda.stream(priority=1000)._handle.is_done()
+    first, last = (cuda.to_device(np.full(100, k)) for k in (1.0, 2.0))
+    outs = cuda.pinned_array(100), cuda.pinned_array(100)
+    for out in outs:
+        out[:] = 0
+    with low, high:
+        pass
+    cuda.synchronize()
+    for array, out, stream in ((first, outs[0], low), (last, outs[1], high)):
+        with stream:
+            array + 1  # so that the stream comes after the array's
+    cuda.synchronize()
+    first.copy_to_host(outs[0], low)
+    last.copy_to_host(outs[1], high)
+    low.is_done()  # each look runs an operation
+    assert (outs[0][0], outs[1][0]) == (0, 2)
+    cuda.synchronize()
+    assert (outs[0][0], outs[1][0]) == (1, 2)
+    with pytest.raises(TypeError):
+        cuda.stream(priority="high")
+    address = high._handle.address
+    del high
+    assert cuda.stream()._handle.address != address and cuda.stream(priority=2)._handle.address == address
 
 
 def test_a_stream_is_a_queue():

@@ -36,6 +36,7 @@ from ._libraries import libraries, use_libraries
 from ._memory import (
     device_array,
     device_array_like,
+    managed_array,
     mapped_array,
     mapped_array_like,
     pinned,
@@ -258,6 +259,7 @@ __all__ = [
     "lanemask_lt",
     "libraries",
     "local",
+    "managed_array",
     "mapped_array",
     "mapped_array_like",
     "match_all_sync",

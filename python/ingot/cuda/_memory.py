@@ -82,21 +82,22 @@ def device_array_like(ary: Any, stream: Any = 0) -> Array:
     return device_array(ary.shape, ary.dtype, None, _order_of(ary), stream)
 
 
-def _pinned(shape: Any, dtype: Any, strides: None, order: str, is_mapped: bool) -> np.ndarray:
+def _pinned(shape: Any, dtype: Any, strides: None, order: str, of_kind: str) -> np.ndarray:
     _check(strides, order)
     lengths, kind, device = _shape(shape), np.dtype(dtype.dtype if isinstance(dtype, Type) else dtype), current_device()
     if kind.hasobject:
         raise TypeError(f"arrays of dtype {kind} cannot be pinned")
     size = math.prod(lengths) * kind.itemsize
-    memory = _ingot.pinned_bytes(device._handle, max(size, 1), is_mapped)
+    memory = _ingot.pinned_bytes(device._handle, max(size, 1), of_kind)
     if memory is None:
-        raise _devices.no_memory(lengths, kind.name, "the host", f"{device} pins no more")
+        place, why = (str(device), f"it has {device.memory} bytes") if of_kind == "managed" else ("the host", f"{device} pins no more")
+        raise _devices.no_memory(lengths, kind.name, place, why)
     return np.ndarray(lengths, kind, memory, order=order)  # type: ignore[arg-type]
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C") -> np.ndarray:
     """A new array of NumPy's in pinned memory: copies in a stream read and write it while the host goes on."""
-    return _pinned(shape, dtype, strides, order, False)
+    return _pinned(shape, dtype, strides, order, "pinned")
 
 
 def pinned_array_like(ary: Any) -> np.ndarray:
@@ -107,7 +108,19 @@ def pinned_array_like(ary: Any) -> np.ndarray:
 def mapped_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C", stream: Any = 0) -> np.ndarray:
     """A new array of NumPy's in pinned memory that kernels read and write themselves: calls do not copy it."""
     checked_stream(stream)
-    return _pinned(shape, dtype, strides, order, True)
+    return _pinned(shape, dtype, strides, order, "mapped")
+
+
+def managed_array(
+    shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C", stream: Any = 0, attach_global: bool = True
+) -> np.ndarray:
+    """A new array of NumPy's in managed memory, which kernels and the host both use, and which is where it is used: calls do not
+    copy it. MemoryError where it is larger than the device's memory.
+    """
+    checked_stream(stream)
+    if not attach_global:
+        raise UnsupportedError("managed memory of one stream is not supported\n  instead: leave `attach_global` out")
+    return _pinned(shape, dtype, strides, order, "managed")
 
 
 def mapped_array_like(ary: Any, stream: Any = 0) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ from .. import _ingot
 from .._devices import Device
 from ._current import current_device
 
-_spare: dict[Device, list[Any]] = {}
+_spare: dict[tuple[Device, int], list[Any]] = {}
 """Streams that nobody has any more. They are not destroyed, since memory knows the stream that has used it last."""
 _entered = threading.local()
 
@@ -22,16 +23,17 @@ class Stream:
     Made by `cuda.stream()`. `with stream:` makes it the stream of what the calling thread does on the device.
     """
 
-    __slots__ = ("_handle", "_is_kept", "device")
+    __slots__ = ("_handle", "_is_kept", "device", "priority")
 
     device: Device
+    priority: int
 
-    def __init__(self, device: Device, handle: Any, is_kept: bool) -> None:
-        self.device, self._handle, self._is_kept = device, handle, is_kept
+    def __init__(self, device: Device, handle: Any, is_kept: bool, priority: int = 0) -> None:
+        self.device, self._handle, self._is_kept, self.priority = device, handle, is_kept, priority
 
-    def __del__(self, spare: dict[Device, list[Any]] = _spare) -> None:
+    def __del__(self, spare: dict[tuple[Device, int], list[Any]] = _spare) -> None:
         if getattr(self, "_is_kept", False):
-            spare.setdefault(self.device, []).append(self._handle)
+            spare.setdefault((self.device, self.priority), []).append(self._handle)
 
     def __repr__(self) -> str:
         return f"<ingot.cuda stream of {self.device} at {self._handle.address:#x}>"
@@ -127,14 +129,16 @@ def in_stream(stream: Stream | None, device: Device | None = None) -> contextlib
     return stream
 
 
-def stream() -> Stream:
-    """A new stream of the current device."""
-    device = current_device()
+def stream(priority: int = 0) -> Stream:
+    """A new stream of the current device. Where work of several streams can go on, that of the greatest priority does; 0 is the
+    least, and what is above the most that the device has is that.
+    """
+    device, priority = current_device(), max(operator.index(priority), 0)
     try:
-        handle = _spare.setdefault(device, []).pop()
+        handle = _spare.setdefault((device, priority), []).pop()
     except IndexError:
-        handle = _ingot.make_stream(device._handle)
-    return Stream(device, handle, True)
+        handle = _ingot.make_stream(device._handle, min(priority, 1 << 20))
+    return Stream(device, handle, True, priority)
 
 
 def default_stream() -> Stream:

@@ -22,6 +22,9 @@ Stream* Context::stream(const void* handle) {
 }
 
 Driver::Driver() {
+  const char* const count = std::getenv("INGOT_EMULATOR_DEVICES");
+  const long devices = count == nullptr ? 1 : std::strtol(count, nullptr, 10);
+  primaries.resize(static_cast<size_t>(std::clamp<long>(devices, 1, kMostDevices)));
   const char* const text = std::getenv("INGOT_EMULATOR_FAIL");
   if (text == nullptr) return;
   char* end = nullptr;
@@ -117,8 +120,11 @@ constexpr Named kErrors[] = {
     {kUnknown, "CUDA_ERROR_UNKNOWN", "an internal error"},
 };
 
-/// Where the device would be.
-constexpr const char* kBus = "0000:00:00.0";
+/// Where a device would be.
+std::string bus_of(int device) {
+  const std::string number = std::to_string(device);
+  return "0000:" + std::string(2 - number.size(), '0') + number + ":00.0";
+}
 
 int attribute(int which) {
   switch (which) {
@@ -172,8 +178,8 @@ Result text_of_error(int number, const char** text, const char* Named::* which) 
   return kSuccess;
 }
 
-Context* new_context(Driver& driver) {
-  auto made = std::make_unique<Context>(DeviceOptions::of_environment());
+Context* new_context(Driver& driver, int device) {
+  auto made = std::make_unique<Context>(DeviceOptions::of_environment(), device);
   made->own_number = ++driver.made;
   return driver.contexts.add(std::move(made));
 }
@@ -214,25 +220,25 @@ INGOT_DRIVER cuGetErrorString(int error, const char** text) {
 }
 
 INGOT_DRIVER cuDeviceGetCount(int* count) {
-  return guarded([&](Driver&) {
+  return guarded([&](Driver& driver) {
     if (count == nullptr) return kInvalidValue;
-    *count = 1;
+    *count = static_cast<int>(driver.primaries.size());
     return kSuccess;
   });
 }
 
 INGOT_DRIVER cuDeviceGet(int* device, int ordinal) {
-  return guarded([&](Driver&) {
+  return guarded([&](Driver& driver) {
     if (device == nullptr) return kInvalidValue;
-    if (ordinal != 0) return kInvalidDevice;
-    *device = 0;
+    if (!driver.has_device(ordinal)) return kInvalidDevice;
+    *device = ordinal;
     return kSuccess;
   });
 }
 
 INGOT_DRIVER cuDeviceGetName(char* name, int length, int device) {
-  return guarded([&](Driver&) {
-    if (device != 0) return kInvalidDevice;
+  return guarded([&](Driver& driver) {
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (name == nullptr || length <= 0) return kInvalidValue;
     std::strncpy(name, "Ingot software device", static_cast<size_t>(length));
     name[length - 1] = '\0';
@@ -241,10 +247,11 @@ INGOT_DRIVER cuDeviceGetName(char* name, int length, int device) {
 }
 
 INGOT_DRIVER cuDeviceGetUuid(char* uuid, int device) {
-  return guarded([&](Driver&) {
-    if (device != 0) return kInvalidDevice;
+  return guarded([&](Driver& driver) {
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (uuid == nullptr) return kInvalidValue;
-    std::memcpy(uuid, "ingot-emulator-0", 16);
+    std::memcpy(uuid, "ingot-emulator-", 15);
+    uuid[15] = static_cast<char>('0' + device);
     return kSuccess;
   });
 }
@@ -252,8 +259,8 @@ INGOT_DRIVER cuDeviceGetUuid(char* uuid, int device) {
 INGOT_DRIVER cuDeviceGetUuid_v2(char* uuid, int device) { return cuDeviceGetUuid(uuid, device); }
 
 INGOT_DRIVER cuDeviceGetAttribute(int* value, int which, int device) {
-  return guarded([&](Driver&) {
-    if (device != 0) return kInvalidDevice;
+  return guarded([&](Driver& driver) {
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (value == nullptr || which <= 0) return kInvalidValue;
     *value = attribute(which);
     return kSuccess;
@@ -261,8 +268,8 @@ INGOT_DRIVER cuDeviceGetAttribute(int* value, int which, int device) {
 }
 
 INGOT_DRIVER cuDeviceTotalMem_v2(size_t* bytes, int device) {
-  return guarded([&](Driver&) {
-    if (device != 0) return kInvalidDevice;
+  return guarded([&](Driver& driver) {
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (bytes == nullptr) return kInvalidValue;
     *bytes = DeviceOptions::of_environment().memory;
     return kSuccess;
@@ -270,8 +277,8 @@ INGOT_DRIVER cuDeviceTotalMem_v2(size_t* bytes, int device) {
 }
 
 INGOT_DRIVER cuDeviceCanAccessPeer(int* can, int device, int peer) {
-  return guarded([&](Driver&) {
-    if (device != 0 || peer != 0) return kInvalidDevice;
+  return guarded([&](Driver& driver) {
+    if (!driver.has_device(device) || !driver.has_device(peer)) return kInvalidDevice;
     if (can == nullptr) return kInvalidValue;
     *can = 0;
     return kSuccess;
@@ -279,15 +286,17 @@ INGOT_DRIVER cuDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 
 INGOT_DRIVER cuDeviceGetP2PAttribute(int* value, int, int device, int peer) {
-  return guarded([&](Driver&) {
+  return guarded([&](Driver& driver) {
     if (value == nullptr) return kInvalidValue;
-    return device != 0 || peer != 0 || device == peer ? kInvalidDevice : kSuccess;
+    if (!driver.has_device(device) || !driver.has_device(peer) || device == peer) return kInvalidDevice;
+    *value = 0;
+    return kSuccess;
   });
 }
 
 INGOT_DRIVER cuDeviceComputeCapability(int* major, int* minor, int device) {
-  return guarded([&](Driver&) {
-    if (device != 0) return kInvalidDevice;
+  return guarded([&](Driver& driver) {
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (major == nullptr || minor == nullptr) return kInvalidValue;
     *major = kCapabilityMajor;
     *minor = kCapabilityMinor;
@@ -296,35 +305,39 @@ INGOT_DRIVER cuDeviceComputeCapability(int* major, int* minor, int device) {
 }
 
 INGOT_DRIVER cuDeviceGetPCIBusId(char* name, int length, int device) {
-  return guarded([&](Driver&) {
-    if (device != 0) return kInvalidDevice;
+  return guarded([&](Driver& driver) {
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (name == nullptr || length < 13) return kInvalidValue;
-    std::memcpy(name, kBus, 13);
+    std::memcpy(name, bus_of(device).c_str(), 13);
     return kSuccess;
   });
 }
 
 INGOT_DRIVER cuDeviceGetByPCIBusId(int* device, const char* name) {
-  return guarded([&](Driver&) {
+  return guarded([&](Driver& driver) {
     if (device == nullptr || name == nullptr) return kInvalidValue;
-    if (std::strcmp(name, kBus) != 0 && std::strcmp(name, kBus + 5) != 0) return kInvalidDevice;
-    *device = 0;
-    return kSuccess;
+    for (int number = 0; driver.has_device(number); ++number) {
+      if (bus_of(number) != name && bus_of(number).substr(5) != name) continue;
+      *device = number;
+      return kSuccess;
+    }
+    return kInvalidDevice;
   });
 }
 
 INGOT_DRIVER cuDevicePrimaryCtxSetFlags_v2(int device, unsigned) {
-  return guarded([&](Driver&) { return device != 0 ? kInvalidDevice : kSuccess; });
+  return guarded([&](Driver& driver) { return driver.has_device(device) ? kSuccess : kInvalidDevice; });
 }
 
 INGOT_DRIVER cuDevicePrimaryCtxRetain(void** context, int device) {
   return guarded([&](Driver& driver) {
-    if (device != 0) return kInvalidDevice;
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (context == nullptr) return kInvalidValue;
-    if (driver.primary == nullptr) driver.primary = new_context(driver);
-    driver.primary->is_reset = false;
-    ++driver.primary_uses;
-    *context = driver.primary;
+    auto& [primary, uses] = driver.primaries[static_cast<size_t>(device)];
+    if (primary == nullptr) primary = new_context(driver, device);
+    primary->is_reset = false;
+    ++uses;
+    *context = primary;
     return kSuccess;
   });
 }
@@ -333,43 +346,46 @@ INGOT_DRIVER cuDevicePrimaryCtxRetain(void** context, int device) {
 /// then.
 INGOT_DRIVER cuDevicePrimaryCtxReset_v2(int device) {
   return guarded([&](Driver& driver) {
-    if (device != 0) return kInvalidDevice;
-    if (driver.primary == nullptr) return kSuccess;
-    driver.libraries.for_each([&](Library& library) { library.modules.erase(driver.primary); });
-    std::destroy_at(driver.primary);
-    std::construct_at(driver.primary, DeviceOptions::of_environment());
-    driver.primary->own_number = ++driver.made;
-    driver.primary->is_reset = true;
-    driver.primary_uses = 0;
+    if (!driver.has_device(device)) return kInvalidDevice;
+    auto& [primary, uses] = driver.primaries[static_cast<size_t>(device)];
+    if (primary == nullptr) return kSuccess;
+    driver.libraries.for_each([&](Library& library) { library.modules.erase(primary); });
+    std::destroy_at(primary);
+    std::construct_at(primary, DeviceOptions::of_environment(), device);
+    primary->own_number = ++driver.made;
+    primary->is_reset = true;
+    uses = 0;
     return kSuccess;
   });
 }
 
 INGOT_DRIVER cuDevicePrimaryCtxRelease_v2(int device) {
   return guarded([&](Driver& driver) {
-    if (device != 0) return kInvalidDevice;
-    if (driver.primary == nullptr || driver.primary_uses == 0) return kInvalidContext;
-    if (--driver.primary_uses != 0) return kSuccess;
-    drop_context(driver, driver.primary);
-    driver.primary = nullptr;
+    if (!driver.has_device(device)) return kInvalidDevice;
+    auto& [primary, uses] = driver.primaries[static_cast<size_t>(device)];
+    if (primary == nullptr || uses == 0) return kInvalidContext;
+    if (--uses != 0) return kSuccess;
+    drop_context(driver, primary);
+    primary = nullptr;
     return kSuccess;
   });
 }
 
 INGOT_DRIVER cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
   return guarded([&](Driver& driver) {
-    if (device != 0) return kInvalidDevice;
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (flags != nullptr) *flags = 0;
-    if (active != nullptr) *active = driver.primary != nullptr && !driver.primary->is_reset ? 1 : 0;
+    const Context* const primary = driver.primaries[static_cast<size_t>(device)].context;
+    if (active != nullptr) *active = primary != nullptr && !primary->is_reset ? 1 : 0;
     return kSuccess;
   });
 }
 
 INGOT_DRIVER cuCtxCreate_v2(void** context, unsigned, int device) {
   return guarded([&](Driver& driver) {
-    if (device != 0) return kInvalidDevice;
+    if (!driver.has_device(device)) return kInvalidDevice;
     if (context == nullptr) return kInvalidValue;
-    Context* const made = new_context(driver);
+    Context* const made = new_context(driver, device);
     current_contexts().push_back(made);
     *context = made;
     return kSuccess;
@@ -388,7 +404,8 @@ INGOT_DRIVER cuCtxCreate_v3(void** context, void*, int count, unsigned flags, in
 INGOT_DRIVER cuCtxDestroy_v2(void* context) {
   return guarded([&](Driver& driver) {
     Context* const found = driver.contexts.find(context);
-    if (found == nullptr || found == driver.primary) return kInvalidContext;
+    const auto is_found = [&](const Driver::Primary& primary) { return primary.context == found; };
+    if (found == nullptr || std::ranges::any_of(driver.primaries, is_found)) return kInvalidContext;
     found->device.run_all();
     drop_context(driver, found);
     return kSuccess;
@@ -435,9 +452,9 @@ INGOT_DRIVER cuCtxPopCurrent_v2(void** context) {
 }
 
 INGOT_DRIVER cuCtxGetDevice(int* device) {
-  return with_context([&](Context&) {
+  return with_context([&](Context& context) {
     if (device == nullptr) return kInvalidValue;
-    *device = 0;
+    *device = context.ordinal;
     return kSuccess;
   });
 }
@@ -535,7 +552,7 @@ INGOT_DRIVER cuProfilerStop() { return cuCtxSetCacheConfig(0); }
 INGOT_DRIVER cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return with_context([&](Context&) {
     if (least != nullptr) *least = 0;
-    if (greatest != nullptr) *greatest = 0;
+    if (greatest != nullptr) *greatest = kGreatestPriority;
     return kSuccess;
   });
 }

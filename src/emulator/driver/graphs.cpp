@@ -139,6 +139,19 @@ Result kernel_work(Context& context, const KernelParams* params, Work& into) {
                  params->extra, false, into);
 }
 
+/// A launch's work as one whose blocks are all there at once, or are not.
+Result make_cooperative(Context& context, Work& work, bool is_cooperative) {
+  if (work.kernel == nullptr) return kInvalidValue;
+  const KernelWork known = *work.kernel;
+  std::vector<void*> parameters = known.parameters;
+  Work made;
+  const Result wrong =
+      prepare(context, known.handle, known.shape, parameters.data(), nullptr, is_cooperative, made);
+  // The parameters point into the work that was.
+  if (wrong == kSuccess) work = std::move(made);
+  return wrong;
+}
+
 Result fill_work(Context& context, const FillParams* params, Work& into) {
   if (params == nullptr) return kInvalidValue;
   Result wrong = kSuccess;
@@ -461,6 +474,17 @@ INGOT_DRIVER cuGraphKernelNodeSetParams_v2(void* handle, const KernelParams* par
   });
 }
 
+/// Of the attributes, whether all blocks of a launch are there at once.
+INGOT_DRIVER cuGraphKernelNodeSetAttribute(void* handle, int which, const int* value) {
+  return with_context([&](Context& context) {
+    constexpr int kCooperative = 2;
+    Node* const node = node_of(handle);
+    if (node == nullptr || value == nullptr || node->work.type != Work::Kernel) return kInvalidValue;
+    if (which != kCooperative) return kNotSupported;
+    return make_cooperative(context, node->work, *value != 0);
+  });
+}
+
 INGOT_DRIVER cuGraphInstantiateWithFlags(void** handle, void* graph, uint64_t) {
   return instantiate(handle, graph);
 }
@@ -518,7 +542,10 @@ INGOT_DRIVER cuGraphLaunch(void* handle, void* stream_handle) {
 INGOT_DRIVER cuGraphExecKernelNodeSetParams_v2(void* handle, void* node, const KernelParams* params) {
   return with_exec(handle, [&](Context& context, GraphExec& exec) {
     Work work;
-    const Result made = kernel_work(context, params, work);
+    Result made = kernel_work(context, params, work);
+    const auto own = exec.own.find(static_cast<const Node*>(node));
+    if (made == kSuccess && own != exec.own.end() && own->second->work.kernel != nullptr)
+      made = make_cooperative(context, work, own->second->work.kernel->is_cooperative);
     return made != kSuccess ? made : replace(exec, node, made, std::move(work));
   });
 }

@@ -225,7 +225,7 @@ INGOT_DRIVER cuKernelGetName(const char** name, void* handle) {
 
 INGOT_DRIVER cuKernelGetAttribute(int* value, int which, void* handle, int device) {
   return with_kernel(handle, [&](Context&, Kernel&, FunctionHandle& found) {
-    if (device != 0) return kInvalidDevice;
+    if (!Driver::instance().has_device(device)) return kInvalidDevice;
     if (value == nullptr) return kInvalidValue;
     *value = function_attribute(found, which);
     return kSuccess;
@@ -234,7 +234,7 @@ INGOT_DRIVER cuKernelGetAttribute(int* value, int which, void* handle, int devic
 
 INGOT_DRIVER cuKernelSetAttribute(int which, int value, void* handle, int device) {
   return with_kernel(handle, [&](Context&, Kernel& kernel, FunctionHandle& found) {
-    if (device != 0) return kInvalidDevice;
+    if (!Driver::instance().has_device(device)) return kInvalidDevice;
     if (which == 9) return kSuccess;
     if (which != 8 || value < 0 || value + static_cast<int>(found.function->shared_bytes) > kSharedOptIn)
       return kInvalidValue;
@@ -244,8 +244,9 @@ INGOT_DRIVER cuKernelSetAttribute(int which, int value, void* handle, int device
 }
 
 INGOT_DRIVER cuKernelSetCacheConfig(void* handle, int, int device) {
-  return with_kernel(
-      handle, [&](Context&, Kernel&, FunctionHandle&) { return device != 0 ? kInvalidDevice : kSuccess; });
+  return with_kernel(handle, [&](Context&, Kernel&, FunctionHandle&) {
+    return Driver::instance().has_device(device) ? kSuccess : kInvalidDevice;
+  });
 }
 
 INGOT_DRIVER cuKernelGetParamInfo(void* handle, size_t which, size_t* offset, size_t* bytes) {

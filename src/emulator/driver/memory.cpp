@@ -48,6 +48,40 @@ Result copy_later(Context& context, uint64_t to, uint64_t from, size_t bytes, co
   return result;
 }
 
+/// The bytes of a context's device memory; a fault where they are not all there.
+std::byte* bytes_in(const void* handle, uint64_t address, uint64_t bytes) {
+  Context* const context = Driver::instance().contexts.find(handle);
+  std::byte* const found = context == nullptr ? nullptr : context->device.memory().bytes_at(address, bytes);
+  if (found == nullptr)
+    throw Fault(FaultKind::Illegal, "a copy of " + std::to_string(bytes) + " bytes between devices: " +
+                                        (context == nullptr ? "there is no such context"
+                                                            : context->device.memory().describe(address)));
+  return found;
+}
+
+/// A copy from the memory of one context to that of another, in a stream of the current one.
+Result copy_between(uint64_t to, const void* to_handle, uint64_t from, const void* from_handle, size_t bytes,
+                    const void* stream_handle) {
+  return with_context([&](Context& context) {
+    const Handles<Context>& contexts = Driver::instance().contexts;
+    Context* const target = contexts.find(to_handle);
+    Context* const source = contexts.find(from_handle);
+    Stream* const stream = context.stream(stream_handle);
+    if (target == nullptr || source == nullptr) return kInvalidContext;
+    if (stream == nullptr) return kInvalidHandle;
+    if (!is_sound(target->device.memory(), to, bytes) || !is_sound(source->device.memory(), from, bytes))
+      return kInvalidValue;
+    if (bytes == 0) return kSuccess;
+    Work work;
+    work.type = Work::Copy;
+    work.run = [=](Device&) {
+      std::memmove(bytes_in(to_handle, to, bytes), bytes_in(from_handle, from, bytes), bytes);
+      Driver::instance().contexts.find(to_handle)->device.memory().mark_written(to, bytes);
+    };
+    return submit(context, *stream, std::move(work));
+  });
+}
+
 /// After what was put into the default stream: waits for it.
 Result finish(Context& context, Result result) {
   if (result == kSuccess) context.device.run_until(context.device.now(Device::kDefault));
@@ -142,7 +176,7 @@ Result pointer_attribute(Context& context, void* value, int which, uint64_t addr
     case 6: return kSuccess;  // whether copies wait: they do as the calls say
     case 7: *static_cast<uint64_t*>(value) = found.base; return kSuccess;  // a number of the allocation
     case 8: *static_cast<unsigned*>(value) = found.is_managed ? 1 : 0; return kSuccess;
-    case 9: *static_cast<int*>(value) = 0; return kSuccess;  // device
+    case 9: *static_cast<int*>(value) = context.ordinal; return kSuccess;
     case 11: *static_cast<uint64_t*>(value) = found.base; return kSuccess;
     case 12: *static_cast<size_t*>(value) = found.whole; return kSuccess;
     case 13: *static_cast<unsigned*>(value) = 1; return kSuccess;  // mapped
@@ -306,7 +340,7 @@ INGOT_DRIVER cuMemFreeAsync(uint64_t address, void* handle) {
 
 INGOT_DRIVER cuDeviceGetDefaultMemPool(void** pool, int device) {
   return guarded([&](Driver&) {
-    if (device != 0) return kInvalidDevice;
+    if (!Driver::instance().has_device(device)) return kInvalidDevice;
     if (pool == nullptr) return kInvalidValue;
     *pool = &pool_handle;
     return kSuccess;
@@ -317,7 +351,7 @@ INGOT_DRIVER cuDeviceGetMemPool(void** pool, int device) { return cuDeviceGetDef
 
 INGOT_DRIVER cuDeviceSetMemPool(int device, void* pool) {
   return guarded([&](Driver&) {
-    if (device != 0) return kInvalidDevice;
+    if (!Driver::instance().has_device(device)) return kInvalidDevice;
     return pool == &pool_handle ? kSuccess : kInvalidValue;
   });
 }
@@ -573,11 +607,13 @@ INGOT_DRIVER cuMemcpy3DAsync_v2(const Box* box, void* stream) {
 /// Each context has memory of its own, so that copies are within one.
 INGOT_DRIVER cuMemcpyPeerAsync(uint64_t to, void* to_context, uint64_t from, void* from_context, size_t bytes,
                                void* stream) {
-  if (to_context != from_context) return kPeerUnsupported;
-  return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
+  if (to_context == from_context) return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
+  return copy_between(to, to_context, from, from_context, bytes, stream);
 }
 
 INGOT_DRIVER cuMemcpyPeer(uint64_t to, void* to_context, uint64_t from, void* from_context, size_t bytes) {
-  if (to_context != from_context) return kPeerUnsupported;
-  return cuMemcpyDtoD_v2(to, from, bytes);
+  if (to_context == from_context) return cuMemcpyDtoD_v2(to, from, bytes);
+  const Result result = copy_between(to, to_context, from, from_context, bytes, nullptr);
+  return result != kSuccess ? result
+                            : with_context([](Context& context) { return finish(context, kSuccess); });
 }

@@ -65,6 +65,8 @@ constexpr int kSharedPerBlock = 48 * 1024;
 constexpr int kSharedOptIn = 227 * 1024;
 constexpr int kSharedPerMultiprocessor = 228 * 1024;
 constexpr int kVersion = 13000;  ///< of the driver
+constexpr int kMostDevices = 16;
+constexpr int kGreatestPriority = -5;  ///< of streams; the least is 0
 
 struct Module;
 
@@ -191,12 +193,13 @@ class Handles {
 };
 
 struct Context {
-  explicit Context(const DeviceOptions& options) : device(options) {}
+  Context(const DeviceOptions& options, int number) : device(options), ordinal(number) {}
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   Device device;
+  int ordinal;  ///< of the device
   Handles<Module> modules;
   std::unordered_map<const void*, FunctionHandle*> functions;
   Handles<Stream> streams;
@@ -243,8 +246,11 @@ struct Driver {
   std::mutex mutex;
   bool is_initialized = false;
   Handles<Context> contexts;
-  Context* primary = nullptr;
-  uint32_t primary_uses = 0;
+  struct Primary {
+    Context* context = nullptr;
+    uint32_t uses = 0;
+  };
+  std::vector<Primary> primaries;  ///< by device
   Handles<Library> libraries;
   Handles<Kernel> kernels;
   Handles<Link> links;
@@ -258,9 +264,11 @@ struct Driver {
   Result planned_failure = kOutOfMemory;  ///< its result
 
   static Driver& instance();
+  bool has_device(int number) const { return number >= 0 && static_cast<size_t>(number) < primaries.size(); }
 
  private:
-  /// With the planned failure that INGOT_EMULATOR_FAIL names.
+  /// With the devices that INGOT_EMULATOR_DEVICES counts and the planned failure that INGOT_EMULATOR_FAIL
+  /// names.
   Driver();
 };
 

@@ -60,21 +60,44 @@ Result waited(Device& device, const Moment& moment) {
   return device.is_reached(moment) || device.failure() ? kSuccess : kUnknown;
 }
 
+/// A stream that waits for an event of another context: that device goes on until the event is reached.
+Result wait_for_other(Context& context, Stream& stream, const void* handle) {
+  const Event* event = nullptr;
+  const void* of = nullptr;
+  Driver::instance().contexts.for_each([&](Context& other) {
+    const Event* const found = other.events.find(handle);
+    if (found != nullptr) event = found, of = &other;
+  });
+  if (event == nullptr) return kInvalidHandle;
+  if (event->capture != nullptr || stream.capture != nullptr) return kCaptureUnsupported;
+  if (!event->is_recorded) return kSuccess;
+  Work work;
+  work.type = Work::Host;
+  work.run = [of, moment = event->moment](Device&) {
+    Context* const other = Driver::instance().contexts.find(of);
+    if (other != nullptr) other->device.run_until(moment);
+  };
+  return submit(context, stream, std::move(work));
+}
+
 }  // namespace
 
+INGOT_DRIVER cuStreamCreateWithPriority(void** handle, unsigned flags, int priority);
+
 INGOT_DRIVER cuStreamCreate(void** handle, unsigned flags) {
+  return cuStreamCreateWithPriority(handle, flags, 0);
+}
+
+INGOT_DRIVER cuStreamCreateWithPriority(void** handle, unsigned flags, int priority) {
   return with_context([&](Context& context) {
     if (handle == nullptr || flags > kNonBlocking) return kInvalidValue;
     auto made = std::make_unique<Stream>();
-    made->number = context.device.create_stream(flags != kNonBlocking);
+    made->priority = std::clamp(priority, kGreatestPriority, 0);
+    made->number = context.device.create_stream(flags != kNonBlocking, made->priority);
     made->flags = flags;
     *handle = context.streams.add(std::move(made));
     return kSuccess;
   });
-}
-
-INGOT_DRIVER cuStreamCreateWithPriority(void** handle, unsigned flags, int) {
-  return cuStreamCreate(handle, flags);
 }
 
 INGOT_DRIVER cuStreamDestroy_v2(void* handle) {
@@ -119,7 +142,7 @@ INGOT_DRIVER cuStreamGetDevice(void* handle, int* device) {
   return with_context([&](Context& context) {
     if (context.stream(handle) == nullptr) return kInvalidHandle;
     if (device == nullptr) return kInvalidValue;
-    *device = 0;
+    *device = context.ordinal;
     return kSuccess;
   });
 }
@@ -136,9 +159,10 @@ INGOT_DRIVER cuStreamGetFlags(void* handle, unsigned* flags) {
 
 INGOT_DRIVER cuStreamGetPriority(void* handle, int* priority) {
   return with_context([&](Context& context) {
-    if (context.stream(handle) == nullptr) return kInvalidHandle;
+    const Stream* const found = context.stream(handle);
+    if (found == nullptr) return kInvalidHandle;
     if (priority == nullptr) return kInvalidValue;
-    *priority = 0;
+    *priority = found->priority;
     return kSuccess;
   });
 }
@@ -156,6 +180,7 @@ INGOT_DRIVER cuStreamWaitEvent(void* handle, void* event, unsigned) {
   return with_context([&](Context& context) {
     Stream* const stream = context.stream(handle);
     const Event* const found = context.events.find(event);
+    if (stream != nullptr && found == nullptr) return wait_for_other(context, *stream, event);
     if (stream == nullptr || found == nullptr) return kInvalidHandle;
     if (found->capture != nullptr) return join_capture(*stream, *found);
     if (stream->capture != nullptr) return stream->capture->is_broken ? kCaptureInvalidated : kSuccess;

@@ -40,6 +40,40 @@ TEST(Streams, OperationsRunWhenSomebodyWaits) {
   EXPECT_EQ(log.text, "ab");
 }
 
+TEST(Streams, GreaterPrioritiesGoFirst) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Log log(seed);
+    const uint32_t low = log.device.create_stream(false);
+    const uint32_t high = log.device.create_stream(false, -2);
+    const uint32_t middle = log.device.create_stream(false, -1);
+    for (const char name : {'1', '2'}) log.put(low, name);
+    for (const char name : {'a', 'b'}) log.put(middle, name);
+    log.put(high, 'x');
+    log.device.wait_for(high, log.device.now(middle));
+    log.put(high, 'y');
+    log.device.run_all();
+    EXPECT_EQ(log.text, "xaby12");
+  }
+}
+
+TEST(Streams, ADeviceGoesOnWhileAnotherOneRuns) {
+  Log first(0);
+  Log second(0);
+  const uint32_t a = first.device.create_stream(false);
+  const uint32_t b = first.device.create_stream(false);
+  const uint32_t c = second.device.create_stream(false);
+  first.put(b, 'b');
+  const Moment early = first.device.now(b);
+  second.device.enqueue(c, [&](Device&) { first.device.run_until(early); });
+  second.put(c, 'c');
+  const Moment late = second.device.now(c);
+  first.device.enqueue(a, [&](Device&) { second.device.run_until(late); });
+  first.put(a, 'a');
+  first.device.run_until(first.device.now(a));
+  EXPECT_EQ(first.text, "ba");
+  EXPECT_EQ(second.text, "c");
+}
+
 TEST(Streams, TheSeedShufflesStreamsAndKeepsTheirOrder) {
   std::set<std::string> orders;
   for (uint64_t seed = 0; seed < 40; ++seed) {
