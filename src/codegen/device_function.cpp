@@ -35,6 +35,7 @@ void DeviceFunction::emit(NodeId launch, std::span<const std::pair<NodeId, Parts
   lines_.add(*target_, place);
   b_.SetCurrentDebugLocation(lines_.at(*target_, place));
   for (const auto& [node, parts] : used) set(node, parts);
+  find_stored(launch);
   using Place = KernelTarget::Place;
   Parts indices;
   for (const Place what : {Place::Block, Place::Thread})
@@ -126,7 +127,13 @@ void DeviceFunction::emit_alloc(NodeId id) {
 /// Elements are aligned on a device.
 void DeviceFunction::emit_load(NodeId id) {
   const auto operands = source_.operands(id);
-  set(id, load_element(dtype(id), element_address(operands[0], operands.subspan(1)), true));
+  const Parts loaded = load_element(dtype(id), element_address(operands[0], operands.subspan(1)), true);
+  for (Value* part : loaded) {
+    const auto* const compared = llvm::dyn_cast<llvm::ICmpInst>(part);
+    if (auto* const load = llvm::dyn_cast<llvm::LoadInst>(compared ? compared->getOperand(0) : part))
+      mark_constant(*load, operands[0]);
+  }
+  set(id, loaded);
 }
 
 void DeviceFunction::emit_store(NodeId id) {

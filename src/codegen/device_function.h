@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "codegen/body.h"
 #include "codegen/line_table.h"
 #include "codegen/targets/kernel_target.h"
@@ -32,6 +34,25 @@ class DeviceFunction final : public Body {
   void emit_load(NodeId id) override;
   void emit_store(NodeId id) override;
 
+  // device_lanes.cpp
+  class Neighbours;
+  /// An access of neighbours by turns that run together.
+  struct Together {
+    NodeId access;
+    llvm::Value* address;  ///< of the first turn's
+    uint64_t alignment;    ///< in bytes, that it has to have
+  };
+  void emit_for_(NodeId id) override;
+  std::vector<Together> find_together(const Neighbours& turns, NodeId loop, uint64_t width);
+  void emit_at_once(const Neighbours& turns, NodeId loop, uint64_t width, std::span<const Together> together);
+  void each_piece(const Together& access, uint64_t width,
+                  const std::function<void(llvm::Value*, llvm::FixedVectorType*, uint64_t)>& act);
+  std::vector<Parts> load_together(const Together& access, uint64_t width);
+  void store_together(const Together& access, std::span<const Parts> values);
+  std::optional<uint64_t> origin_of(NodeId view) const;
+  void find_stored(NodeId launch);
+  void mark_constant(llvm::LoadInst& load, NodeId view);
+
   // device_threads.cpp
   void emit_barrier(NodeId id) override;
   void emit_vote(NodeId id) override;
@@ -58,6 +79,8 @@ class DeviceFunction final : public Body {
 
   LineTable& lines_;
   const KernelTarget& kernels_;
+  bool knows_stored_ = false;
+  std::vector<uint64_t> stored_;  ///< where memory comes from that is stored into (`origin_of`)
   bool may_raise_ = false;
   bool is_cooperative_ = false;
 };

@@ -21,8 +21,8 @@ using ir::Type;
 
 namespace {
 
-/// Axes of a grid.
-constexpr size_t kMostLevels = 3;
+/// Axes that arrays have at most.
+constexpr size_t kAllLevels = 16;
 /// Loops of so few turns, known while compiling, are left for the loops inside them.
 constexpr int64_t kFewTurns = 8;
 /// What the threads of a block have together, on any device.
@@ -190,9 +190,9 @@ bool KernelPlan::meet_alike(NodeId nest, NodeId inner) const {
   });
 }
 
-std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
+std::vector<NodeId> KernelPlan::levels_of(NodeId nest, size_t most) const {
   std::vector<NodeId> levels{nest};
-  while (levels.size() < kMostLevels) {
+  while (levels.size() < most) {
     NodeId inner;
     std::vector<NodeId> loads;
     for (const NodeId node : f_.region_body(f_.region(levels.back()))) {
@@ -219,6 +219,11 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest) const {
     levels.push_back(inner);
   }
   return levels;
+}
+
+std::optional<Tiling> KernelPlan::tiling_of(NodeId nest) const {
+  std::optional<Tiling> tiling = Tiling::find(f_, levels_of(nest, kAllLevels));
+  return tiling && is_parallel(nest) ? std::move(tiling) : std::nullopt;
 }
 
 bool KernelPlan::suits_team(NodeId nest) const {
@@ -342,6 +347,10 @@ void KernelPlan::find_needed() {
     if (parts_[node.index] == Part::Nest) {
       const std::vector<NodeId> levels = levels_of(node);
       for (const NodeId level : levels) need(f_.operand(level, 0));
+      if (const auto tiling = tiling_of(node)) {
+        for (const NodeId level : tiling->levels) need(f_.operand(level, 0));
+        need(f_.operand(tiling->depth, 0));
+      }
       if (suits_team(node))
         for (const NodeId inner : f_.region_body(f_.region(levels.back())))
           if (is_loop(inner)) need(f_.operand(inner, 0));

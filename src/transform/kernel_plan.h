@@ -6,6 +6,7 @@
 #include "base/machine.h"
 #include "ir/function.h"
 #include "transform/accumulations.h"
+#include "transform/kernel_tiles.h"
 
 namespace ingot::transform {
 
@@ -31,12 +32,17 @@ class KernelPlan {
   KernelPlan(const ir::Function& function, const base::Machine& machine);
 
   Part part(ir::NodeId node) const { return parts_[node.index]; }
+  /// Axes of a grid.
+  static constexpr size_t kMostLevels = 3;
   /// Whether the turns of a node run at once, as a launch of many threads.
   bool is_shared(ir::NodeId node) const {
     return part(node) == Part::Nest || part(node) == Part::Reduction || part(node) == Part::Scan;
   }
   /// The loops of a nest, the outermost first: its turns are those of all of them.
-  std::vector<ir::NodeId> levels_of(ir::NodeId nest) const;
+  std::vector<ir::NodeId> levels_of(ir::NodeId nest, size_t most = kMostLevels) const;
+  bool has_independent_turns(ir::NodeId nest) const { return is_parallel(nest); }
+  /// How a nest is done in tiles; none: it has none.
+  std::optional<Tiling> tiling_of(ir::NodeId nest) const;
   bool is_member(ir::NodeId node, const Task& task) const {
     return task_of_[node.index] != kNone && &tasks_[task_of_[node.index]] == &task;
   }

@@ -10,6 +10,8 @@
 #include "transform/kernel_plan.h"
 #include "transform/kernel_scan.h"
 #include "transform/kernel_team.h"
+#include "transform/kernel_tiles.h"
+#include "transform/kernel_together.h"
 #include "transform/kernel_writer.h"
 #include "transform/loop_writer.h"
 #include "transform/rewriter.h"
@@ -191,7 +193,14 @@ class Parter : public Rewriter {
     for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
     // Of threads that raise, the first one is that of the first turn where each has one turn.
     const bool is_flat = levels.size() > 1 && may_raise(id);
-    const Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
+    Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
+    // Turns that meet add up in memory, one by one.
+    const bool is_plain = !may_raise(id) && plan_.has_independent_turns(id);
+    together_ = is_plain ? turns_together(source_, levels) : 1;
+    if (together_ > 1) {
+      const NodeId up = loops_.add(axes.back(), b_.index(together_ - 1));
+      axes.back() = b_.make(Op::floor_divide, {up, b_.index(together_)});
+    }
     const auto by_threads = [&] {
       kernels_.grid(axes, [&](std::span<const NodeId> at) {
         prepare({&id, 1});
@@ -202,6 +211,7 @@ class Parter : public Rewriter {
       });
       return Nodes();
     };
+    if (const auto tiling = plan_.tiling_of(id)) return write_tiles(id, *tiling, by_threads);
     if (!plan_.suits_team(id)) return void(by_threads());
     const NodeId length = use(source_.operand(first_reduction_of(levels.back()), 0));
     const auto by_teams = [&] {
@@ -212,6 +222,20 @@ class Parter : public Rewriter {
       return Nodes();
     };
     loops_.branch(loops_.less(length, b_.index(kShortRow)), {}, by_threads, by_teams);
+  }
+  void write_tiles(NodeId id, const Tiling& tiling, const std::function<void()>& by_threads) {
+    KernelTiles tiles(kernels_, loops_, source_, tiling, [this](NodeId old) { return use(old); });
+    if (!tiles.fits()) return by_threads();
+    const auto at_top = [&] {
+      forget_ready();
+      prepare({&id, 1});
+    };
+    const auto plain = [&] {
+      forget_ready();
+      by_threads();
+    };
+    tiles.write(at_top, plain);
+    forget_ready();
   }
   NodeId first_reduction_of(NodeId level) const {
     return *std::ranges::find_if(source_.region_body(source_.region(level)), [&](NodeId node) {
@@ -291,6 +315,7 @@ class Parter : public Rewriter {
   }
   void write_level(std::span<const NodeId> levels, std::span<const NodeId> indices, size_t level) {
     const RegionId region = source_.region(levels[level]);
+    if (level + 1 == levels.size() && together_ > 1) return write_together(levels[level], indices[level]);
     bind(source_.region_parameters(region)[0], indices[level]);
     if (level + 1 == levels.size()) {
       visit_body(region);
@@ -301,6 +326,22 @@ class Parter : public Rewriter {
       if (node == levels[level + 1]) write_level(levels, indices, level + 1);
       else visit_at_place(node);
     }
+  }
+
+  /// The turns of a level that a thread does together, those of its number `group`.
+  void write_together(NodeId level, NodeId group) {
+    const NodeId width = b_.index(together_);
+    const NodeId first = loops_.multiply(group, width);
+    const NodeId count = loops_.minimum(loops_.subtract(use(source_.operand(level, 0)), first), width);
+    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Vector), together_};
+    const ir::SpanId place = b_.span();
+    const NodeId loop = b_.begin(Op::for_, {&count, 1}, attributes);
+    const NodeId turn = b_.enter(loop, 0, {{ir::kInt64}})[0];
+    bind(source_.region_parameters(source_.region(level))[0], loops_.add(first, turn));
+    visit_body(source_.region(level));
+    b_.set_span(place);
+    b_.yield({});
+    b_.end(loop);
   }
 
   bool may_raise(NodeId id) const { return ir::effects_of(source_, id).any(ir::effect::Raise); }
@@ -376,10 +417,11 @@ class Parter : public Rewriter {
   KernelPlan plan_;
   LoopWriter loops_;
   KernelWriter kernels_;
-  Nodes cells_;          ///< by value: a view of one element, of those that a launch gives
-  Nodes ready_;          ///< deferred values that the open launch has
-  bool inside_ = false;  ///< nodes are written as they are
-  bool stores_ = true;   ///< ... those that store among them
+  Nodes cells_;           ///< by value: a view of one element, of those that a launch gives
+  Nodes ready_;           ///< deferred values that the open launch has
+  int64_t together_ = 1;  ///< turns of a nest's last level that a thread does
+  bool inside_ = false;   ///< nodes are written as they are
+  bool stores_ = true;    ///< ... those that store among them
   Team team_;
 };
 

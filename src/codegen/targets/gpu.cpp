@@ -69,6 +69,7 @@ class Gpu final : public KernelTarget {
   unsigned shared_space() const override { return 3; }
   unsigned global_space() const override { return 1; }
   uint64_t most_parameter_bytes() const override { return 4096; }
+  uint64_t access_bytes() const override { return 16; }
 
  private:
   DeviceTarget target_;

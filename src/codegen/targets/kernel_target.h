@@ -69,6 +69,8 @@ class KernelTarget {
   virtual unsigned global_space() const = 0;
   /// What a kernel may be given, at most, on any device of the kind.
   virtual uint64_t most_parameter_bytes() const { return 1024; }
+  /// What one instruction loads or stores of neighbours, which are aligned as that is; 0: nothing of several.
+  virtual uint64_t access_bytes() const { return 0; }
 };
 
 }  // namespace ingot::codegen

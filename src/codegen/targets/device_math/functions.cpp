@@ -4,6 +4,21 @@
 // `base::math` asks for are here.
 
 #define INGOT_ONE_WAY
+#include "base/math/kernels/plain.h"
+
+/// Stands where it is called: a call in the rare way of a kernel takes memory and registers of all ways.
+#define INGOT_IN_PLACE __attribute__((always_inline))
+
+namespace ingot::base::math::kernels {
+INGOT_IN_PLACE Turns turns_of(double x);
+INGOT_IN_PLACE Reduced reduce_by_half_pi(double x);
+INGOT_IN_PLACE HalfTurnsReduced reduce_by_pi(double x, int turn);
+INGOT_IN_PLACE inline void reduce_angles(const double* x, double* high, double* low, int64_t* quadrant,
+                                         double limit, int64_t count);
+INGOT_IN_PLACE inline void reduce_angles(const float* x, float* rest, int32_t* half_turns, float limit,
+                                         int64_t count, int32_t turn);
+}  // namespace ingot::base::math::kernels
+
 #include "base/half.cpp"
 #include "base/math/called.h"
 #include "base/math/cast.cpp"
@@ -21,13 +36,13 @@ extern "C" {
 INGOT_CALLED_REAL(INGOT_DEFINE_CALLED_REAL)
 INGOT_CALLED_COMPLEX(INGOT_DEFINE_CALLED_COMPLEX)
 
-void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant, double limit,
-                                int64_t count) {
-  math::kernels::reduce_angles(x, high, low, quadrant, limit, count);
+INGOT_IN_PLACE void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant,
+                                               double limit, int64_t) {
+  math::kernels::reduce_angles(x, high, low, quadrant, limit, 1);
 }
-void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns, float limit, int64_t count,
-                                int32_t turn) {
-  math::kernels::reduce_angles(x, rest, half_turns, limit, count, turn);
+INGOT_IN_PLACE void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns, float limit,
+                                               int64_t, int32_t turn) {
+  math::kernels::reduce_angles(x, rest, half_turns, limit, 1, turn);
 }
 void ingot_v1_remainders_f64(const double* a, const double* b, double* rest, int64_t count) {
   math::kernels::remainders(a, b, rest, count);

@@ -1,0 +1,258 @@
+// Neighbouring turns that a thread runs together: a `for` of a width. Where all turns of the width are there
+// and what they load and store of neighbours is aligned, each node is done for all of them before the next
+// one, and neighbours are one access; else the turns run one after the other.
+
+#include <algorithm>
+#include <functional>
+
+#include "codegen/device_function.h"
+#include "ir/walk.h"
+
+namespace ingot::codegen {
+
+using llvm::Value;
+
+/// What of a loop's turns is neighbours in memory, and what of each turn its own.
+class DeviceFunction::Neighbours {
+ public:
+  Neighbours(const ir::Function& f, NodeId loop)
+      : f_(f), body_(f.region(loop)), index_(f.region_parameters(body_)[0]), varies_(f.node_count()) {
+    varies_[index_.index] = true;
+    for (const NodeId node : f.region_body(body_))
+      varies_[node.index] =
+          std::ranges::any_of(f.operands(node), [&](NodeId operand) { return varies(operand); });
+  }
+
+  NodeId index() const { return index_; }
+  bool varies(NodeId value) const { return varies_[value.index]; }
+  /// Whether each turn does no more than operations, loads and stores.
+  bool are_plain() const {
+    return std::ranges::all_of(f_.region_body(body_), [&](NodeId node) {
+      const ir::Op op = f_.op(node);
+      if (op == ir::Op::yield || op == ir::Op::load || op == ir::Op::store) return true;
+      return f_[node].region_count == 0 && ir::info(op).effects.pure() && f_.result_count(node) <= 1;
+    });
+  }
+  /// The axis along which an access goes on by one place from turn to turn; none: it does not.
+  std::optional<size_t> axis_of(NodeId access) const {
+    const auto rank = static_cast<size_t>(f_.type(f_.operand(access, 0)).rank());
+    const auto indices = f_.operands(access).subspan(1, rank);
+    if (varies(f_.operand(access, 0))) return std::nullopt;
+    std::optional<size_t> axis;
+    for (size_t i = 0; i < rank; ++i) {
+      if (!varies(indices[i])) continue;
+      if (axis || !goes_on(indices[i])) return std::nullopt;
+      axis = i;
+    }
+    return axis;
+  }
+  /// What an index is computed from in the turn, in order; none: from what is loaded there.
+  bool add_slice(NodeId value, std::vector<NodeId>& slice) const {
+    if (value == index_ || !is_inside(value) || std::ranges::count(slice, value) > 0) return true;
+    if (!ir::info(f_.op(value)).effects.pure()) return false;
+    for (const NodeId operand : f_.operands(value))
+      if (!add_slice(operand, slice)) return false;
+    slice.push_back(value);
+    return true;
+  }
+
+ private:
+  bool is_inside(NodeId value) const { return f_[value].parent == body_; }
+  bool goes_on(NodeId index) const {
+    if (index == index_) return true;
+    const ir::Op op = f_.op(index);
+    if (!is_inside(index) || (op != ir::Op::add && op != ir::Op::subtract)) return false;
+    const NodeId a = f_.operand(index, 0);
+    const NodeId b = f_.operand(index, 1);
+    if (!varies(b)) return goes_on(a);
+    return op == ir::Op::add && !varies(a) && goes_on(b);
+  }
+
+  const ir::Function& f_;
+  RegionId body_;
+  NodeId index_;
+  std::vector<bool> varies_;
+};
+
+void DeviceFunction::emit_for_(NodeId id) {
+  const auto schedule = static_cast<ir::Schedule>(source_.attribute(id, 0));
+  const auto width = static_cast<uint64_t>(source_.attribute(id, 1));
+  if (!ir::has_lanes(schedule) || width <= 1 || kernels_.access_bytes() == 0) return Body::emit_for_(id);
+  const Neighbours turns(source_, id);
+  const std::vector<Together> together = find_together(turns, id, width);
+  if (!turns.are_plain() || together.empty()) return Body::emit_for_(id);
+  Value* holds = b_.CreateICmpEQ(value(source_.operand(id, 0)), b_.getInt64(width));
+  for (uint64_t bytes = 2; bytes <= kernels_.access_bytes(); bytes *= 2) {
+    Value* all = nullptr;
+    for (const Together& access : together) {
+      if (access.alignment != bytes) continue;
+      Value* const own = b_.CreatePtrToInt(access.address, b_.getInt64Ty());
+      all = all == nullptr ? own : b_.CreateOr(all, own);
+    }
+    if (all == nullptr) continue;
+    holds = b_.CreateAnd(holds, b_.CreateICmpEQ(b_.CreateAnd(all, b_.getInt64(bytes - 1)), b_.getInt64(0)));
+  }
+  Block* const at_once = new_block("at_once");
+  Block* const one_by_one = new_block("one_by_one");
+  Block* const done = new_block("done");
+  b_.CreateCondBr(holds, at_once, one_by_one);
+  b_.SetInsertPoint(at_once);
+  emit_at_once(turns, id, width, together);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(one_by_one);
+  Body::emit_for_(id);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+/// The accesses of neighbours, with where that of the first turn is.
+std::vector<DeviceFunction::Together> DeviceFunction::find_together(const Neighbours& turns, NodeId loop,
+                                                                    uint64_t width) {
+  std::vector<Together> together;
+  for (const NodeId node : source_.region_body(source_.region(loop))) {
+    if (source_.op(node) != ir::Op::load && source_.op(node) != ir::Op::store) continue;
+    const NodeId view = source_.operand(node, 0);
+    const std::optional<size_t> axis = turns.axis_of(node);
+    if (!axis) continue;
+    const auto rank = static_cast<size_t>(source_.type(view).rank());
+    const uint64_t size = base::size_of(dtype(view));
+    const auto* const stride = llvm::dyn_cast<llvm::ConstantInt>(parts(view)[2 + rank + *axis]);
+    if (stride == nullptr || stride->getZExtValue() != size) continue;
+    const auto indices = source_.operands(node).subspan(1, rank);
+    std::vector<NodeId> slice;
+    if (!std::ranges::all_of(indices, [&](NodeId index) { return turns.add_slice(index, slice); })) continue;
+    set(turns.index(), {b_.getInt64(0)});
+    for (const NodeId value : slice) emit_node(value);
+    together.push_back(
+        {node, element_address(view, indices), std::min<uint64_t>(size * width, kernels_.access_bytes())});
+  }
+  return together;
+}
+
+void DeviceFunction::emit_at_once(const Neighbours& turns, NodeId loop, uint64_t width,
+                                  std::span<const Together> together) {
+  std::vector<std::vector<Parts>> lanes(width, std::vector<Parts>(source_.node_count()));
+  for (uint64_t lane = 0; lane < width; ++lane) lanes[lane][turns.index().index] = {b_.getInt64(lane)};
+  const auto each_lane = [&](NodeId node, const std::function<void(uint64_t)>& act) {
+    for (uint64_t lane = 0; lane < width; ++lane) {
+      for (const NodeId operand : source_.operands(node))
+        if (turns.varies(operand)) set(operand, lanes[lane][operand.index]);
+      act(lane);
+    }
+  };
+  for (const NodeId node : source_.region_body(source_.region(loop))) {
+    const ir::Op op = source_.op(node);
+    if (op == ir::Op::yield) continue;
+    const base::Place place = unit_.source.place(source_[node].span);
+    if (!place.file.empty()) b_.SetCurrentDebugLocation(lines_.at(*target_, place));
+    const auto known = std::ranges::find(together, node, &Together::access);
+    if (!turns.varies(node) && op != ir::Op::store) {
+      emit_node(node);
+    } else if (known == together.end()) {
+      each_lane(node, [&](uint64_t lane) {
+        emit_node(node);
+        lanes[lane][node.index] = op == ir::Op::store ? Parts() : parts(node);
+      });
+    } else if (op == ir::Op::load) {
+      const std::vector<Parts> loaded = load_together(*known, width);
+      for (uint64_t lane = 0; lane < width; ++lane) lanes[lane][node.index] = loaded[lane];
+    } else {
+      std::vector<Parts> stored;
+      each_lane(node, [&](uint64_t) { stored.push_back(parts(source_.operands(node).back())); });
+      store_together(*known, stored);
+    }
+  }
+}
+
+/// What neighbours have in memory, in pieces of one access each: `act(pointer, type, first part, parts)`.
+void DeviceFunction::each_piece(const Together& access, uint64_t width,
+                                const std::function<void(Value*, llvm::FixedVectorType*, uint64_t)>& act) {
+  const DType dtype = this->dtype(source_.operand(access.access, 0));
+  const DType component = base::component_of(dtype);
+  llvm::Type* const number = unit_.memory_type(unit_.part_type(component));
+  const uint64_t size = base::size_of(component);
+  const uint64_t all = width * (base::is_complex(dtype) ? 2 : 1);
+  const uint64_t at_once = std::min(all, kernels_.access_bytes() / size);
+  for (uint64_t first = 0; first < all; first += at_once)
+    act(field(access.address, first * size),
+        llvm::FixedVectorType::get(number, static_cast<unsigned>(at_once)), first);
+}
+
+std::vector<Parts> DeviceFunction::load_together(const Together& access, uint64_t width) {
+  const DType dtype = this->dtype(access.access);
+  const uint64_t parts_of_each = base::is_complex(dtype) ? 2 : 1;
+  std::vector<Parts> loaded(width);
+  each_piece(access, width, [&](Value* address, llvm::FixedVectorType* type, uint64_t first) {
+    llvm::LoadInst* const all = b_.CreateAlignedLoad(type, address, llvm::Align(access.alignment));
+    mark_constant(*all, source_.operand(access.access, 0));
+    for (unsigned i = 0; i < type->getNumElements(); ++i) {
+      Value* const part = b_.CreateExtractElement(all, i);
+      loaded[(first + i) / parts_of_each].push_back(
+          base::is_bool(dtype) ? b_.CreateICmpNE(part, b_.getInt8(0)) : part);
+    }
+  });
+  return loaded;
+}
+
+void DeviceFunction::store_together(const Together& access, std::span<const Parts> values) {
+  const DType dtype = this->dtype(source_.operand(access.access, 0));
+  const uint64_t parts_of_each = base::is_complex(dtype) ? 2 : 1;
+  each_piece(access, values.size(), [&](Value* address, llvm::FixedVectorType* type, uint64_t first) {
+    Value* all = llvm::PoisonValue::get(type);
+    for (unsigned i = 0; i < type->getNumElements(); ++i) {
+      Value* const part = values[(first + i) / parts_of_each][(first + i) % parts_of_each];
+      all = b_.CreateInsertElement(all, base::is_bool(dtype) ? b_.CreateZExt(part, b_.getInt8Ty()) : part, i);
+    }
+    b_.CreateAlignedStore(all, address, llvm::Align(access.alignment));
+  });
+}
+
+/// Where a view's memory comes from: the alias set of a parameter, or a node that allocates; none: not known.
+std::optional<uint64_t> DeviceFunction::origin_of(NodeId view) const {
+  constexpr uint64_t kAllocated = uint64_t{1} << 32;
+  for (NodeId at = view;;) {
+    const ir::Op op = source_.op(at);
+    if (op == ir::Op::alloc) return kAllocated | at.index;
+    if (op == ir::Op::param) {
+      if (source_[at].parent != source_.body()) return std::nullopt;
+      return source_.parameters()[static_cast<size_t>(source_.attribute(at, 0))].alias_set;
+    }
+    NodeId from;
+    if (op == ir::Op::result || !ir::info(op).effects.pure()) return std::nullopt;
+    for (const NodeId operand : source_.operands(at)) {
+      const ir::Type type = source_.type(operand);
+      if (!type.is_view() && !type.is_buffer()) continue;
+      if (from) return std::nullopt;
+      from = operand;
+    }
+    if (!from) return std::nullopt;
+    at = from;
+  }
+}
+
+/// Finds what a launch of loops stores into. Of a kernel that is written out, its threads may wait for what
+/// others store.
+void DeviceFunction::find_stored(NodeId launch) {
+  const RegionId region = source_.region(launch);
+  constexpr size_t kOfLoops = 6;
+  knows_stored_ = source_.region_parameters(region).size() == kOfLoops;
+  ir::walk(source_, region, [&](NodeId node) {
+    const ir::Effects effects = ir::info(source_.op(node)).effects;
+    if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return;
+    const auto operands = source_.operands(node);
+    const bool has_view = !operands.empty() && source_.type(operands[0]).is_view();
+    const auto origin = has_view ? origin_of(operands[0]) : std::nullopt;
+    if (origin) stored_.push_back(*origin);
+    else knows_stored_ = false;
+  });
+}
+
+/// Nobody stores where it loads while the launch runs.
+void DeviceFunction::mark_constant(llvm::LoadInst& load, NodeId view) {
+  if (!knows_stored_ || source_.type(view).space() == ir::Space::Shared) return;
+  const auto origin = origin_of(view);
+  if (!origin || std::ranges::find(stored_, *origin) != stored_.end()) return;
+  load.setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+}
+
+}  // namespace ingot::codegen
