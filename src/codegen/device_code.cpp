@@ -136,7 +136,9 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   b.SetCurrentDebugLocation(lines_.at(*kernel, place));
   b.CreateCall(turn, arguments);
   b.CreateRetVoid();
-  target_.kernels->mark_kernel(*kernel, most_threads(source, launch, target_.machine.block_threads));
+  // While threads of one block wait for each other, those of another run.
+  const unsigned blocks = thread.shares_memory() ? 2 : 1;
+  target_.kernels->mark_kernel(*kernel, most_threads(source, launch, target_.machine.block_threads), blocks);
   Builder in_host(context);
   llvm::Constant* const text = llvm::ConstantDataArray::getString(context, name);
   auto* const global = new llvm::GlobalVariable(host_.module, text->getType(), true,

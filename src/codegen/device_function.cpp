@@ -115,6 +115,7 @@ void DeviceFunction::emit_return_(NodeId) { fail_not_lowered("a return in a kern
 void DeviceFunction::emit_alloc(NodeId id) {
   const NodeId size = source_.operand(id, 0);
   if (source_.type(id) != ir::Type::buffer(ir::Space::Shared)) return set(id, {allocate(value(size), id)});
+  shares_memory_ = true;
   const auto bytes = static_cast<uint64_t>(source_.constant(size).as<int64_t>());
   llvm::Type* const type = llvm::ArrayType::get(b_.getInt8Ty(), bytes);
   auto* const memory = new llvm::GlobalVariable(unit_.module, type, false, llvm::GlobalValue::InternalLinkage,

@@ -20,6 +20,8 @@ class DeviceFunction final : public Body {
   bool may_raise() const { return may_raise_; }
   /// Whether all blocks have to be there at once.
   bool is_cooperative() const { return is_cooperative_; }
+  /// Whether its loops use memory of the block.
+  bool shares_memory() const { return shares_memory_ && is_of_loops_; }
 
  private:
   bool polls() const override { return false; }
@@ -44,6 +46,7 @@ class DeviceFunction final : public Body {
   };
   void emit_for_(NodeId id) override;
   std::vector<Together> find_together(const Neighbours& turns, NodeId loop, uint64_t width);
+  llvm::Value* are_aligned(std::span<const Together> together);
   void emit_at_once(const Neighbours& turns, NodeId loop, uint64_t width, std::span<const Together> together);
   void each_piece(const Together& access, uint64_t width,
                   const std::function<void(llvm::Value*, llvm::FixedVectorType*, uint64_t)>& act);
@@ -79,6 +82,8 @@ class DeviceFunction final : public Body {
 
   LineTable& lines_;
   const KernelTarget& kernels_;
+  bool is_of_loops_ = false;  ///< not a kernel that is written out
+  bool shares_memory_ = false;
   bool knows_stored_ = false;
   std::vector<uint64_t> stored_;  ///< where memory comes from that is stored into (`origin_of`)
   bool may_raise_ = false;

@@ -1,6 +1,6 @@
-// Neighbouring turns that a thread runs together: a `for` of a width. Where all turns of the width are there
-// and what they load and store of neighbours is aligned, each node is done for all of them before the next
-// one, and neighbours are one access; else the turns run one after the other.
+// Neighbouring turns that a thread runs together: a `for` of a width. Where all turns of the width are there,
+// each node is done for all of them before the next one, and where what they load and store of neighbours is
+// aligned, neighbours are one access. Where some are missing, the turns run one after the other.
 
 #include <algorithm>
 #include <functional>
@@ -81,7 +81,30 @@ void DeviceFunction::emit_for_(NodeId id) {
   const Neighbours turns(source_, id);
   const std::vector<Together> together = find_together(turns, id, width);
   if (!turns.are_plain() || together.empty()) return Body::emit_for_(id);
-  Value* holds = b_.CreateICmpEQ(value(source_.operand(id, 0)), b_.getInt64(width));
+  Block* const other = new_block("other");
+  Block* const at_once = new_block("at_once");
+  Block* const apart = new_block("apart");
+  Block* const one_by_one = new_block("one_by_one");
+  Block* const done = new_block("done");
+  // One condition, whose other way has a loop: assemblers run both ways where both are short.
+  Value* const are_there = b_.CreateICmpEQ(value(source_.operand(id, 0)), b_.getInt64(width));
+  b_.CreateCondBr(b_.CreateAnd(are_there, are_aligned(together)), at_once, other);
+  b_.SetInsertPoint(at_once);
+  emit_at_once(turns, id, width, together);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(other);
+  b_.CreateCondBr(are_there, apart, one_by_one);
+  b_.SetInsertPoint(apart);
+  emit_at_once(turns, id, width, {});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(one_by_one);
+  Body::emit_for_(id);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+Value* DeviceFunction::are_aligned(std::span<const Together> together) {
+  Value* holds = b_.getTrue();
   for (uint64_t bytes = 2; bytes <= kernels_.access_bytes(); bytes *= 2) {
     Value* all = nullptr;
     for (const Together& access : together) {
@@ -92,17 +115,7 @@ void DeviceFunction::emit_for_(NodeId id) {
     if (all == nullptr) continue;
     holds = b_.CreateAnd(holds, b_.CreateICmpEQ(b_.CreateAnd(all, b_.getInt64(bytes - 1)), b_.getInt64(0)));
   }
-  Block* const at_once = new_block("at_once");
-  Block* const one_by_one = new_block("one_by_one");
-  Block* const done = new_block("done");
-  b_.CreateCondBr(holds, at_once, one_by_one);
-  b_.SetInsertPoint(at_once);
-  emit_at_once(turns, id, width, together);
-  b_.CreateBr(done);
-  b_.SetInsertPoint(one_by_one);
-  Body::emit_for_(id);
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
+  return holds;
 }
 
 /// The accesses of neighbours, with where that of the first turn is.
@@ -235,7 +248,8 @@ std::optional<uint64_t> DeviceFunction::origin_of(NodeId view) const {
 void DeviceFunction::find_stored(NodeId launch) {
   const RegionId region = source_.region(launch);
   constexpr size_t kOfLoops = 6;
-  knows_stored_ = source_.region_parameters(region).size() == kOfLoops;
+  is_of_loops_ = source_.region_parameters(region).size() == kOfLoops;
+  knows_stored_ = is_of_loops_;
   ir::walk(source_, region, [&](NodeId node) {
     const ir::Effects effects = ir::info(source_.op(node)).effects;
     if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return;

@@ -4,7 +4,9 @@
 // that R + C numbers from that memory serve R * C turns. A thread's columns are in groups of what one
 // instruction loads, and groups of neighbouring threads are neighbours.
 //
-// Rows, columns and turns behind the last are those of the last one, which are loaded again, and dropped.
+// The last tile along an axis begins where it is whole, and stores what is of no other tile. If something is
+// loaded before the depth, it begins as others do: then rows and columns behind the last are that one again,
+// and dropped.
 
 #include "transform/kernel_tiles.h"
 
@@ -14,6 +16,7 @@
 
 #include "base/dtype.h"
 #include "ir/walk.h"
+#include "transform/alias.h"
 #include "transform/kernel_together.h"
 
 namespace ingot::transform {
@@ -29,12 +32,15 @@ constexpr int64_t kRegister = 4;
 constexpr int64_t kAccess = 16;
 /// Turns of the depth that are written one after the other.
 constexpr int64_t kUnrolled = 8;
+/// Turns of the depth that are in the block's memory at once, at most; nests with fewer are not worth tiles.
 constexpr int64_t kStrip = 16;
-/// Nests with fewer rows, columns or turns of the depth are not worth tiles.
-constexpr int64_t kFew = 16;
 /// So many large tiles keep a device busy; of fewer, small ones are taken.
 constexpr int64_t kManyTiles = 128;
 constexpr size_t kMostNodes = 40;
+/// Turns of the depth that take longer, in additions, are not copied.
+constexpr int kMostCost = 24;
+/// Nodes of a thread's turns that are written one after the other.
+constexpr int64_t kMostWritten = 512;
 
 /// On what of a nest's turns a value depends.
 enum Dependence : uint8_t { kRow = 1, kColumn = 2, kDepth = 4, kCarried = 8 };
@@ -46,7 +52,7 @@ class TilingFinder {
 
   std::optional<Tiling> find() {
     if (levels_.size() < 2 || !find_depth()) return std::nullopt;
-    Tiling found{levels_, depth_, {}, {}};
+    Tiling found{levels_, depth_, {}, {}, {}, store_};
     mark(parameter(found.rows()), kRow);
     mark(parameter(found.columns()), kColumn);
     mark(parameter(depth_), kDepth);
@@ -61,6 +67,8 @@ class TilingFinder {
       if (depends == (kColumn | kDepth)) found.of_columns.push_back(node);
     }
     if (found.of_rows.empty() || found.of_columns.empty()) return std::nullopt;
+    if (store_ && !changes_one_number()) return std::nullopt;
+    found.load = load_;
     return found;
   }
 
@@ -86,22 +94,44 @@ class TilingFinder {
         if (is_pure(node) || op == Op::load) continue;
         if (i + 1 < levels_.size()) return false;
         if (op == Op::store && depth_) continue;
-        if (op != Op::for_ || depth_ || f_.result_count(node) == 0) return false;
+        if (op != Op::for_ || depth_) return false;
         depth_ = node;
       }
     }
     if (!depth_ || !is_outside(f_.operand(depth_, 0))) return false;
-    const auto is_plain = [&](NodeId node) {
-      return f_.op(node) == Op::yield || f_.op(node) == Op::load || is_pure(node);
-    };
-    const auto has_number = [&](NodeId result) { return f_.type(result).is_scalar(); };
+    const auto is_number = [&](NodeId result) { return f_.type(result).is_scalar(); };
     const auto body = f_.region_body(f_.region(depth_));
-    return body.size() <= kMostNodes && std::ranges::all_of(body, is_plain) &&
-           std::ranges::all_of(f_.results_of(depth_), has_number);
+    if (body.size() > kMostNodes || !std::ranges::all_of(f_.results_of(depth_), is_number)) return false;
+    int cost = 0;
+    for (const NodeId node : body) {
+      if (ir::info(f_.op(node)).elementwise)
+        cost += ir::cost_of(f_.op(node), f_.type(f_.operand(node, 0)).dtype());
+      if (cost > kMostCost) return false;
+      if (f_.op(node) == Op::store && !store_ && f_.result_count(depth_) == 0) store_ = node;
+      else if (f_.op(node) != Op::yield && f_.op(node) != Op::load && !is_pure(node)) return false;
+    }
+    return store_ || f_.result_count(depth_) > 0;
+  }
+  /// Whether what the depth stores is a number that each of its turns loads there, and nothing else that it
+  /// loads may be that.
+  bool changes_one_number() {
+    const auto place = f_.operands(store_).first(f_.operands(store_).size() - 1);
+    const Root root = root_of(f_, place[0]);
+    const auto depends = [&](NodeId node) { return (depends_[node.index] & (kDepth | kCarried)) != 0; };
+    if (std::ranges::any_of(place, depends) || !has_plain_place(store_)) return false;
+    for (const NodeId node : f_.region_body(f_.region(depth_))) {
+      if (node == store_ && !load_) return false;
+      if (f_.op(node) != Op::load) continue;
+      if (!load_ && std::ranges::equal(f_.operands(node), place)) load_ = node;
+      else if (may_overlap(f_, root, root_of(f_, f_.operand(node, 0)))) return false;
+    }
+    return true;
   }
   /// Whether a load's place is computed without loading anything.
-  bool has_plain_place(NodeId load) const {
-    return std::ranges::all_of(f_.operands(load), [&](NodeId operand) { return is_plain_place(operand); });
+  bool has_plain_place(NodeId access) const {
+    const auto rank = static_cast<size_t>(f_.type(f_.operand(access, 0)).rank());
+    return std::ranges::all_of(f_.operands(access).first(1 + rank),
+                               [&](NodeId operand) { return is_plain_place(operand); });
   }
   bool is_plain_place(NodeId value) const {
     if (is_outside(value) || f_.op(value) == Op::param) return true;
@@ -112,6 +142,8 @@ class TilingFinder {
   const Function& f_;
   std::vector<NodeId> levels_;
   NodeId depth_;
+  NodeId load_;
+  NodeId store_;
   std::vector<uint8_t> depends_;  ///< by node
 };
 
@@ -139,14 +171,21 @@ KernelTiles::KernelTiles(KernelWriter& kernels, LoopWriter& loops, const Functio
       use_(std::move(use)) {
   across_ = int64_t{1} << ((count_bits(power_of_two_below(kernels.block_threads())) + 1) / 2);
   down_ = power_of_two_below(kernels.block_threads()) / across_;
+  // What is loaded before the depth may be stored behind it, by the tile that it is of.
+  clamps_ = static_cast<bool>(tiling.load);
+  for (const NodeId level : {tiling.rows(), tiling.columns()})
+    for (const NodeId node : source.region_body(source.region(level)))
+      clamps_ = clamps_ || source.op(node) == Op::load;
   find_shapes();
 }
 
 void KernelTiles::find_shapes() {
   int64_t registers = 0;
-  for (const NodeId result : source_.results_of(tiling_.depth))
-    registers += std::max<int64_t>(element_bytes(source_.type(result).dtype()) / kRegister, 1);
-  const int64_t turns = power_of_two_below(std::max<int64_t>(kSumRegisters / registers, 1));
+  for (const Type type : types_of_sums())
+    registers += std::max<int64_t>(element_bytes(type.dtype()) / kRegister, 1);
+  const auto nodes = static_cast<int64_t>(source_.region_body(source_.region(tiling_.depth)).size());
+  const int64_t turns =
+      power_of_two_below(std::clamp<int64_t>(kSumRegisters / registers, 1, kMostWritten / nodes));
   const auto add = [&](int64_t rows, int64_t columns) {
     for (int64_t depth = kStrip; depth >= kUnrolled; depth /= 2) {
       const Shape shape{rows, columns, depth};
@@ -201,6 +240,15 @@ NodeId KernelTiles::tiles_of(const Shape& shape) {
                          count(tiling_.columns(), shape.columns * across_));
 }
 
+/// Whether there are rows and columns enough for one tile.
+NodeId KernelTiles::has_tile(const Shape& shape) {
+  const auto is_enough = [&](NodeId level, int64_t of_tile) {
+    return loops_.less_equal(b_.index(of_tile), use_(source_.operand(level, 0)));
+  };
+  return loops_.both(is_enough(tiling_.rows(), shape.rows * down_),
+                     is_enough(tiling_.columns(), shape.columns * across_));
+}
+
 void KernelTiles::write(const std::function<void()>& prepare, const std::function<void()>& plain) {
   const auto write_plain = [&] {
     plain();
@@ -212,7 +260,7 @@ void KernelTiles::write(const std::function<void()>& prepare, const std::functio
       NodeId tiles = tiles_of(shapes_[0]);
       for (size_t i = 0; i + 2 < tiling_.levels.size(); ++i)
         tiles = loops_.multiply(tiles, use_(source_.operand(tiling_.levels[i], 0)));
-      is_large = loops_.less_equal(b_.index(kManyTiles), tiles);
+      is_large = loops_.both(loops_.less_equal(b_.index(kManyTiles), tiles), has_tile(shapes_[0]));
     }
     const auto write = [&](const Shape& shape) {
       write_launch(shape, prepare);
@@ -222,9 +270,8 @@ void KernelTiles::write(const std::function<void()>& prepare, const std::functio
         is_large, {}, [&] { return write(shapes_.front()); }, [&] { return write(shapes_.back()); });
     return Nodes();
   };
-  NodeId is_worth = b_.constant(true);
-  for (const NodeId loop : {tiling_.rows(), tiling_.columns(), tiling_.depth})
-    is_worth = loops_.both(is_worth, loops_.less_equal(b_.index(kFew), use_(source_.operand(loop, 0))));
+  const NodeId is_deep = loops_.less_equal(b_.index(kStrip), use_(source_.operand(tiling_.depth, 0)));
+  const NodeId is_worth = loops_.both(has_tile(shapes_.back()), is_deep);
   loops_.branch(is_worth, {}, write_tiles, write_plain);
 }
 
@@ -262,9 +309,24 @@ void KernelTiles::place_stages(const Shape& shape) {
 void KernelTiles::write_tile(const Shape& shape, std::span<const NodeId> at, NodeId thread) {
   make_lanes(shape, at, thread);
   Nodes inits;
-  for (const Lane& lane : lanes_)
-    for (const NodeId init : source_.operands(tiling_.depth).subspan(1)) inits.push_back(value(lane, init));
+  for (Lane& lane : lanes_)
+    for (const NodeId init : inits_of(lane)) inits.push_back(init);
   finish_lanes(shape, run_depth(shape, thread, inits));
+}
+
+/// What the depth carries, of each row and column.
+std::vector<Type> KernelTiles::types_of_sums() const {
+  if (tiling_.load) return {source_.type(tiling_.load)};
+  std::vector<Type> types;
+  for (const NodeId result : source_.results_of(tiling_.depth)) types.push_back(source_.type(result));
+  return types;
+}
+
+Nodes KernelTiles::inits_of(Lane& lane) {
+  if (tiling_.load) return {rebuilt(lane, tiling_.load)};
+  Nodes inits;
+  for (const NodeId init : source_.operands(tiling_.depth).subspan(1)) inits.push_back(value(lane, init));
+  return inits;
 }
 
 /// What stands before the depth, for each row and column of the thread.
@@ -275,26 +337,28 @@ void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, Nod
     outside_[parameter(tiling_.levels[i]).index] = at[i];
     visit_region(outside_, tiling_.levels[i], tiling_.levels[i + 1], false);
   }
-  first_row_ = loops_.multiply(at[around], b_.index(shape.rows * down_));
-  first_column_ = loops_.multiply(at[around + 1], b_.index(shape.columns * across_));
   const NodeId x = loops_.both(thread, b_.index(across_ - 1));
   const NodeId y = b_.make(Op::right_shift, {thread, b_.index(count_bits(across_))});
-  const auto places = [&](NodeId level, NodeId first, int64_t lanes, int64_t threads, NodeId own,
-                          std::span<const NodeId> loads, Nodes& inside) {
+  const auto places = [&](NodeId level, NodeId tile, int64_t lanes, int64_t threads, NodeId own,
+                          const Nodes& loads, NodeId& first, Nodes& inside) {
     const NodeId length = use_(source_.operand(level, 0));
-    const NodeId last = loops_.subtract(length, b_.index(1));
+    const NodeId begin = loops_.multiply(tile, b_.index(lanes * threads));
+    first = clamps_ ? begin : loops_.minimum(begin, loops_.subtract(length, b_.index(lanes * threads)));
+    const Group group = group_of(lanes, loads);
+    const NodeId start = loops_.add(first, loops_.multiply(own, b_.index(group.size)));
     Nodes all;
     inside.clear();
     for (int64_t i = 0; i < lanes; ++i) {
-      const NodeId place = loops_.add(first, at_lane(i, lanes, threads, own, source_.type(loads[0]).dtype()));
-      inside.push_back(loops_.less(place, length));
-      all.push_back(loops_.minimum(place, last));
+      const NodeId place = loops_.add(start, b_.index(group.offset(i, threads)));
+      inside.push_back(clamps_ ? loops_.less(place, length) : loops_.less_equal(begin, place));
+      all.push_back(clamps_ ? loops_.minimum(place, loops_.subtract(length, b_.index(1))) : place);
     }
     return all;
   };
-  const Nodes rows = places(tiling_.rows(), first_row_, shape.rows, down_, y, tiling_.of_rows, row_inside_);
-  const Nodes columns =
-      places(tiling_.columns(), first_column_, shape.columns, across_, x, tiling_.of_columns, column_inside_);
+  const Nodes rows =
+      places(tiling_.rows(), at[around], shape.rows, down_, y, tiling_.of_rows, first_row_, row_inside_);
+  const Nodes columns = places(tiling_.columns(), at[around + 1], shape.columns, across_, x,
+                               tiling_.of_columns, first_column_, column_inside_);
   lanes_.clear();
   for (const NodeId row : rows) {
     for (const NodeId column : columns) {
@@ -307,11 +371,8 @@ void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, Nod
   }
 }
 
-/// The place of a thread's lane in the tile: groups of what one instruction loads, thread by thread.
-NodeId KernelTiles::at_lane(int64_t lane, int64_t lanes, int64_t threads, NodeId thread, DType dtype) {
-  const int64_t group = std::clamp<int64_t>(kAccess / element_bytes(dtype), 1, lanes);
-  const NodeId own = loops_.multiply(thread, b_.index(group));
-  return loops_.add(own, b_.index(lane / group * group * threads + lane % group));
+KernelTiles::Group KernelTiles::group_of(int64_t lanes, const Nodes& loads) const {
+  return {std::clamp<int64_t>(kAccess / element_bytes(source_.type(loads[0]).dtype()), 1, lanes)};
 }
 
 Nodes KernelTiles::run_depth(const Shape& shape, NodeId thread, const Nodes& inits) {
@@ -361,16 +422,22 @@ void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, N
   for (const Stage& stage : stages_) {
     const int64_t inner = stage.along_depth ? shape.depth : stage.length;
     const NodeId level = stage.is_of_rows ? tiling_.rows() : tiling_.columns();
+    const NodeId begin = stage.is_of_rows ? first_row_ : first_column_;
     const NodeId end = loops_.subtract(use_(source_.operand(level, 0)), b_.index(1));
-    for (int64_t k = 0; k < stage.length * shape.depth; k += threads) {
-      const NodeId number = loops_.add(thread, b_.index(k));
-      const NodeId low = loops_.both(number, b_.index(inner - 1));
-      const NodeId high = b_.make(Op::right_shift, {number, b_.index(count_bits(inner))});
+    // Threads are a multiple of the neighbours, so each has one place among them, or fewer.
+    const int64_t step = std::max<int64_t>(threads / inner, 1);
+    const NodeId own_low = loops_.both(thread, b_.index(std::min(inner, threads) - 1));
+    const NodeId own_high =
+        b_.make(Op::right_shift, {thread, b_.index(count_bits(std::min(inner, threads)))});
+    for (int64_t k = 0; k < stage.length * shape.depth / threads; ++k) {
+      const int64_t parts = std::max<int64_t>(inner / threads, 1);
+      const NodeId low = loops_.add(own_low, b_.index(k % parts * threads));
+      const NodeId high = loops_.add(own_high, b_.index(k / parts * step));
       const NodeId place = stage.along_depth ? high : low;
       const NodeId turn = stage.along_depth ? low : high;
       Lane own = outside_;
-      const NodeId begin = stage.is_of_rows ? first_row_ : first_column_;
-      own[parameter(level).index] = loops_.minimum(loops_.add(begin, place), end);
+      const NodeId there = loops_.add(begin, place);
+      own[parameter(level).index] = clamps_ ? loops_.minimum(there, end) : there;
       const NodeId at = loops_.add(first, turn);
       own[parameter(tiling_.depth).index] = last ? loops_.minimum(at, last) : at;
       const NodeId loaded = rebuilt(own, stage.load);
@@ -389,30 +456,31 @@ Nodes KernelTiles::run_turn(const Shape& shape, NodeId thread, NodeId at, NodeId
   for (const Stage& stage : stages_) {
     const int64_t count = stage.is_of_rows ? shape.rows : shape.columns;
     const auto& loads = stage.is_of_rows ? tiling_.of_rows : tiling_.of_columns;
-    const DType grouped = source_.type(loads[0]).dtype();
-    const NodeId start = loops_.multiply(turn, b_.index(stage.stride));
+    const Group group = group_of(count, loads);
+    const NodeId own = loops_.multiply(stage.is_of_rows ? y : x, b_.index(group.size));
+    const NodeId start = loops_.add(loops_.multiply(turn, b_.index(stage.stride)), own);
     Nodes& values = staged.emplace_back();
     for (int64_t i = 0; i < count; ++i) {
-      const NodeId place =
-          at_lane(i, count, stage.is_of_rows ? down_ : across_, stage.is_of_rows ? y : x, grouped);
-      const NodeId index = loops_.add(start, place);
+      const NodeId index = loops_.add(start, b_.index(group.offset(i, stage.is_of_rows ? down_ : across_)));
       values.push_back(loops_.load(stage.view, {&index, 1}));
     }
   }
   const RegionId region = source_.region(tiling_.depth);
   const auto parameters = source_.region_parameters(region);
-  const size_t slots = parameters.size() - 1;
+  const size_t slots = tiling_.load ? 1 : parameters.size() - 1;
   Nodes next;
   for (size_t i = 0; i < lanes_.size(); ++i) {
     Lane lane = lanes_[i];
     lane[parameters[0].index] = at;
-    for (size_t k = 0; k < slots; ++k) lane[parameters[k + 1].index] = carried[i * slots + k];
+    for (size_t k = 0; k < slots; ++k)
+      lane[tiling_.load ? tiling_.load.index : parameters[k + 1].index] = carried[i * slots + k];
     const size_t row = i / static_cast<size_t>(shape.columns);
     const size_t column = i % static_cast<size_t>(shape.columns);
     for (size_t k = 0; k < stages_.size(); ++k)
       lane[stages_[k].load.index] = staged[k][stages_[k].is_of_rows ? row : column];
     for (const NodeId node : source_.region_body(region))
-      if (source_.op(node) != Op::yield) visit(lane, node);
+      if (source_.op(node) != Op::yield && node != tiling_.store) visit(lane, node);
+    if (tiling_.store) next.push_back(value(lane, source_.operands(tiling_.store).back()));
     for (const NodeId given : source_.operands(source_.terminator(region)))
       next.push_back(value(lane, given));
   }
@@ -425,6 +493,12 @@ void KernelTiles::finish_lanes(const Shape& shape, const Nodes& given) {
   const auto finish = [&](size_t i) {
     Lane& lane = lanes_[i];
     for (size_t k = 0; k < results.size(); ++k) lane[results[k].index] = given[i * results.size() + k];
+    if (tiling_.store) {
+      const auto place = source_.operands(tiling_.store);
+      Nodes indices;
+      for (const NodeId operand : place.first(place.size() - 1)) indices.push_back(rebuilt(lane, operand));
+      loops_.store(indices[0], std::span(indices).subspan(1), given[i]);
+    }
     visit_region(lane, tiling_.columns(), tiling_.depth, true);
   };
   const auto columns = static_cast<size_t>(shape.columns);

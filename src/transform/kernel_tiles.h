@@ -7,14 +7,17 @@
 
 namespace ingot::transform {
 
-/// A nest in tiles: each turn of its two innermost levels, the *rows* and the *columns*, runs a loop that
-/// carries numbers (the *depth*), where some loads miss the columns and others the rows, as in a product of
-/// matrices, however it is written. What a row loads then serves all columns of a block of threads.
+/// A nest in tiles: each turn of its two innermost levels, the *rows* and the *columns*, runs a loop (the
+/// *depth*) that carries numbers or changes one in memory, where some loads miss the columns and others the
+/// rows, as in a product of matrices, however it is written. What a row loads then serves all columns of a
+/// block of threads.
 struct Tiling {
   std::vector<NodeId> levels;  ///< of the nest; the last two are the rows and the columns
   NodeId depth;                ///< the loop in the innermost level
   Nodes of_rows;               ///< loads in it that depend on the row and the turn of the depth alone
   Nodes of_columns;            ///< ... on the column
+  NodeId load;                 ///< of the number in memory that the depth changes; none: it carries numbers
+  NodeId store;
 
   NodeId rows() const { return levels[levels.size() - 2]; }
   NodeId columns() const { return levels.back(); }
@@ -55,6 +58,12 @@ class KernelTiles {
     int64_t length;  ///< of rows or columns
     int64_t stride;  ///< elements from one turn of the depth to the next
   };
+  /// Of a thread's rows or columns: so many are neighbours, as one instruction loads them; groups of
+  /// neighbouring threads are neighbours.
+  struct Group {
+    int64_t size;
+    int64_t offset(int64_t lane, int64_t threads) const { return lane / size * size * threads + lane % size; }
+  };
   /// What old values have become for one turn of the nest.
   using Lane = Nodes;
 
@@ -63,6 +72,7 @@ class KernelTiles {
   int64_t stride_of(NodeId load, int64_t length) const;
   bool is_along_depth(NodeId load) const;
   NodeId tiles_of(const Shape& shape);
+  NodeId has_tile(const Shape& shape);
 
   void write_launch(const Shape& shape, const std::function<void()>& prepare);
   void place_stages(const Shape& shape);
@@ -70,10 +80,12 @@ class KernelTiles {
   void make_lanes(const Shape& shape, std::span<const NodeId> at, NodeId thread);
   Nodes run_depth(const Shape& shape, NodeId thread, const Nodes& inits);
   void fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId last);
+  Nodes inits_of(Lane& lane);
+  std::vector<Type> types_of_sums() const;
   Nodes run_turn(const Shape& shape, NodeId thread, NodeId at, NodeId turn, const Nodes& carried);
   void finish_lanes(const Shape& shape, const Nodes& given);
 
-  NodeId at_lane(int64_t lane, int64_t lanes, int64_t threads, NodeId thread, DType dtype);
+  Group group_of(int64_t lanes, const Nodes& loads) const;
   void visit(Lane& lane, NodeId node);
   void visit_region(Lane& lane, NodeId level, NodeId inner, bool behind);
   NodeId value(const Lane& lane, NodeId old) const;
@@ -90,6 +102,7 @@ class KernelTiles {
   std::function<NodeId(NodeId)> use_;
   int64_t across_;  ///< threads of a block along its columns, and its rows
   int64_t down_;
+  bool clamps_ = false;        ///< the last tile goes beyond the end
   std::vector<Shape> shapes_;  ///< the largest first
   std::vector<Stage> stages_;
   Lane outside_;  ///< of what all rows and columns of a block have in common

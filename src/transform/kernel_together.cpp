@@ -16,7 +16,7 @@ constexpr int64_t kAccess = 16;
 constexpr int64_t kLeast = 2;
 constexpr int64_t kMost = 4;
 /// Turns that take longer, in additions, are not done together: their code would be copied.
-constexpr int kMostCost = 48;
+constexpr int kMostCost = 24;
 constexpr size_t kMostNodes = 64;
 
 class TurnJudge {

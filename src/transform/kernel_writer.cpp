@@ -43,7 +43,7 @@ void KernelWriter::blocks(NodeId count, const std::function<void(NodeId, NodeId)
 }
 
 void KernelWriter::grid(std::span<const NodeId> lengths,
-                        const std::function<void(std::span<const NodeId>)>& thread) {
+                        const std::function<void(std::span<const NodeId>)>& thread, bool goes_beyond) {
   const size_t rank = lengths.size();
   // Of rows shorter than a block, several share one.
   NodeId across = b_.index(block_threads());
@@ -70,6 +70,7 @@ void KernelWriter::grid(std::span<const NodeId> lengths,
         if (axis == 0) thread(indices);
         else walk(axis - 1);
       };
+      if (axis == 0 && goes_beyond) return inside(first);
       if (axis > 0) return strided(first, length, loops_.multiply(axes[axis].blocks, threads[axis]), inside);
       loops_.branch(
           loops_.less(first, length), {}, [&] { return inside(first), Nodes(); }, [] { return Nodes(); });

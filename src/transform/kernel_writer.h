@@ -20,8 +20,10 @@ class KernelWriter {
 
   /// A launch of one thread.
   void single(const std::function<void()>& thread);
-  /// A thread for each index of up to three axes, the last of which neighbouring threads walk.
-  void grid(std::span<const NodeId> lengths, const std::function<void(std::span<const NodeId>)>& thread);
+  /// A thread for each index of up to three axes, the last of which neighbouring threads walk; with
+  /// `goes_beyond` threads whose index is behind the end of the last axis run, too.
+  void grid(std::span<const NodeId> lengths, const std::function<void(std::span<const NodeId>)>& thread,
+            bool goes_beyond = false);
   /// So many blocks of `block_threads`.
   void blocks(NodeId count, const std::function<void(NodeId block, NodeId thread)>& thread);
   /// A block of `threads` threads for each index: a team. `prepare` writes what stands at the top of the

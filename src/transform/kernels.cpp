@@ -202,13 +202,14 @@ class Parter : public Rewriter {
       axes.back() = b_.make(Op::floor_divide, {up, b_.index(together_)});
     }
     const auto by_threads = [&] {
-      kernels_.grid(axes, [&](std::span<const NodeId> at) {
+      const auto thread = [&](std::span<const NodeId> at) {
         prepare({&id, 1});
         inside_ = true;
         write_level(levels, is_flat ? loops_.unflatten(at[0], lengths) : Nodes(at.begin(), at.end()), 0);
         inside_ = false;
         forget_ready();
-      });
+      };
+      kernels_.grid(axes, thread, together_ > 1);
       return Nodes();
     };
     if (const auto tiling = plan_.tiling_of(id)) return write_tiles(id, *tiling, by_threads);

@@ -11,7 +11,8 @@ namespace ingot::transform {
 /// device's memory: control flow, shapes, views and allocations stay; what loads and stores becomes
 /// `launch`es (kernel_plan.h says which). At the loop stage.
 ///
-/// A thread runs one turn of a nest of loops. A parallel loop with values becomes two launches, which combine
+/// A thread runs one turn of a nest of loops, or a few neighbours (kernel_together.h); nests like products of
+/// matrices are done in tiles (kernel_tiles.h). A parallel loop with values becomes two launches, which combine
 /// in the order of base/reduction.h: warps take blocks of turns, then one block of threads walks up the tree.
 /// What is neither runs in a launch of one thread, in its order.
 ///

@@ -162,6 +162,8 @@ void Lowering::lower_concat(NodeId id) {
   define(id, fresh(view, lengths, dtype_of(id)));
 }
 
+/// On devices. Products with vectors are reductions; those of matrices go along the depth in its order, so
+/// that they can be done in tiles.
 void Lowering::lower_dot(NodeId id) {
   const NodeId a = source_.operand(id, 0);
   const NodeId b = source_.operand(id, 1);
@@ -174,18 +176,33 @@ void Lowering::lower_dot(NodeId id) {
   Nodes lengths(whole(a).lengths.begin(), whole(a).lengths.end() - 1);
   if (b_rank > 1) lengths.push_back(whole(b).lengths.back());
   const NodeId inner = whole(a).lengths.back();
+  const auto term = [&](Indices at, NodeId k) {
+    Nodes left(at.begin(), at.begin() + static_cast<ptrdiff_t>(a_rank - 1));
+    left.push_back(k);
+    const size_t batch = b_rank > 2 ? b_rank - 2 : 0;
+    Nodes right(at.begin(), at.begin() + static_cast<ptrdiff_t>(batch));
+    right.push_back(k);
+    if (b_rank > 1) right.push_back(at.back());
+    const NodeId x = b_.cast(element(a, left), sum_dtype);
+    return loops_.multiply(x, b_.cast(element(b, right), sum_dtype));
+  };
+  const auto reduced = [&](Indices at, NodeId zero) {
+    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
+                                  static_cast<int64_t>(Op::add)};
+    const NodeId operands[] = {inner, zero};
+    const ir::SpanId place = b_.span();
+    const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
+    const Type index[] = {ir::kInt64};
+    const NodeId k = b_.enter(loop, 0, index)[0];
+    b_.yield({term(at, k)});
+    b_.set_span(place);
+    return b_.end(loop)[0];
+  };
   const auto value = [&](Indices at) {
     const NodeId zero = loops_.zero(sum_dtype);
+    if (b_rank == 1) return b_.cast(reduced(at, zero), dtype);
     const NodeId sum = loops_.loop(inner, {&zero, 1}, [&](Indices k, Indices carried) {
-      Nodes left(at.begin(), at.begin() + static_cast<ptrdiff_t>(a_rank - 1));
-      left.push_back(k[0]);
-      const size_t batch = b_rank > 2 ? b_rank - 2 : 0;
-      Nodes right(at.begin(), at.begin() + static_cast<ptrdiff_t>(batch));
-      right.push_back(k[0]);
-      if (b_rank > 1) right.push_back(at.back());
-      const NodeId x = b_.cast(element(a, left), sum_dtype);
-      const NodeId y = b_.cast(element(b, right), sum_dtype);
-      return Nodes{loops_.add(carried[0], loops_.multiply(x, y))};
+      return Nodes{loops_.add(carried[0], term(at, k[0]))};
     })[0];
     return b_.cast(sum, dtype);
   };

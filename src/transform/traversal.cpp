@@ -4,7 +4,7 @@
 //
 // Tiles are walked only where rows are long, or what is computed takes long: one turn at a time; what takes
 // long is computed in lanes, into a buffer. Where all is known to be in Fortran order, the loops are turned
-// round.
+// round. Devices have no tiles.
 
 #include <iterator>
 
@@ -190,6 +190,8 @@ void Lowering::store_elements(const Elements& all) {
     all_known = all_known && b_.function().is_constant(turned) && b_.function().constant(turned).bits[0] != 0;
   }
   if (all_known && !all.fresh) return turned_round();
+  // The threads of a device are at all places at once.
+  if (machine_.has_kernels()) return void(in_order());
   NodeId in_tiles = all.fresh ? any : loops_.both(any, is_apart(all.views[0]));
   if (lengths.size() > 2 || all.time < kLongTime) {
     const NodeId lines = loops_.product(std::span(lengths).subspan(1));

@@ -23,9 +23,10 @@ class Gpu final : public KernelTarget {
   const DeviceTarget& target() const { return target_; }
   const Instructions& instructions() const override { return device_instructions(); }
   void prepare(llvm::Module& module) const override { prepare_device_module(module); }
-  void mark_kernel(llvm::Function& function, unsigned threads) const override {
+  void mark_kernel(llvm::Function& function, unsigned threads, unsigned blocks) const override {
     codegen::mark_kernel(function);
     annotate_kernel(function, "maxntidx", threads);
+    if (blocks > 1) annotate_kernel(function, "minctasm", blocks);
   }
   std::unique_ptr<llvm::TargetMachine> machine() const override { return make_device_machine(target_); }
   void link(llvm::Module& module) const override { link_device_math(module); }

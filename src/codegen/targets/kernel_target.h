@@ -27,8 +27,9 @@ class KernelTarget {
   /// @name Modules
   /// Gives a module without target the device's triple and data layout.
   virtual void prepare(llvm::Module& module) const = 0;
-  /// Makes a function one that the host launches, with at most so many threads of a block.
-  virtual void mark_kernel(llvm::Function& function, unsigned threads) const = 0;
+  /// Makes a function one that the host launches, with at most so many threads of a block; so many blocks
+  /// should run on a processor at once.
+  virtual void mark_kernel(llvm::Function& function, unsigned threads, unsigned blocks) const = 0;
   virtual std::unique_ptr<llvm::TargetMachine> machine() const = 0;
   /// What is called and not defined is defined.
   virtual void link(llvm::Module& module) const = 0;

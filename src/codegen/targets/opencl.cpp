@@ -29,7 +29,7 @@ class OpenCl final : public KernelTarget {
  public:
   const Instructions& instructions() const override { return instructions_; }
   void prepare(llvm::Module& module) const override { prepare_device_module(module); }
-  void mark_kernel(llvm::Function& function, unsigned /*threads*/) const override {
+  void mark_kernel(llvm::Function& function, unsigned /*threads*/, unsigned /*blocks*/) const override {
     function.setCallingConv(llvm::CallingConv::SPIR_KERNEL);
   }
   std::unique_ptr<llvm::TargetMachine> machine() const override { return make_device_machine({}); }
