@@ -12,6 +12,7 @@ import numpy as np
 from ._function import Function
 from ._jit import disabled
 from ._signature import Signature, parse_signatures
+from ._vectorize import TARGETS
 
 
 def parse_layout(layout: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
@@ -91,18 +92,17 @@ def guvectorize(signatures: Any, layout: str, **options: Any) -> Callable[[Calla
     """Compiles a function whose arrays have the axes of `layout`, and applies it over all axes before them.
 
     `signatures` are as of `jit`, without result type; `layout` is as `(m,n),(n)->(m)`, in NumPy's notation. A
-    layout without `->` makes nothing: the function writes into its arguments. `target="cuda"`, or "gpu", runs calls on a device
-    (docs/cuda.md). Raises TypeError for dtypes that no signature has, ValueError for axes of different lengths.
+    layout without `->` makes nothing: the function writes into its arguments. `target="cuda"`, or "gpu", runs calls on a
+    device (docs/cuda.md). Raises TypeError for dtypes that no signature has, ValueError for axes of different lengths.
     """
     unknown = set(options) - {"nopython", "target"}
     if unknown:
         raise TypeError(f"guvectorize() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     target = options.get("target", "cpu")
-    if target not in ("cpu", "parallel", "cuda", "gpu"):
+    if target not in TARGETS:
         raise ValueError(f"guvectorize() has no target {target!r}")
-    target = "cuda" if target == "gpu" else target
     kind = GUFunction
-    if target == "cuda":
+    if TARGETS[target] == "cuda":
         from ._vectorize_device import DeviceGUFunction
 
         kind = DeviceGUFunction

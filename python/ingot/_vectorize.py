@@ -20,7 +20,8 @@ from ._jit import disabled, relaxations
 from ._signature import DTYPES, Signature, parse_signatures
 from ._specialisation import Specialisation
 
-TARGETS = ("cpu", "parallel", "cuda", "gpu")
+TARGETS = {"cpu": "cpu", "parallel": "parallel", "cuda": "cuda", "gpu": "cuda"}
+"""Where calls run, by their names."""
 MOST_OPERANDS = 31
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 
@@ -506,7 +507,7 @@ def vectorize(
         raise TypeError(f"vectorize() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     if target not in TARGETS:
         raise ValueError(f"vectorize() has no target {target!r}")
-    target = "cuda" if target == "gpu" else target
+    target = TARGETS[target]
     if identity is not None and identity != "reorderable" and not isinstance(identity, (bool, int, float, complex, np.generic)):
         raise ValueError(f"an identity is a number, 'reorderable' or None, not {identity!r}")
     relaxed = relaxations(fastmath)
