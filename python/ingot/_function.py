@@ -183,12 +183,7 @@ class Function(Base[P, R_co]):
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
         """The refusal of an argument, shown at its parameter."""
-        node, file, _ = _source.find(self.__ingot_function__)
-        root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
-        place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
-        end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
-        site = (file, place.lineno, place.col_offset, end, self.__name__)
-        return _errors.unsupported((site,), what, advice)
+        return refused_argument(self.__ingot_function__, name, what, advice)
 
     def _site(self) -> _errors.Site:
         """Where the function is defined."""
@@ -378,6 +373,16 @@ class Function(Base[P, R_co]):
             function = Function(self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, there)
         specialisation, arguments = function._prepare(args, kwargs)
         return explanation(self.__ingot_function__, specialisation, arguments.leaves, code, svg)
+
+
+def refused_argument(function: Any, name: str, what: str, advice: str) -> UnsupportedError:
+    """The refusal of an argument of a Python function, shown at its parameter."""
+    node, file, _ = _source.find(function)
+    root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
+    place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
+    end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
+    site = (file, place.lineno, place.col_offset, end, function.__name__)
+    return _errors.unsupported((site,), what, advice)
 
 
 def _restored(

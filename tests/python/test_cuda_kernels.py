@@ -500,3 +500,20 @@ def test_the_rules_have_their_tests():
     tests = "".join(file.read_text() for file in here.glob("test_cuda_*.py"))
     named = re.findall(r"`(test_\w+)`", (here.parent.parent / "docs" / "cuda.md").read_text())
     assert len(named) > 80 and [name for name in named if f"def {name}(" not in tests] == []
+
+
+def test_arguments_that_are_refused_are_shown_at_the_kernels_parameters():
+    """Records among them."""
+
+    @cuda.jit
+    def kernel(x, records, *rest):
+        x[0] = 1
+
+    records = np.zeros(3, [("x", "f4"), ("y", "i4")])
+    with pytest.raises(ingot.UnsupportedError, match=r"`records`, an array of dtype \[\('x', '<f4'\), .*is not supported\n.*test_cuda_kernels.py") as caught:
+        kernel[1, 1](np.zeros(3), records)
+    assert "def kernel(x, records, *rest):" in str(caught.value)
+    with pytest.raises(ingot.UnsupportedError, match="`records`, a scalar of dtype"):
+        kernel[1, 1](np.zeros(3), records[0])
+    with pytest.raises(ingot.UnsupportedError, match="`rest`, an array of dtype"):
+        kernel[1, 1](np.zeros(3), 1, 2, records)

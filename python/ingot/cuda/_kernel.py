@@ -11,6 +11,7 @@ import functools
 import inspect
 import operator
 import os
+import re
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,7 +21,7 @@ from .._array import Array
 from .._devices import Device
 from .._errors import UnsupportedError
 from .._explanation import Explanation
-from .._function import Function, type_text, without_body
+from .._function import Function, refused_argument, type_text, without_body
 from .._jit import relaxations
 from .._signature import Signature, Type, parse_signatures
 from ._code import Inspected
@@ -96,6 +97,30 @@ class _ForAll:
         self.kernel[blocks, self.tpb, self.stream, self.sharedmem](*args, **kwargs)
 
 
+class _Launcher(Function):
+    """What launches a kernel: a function of the grid and of a tuple, which tells of its parts as the kernel's arguments."""
+
+    kernel: Callable
+
+    def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
+        found = re.match(r"arguments\.(\d+)", name)
+        if found is None:
+            return super()._refusal(name, what, advice)
+        names, place = list(inspect.signature(self.kernel).parameters), int(found[1])
+        own = names[place] if place < len(names) else names[-1]
+        return refused_argument(self.kernel, own, what.replace(found[0], own), advice)
+
+    def _make(self, arguments: Any, values: list[Any], why: str) -> Any:
+        try:
+            return super()._make(arguments, values, why)
+        except UnsupportedError as error:
+            # An argument of a kind that compiled code does not have.
+            found = re.match(r"(?s)(`(arguments\.\d+[^`]*)`.*?) is not supported\n.*  instead: (.*)", str(error))
+            if found is None:
+                raise
+            raise self._refusal(found[2], found[1], found[3]) from None
+
+
 class Kernel(Inspected):
     """What `@cuda.jit` makes of a function: `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)` runs it."""
 
@@ -144,8 +169,9 @@ class Kernel(Inspected):
         if (made := self._functions.get(device)) is not None:
             return made
         self._refuse_results()
-        made = Function(self._entry, mode=os.environ.get("INGOT_KERNELS", "compiled"), relaxed=self._relaxed, device=device)
+        made = _Launcher(self._entry, mode=os.environ.get("INGOT_KERNELS", "compiled"), relaxed=self._relaxed, device=device)
         functools.update_wrapper(made, self.py_func, ("__name__", "__qualname__", "__doc__"), ())
+        made.kernel = self.py_func
         return self._functions.setdefault(device, made)
 
     @functools.cached_property
