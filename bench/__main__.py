@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace) -> int:
         "first": lambda: calls.first_calls(machine, min(options.rounds, 5), options.small, options.clock),
         "import": lambda: calls.imports(machine, min(options.rounds, 5)),
         "call": lambda: calls.overheads(machine, options.rounds, options.small),
-        "launch": lambda: launches.launches(min(options.rounds, 5)),
+        "launch": lambda: launches.launches(min(options.rounds, 5)) | launches.operations(min(options.rounds, 5)),
     }
     workloads = [w for w in WORKLOADS if chosen(w.name)]
     if not workloads and not any(chosen(e) for e in extras):

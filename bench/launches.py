@@ -1,13 +1,17 @@
-"""The host's time of a launch, and of memory that is allocated and freed: Ingot's devices beside the driver itself."""
+"""The host's time of a launch, and of memory that is allocated and freed: Ingot's devices beside the driver itself; and of
+operations on arrays that wait, beside those that do not.
+"""
 
 from __future__ import annotations
 
 import statistics
 import subprocess
+import timeit
 from pathlib import Path
 from typing import Any
 
 import ingot
+import numpy as np
 
 
 def launches(rounds: int) -> dict[str, dict[str, Any]]:
@@ -31,3 +35,30 @@ def launches(rounds: int) -> dict[str, dict[str, Any]]:
         else:
             tables[title] = {n: {"min": min(s), "median": statistics.median(s)} for n, s in seconds.items()}
     return tables
+
+
+def _five(a: Any, b: Any) -> Any:
+    return (a * b + a) * 0.5 - b / a
+
+
+def operations(rounds: int) -> dict[str, dict[str, Any]]:
+    """Seconds of operations on small arrays and of what computes them, on the software device: one and five, that wait
+    and that do not, and five in a compiled function."""
+    device = ingot.device("emulated")
+    a, b = (ingot.device_put(np.full(4, value), device) for value in (1.0, 2.0))
+    compiled = ingot.jit(_five)
+    forms = {
+        "one, waiting": (True, lambda: (a * b).block_until_ready()),
+        "one, at once": (False, lambda: (a * b).block_until_ready()),
+        "five, waiting": (True, lambda: _five(a, b).block_until_ready()),
+        "five, at once": (False, lambda: _five(a, b).block_until_ready()),
+        "five, compiled": (False, lambda: compiled(a, b).block_until_ready()),
+        "five, not looked at": (True, lambda: _five(a, b)),
+    }
+    times: dict[str, list[float]] = {name: [] for name in forms}
+    for _ in range(rounds + 1):
+        for name, (waits, form) in forms.items():
+            with ingot.lazy(waits):
+                form()
+                times[name].append(min(timeit.repeat(form, number=200, repeat=3)) / 200)
+    return {"launch, operations": {n: {"min": min(t[1:]), "median": statistics.median(t[1:])} for n, t in times.items()}}

@@ -35,6 +35,7 @@ from ._guvectorize import guvectorize
 from ._host import host
 from ._jit import disabled as _disabled
 from ._jit import jit
+from ._lazy import lazy
 from ._memory import memory, set_cache_limit
 from ._signature import Type
 from ._threads import get_num_threads, set_num_threads
@@ -103,6 +104,7 @@ __all__ = [
     "jit",
     "jvp",
     "lax",
+    "lazy",
     "linearize",
     "memory",
     "pmap",

@@ -7,13 +7,14 @@ does (`_ingot.stand_in`), whose elements nobody touches. What computes is a comp
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterator
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from . import _devices, _eager, _ingot
+from . import _devices, _eager, _ingot, _lazy
 from ._devices import Device
 
 DTYPES = tuple(np.dtype(name) for name in (
@@ -29,9 +30,9 @@ class Flags:
 
     def __init__(self, array: Array) -> None:
         self._array = array
-        flags = _ingot.stand_in(array).flags
-        self.c_contiguous, self.f_contiguous = flags.c_contiguous, flags.f_contiguous
-        self.contiguous, self.forc, self.fnc = flags.contiguous, flags.forc, flags.fnc
+        c, f = array._orders
+        self.c_contiguous, self.f_contiguous = c, f
+        self.contiguous, self.forc, self.fnc = c, c or f, f and not c
 
     @property
     def writeable(self) -> bool:
@@ -77,6 +78,7 @@ class Array(Base):
         itemsize: int
         nbytes: int
         _address: int
+        _orders: tuple[bool, bool]
         _handle: Any
         _writable: bool
         sum: Any
@@ -293,7 +295,12 @@ class Array(Base):
             _eager.put(self, key, value)
             return
         closed = keys if any(k is Ellipsis for k in keys) else (*keys, ...)
-        _eager.assign(self._like(_ingot.stand_in(self)[closed]), value)
+        target = self._like(_ingot.stand_in(self)[closed])
+        if isinstance(value, Array) and _ingot.is_pending(value):
+            # What nobody has but the caller's stack has three references: that, `value`, and the parameter that counts.
+            if _lazy.written_by(None, target, value, sys.getrefcount(value) <= 3) is not NotImplemented:
+                return
+        _eager.assign(target, value)
 
     def __iter__(self) -> Iterator[Any]:
         if self.ndim == 0:
@@ -439,6 +446,7 @@ class Array(Base):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         if self.device.kind != "gpu":
             raise AttributeError(f"no other library reaches the memory of {self.device}")
+        _ingot.share(self)
         self.block_until_ready()
         strides = None if self.flags.c_contiguous else self.strides
         data = (self._address, not self._writable)

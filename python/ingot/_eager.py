@@ -1,8 +1,7 @@
 """Operations on arrays of devices outside of compiled functions: each is a compiled function of its own, made when it is
 first asked for, which is called as any other.
 
-`a + b`, `a.sum()`, `numpy.add(a, b)` and `ingot.numpy.add(a, b)` come here. All go through `call`, so that what is to be
-done can also be kept for later.
+`a + b`, `a.sum()`, `numpy.add(a, b)` and `ingot.numpy.add(a, b)` come here. Those that are elementwise may wait (`_lazy`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _ingot
+from . import _ingot, _lazy
 from ._errors import UnsupportedError
 
 _BINARY = {
@@ -22,7 +21,7 @@ _BINARY = {
     "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^",
 }  # fmt: skip
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-_UNARY = {"neg": "-a", "pos": "+a", "invert": "~a", "abs": "abs(a)"}
+_UNARY = {"neg": "-{}", "pos": "+{}", "invert": "~{}", "abs": "abs({})"}
 
 # Methods that are NumPy's functions of the same name and parameters.
 _FUNCTIONS = """
@@ -37,19 +36,20 @@ _METHODS = {
 }
 
 
-def call(function: Callable, *arguments: Any, **keywords: Any) -> Any:
-    """Does an operation now."""
-    return function(*arguments, **keywords)
-
-
 @functools.cache
-def _made(name: str, parameters: str, *lines: str) -> Any:
-    """The compiled function of these lines."""
+def _made(name: str, parameters: str, *lines: str, waits: str = "", in_place: bool = False) -> Any:
+    """The compiled function of these lines. `waits`: what it gives of its operands, so that it may wait; what it does
+    `in_place` becomes the first of them."""
     from .numpy._namespace import EagerFunction, function_of
 
     text = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in lines)
     function = function_of(text, f"operations.{name}", {"np": np})
-    return _Operation(EagerFunction, function, name)
+    made = _Operation(EagerFunction, function, name)
+    if lines[0].startswith("return"):
+        made._only_reads()
+    if waits:
+        _lazy.wait(made, waits, parameters.count(",") + 1, in_place)
+    return made
 
 
 def _Operation(kind: type, function: Any, name: str) -> Any:
@@ -100,13 +100,15 @@ def add_methods(owner: type) -> None:
         setattr(owner, name, _Deferred(owner, name, make))
 
     for name, symbol in _BINARY.items():
-        add(f"__{name}__", functools.partial(_made, f"__{name}__", "a, b", f"return a {symbol} b"))
-        add(f"__r{name}__", functools.partial(_made, f"__r{name}__", "a, b", f"return b {symbol} a"))
-        add(f"__i{name}__", functools.partial(_made, f"__i{name}__", "a, b", f"a {symbol}= b", "return a"))
+        ways = {} if name == "matmul" else {"": f"{{0}} {symbol} {{1}}", "r": f"{{1}} {symbol} {{0}}"}
+        made = functools.partial(_made, waits=ways.get("", ""))
+        add(f"__{name}__", functools.partial(made, f"__{name}__", "a, b", f"return a {symbol} b"))
+        add(f"__i{name}__", functools.partial(made, f"__i{name}__", "a, b", f"a {symbol}= b", "return a", in_place=True))
+        add(f"__r{name}__", functools.partial(_made, f"__r{name}__", "a, b", f"return b {symbol} a", waits=ways.get("r", "")))
     for name, symbol in _COMPARISONS.items():
-        add(f"__{name}__", functools.partial(_made, f"__{name}__", "a, b", f"return a {symbol} b"))
+        add(f"__{name}__", functools.partial(_made, f"__{name}__", "a, b", f"return a {symbol} b", waits=f"{{}} {symbol} {{}}"))
     for name, text in _UNARY.items():
-        add(f"__{name}__", functools.partial(_made, f"__{name}__", "a", f"return {text}"))
+        add(f"__{name}__", functools.partial(_made, f"__{name}__", "a", f"return {text.format('a')}", waits=text))
     add("__divmod__", functools.partial(_made, "__divmod__", "a, b", "return divmod(a, b)"))
     add("__rdivmod__", functools.partial(_made, "__rdivmod__", "a, b", "return divmod(b, a)"))
     for name in _FUNCTIONS:
@@ -117,12 +119,12 @@ def add_methods(owner: type) -> None:
 
 def take(array: Any, key: Any) -> Any:
     """`array[key]` for arrays as indices."""
-    return call(_made("take", "a, key", "return a[key]"), array, key)
+    return _made("take", "a, key", "return a[key]")(array, key)
 
 
 def put(array: Any, key: Any, value: Any) -> None:
     """`array[key] = value` for arrays as indices."""
-    call(_made("put", "a, key, value", "a[key] = value"), array, key, value)
+    _made("put", "a, key, value", "a[key] = value")(array, key, value)
 
 
 # Values of the host up to this size are converted there.
@@ -142,15 +144,18 @@ def assign(target: Any, value: Any) -> None:
             value = converted
         elif given.ndim == 0:
             value = given[()]
-    call(_made("assign", "a, value", "a[...] = value"), target, value)
+    _made("assign", "a, value", "a[...] = value")(target, value)
 
 
 def copy(array: Any, order: str) -> Any:
-    return call(_made("copy", "a, order", "return a.copy(order)"), array, order)
+    return _made("copy", "a, order", "return a.copy(order)")(array, order)
 
 
 def astype(array: Any, dtype: np.dtype, order: str) -> Any:
-    return call(_made("astype", "a, dtype, order", "return a.astype(dtype, order)"), array, dtype, order)
+    if order == "K":
+        text = f"{{}}.astype('{dtype.str[1:]}')"
+        return _made(f"astype_{dtype.name}", "a", f"return {text.format('a')}", waits=text)(array)
+    return _made("astype", "a, dtype, order", "return a.astype(dtype, order)")(array, dtype, order)
 
 
 def ufunc(function: np.ufunc, method: str, inputs: tuple, keywords: dict) -> Any:
@@ -161,7 +166,7 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple, keywords: dict) -> Any
     elif out:
         keywords["out"] = out
     compiled = _applied(function, inputs, keywords) or compiled_function(function)
-    return call(compiled if method == "__call__" else getattr(compiled, method), *inputs, **keywords)
+    return (compiled if method == "__call__" else getattr(compiled, method))(*inputs, **keywords)
 
 
 def _applied(function: np.ufunc, inputs: tuple, keywords: dict) -> Any:
@@ -204,9 +209,9 @@ def _copy_to(target: Any, source: Any, casting: str, where: Any) -> None:
         np.copyto(target, source.to_host(), casting, where if where is True else np.asarray(where))
         return
     if where is True:
-        call(_made("copyto", "a, value, casting", "np.copyto(a, value, casting)"), target, source, casting)
+        _made("copyto", "a, value, casting", "np.copyto(a, value, casting)")(target, source, casting)
     else:
-        call(_made("copyto_where", "a, value, casting, where", "np.copyto(a, value, casting, where)"), target, source, casting, where)
+        _made("copyto_where", "a, value, casting, where", "np.copyto(a, value, casting, where)")(target, source, casting, where)
 
 
 def function(function: Callable, args: tuple, kwargs: dict) -> Any:
@@ -216,7 +221,7 @@ def function(function: Callable, args: tuple, kwargs: dict) -> Any:
     if function in _OF_TYPES:
         known = [np.empty((0,) * a.ndim, a.dtype) if isinstance(a, _ingot.DeviceArray) else a for a in args]
         return function(*known, **kwargs)
-    return call(compiled_function(function), *args, **kwargs)
+    return compiled_function(function)(*args, **kwargs)
 
 
 @functools.cache

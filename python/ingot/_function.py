@@ -61,6 +61,9 @@ if TYPE_CHECKING:
         _fix: Any
         _remember: Any
         _demand: Any
+        _wait_as: Any
+        _reduce_what_waits: Any
+        _only_reads: Any
         _measure: Any
         _open_texts: Any
         _capture: Any

@@ -14,6 +14,7 @@
 #include "bindings/gil.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
+#include "bindings/pending.h"
 #include "bindings/signature.h"
 #include "bindings/specialisation.h"
 #include "bindings/streams.h"
@@ -90,8 +91,10 @@ struct State {
   nb::tuple names;
   Parameters parameters;
   Binding binding;
-  std::vector<nb::object> kept;  ///< what the captures point to
-  std::vector<Known> known;      ///< the last used ones first, roughly
+  std::vector<nb::object> kept;    ///< what the captures point to
+  std::vector<Known> known;        ///< the last used ones first, roughly
+  Operation* operation = nullptr;  ///< what calls are that may wait; `kept` has it
+  bool is_reduction = false;       ///< calls may compute what their first argument waits for
 
   static constexpr size_t kMaxKnown = 64;
 
@@ -368,10 +371,47 @@ PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, s
   return nullptr;
 }
 
+/// Computes what waits and must be computed before a call of these arguments.
+void compute_arguments(const State& state, PyObject* const* arguments, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!is_device_array(arguments[i])) continue;
+    compute(arguments[i]);
+    if (!state.parameters.only_reads) compute_readers(*device_array(arguments[i]).memory);
+  }
+}
+
+bool waits(PyObject* object) { return is_device_array(object) && is_pending(device_array(object)); }
+
+/// What a call gives that need not run now, or that runs together with what waits; an invalid object: it is a
+/// call as any other. The stack of the caller may have an argument alone: then nobody looks at it later.
+nb::object call_waiting(PyObject* self, const State& state, PyObject* const* arguments, size_t count,
+                        PyObject* keywords) {
+  nb::object result;
+  if (state.operation != nullptr && keywords == nullptr) {
+    result = Pending::of(*state.operation, arguments, count);
+    if (result.is_valid() || !state.operation->is_in_place() || count != 2 ||
+        !is_device_array(arguments[0]) || waits(arguments[0]) || !waits(arguments[1]))
+      return result;
+    result = nb::module_::import_("ingot._lazy")
+                 .attr("written_by")(state.operation->number(), nb::handle(arguments[0]),
+                                     nb::handle(arguments[1]), Py_REFCNT(arguments[1]) == 1);
+  } else if (state.is_reduction && count > 0 && waits(arguments[0])) {
+    const bool is_dropped = Py_REFCNT(arguments[0]) == 1;
+    const auto [positional, named] = packed(arguments, count, keywords);
+    result =
+        nb::module_::import_("ingot._lazy").attr("reduced")(nb::handle(self), positional, named, is_dropped);
+  }
+  return result.ptr() == Py_NotImplemented ? nb::object() : result;
+}
+
 /// A call as one that no profiler sees.
 PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, size_t count,
                       PyObject* keywords) {
   if (state != nullptr) {
+    if (nb::object result = call_waiting(self, *state, arguments, count, keywords); result.is_valid())
+      return result.release().ptr();
+    const size_t named = keywords == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(keywords));
+    compute_arguments(*state, arguments, count + named);
     if (nb::object result = call_directly(*state, arguments, count, keywords); result.is_valid())
       return result.release().ptr();
     if (PyErr_Occurred() != nullptr) return nullptr;
@@ -688,6 +728,20 @@ void bind_callable(nb::module_& m) {
         state.known.clear();
       },
       "From now on all calls run on a device.");
+  add_method(
+      type, "_wait_as",
+      [](nb::handle self, nb::object operation) {
+        State& state = state_of(self);
+        state.operation = nb::cast<Operation*>(operation);
+        state.kept.push_back(std::move(operation));
+      },
+      "From now on calls are this operation, which may wait.");
+  add_method(
+      type, "_reduce_what_waits", [](nb::handle self) { state_of(self).is_reduction = true; },
+      "From now on calls are computed together with what their first argument waits for.");
+  add_method(
+      type, "_only_reads", [](nb::handle self) { state_of(self).parameters.only_reads = true; },
+      "Calls write into no argument.");
   add_method(type, "_capture", &capture,
              "From now on what `owner` holds under `name` is a further argument.");
   add_method(type, "_describe_attributes", &describe_attributes,

@@ -1,5 +1,6 @@
 #include "bindings/device_array.h"
 
+#include <nanobind/stl/pair.h>
 #include <structmember.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "bindings/device_graph.h"
 #include "bindings/exceptions.h"
 #include "bindings/numpy.h"
+#include "bindings/pending.h"
 #include "runtime/allocator.h"
 #include "runtime/device_calls.h"
 
@@ -62,6 +64,7 @@ Window window_of(PyArrayObject* array) {
 }
 
 std::shared_ptr<DeviceMemory> memory_for(const Window& window, Device& device) {
+  compute_under_pressure(device, bytes_of(window));
   try {
     return DeviceMemory::allocate(device, bytes_of(window));
   } catch (const devices::OutOfMemory& error) {
@@ -141,7 +144,12 @@ DeviceMemory::DeviceMemory(Device& device, runtime::OwnedBuffer buffer)
       buffer_(std::move(buffer)) {}
 
 DeviceMemory::DeviceMemory(Device& device, std::byte* data, int64_t size, nb::object owner)
-    : device_(device), data_(data), size_(size), last_(&device.stream()), owner_(std::move(owner)) {}
+    : device_(device),
+      data_(data),
+      size_(size),
+      is_shared_(true),
+      last_(&device.stream()),
+      owner_(std::move(owner)) {}
 
 /// Before a thread that records a graph uses it.
 void DeviceMemory::note() {
@@ -191,6 +199,8 @@ PyTypeObject* array_class() {
 
 }  // namespace
 
+Device& DeviceArray::device() const { return pending == nullptr ? memory->device() : pending->device(); }
+
 bool is_device_array(PyObject* object) { return Py_TYPE(object) == array_class(); }
 
 nb::object new_device_array(const Window& window, bool is_writable, std::shared_ptr<DeviceMemory> memory) {
@@ -200,6 +210,7 @@ nb::object new_device_array(const Window& window, bool is_writable, std::shared_
   DeviceArray& array = device_array(object);
   new (&array.memory) std::shared_ptr<DeviceMemory>(std::move(memory));
   array.window = window;
+  array.pending = nullptr;
   array.is_writable = is_writable;
   return nb::steal(object);
 }
@@ -295,8 +306,10 @@ namespace {
 
 using nb::literals::operator""_a;
 
+/// An array, which is computed.
 DeviceArray& checked(nb::handle object) {
   if (!is_device_array(object.ptr())) throw nb::type_error("an ingot.Array is wanted");
+  compute(object.ptr());
   return device_array(object.ptr());
 }
 
@@ -375,6 +388,7 @@ nb::object new_array(const nb::tuple& shape, nb::handle dtype, bool is_fortran, 
 /// Elements of an array of NumPy's, which is of the same shape and dtype, into a device's.
 void write_into(nb::handle array, nb::handle values, bool is_late) {
   DeviceArray& it = checked(array);
+  compute_readers(*it.memory);
   it.memory->use();
   PyArrayObject* const from = as_array(values.ptr());
   if (!PyArray_CheckExact(values.ptr()) || dtype_of(PyArray_TYPE(from)) != it.window.dtype ||
@@ -451,7 +465,13 @@ PyObject* bytes(PyObject* self, void*) {
   return shown(self, [](DeviceArray& a) { return bytes_of(a.window); });
 }
 PyObject* address(PyObject* self, void*) {
-  return shown(self, [](DeviceArray& a) { return address_of(a.window.data); });
+  return shown(self, [&](DeviceArray& a) {
+    compute(self);
+    return address_of(a.window.data);
+  });
+}
+PyObject* orders(PyObject* self, void*) {
+  return shown(self, [](DeviceArray& a) { return orders_of(a.window); });
 }
 PyObject* handle(PyObject* self, void*) {
   return shown(self, [](DeviceArray& a) { return DeviceHandle{&a.device()}; });
@@ -468,6 +488,7 @@ int set_writable(PyObject* self, PyObject* value, void*) {
 void destroy(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
   if (device_array(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  if (device_array(self).pending != nullptr) device_array(self).pending->leave();
   std::destroy_at(&device_array(self).memory);
   type->tp_free(self);
   Py_DECREF(type);
@@ -489,6 +510,8 @@ void bind_array(nb::module_& m) {
       {"itemsize", &itemsize, nullptr, "The bytes of an element.", nullptr},
       {"nbytes", &bytes, nullptr, "The bytes of the elements.", nullptr},
       {"_address", &address, nullptr, "The device's address of the first element.", nullptr},
+      {"_orders", &orders, nullptr, "Whether the elements lie side by side in C order, and in Fortran order.",
+       nullptr},
       {"_handle", &handle, nullptr, "The device.", nullptr},
       {"_writable", &writable, &set_writable, "Whether it may be written into.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -555,12 +578,14 @@ void bind_devices(nb::module_& m) {
       .def_prop_ro("name", [](const DeviceHandle& it) { return name_of(*it.it); })
       .def_prop_ro("properties", &properties_of)
       .def_prop_ro("memory", &memory_of)
+      .def_prop_ro("launches", [](const DeviceHandle& it) { return it.it->launches(); })
       .def_prop_ro("stream",
                    [](const DeviceHandle& it) { return reinterpret_cast<uintptr_t>(&it.it->stream()); })
       .def("set_memory_limit", [](const DeviceHandle& it, int64_t bytes) { it.it->set_memory_limit(bytes); })
       .def("reset_memory_peak", [](const DeviceHandle& it) { it.it->reset_memory_peak(); })
       .def("release_memory", [](const DeviceHandle& it) { return it.it->release_memory(); })
       .def("synchronize", [](const DeviceHandle& it) {
+        compute_all();
         const nb::gil_scoped_release released;
         it.it->synchronize();
       });
@@ -587,6 +612,9 @@ void bind_devices(nb::module_& m) {
   m.def("copied_to", &copied_to, "array"_a, "device"_a,
         "A copy on another device; None: its elements do not lie side by side, or the two do not copy so.");
   m.def("wait", &wait);
+  m.def(
+      "share", [](nb::handle array) { share(*checked(array).memory); }, "array"_a,
+      "From now on somebody else may write into the array's memory.");
 }
 
 }  // namespace ingot::bindings

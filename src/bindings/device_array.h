@@ -51,6 +51,14 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   /// Whether it is the memory of a graph, made while that was recorded.
   bool is_of_graph() const { return is_of_graph_; }
 
+  /// @name What waits (pending.h)
+  /// Whether something that waits may read it.
+  bool is_read() const { return is_read_; }
+  void set_read(bool is_read) { is_read_ = is_read; }
+  /// Whether others than compiled functions may write into it.
+  bool is_shared() const { return is_shared_; }
+  void set_shared() { is_shared_ = true; }
+
  private:
   DeviceMemory(devices::Device& device, devices::Address address, int64_t size);
   void use_in(devices::Stream& stream);
@@ -62,19 +70,25 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   int64_t size_;
   bool is_own_ = false;  ///< allocated here
   bool is_of_graph_ = false;
+  bool is_read_ = false;
+  bool is_shared_ = false;
   devices::Stream* last_;
   runtime::OwnedBuffer buffer_;
   nb::object owner_;
 };
 
-/// An object of `ingot.Array`.
+class Pending;
+
+/// An object of `ingot.Array`. One that waits to be computed has no memory yet (pending.h): whoever looks at
+/// that computes it before.
 struct DeviceArray {
   PyObject_HEAD PyObject* weak_references;
   std::shared_ptr<DeviceMemory> memory;
-  Window window;  ///< its data is a device's address
+  Window window;     ///< its data is a device's address
+  Pending* pending;  ///< null: it is computed
   bool is_writable;
 
-  devices::Device& device() const { return memory->device(); }
+  devices::Device& device() const;
 };
 
 inline devices::Address address_of(const std::byte* data) { return reinterpret_cast<devices::Address>(data); }

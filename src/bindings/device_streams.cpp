@@ -10,6 +10,7 @@
 
 #include "bindings/device_array.h"
 #include "bindings/numpy.h"
+#include "bindings/pending.h"
 
 namespace ingot::bindings {
 
@@ -71,8 +72,10 @@ nb::tuple kernel_needs(const DeviceHandle& device, const std::string& text, cons
                         kernel.resident_blocks(threads, dynamic_shared));
 }
 
+/// All that waits comes before.
 template <class It>
 void wait_for(It& it) {
+  compute_all();
   const nb::gil_scoped_release released;
   it.synchronize();
 }
@@ -83,10 +86,21 @@ void bind_device_streams(nb::module_& m) {
   nb::class_<StreamHandle>(m, "StreamHandle")
       .def_prop_ro("address", [](const StreamHandle& it) { return reinterpret_cast<uintptr_t>(it.it); })
       .def("synchronize", [](const StreamHandle& it) { wait_for(*it.it); })
-      .def("is_done", [](const StreamHandle& it) { return it.it->is_done(); });
+      .def("is_done", [](const StreamHandle& it) {
+        compute_all();
+        return it.it->is_done();
+      });
   nb::class_<EventHandle>(m, "EventHandle")
-      .def("record", [](const EventHandle& it, const StreamHandle& stream) { it.it->record(*stream.it); })
-      .def("let_wait", [](const EventHandle& it, const StreamHandle& stream) { it.it->let_wait(*stream.it); })
+      .def("record",
+           [](const EventHandle& it, const StreamHandle& stream) {
+             compute_all();
+             it.it->record(*stream.it);
+           })
+      .def("let_wait",
+           [](const EventHandle& it, const StreamHandle& stream) {
+             compute_all();
+             it.it->let_wait(*stream.it);
+           })
       .def("synchronize", [](const EventHandle& it) { wait_for(*it.it); })
       .def("is_done", [](const EventHandle& it) { return it.it->is_done(); })
       .def("since", [](const EventHandle& it, const EventHandle& start) { return it.it->since(*start.it); });
@@ -100,6 +114,7 @@ void bind_device_streams(nb::module_& m) {
       "use_stream",
       [](const DeviceHandle& device, const StreamHandle* stream) {
         device.it->use_stream(stream == nullptr ? nullptr : stream->it);
+        compute_all();
       },
       "device"_a, "stream"_a.none());
   m.def("make_event", [](const DeviceHandle& device) { return EventHandle{device.it->make_event()}; });

@@ -8,6 +8,7 @@
 
 #include "bindings/device_array.h"
 #include "bindings/gil.h"
+#include "bindings/pending.h"
 
 namespace ingot::bindings {
 
@@ -134,7 +135,9 @@ nb::object capsule_of(const DeviceArray& array, int device_type) {
 
 nb::object to_capsule(nb::handle object, int device_type, bool is_versioned, bool is_copied) {
   if (!is_device_array(object.ptr())) throw nb::type_error("an ingot.Array is wanted");
+  compute(object.ptr());
   const DeviceArray& array = device_array(object.ptr());
+  share(*array.memory);
   if (!is_versioned) {
     if (!array.is_writable) refuse("the array is read-only, which DLPack before 1.0 cannot say");
     return capsule_of<DLManagedTensor>(array, device_type);

@@ -14,6 +14,7 @@
 #include "bindings/device_streams.h"
 #include "bindings/exchange.h"
 #include "bindings/interrupts.h"
+#include "bindings/pending.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
 #include "bindings/ufuncs.h"
@@ -85,6 +86,7 @@ NB_MODULE(_ingot, m) {
   bind_device_graphs(m);
   bind_device_libraries(m);
   bind_exchange(m);
+  bind_pending(m);
   bind_callable(m);
   Objects::bind(m);
   bind_ufuncs(m);

@@ -11,6 +11,7 @@
 #include "bindings/device_graph.h"
 #include "bindings/gufuncs.h"
 #include "bindings/numpy.h"
+#include "bindings/pending.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
 
@@ -283,6 +284,7 @@ void Invocation::call_host(const char* layout, int64_t number, void** slots) {
     renew_homes();
     const nb::list values = host_values(layout, kept, kept ? nb::cast<size_t>(direct) : 0, slots, lent);
     with_homes([&] { outside_.host(number, values); });
+    if (place_.device != nullptr) compute_all();  // what the code may write into next
     if (place_.device != nullptr) take_stream();
   };
   if (moved_) moved_->with_arrays(call);

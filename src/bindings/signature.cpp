@@ -11,6 +11,7 @@
 #include "bindings/exceptions.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
+#include "bindings/pending.h"
 #include "bindings/streams.h"
 #include "bindings/ufuncs.h"
 #include "devices/libraries.h"
@@ -269,7 +270,18 @@ struct Signature::Laid {
       path);
 }
 
+/// Whether nothing waits that must be computed before the call.
+bool Signature::is_computed(PyObject* value) const {
+  const bindings::DeviceArray& array = bindings::device_array(value);
+  return !is_pending(array) && (parameters_->only_reads || !array.memory->is_read());
+}
+
 bool Signature::device_array(PyObject* value, const Path& path) {
+  if (!is_computed(value)) {
+    if (is_quick_) return false;
+    compute(value);
+    if (!parameters_->only_reads) compute_readers(*bindings::device_array(value).memory);
+  }
   const DeviceArray& array = bindings::device_array(value);
   if (!is_moved_to(array.device())) return false;
   has_device_arrays_ = true;

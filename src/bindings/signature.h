@@ -54,6 +54,7 @@ struct Parameters {
   /// Whether arrays that NumPy says are in C or Fortran order are of kinds of their own.
   bool sees_layout = false;
   devices::Device* device = nullptr;  ///< where all calls run; null: where their arrays are
+  bool only_reads = false;            ///< calls write into no argument
 };
 
 /// The descriptions of one list of arguments, and the leaves that compiled code gets of it. They are words
@@ -108,6 +109,7 @@ class Signature {
   bool other(PyObject* value, const Path& path);
   bool array(PyObject* array, const Path& path);
   bool device_array(PyObject* array, const Path& path);
+  bool is_computed(PyObject* array) const;
   bool is_moved_to(devices::Device& device);
   /// Whether the device's libraries are used by what is compiled for it.
   bool uses_libraries() const;

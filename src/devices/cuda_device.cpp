@@ -451,6 +451,7 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch, std::span<vo
                            : driver_.launch(code.handle_, gx, gy, gz, bx, by, bz, launch.shared_bytes, stream,
                                             parameters, nullptr),
         "a launch");
+  count_launch();
 }
 
 CudaResult CudaDevice::wait_for_streams() const noexcept {

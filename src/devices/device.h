@@ -198,6 +198,8 @@ class Device {
 
   /// The vendor's libraries (`devices/libraries.h`); null: it has none. Lives as long as the device.
   virtual Libraries* libraries() { return nullptr; }
+  /// How many there have been.
+  int64_t launches() const { return launches_.load(std::memory_order_relaxed); }
 
   /// Waits for all streams. Throws DeviceError if a kernel has failed.
   virtual void synchronize() = 0;
@@ -209,9 +211,10 @@ class Device {
  protected:
   void count_to_device(int64_t bytes) { to_device_.fetch_add(bytes, std::memory_order_relaxed); }
   void count_to_host(int64_t bytes) { to_host_.fetch_add(bytes, std::memory_order_relaxed); }
+  void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  std::atomic<int64_t> to_device_{0}, to_host_{0};
+  std::atomic<int64_t> to_device_{0}, to_host_{0}, launches_{0};
 };
 
 /// The devices of a kind, `gpu`, `emulated`, `opencl` or `amd`, found when it is first asked for; none where

@@ -261,6 +261,7 @@ void OpenClDevice::launch(const Kernel& kernel, const Launch& launch, std::span<
   put(current(), "a launch", false, [&](OpenClQueueHandle queue, OpenClEventHandle* event) {
     return driver_.launch(queue, code.handle_, 3, nullptr, all.data(), block.data(), 0, nullptr, event);
   });
+  count_launch();
 }
 
 }  // namespace ingot::devices

@@ -16,8 +16,8 @@
 //
 // The process-wide state of the runtime is a closed list: gdb's descriptor, the cache of the allocator, the
 // pool, the functions that sort (NumPy's own, where the extension is loaded); of the extension, the inner
-// loops of NumPy's gufuncs that have been called, Python's main thread, and the number of calls of the
-// compiler.
+// loops of NumPy's gufuncs that have been called, Python's main thread, the number of calls of the
+// compiler, and the operations that wait.
 
 #include "runtime/pool.h"
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _lazy
 from .._errors import UnsupportedError
 from .._function import Function
 from .._signature import DTYPES
@@ -197,4 +198,6 @@ class Namespace:
             function = forwarding(path, original)
         kind = EagerUfunc if isinstance(original, np.ufunc) else EagerFunction
         made = kind(function, original, self.name, name)
+        if self.original is np and name not in self.standard:
+            _lazy.wait_as_numpys(made, path, original)
         return made if callable(original) else Subscripted(made)
