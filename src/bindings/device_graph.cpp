@@ -11,6 +11,7 @@
 #include "bindings/execution.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
+#include "bindings/pending.h"
 #include "runtime/device_calls.h"
 
 namespace ingot::bindings {
@@ -47,8 +48,9 @@ std::byte* pointer_of(Address address) {
 
 }  // namespace
 
+/// What waits before is not of the graph; what waits in the end is.
 GraphRecorder::GraphRecorder(const DeviceHandle& device)
-    : recording_(*device.it), outer_(std::exchange(open_recorder, this)) {}
+    : recording_((compute_all(), *device.it)), outer_(std::exchange(open_recorder, this)) {}
 
 void GraphRecorder::close() noexcept {
   recording_.close();
@@ -93,6 +95,7 @@ nb::list GraphRecorder::stand_ins(const nb::list& leaves) {
 }
 
 std::unique_ptr<CapturedGraph> GraphRecorder::finish(const nb::list& leaves, const nb::list& results) {
+  compute_all();
   close();
   const std::vector<PyObject*> given = pointers(leaves);
   std::erase_if(outside_, [&](const std::shared_ptr<DeviceMemory>& memory) {
@@ -248,6 +251,7 @@ void CapturedGraph::move_to(const GraphGroups& groups) {
 }
 
 nb::object CapturedGraph::replay(const nb::list& list) {
+  compute_all();
   const std::vector<PyObject*> leaves = pointers(list);
   const GraphGroups groups(leaves);
   if (!fits(leaves, groups)) return nb::none();

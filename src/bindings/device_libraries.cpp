@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings/device_array.h"
+#include "bindings/pending.h"
 #include "devices/libraries/blas.h"
 #include "devices/libraries/fft.h"
 #include "devices/libraries/random.h"
@@ -51,9 +52,11 @@ DeviceArray& checked(nb::handle array) {
 
 Libraries& libraries_of(nb::handle array) { return libraries_of(checked(array).device()); }
 
-/// How an array lies, which the calling thread's stream may use from now on.
+/// How an array lies, which the calling thread's stream may use, and write into, from now on.
 DeviceView view_of(nb::handle array) {
   const DeviceArray& own = checked(array);
+  compute(array.ptr());
+  compute_readers(*own.memory);
   own.memory->use();
   const Window& window = own.window;
   return {window.dtype,

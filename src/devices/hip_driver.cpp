@@ -50,6 +50,8 @@ int hip_attribute(CudaAttribute which) {
     case kCudaProcessors: return 63;
     case kCudaCapabilityMajor: return 23;
     case kCudaCapabilityMinor: return 61;
+    case kCudaManaged: return 24;
+    case kCudaConcurrentManaged: return 9;
   }
   return 0;
 }

@@ -119,7 +119,7 @@ class Amd final : public KernelTarget {
   const std::string& processor() const { return processor_; }
   const Instructions& instructions() const override { return instructions_; }
   void prepare(llvm::Module& module) const override { prepare_device_module(module); }
-  void mark_kernel(llvm::Function& function, unsigned threads) const override {
+  void mark_kernel(llvm::Function& function, unsigned threads, unsigned /*blocks*/) const override {
     function.setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
     function.addFnAttr("amdgpu-flat-work-group-size", "1," + std::to_string(threads));
     function.addFnAttr("uniform-work-group-size", "true");

@@ -39,7 +39,7 @@ class DeviceKernels {
     types.push_back(b.getInt64Ty());
     auto* const kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
                                                 llvm::GlobalValue::ExternalLinkage, name, module);
-    kernels_.mark_kernel(*kernel, kThreads);
+    kernels_.mark_kernel(*kernel, kThreads, 1);
     const auto block = [&](const char* block_name) {
       return llvm::BasicBlock::Create(context, block_name, kernel);
     };

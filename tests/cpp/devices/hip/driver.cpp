@@ -29,9 +29,10 @@ struct Attribute {
   int hip;
   CudaAttribute cuda;
 };
-constexpr Attribute kAttributes[] = {{56, kCudaBlockThreads}, {29, kCudaGridX},       {30, kCudaGridY},
-                                     {31, kCudaGridZ},        {74, kCudaBlockMemory}, {87, kCudaWarp},
-                                     {63, kCudaProcessors}};
+constexpr Attribute kAttributes[] = {
+    {56, kCudaBlockThreads}, {29, kCudaGridX},       {30, kCudaGridY},
+    {31, kCudaGridZ},        {74, kCudaBlockMemory}, {87, kCudaWarp},
+    {63, kCudaProcessors},   {24, kCudaManaged},     {9, kCudaConcurrentManaged}};
 
 }  // namespace
 
