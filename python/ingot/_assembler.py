@@ -58,6 +58,18 @@ def read(report: str, by: str) -> dict[str, Needs]:
     return found
 
 
+def read_metadata(text: str) -> dict[str, Needs]:
+    """The needs by kernel, from what LLVM writes behind the text of kernels for AMD's GPUs."""
+    found: dict[str, Needs] = {}
+    metadata = text.partition("amdhsa.kernels:")[2].partition("amdhsa.target:")[0]
+    for part in re.split(r"^  - ", metadata, flags=re.MULTILINE)[1:]:
+        said = dict(re.findall(r"^ *\.(\w+): +(\S+)$", part, re.MULTILINE))
+        spilled = 4 * (int(said.get("vgpr_spill_count", 0)) + int(said.get("sgpr_spill_count", 0)))
+        registers, stack = int(said["vgpr_count"]), int(said["private_segment_fixed_size"])
+        found[said["name"]] = Needs(registers, spilled, spilled, stack, int(said["group_segment_fixed_size"]), "LLVM")
+    return found
+
+
 def _toolkits() -> Iterator[Path]:
     """The folders of toolkits, the one that the environment names first."""
     for name in ("CUDA_HOME", "CUDA_PATH"):
@@ -119,7 +131,11 @@ def _by_linker(library: ctypes.CDLL, text: str, code: str) -> str:
 
 
 def needs_of(text: str, code: str) -> tuple[dict[str, Needs], str]:
-    """What each kernel of a text of PTX needs on a GPU such as `sm_90`, and, where that is not known, why not."""
+    """What each kernel of a text needs on a GPU such as `sm_90`, and, where that is not known, why not."""
+    if code.startswith("gfx"):
+        return read_metadata(text), ""
+    if not code.startswith("sm_"):
+        return {}, f"drivers do not say it of code of the kind {code}"
     try:
         if (program := find_ptxas()) is not None:
             return read(_by_ptxas(program, text, code), "ptxas"), ""

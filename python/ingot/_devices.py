@@ -16,6 +16,8 @@ from . import _ingot
 KINDS = ("gpu", "emulated", "opencl", "amd", "cpu")
 OLDEST = 75
 """The compute capability (times ten) of the oldest GPUs."""
+AMD = ("gfx90a", "gfx942", "gfx1100")
+"""AMD's GPUs that code is made for."""
 
 
 class Device:
@@ -160,11 +162,13 @@ def checked(given: str | Device | None) -> str | Device | None:
 
 
 def target_of(given: str | Device | None) -> tuple[str, Device | None]:
-    """The code that is made for a device, and the device: "sm_90" is code for GPUs of which none has to be there, and
-    "" that of the CPU, or of what arguments are on.
+    """The code that is made for a device, and the device: "sm_90" and "gfx90a" are code for GPUs of which none has to be
+    there, and "" is that of the CPU, or of what arguments are on.
     """
     if given is None:
         return "", None
+    if given in AMD:
+        return str(given), None
     if isinstance(given, str) and (match := re.fullmatch(r"sm_(\d+)", given)):
         if int(match[1]) < OLDEST:
             raise ValueError(f"GPUs are those of sm_{OLDEST} and later, not {given!r}")

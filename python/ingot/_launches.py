@@ -424,7 +424,7 @@ def _give(reader: _Reader, body: Region, leaves: list[Any], text: str) -> None:
 def _name(reader: _Reader, kernels: str) -> None:
     """Gives launches the names of their kernels, which are numbered in the order of the text."""
     stem = "ingot_" + re.sub(r"[^0-9A-Za-z]", "_", reader.function)
-    own = sorted(set(map(int, re.findall(rf"\b{stem}_(\d+)\s*\(", kernels))))
+    own = sorted(set(map(int, re.findall(rf"\b{stem}_(\d+)(?:\s*\(|:)", kernels))))
     if len(own) == len(reader.numbers_of):
         for launch in reader.launches:
             launch.kernel = f"{stem}_{own[launch.number]}"
@@ -435,11 +435,8 @@ def add_needs(found: Launches, kernels: str, ask: Callable[[str, int, int], tupl
     registers, bytes of local and of shared memory, and resident blocks of a kernel with so many threads a block and
     bytes of dynamic shared memory.
     """
-    if not found.code.startswith("sm_"):
-        found.why = f"drivers do not say it of code of the kind {found.code}"
-        return
     needs, found.why = needs_of(kernels, found.code) if found.launches else ({}, "")
-    capability = int(found.code.removeprefix("sm_"))
+    capability = int(found.code.removeprefix("sm_")) if found.code.startswith("sm_") else 0
     for launch in found.launches:
         launch.needs = needs.get(launch.kernel)
         threads, dynamic = _product_of(launch.block), launch.dynamic_shared

@@ -173,6 +173,16 @@ def test_code_for_gpus_that_are_not_there(code):
     assert text.launches.code == code and text.launches.read == 16000 and ".entry" in text
 
 
+@pytest.mark.parametrize("code", ["gfx90a", "gfx942", "gfx1100"])
+def test_code_for_amds_gpus_that_are_not_there(code):
+    for function, arguments in ((chain, (np.ones(1000), np.ones(1000))), (total, (np.ones(100_000),))):
+        found = launches(function, *arguments, device=code)
+        assert found.code == code and found.why == ""
+        for launch in found.launches:
+            assert launch.needs.by == "LLVM" and 1 <= launch.needs.registers <= 256 and launch.needs.spill_stores == 0
+            assert launch.occupancy is None and launch.kernel in str(found)
+
+
 def test_devices_that_are_not_there():
     f = ingot.jit(chain)
     with pytest.raises(ValueError, match="sm_75 and later, not 'sm_70'"):
