@@ -37,6 +37,7 @@ UNSEEN = {
     f"np.random of another NumPy than {HOLE}, with which Ingot was built,": "`test_another_numpy_is_refused`",
     "`ingot.vjp` with arrays that share memory on a device": "`test_derivatives`",
     f"{HOLE} in a kernel for an OpenCL device": "`test_what_opencl_cannot_do_is_refused`",
+    f"{HOLE} on AMD's GPUs": "`test_what_amd_cannot_do_is_refused`",
 }
 
 

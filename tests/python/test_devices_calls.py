@@ -433,7 +433,7 @@ def placed(x):
 def test_where_functions_of_a_device_cannot_be():
     with pytest.raises(ValueError, match="leave `device` out"):
         ingot.jit(device="cpu")
-    with pytest.raises(ValueError, match="the kinds of devices are gpu, emulated, opencl, cpu, not 'tpu'"):
+    with pytest.raises(ValueError, match="the kinds of devices are gpu, emulated, opencl, amd, cpu, not 'tpu'"):
         ingot.jit(device="tpu")
     with pytest.raises(TypeError):
         ingot.jit(device=3)
