@@ -1,8 +1,10 @@
 #include "transform/apart.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/walk.h"
+#include "transform/alias.h"
 
 namespace ingot::transform {
 
@@ -65,28 +67,50 @@ NodeId part_of(const Function& f, NodeId view) {
   return of;
 }
 
+/// Whether axes of a view may go along the same elements, as those of windows and of repeated rows do: two
+/// have one stride, or one does not say that it goes on. Strides of parts of an array in C order do neither.
+bool has_doubtful_strides(const Function& f, NodeId view) {
+  const auto rank = static_cast<size_t>(f.type(view).rank());
+  const auto strides = f.operands(view).subspan(2 + rank, rank);
+  const auto number_of = [&](NodeId node) {
+    return f.is_constant(node) ? std::optional(f.constant(node).as<int64_t>()) : std::nullopt;
+  };
+  for (size_t i = 0; i < rank; ++i) {
+    if (f.op(strides[i]) == Op::select || number_of(strides[i]) == 0) return true;
+    for (size_t k = 0; k < i; ++k) {
+      const bool are_equal = number_of(strides[i]) && number_of(strides[i]) == number_of(strides[k]);
+      if (strides[i] == strides[k] || are_equal) return true;
+    }
+  }
+  return false;
+}
+
 /// Follows views to where an element is known to stand once.
 class Layout {
  public:
   Layout(const Function& function, NodeId loop, Layouts& found) : f_(function), loop_(loop), found_(found) {}
 
   void look(NodeId view) {
-    for (NodeId at = view; at && !is_known(at);) {
-      if (f_.op(at) == Op::view) {
-        if (const NodeId whole = part_of(f_, at)) {
-          at = whole;
-          continue;
-        }
-        const auto extent = f_.operands(at).subspan(2);
-        if (std::ranges::any_of(extent, [&](NodeId number) { return is_inside(number); }))
-          found_.known = false;
-      } else if (!f_.type(at).is_view() || is_inside(at)) {
-        found_.known = false;
+    const NodeId memory = memory_of(f_, view);
+    if (f_.op(memory) == Op::alloc && is_inside(memory)) return;  // the turn's own
+    NodeId at = view;
+    while (f_.op(at) == Op::view && !is_known(at)) {
+      const NodeId whole = part_of(f_, at);
+      if (!whole) break;
+      at = whole;
+    }
+    if (is_known(at)) return;
+    if (f_.op(at) == Op::view) {
+      const auto extent = f_.operands(at).subspan(2);
+      if (std::ranges::any_of(extent, [&](NodeId number) { return is_inside(number); })) {
+        found_.known = found_.known && !has_doubtful_strides(f_, at);
+        return;
       }
-      if (found_.known && std::ranges::find(found_.views, at) == found_.views.end())
-        found_.views.push_back(at);
+    } else if (is_inside(at)) {
+      found_.known = false;
       return;
     }
+    if (std::ranges::find(found_.views, at) == found_.views.end()) found_.views.push_back(at);
   }
 
  private:
@@ -96,7 +120,7 @@ class Layout {
     return false;
   }
   bool is_known(NodeId view) const {
-    if (f_.type(view).is_view() && f_.type(view).rank() == 0) return true;
+    if (f_.type(view).rank() == 0) return true;
     if (f_.op(view) == Op::view) return is_in_c_order(f_, view);
     if (f_.op(view) != Op::param || f_[view].parent != f_.body()) return false;
     const auto& parameter = f_.parameters()[static_cast<size_t>(f_.attribute(view, 0))];

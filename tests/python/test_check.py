@@ -121,7 +121,7 @@ def test_samples_run_on_devices(check, tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr(check, "run", lambda command, environment=None: calls.append((command, environment or {})) or True)
     check.RESULTS.mkdir(parents=True)
-    for part, samples in (("release", ("16", "64")), ("debug", ("1", "8"))):
+    for part, samples in (("release", ("32", "160")), ("debug", ("1", "16"))):
         calls.clear()
         check.run_part(part)
         on_devices = [environment for command, environment in calls if "on_device" in command]

@@ -138,10 +138,11 @@ std::string OpenClWriter::intrinsic(const llvm::IntrinsicInst& call) {
   const auto given = [&](unsigned i) { return operand(call.getArgOperand(i)); };
   if (type->isFloatTy() || type->isDoubleTy() || type->isHalfTy()) return float_intrinsic(call);
   if (call.getIntrinsicID() == Id::is_fpclass) {
-    const bool is_double = call.getArgOperand(0)->getType()->isDoubleTy();
-    if (!is_double && !call.getArgOperand(0)->getType()->isFloatTy()) refuse_for_opencl("a class of halves");
-    return "(" + std::string(helper("ingot_class")) + (is_double ? "(as_ulong(" : "(as_uint(") + given(0) +
-           (is_double ? "), 52, 11)" : "), 23, 8)") + " & " + given(1) + ") != 0";
+    const Type* const number = call.getArgOperand(0)->getType();
+    const std::string bits = number->isDoubleTy()  ? "(as_ulong(" + given(0) + "), 52, 11)"
+                             : number->isFloatTy() ? "(as_uint(" + given(0) + "), 23, 8)"
+                                                   : "(" + given(0) + ", 10, 5)";
+    return "(" + std::string(helper("ingot_class")) + bits + " & " + given(1) + ") != 0";
   }
   if (type->isIntegerTy() && opencl_container(type) <= 64) return integer_intrinsic(call);
   if (call.getIntrinsicID() == Id::abs) {

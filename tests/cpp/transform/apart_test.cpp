@@ -61,15 +61,18 @@ TEST(Apart, OfWhatALoopWrites) {
   expect(looked_at("", "    store %c, %k, %0, %v\n"), true, 0);
   const std::string memory = "  %m = multiply %n, %8 : i64\n  %b = alloc %m {life=call} : buffer\n";
   // In C order; windows; and windows that a turn makes of what is known before, and of what is not.
+  const std::string store = "    store %w, %k, %0, %v\n";
+  const std::string windows = " = view %b, %0, %n, %8, %8, %8 : view<f64, 2>\n";
   expect(looked_at(memory + "  %w = view %b, %0, %n, %8 : view<f64, 1>\n", "    store %w, %k, %v\n"), true,
          0);
-  expect(
-      looked_at(memory + "  %w = view %b, %0, %n, %8, %8, %8 : view<f64, 2>\n", "    store %w, %k, %0, %v\n"),
-      true, 1);
-  expect(looked_at(memory, "    %w = view %b, %0, %n, %8, %8, %8 : view<f64, 2>\n    store %w, %k, %0, %v\n"),
-         true, 1);
-  expect(looked_at(memory, "    %w = view %b, %0, %n, %8, %k, %8 : view<f64, 2>\n    store %w, %k, %0, %v\n"),
-         false, 0);
+  expect(looked_at(memory + "  %w" + windows, store), true, 1);
+  expect(looked_at(memory, "    %w" + windows + store), true, 1);
+  expect(looked_at(memory, "    %w = view %b, %0, %n, %k, %8, %8 : view<f64, 2>\n" + store), false, 0);
+  // A part of what is in C order, of a length of the turn; memory of the turn's own.
+  expect(looked_at(memory, "    %w = view %b, %0, %n, %k, %m, %8 : view<f64, 2>\n" + store), true, 0);
+  expect(looked_at("  %m = multiply %n, %8 : i64\n",
+                   "    %b = alloc %m {life=call} : buffer\n    %w" + windows + store),
+         true, 0);
   // Parts of an array.
   const std::string parts =
       "    %b = buffer %x : buffer\n    %o = offset %x : i64\n"
@@ -79,7 +82,7 @@ TEST(Apart, OfWhatALoopWrites) {
                    parts + "    %p = view %b, %o, %n, %k, %u, %t : view<f64, 2>\n    store %p, %k, %0, %v\n"),
          true, 1);
   expect(looked_at("",
-                   parts + "    %p = view %b, %o, %n, %k, %u, %s : view<f64, 2>\n    store %p, %k, %0, %v\n"),
+                   parts + "    %p = view %b, %o, %n, %k, %s, %s : view<f64, 2>\n    store %p, %k, %0, %v\n"),
          false, 0);
 }
 
