@@ -26,7 +26,7 @@ class Device:
     `with` makes it the default one of the code inside.
     """
 
-    __slots__ = ("_handle", "_tokens", "block_memory", "block_threads", "capability", "code", "index", "kind", "memory", "name", "processors")
+    __slots__ = ("_handle", "block_memory", "block_threads", "capability", "code", "index", "kind", "memory", "name", "processors")
 
     kind: str
     name: str
@@ -40,7 +40,6 @@ class Device:
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
-        self._tokens: list[Any] = []
         given = handle.properties if handle is not None else {}
         for name, text in (("kind", "cpu"), ("name", "cpu"), ("code", "")):
             setattr(self, name, given.get(name, text))
@@ -60,11 +59,14 @@ class Device:
         return self
 
     def __enter__(self) -> Device:
-        self._tokens.append(_default.set(self))
+        _entered.set((*_entered.get(), _default.get()))
+        _default.set(self)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        _default.reset(self._tokens.pop())
+        *outer, before = _entered.get()
+        _entered.set(tuple(outer))
+        _default.set(before)
 
     def synchronize(self) -> None:
         """Waits for all that it has been given to do."""
@@ -77,6 +79,8 @@ def _restored(kind: str, index: int) -> Device:
 
 
 _default: contextvars.ContextVar[Device | None] = contextvars.ContextVar("ingot_device", default=None)
+_entered: contextvars.ContextVar[tuple[Device | None, ...]] = contextvars.ContextVar("ingot_entered", default=())
+"""The default devices outside of each `with`, from the outermost one on."""
 _chosen: list[Device | None] = [None]  # what `set_default_device` has set
 
 

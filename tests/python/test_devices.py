@@ -6,6 +6,7 @@ import itertools
 import pickle
 import subprocess
 import sys
+import threading
 import weakref
 
 import ingot
@@ -58,6 +59,24 @@ def test_copies_keep_the_order():
     assert a.to_host().strides == a.strides
     y = put(x)[::2, ::-1, 1:].to_host()
     assert y.strides == x[::2, ::-1, 1:].copy("K").strides
+
+
+def test_threads_enter_a_device_at_once():
+    inside, outside, seen = threading.Barrier(2), threading.Barrier(2), []
+
+    def work():
+        with DEVICE, ingot.device("cpu"):
+            inside.wait()
+            seen.append(str(ingot.default_device()))
+        outside.wait()
+        seen.append(str(ingot.default_device()) != "emulated:0")
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == ["cpu:0", "cpu:0", True, True]
 
 
 def test_numbers_and_lists_come_as_numpy_makes_arrays_of_them():
