@@ -153,7 +153,7 @@ def copy(array: Any, order: str) -> Any:
 
 def astype(array: Any, dtype: np.dtype, order: str) -> Any:
     if order == "K":
-        text = f"{{}}.astype('{dtype.str[1:]}')"
+        text = f"{{}}.astype({_lazy.text_of_dtype(dtype)})"
         return _made(f"astype_{dtype.name}", "a", f"return {text.format('a')}", waits=text)(array)
     return _made("astype", "a, dtype, order", "return a.astype(dtype, order)")(array, dtype, order)
 

@@ -51,6 +51,10 @@ class Expression(Function):
     most_values = None
 
 
+def text_of_dtype(dtype: np.dtype) -> str:
+    return "np.bool_" if dtype == bool else f"np.{dtype.name}"
+
+
 @functools.cache
 def _number(text: str) -> int:
     _texts.append(text)
@@ -165,7 +169,7 @@ def _text_of(value: Any) -> str | None:
         return repr(value)
     if isinstance(value, type) and (issubclass(value, np.generic) or value in (float, int, bool, complex)):
         value = np.dtype(value)
-    return f"np.dtype('{value.name}')" if isinstance(value, np.dtype) and value in DTYPES else None
+    return text_of_dtype(value) if isinstance(value, np.dtype) and value in DTYPES else None
 
 
 def reduced(function: Any, arguments: tuple, keywords: dict[str, Any], is_dropped: bool) -> Any:
