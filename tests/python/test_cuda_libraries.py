@@ -1,5 +1,6 @@
 """The vendor's libraries, called directly and by compiled code, by their stand-ins for the software device."""
 
+import contextlib
 import copy
 import ctypes
 import math
@@ -7,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 
 import ingot
 import numpy as np
@@ -667,6 +669,49 @@ def test_factors(dtype, shape):
         close(u[..., :k] * s[..., None, :] @ vh[..., :k, :], x, 10000)
         assert u.shape[-1] == (shape[-2] if full else k) and vh.shape[-2] == (shape[-1] if full else k)
     close(solver.svd(put(x), compute_uv=False), s, 10000)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("shape", "sides"), [((6, 3), (2,)), ((3, 6), (2,)), ((4, 4), ()), ((6, 3), ())])
+def test_least_squares(dtype, shape, sides):
+    x, b = filled(shape, dtype, 1), filled((shape[0], *sides), dtype, 2)
+    got, wanted = solver.lstsq(put(x), put(b)), np.linalg.lstsq(x, b)
+    for one, other in zip((got.x, got.residuals, got.s), (wanted[0], wanted[1], wanted[3]), strict=True):
+        close(one, other, 10000)
+    assert got.rank == wanted[2] == min(shape)
+    x[:, -1] = x[:, 0]
+    got, wanted = solver.lstsq(put(x), put(b), rcond=1e-5), np.linalg.lstsq(x, b, rcond=1e-5)
+    close(got.x, wanted[0], 10000)
+    assert got.rank == wanted[2] and got.residuals.shape == wanted[1].shape
+
+
+def test_threads():
+    x = [filled((24, 24), "float64", seed) for seed in range(4)]
+    found = {}
+
+    def work(i):
+        with DEVICE, cuda.stream() if i % 2 else contextlib.nullcontext():
+            a, c = put(x[i]), put(np.zeros((24, 24)))
+            for _ in range(20):
+                blas.gemm("N", "N", 24, 24, 24, 1, a, a, 0, c)
+                norm = blas.nrm2(c.reshape(576))
+            z = put(x[i] + 0j)
+            for _ in range(10):
+                fft.fft_inplace(z)
+                fft.ifft_inplace(z)
+                z /= 576
+            found[i] = c.to_host(), norm, z.to_host(), solver.inv(a).to_host()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i in range(4):
+        close(found[i][0], x[i] @ x[i])
+        close(found[i][1], np.linalg.norm(x[i] @ x[i]))
+        close(found[i][2], x[i] + 0j, 10000)
+        close(found[i][3] @ x[i], np.eye(24), 10000)
 
 
 def test_matrices_that_cannot_be_are_linalgerrors():

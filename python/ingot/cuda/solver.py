@@ -18,7 +18,7 @@ import numpy as np
 from .. import _ingot
 from .._array import Array
 from ._libraries import in_stream, operands
-from ._memory import device_array
+from ._memory import device_array, to_device
 
 
 class SlogdetResult(NamedTuple):
@@ -48,6 +48,15 @@ class EighResult(NamedTuple):
 
     eigenvalues: Array
     eigenvectors: Array
+
+
+class LstsqResult(NamedTuple):
+    """Solutions, sums of squares of what is left (none, where the rank is less than the columns), rank, singular values."""
+
+    x: Array
+    residuals: Array
+    rank: int
+    s: Array
 
 
 def _square(a: Array) -> None:
@@ -206,6 +215,31 @@ def eigvalsh(a: Array, UPLO: str = "L", stream: Any = 0) -> Array:
     return values
 
 
+def lstsq(a: Array, b: Array, rcond: float | None = None, stream: Any = 0) -> LstsqResult:
+    """The x of least |b - a @ x|, and of those the shortest, of a matrix and of right sides with one or two axes.
+
+    Singular values of at most `rcond` times the largest count as 0; None: eps of the dtype times the longer side.
+    """
+    queue = operands(a, b, stream=stream)
+    if a.ndim != 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    if b.ndim not in (1, 2):
+        raise np.linalg.LinAlgError(f"{b.ndim}-dimensional array given. Array must be two-dimensional")
+    (m, n), sides = a.shape, b.shape[1] if b.ndim == 2 else 1
+    if b.shape[0] != m:
+        raise np.linalg.LinAlgError("Incompatible dimensions")
+    with in_stream(queue), a.device:
+        x, s = device_array((n, sides), a.dtype), device_array(min(m, n), _real(a))
+        residuals, rank = device_array(sides, _real(a)), device_array((), np.int32)
+        x[...], rank[...] = 0, 0
+        limit = to_device(np.asarray(np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond, _real(a)))
+        right = b[:, None] if b.ndim == 1 else b
+        message = "SVD did not converge in Linear Least Squares"
+        _call("linalg.lstsq", [a, right, limit], [x, residuals, rank, s], message)
+        found = int(rank[()])
+        return LstsqResult(x[:, 0] if b.ndim == 1 else x, residuals if found == n and m > n else residuals[:0], found, s)
+
+
 def _is_lower(a: Array, triangle: str) -> bool:
     if triangle not in ("L", "U", "l", "u"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
@@ -215,6 +249,7 @@ def _is_lower(a: Array, triangle: str) -> bool:
 
 __all__ = [
     "EighResult",
+    "LstsqResult",
     "QRResult",
     "SVDResult",
     "SlogdetResult",
@@ -223,6 +258,7 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "inv",
+    "lstsq",
     "qr",
     "slogdet",
     "solve",

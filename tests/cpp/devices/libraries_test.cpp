@@ -203,6 +203,76 @@ TEST_F(LibrariesTest, SparseMatricesAreMultiplied) {
   EXPECT_EQ(get(z), Numbers({1, 30, 2}));
 }
 
+/// Throws DeviceError; what is computed is right.
+void use_all(Device& device) {
+  Libraries& libraries = *device.libraries();
+  const auto code = device.load(kKernels);
+  std::vector<Address> memory;
+  const auto put = [&](const Numbers& values, std::vector<int64_t> lengths, std::vector<int64_t> strides) {
+    const auto bytes = static_cast<int64_t>(values.size() * sizeof(double));
+    memory.push_back(device.allocate(bytes));
+    device.write(memory.back(), values.data(), bytes);
+    return DeviceView{DType::Float64, memory.back(), std::move(lengths), std::move(strides)};
+  };
+  const auto get = [&](const DeviceView& view) {
+    Numbers values(static_cast<size_t>(view.size()));
+    device.read(values.data(), view.data, static_cast<int64_t>(values.size() * sizeof(double)));
+    return values;
+  };
+  try {
+    const DeviceView a =
+        put({4, 0, 1, 9, 2, 0, 3, 9}, {2, 2}, {32, 16});  // with gaps: the library gets a copy
+    const DeviceView c = put({0, 0, 0, 0}, {2, 2}, {16, 8});
+    libraries.blas().product(1, {a}, {a}, 0, c);
+    EXPECT_EQ(get(c), Numbers({18, 7, 14, 11}));
+    EXPECT_EQ(libraries.blas().dot(put({1, 2}, {2}, {8}), put({3, 4}, {2}, {8}), false), 11.0);
+    EXPECT_TRUE(libraries.solver().solve(a, put({9, 7}, {2, 1}, {8, 8}), put({0, 0}, {2, 1}, {8, 8})));
+    DeviceView z = put({1, 0, 3, 0}, {2}, {16});
+    z.dtype = DType::Complex128;
+    libraries.fft().transform(z, z, 1, false);
+    z.dtype = DType::Float64;
+    z.lengths = {4};
+    EXPECT_EQ(get(z), Numbers({4, 0, -2, 0}));
+    RandomGenerator generator(libraries, 101);
+    generator.normal(put({0, 0, 0}, {3}, {8}), 0, 1);
+    device.synchronize();
+  } catch (const DeviceError&) {
+    for (const Address address : memory) device.free(address);
+    throw;
+  }
+  for (const Address address : memory) device.free(address);
+}
+
+TEST_F(LibrariesTest, ACallOfTheDriverThatFailsOnceLeavesNothingBehind) {
+  using Fail = int(uint64_t, int, uint64_t*);
+  Fail* const fail = Library().function<Fail>("ingot_emulator_fail");
+  use_all(*device_);
+  for (const int result : {2, 999}) {
+    for (uint64_t n = 1;; ++n) {
+      ASSERT_LT(n, 2000u);
+      ASSERT_TRUE(device_->reset());
+      ASSERT_EQ(fail(n, result, nullptr), 0);
+      bool has_failed = false;
+      try {
+        use_all(*device_);
+      } catch (const DeviceError&) {
+        has_failed = true;
+      }
+      uint64_t missing = 0;
+      ASSERT_EQ(fail(0, 0, &missing), 0);
+      if (HasFailure()) FAIL() << n;
+      if (missing != 0) {
+        EXPECT_FALSE(has_failed);
+        break;
+      }
+      ASSERT_EQ(device_->memory().in_use, 0) << n;
+      use_all(*device_);
+      ASSERT_EQ(device_->memory().in_use, 0) << n;
+      if (HasFailure()) FAIL() << n;
+    }
+  }
+}
+
 TEST_F(LibrariesTest, OtherDevicesHaveNone) {
   for (Device* const device : devices("opencl")) EXPECT_EQ(device->libraries(), nullptr);
 }

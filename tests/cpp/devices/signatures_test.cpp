@@ -12,8 +12,12 @@
 #include <curand.h>
 #include <cusolverDn.h>
 #include <cusparse.h>
+#include <dlfcn.h>
 
+#include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace ingot::devices {
 
@@ -116,6 +120,23 @@ INGOT_CHECK_NUMBER(kSparseAlgorithm, CUSPARSE_SPMM_ALG_DEFAULT)
 }  // namespace
 
 TEST(Signatures, AreThoseOfTheVendorsHeaders) { SUCCEED() << "this was compiled"; }
+
+TEST(Signatures, AreOfFunctionsThatTheVendorsLibrariesHave) {
+#define INGOT_NAME(name, symbol, parameters) #symbol,
+  const std::pair<const char*, std::vector<const char*>> kFunctions[] = {
+      {"libcublas.so", {INGOT_BLAS_FUNCTIONS(INGOT_NAME)}},
+      {"libcufft.so", {INGOT_FFT_FUNCTIONS(INGOT_NAME)}},
+      {"libcusolver.so", {INGOT_SOLVER_FUNCTIONS(INGOT_NAME)}},
+      {"libcurand.so", {INGOT_RANDOM_FUNCTIONS(INGOT_NAME)}},
+      {"libcusparse.so", {INGOT_SPARSE_FUNCTIONS(INGOT_NAME)}},
+  };
+  for (const auto& [file, functions] : kFunctions) {
+    const std::string path = std::string(INGOT_VENDOR_LIBRARIES) + "/" + file;
+    void* const opened = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (opened == nullptr) GTEST_SKIP() << "the vendor's libraries are not beside the headers: " << dlerror();
+    for (const char* const function : functions) EXPECT_NE(dlsym(opened, function), nullptr) << function;
+  }
+}
 
 }  // namespace ingot::devices
 
