@@ -227,7 +227,6 @@ void CudaDevice::reset_memory_peak() {
 
 int64_t CudaDevice::release_memory() {
   const Active active(*this);
-  check(wait_for_streams(), "waiting");
   libraries_.release();
   return pool_.release();
 }

@@ -101,9 +101,9 @@ class Libraries {
 
   /// What was made for a stream that is about to be destroyed goes. The context is current.
   void forget(CudaStreamHandle stream) noexcept;
-  /// All that was made for streams goes, and is made anew when it is needed. The context is current, and its
-  /// streams are done.
-  void release() noexcept;
+  /// All that was made for streams goes when they are done, and is made anew when it is needed. The context
+  /// is current. Throws DeviceError if the device has failed.
+  void release();
   /// All that was made is gone with the device's context.
   void abandon() noexcept;
 

@@ -35,9 +35,16 @@ void Lowering::lower_library(NodeId id) {
   // A device without a library has the routines that are written as loops.
   const bool needs_loops = machine_.has_kernels() && !machine_.has_products;
   if (needs_loops && !catches && routine.name == "matmul") return lower_dot(id);
+  // A device's library takes matrices as they lie.
+  const auto as_it_lies = [&](NodeId operand) {
+    const Whole& x = whole(operand);
+    const bool is_taken =
+        machine_.has_products && routine.name == "matmul" && x.view && x.lengths.size() == 2;
+    return is_taken ? x.view : for_library(operand).view;
+  };
   Nodes operands;
   for (NodeId operand : source_.operands(id))
-    operands.push_back(source_.type(operand).is_array() ? for_library(operand).view : use(operand));
+    operands.push_back(source_.type(operand).is_array() ? as_it_lies(operand) : use(operand));
   const NodeId shape = source_.operand(id, routine.shape_operand);
   Nodes lengths = source_.type(shape).is_array() ? whole(shape).lengths : Nodes{use(shape)};
   const NodeId last = source_.operand(id, routine.last_operand);

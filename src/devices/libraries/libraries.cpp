@@ -143,8 +143,10 @@ void Libraries::forget(CudaStreamHandle stream) noexcept {
   if (sparse_) sparse_->forget(stream);
 }
 
-void Libraries::release() noexcept {
+void Libraries::release() {
   const std::lock_guard lock(mutex_);
+  if (!blas_ && !fft_ && !solver_ && !sparse_) return;
+  device_.synchronize();
   if (blas_) blas_->release();
   if (fft_) fft_->release();
   if (solver_) solver_->release();
