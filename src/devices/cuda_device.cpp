@@ -362,11 +362,12 @@ void* CudaDevice::new_pinned(int64_t bytes, unsigned flags) {
 
 void* CudaDevice::allocate_managed(int64_t bytes) {
   const Active active(*this);
+  constexpr const char* kNone = "no memory that the host and kernels both use";
+  if (driver_.managed_allocate == nullptr) refuse(kNone);
   for (const CudaAttribute wanted : {kCudaManaged, kCudaConcurrentManaged}) {
     int has = 0;
-    check(driver_.device_attribute(&has, wanted, number_), "an attribute");
-    if (has == 0 || driver_.managed_allocate == nullptr)
-      refuse("no memory that the host and kernels both use");
+    check(driver_.attribute(&has, wanted, number_), "an attribute");
+    if (has == 0) refuse(kNone);
   }
   const size_t size = std::max<size_t>(size_of(bytes), 1);
   if (bytes > properties_.memory) return nullptr;
