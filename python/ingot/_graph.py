@@ -195,12 +195,12 @@ class Graph:
 
     def _recorded(self, device: Any, args: tuple, kwargs: dict, leaves: list[Any], described: _Leaves | None) -> tuple[Any, Any]:
         containers: list[Any] = []
-        _flatten((args, kwargs), lambda leaf: None, containers)
         recorder = _ingot.GraphRecorder(device._handle)
         try:
             if described is not None:
                 leaves = recorder.stand_ins(leaves)
                 args, kwargs = described.with_values(leaves)
+            _flatten((args, kwargs), lambda leaf: None, containers)
             results = _Results(self._function(*args, **kwargs), containers)
             return recorder.finish(leaves, results.arrays), results.shape
         finally:

@@ -211,7 +211,7 @@ def test_writes_before_an_exception_come_back():
 def test_what_the_host_writes_is_seen():
     seen = []
 
-    @ingot.host
+    @ingot.host(result=float)
     def look(x: float) -> float:
         seen.append((written[0], read[0]))
         read[1] = 7.0

@@ -207,7 +207,9 @@ def test_exceptions_are_the_calls(device):
     @ingot.jit
     def f(x, places):
         x[:] = x + 1
-        y = x[places]
+        y = np.empty(places.shape[0])
+        for i in range(places.shape[0]):
+            y[i] = x[places[i]]
         x[:] = x + 10
         return y * 2
 
@@ -322,25 +324,25 @@ def test_numbers_that_the_host_needs_are_refused_with_their_line():
     @ingot.jit
     def f(x):
         x[:] = x + 1
-        if x.sum() > 3:
-            x[0] = 0
+        while x.sum() > 3:
+            x[:] = x - 1
         return x
 
     x = put(np.ones(3))
     with pytest.raises(ingot.UnsupportedError) as error:
         ingot.graph(f, x)
-    assert "if x.sum() > 3" in line_of(error, "a number that the host needs in a graph")
+    assert "while x.sum() > 3" in line_of(error, "a number that the host needs in a graph")
     assert x.tolist() == [1] * 3
     with pytest.raises(ingot.UnsupportedError) as error:
         ingot.graph(ingot.jit(lambda x: x.sum()), x)
     line_of(error, "a number that the host needs in a graph")
     with pytest.raises(ingot.UnsupportedError, match="a number that the host needs"):
         ingot.graph(ingot.jit(lambda x: x[x > 0]), x)
-    assert f(x).tolist() == [0, 2, 2]
+    assert f(x).tolist() == [1, 1, 1]
 
 
 def test_calls_of_the_host_are_refused_with_their_line():
-    @ingot.host
+    @ingot.host(result=float)
     def look(x: float) -> float:
         return x
 
