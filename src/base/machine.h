@@ -39,6 +39,8 @@ struct Machine {
   /// Threads of a block of launches; 0: there are none. Else all arrays are in the memory of a device, which
   /// only launches touch.
   int64_t block_threads = 0;
+  /// ... that get values of each other's registers (`shuffle`); 0: none do.
+  int64_t warp_threads = 0;
 
   bool has_lanes() const { return vector_bits > 0; }
   bool has_kernels() const { return block_threads > 0; }

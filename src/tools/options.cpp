@@ -59,6 +59,7 @@ std::string_view usage() {
          "  --passes a,b          run passes in this order: simplify, dce, to_loops\n"
          "  --block-threads N     ... for arrays on a device, whose launches have blocks of so many threads\n"
          "  --device-products     ... and whose libraries multiply matrices\n"
+         "  --warps               ... and threads whose warps of 32 shuffle\n"
          "  --verify              check every invariant of the IR\n"
          "  --print               print the functions in canonical form\n"
          "  --spans               ... with the places of their nodes\n"
@@ -101,6 +102,8 @@ Options read_options(std::span<const std::string_view> words) {
       options.machine.block_threads = read_threads(argument());
     } else if (word == "--device-products") {
       options.machine.has_products = true;
+    } else if (word == "--warps") {
+      options.machine.warp_threads = 32;
     } else if (word == "--device") {
       options.device = argument();
     } else if (word == "--stage") {

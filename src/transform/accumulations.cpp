@@ -80,6 +80,26 @@ class Finder {
 
 }  // namespace
 
+Accumulating steps_of(const ir::Function& f, const Accumulation& accumulation) {
+  const auto leads_to_load = [&](NodeId value) {
+    while (f.op(value) == Op::cast) value = f.operand(value, 0);
+    return value == accumulation.load;
+  };
+  Accumulating made;
+  NodeId value = f.operands(accumulation.store).back();
+  if (!accumulation.load) return {{}, value};
+  while (value != accumulation.load) {
+    made.steps.insert(made.steps.begin(), value);
+    size_t next = 0;
+    if (f.op(value) != Op::cast) {
+      next = leads_to_load(f.operand(value, 0)) ? 0 : 1;
+      made.summand = f.operand(value, 1 - next);
+    }
+    value = f.operand(value, next);
+  }
+  return made;
+}
+
 std::vector<Accumulation> accumulations_in(const ir::Function& function, NodeId loop) {
   return Finder(function, loop).find();
 }

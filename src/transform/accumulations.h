@@ -8,7 +8,7 @@ namespace ingot::transform {
 
 /// `h[i] = h[i] op x`, of an element whose place may be that of other turns.
 struct Accumulation {
-  ir::NodeId load;
+  ir::NodeId load;  ///< none: the element becomes x, by `constant`
   ir::NodeId store;
   ir::NodeId view;
   ir::Op combiner;     ///< `add` of differences too
@@ -18,5 +18,13 @@ struct Accumulation {
 /// The accumulations in a loop, into views from outside, that are the only uses of what they load and do not
 /// stand in each other. After `simplify`.
 std::vector<Accumulation> accumulations_in(const ir::Function& function, ir::NodeId loop);
+
+/// What leads from the element that is loaded to the one that is stored, in order; and what is added on the
+/// way; of an element that becomes it, no steps.
+struct Accumulating {
+  std::vector<ir::NodeId> steps;
+  ir::NodeId summand;
+};
+Accumulating steps_of(const ir::Function& function, const Accumulation& accumulation);
 
 }  // namespace ingot::transform

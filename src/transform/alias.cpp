@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "ir/walk.h"
+
 namespace ingot::transform {
 
 using ir::NodeId;
@@ -104,6 +106,16 @@ bool add_sources(const ir::Function& function, NodeId node, std::vector<NodeId>&
       if (is_parameter) return false;
       for (size_t arm = 0; arm < 2; ++arm) add_yielded(arm, 0);
       return true;
+    case ir::Op::block: {
+      if (is_parameter) return false;
+      const NodeId label = function.region_parameters(function.region(owner))[0];
+      add_yielded(0, 0);
+      ir::walk(function, function.region(owner), [&](NodeId inner) {
+        if (function.op(inner) == ir::Op::exit_ && function.operand(inner, 0) == label)
+          sources.push_back(function.operand(inner, 1 + slot));
+      });
+      return true;
+    }
     default: return false;
   }
 }
@@ -181,6 +193,22 @@ bool may_overlap(const ir::Function& function, const Root& a, const Root& b) {
   const std::vector<Root> roots = initial_roots(function, loop(carried));
   return std::ranges::any_of(roots,
                              [&](const Root& root) { return may_overlap(function, root, first ? b : a); });
+}
+
+std::optional<Element> element_of(const ir::Function& function, NodeId view,
+                                  std::span<const NodeId> indices) {
+  if (function.op(view) != ir::Op::view) return std::nullopt;
+  const auto made_of = function.operands(view);
+  const size_t rank = indices.size();
+  Element element{function.type(view).dtype(), made_of[0], made_of[1], {}, {}};
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const NodeId index = indices[axis];
+    const NodeId stride = made_of[2 + rank + axis];
+    if (function.is_constant(index, 0) || function.is_constant(stride, 0)) continue;
+    element.indices.push_back(index);
+    element.strides.push_back(stride);
+  }
+  return element;
 }
 
 }  // namespace ingot::transform

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "ir/function.h"
 
 namespace ingot::transform {
@@ -27,5 +31,24 @@ Root root_of(const ir::Function& function, ir::NodeId view_or_buffer);
 /// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown, but
 /// not as what was found before it was made.) Of two that a loop carries, in one and the same turn.
 bool may_overlap(const ir::Function& function, const Root& a, const Root& b);
+
+/// An element of a view, as a place in a buffer: other views of that may have the same. Axes along which the
+/// index or the stride is 0 are left out.
+struct Element {
+  base::DType dtype;
+  ir::NodeId buffer;
+  ir::NodeId offset;
+  std::vector<ir::NodeId> indices;
+  std::vector<ir::NodeId> strides;
+  bool operator==(const Element&) const = default;
+  /// Whether places of both differ by their indices alone.
+  bool is_of_the_axes_of(const Element& other) const {
+    return dtype == other.dtype && buffer == other.buffer && offset == other.offset &&
+           strides == other.strides;
+  }
+};
+/// None: the view is not made of a buffer by one node.
+std::optional<Element> element_of(const ir::Function& function, ir::NodeId view,
+                                  std::span<const ir::NodeId> indices);
 
 }  // namespace ingot::transform

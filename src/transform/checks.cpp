@@ -19,6 +19,7 @@
 #include "transform/early_checks.h"
 #include "transform/intervals.h"
 #include "transform/lane_judge.h"
+#include "transform/recurrence.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -164,6 +165,7 @@ class Divider : public Rewriter {
     const bool goes_on = source_.op(source_.terminator(source_.region(loop))) == Op::yield;
     if (inside == Lanes::All || !goes_on) return std::nullopt;
     if (auto strips = strips_in_lanes(loop, gone)) return strips;
+    if (has_kernels_) return strips_in_launch(loop, gone);
     return inside == Lanes::NoLoop ? strips_around_lanes(loop, gone) : std::nullopt;
   }
   /// ... so that the turns can run in lanes.
@@ -174,6 +176,25 @@ class Divider : public Rewriter {
     both.insert(both.end(), early.checks().begin(), early.checks().end());
     if (!fits_lanes(source_, loop, without_checks(both))) return std::nullopt;
     return Strips{early};
+  }
+  /// ... so that a launch can do all turns, which meet in sums, stores and what they carry at most.
+  std::optional<Strips> strips_in_launch(NodeId loop, const Nodes& gone) const {
+    EarlyChecks early(source_, loop, without_checks(gone));
+    if (early.checks().empty()) return std::nullopt;
+    Nodes both = gone;
+    both.insert(both.end(), early.checks().begin(), early.checks().end());
+    const std::vector<bool> left_out = without_checks(both);
+    const bool is_safe = ir::walk(source_, source_.region(loop), [&](NodeId node) {
+      if (left_out[node.index]) return ir::Walk::Past;
+      const bool raises = ir::info(source_.op(node)).effects.any(ir::effect::Raise);
+      return raises ? ir::Walk::Stop : ir::Walk::Into;
+    });
+    const bool is_apart = source_.result_count(loop) == 0 ? meets_at_most(loop) : combines(source_, loop);
+    return is_safe && is_apart ? std::optional(Strips{early}) : std::nullopt;
+  }
+  bool meets_at_most(NodeId loop) const {
+    std::vector<Accumulation> meeting;
+    return !find_race(source_, loop, meeting, Stores::Meeting);
   }
   /// ... as the turns, which wait for each other, have much to do that does not.
   std::optional<Strips> strips_around_lanes(NodeId loop, const Nodes& gone) const {

@@ -37,15 +37,26 @@ struct Access {
 
 class RaceFinder {
  public:
-  RaceFinder(const ir::Function& function, NodeId loop, std::span<const ir::Cursor> cursors)
-      : f_(function), loop_(loop), around_{function.region(loop)}, loops_{loop}, cursors_(cursors) {}
+  RaceFinder(const ir::Function& function, NodeId loop, std::span<const ir::Cursor> cursors, Carries carries)
+      : f_(function),
+        loop_(loop),
+        around_{function.region(loop)},
+        loops_{loop},
+        cursors_(cursors),
+        carries_(carries) {}
   RaceFinder(const ir::Function& function, std::span<const RegionId> around, std::span<const NodeId> loops)
       : f_(function), around_(around.begin(), around.end()), loops_(loops.begin(), loops.end()) {}
 
   /// Accumulations may meet; those that may are put there.
-  void allow(std::vector<Accumulation>& meeting) {
+  void allow(std::vector<Accumulation>& meeting, Stores stores) {
     accumulations_ = accumulations_in(f_, loop_);
     meeting_ = &meeting;
+    if (stores == Stores::Apart) return;
+    ir::walk(f_, f_.region(loop_), [&](NodeId node) {
+      if (f_.op(node) != Op::store || is_inside(f_.operand(node, 0))) return;
+      if (std::ranges::count(accumulations_, node, &Accumulation::store) > 0) return;
+      accumulations_.push_back({{}, node, f_.operand(node, 0), Op::constant, false});
+    });
   }
 
   std::optional<Conflict> find() {
@@ -92,7 +103,7 @@ class RaceFinder {
     const NodeId last = f_.terminator(f_.region(loop_));
     if (f_.op(last) == Op::raise || f_.op(last) == Op::unreachable) return std::nullopt;
     if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
-    for (size_t i = 1; i < parameters.size(); ++i) {
+    for (size_t i = 1; carries_ == Carries::Checked && i < parameters.size(); ++i) {
       if (std::ranges::count(cursors_, i - 1, &ir::Cursor::slot) > 0) continue;
       if (!carried_of(f_, loop_, i - 1))
         return Conflict{parameters[i], f_.operand(last, i - 1), "a turn uses a value of the turn before"};
@@ -232,16 +243,28 @@ class RaceFinder {
     if (!a.view || !b.view) return a.view == b.view;
     if (is_own(a.view) && is_own(b.view)) return false;
     if (!may_overlap(f_, ir_root(a.view), ir_root(b.view))) return false;
+    if (a.view != b.view && are_apart(a, b)) return false;
     if (a.view != b.view || is_inside(a.view)) return !is_row(a.view) || !same_row(a.view, b.view);
     if (a.whole || b.whole) return true;
     for (const ir::Cursor& cursor : cursors_)
       if (ir::stores_at(f_, a.node, cursor) && ir::stores_at(f_, b.node, cursor)) return false;
-    for (size_t axis = 0; axis < a.indices.size(); ++axis) {
-      const auto i = affine(a.indices[axis]);
-      const auto k = affine(b.indices[axis]);
-      if (i && k && *i == *k && std::abs(i->scale) > i->spread) return false;
+    return !differ(a.indices, b.indices);
+  }
+  /// Whether turns have indices of their own along an axis.
+  bool differ(std::span<const NodeId> a, std::span<const NodeId> b) const {
+    for (size_t axis = 0; axis < a.size(); ++axis) {
+      const auto i = affine(a[axis]);
+      const auto k = affine(b[axis]);
+      if (i && k && *i == *k && std::abs(i->scale) > i->spread) return true;
     }
-    return true;
+    return false;
+  }
+  /// ... of two views that are parts of one buffer alike.
+  bool are_apart(const Access& a, const Access& b) const {
+    if (a.whole || b.whole || is_inside(a.view) || is_inside(b.view)) return false;
+    const auto x = element_of(f_, a.view, a.indices);
+    const auto y = element_of(f_, b.view, b.indices);
+    return x && y && x->is_of_the_axes_of(*y) && differ(x->indices, y->indices);
   }
   Root ir_root(NodeId view) const { return root_of(f_, view); }
   /// Memory that the turn has made.
@@ -280,6 +303,7 @@ class RaceFinder {
   std::vector<RegionId> around_;  ///< in which everything is looked at
   std::vector<NodeId> loops_;     ///< whose numbers of turns tell apart
   std::span<const ir::Cursor> cursors_;
+  Carries carries_ = Carries::Checked;
   std::vector<Access> accesses_;
   std::vector<Accumulation> accumulations_;
   std::vector<Accumulation>* meeting_ = nullptr;
@@ -288,9 +312,9 @@ class RaceFinder {
 }  // namespace
 
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
-                                  std::span<const ir::Cursor> cursors) {
+                                  std::span<const ir::Cursor> cursors, Carries carries) {
   INGOT_ASSERT(function.op(loop) == ir::Op::for_, "find_race is of a for");
-  return RaceFinder(function, loop, cursors).find();
+  return RaceFinder(function, loop, cursors, carries).find();
 }
 
 std::optional<Conflict> find_meeting(const ir::Function& function, std::span<const ir::RegionId> around,
@@ -299,9 +323,9 @@ std::optional<Conflict> find_meeting(const ir::Function& function, std::span<con
 }
 
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
-                                  std::vector<Accumulation>& meeting) {
-  RaceFinder finder(function, loop, {});
-  finder.allow(meeting);
+                                  std::vector<Accumulation>& meeting, Stores stores) {
+  RaceFinder finder(function, loop, {}, Carries::Checked);
+  finder.allow(meeting, stores);
   return finder.find();
 }
 

@@ -30,9 +30,11 @@ struct Conflict {
 /// What a loop of schedule `independent` does with memory is taken as shown.
 ///
 /// `cursors`: carried values of the loop that are followed in the order of its turns; what is stored at their
-/// places does not meet.
+/// places does not meet. `carries`: nothing is said of any carried value.
+enum class Carries : uint8_t { Checked, Ignored };
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
-                                  std::span<const ir::Cursor> cursors = {});
+                                  std::span<const ir::Cursor> cursors = {},
+                                  Carries carries = Carries::Checked);
 
 /// Whether turns of different numbers of `loops`, of one count, touch different memory, be they turns of one
 /// of them or of two: none when that is proved. What stands in `around`, and the loops there, is taken into
@@ -42,8 +44,10 @@ std::optional<Conflict> find_meeting(const ir::Function& function, std::span<con
                                      std::span<const ir::NodeId> loops);
 
 /// As `find_race` of a loop over `prange`, whose accumulations (of one view by one op, if the loop does
-/// nothing else with that memory) may meet: those that may are put into `meeting`.
+/// nothing else with that memory) may meet: those that may are put into `meeting`. `stores`: so may stores
+/// into one view, if the loop does nothing else with that memory, as accumulations by `constant`.
+enum class Stores : uint8_t { Apart, Meeting };
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
-                                  std::vector<Accumulation>& meeting);
+                                  std::vector<Accumulation>& meeting, Stores stores = Stores::Apart);
 
 }  // namespace ingot::transform

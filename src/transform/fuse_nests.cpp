@@ -91,9 +91,13 @@ class Neighbours {
   bool shares(const std::vector<Memory>& others) const {
     return std::ranges::any_of(others, [&](const Memory& other) {
       return std::ranges::any_of(memory_, [&](const Memory& own) {
-        return own.view == other.view && (own.written || other.written);
+        return (own.written || other.written) && have_one_buffer(own.view, other.view);
       });
     });
+  }
+  bool have_one_buffer(NodeId a, NodeId b) const {
+    if (a == b) return true;
+    return f_.op(a) == Op::view && f_.op(b) == Op::view && f_.operand(a, 0) == f_.operand(b, 0);
   }
   bool joins(NodeId loop) const {
     const NodeId first = group_.loops[0];
@@ -207,17 +211,22 @@ class NestFuser : public Rewriter {
       return may_overlap(b_.function(), root_of(b_.function(), each.place[0]),
                          root_of(b_.function(), operands[0]));
     });
-    stored_.push_back({std::move(operands), value});
+    auto element = element_of(b_.function(), operands[0], std::span(operands).subspan(1));
+    stored_.push_back({std::move(operands), std::move(element), value});
   }
   void visit_load(NodeId id) {
     const Nodes place = use_all(source_.operands(id));
-    const auto known = std::ranges::find(stored_, place, &Stored::place);
+    const auto element = element_of(b_.function(), place[0], std::span(place).subspan(1));
+    const auto known = std::ranges::find_if(stored_, [&](const Stored& each) {
+      return each.place == place || (element && each.element == element);
+    });
     if (known == stored_.end()) return clone(id);
     bind(id, known->value);
   }
 
   struct Stored {
     Nodes place;  ///< a view and indices
+    std::optional<Element> element;
     NodeId value;
   };
   const base::Machine& machine_;

@@ -10,6 +10,7 @@
 #include "transform/alias.h"
 #include "transform/apart.h"
 #include "transform/dependence.h"
+#include "transform/recurrence.h"
 #include "transform/threads.h"
 
 namespace ingot::transform {
@@ -25,6 +26,8 @@ namespace {
 constexpr size_t kAllLevels = 16;
 /// Loops of so few turns, known while compiling, are left for the loops inside them.
 constexpr int64_t kFewTurns = 8;
+/// ... whose turns combine what they carry, are one thread's.
+constexpr int64_t kFewCombined = 64;
 /// What the threads of a block have together, on any device.
 constexpr int64_t kBlockBytes = 48 << 10;
 
@@ -78,15 +81,31 @@ bool KernelPlan::is_parallel(NodeId loop) const {
   return is_loop(loop) && can_share(f_, loop) && written_layouts(f_, loop).known;
 }
 
-/// The accumulations of whole numbers that are all that keeps a loop's turns from running at once.
+/// The accumulations, and stores, that are all that keeps a loop's turns from running at once.
 std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
   if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || f_.attribute(loop, 1) == 1) return {};
   const ir::Effects bad = ir::effect::Raise | ir::effect::Exit | ir::effect::Host | ir::effect::Random;
   if (ir::effects_of(f_, loop).any(bad)) return {};
   std::vector<Accumulation> meeting;
-  if (find_race(f_, loop, meeting) || !std::ranges::all_of(meeting, &Accumulation::exact)) return {};
+  if (find_race(f_, loop, meeting, Stores::Meeting)) return {};
   if (!written_layouts(f_, loop).known) return {};
   return meeting;
+}
+
+/// Whether each turn of a nest adds at most once by each of its stores whose sums have an order.
+bool KernelPlan::is_scatter(NodeId nest, const std::vector<Accumulation>& meeting) const {
+  const NodeId count = f_.operand(nest, 0);
+  if (f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewCombined) return false;
+  const RegionId turn = f_.region(levels_of(nest).back());
+  return std::ranges::all_of(meeting, [&](const Accumulation& own) {
+    RegionId region = f_[own.store].parent;
+    while (!own.exact && region != turn) {
+      const NodeId owner = f_[region].owner;
+      if (!owner || f_.op(owner) != Op::if_) return false;
+      region = f_[owner].parent;
+    }
+    return true;
+  });
 }
 
 const Accumulation* KernelPlan::accumulation_of(NodeId store) const {
@@ -111,23 +130,27 @@ bool KernelPlan::fits_in_kernel(NodeId node) const {
   });
 }
 
-/// Whether a loop stores at cursors, and nothing that it loads.
+/// Whether the turns of a loop combine what they carry, and raise nothing.
+bool KernelPlan::is_running(NodeId loop) const {
+  return f_.op(loop) == Op::for_ && f_.result_count(loop) > 0 && f_.attribute(loop, 1) != 1 &&
+         !ir::effects_of(f_, loop).any(ir::effect::Raise) && combines(f_, loop) &&
+         written_layouts(f_, loop).known;
+}
+
 bool KernelPlan::is_scan(NodeId loop) const {
-  if (f_.op(loop) != Op::for_ || f_.result_count(loop) == 0 || !fits_in_kernel(loop)) return false;
-  if (f_.attribute(loop, 1) == 1 || ir::effects_of(f_, loop).any(ir::effect::Raise | ir::effect::Exit))
-    return false;
-  const auto cursors = ir::cursors_of(f_, loop);
-  if (!cursors || !fit_in_block({{loop}}) || find_race(f_, loop, *cursors)) return false;
-  if (!written_layouts(f_, loop).known) return false;
-  std::vector<Root> stored;
-  std::vector<Root> loaded;
-  ir::walk(f_, f_.region(loop), [&](NodeId node) {
-    if (!is_memory_op(f_.op(node))) return;
-    (f_.op(node) == Op::load ? loaded : stored).push_back(root_of(f_, f_.operand(node, 0)));
-  });
-  return std::ranges::none_of(stored, [&](const Root& to) {
-    return std::ranges::any_of(loaded, [&](const Root& from) { return may_overlap(f_, from, to); });
-  });
+  if (!fits_in_kernel(loop) || !is_running(loop) || !fits_in_block(loop, 2)) return false;
+  const NodeId count = f_.operand(loop, 0);
+  return !f_.is_constant(count) || f_.constant(count).as<int64_t>() >= kFewCombined;
+}
+
+/// Whether a block has so many places for each of its threads and each value that a loop gives.
+bool KernelPlan::fits_in_block(NodeId loop, int64_t places) const {
+  int64_t bytes = 0;
+  for (const NodeId result : f_.results_of(loop)) {
+    if (!f_.type(result).is_scalar()) return false;
+    bytes += static_cast<int64_t>(base::size_of(base::lane_dtype(f_.type(result).dtype())));
+  }
+  return places * bytes * machine_.block_threads <= kBlockBytes;
 }
 
 /// Whether a block has a place for each of its threads and each value that loops give, which come one after
@@ -155,7 +178,27 @@ bool KernelPlan::has_only_numbers(NodeId node) const {
 bool KernelPlan::needs_host_inside(NodeId node) const {
   if (!fits_in_kernel(node) || !has_only_numbers(node)) return true;
   if (ir::effects_of(f_, node).any(ir::effect::Exit)) return true;
-  return !ir::walk(f_, node, [&](NodeId at) { return is_parallel(at) ? ir::Walk::Stop : ir::Walk::Into; });
+  const bool is_serial =
+      ir::walk(f_, node, [&](NodeId at) { return is_parallel(at) ? ir::Walk::Stop : ir::Walk::Into; });
+  return !is_serial || has_launch_inside(node);
+}
+
+/// Whether something in a node, that no loop in it repeats, is a launch whose turns have an order.
+bool KernelPlan::has_launch_inside(NodeId node) const {
+  if (is_loop(node) || f_.op(node) == Op::while_) return false;
+  for (size_t i = 0; i < f_[node].region_count; ++i)
+    for (const NodeId inner : f_.region_body(f_.region(node, i)))
+      if (is_scan(inner) || meeting_part(inner) || has_launch_inside(inner)) return true;
+  return false;
+}
+
+/// What a nest is whose turns meet in sums or stores alone; none of others.
+std::optional<KernelPlan::Part> KernelPlan::meeting_part(NodeId node) const {
+  if (!is_loop(node) || !fits_in_kernel(node)) return std::nullopt;
+  const std::vector<Accumulation> meeting = meeting_in(node);
+  if (meeting.empty()) return std::nullopt;
+  if (std::ranges::all_of(meeting, &Accumulation::exact)) return Part::Nest;
+  return is_scatter(node, meeting) ? std::optional(Part::Scatter) : std::nullopt;
 }
 
 KernelPlan::Part KernelPlan::classify(NodeId node) const {
@@ -176,7 +219,7 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
     return has_inner ? (levels_of(node).size() > 1 ? Part::Nest : Part::Host) : Part::Task;
   }
   if (is_scan(node)) return Part::Scan;
-  if (is_loop(node) && fits_in_kernel(node) && !meeting_in(node).empty()) return Part::Nest;
+  if (const auto part = meeting_part(node)) return *part;
   return needs_host_inside(node) ? Part::Host : Part::Task;
 }
 
@@ -226,19 +269,28 @@ std::optional<Tiling> KernelPlan::tiling_of(NodeId nest) const {
   return tiling && is_parallel(nest) ? std::move(tiling) : std::nullopt;
 }
 
-bool KernelPlan::suits_team(NodeId nest) const {
+KernelPlan::Rows KernelPlan::rows_of(NodeId nest) const {
   // A thread that raises leaves the others alone.
-  if (ir::effects_of(f_, nest).any(ir::effect::Raise)) return false;
+  if (ir::effects_of(f_, nest).any(ir::effect::Raise)) return Rows::None;
+  Rows rows = Rows::None;
+  bool has_shared = false;
   std::vector<NodeId> reductions;
   for (const NodeId node : f_.region_body(f_.region(levels_of(nest).back()))) {
     const Op op = f_.op(node);
-    if (op == Op::load || op == Op::store || op == Op::yield) continue;
+    if (op == Op::load || op == Op::store || op == Op::yield || op == Op::result) continue;
     if (f_[node].region_count == 0 && ir::info(op).effects.pure()) continue;
-    const bool is_known = is_loop(node) && !f_.encloses(f_.region(nest), f_[f_.operand(node, 0)].parent);
-    if (!is_known || !is_parallel(node)) return false;
-    if (f_.result_count(node) > 0) reductions.push_back(node);
+    if (!is_loop(node) || f_.encloses(f_.region(nest), f_[f_.operand(node, 0)].parent)) return Rows::None;
+    const bool is_known = is_parallel(node);
+    has_shared = has_shared || is_known;
+    if (is_known && f_.result_count(node) == 0) continue;
+    const bool is_scanned = !is_known && machine_.warp_threads > 0 && is_running(node);
+    const Rows own = is_known ? Rows::Reduced : is_scanned ? Rows::Scanned : Rows::None;
+    if (own == Rows::None || (rows != Rows::None && rows != own)) return Rows::None;
+    if (own == Rows::Reduced) reductions.push_back(node);
+    rows = own;
   }
-  return !reductions.empty() && fit_in_block(reductions);
+  if (!fit_in_block(reductions)) return Rows::None;
+  return rows == Rows::None && has_shared ? Rows::Reduced : rows;
 }
 
 bool KernelPlan::uses_task(NodeId node, uint32_t task) const {
@@ -272,7 +324,7 @@ void KernelPlan::plan(RegionId region) {
     const Part part = classify(node);
     parts_[node.index] = part;
     any_ = any_ || part != Part::Host;
-    if (part == Part::Nest && !is_parallel(node))
+    if ((part == Part::Nest && !is_parallel(node)) || part == Part::Scatter)
       for (const Accumulation& accumulation : meeting_in(node)) accumulations_.push_back(accumulation);
     if (part == Part::Task) {
       add_to_task(node);
@@ -344,6 +396,10 @@ void KernelPlan::find_needed() {
       need(f_.operand(node, 0));
       return ir::Walk::Past;
     }
+    if (parts_[node.index] == Part::Scatter) {
+      for (const NodeId level : levels_of(node)) need(f_.operand(level, 0));
+      return ir::Walk::Past;
+    }
     if (parts_[node.index] == Part::Nest) {
       const std::vector<NodeId> levels = levels_of(node);
       for (const NodeId level : levels) need(f_.operand(level, 0));
@@ -351,16 +407,13 @@ void KernelPlan::find_needed() {
         for (const NodeId level : tiling->levels) need(f_.operand(level, 0));
         need(f_.operand(tiling->depth, 0));
       }
-      if (suits_team(node))
+      if (rows_of(node) != Rows::None)
         for (const NodeId inner : f_.region_body(f_.region(levels.back())))
           if (is_loop(inner)) need(f_.operand(inner, 0));
       return ir::Walk::Past;
     }
     if (parts_[node.index] == Part::Launch) {
-      ir::walk(f_, node, [&](NodeId at) {
-        for (const NodeId operand : f_.operands(at))
-          if (host_level_[operand.index]) need(operand);
-      });
+      for (const NodeId operand : f_.operands(node)) need(operand);
       return ir::Walk::Past;
     }
     if (!is_pure_number(node))

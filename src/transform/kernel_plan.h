@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,8 @@ class KernelPlan {
     Host,       ///< the host's: control flow, shapes, views, allocations, what only the host can do
     Nest,       ///< a nest of loops whose turns are independent
     Reduction,  ///< a parallel loop with values
-    Scan,       ///< a loop that carries cursors alone (ir/cursor.h), and is independent else
+    Scan,       ///< a loop whose turns combine what they carry (recurrence.h), and are independent else
+    Scatter,    ///< a nest whose turns meet in sums or stores that have the order of the turns
     Launch,     ///< as it stands
     Task,       ///< runs in one thread, together with the tasks beside it
   };
@@ -46,11 +48,12 @@ class KernelPlan {
   bool is_member(ir::NodeId node, const Task& task) const {
     return task_of_[node.index] != kNone && &tasks_[task_of_[node.index]] == &task;
   }
-  /// Whether a block of threads may do a turn of a nest together: it reduces rows, and what it does besides
-  /// is one thread's or shared.
-  bool suits_team(ir::NodeId nest) const;
-  /// What a store adds to an element that other turns of its nest add to, which is to be one step; null: it
-  /// does not.
+  /// What a turn of a nest does that threads may do together, where all it does besides is one thread's or
+  /// shared: it walks rows, which it may reduce, or combines along them what it carries (as a scan does).
+  enum class Rows : uint8_t { None, Reduced, Scanned };
+  Rows rows_of(ir::NodeId nest) const;
+  /// What a store adds to an element that other turns of its nest add to, which is to be one step or, if it
+  /// is not exact, to have an order; null: it does not.
   const Accumulation* accumulation_of(ir::NodeId store) const;
   /// The tasks that are done before a node of the host's region; none: null.
   const Task* task_before(ir::NodeId node) const;
@@ -68,11 +71,16 @@ class KernelPlan {
   bool is_parallel(ir::NodeId loop) const;
   bool meet_alike(ir::NodeId nest, ir::NodeId inner) const;
   std::vector<Accumulation> meeting_in(ir::NodeId loop) const;
+  bool is_scatter(ir::NodeId nest, const std::vector<Accumulation>& meeting) const;
   bool fits_in_kernel(ir::NodeId node) const;
   bool is_scan(ir::NodeId loop) const;
+  bool is_running(ir::NodeId loop) const;
+  bool fits_in_block(ir::NodeId loop, int64_t places = 1) const;
   bool fit_in_block(std::span<const ir::NodeId> loops) const;
   bool has_only_numbers(ir::NodeId node) const;
   bool needs_host_inside(ir::NodeId node) const;
+  bool has_launch_inside(ir::NodeId node) const;
+  std::optional<Part> meeting_part(ir::NodeId node) const;
   bool uses_task(ir::NodeId node, uint32_t task) const;
   bool goes_past(ir::NodeId node) const;
   void add_to_task(ir::NodeId node);

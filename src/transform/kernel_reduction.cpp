@@ -35,6 +35,34 @@ NodeId LaneReduction::combine(size_t slot, NodeId a, NodeId b) {
   return b_.make(slots_[slot].combiner, {a, b});
 }
 
+Nodes LaneReduction::combine_all(std::span<const NodeId> lanes, std::span<const NodeId> values) {
+  Nodes all;
+  for (size_t i = 0; i < slots_.size(); ++i)
+    all.push_back(combine(i, lanes[i], b_.cast(values[i], lane_of(i))));
+  return all;
+}
+
+Nodes LaneReduction::combine_after(NodeId turn, std::span<const NodeId> before,
+                                   std::span<const NodeId> values) {
+  const NodeId is_first = loops_.equal(turn, b_.index(0));
+  Nodes all;
+  for (size_t i = 0; i < slots_.size(); ++i)
+    all.push_back(loops_.select(is_first, values[i], combine(i, before[i], values[i])));
+  return all;
+}
+
+Nodes LaneReduction::zeros() {
+  Nodes all;
+  for (size_t i = 0; i < slots_.size(); ++i) all.push_back(loops_.zero(lane_of(i)));
+  return all;
+}
+
+std::vector<Type> LaneReduction::lane_types() const {
+  std::vector<Type> types;
+  for (size_t i = 0; i < slots_.size(); ++i) types.push_back(Type::scalar(lane_of(i)));
+  return types;
+}
+
 Nodes LaneReduction::shared() const {
   Nodes views;
   for (size_t i = 0; i < slots_.size(); ++i) views.push_back(place(i));
@@ -72,12 +100,22 @@ Nodes LaneReduction::accumulate(NodeId first, NodeId count, const Nodes& starts,
   const NodeId turns = loops_.minimum(b_.make(Op::maximum, {all, b_.index(0)}), most);
   return loops_.loop(turns, starts, [&](std::span<const NodeId> k, std::span<const NodeId> lanes) {
     const NodeId step = loops_.multiply(k[0], b_.index(base::kReductionLanes));
-    const Nodes given = turn(loops_.add(first, step));
-    Nodes next;
-    for (size_t i = 0; i < slots_.size(); ++i)
-      next.push_back(combine(i, lanes[i], b_.cast(given[i], lane_of(i))));
-    return next;
+    return combine_all(lanes, turn(loops_.add(first, step)));
   });
+}
+
+/// Lanes are combined with those half as far on; the first one's value is that of all.
+Nodes LaneReduction::across_warp(Nodes lanes) {
+  for (int32_t half = KernelWriter::kWarp / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < slots_.size(); ++i)
+      lanes[i] = combine(i, lanes[i], kernels_.shuffle(ir::Source::Down, lanes[i], half));
+  return lanes;
+}
+
+Nodes LaneReduction::fold_warp(NodeId lane, NodeId block, NodeId count, const Nodes& starts,
+                               const Turn& turn) {
+  const NodeId first = loops_.multiply(block, b_.index(base::kReductionBlock));
+  return across_warp(accumulate(loops_.add(first, lane), count, starts, turn));
 }
 
 void LaneReduction::combine_at(std::span<const NodeId> views, NodeId condition, NodeId at, NodeId other) {
@@ -97,10 +135,19 @@ void LaneReduction::fold(std::span<const NodeId> shared, NodeId thread, NodeId b
   const NodeId warp = b_.make(Op::right_shift, {thread, b_.index(kLaneBits)});
   const NodeId first = loops_.multiply(loops_.add(block, warp), b_.index(base::kReductionBlock));
   const Nodes lanes = accumulate(loops_.add(first, lane), count, starts, turn);
-  for (size_t i = 0; i < slots_.size(); ++i) loops_.store(shared[i], {&thread, 1}, lanes[i]);
-  for (int64_t half = KernelWriter::kWarp / 2; half > 0; half /= 2) {
-    kernels_.barrier();
-    combine_at(shared, loops_.less(lane, b_.index(half)), thread, loops_.add(thread, b_.index(half)));
+  const auto keep = [&](const Nodes& values) {
+    for (size_t i = 0; i < slots_.size(); ++i) loops_.store(shared[i], {&thread, 1}, values[i]);
+    return Nodes();
+  };
+  if (kernels_.has_warps()) {
+    const Nodes folded = across_warp(lanes);
+    loops_.branch(loops_.equal(lane, b_.index(0)), {}, [&] { return keep(folded); }, nothing);
+  } else {
+    keep(lanes);
+    for (int64_t half = KernelWriter::kWarp / 2; half > 0; half /= 2) {
+      kernels_.barrier();
+      combine_at(shared, loops_.less(lane, b_.index(half)), thread, loops_.add(thread, b_.index(half)));
+    }
   }
   const NodeId there = loops_.minimum(loops_.subtract(blocks_of(count), block), warps);
   for (int64_t step = 1; step * KernelWriter::kWarp < kernels_.block_threads(); step *= 2) {

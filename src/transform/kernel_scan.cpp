@@ -1,5 +1,8 @@
 #include "transform/kernel_scan.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace ingot::transform {
 
 namespace {
@@ -7,98 +10,66 @@ namespace {
 /// Turns of a tile, for each thread of a block.
 constexpr int64_t kTurnsOfThread = 8;
 constexpr int64_t kMostTilesAtOnce = 1 << 16;
-
-Nodes nothing() { return {}; }
+/// ... where the turns are combined in their order; bytes that a block has for them.
+constexpr int64_t kOrderedTurnsOfThread = 4;
+constexpr int64_t kOrderedBytes = 48 << 10;
+/// So many are loaded before they are combined.
+constexpr int64_t kAtOnce = 8;
 
 }  // namespace
 
-KernelScan::KernelScan(KernelWriter& kernels, LoopWriter& loops, size_t counters)
-    : kernels_(kernels), loops_(loops), b_(loops.builder()), counters_(counters) {}
+KernelScan::KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots)
+    : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(kernels, loops, std::move(slots)) {}
 
-void KernelScan::write(NodeId count, const std::function<void()>& prepare, const Growth& growth,
-                       const Turn& turn, const Inits& inits, std::span<const NodeId> cells) {
+/// Behind the last turn nothing is given.
+Nodes KernelScan::growth_at(NodeId turn, const Growth& growth) {
+  return loops_.branch(
+      loops_.less(turn, count_), scan_.types(), [&] { return growth(turn); },
+      [&] { return scan_.identities(); });
+}
+
+NodeId KernelScan::first_of(NodeId tile, NodeId thread) {
+  return loops_.add(loops_.multiply(tile, b_.index(kernels_.block_threads() * kTurnsOfThread)), thread);
+}
+
+/// What the turns of a tile give, the first of which is this thread's.
+Nodes KernelScan::tile_value(const Nodes& shared, NodeId thread, NodeId first, const Growth& growth) {
+  const NodeId threads = b_.index(kernels_.block_threads());
+  // Of equal zeros the first stands.
+  const bool any_order =
+      std::ranges::none_of(scan_.slots(), [](const BlockScan::Slot& s) { return base::is_float(s.dtype); });
+  const Nodes values = loops_.loop(b_.index(kTurnsOfThread), scan_.identities(), [&](auto k, auto sums) {
+    const Nodes given = growth_at(loops_.add(first, loops_.multiply(k[0], threads)), growth);
+    return scan_.combine(sums, any_order ? given : scan_.scan(shared, thread, given).all);
+  });
+  return any_order ? scan_.scan(shared, thread, values).all : values;
+}
+
+void KernelScan::add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth,
+                        const Inits& inits, std::span<const NodeId> cells) {
   count_ = b_.make(Op::maximum, {count, b_.index(0)});
   const NodeId size = b_.index(kTurnsOfThread * kernels_.block_threads());
   tiles_ = b_.make(Op::floor_divide, {loops_.add(count_, loops_.subtract(size, b_.index(1))), size});
-  for (size_t i = 0; i < counters_; ++i) before_.push_back(loops_.new_view({&tiles_, 1}, DType::Int64));
-  count_tiles(prepare, growth);
-  add_tiles(prepare, inits, cells);
-  run_tiles(prepare, growth, turn);
-}
-
-/// Behind the last turn nothing grows.
-Nodes KernelScan::growth_at(NodeId turn, const Growth& growth) {
-  const std::vector<Type> types(counters_, ir::kInt64);
-  return loops_.branch(
-      loops_.less(turn, count_), types, [&] { return growth(turn); },
-      [&] { return Nodes(counters_, b_.index(0)); });
-}
-
-/// In the place of each thread, the sum of the places up to it.
-void KernelScan::sum_up(std::span<const NodeId> shared, NodeId thread) {
-  for (int64_t step = 1; step < kernels_.block_threads(); step *= 2) {
-    kernels_.barrier();
-    const NodeId has_left = loops_.less_equal(b_.index(step), thread);
-    const NodeId left = loops_.subtract(thread, b_.index(step));
-    const std::vector<Type> types(counters_, ir::kInt64);
-    const auto with_left = [&] {
-      Nodes sums;
-      for (const NodeId view : shared)
-        sums.push_back(loops_.add(loops_.load(view, {&left, 1}), loops_.load(view, {&thread, 1})));
-      return sums;
-    };
-    const auto alone = [&] {
-      Nodes sums;
-      for (const NodeId view : shared) sums.push_back(loops_.load(view, {&thread, 1}));
-      return sums;
-    };
-    const Nodes sums = loops_.branch(has_left, types, with_left, alone);
-    kernels_.barrier();
-    for (size_t i = 0; i < counters_; ++i) loops_.store(shared[i], {&thread, 1}, sums[i]);
-  }
-  kernels_.barrier();
-}
-
-void KernelScan::count_tiles(const std::function<void()>& prepare, const Growth& growth) {
+  before_.clear();
+  for (const BlockScan::Slot& slot : scan_.slots())
+    before_.push_back(loops_.new_view({&tiles_, 1}, slot.dtype));
   const NodeId at_once = loops_.minimum(tiles_, b_.index(kMostTilesAtOnce));
   kernels_.blocks(at_once, [&](NodeId block, NodeId thread) {
     prepare();
-    Nodes shared;
-    for (size_t i = 0; i < counters_; ++i)
-      shared.push_back(kernels_.shared(kernels_.block_threads(), DType::Int64));
-    const NodeId threads = b_.index(kernels_.block_threads());
+    const Nodes shared = scan_.places();
     kernels_.strided(block, tiles_, at_once, [&](NodeId tile) {
-      const NodeId first =
-          loops_.add(loops_.multiply(tile, loops_.multiply(threads, b_.index(kTurnsOfThread))), thread);
-      const Nodes zeros(counters_, b_.index(0));
-      const Nodes own = loops_.loop(b_.index(kTurnsOfThread), zeros, [&](auto k, auto sums) {
-        const Nodes grown = growth_at(loops_.add(first, loops_.multiply(k[0], threads)), growth);
-        Nodes next;
-        for (size_t i = 0; i < counters_; ++i) next.push_back(loops_.add(sums[i], grown[i]));
-        return next;
-      });
-      for (size_t i = 0; i < counters_; ++i) loops_.store(shared[i], {&thread, 1}, own[i]);
-      sum_up(shared, thread);
-      const auto keep = [&] {
-        for (size_t i = 0; i < counters_; ++i)
-          loops_.store(before_[i], {&tile, 1}, loops_.load(shared[i], {&thread, 1}));
-        return Nodes();
-      };
-      loops_.branch(loops_.equal(thread, b_.index(kernels_.block_threads() - 1)), {}, keep, nothing);
-      kernels_.barrier();
+      const Nodes value = tile_value(shared, thread, first_of(tile, thread), growth);
+      kernels_.when(loops_.equal(thread, b_.index(0)), [&] { scan_.store_all(before_, tile, value); });
     });
   });
+  add_tiles(prepare, inits, cells);
 }
 
 void KernelScan::add_tiles(const std::function<void()>& prepare, const Inits& inits,
                            std::span<const NodeId> cells) {
   kernels_.blocks(b_.index(1), [&](NodeId, NodeId thread) {
     prepare();
-    Nodes shared;
-    for (size_t i = 0; i < counters_; ++i)
-      shared.push_back(kernels_.shared(kernels_.block_threads(), DType::Int64));
-    const NodeId threads = b_.index(kernels_.block_threads());
-    const NodeId last = b_.index(kernels_.block_threads() - 1);
+    const Nodes shared = scan_.places();
     Nodes start{b_.index(0)};
     const Nodes first = inits();
     start.insert(start.end(), first.begin(), first.end());
@@ -109,75 +80,91 @@ void KernelScan::add_tiles(const std::function<void()>& prepare, const Inits& in
     };
     const Nodes end = loops_.repeat(start, is_more, [&](std::span<const NodeId> at) {
       const NodeId tile = loops_.add(at[0], thread);
-      const std::vector<Type> types(counters_, ir::kInt64);
       const NodeId is_there = loops_.less(tile, tiles_);
-      const auto there = [&] {
-        Nodes own;
-        for (const NodeId view : before_) own.push_back(loops_.load(view, {&tile, 1}));
-        return own;
-      };
-      const Nodes own = loops_.branch(is_there, types, there, [&] { return Nodes(counters_, b_.index(0)); });
-      for (size_t i = 0; i < counters_; ++i) loops_.store(shared[i], {&thread, 1}, own[i]);
-      sum_up(shared, thread);
-      Nodes next{loops_.add(at[0], threads)};
-      Nodes sums;
-      for (size_t i = 0; i < counters_; ++i) {
-        sums.push_back(loops_.load(shared[i], {&thread, 1}));
-        next.push_back(loops_.add(at[i + 1], loops_.load(shared[i], {&last, 1})));
-      }
-      const auto keep = [&] {
-        for (size_t i = 0; i < counters_; ++i)
-          loops_.store(before_[i], {&tile, 1}, loops_.add(at[i + 1], loops_.subtract(sums[i], own[i])));
-        return Nodes();
-      };
-      loops_.branch(is_there, {}, keep, nothing);
-      kernels_.barrier();
+      const Nodes own = loops_.branch(
+          is_there, scan_.types(), [&] { return scan_.load_all(before_, tile); },
+          [&] { return scan_.identities(); });
+      const BlockScan::Scanned sums = scan_.scan(shared, thread, own);
+      kernels_.when(is_there,
+                    [&] { scan_.store_all(before_, tile, scan_.combine(at.subspan(1), sums.before)); });
+      Nodes next{loops_.add(at[0], b_.index(kernels_.block_threads()))};
+      const Nodes all = scan_.combine(at.subspan(1), sums.all);
+      next.insert(next.end(), all.begin(), all.end());
       return next;
     });
-    const auto give = [&] {
-      const NodeId zero = b_.index(0);
-      for (size_t i = 0; i < counters_; ++i) loops_.store(cells[i], {&zero, 1}, end[i + 1]);
-      return Nodes();
-    };
-    loops_.branch(loops_.equal(thread, b_.index(0)), {}, give, nothing);
+    kernels_.when(loops_.equal(thread, b_.index(0)),
+                  [&] { scan_.store_all(cells, b_.index(0), std::span(end).subspan(1)); });
   });
 }
 
-void KernelScan::run_tiles(const std::function<void()>& prepare, const Growth& growth, const Turn& turn) {
+void KernelScan::run(const std::function<void()>& prepare, const Growth& growth, const Turn& turn) {
   const NodeId at_once = loops_.minimum(tiles_, b_.index(kMostTilesAtOnce));
   kernels_.blocks(at_once, [&](NodeId block, NodeId thread) {
     prepare();
-    Nodes shared;
-    for (size_t i = 0; i < counters_; ++i)
-      shared.push_back(kernels_.shared(kernels_.block_threads(), DType::Int64));
+    const Nodes shared = scan_.places();
     const NodeId threads = b_.index(kernels_.block_threads());
-    const NodeId last = b_.index(kernels_.block_threads() - 1);
     kernels_.strided(block, tiles_, at_once, [&](NodeId tile) {
-      const NodeId first =
-          loops_.add(loops_.multiply(tile, loops_.multiply(threads, b_.index(kTurnsOfThread))), thread);
-      Nodes start;
-      for (const NodeId view : before_) start.push_back(loops_.load(view, {&tile, 1}));
-      loops_.loop(b_.index(kTurnsOfThread), start, [&](auto k, auto counters) {
+      const NodeId first = first_of(tile, thread);
+      loops_.loop(b_.index(kTurnsOfThread), scan_.load_all(before_, tile), [&](auto k, auto sums) {
         const NodeId at = loops_.add(first, loops_.multiply(k[0], threads));
-        const Nodes grown = growth_at(at, growth);
-        for (size_t i = 0; i < counters_; ++i) loops_.store(shared[i], {&thread, 1}, grown[i]);
-        sum_up(shared, thread);
-        Nodes own;
-        Nodes next;
-        for (size_t i = 0; i < counters_; ++i) {
-          const NodeId sum = loops_.load(shared[i], {&thread, 1});
-          own.push_back(loops_.add(counters[i], loops_.subtract(sum, grown[i])));
-          next.push_back(loops_.add(counters[i], loops_.load(shared[i], {&last, 1})));
-        }
-        const auto run = [&] {
-          turn(at, own);
-          return Nodes();
-        };
-        loops_.branch(loops_.less(at, count_), {}, run, nothing);
-        kernels_.barrier();
-        return next;
+        const BlockScan::Scanned given = scan_.scan(shared, thread, growth_at(at, growth));
+        kernels_.when(loops_.less(at, count_), [&] { turn(at, scan_.combine(sums, given.before)); });
+        return scan_.combine(sums, given.all);
       });
     });
+  });
+}
+
+/// Combines so many values one after the other; leaves in `held` what there was before each.
+Nodes KernelScan::chain(const Nodes& given, const Nodes& held, NodeId count, Nodes carried) {
+  const NodeId groups = b_.make(Op::floor_divide, {count, b_.index(kAtOnce)});
+  return loops_.loop(groups, carried, [&](auto group, auto start) {
+    const NodeId first = loops_.multiply(group[0], b_.index(kAtOnce));
+    std::vector<Nodes> own;
+    for (int64_t i = 0; i < kAtOnce; ++i)
+      own.push_back(scan_.load_all(given, loops_.add(first, b_.index(i))));
+    std::vector<Nodes> sums{Nodes(start.begin(), start.end())};
+    for (const Nodes& values : own) sums.push_back(scan_.combine(sums.back(), values));
+    for (int64_t i = 0; i < kAtOnce && !held.empty(); ++i)
+      scan_.store_all(held, loops_.add(first, b_.index(i)), sums[static_cast<size_t>(i)]);
+    return sums.back();
+  });
+}
+
+void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare, const Growth& growth,
+                              const Turn& turn, const Inits& inits, std::span<const NodeId> cells) {
+  count_ = b_.make(Op::maximum, {count, b_.index(0)});
+  int64_t bytes = 0;
+  for (const BlockScan::Slot& slot : scan_.slots())
+    bytes += static_cast<int64_t>(base::size_of(slot.dtype)) * (turn ? 2 : 1);
+  const int64_t fitting = std::max<int64_t>(kOrderedBytes / (bytes * kernels_.block_threads()), 1);
+  const auto most = std::bit_floor(static_cast<uint64_t>(fitting));
+  const int64_t turns = std::min<int64_t>(static_cast<int64_t>(most), kOrderedTurnsOfThread);
+  const int64_t size = turns * kernels_.block_threads();
+  kernels_.blocks(b_.index(1), [&](NodeId, NodeId thread) {
+    prepare();
+    const Nodes given = scan_.shared(size);
+    const Nodes held = turn ? scan_.shared(size) : Nodes();
+    const NodeId threads = b_.index(kernels_.block_threads());
+    const NodeId length = b_.index(size);
+    const NodeId is_one = loops_.equal(thread, b_.index(0));
+    const NodeId rounds = b_.make(Op::floor_divide, {loops_.add(count_, b_.index(size - 1)), length});
+    const Nodes end = loops_.loop(rounds, inits(), [&](auto round, auto carried) {
+      const NodeId start = loops_.multiply(round[0], length);
+      kernels_.strided(thread, length, threads,
+                       [&](NodeId k) { scan_.store_all(given, k, growth_at(loops_.add(start, k), growth)); });
+      kernels_.barrier();
+      const Nodes before(carried.begin(), carried.end());
+      const Nodes after = loops_.branch(
+          is_one, scan_.types(), [&] { return chain(given, held, length, before); }, [&] { return before; });
+      kernels_.barrier();
+      if (!turn) return after;
+      const NodeId there = loops_.minimum(length, loops_.subtract(count_, start));
+      kernels_.strided(thread, there, threads,
+                       [&](NodeId k) { turn(loops_.add(start, k), scan_.load_all(held, k)); });
+      return after;
+    });
+    kernels_.when(is_one, [&] { scan_.store_all(cells, b_.index(0), end); });
   });
 }
 

@@ -1,39 +1,47 @@
 #pragma once
 
-#include "transform/kernel_writer.h"
+#include "transform/block_scan.h"
 
 namespace ingot::transform {
 
-/// A loop whose turns carry counters alone, each growing by a number that does not hang on it: by three
-/// launches. The first adds up how much each tile of turns grows, the second what stands before each tile,
-/// the third runs the turns with the counters that they begin with.
+/// A loop whose turns carry values that are combined with something of each turn (`recurrences_of`).
 class KernelScan {
  public:
-  /// By how much the counters grow in a turn; and the turn, with the counters.
+  /// What the values are combined with in a turn; and the turn, with what they are before it. None: nothing
+  /// is done with that.
   using Growth = std::function<Nodes(NodeId turn)>;
-  using Turn = std::function<void(NodeId turn, std::span<const NodeId> counters)>;
+  using Turn = std::function<void(NodeId turn, std::span<const NodeId> before)>;
   using Inits = std::function<Nodes()>;
 
-  KernelScan(KernelWriter& kernels, LoopWriter& loops, size_t counters);
+  KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots);
 
-  /// `prepare` is called at the top of each launch. Stores what the counters end with into `cells`.
-  void write(NodeId count, const std::function<void()>& prepare, const Growth& growth, const Turn& turn,
-             const Inits& inits, std::span<const NodeId> cells);
+  /// @name Of combiners whose values are the same however neighbours are put together
+  /// Two launches: the first combines what the turns of each tile give, the second what stands before each
+  /// tile. Stores what the values end with into `cells`. `prepare` is called at the top of each launch.
+  void add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
+              std::span<const NodeId> cells);
+  /// After that, a launch that runs the turns.
+  void run(const std::function<void()>& prepare, const Growth& growth, const Turn& turn);
+
+  /// One launch, of one block: all threads find what the turns of a tile give, one thread combines it in the
+  /// order of the turns, and all threads run these. `turn` may be none.
+  void run_in_order(NodeId count, const std::function<void()>& prepare, const Growth& growth,
+                    const Turn& turn, const Inits& inits, std::span<const NodeId> cells);
 
  private:
-  void count_tiles(const std::function<void()>& prepare, const Growth& growth);
   void add_tiles(const std::function<void()>& prepare, const Inits& inits, std::span<const NodeId> cells);
-  void run_tiles(const std::function<void()>& prepare, const Growth& growth, const Turn& turn);
   Nodes growth_at(NodeId turn, const Growth& growth);
-  void sum_up(std::span<const NodeId> shared, NodeId thread);
+  Nodes tile_value(const Nodes& shared, NodeId thread, NodeId first, const Growth& growth);
+  Nodes chain(const Nodes& given, const Nodes& held, NodeId count, Nodes carried);
+  NodeId first_of(NodeId tile, NodeId thread);
 
   KernelWriter& kernels_;
   LoopWriter& loops_;
   ir::Builder& b_;
-  size_t counters_;
+  BlockScan scan_;
   NodeId count_;
   NodeId tiles_;
-  Nodes before_;  ///< by counter: of each tile its growth, then what stands before it
+  Nodes before_;  ///< by slot: of each tile what it gives, then what stands before it
 };
 
 }  // namespace ingot::transform

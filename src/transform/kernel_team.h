@@ -1,30 +1,103 @@
 #pragma once
 
-#include "transform/kernel_writer.h"
+#include <map>
+
+#include "transform/block_scan.h"
 
 namespace ingot::transform {
 
-/// What the threads of one block do together, each at its place `thread` of `threads`, which is a power of
-/// two of warps and at most `KernelWriter::block_threads`. All threads come to each of these.
+/// What some threads do together, each at its place `thread` of `threads`. All of them come to each of these.
 class KernelTeam {
  public:
-  KernelTeam(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads)
-      : kernels_(kernels), loops_(loops), b_(loops.builder()), thread_(thread), threads_(threads) {}
+  KernelTeam(const KernelTeam&) = delete;
+  virtual ~KernelTeam() = default;
 
+  /// All have come here, and see what the others have stored.
+  virtual void wait() = 0;
+  /// The values of a parallel loop, which all get.
+  virtual Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
+                       const LaneReduction::Turn& turn) = 0;
+  /// What a loop carries in the end, which all get. `turn` gives what a turn carries on, and stores if it is
+  /// to.
+  using Step = std::function<Nodes(NodeId turn, std::span<const NodeId> before, bool stores)>;
+  virtual Nodes scan(const std::vector<BlockScan::Slot>& slots, bool in_order, NodeId count,
+                     const Nodes& inits, const Step& turn);
   /// One thread does it; then all see what it has stored.
   void alone(const std::function<void()>& body);
   /// The turns of a loop, shared; then all see what has been stored.
   void share(NodeId count, const std::function<void(NodeId turn)>& body);
-  /// The values of a parallel loop, which all get. `shared` are the places of `lanes`.
-  Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits, const LaneReduction::Turn& turn,
-               std::span<const NodeId> shared);
 
- private:
+ protected:
+  KernelTeam(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads)
+      : kernels_(kernels), loops_(loops), b_(loops.builder()), thread_(thread), threads_(threads) {}
+
   KernelWriter& kernels_;
   LoopWriter& loops_;
   ir::Builder& b_;
   NodeId thread_;
   NodeId threads_;
+};
+
+/// One thread: what it reduces stays in its registers, and has at most `kMostTurns` turns.
+class ThreadTeam final : public KernelTeam {
+ public:
+  static constexpr int64_t kMostTurns = 16;
+
+  ThreadTeam(KernelWriter& kernels, LoopWriter& loops)
+      : KernelTeam(kernels, loops, loops.index(0), loops.index(1)) {}
+  void wait() override {}
+  Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
+               const LaneReduction::Turn& turn) override;
+
+ private:
+  Nodes half(LaneReduction& lanes, int64_t step, NodeId lane, const std::function<Nodes(NodeId)>& leaf);
+};
+
+/// A warp, whose threads shuffle: what it reduces stays in their registers, and has at most `kMostTurns`
+/// turns.
+class WarpTeam final : public KernelTeam {
+ public:
+  static constexpr int64_t kMostTurns = 2 * base::kReductionBlock;
+
+  WarpTeam(KernelWriter& kernels, LoopWriter& loops, NodeId lane)
+      : KernelTeam(kernels, loops, lane, loops.index(KernelWriter::kWarp)) {}
+  void wait() override { kernels_.warp_barrier(); }
+  Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
+               const LaneReduction::Turn& turn) override;
+  Nodes scan(const std::vector<BlockScan::Slot>& slots, bool in_order, NodeId count, const Nodes& inits,
+             const Step& turn) override;
+
+ private:
+  /// What there is before this thread's turn, and after those of all, the values of the turns being given.
+  struct Combined {
+    Nodes before;
+    Nodes after;
+  };
+  Combined combine_in_order(BlockScan& scan, const Nodes& given, const Nodes& carried);
+};
+
+/// A block, of a power of two of warps and at most `KernelWriter::block_threads` threads.
+class BlockTeam final : public KernelTeam {
+ public:
+  /// What the block has in common for reductions, which come one after the other.
+  class Places {
+   public:
+    /// At the top of a launch.
+    void add(const LaneReduction& lanes);
+    Nodes of(const LaneReduction& lanes) const;
+
+   private:
+    std::map<DType, Nodes> known_;
+  };
+
+  BlockTeam(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads, const Places& places)
+      : KernelTeam(kernels, loops, thread, threads), places_(places) {}
+  void wait() override { kernels_.barrier(); }
+  Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
+               const LaneReduction::Turn& turn) override;
+
+ private:
+  const Places& places_;
 };
 
 }  // namespace ingot::transform

@@ -99,6 +99,36 @@ void KernelWriter::strided(NodeId first, NodeId end, NodeId step, const std::fun
       });
 }
 
+void KernelWriter::warps(NodeId count, const std::function<void()>& prepare,
+                         const std::function<void(NodeId, NodeId)>& warp) {
+  const NodeId in_block = b_.index(block_threads() / kWarp);
+  const Extent axis{blocks_of(count, in_block, kMostBlocks), b_.index(block_threads())};
+  launch({&axis, 1}, [&](std::span<const NodeId> at) {
+    prepare();
+    const NodeId lane = loops_.both(at[3], b_.index(kWarp - 1));
+    const NodeId own = b_.make(Op::floor_divide, {at[3], b_.index(kWarp)});
+    const NodeId first = loops_.add(loops_.multiply(at[0], in_block), own);
+    strided(first, count, loops_.multiply(axis.blocks, in_block), [&](NodeId index) { warp(index, lane); });
+  });
+}
+
+void KernelWriter::when(NodeId condition, const std::function<void()>& body) {
+  const auto then = [&] {
+    body();
+    return Nodes();
+  };
+  loops_.branch(condition, {}, then, [] { return Nodes(); });
+}
+
+void KernelWriter::warp_barrier() {
+  b_.make(Op::barrier, {b_.constant<uint32_t>(~uint32_t{0})}, {static_cast<int64_t>(ir::Scope::Warp)});
+}
+
+NodeId KernelWriter::shuffle(ir::Source source, NodeId value, NodeId lane) {
+  const NodeId all = b_.constant<uint32_t>(~uint32_t{0});
+  return b_.make(Op::shuffle, {all, value, lane}, {static_cast<int64_t>(source), kWarp});
+}
+
 void KernelWriter::barrier() { b_.make(Op::barrier, {}, {static_cast<int64_t>(ir::Scope::Block)}); }
 
 NodeId KernelWriter::shared(int64_t length, DType dtype) {

@@ -17,6 +17,7 @@ class KernelWriter {
       : loops_(loops), b_(loops.builder()), machine_(machine) {}
 
   int64_t block_threads() const { return machine_.block_threads; }
+  bool has_warps() const { return machine_.warp_threads == kWarp; }
 
   /// A launch of one thread.
   void single(const std::function<void()>& thread);
@@ -30,10 +31,21 @@ class KernelWriter {
   /// launch.
   void teams(NodeId count, NodeId threads, const std::function<void()>& prepare,
              const std::function<void(NodeId index, NodeId thread)>& thread);
+  /// A warp for each index, where there are warps.
+  void warps(NodeId count, const std::function<void()>& prepare,
+             const std::function<void(NodeId index, NodeId lane)>& warp);
   /// `body(i)` for i = first, first + step, ... below the end.
   void strided(NodeId first, NodeId end, NodeId step, const std::function<void(NodeId)>& body);
+  void when(NodeId condition, const std::function<void()>& body);
   /// All threads of the block have come here, and see what the others have stored.
   void barrier();
+  /// ... of the warp.
+  void warp_barrier();
+  /// The value that another thread of the warp has: `lane`, or so many places on. All of the warp come here.
+  NodeId shuffle(ir::Source source, NodeId value, NodeId lane);
+  NodeId shuffle(ir::Source source, NodeId value, int32_t lane) {
+    return shuffle(source, value, b_.constant(lane));
+  }
   /// What all threads of a block have together: `length` elements. At the top of a launch.
   NodeId shared(int64_t length, DType dtype);
 
@@ -72,17 +84,27 @@ class LaneReduction {
   NodeId blocks_of(NodeId count);
   /// What lanes hold first, by slot.
   Nodes starts(const Turn& turn, const Inits& inits);
+  /// The value of a block of `count` turns, in lane 0 of a warp; other lanes have no value that means
+  /// anything. All of the warp come here.
+  Nodes fold_warp(NodeId lane, NodeId block, NodeId count, const Nodes& starts, const Turn& turn);
   /// Leaves the value of blocks `block` ... `block + warps - 1` of `count` turns, as far as there are, in the
   /// place of thread 0. All threads of the block come here; a barrier stands between this and what comes
   /// before and after.
   void fold(std::span<const NodeId> shared, NodeId thread, NodeId block, NodeId warps, NodeId count,
             const Nodes& starts, const Turn& turn);
   NodeId combine(size_t slot, NodeId a, NodeId b);
+  /// ... of each slot; `values` may be those of turns.
+  Nodes combine_all(std::span<const NodeId> lanes, std::span<const NodeId> values);
+  /// ... but for turn 0 of a loop, before which there was nothing.
+  Nodes combine_after(NodeId turn, std::span<const NodeId> before, std::span<const NodeId> values);
+  Nodes zeros();
+  std::vector<Type> lane_types() const;
   /// The loop's value, of that of its turns; the init if there were none.
   NodeId finish(size_t slot, NodeId count, NodeId init, const std::function<NodeId()>& all);
 
  private:
   Nodes accumulate(NodeId first, NodeId count, const Nodes& starts, const Turn& turn);
+  Nodes across_warp(Nodes lanes);
   void combine_at(std::span<const NodeId> views, NodeId condition, NodeId at, NodeId other);
   bool is_ordered(size_t slot) const;
 

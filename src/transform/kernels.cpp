@@ -1,19 +1,21 @@
 #include "transform/kernels.h"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 #include <utility>
 
+#include "ir/evaluate.h"
 #include "ir/walk.h"
 #include "transform/apart.h"
 #include "transform/kernel_plan.h"
 #include "transform/kernel_scan.h"
+#include "transform/kernel_scatter.h"
 #include "transform/kernel_team.h"
 #include "transform/kernel_tiles.h"
 #include "transform/kernel_together.h"
 #include "transform/kernel_writer.h"
 #include "transform/loop_writer.h"
+#include "transform/recurrence.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -22,10 +24,16 @@ namespace {
 
 /// Cells of one launch stand so many bytes apart.
 constexpr int64_t kCell = 16;
-/// Rows that are shorter are one thread's; a warp takes those up to the other length, and a block the longer
+/// Rows up to this length are one thread's; a warp takes those up to the other length, and a block the longer
 /// ones.
-constexpr int64_t kShortRow = 64;
-constexpr int64_t kLongRow = 2048;
+constexpr int64_t kShortRow = ThreadTeam::kMostTurns;
+constexpr int64_t kLongRow = WarpTeam::kMostTurns;
+/// Elements that blocks have of their own, turns for each, and blocks.
+constexpr int64_t kMostBins = 2048;
+constexpr int64_t kTurnsOfBin = 16;
+constexpr int64_t kMostBlocksOfBins = 1 << 10;
+/// So many rows keep all threads busy.
+constexpr int64_t kManyRows = 1 << 14;
 
 /// What is said of a loop that writes into an array by which its turns meet.
 constexpr std::string_view kMeeting =
@@ -55,6 +63,7 @@ class Parter : public Rewriter {
       case KernelPlan::Part::Nest: return write_nest(id);
       case KernelPlan::Part::Reduction: return write_reduction(id);
       case KernelPlan::Part::Scan: return write_scan(id);
+      case KernelPlan::Part::Scatter: return write_scatter(id);
       case KernelPlan::Part::Launch: return write_launch(id);
       case KernelPlan::Part::Host: break;
     }
@@ -70,25 +79,26 @@ class Parter : public Rewriter {
   void write_inside(NodeId id) {
     const Accumulation* const own = source_.op(id) == Op::store ? plan_.accumulation_of(id) : nullptr;
     if (own == nullptr) return clone(id);
+    if (!own->exact) return keep_summand(*own);
     const auto operands = source_.operands(id);
     const NodeId sum = operands.back();
     const bool is_left = source_.operand(sum, 0) == own->load;
     NodeId value = use(source_.operand(sum, is_left ? 1 : 0));
     if (source_.op(sum) == Op::subtract) value = b_.make(Op::negative, {value});
     Nodes all = use_all(operands.first(operands.size() - 1));
+    if (bins_) all[0] = bins_;
     all.push_back(value);
-    const int64_t attributes[] = {static_cast<int64_t>(own->combiner),
-                                  static_cast<int64_t>(ir::Scope::Device),
+    write_atomic(own->combiner, bins_ ? ir::Scope::Block : ir::Scope::Device, all);
+  }
+  void write_atomic(Op combiner, ir::Scope scope, const Nodes& operands) {
+    const int64_t attributes[] = {static_cast<int64_t>(combiner), static_cast<int64_t>(scope),
                                   static_cast<int64_t>(ir::Order::Relaxed)};
-    b_.make(Op::atomic, all, attributes);
+    b_.make(Op::atomic, operands, attributes);
   }
   using Part = KernelPlan::Part;
-  /// Of the turn of a nest that a block of threads does.
+  /// What does the turn of a nest that reduces rows.
   struct Team {
     KernelTeam* team = nullptr;
-    std::vector<LaneReduction>* reductions = nullptr;
-    std::vector<Nodes>* places = nullptr;
-    size_t next = 0;         ///< of the reductions
     bool has_loads = false;  ///< since threads have waited for each other
   };
 
@@ -182,47 +192,87 @@ class Parter : public Rewriter {
   }
 
   void write_launch(NodeId id) {
+    const Nodes operands = use_all(source_.operands(id));
+    const NodeId made = b_.begin(Op::launch, operands);
+    const RegionId region = source_.region(id);
+    const auto parameters = source_.region_parameters(region);
+    std::vector<Type> types;
+    for (const NodeId parameter : parameters) types.push_back(source_.type(parameter));
+    const Nodes entered = b_.enter(made, 0, types);
+    for (size_t i = 0; i < entered.size(); ++i) bind(parameters[i], entered[i]);
+    prepare({&id, 1});
     inside_ = true;
-    clone(id);
+    clone_body(region);
     inside_ = false;
+    forget_ready();
+    b_.end(made);
   }
 
   void write_nest(NodeId id) {
     const Nodes levels = plan_.levels_of(id);
     Nodes lengths;
     for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
-    // Of threads that raise, the first one is that of the first turn where each has one turn.
-    const bool is_flat = levels.size() > 1 && may_raise(id);
-    Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
-    // Turns that meet add up in memory, one by one.
-    const bool is_plain = !may_raise(id) && plan_.has_independent_turns(id);
-    together_ = is_plain ? turns_together(source_, levels) : 1;
-    if (together_ > 1) {
-      const NodeId up = loops_.add(axes.back(), b_.index(together_ - 1));
-      axes.back() = b_.make(Op::floor_divide, {up, b_.index(together_)});
-    }
-    const auto by_threads = [&] {
-      const auto thread = [&](std::span<const NodeId> at) {
-        prepare({&id, 1});
-        inside_ = true;
-        write_level(levels, is_flat ? loops_.unflatten(at[0], lengths) : Nodes(at.begin(), at.end()), 0);
-        inside_ = false;
-        forget_ready();
-      };
-      kernels_.grid(axes, thread, together_ > 1);
-      return Nodes();
-    };
+    const auto by_threads = [&] { write_turns(id, levels, lengths); };
     if (const auto tiling = plan_.tiling_of(id)) return write_tiles(id, *tiling, by_threads);
-    if (!plan_.suits_team(id)) return void(by_threads());
-    const NodeId length = use(source_.operand(first_reduction_of(levels.back()), 0));
-    const auto by_teams = [&] {
-      const NodeId is_short = loops_.less_equal(length, b_.index(kLongRow));
-      const NodeId threads =
-          loops_.select(is_short, b_.index(KernelWriter::kWarp), b_.index(kernels_.block_threads()));
-      write_teams(id, levels, lengths, threads);
+    const KernelPlan::Rows rows = plan_.rows_of(id);
+    if (rows == KernelPlan::Rows::Reduced) return write_rows(id, levels, lengths);
+    if (rows == KernelPlan::Rows::Scanned) return write_scanned_rows(id, levels, lengths);
+    if (const Accumulation* const only = only_sum_of(id)) return write_bins(id, levels, lengths, *only);
+    write_turns(id, levels, lengths);
+  }
+  /// By which alone the turns of a nest meet, in a view of one axis; null: there is no such.
+  const Accumulation* only_sum_of(NodeId id) const {
+    const Accumulation* only = nullptr;
+    bool is_one = true;
+    ir::walk(source_, id, [&](NodeId node) {
+      const Accumulation* const own = source_.op(node) == Op::store ? plan_.accumulation_of(node) : nullptr;
+      if (own == nullptr) return;
+      is_one = is_one && (only == nullptr || (only->view == own->view && only->combiner == own->combiner));
+      only = own;
+    });
+    const bool fits = is_one && only != nullptr && source_.type(only->view).rank() == 1;
+    return fits ? only : nullptr;
+  }
+  /// Few elements that many turns add to: each block adds to elements of its own first.
+  void write_bins(NodeId id, const Nodes& levels, const Nodes& lengths, const Accumulation& sum) {
+    Nodes counts;
+    for (const NodeId length : lengths) counts.push_back(b_.make(Op::maximum, {length, b_.index(0)}));
+    const NodeId turns = loops_.product(counts);
+    const NodeId view = use(sum.view);
+    const NodeId bins = b_.length(view, 0);
+    const NodeId are_few = loops_.less_equal(bins, b_.index(kMostBins));
+    const NodeId have_turns = loops_.less_equal(loops_.multiply(bins, b_.index(kTurnsOfBin)), turns);
+    const auto in_blocks = [&] {
+      const NodeId threads = b_.index(kernels_.block_threads());
+      const NodeId share = loops_.multiply(threads, b_.index(kTurnsOfBin));
+      const NodeId up = loops_.add(turns, loops_.subtract(share, b_.index(1)));
+      const NodeId blocks =
+          loops_.minimum(b_.make(Op::floor_divide, {up, share}), b_.index(kMostBlocksOfBins));
+      kernels_.blocks(blocks, [&](NodeId block, NodeId thread) {
+        prepare({&id, 1});
+        const Type type = b_.function().type(view).element();
+        const NodeId own = kernels_.shared(kMostBins, type.dtype());
+        const NodeId nothing = b_.constant(type, *ir::identity_of(sum.combiner, type.dtype()));
+        kernels_.strided(thread, bins, threads, [&](NodeId k) { loops_.store(own, {&k, 1}, nothing); });
+        kernels_.barrier();
+        const NodeId first = loops_.add(loops_.multiply(block, threads), thread);
+        kernels_.strided(first, turns, loops_.multiply(blocks, threads), [&](NodeId turn) {
+          bins_ = own;
+          inside_ = true;
+          write_level(levels, loops_.unflatten(turn, lengths), 0);
+          inside_ = false;
+          bins_ = {};
+        });
+        kernels_.barrier();
+        kernels_.strided(thread, bins, threads, [&](NodeId k) {
+          write_atomic(sum.combiner, ir::Scope::Device, {view, k, loops_.load(own, {&k, 1})});
+        });
+        forget_ready();
+      });
       return Nodes();
     };
-    loops_.branch(loops_.less(length, b_.index(kShortRow)), {}, by_threads, by_teams);
+    loops_.branch(loops_.both(are_few, have_turns), {}, in_blocks,
+                  [&] { return write_turns(id, levels, lengths), Nodes(); });
   }
   void write_tiles(NodeId id, const Tiling& tiling, const std::function<void()>& by_threads) {
     KernelTiles tiles(kernels_, loops_, source_, tiling, [this](NodeId old) { return use(old); });
@@ -238,46 +288,102 @@ class Parter : public Rewriter {
     tiles.write(at_top, plain);
     forget_ready();
   }
-  NodeId first_reduction_of(NodeId level) const {
-    return *std::ranges::find_if(source_.region_body(source_.region(level)), [&](NodeId node) {
-      return source_.op(node) == Op::parallel_for && source_.result_count(node) > 0;
-    });
+  /// A thread for each turn.
+  void write_turns(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    // Of threads that raise, the first one is that of the first turn where each has one turn.
+    const bool is_flat = levels.size() > 1 && may_raise(id);
+    Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
+    // Turns that meet add up in memory, one by one.
+    const bool is_plain = !may_raise(id) && plan_.has_independent_turns(id);
+    together_ = is_plain ? turns_together(source_, levels) : 1;
+    if (together_ > 1) {
+      const NodeId up = loops_.add(axes.back(), b_.index(together_ - 1));
+      axes.back() = b_.make(Op::floor_divide, {up, b_.index(together_)});
+    }
+    const auto thread = [&](std::span<const NodeId> at) {
+      prepare({&id, 1});
+      inside_ = true;
+      write_level(levels, is_flat ? loops_.unflatten(at[0], lengths) : Nodes(at.begin(), at.end()), 0);
+      inside_ = false;
+      forget_ready();
+    };
+    kernels_.grid(axes, thread, together_ > 1);
+    together_ = 1;
   }
 
-  /// A block of threads for each turn of a nest.
-  void write_teams(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
-    std::vector<LaneReduction> reductions;
-    std::vector<Nodes> places;
-    // Reductions come one after the other, and have their places of each dtype in common.
-    std::map<DType, Nodes> known;
-    const auto places_of = [&](const LaneReduction& reduction) {
-      std::map<DType, size_t> used;
-      Nodes all;
-      for (size_t i = 0; i < reduction.slots().size(); ++i) {
-        const DType dtype = reduction.lane_of(i);
-        const size_t at = used[dtype]++;
-        if (at == known[dtype].size()) known[dtype].push_back(reduction.place(i));
-        all.push_back(known[dtype][at]);
-      }
-      return all;
+  /// A nest whose turns reduce rows: each is a thread's, a warp's or a block's.
+  void write_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    NodeId longest = b_.index(0);
+    for (const NodeId loop : loops_in(levels.back()))
+      longest = b_.make(Op::maximum, {longest, use(source_.operand(loop, 0))});
+    const auto by_threads = [&] {
+      kernels_.grid(lengths, [&](std::span<const NodeId> at) {
+        prepare({&id, 1});
+        ThreadTeam team(kernels_, loops_);
+        write_row(team, levels, at);
+      });
+      forget_ready();
+      return Nodes();
     };
-    const auto at_top = [&] {
-      prepare({&id, 1});
-      for (const NodeId node : source_.region_body(source_.region(levels.back()))) {
-        if (source_.op(node) != Op::parallel_for || source_.result_count(node) == 0) continue;
-        reductions.emplace_back(kernels_, loops_, slots_of(node));
-        places.push_back(places_of(reductions.back()));
-      }
+    const auto by_warps = [&] { return write_warps(id, levels, lengths), Nodes(); };
+    const NodeId is_middle = loops_.less_equal(longest, b_.index(kLongRow));
+    const auto by_blocks = [&] {
+      NodeId threads = b_.index(kernels_.block_threads());
+      if (!kernels_.has_warps()) threads = loops_.select(is_middle, b_.index(KernelWriter::kWarp), threads);
+      write_blocks(id, levels, lengths, threads);
+      return Nodes();
     };
-    kernels_.teams(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
-      KernelTeam team(kernels_, loops_, thread, threads);
-      team_ = {&team, &reductions, &places, 0, false};
-      inside_ = true;
-      write_level(levels, loops_.unflatten(row, lengths), 0);
-      inside_ = false;
-      team_ = {};
+    const auto together = [&] {
+      return kernels_.has_warps() ? loops_.branch(is_middle, {}, by_warps, by_blocks) : by_blocks();
+    };
+    loops_.branch(loops_.less_equal(longest, b_.index(kShortRow)), {}, by_threads, together);
+  }
+  /// A nest whose turns combine what they carry along rows: each is a warp's or, of many or short ones, a
+  /// thread's.
+  void write_scanned_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    NodeId longest = b_.index(0);
+    for (const NodeId loop : loops_in(levels.back()))
+      longest = b_.make(Op::maximum, {longest, use(source_.operand(loop, 0))});
+    const NodeId are_few = loops_.less(loops_.product(lengths), b_.index(kManyRows));
+    const NodeId are_long = loops_.less(b_.index(kShortRow), longest);
+    loops_.branch(
+        loops_.both(are_few, are_long), {}, [&] { return write_warps(id, levels, lengths), Nodes(); },
+        [&] { return write_turns(id, levels, lengths), Nodes(); });
+  }
+  void write_warps(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    const auto at_top = [&] { prepare({&id, 1}); };
+    kernels_.warps(loops_.product(lengths), at_top, [&](NodeId row, NodeId lane) {
+      WarpTeam team(kernels_, loops_, lane);
+      write_row(team, levels, loops_.unflatten(row, lengths));
     });
     forget_ready();
+  }
+  Nodes loops_in(NodeId level) const {
+    Nodes found;
+    for (const NodeId node : source_.region_body(source_.region(level)))
+      if (source_.op(node) == Op::parallel_for || source_.op(node) == Op::for_) found.push_back(node);
+    return found;
+  }
+  /// A block of threads for each turn of a nest.
+  void write_blocks(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
+    BlockTeam::Places places;
+    const auto at_top = [&] {
+      prepare({&id, 1});
+      for (const NodeId loop : loops_in(levels.back()))
+        if (source_.result_count(loop) > 0) places.add(LaneReduction(kernels_, loops_, slots_of(loop)));
+    };
+    kernels_.teams(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
+      BlockTeam team(kernels_, loops_, thread, threads, places);
+      write_row(team, levels, loops_.unflatten(row, lengths));
+    });
+    forget_ready();
+  }
+  void write_row(KernelTeam& team, const Nodes& levels, std::span<const NodeId> indices) {
+    team_ = {&team, false};
+    inside_ = true;
+    write_level(levels, indices, 0);
+    inside_ = false;
+    team_ = {};
   }
   /// A node of the turn that a team does.
   void write_in_team(NodeId id) {
@@ -290,7 +396,7 @@ class Parter : public Rewriter {
     };
     const bool is_step = source_.op(id) == Op::store || source_[id].region_count > 0;
     // What all threads have loaded may change now.
-    if (is_step && team_.has_loads) kernels_.barrier();
+    if (is_step && team_.has_loads) team->wait();
     team_.has_loads = !is_step && (team_.has_loads || source_.op(id) == Op::load);
     if (source_.op(id) == Op::store) {
       team->alone([&] { clone(id); });
@@ -299,13 +405,32 @@ class Parter : public Rewriter {
     } else if (source_.result_count(id) == 0) {
       team->share(use(source_.operand(id, 0)), [&](NodeId index) { turn(index); });
     } else {
-      const size_t at = team_.next++;
-      const Nodes given = team->reduce((*team_.reductions)[at], use(source_.operand(id, 0)),
-                                       use_all(source_.operands(id).subspan(1)), turn, (*team_.places)[at]);
+      const NodeId count = use(source_.operand(id, 0));
+      const Nodes inits = use_all(source_.operands(id).subspan(1));
+      const auto reduce = [&] {
+        LaneReduction lanes(kernels_, loops_, slots_of(id));
+        return team->reduce(lanes, count, inits, turn);
+      };
+      const Nodes given = source_.op(id) == Op::for_ ? scan_in_team(*team, id, count, inits) : reduce();
       const Nodes results = source_.results_of(id);
       for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
     }
     team_.team = team;
+  }
+  Nodes scan_in_team(KernelTeam& team, NodeId id, NodeId count, const Nodes& inits) {
+    const std::vector<Recurrence> recurrences = *recurrences_of(source_, id);
+    const bool in_order = std::ranges::any_of(recurrences, &Recurrence::ordered);
+    const auto turn = [&](NodeId index, std::span<const NodeId> before, bool stores) {
+      const Nodes after = write_turn(id, index, before, stores);
+      inside_ = true;
+      return after;
+    };
+    return team.scan(slots_of(recurrences), in_order, count, inits, turn);
+  }
+  static std::vector<BlockScan::Slot> slots_of(std::span<const Recurrence> recurrences) {
+    std::vector<BlockScan::Slot> slots;
+    for (const Recurrence& each : recurrences) slots.push_back({each.combiner, each.dtype, each.identity});
+    return slots;
   }
   std::vector<LaneReduction::Slot> slots_of(NodeId loop) const {
     const auto combiners = source_.ints(loop);
@@ -386,41 +511,126 @@ class Parter : public Rewriter {
     give(results);
   }
 
-  void write_scan(NodeId id) {
-    const Nodes results = source_.results_of(id);
-    make_cells(results);
+  /// A turn of a loop, with what it carries before; gives what it carries then.
+  Nodes write_turn(NodeId id, NodeId turn, std::span<const NodeId> before, bool stores) {
     const RegionId region = source_.region(id);
     const auto parameters = source_.region_parameters(region);
-    const auto run = [&](NodeId turn, std::span<const NodeId> counters, bool stores) {
-      bind(parameters[0], turn);
-      for (size_t i = 0; i < counters.size(); ++i) bind(parameters[i + 1], counters[i]);
-      inside_ = true;
-      stores_ = stores;
-      visit_body(region);
-      inside_ = false;
-      stores_ = true;
-      return use_all(source_.operands(source_.terminator(region)));
+    bind(parameters[0], turn);
+    for (size_t i = 0; i < before.size(); ++i) bind(parameters[i + 1], before[i]);
+    inside_ = true;
+    stores_ = stores;
+    visit_body(region);
+    inside_ = false;
+    stores_ = true;
+    return use_all(source_.operands(source_.terminator(region)));
+  }
+  void write_scan(NodeId id) {
+    const Nodes results = source_.results_of(id);
+    const std::vector<Recurrence> recurrences = *recurrences_of(source_, id);
+    make_cells(results);
+    KernelScan scan(kernels_, loops_, slots_of(recurrences));
+    const NodeId count = use(source_.operand(id, 0));
+    const auto at_top = [&] {
+      forget_ready();
+      prepare({&id, 1});
     };
-    KernelScan(kernels_, loops_, results.size())
-        .write(
-            use(source_.operand(id, 0)),
-            [&] {
-              forget_ready();
-              prepare({&id, 1});
-            },
-            [&](NodeId turn) { return run(turn, Nodes(results.size(), b_.index(0)), false); },
-            [&](NodeId turn, std::span<const NodeId> counters) { run(turn, counters, true); },
-            [&] { return use_all(source_.operands(id).subspan(1)); }, cells_of(results));
+    const auto growth = [&](NodeId turn) {
+      Nodes nothing;
+      for (const Recurrence& each : recurrences)
+        nothing.push_back(b_.constant(Type::scalar(each.dtype), each.identity));
+      return write_turn(id, turn, nothing, false);
+    };
+    const auto run = [&](NodeId turn, std::span<const NodeId> before) { write_turn(id, turn, before, true); };
+    const auto inits = [&] { return use_all(source_.operands(id).subspan(1)); };
+    const bool stores = ir::effects_of(source_, id).any(ir::effect::Write);
+    if (std::ranges::any_of(recurrences, &Recurrence::ordered)) {
+      scan.run_in_order(count, at_top, growth, stores ? KernelScan::Turn(run) : KernelScan::Turn(), inits,
+                        cells_of(results));
+    } else {
+      scan.add_up(count, at_top, growth, inits, cells_of(results));
+      if (stores) scan.run(at_top, growth, run);
+    }
     forget_ready();
     give(results);
+  }
+
+  /// @name Sums at places that turns share, in the order of the turns
+  /// Into one view, by some stores.
+  struct Scatter {
+    NodeId view;
+    std::vector<Accumulation> sums;
+  };
+  std::vector<Scatter> scatters_in(NodeId id) const {
+    std::vector<Scatter> found;
+    ir::walk(source_, id, [&](NodeId node) {
+      const Accumulation* const own = source_.op(node) == Op::store ? plan_.accumulation_of(node) : nullptr;
+      if (own == nullptr || own->exact) return;
+      auto known = std::ranges::find(found, own->view, &Scatter::view);
+      if (known == found.end()) known = found.insert(found.end(), Scatter{own->view, {}});
+      known->sums.push_back(*own);
+    });
+    return found;
+  }
+  KernelScatter::Store store_of(const Accumulation& sum) {
+    const Accumulating way = steps_of(source_, sum);
+    const auto add = [this, sum, way](NodeId element, NodeId summand) {
+      if (!sum.load) return summand;
+      const NodeId around = made(way.summand);
+      bind(sum.load, element);
+      bind(way.summand, summand);
+      for (const NodeId step : way.steps) clone(step);
+      bind(way.summand, around);
+      return use(source_.operands(sum.store).back());
+    };
+    return {source_.type(way.summand).dtype(), add};
+  }
+  void keep_summand(const Accumulation& sum) {
+    for (size_t i = 0; i < scatters_.size(); ++i) {
+      const auto& sums = scatters_[i].sums;
+      const auto own = std::ranges::find(sums, sum.store, &Accumulation::store);
+      if (own == sums.end()) continue;
+      const auto operands = source_.operands(sum.store);
+      const Nodes indices = use_all(operands.subspan(1, operands.size() - 2));
+      writers_[i].keep(static_cast<size_t>(own - sums.begin()), turn_, indices,
+                       use(steps_of(source_, sum).summand));
+    }
+  }
+  void write_scatter(NodeId id) {
+    const Nodes levels = plan_.levels_of(id);
+    Nodes lengths;
+    for (const NodeId level : levels)
+      lengths.push_back(b_.make(Op::maximum, {use(source_.operand(level, 0)), b_.index(0)}));
+    const NodeId turns = loops_.product(lengths);
+    scatters_ = scatters_in(id);
+    for (const Scatter& scatter : scatters_) {
+      std::vector<KernelScatter::Store> stores;
+      for (const Accumulation& sum : scatter.sums) stores.push_back(store_of(sum));
+      writers_.emplace_back(kernels_, loops_, use(scatter.view), stores, turns);
+    }
+    kernels_.grid({&turns, 1}, [&](std::span<const NodeId> at) {
+      prepare({&id, 1});
+      turn_ = at[0];
+      for (KernelScatter& writer : writers_) writer.begin(turn_);
+      inside_ = true;
+      write_level(levels, loops_.unflatten(turn_, lengths), 0);
+      inside_ = false;
+      forget_ready();
+    });
+    for (KernelScatter& writer : writers_) writer.add_up();
+    writers_.clear();
+    scatters_.clear();
   }
 
   KernelPlan plan_;
   LoopWriter loops_;
   KernelWriter kernels_;
-  Nodes cells_;           ///< by value: a view of one element, of those that a launch gives
-  Nodes ready_;           ///< deferred values that the open launch has
+  Nodes cells_;                    ///< by value: a view of one element, of those that a launch gives
+  Nodes ready_;                    ///< deferred values that the open launch has
+  std::vector<Scatter> scatters_;  ///< of the nest that is written
+  std::vector<KernelScatter> writers_;
+  NodeId turn_;
   int64_t together_ = 1;  ///< turns of a nest's last level that a thread does
+  NodeId bins_;           ///< of the block, where turns add to these
   bool inside_ = false;   ///< nodes are written as they are
   bool stores_ = true;    ///< ... those that store among them
   Team team_;

@@ -23,6 +23,7 @@
 #include "base/reduction.h"
 #include "ir/evaluate.h"
 #include "transform/lowering.h"
+#include "transform/recurrence.h"
 
 namespace ingot::transform {
 
@@ -43,15 +44,6 @@ bool has_plain_lanes(Op combiner, bool is_complex) {
   const bool is_extreme =
       combiner == Op::minimum || combiner == Op::maximum || combiner == Op::fmin || combiner == Op::fmax;
   return combiner == Op::add || (!is_complex && (combiner == Op::multiply || is_extreme));
-}
-
-/// What gives back every value that it is combined with, from the left; none: there is no such.
-std::optional<base::Scalar> exact_identity_of(Op combiner, DType dtype) {
-  // +0 + -0 is +0, but -0 + x is x.
-  if (combiner == Op::add && !base::is_bool(dtype))
-    return base::is_int(dtype) ? base::Scalar{} : ir::evaluate(Op::negative, dtype, {{base::Scalar{}}});
-  if (combiner == Op::add || base::is_complex(dtype)) return std::nullopt;
-  return ir::identity_of(combiner, dtype);
 }
 
 }  // namespace
@@ -319,7 +311,8 @@ void Lowering::lower_scan(NodeId id) {
   const Axes axes = split_axes(x, along);
   const Nodes lengths = whole(x).lengths;
   const NodeId view = loops_.new_view(lengths, dtype_of(id));
-  if (axes.is_reduced.back()) scan_lines(id, axes, view);
+  // Devices walk all lines at once.
+  if (axes.is_reduced.back() || machine_.has_kernels()) scan_lines(id, axes, view);
   else scan_columns(id, axes, view);
   define(id, fresh(view, lengths, dtype_of(id)));
 }
@@ -328,7 +321,7 @@ void Lowering::lower_scan(NodeId id) {
 void Lowering::scan_lines(NodeId id, const Axes& axes, NodeId view) {
   const NodeId x = source_.operand(id, 0);
   const Op combiner = source_.op_attribute(id, 0);
-  const auto identity = exact_identity_of(combiner, dtype_of(id));
+  const auto identity = left_identity_of(combiner, dtype_of(id));
   const NodeId start = b_.constant(Type::scalar(dtype_of(id)), identity.value_or(base::Scalar{}));
   loops_.nest(axes.kept, [&](Indices kept) {
     loops_.loop(axes.reduced[0], {&start, 1}, [&](Indices k, Indices carried) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "transform/kernel_scan.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
@@ -86,22 +87,39 @@ NodeId Lowering::count_of(NodeId mask) {
   return b_.end(loop)[0];
 }
 
-/// The places, in C order, where a mask holds, which are so many.
-NodeId Lowering::places_in(NodeId mask, NodeId count) {
+/// For devices: tiles of the mask are counted, then each place that holds is stored, or the element there.
+void Lowering::compress_in_tiles(NodeId id, const Nodes& rest) {
+  const NodeId x = source_.operand(id, 0);
+  const NodeId mask = source_.operand(id, 1);
   const Nodes mask_lengths = whole(mask).lengths;
-  const NodeId places = loops_.new_view({&count, 1}, DType::Int64);
   const NodeId zero = b_.index(0);
-  const NodeId total = loops_.product(mask_lengths);
-  loops_.nest({&total, 1}, {&zero, 1}, [&](Indices k, Indices carried) {
-    return loops_.branch(
-        element(mask, loops_.unflatten(k[0], mask_lengths)), {ir::kInt64},
-        [&] {
-          loops_.store(places, carried, k[0]);
-          return Nodes{loops_.add(carried[0], b_.index(1))};
-        },
-        [&] { return Nodes{carried[0]}; });
+  const NodeId one = b_.index(1);
+  const NodeId cell = loops_.new_view({&one, 1}, DType::Int64);
+  const auto at_top = [] {};
+  const auto holds = [&](NodeId k) { return element(mask, loops_.unflatten(k, mask_lengths)); };
+  const auto growth = [&](NodeId k) { return Nodes{b_.cast(holds(k), DType::Int64)}; };
+  KernelWriter kernels(loops_, machine_);
+  KernelScan scan(kernels, loops_, {{Op::add, DType::Int64, base::Scalar{}}});
+  scan.add_up(loops_.product(mask_lengths), at_top, growth, [&] { return Nodes{zero}; }, {&cell, 1});
+  Nodes lengths{loops_.load(cell, {&zero, 1})};
+  lengths.insert(lengths.end(), rest.begin(), rest.end());
+  const NodeId view = loops_.new_view(lengths, dtype_of(id));
+  const NodeId places = rest.empty() ? NodeId() : loops_.new_view({&lengths[0], 1}, DType::Int64);
+  scan.run(at_top, growth, [&](NodeId k, Indices before) {
+    const auto keep = [&] {
+      if (rest.empty()) loops_.store(view, before, element(x, loops_.unflatten(k, mask_lengths)));
+      else loops_.store(places, before, k);
+      return Nodes();
+    };
+    loops_.branch(holds(k), {}, keep, [] { return Nodes(); });
   });
-  return places;
+  if (!rest.empty())
+    loops_.nest(lengths, [&](Indices to) {
+      Nodes from = loops_.unflatten(loops_.load(places, to.first(1)), mask_lengths);
+      from.insert(from.end(), to.begin() + 1, to.end());
+      loops_.store(view, to, element(x, from));
+    });
+  define(id, fresh(view, lengths, dtype_of(id)));
 }
 
 void Lowering::lower_compress(NodeId id) {
@@ -111,21 +129,13 @@ void Lowering::lower_compress(NodeId id) {
   const Nodes mask_lengths = whole(mask).lengths;
   const NodeId one = b_.index(1);
   const NodeId zero = b_.index(0);
-  const NodeId count = count_of(mask);
   const Nodes& all = whole(x).lengths;
   const Nodes rest(all.begin() + static_cast<ptrdiff_t>(mask_lengths.size()), all.end());
+  if (machine_.has_kernels()) return compress_in_tiles(id, rest);
+  const NodeId count = count_of(mask);
   Nodes lengths{count};
   lengths.insert(lengths.end(), rest.begin(), rest.end());
   const NodeId view = loops_.new_view(lengths, dtype_of(id));
-  if (machine_.has_kernels()) {
-    const NodeId places = places_in(mask, count);
-    loops_.nest(lengths, [&](Indices to) {
-      Nodes from = loops_.unflatten(loops_.load(places, to.first(1)), mask_lengths);
-      from.insert(from.end(), to.begin() + 1, to.end());
-      loops_.store(view, to, element(x, from));
-    });
-    return define(id, fresh(view, lengths, dtype_of(id)));
-  }
   loops_.nest(mask_lengths, {&zero, 1}, [&](Indices at, Indices carried) {
     return loops_.branch(
         element(mask, at), {ir::kInt64},

@@ -271,13 +271,25 @@ class Lowering : public Rewriter {
 
   /// @name Others
   Nodes gathered_indices(NodeId id, size_t first, int rank, Indices at, Indices rest);
-  NodeId places_in(NodeId mask, NodeId count);
+  void compress_in_tiles(NodeId id, const Nodes& rest);
   NodeId count_of(NodeId mask);
   Whole for_library(NodeId old);
   bool is_matrix_in_memory(const Whole& x);
   void lower_library(NodeId id);
-  void merge_lines(NodeId id, bool gives_places);
+  /// @name Sorts (lower_sort.cpp)
+  struct SortedLines {
+    Nodes lengths;  ///< the last is that of a line
+    NodeId keys;    ///< may be changed
+    NodeId sorted;  ///< where the keys go, or their places before
+    bool gives_places;
+  };
+  void sort_by_kernels(NodeId id, bool gives_places);
+  void rank_lines(const SortedLines& lines);
+  void sort_by_digits(const SortedLines& lines);
+  void merge_lines(const SortedLines& lines);
+  NodeId ordered_bits(NodeId bits, DType dtype);
   NodeId sorts_before(NodeId a, NodeId b);
+  NodeId complex_sorts_before(NodeId a, NodeId b);
   NodeId place_in_pair(NodeId line, Indices at, NodeId width, NodeId count);
   void sort_lines(NodeId id, bool gives_places);
   NodeId line_of(NodeId view, Indices indices);

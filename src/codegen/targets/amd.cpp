@@ -134,6 +134,7 @@ class Amd final : public KernelTarget {
   }
 
   Value* place(Builder& b, Place what, unsigned axis) const override;
+  int64_t warp_threads() const override { return 0; }
   void barrier(Builder& b) const override;
   void barrier(Builder&, Value*) const override { refuse_warps(); }
   void fence(Builder& b, ir::Scope scope) const override {

@@ -53,6 +53,8 @@ class KernelTarget {
   virtual void fence(Builder& b, ir::Scope scope) const = 0;
 
   /// @name What threads tell each other, as the ops of the IR say
+  /// How many threads are a warp; 0: there are no warps, and what is for their lanes is refused.
+  virtual int64_t warp_threads() const = 0;
   /// A barrier of the block: whether a condition (i1) holds for all or for any (i1), or for how many (i32).
   virtual Value* vote(Builder& b, ir::Question question, Value* condition) const = 0;
   /// Of the lanes of a mask; the ballot is an i32.

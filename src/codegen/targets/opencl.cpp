@@ -46,6 +46,7 @@ class OpenCl final : public KernelTarget {
     index->setDoesNotAccessMemory();
     return index;
   }
+  int64_t warp_threads() const override { return 0; }
   void barrier(Builder& b) const override { call(b, kOpenClBarrier, b.getVoidTy(), {})->setConvergent(); }
   void barrier(Builder&, Value*) const override { refuse_lanes(); }
   void fence(Builder& b, ir::Scope) const override { call(b, kOpenClFence, b.getVoidTy(), {}); }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "codegen/targets/amd.h"
 #include "codegen/targets/device.h"
+#include "codegen/targets/kernel_target.h"
 #include "codegen/targets/opencl.h"
 #include "codegen/targets/x86.h"
 
@@ -123,6 +124,7 @@ Target Target::with_device(std::string_view code, bool has_products) const {
   target.machine.vector_bits = 0;
   target.machine.block_threads = kBlockThreads;
   target.machine.has_products = has_products;
+  target.machine.warp_threads = target.kernels->warp_threads();
   target.machine.stack_bytes = kThreadBytes;
   target.machine.streamed_bytes = 0;
   return target;
