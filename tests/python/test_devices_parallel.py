@@ -144,25 +144,25 @@ def test_running_values_along_axes(device):
     as_on_the_host(device, lambda a: a.cumsum(1), (x * 100).astype("int32"))
 
 
-def carried(x, out):
-    s = 1.5
+def carried(x):
+    s, out = 1.5, np.empty_like(x)
     for i in range(x.shape[0]):
         s = s + x[i] * x[i]
         out[i] = s
-    return s
+    return s, out
 
 
-def carried_twice(x, out):
-    s, p = 0.25, 1.0
+def carried_twice(x):
+    s, p, out = 0.25, 1.0, np.empty_like(x)
     for i in range(x.shape[0]):
         if x[i] > 0:
             s = s - x[i]
         p = p * (1 + x[i] / 1000)
         out[i] = s * p
-    return s, p
+    return s, p, out
 
 
-def carried_in_place(x, out):
+def carried_in_place(x):
     s = 0.0
     for i in range(x.shape[0]):
         s += x[i]
@@ -170,35 +170,74 @@ def carried_in_place(x, out):
     return s
 
 
-def dot_by_hand(x, out):
-    s = 0.0
+def dot_by_hand(x):
+    s, y = 0.0, x * 2 + 1
     for i in range(x.shape[0]):
-        s += x[i] * out[i]
+        s += x[i] * y[i]
     return s
 
 
-def recurrence(x, out):
-    s = 0.0
+def extremes(x):
+    high, low, out = np.float64(-9.0), np.float64(9.0), np.empty_like(x)
+    for i in range(x.shape[0]):
+        high = np.maximum(high, x[i])
+        low = np.minimum(low, x[i])
+        out[i] = high - low
+    return out
+
+
+def recurrence(x):
+    s, out = 0.0, np.empty_like(x)
     for i in range(x.shape[0]):
         s = s * 0.5 + x[i]
         out[i] = s
-    return s
+    return s, out
 
 
-def depends(x, out):
-    s = 0.0
+def depends(x):
+    s, out = 0.0, np.empty_like(x)
     for i in range(x.shape[0]):
         if s < 3:
             s += x[i]
         out[i] = s
+    return s, out
+
+
+def decides(x):
+    s, t = 0.0, 0.0
+    for i in range(x.shape[0]):
+        s += x[i]
+        t += s * 2
+    return s, t
+
+
+def into_another(x, out):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i]
+        out[i] = s
     return s
 
 
-@pytest.mark.parametrize("function", [carried, carried_twice, carried_in_place, dot_by_hand, recurrence, depends])
+LOOPS = [carried, carried_twice, carried_in_place, dot_by_hand, extremes, recurrence, depends, decides]
+
+
+@pytest.mark.parametrize("function", LOOPS)
 def test_loops_that_carry_sums(device, function):
     compiled = ingot.jit(function)
     for length in (0, 63, 1024, 2600):
-        as_on_the_host(device, compiled, rng.standard_normal(length), rng.standard_normal(length))
+        as_on_the_host(device, compiled, rng.standard_normal(length))
+
+
+def test_loops_that_carry_sums_into_other_arrays(device):
+    for length in (0, 63, 2600):
+        as_on_the_host(device, into_another, rng.standard_normal(length), np.zeros(length))
+    mine, there = np.zeros(50), ingot.device_put(np.zeros(50), device)
+    x = rng.standard_normal(70)
+    for array, out in ((x, mine), (ingot.device_put(x, device), there)):
+        with pytest.raises(IndexError, match="index 50 is out of bounds"):
+            ingot.jit(into_another)(array, out)
+    same(home(there), mine)
 
 
 def test_sums_keep_the_sign_of_zero(device):
@@ -216,27 +255,27 @@ def test_sums_keep_the_sign_of_zero(device):
 
 
 def test_loops_that_count(device):
-    def places(x, out):
-        k = 0
+    def places(x):
+        k, out = 0, np.zeros_like(x)
         for i in range(x.shape[0]):
             if x[i] > 0:
                 out[k] = x[i]
                 k += 1
-        return k
+        return k, out
 
-    def colours(x, out):
-        low, high = np.int64(0), np.int64(0)
+    def colours(x):
+        low, high, out = np.int64(0), np.int64(0), np.zeros(x.shape[0], "int64")
         for i in range(x.shape[0]):
             if x[i] > 0:
                 high += np.int64(i)
             else:
                 low ^= np.int64(i)
             out[i] = high - low
-        return low, high
+        return low, high, out
 
     x = rng.standard_normal(5000)
-    as_on_the_host(device, places, x, np.zeros(5000))
-    as_on_the_host(device, colours, x, np.zeros(5000))
+    as_on_the_host(device, places, x)
+    as_on_the_host(device, colours, x)
 
 
 # Sums at places that turns share
