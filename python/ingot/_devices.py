@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import glob
+import importlib.util
 import math
 import os
 import re
@@ -223,3 +224,12 @@ def no_memory(shape: tuple[int, ...], dtype: str, device: str, why: str) -> Memo
     unit = min(int(math.log(size, 1024)) if size >= 1 else 0, len(_UNITS) - 1)
     amount = f"{size / 1024**unit:.3g} {_UNITS[unit]}"
     return MemoryError(f"Unable to allocate {amount} for an array with shape {shape} and data type {dtype} on {device}: {why}")
+
+
+@functools.cache
+def find_toolkit() -> None:
+    """Tells where Python's packages have the vendor's compilers, before they are needed."""
+    found = importlib.util.find_spec("nvidia")
+    parts = ("cu13", "cuda_nvrtc", "nvjitlink")
+    folders = [os.path.join(place, part, "lib") for place in (found and found.submodule_search_locations or ()) for part in parts]
+    _ingot.set_toolkit_folders([folder for folder in folders if os.path.isdir(folder)])

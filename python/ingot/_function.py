@@ -28,7 +28,7 @@ from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._explanation import Explanation, explanation
 from ._host import c_pointer
 from ._signature import DTYPES, Signature
-from ._specialisation import Call, Specialisation, core
+from ._specialisation import Call, Loading, Specialisation, core
 from ._static import Constants, Static
 
 
@@ -138,6 +138,7 @@ class Function(Base[P, R_co]):
         self._fixed = self._constants.parameters if self._constants is not None else ()
         self._fix(*static)
         self._device = device
+        self.loading = Loading()
         self._is_settled = device is None
 
     @property
@@ -290,7 +291,7 @@ class Function(Base[P, R_co]):
             except UnsupportedError:
                 self._opens_texts = True  # for arguments of other types
                 raise
-            specialisation = Specialisation(program, key, why)
+            specialisation = Specialisation(program, key, why, self.loading)
             self._table.setdefault(_hashable(key), []).insert(0, specialisation)
             return specialisation, arguments
 
@@ -308,6 +309,9 @@ class Function(Base[P, R_co]):
     def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
         if specialisation.device is not None and self._mode != "compiled":
             what = f"interpreting a call of `{self.__name__}` on {specialisation.device}"
+            raise _errors.unsupported((self._site(),), what, "compile it")
+        if specialisation.program.linked and self._mode != "compiled":
+            what = f"interpreting `{self.__name__}`, which calls `{specialisation.program.linked[0].name}`, a function that is linked,"
             raise _errors.unsupported((self._site(),), what, "compile it")
         call = Call(specialisation, arguments)
         outcome = call.run(self._mode)

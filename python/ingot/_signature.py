@@ -95,11 +95,32 @@ class Type(NamedTuple):
         return target(value)
 
 
+class Pointer(NamedTuple):
+    """An address of elements, as functions that are linked with kernels take it: `CPointer(float32)`."""
+
+    dtype: str
+    layout = "A"
+
+    def __str__(self) -> str:
+        return f"CPointer({self.dtype})"
+
+    def convert(self, value: Any) -> Any:
+        """No argument of a compiled function is an address."""
+        return NotImplemented
+
+
+def CPointer(of: Type) -> Pointer:  # noqa: N802
+    """The type of an address of numbers."""
+    if not isinstance(of, Type) or of.ndim is not None:
+        raise TypeError(f"a pointer is one to numbers, such as CPointer(float32), not {of!r}")
+    return Pointer(of.dtype)
+
+
 class Signature(NamedTuple):
     """Parameter types, and the result type where it was written."""
 
     result: Type | None
-    parameters: tuple[Type, ...]
+    parameters: tuple[Any, ...]
 
     def __str__(self) -> str:
         result = "" if self.result is None else str(self.result)
@@ -112,9 +133,11 @@ class Signature(NamedTuple):
         return None if any(c is NotImplemented for c in converted) else converted
 
 
-def _type_of(node: ast.expr, text: str) -> Type | None:
+def _type_of(node: ast.expr, text: str) -> Any:
     import ast
 
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "CPointer" and len(node.args) == 1:
+        return CPointer(_type_of(node.args[0], text))
     if isinstance(node, ast.Constant) and node.value is None:
         return None
     if isinstance(node, ast.Name):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _devices, _errors, _exceptions, _ingot
 from ._callbacks import Cells, call_host, kept_after
@@ -24,11 +24,25 @@ def core() -> tuple[Any, Any]:
     return _core, _core.Registry()
 
 
+class Loading(NamedTuple):
+    """How a function's kernels are compiled and loaded; 0 says nothing."""
+
+    linked: tuple = ()
+    """What is linked with them: objects of `cuda.LinkableCode`."""
+    max_registers: int = 0
+    """Of a thread."""
+    most_threads: int = 0
+    """Of a block of any launch."""
+    fewest_blocks: int = 0
+    """That are to fit on a processor."""
+
+
 class Specialisation(_ingot.Specialisation):
     """A function compiled for arguments of one description."""
 
-    def __init__(self, program: Any, key: tuple, why: str) -> None:
+    def __init__(self, program: Any, key: tuple, why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
+        self._loading = loading
         self.result = program.result
         self.buffers = program.result[2] if program.result[0] == "holding" else ()  # the results that are their numbers
         self.hosts = program.hosts
@@ -48,8 +62,18 @@ class Specialisation(_ingot.Specialisation):
     def code(self) -> Any:
         """The machine code, made when it is first asked for."""
         if self.loaded is None:
-            self.loaded = _ingot.Code.load(self.compile()["object"])
+            if self.device is not None:
+                _devices.find_toolkit()
+            self.loaded = _ingot.Code.load(self.compile()["object"], self.load_options)
         return self.loaded
+
+    @property
+    def load_options(self) -> Any:
+        """How a device loads its kernels; None where there is nothing to say."""
+        linked = (*self._loading.linked, *(each for declared in self.program.linked for each in declared.link))
+        words = [each.words for each in dict.fromkeys(linked)]
+        limit = self._loading.max_registers
+        return _ingot.load_options(words, limit) if words or limit else None
 
     @property
     def multiplies_by_library(self) -> bool:
@@ -61,7 +85,7 @@ class Specialisation(_ingot.Specialisation):
         """The object file and how it was made; with the IR and assembly if `texts`. `target`: for what else than for the
         device of its arrays, by its code.
         """
-        own = () if self.device is None else (self.device.code, self.multiplies_by_library)
+        own = () if self.device is None else (self.device.code, self.multiplies_by_library, self._loading.most_threads, self._loading.fewest_blocks)
         code = (target,) if target else own
         return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads(), *code)
 

@@ -39,9 +39,12 @@ T get(const void* element) {
 
 }  // namespace
 
-std::unique_ptr<Code> Code::load(const nb::bytes& bytes) {
+std::unique_ptr<Code> Code::load(const nb::bytes& bytes,
+                                 std::shared_ptr<const devices::LoadOptions> options) {
   const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
-  return std::unique_ptr<Code>(new Code(runtime::Object::open({data, bytes.size()})));
+  std::unique_ptr<Code> code(new Code(runtime::Object::open({data, bytes.size()})));
+  if (options != nullptr) code->object_.code().load_kernels_with(std::move(options));
+  return code;
 }
 
 Code::Code(runtime::Object object) : object_(std::move(object)) {

@@ -17,8 +17,9 @@ namespace nb = nanobind;
 /// The code of an object's first entry.
 class Code {
  public:
-  /// Of what `_core` made. Throws runtime::LoadError.
-  static std::unique_ptr<Code> load(const nb::bytes& bytes);
+  /// Of what `_core` made; `options`: how kernels in it are loaded. Throws runtime::LoadError.
+  static std::unique_ptr<Code> load(const nb::bytes& bytes,
+                                    std::shared_ptr<const devices::LoadOptions> options);
 
   const runtime::ObjectInfo& info() const { return object_.info(); }
   std::span<const runtime::SlotInfo> params() const { return entry().params; }

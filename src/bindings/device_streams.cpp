@@ -1,6 +1,9 @@
 #include "bindings/device_streams.h"
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +14,7 @@
 #include "bindings/device_array.h"
 #include "bindings/numpy.h"
 #include "bindings/pending.h"
+#include "devices/toolkit.h"
 
 namespace ingot::bindings {
 
@@ -65,11 +69,35 @@ void unpin(const DeviceHandle& device, nb::handle array) { device.it->unpin(PyAr
 /// (registers, bytes of local memory, bytes of shared memory, blocks of so many threads that a processor
 /// holds)
 nb::tuple kernel_needs(const DeviceHandle& device, const std::string& text, const std::string& name,
-                       int threads, int64_t dynamic_shared) {
-  const std::unique_ptr<devices::Code> code = device.it->load(text);
+                       int threads, int64_t dynamic_shared, const devices::LoadOptions& options) {
+  const std::unique_ptr<devices::Code> code = device.it->load(text, options);
   const devices::Kernel& kernel = code->kernel(name);
   return nb::make_tuple(kernel.registers(), kernel.local_bytes(), kernel.shared_bytes(),
                         kernel.resident_blocks(threads, dynamic_shared));
+}
+
+/// `linked`: (kind, name, bytes) of each, where a kind is the number of one.
+std::shared_ptr<devices::LoadOptions> load_options(const nb::list& linked, int max_registers) {
+  auto options = std::make_shared<devices::LoadOptions>();
+  options->max_registers = max_registers;
+  for (const nb::handle each : linked) {
+    const auto [kind, name, bytes] = nb::cast<std::tuple<int, std::string, nb::bytes>>(each);
+    options->linked.push_back(
+        {static_cast<devices::LinkInput::Kind>(kind), name, {bytes.c_str(), bytes.size()}});
+  }
+  return options;
+}
+
+/// What the vendor's linker makes of PTX for a capability. RuntimeError where it is not there.
+nb::bytes cubin(const std::string& text, const devices::LoadOptions& options, int capability) {
+  const devices::LoadOptions compiled = devices::with_compiled_sources(options, capability);
+  const std::optional<std::string> made = devices::link_cubin(text, compiled, capability);
+  if (!made) {
+    const std::string& why = devices::jit_linker().why_none;
+    throw devices::DeviceError(why.empty() ? "nvJitLink does not know this kind of GPU"
+                                           : "there is no nvJitLink: " + why);
+  }
+  return nb::bytes(made->data(), made->size());
 }
 
 /// All that waits comes before.
@@ -122,7 +150,11 @@ void bind_device_streams(nb::module_& m) {
   m.def("pinned_bytes", &pinned_bytes, "device"_a, "bytes"_a, "kind"_a);
   m.def("pin", &pin);
   m.def("unpin", &unpin);
+  nb::class_<devices::LoadOptions>(m, "LoadOptions");  // NOLINT(bugprone-unused-raii)
+  m.def("load_options", &load_options, "linked"_a, "max_registers"_a);
   m.def("kernel_needs", &kernel_needs);
+  m.def("cubin", &cubin);
+  m.def("set_toolkit_folders", &devices::set_toolkit_folders, "folders"_a);
 }
 
 }  // namespace ingot::bindings

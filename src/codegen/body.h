@@ -81,6 +81,7 @@ class Body {
   virtual void emit_active(NodeId) { fail_not_lowered("active"); }
   virtual void emit_fence(NodeId) { fail_not_lowered("fence"); }
   virtual void emit_nanosleep(NodeId) { fail_not_lowered("nanosleep"); }
+  virtual void emit_linked(NodeId) { fail_not_lowered("linked"); }
   virtual void emit_atomic(NodeId) { fail_not_lowered("atomic"); }
   virtual void emit_compare_exchange(NodeId) { fail_not_lowered("compare_exchange"); }
 

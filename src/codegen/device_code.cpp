@@ -40,8 +40,8 @@ std::string plain_name(const std::string& name) {
   return plain;
 }
 
-/// Threads of a block, at most; of a launch that a pass has made, the machine's.
-unsigned most_threads(const ir::Function& f, ir::NodeId launch, int64_t of_machine) {
+/// Threads of a block, at most; of a launch that a pass has made, the machine's; of others, what is promised.
+unsigned most_threads(const ir::Function& f, ir::NodeId launch, const Target& target) {
   bool is_known = true;
   const std::function<int64_t(ir::NodeId)> most = [&](ir::NodeId node) -> int64_t {
     if (f.is_constant(node)) return f.constant(node).as<int64_t>();
@@ -51,7 +51,9 @@ unsigned most_threads(const ir::Function& f, ir::NodeId launch, int64_t of_machi
   };
   int64_t all = 1;
   for (size_t i = 3; i < 6; ++i) all *= most(f.operand(launch, i));
-  return static_cast<unsigned>(std::clamp<int64_t>(all, 1, is_known ? of_machine : kMostThreads));
+  const int64_t promised = target.most_threads > 0 ? target.most_threads : kMostThreads;
+  return static_cast<unsigned>(
+      std::clamp<int64_t>(all, 1, is_known ? target.machine.block_threads : promised));
 }
 
 llvm::GlobalVariable* declare(llvm::Module& module, llvm::Type* type) {
@@ -138,7 +140,8 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   b.CreateRetVoid();
   // While threads of one block wait for each other, those of another run.
   const unsigned blocks = thread.shares_memory() ? 2 : 1;
-  target_.kernels->mark_kernel(*kernel, most_threads(source, launch, target_.machine.block_threads), blocks);
+  target_.kernels->mark_kernel(*kernel, most_threads(source, launch, target_),
+                               std::max(blocks, target_.fewest_blocks));
   Builder in_host(context);
   llvm::Constant* const text = llvm::ConstantDataArray::getString(context, name);
   auto* const global = new llvm::GlobalVariable(host_.module, text->getType(), true,

@@ -130,4 +130,35 @@ void DeviceFunction::emit_fence(NodeId id) {
 
 void DeviceFunction::emit_nanosleep(NodeId id) { kernels_.nanosleep(b_, value(source_.operand(id, 0))); }
 
+/// Numbers below 32 bits are passed as C does it: extended.
+void DeviceFunction::emit_linked(NodeId id) {
+  std::vector<Value*> given;
+  Types types;
+  llvm::SmallVector<llvm::AttributeSet, 4> extended;
+  const auto extension = [&](const ir::Type& type) {
+    if (!type.is_scalar() || base::is_float(type.dtype()) || base::size_of(type.dtype()) >= 4)
+      return llvm::AttributeSet();
+    const auto kind = base::is_signed(type.dtype()) ? llvm::Attribute::SExt : llvm::Attribute::ZExt;
+    return llvm::AttributeSet::get(b_.getContext(), {llvm::Attribute::get(b_.getContext(), kind)});
+  };
+  for (const NodeId operand : source_.operands(id)) {
+    Value* const part = value(operand);
+    llvm::Type* const type = unit_.memory_type(part->getType());
+    given.push_back(type == part->getType() ? part : b_.CreateZExt(part, type));
+    types.push_back(type);
+    extended.push_back(extension(source_.type(operand)));
+  }
+  const ir::Type result = source_.type(id);
+  llvm::Type* const own = result.is_void() ? b_.getVoidTy() : unit_.part_type(result.dtype());
+  llvm::Type* const type = result.is_void() ? own : unit_.memory_type(own);
+  const std::string& name = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
+  llvm::Function* const function =
+      kernels_.linked(unit_.module, name, llvm::FunctionType::get(type, types, false));
+  function->setAttributes(llvm::AttributeList::get(b_.getContext(), function->getAttributes().getFnAttrs(),
+                                                   extension(result), extended));
+  llvm::CallInst* const call = b_.CreateCall(function, given);
+  call->setAttributes(function->getAttributes());
+  if (!result.is_void()) set(id, {own == type ? static_cast<Value*>(call) : b_.CreateIsNotNull(call)});
+}
+
 }  // namespace ingot::codegen

@@ -422,20 +422,6 @@ Address CudaDevice::mapped(const void* memory, int64_t bytes) const {
   return found.mapped + offset;
 }
 
-std::unique_ptr<Code> CudaDevice::load(std::string_view text) {
-  const Active active(*this);
-  const std::string image = driver_.loadable(text, properties_.code);
-  std::array<char, 8192> log{};
-  std::array options{static_cast<int>(kCudaErrorLog), static_cast<int>(kCudaErrorLogBytes)};
-  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
-  CudaModuleHandle handle = nullptr;
-  const CudaResult result = driver_.module_load(&handle, image.c_str(), 2, options.data(), values.data());
-  if (result != kCudaSuccess && log[0] != '\0' && !is_lasting(result))
-    refuse("code cannot be loaded: " + driver_.text(result) + ": " + log.data());
-  check(result, "code cannot be loaded");
-  return std::make_unique<CudaCode>(*this, life_.load(std::memory_order_relaxed), handle);
-}
-
 void CudaDevice::launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) {
   Recording::refuse("a launch of parameters that are not known");
   const Active active(*this);

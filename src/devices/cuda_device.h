@@ -136,7 +136,8 @@ class CudaDevice final : public Device, private PoolSource {
   void unpin(void* memory) noexcept override;
   bool is_pinned(const void* memory) const override { return find_pinned(memory).bytes != 0; }
   Address mapped(const void* memory, int64_t bytes) const override;
-  std::unique_ptr<Code> load(std::string_view text) override;
+  using Device::load;
+  std::unique_ptr<Code> load(std::string_view text, const LoadOptions& options) override;
   void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) override;
   Libraries* libraries() override { return driver_.has_capabilities() ? &libraries_ : nullptr; }
   std::unique_ptr<Sequence> make_sequence(std::span<const Step> steps) override;
@@ -229,6 +230,11 @@ class CudaDevice final : public Device, private PoolSource {
   CudaStream& own(Stream& stream) const;
   /// Before it is destroyed.
   void forget_stream(const CudaStream& stream) noexcept;
+  std::unique_ptr<Code> load_image(const void* image, int max_registers);
+  std::unique_ptr<Code> link_by_driver(std::string_view text, const LoadOptions& options);
+  /// Throws DeviceError where there is something that the software device cannot link.
+  void refuse_binaries(const LoadOptions& options) const;
+  [[noreturn]] void refuse_code(CudaResult result, const char* log) const;
   /// Bytes of a copy. Throws DeviceError if negative.
   size_t size_of(int64_t bytes) const;
   /// Waits for all streams, whatever fails; the first failure.

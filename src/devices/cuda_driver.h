@@ -47,7 +47,7 @@ enum CudaFunctionAttribute : int {
 };
 
 /// CUjit_option.
-enum CudaLoadOption : int { kCudaErrorLog = 5, kCudaErrorLogBytes = 6 };
+enum CudaLoadOption : int { kCudaMaxRegisters = 0, kCudaErrorLog = 5, kCudaErrorLogBytes = 6 };
 
 constexpr unsigned kCudaStreamNonBlocking = 1;
 constexpr unsigned kCudaEventNoTiming = 2;
@@ -110,6 +110,7 @@ using CudaFunctionHandle = struct CudaFunctionObject*;
 using CudaGraphHandle = struct CudaGraphObject*;
 using CudaGraphExecHandle = struct CudaGraphExecObject*;
 using CudaNodeHandle = struct CudaNodeObject*;
+using CudaLinkHandle = struct CudaLinkObject*;
 
 // name here, name of the ABI, parameters
 // clang-format off
@@ -155,6 +156,14 @@ using CudaNodeHandle = struct CudaNodeObject*;
   FUNCTION(event_query, "cuEventQuery", (CudaEventHandle event))                                                    \
   FUNCTION(event_synchronize, "cuEventSynchronize", (CudaEventHandle event))                                        \
   FUNCTION(event_elapsed, "cuEventElapsedTime", (float* milliseconds, CudaEventHandle from, CudaEventHandle to))    \
+  FUNCTION(version, "cuDriverGetVersion", (int* version))                                                           \
+  FUNCTION(link_create, "cuLinkCreate_v2",                                                                          \
+           (unsigned count, int* options, void** values, CudaLinkHandle* link))                                     \
+  FUNCTION(link_add, "cuLinkAddData_v2",                                                                            \
+           (CudaLinkHandle link, int kind, void* data, size_t bytes, const char* name, unsigned count,              \
+            int* options, void** values))                                                                           \
+  FUNCTION(link_complete, "cuLinkComplete", (CudaLinkHandle link, void** image, size_t* bytes))                     \
+  FUNCTION(link_destroy, "cuLinkDestroy", (CudaLinkHandle link))                                                    \
   FUNCTION(module_load, "cuModuleLoadDataEx",                                                                       \
            (CudaModuleHandle* module, const void* image, unsigned count, int* options, void** values))              \
   FUNCTION(module_unload, "cuModuleUnload", (CudaModuleHandle module))                                              \
@@ -253,6 +262,9 @@ class CudaDriver {
   /// Whether the process is a child that was forked after the driver had been opened. Such a child cannot
   /// use it: the driver's threads are not there, and its locks may be held for ever.
   bool is_inherited() const;
+
+  /// Whether it is the software device's, which takes PTX alone.
+  bool is_software() const { return last_error_ != nullptr; }
 
   /// What a result means, in the driver's words: "out of memory (CUDA_ERROR_OUT_OF_MEMORY)". Of a lasting
   /// one, what the software device says of its cause.

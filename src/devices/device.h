@@ -116,6 +116,19 @@ class Code {
   virtual const Kernel& kernel(std::string_view name) = 0;
 };
 
+/// What is linked with a text that is loaded: functions that others have written.
+struct LinkInput {
+  enum class Kind : uint8_t { Ptx, Source, Cubin, Object, Fatbin, Archive, LtoIr };
+  Kind kind = Kind::Ptx;
+  std::string name;  ///< of the file, or what stands for it, in messages
+  std::string bytes;
+};
+
+struct LoadOptions {
+  std::vector<LinkInput> linked{};
+  int max_registers = 0;  ///< of a thread; 0: as many as the compiler likes
+};
+
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
@@ -189,8 +202,10 @@ class Device {
   virtual Address mapped(const void* memory, int64_t bytes) const;
 
   /// @name Code
-  /// From a text of the kind that `Properties::code` names. Throws DeviceError with the driver's words.
-  virtual std::unique_ptr<Code> load(std::string_view text) = 0;
+  /// From a text of the kind that `Properties::code` names. Throws DeviceError with the words of the driver,
+  /// or of the vendor's tools, and for what cannot be linked there.
+  virtual std::unique_ptr<Code> load(std::string_view text, const LoadOptions& options) = 0;
+  std::unique_ptr<Code> load(std::string_view text) { return load(text, {}); }
   /// `arguments`: the address of each of the kernel's parameters, read before it returns.
   virtual void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) = 0;
   /// What does all these steps each time that it is launched (recording.h).

@@ -121,7 +121,8 @@ class OpenClDevice final : public Device, private PoolSource {
   void fill(Address to, std::byte value, int64_t bytes) override;
   void* allocate_pinned(int64_t bytes) override;
   void free_pinned(void* address) noexcept override;
-  std::unique_ptr<Code> load(std::string_view text) override;
+  using Device::load;
+  std::unique_ptr<Code> load(std::string_view text, const LoadOptions& options) override;
   void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) override;
   void synchronize() override;
   /// There are no faults that a driver reports and lives on with.

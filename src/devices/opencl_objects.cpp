@@ -193,7 +193,8 @@ const Kernel& OpenClCode::kernel(std::string_view name) {
   return *kernels_.emplace(text, std::make_unique<OpenClKernel>(device_, handle)).first->second;
 }
 
-std::unique_ptr<Code> OpenClDevice::load(std::string_view text) {
+std::unique_ptr<Code> OpenClDevice::load(std::string_view text, const LoadOptions& options) {
+  if (!options.linked.empty()) refuse("OpenCL links nothing with kernels: " + options.linked[0].name);
   enter();
   const char* start = text.data();
   const size_t length = text.size();

@@ -33,8 +33,7 @@ struct Guard {
 
 /// A call out of compiled code, and the description of its arguments, whose leaves are the `host` node's.
 struct HostSite {
-  nb::object function;
-  nb::object arguments;
+  nb::object function, arguments;
 };
 
 /// A function as IR, with what its caller needs to know.
@@ -43,7 +42,8 @@ struct Lowered {
   nb::object result;  ///< how the results make the returned object: nested tuples as descriptions
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
-  bool writes = false;  ///< into containers of the caller: their cells follow the other arguments
+  std::vector<nb::object> linked;  ///< the functions of `cuda.declare_device` that are called
+  bool writes = false;             ///< into containers of the caller: their cells follow the other arguments
   nb::tuple layouts;  ///< by container of the caller: the names that its cells stand for; None: its own keys
   nb::list errors;    ///< of what exceptions are made, by the attribute `made` of `raise` and `check`
 };

@@ -38,6 +38,16 @@ Evaluator::Launch& Evaluator::Kernels::around(nb::handle node, const std::string
   return *e_.launch_;
 }
 
+Evaluator::Launch& Evaluator::Kernels::around_call(nb::handle node, const std::string& name) {
+  if (e_.launch_ == nullptr || !e_.launch_->is_open)
+    e_.unsupported(node, "a call of `" + name + "`, a device function, outside of a kernel",
+                   "call it in a function of `cuda.jit`, or in one that such a function calls");
+  if (e_.routine_ != e_.launch_->routine)
+    e_.unsupported(node, "a call of `" + name + "`, a function that is linked, in a recursive function",
+                   "call it in a loop");
+  return *e_.launch_;
+}
+
 Value Evaluator::Kernels::triple(std::span<const NodeId> nodes, bool extents) {
   Tuple triple;
   for (size_t i = 0; i < 3; ++i) triple.members.emplace_back(Scalar{Kind::py_int(), nodes[i]});
@@ -87,6 +97,7 @@ void Evaluator::Kernels::launch(Call& call) {
   launch.bytes = e_.stage_index(call.positional.at(1));
   launch.routine = e_.routine_;
   launch.allocated.clear();
+  launch.linked.clear();
   launch.has_found = false;
   std::vector<NodeId> operands = launch.extents;
   if (launch.is_dynamic) operands.push_back(launch.bytes);
@@ -416,7 +427,9 @@ Value Evaluator::primitive_in_grid(Call& call) {
   return Kernels(*this).in_grid(static_cast<size_t>(axis), extent);
 }
 Value Evaluator::primitive_need_kernel(Call& call) {
-  Kernels(*this).around(call.node, text_of(require_static(call.positional.at(0), "a name", call.node)));
+  const std::string name = text_of(require_static(call.positional.at(0), "a name", call.node));
+  if (call.positional.size() == 1) Kernels(*this).around(call.node, name);
+  else Kernels(*this).around_call(call.node, name);
   return Static{nb::none()};
 }
 Value Evaluator::primitive_memory(Call& call) {

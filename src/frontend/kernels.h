@@ -20,6 +20,7 @@ struct Evaluator::Launch {
   /// what is found later is known in the next evaluation.
   std::map<std::string, int64_t> shared{};
   std::map<std::string, NodeId> allocated{};
+  std::vector<nb::object> linked{};  ///< the declarations of functions that are linked with it
   bool has_found = false;
   bool is_dynamic = false;  ///< whether it uses dynamic shared memory
 };
@@ -43,10 +44,14 @@ class Evaluator::Kernels {
   Value shuffle(Call& call);
   Value match(Call& call);
   void barrier(Call& call);
+  /// A call of a function that is linked with the kernels.
+  Value linked(Call& call);
   /// A place of the thread's or an extent: along an axis, of the threads of the whole launch.
   Value in_grid(size_t axis, bool extent);
-  /// The launch around this place; refuses where there is none.
+  /// The launch around this place; refuses where there is none: a name of `ingot.cuda`, or the call of a
+  /// function that is linked.
   Launch& around(nb::handle node, const std::string& name);
+  Launch& around_call(nb::handle node, const std::string& name);
   /// Evaluates again where memory has been found that is to be allocated earlier.
   void settle();
   /// Refuses what no kernel can do, and places that not all threads come to together though they wait there.
@@ -57,6 +62,8 @@ class Evaluator::Kernels {
   Value linear(const Launch& launch);
   DType type_argument(Call& call, size_t position);
   NodeId mask(const Value& value);
+  void declare(const nb::object& declaration, const std::string& name, nb::handle node);
+  NodeId passed(const Value& value, const std::string& type, const std::string& name, nb::handle node);
   NodeId dynamic_memory();
   NodeId static_memory(int64_t bytes, ir::Space space, nb::handle node);
   std::string text(Call& call, size_t position);

@@ -748,6 +748,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   Kernels(*this).check(*module_.function(lowered.function));
   lowered.guards = std::move(guards_);
   lowered.hosts = std::move(hosts_);
+  if (launch_ != nullptr) lowered.linked = launch_->linked;
   lowered.errors = errors_;
   return lowered;
 }

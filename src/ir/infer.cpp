@@ -570,6 +570,15 @@ Type infer_nanosleep(const Query& q) {
   q.need(q.type(0) == kInt32, "wants an i32 time");
   return {};
 }
+Type infer_linked(const Query& q) {
+  for (size_t i = 0; i < q.operands.size(); ++i) {
+    const bool is_number = q.type(i).is_scalar() && !base::is_complex(q.type(i).dtype());
+    q.need(is_number || q.type(i).is_view(), "wants real numbers and views");
+  }
+  q.need(q.asked.is_void() || (q.asked.is_scalar() && !base::is_complex(q.asked.dtype())),
+         "gives a real number or nothing");
+  return q.asked;
+}
 Type infer_atomic(const Query& q) {
   infer_store(q);
   const Op combiner = static_cast<Op>(q.attributes[0]);

@@ -439,6 +439,7 @@ void interp_match(Step& step) { wait(step, Scope::Warp, mask_of(step)); }
 void interp_shuffle(Step& step) { wait(step, Scope::Warp, mask_of(step)); }
 void interp_active(Step& step) { wait(step, Scope::Warp, 0); }
 void interp_fence(Step& step) { step.fence(static_cast<Scope>(step.attribute(0))); }
+void interp_linked(Step& step) { step.need(false, "is of what is linked, which is not interpreted"); }
 void interp_nanosleep(Step& step) { step.strand.gives_way = step.strand.block != nullptr; }
 
 namespace {

@@ -112,13 +112,18 @@ class Kernels {
     if (known == nullptr) {
       let_go(context);
       std::unique_ptr<devices::Code>& code = codes_[{&device, call.text}];
-      if (!code) code = device.load({call.text, static_cast<size_t>(call.bytes)});
+      if (!code) code = device.load({call.text, static_cast<size_t>(call.bytes)}, options_of(call.text));
       known = &code->kernel(call.name);
     }
     return *known;
   }
+  void load_with(std::span<const std::byte> texts, std::shared_ptr<const devices::LoadOptions> options) {
+    const std::scoped_lock lock(mutex_);
+    options_[texts.data()] = {texts.data() + texts.size(), std::move(options)};
+  }
   void forget(const std::byte* begin, const std::byte* end) noexcept {
     const std::scoped_lock lock(mutex_);
+    options_.erase(begin);
     const auto is_inside = [&](const auto& entry) {
       const auto* const at = reinterpret_cast<const std::byte*>(entry.first.second);
       return std::less_equal<>()(begin, at) && std::less<>()(at, end);
@@ -135,7 +140,20 @@ class Kernels {
     }
   };
 
+  struct Options {
+    const std::byte* end;  ///< of the memory that the texts lie in
+    std::shared_ptr<const devices::LoadOptions> options;
+  };
+  devices::LoadOptions options_of(const char* text) const {
+    const auto* const at = reinterpret_cast<const std::byte*>(text);
+    const auto behind = options_.upper_bound(at);
+    if (behind == options_.begin()) return {};
+    const Options& before = std::prev(behind)->second;
+    return std::less<>()(at, before.end) ? *before.options : devices::LoadOptions{};
+  }
+
   std::mutex mutex_;
+  std::map<const std::byte*, Options, std::less<>> options_;  ///< by where that memory begins
   std::unordered_map<Key, const devices::Kernel*, Hash> kernels_;
   std::map<Key, std::unique_ptr<devices::Code>> codes_;
 };
@@ -321,6 +339,10 @@ Buffer* allocate_on_device(void* device, int64_t bytes) {
 
 LoadedKernels::~LoadedKernels() {
   if (!texts_.empty()) kernels().forget(texts_.data(), texts_.data() + texts_.size());
+}
+
+void LoadedKernels::load_with(std::shared_ptr<const devices::LoadOptions> options) {
+  if (!texts_.empty()) kernels().load_with(texts_, std::move(options));
 }
 
 Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "devices/device.h"
 #include "runtime/abi.h"
 
 /// What code for a device calls: the memory and the kernels of `Context::device`, which is not null. What
@@ -80,6 +82,8 @@ class LoadedKernels {
   LoadedKernels() = default;
   explicit LoadedKernels(std::span<const std::byte> texts) : texts_(texts) {}
   ~LoadedKernels();
+  /// How their texts are loaded; said before the first launch.
+  void load_with(std::shared_ptr<const devices::LoadOptions> options);
   LoadedKernels(LoadedKernels&& other) noexcept : texts_(std::exchange(other.texts_, {})) {}
   LoadedKernels& operator=(LoadedKernels&& other) noexcept {
     std::swap(texts_, other.texts_);

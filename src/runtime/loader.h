@@ -31,6 +31,11 @@ class LoadedObject {
   /// The same for functions only.
   void* find_function(std::string_view name) const;
 
+  /// How the kernels in it are loaded; said before the first launch.
+  void load_kernels_with(std::shared_ptr<const devices::LoadOptions> options) {
+    kernels_.load_with(std::move(options));
+  }
+
   /// Whether its code names this symbol of the outside.
   bool calls(std::string_view name) const;
 

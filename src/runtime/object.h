@@ -27,6 +27,7 @@ class Object {
 
   const ObjectInfo& info() const { return info_; }
   const LoadedObject& code() const { return code_; }
+  LoadedObject& code() { return code_; }
   /// Throws base::InternalError unless `info` lists an entry of this name.
   Entry entry(std::string_view name) const;
 

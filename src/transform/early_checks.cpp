@@ -72,8 +72,9 @@ void EarlyChecks::survey(RegionId region) {
       if (i != raises) survey(f_.region(node, i));
     if (!ir::info(f_.op(node)).effects.any(ir::effect::Write | ir::effect::Sync)) continue;
     const auto operands = f_.operands(node);
-    const bool is_known = !operands.empty() && f_.type(operands[0]).is_view() &&
-                          !ir::info(f_.op(node)).effects.any(ir::effect::Host | ir::effect::Raise);
+    const ir::Effects wide = ir::effect::Host | ir::effect::Raise | ir::effect::Sync;
+    const bool is_known =
+        !operands.empty() && f_.type(operands[0]).is_view() && !ir::info(f_.op(node)).effects.any(wide);
     if (is_known) writes_.push_back(node);
     else writes_anything_ = true;
   }

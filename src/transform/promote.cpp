@@ -139,7 +139,8 @@ class Slots {
       if (!ir::effects_of(f_, node).any(ir::effect::Write) || f_[node].region_count > 0) continue;
       if (f_.op(node) == Op::give) continue;
       const auto operands = f_.operands(node);
-      const bool is_store = !operands.empty() && f_.type(operands[0]).is_view() && f_.op(node) != Op::call;
+      const bool is_wide = f_.op(node) == Op::call || ir::info(f_.op(node)).effects.any(ir::effect::Sync);
+      const bool is_store = !is_wide && !operands.empty() && f_.type(operands[0]).is_view();
       if (const NodeId made = is_store ? memory_of(f_, operands[0]) : node; f_.op(made) == Op::materialize) {
         const bool is_before = std::ranges::all_of(handed[made], [&](NodeId to) {
           return f_[to].parent == f_[made].parent && order_.place[i] < order_.place[to.index];

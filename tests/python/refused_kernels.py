@@ -65,7 +65,38 @@ def knows_a_thread(x):
 
 
 X = np.zeros(4)
+linked = cuda.declare_device("linked", "float64(float64)")
+linked_otherwise = cuda.declare_device("linked", "int64(int64)")
+
+
+@cuda.jit
+def calls_what_is_linked(x):
+    x[0] = linked(x[0])
+
+
+@cuda.jit
+def calls_one_name_in_two_ways(x):
+    x[0] = linked(x[0]) + linked_otherwise(1)
+
+
+def calls_a_device_function(x):
+    return linked(x[0])
+
+
+def counts_down(n, x):
+    return 0.0 if n == 0 else linked(x[0]) + counts_down(n - 1, x)
+
+
+@cuda.jit
+def links_in_recursion(x, n):
+    x[0] = counts_down(n, x)
+
+
 EXAMPLES = [
+    (calls_what_is_linked, X),
+    (calls_one_name_in_two_ways, X),
+    (calls_a_device_function, X),
+    (links_in_recursion, X, 3),
     (waits_in_a_branch, X),
     (waits_for_the_grid_in_a_branch, X),
     (prints, X),

@@ -1,4 +1,4 @@
-"""Programs of the literature whose kernels follow each other, or that are ufuncs for a GPU."""
+"""Programs of the literature whose kernels launch others, link C, or are ufuncs for a GPU."""
 
 import math
 
@@ -6,12 +6,60 @@ import ingot
 import numpy as np
 import pytest
 from ingot import cuda, float32, vectorize
+from toolkit import needs_nvrtc
 
 
 @pytest.fixture(autouse=True)
 def machine():
     with ingot.device("emulated"):
         yield
+
+
+LINKED = """
+extern "C" {
+
+    __device__
+    int bar(int* retval, int a, int b){
+        *retval = a * b;
+        return 0;
+    }
+}
+"""
+
+
+@needs_nvrtc
+def test_linking_as_printed(tmp_path, monkeypatch):
+    """The slide links an object file; what it was made of is the same on the software device."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "data" / "jitlink.cu").write_text(LINKED)
+    monkeypatch.chdir(tmp_path / "work")
+
+    bar = cuda.declare_device('bar', 'int32(int32, int32)')
+    linkfile = "../data/jitlink.cu"
+
+    @cuda.jit('void(int32[:], int32[:])', link=[linkfile])
+    def foo(inp, out):
+        i = cuda.grid(1)
+        out[i] = bar(inp[i], 2)
+
+    inp, out = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    foo[2, 4](inp, out)
+    np.testing.assert_array_equal(out, 2 * inp)
+
+
+def test_an_object_file_is_refused_by_name_on_the_software_device(tmp_path, monkeypatch):
+    (tmp_path / "jitlink.o").write_bytes(b"\x7fELF")
+    bar = cuda.declare_device('bar', 'int32(int32, int32)')
+    linkfile = str(tmp_path / "jitlink.o")
+
+    @cuda.jit('void(int32[:], int32[:])', link=[linkfile])
+    def foo(inp, out):
+        i = cuda.grid(1)
+        out[i] = bar(inp[i], 2)
+
+    with pytest.raises(ingot.DeviceError, match=r"jitlink\.o is an object file"):
+        foo[2, 4](np.arange(8, dtype=np.int32), np.zeros(8, np.int32))
 
 
 @vectorize(['complex64(complex64, complex64)'], target='gpu')

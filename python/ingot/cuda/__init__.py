@@ -30,9 +30,11 @@ from ._current import (
     select_device,
     synchronize,
 )
+from .._signature import CPointer
 from ._intrinsics import Dim3, Index3, Special, outside
 from ._kernel import ConfiguredKernel, DeviceFunction, Kernel, jit
 from ._libraries import libraries, use_libraries
+from ._linking import LTOIR, Archive, CUSource, Cubin, Fatbin, LinkableCode, LinkedFunction, Object, PTXSource, declare_device
 from ._memory import (
     device_array,
     device_array_like,
@@ -213,15 +215,25 @@ def nanosleep(ns: int) -> None:
 
 
 __all__ = [
+    "Archive",
+    "CPointer",
+    "CUSource",
     "ConfiguredKernel",
     "Context",
+    "Cubin",
     "DeviceFunction",
     "Dim3",
     "Event",
+    "Fatbin",
     "Gpu",
     "Index3",
     "Kernel",
     "LibraryError",
+    "LTOIR",
+    "LinkableCode",
+    "LinkedFunction",
+    "Object",
+    "PTXSource",
     "Reduce",
     "Stream",
     "activemask",
@@ -238,6 +250,7 @@ __all__ = [
     "clz",
     "const",
     "current_context",
+    "declare_device",
     "default_stream",
     "detect",
     "device_array",

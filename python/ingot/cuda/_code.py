@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 from .. import _ingot
+from .._devices import find_toolkit
 from .._signature import Type
 
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
@@ -38,6 +43,32 @@ def _stages(specialisation: Any) -> dict[str, Any]:
     if not hasattr(specialisation, "stages"):
         specialisation.stages = specialisation.compile(texts=True)
     return specialisation.stages
+
+
+def _options(specialisation: Any) -> Any:
+    return specialisation.load_options or _ingot.load_options([], 0)
+
+
+def _tool(name: str) -> str:
+    """A program of the toolkit."""
+    folders = [os.environ[variable] for variable in ("CUDA_HOME", "CUDA_PATH") if variable in os.environ]
+    places = [shutil.which(name), *(os.path.join(folder, "bin", name) for folder in (*folders, "/usr/local/cuda"))]
+    for place in places:
+        if place is not None and os.access(place, os.X_OK):
+            return place
+    raise RuntimeError(f"there is no {name} to show machine code: install the CUDA toolkit, or set CUDA_HOME")
+
+
+def _machine_code(specialisation: Any) -> str:
+    if specialisation.device.capability == 0:
+        raise RuntimeError(f"the driver of {specialisation.device} does not show its machine code")
+    tool = _tool("nvdisasm")
+    find_toolkit()
+    cubin = _ingot.cubin(_stages(specialisation)["kernels"], _options(specialisation), specialisation.device.capability)
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        return subprocess.run([tool, "-c", file.name], check=True, capture_output=True, text=True).stdout
 
 
 class Inspected:
@@ -83,12 +114,19 @@ class Inspected:
 
     inspect_ptx = inspect_asm
 
+    def inspect_sass(self, signature: Any = None) -> Any:
+        """The machine code for a signature; without one a dict of all, by signature. nvJitLink makes it for the device's
+        generation of GPUs, and nvdisasm shows it; RuntimeError where they are not there."""
+        if signature is not None:
+            return _machine_code(self._chosen(signature))
+        return {own: _machine_code(s) for own, s in self._made().items()}
+
     def _needs(self, signature: Any, threads: int = 32, dynsmemsize: int = 0) -> tuple[int, int, int, int]:
         """(registers, bytes of local memory, bytes of shared memory, blocks that a processor holds)"""
         specialisation = self._chosen(signature)
         text = _stages(specialisation)["kernels"]
         (name,) = re.findall(r"\.entry\s+(\w+)\s*\(", text)
-        return _ingot.kernel_needs(specialisation.device._handle, text, name, threads, operator.index(dynsmemsize))
+        return _ingot.kernel_needs(specialisation.device._handle, text, name, threads, operator.index(dynsmemsize), _options(specialisation))
 
     def get_regs_per_thread(self, signature: Any = None) -> int:
         """The registers of a thread."""

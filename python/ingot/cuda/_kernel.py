@@ -23,6 +23,7 @@ from .._errors import UnsupportedError
 from .._explanation import Explanation
 from .._function import Function, refused_argument, type_text, without_body
 from .._jit import relaxations
+from .._specialisation import Loading
 from .._signature import Signature, Type, parse_signatures
 from ._code import Inspected
 from ._current import current_device
@@ -54,6 +55,17 @@ def _extents(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, in
     return x, y, z
 
 
+def _bounds(given: Any) -> tuple[int, int]:
+    """The most threads of a block and the fewest blocks of a processor; 0: not said."""
+    if given is None:
+        return 0, 0
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    numbers = [operator.index(part) for part in parts]
+    if not 1 <= len(numbers) <= 2 or any(number < 1 for number in numbers) or numbers[0] > MOST_THREADS:
+        raise ValueError(f"launch_bounds are the most threads of a block, up to {MOST_THREADS}, and perhaps the fewest blocks: {given!r}")
+    return numbers[0], numbers[1] if len(numbers) > 1 else 0
+
+
 class ConfiguredKernel:
     """A kernel with its grid: what `kernel[griddim, blockdim, stream, sharedmem]` gives."""
 
@@ -64,6 +76,8 @@ class ConfiguredKernel:
         threads = self.blockdim[0] * self.blockdim[1] * self.blockdim[2]
         if threads > MOST_THREADS:
             raise ValueError(f"a block has at most {MOST_THREADS} threads, not {threads}: {blockdim!r}")
+        if 0 < kernel._bounds[0] < threads:
+            raise ValueError(f"a block of `{kernel.__name__}` has at most {kernel._bounds[0]} threads, by its launch_bounds, not {threads}")
         self.stream = checked_stream(stream)
         self.sharedmem = operator.index(sharedmem)
         if self.sharedmem < 0:
@@ -130,8 +144,12 @@ class Kernel(Inspected):
         functools.update_wrapper(self, function)
         self.__ingot_function__ = self.py_func = function
         self.signatures = signatures
+        self.link = options.get("link", ())
         self.max_registers = options.get("max_registers")
         self.launch_bounds = options.get("launch_bounds")
+        self._bounds = _bounds(self.launch_bounds)
+        if self.max_registers is not None and operator.index(self.max_registers) < 1:
+            raise ValueError(f"a thread has at least one register: max_registers={self.max_registers!r}")
         self.debug = options.get("debug", False)
         self.opt = options.get("opt", True)
         self._parameters = inspect.signature(function)
@@ -172,6 +190,7 @@ class Kernel(Inspected):
         made = _Launcher(self._entry, mode=os.environ.get("INGOT_KERNELS", "compiled"), relaxed=self._relaxed, device=device)
         functools.update_wrapper(made, self.py_func, ("__name__", "__qualname__", "__doc__"), ())
         made.kernel = self.py_func
+        made.loading = Loading(self.link, self.max_registers or 0, *self._bounds)
         return self._functions.setdefault(device, made)
 
     @functools.cached_property
@@ -273,6 +292,7 @@ def jit(
     func_or_sig: Any = None,
     device: bool = False,
     *,
+    link: Any = None,
     fastmath: bool | str | Iterable[str] = False,
     max_registers: int | None = None,
     launch_bounds: Any = None,
@@ -286,15 +306,24 @@ def jit(
     A kernel is run by `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)`: once for each thread of the grid of
     blocks. It returns nothing. `device=True`: the function is called by kernels, and may return what it likes.
 
-    `fastmath` says what arithmetic need not keep, as that of `ingot.jit`. `max_registers`, `launch_bounds` (the most
-    threads of a block, or these and the fewest blocks of a processor), `debug` and `opt` are attributes of the kernel.
+    `link` lists what is linked with it, whose functions `declare_device` declares: files of CUDA C++ (`.cu`, compiled by
+    NVRTC), PTX (`.ptx`), the vendor's machine code (`.cubin`, `.fatbin`, `.o`, `.a`) or `.ltoir`, and objects of
+    `LinkableCode`. The files are read now.
+
+    `fastmath` says what arithmetic need not keep, as that of `ingot.jit`. `max_registers` (of a thread) and
+    `launch_bounds` (the most threads of a block, or these and the fewest blocks that fit on a processor) are for the device's
+    compiler; launches of larger blocks raise ValueError. `debug` and `opt` are attributes of the kernel.
     """
     if unknown := set(options) - _IGNORED:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if device and link:
+        raise ValueError("a device function is linked with the kernels that call it: give `link` to them")
+    from ._linking import linkables
+
     relaxed = relaxations(fastmath)
     is_function = isinstance(func_or_sig, (types.FunctionType, Function))
     parsed = None if is_function else _parsed(func_or_sig, device)
-    kept = {"max_registers": max_registers, "launch_bounds": launch_bounds, "debug": debug, "opt": opt}
+    kept = {"link": linkables(link), "max_registers": max_registers, "launch_bounds": launch_bounds, "debug": debug, "opt": opt}
 
     def decorate(f: Any) -> Any:
         if not isinstance(f, (types.FunctionType, Function)):

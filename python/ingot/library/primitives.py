@@ -405,7 +405,7 @@ def launch(extents: tuple[int, ...], shared_bytes: int, kernel: Callable[..., No
     _need_kernel()
 
 
-def need_kernel(name: str) -> None:
+def need_kernel(name: str, is_function: bool = False) -> None:
     """Refuses what stands outside of a kernel."""
     _need_kernel()
 
@@ -467,6 +467,11 @@ def fence(scope: str, name: str) -> None:
 
 def nanosleep(ns: Any) -> None:
     """Lets others go on."""
+    _need_kernel()
+
+
+def linked(declaration: Any, result: str | None, types: tuple[str, ...], arguments: tuple) -> Any:
+    """Calls a function that is linked with the kernel: it is given numbers of dtypes, and addresses ("*float32") of arrays."""
     _need_kernel()
 
 

@@ -133,6 +133,11 @@ class Amd final : public KernelTarget {
     return emit(*llvm::CloneModule(module), machine, llvm::CodeGenFileType::AssemblyFile);
   }
 
+  llvm::Function* linked(llvm::Module&, const std::string&, llvm::FunctionType*) const override {
+    throw base::Unsupported({}, "a call of a function that is linked (`cuda.declare_device`) on AMD's GPUs",
+                            "write the function in Python");
+  }
+
   Value* place(Builder& b, Place what, unsigned axis) const override;
   int64_t warp_threads() const override { return 0; }
   void barrier(Builder& b) const override;

@@ -16,6 +16,18 @@ namespace ingot::codegen {
 
 namespace {
 
+/// What is linked has another name until the text is written, lest it is taken for a function of Ingot's.
+constexpr const char* kLinked = "linked.";
+
+void give_name(llvm::Module& module, llvm::Function& function) {
+  const std::string name = function.getName().substr(std::string_view(kLinked).size()).str();
+  if (llvm::GlobalValue* const other = module.getNamedValue(name)) {
+    INGOT_ASSERT(other->hasLocalLinkage(), "codegen: a function named " + name);
+    other->setName(name + "_of_ingot");
+  }
+  function.setName(name);
+}
+
 class Gpu final : public KernelTarget {
  public:
   explicit Gpu(const DeviceTarget& target) : target_(target) {}
@@ -31,8 +43,12 @@ class Gpu final : public KernelTarget {
   std::unique_ptr<llvm::TargetMachine> machine() const override { return make_device_machine(target_); }
   void link(llvm::Module& module) const override { link_device_math(module); }
   std::string code_of(llvm::Module& module, llvm::TargetMachine&) const override {
+    for (llvm::Function& function : module)
+      if (function.getName().starts_with(kLinked)) give_name(module, function);
     return emit_ptx(module, target_);
   }
+  llvm::Function* linked(llvm::Module& module, const std::string& name,
+                         llvm::FunctionType* type) const override;
 
   Value* place(Builder& b, Place what, unsigned axis) const override {
     using namespace llvm::Intrinsic;
@@ -76,6 +92,16 @@ class Gpu final : public KernelTarget {
  private:
   DeviceTarget target_;
 };
+
+llvm::Function* Gpu::linked(llvm::Module& module, const std::string& name, llvm::FunctionType* type) const {
+  auto* const function =
+      llvm::cast<llvm::Function>(module.getOrInsertFunction(kLinked + name, type).getCallee());
+  INGOT_ASSERT(function->getFunctionType() == type, "codegen: one signature of " + name);
+  function->setDoesNotThrow();
+  function->setConvergent();
+  mark_of_device(*function);
+  return function;
+}
 
 KernelTarget::Value* Gpu::vote(Builder& b, ir::Question question, Value* condition) const {
   using namespace llvm::Intrinsic;

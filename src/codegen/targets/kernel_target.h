@@ -40,6 +40,10 @@ class KernelTarget {
     return {};
   }
 
+  /// A function of what is linked with the kernels, which may be a meeting of threads.
+  virtual llvm::Function* linked(llvm::Module& module, const std::string& name,
+                                 llvm::FunctionType* type) const = 0;
+
   /// @name Threads
   /// An i64: the index of the block along an axis, and of the thread in it; how many blocks there are, and
   /// threads in each.

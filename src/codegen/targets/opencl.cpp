@@ -38,6 +38,10 @@ class OpenCl final : public KernelTarget {
     return opencl_text(module);
   }
 
+  llvm::Function* linked(llvm::Module&, const std::string&, llvm::FunctionType*) const override {
+    refuse_for_opencl("a call of a function that is linked (`cuda.declare_device`)");
+  }
+
   Value* place(Builder& b, Place what, unsigned axis) const override {
     static constexpr const char* kPlaces[] = {"get_group_id", "get_local_id", "get_num_groups",
                                               "get_local_size"};

@@ -22,6 +22,10 @@ struct Target {
   /// What kernels are written with, where arrays are on a device: then the machine has kernels. Null: nothing
   /// is.
   const KernelTarget* kernels = {};
+  /// What is promised of launches that a program writes out: the most threads of a block; 0: as many as there
+  /// may be. What a compiler is asked for: that so many blocks fit on a processor; 0: nothing.
+  unsigned most_threads = 0;
+  unsigned fewest_blocks = 0;
 
   /// The CPU this runs on.
   static Target host();
