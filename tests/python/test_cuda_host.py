@@ -385,7 +385,7 @@ def test_streams_of_greater_priority_go_first():
     cuda.synchronize()
     for array, out, stream in ((first, outs[0], low), (last, outs[1], high)):
         with stream:
-            array + 1  # so that the stream comes after the array's
+            (array + 1).block_until_ready()  # so that the stream comes after the array's
     cuda.synchronize()
     first.copy_to_host(outs[0], low)
     last.copy_to_host(outs[1], high)
@@ -396,7 +396,7 @@ def test_streams_of_greater_priority_go_first():
     with pytest.raises(TypeError):
         cuda.stream(priority="high")
     address = high._handle.address
-    del high
+    del high, stream
     assert cuda.stream()._handle.address != address and cuda.stream(priority=2)._handle.address == address
 
 
@@ -535,7 +535,7 @@ def test_threads_work_on_streams_of_their_own():
     results = {}
 
     def run(k):
-        stream = cuda.Stream(DEVICE, ingot._ingot.make_stream(DEVICE._handle), True)
+        stream = cuda.Stream(DEVICE, ingot._ingot.make_stream(DEVICE._handle, 0), True)
         with stream:
             a = cuda.to_device(np.full(100, float(k)), stream)
             for _ in range(5):

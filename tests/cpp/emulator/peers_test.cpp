@@ -10,7 +10,8 @@ namespace {
 TEST_F(DriverTest, DevicesCopyFromEachOther) {
   void* other = nullptr;
   const Address p = memory(400);
-  ASSERT_EQ(call<int(void**, unsigned, int)>("cuCtxCreate")(&other, 0, 0), 0);
+  auto* const create = reinterpret_cast<int (*)(void**, unsigned, int)>(dlsym(library_, "cuCtxCreate_v2"));
+  ASSERT_EQ(create(&other, 0, 0), 0);
   const Address q = memory(400);
   EXPECT_NE(p, q);
   const auto set_current = call<int(void*)>("cuCtxSetCurrent");
