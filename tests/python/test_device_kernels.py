@@ -183,7 +183,7 @@ def test_products_are_in_tiles():
     for program in (product, product_in_memory):
         loops, ptx = kernels(program, x, x.copy(), x.copy())
         assert "buffer<shared>" in loops and "bar.sync" in ptx
-        assert re.search(r"ld\.shared\.v[24]\.f32", ptx)
+        assert "ld.shared.f32" in ptx
 
 
 LAYOUTS = [
