@@ -195,20 +195,20 @@ bool may_overlap(const ir::Function& function, const Root& a, const Root& b) {
                              [&](const Root& root) { return may_overlap(function, root, first ? b : a); });
 }
 
-std::optional<Element> element_of(const ir::Function& function, NodeId view,
-                                  std::span<const NodeId> indices) {
+std::optional<BufferPlace> element_of(const ir::Function& function, NodeId view,
+                                      std::span<const NodeId> indices) {
   if (function.op(view) != ir::Op::view) return std::nullopt;
   const auto made_of = function.operands(view);
   const size_t rank = indices.size();
-  Element element{function.type(view).dtype(), made_of[0], made_of[1], {}, {}};
+  BufferPlace place{function.type(view).dtype(), made_of[0], made_of[1], {}, {}};
   for (size_t axis = 0; axis < rank; ++axis) {
     const NodeId index = indices[axis];
     const NodeId stride = made_of[2 + rank + axis];
     if (function.is_constant(index, 0) || function.is_constant(stride, 0)) continue;
-    element.indices.push_back(index);
-    element.strides.push_back(stride);
+    place.indices.push_back(index);
+    place.strides.push_back(stride);
   }
-  return element;
+  return place;
 }
 
 }  // namespace ingot::transform

@@ -34,21 +34,21 @@ bool may_overlap(const ir::Function& function, const Root& a, const Root& b);
 
 /// An element of a view, as a place in a buffer: other views of that may have the same. Axes along which the
 /// index or the stride is 0 are left out.
-struct Element {
+struct BufferPlace {
   base::DType dtype;
   ir::NodeId buffer;
   ir::NodeId offset;
   std::vector<ir::NodeId> indices;
   std::vector<ir::NodeId> strides;
-  bool operator==(const Element&) const = default;
+  bool operator==(const BufferPlace&) const = default;
   /// Whether places of both differ by their indices alone.
-  bool is_of_the_axes_of(const Element& other) const {
+  bool is_of_the_axes_of(const BufferPlace& other) const {
     return dtype == other.dtype && buffer == other.buffer && offset == other.offset &&
            strides == other.strides;
   }
 };
 /// None: the view is not made of a buffer by one node.
-std::optional<Element> element_of(const ir::Function& function, ir::NodeId view,
-                                  std::span<const ir::NodeId> indices);
+std::optional<BufferPlace> element_of(const ir::Function& function, ir::NodeId view,
+                                      std::span<const ir::NodeId> indices);
 
 }  // namespace ingot::transform

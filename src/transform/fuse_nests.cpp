@@ -226,7 +226,7 @@ class NestFuser : public Rewriter {
 
   struct Stored {
     Nodes place;  ///< a view and indices
-    std::optional<Element> element;
+    std::optional<BufferPlace> element;
     NodeId value;
   };
   const base::Machine& machine_;

@@ -38,7 +38,8 @@ class KernelPlan {
   static constexpr size_t kMostLevels = 3;
   /// Whether the turns of a node run at once, as a launch of many threads.
   bool is_shared(ir::NodeId node) const {
-    return part(node) == Part::Nest || part(node) == Part::Reduction || part(node) == Part::Scan;
+    const Part own = part(node);
+    return own == Part::Nest || own == Part::Reduction || own == Part::Scan || own == Part::Scatter;
   }
   /// The loops of a nest, the outermost first: its turns are those of all of them.
   std::vector<ir::NodeId> levels_of(ir::NodeId nest, size_t most = kMostLevels) const;
@@ -75,7 +76,7 @@ class KernelPlan {
   bool fits_in_kernel(ir::NodeId node) const;
   bool is_scan(ir::NodeId loop) const;
   bool is_running(ir::NodeId loop) const;
-  bool fits_in_block(ir::NodeId loop, int64_t places = 1) const;
+  bool fits_in_block(ir::NodeId loop, int64_t places) const;
   bool fit_in_block(std::span<const ir::NodeId> loops) const;
   bool has_only_numbers(ir::NodeId node) const;
   bool needs_host_inside(ir::NodeId node) const;
