@@ -297,8 +297,8 @@ class Array(Base):
         closed = keys if any(k is Ellipsis for k in keys) else (*keys, ...)
         target = self._like(_ingot.stand_in(self)[closed])
         if isinstance(value, Array) and _ingot.is_pending(value):
-            # What nobody has but the caller's stack has three references: that, `value`, and the parameter that counts.
-            if _lazy.written_by(None, target, value, sys.getrefcount(value) <= 3) is not NotImplemented:
+            # What nobody has but the caller's stack has four references: that, `value`, and those of the two calls.
+            if _lazy.written_by(None, target, value, sys.getrefcount(value) <= 4) is not NotImplemented:
                 return
         _eager.assign(target, value)
 
