@@ -38,6 +38,9 @@ UNSEEN = {
     "`ingot.vjp` with arrays that share memory on a device": "`test_derivatives`",
     f"{HOLE} in a kernel for an OpenCL device": "`test_what_opencl_cannot_do_is_refused`",
     f"{HOLE} on AMD's GPUs": "`test_what_amd_cannot_do_is_refused`",
+    "a call of a function that is linked (`cuda.declare_device`) on AMD's GPUs": "`test_what_is_linked_is_refused`",
+    "changing a container of the caller's in a graph": "`test_changes_of_the_callers_containers_are_refused`",
+    f"{HOLE} in a graph": "`test_calls_of_the_host_are_refused_with_their_line`",
 }
 
 

@@ -50,7 +50,8 @@ NodeId Evaluator::Kernels::passed(const Value& value, const std::string& type, c
 }
 
 Value Evaluator::Kernels::linked(Call& call) {
-  const nb::object declaration = e_.require_static(call.positional.at(0), "a declaration", call.node);
+  const nb::object declaration =
+      e_.require_static(call.positional.at(0), "a declaration", call.node).attr("declaration");
   const std::string name = text_of(declaration.attr("name"));
   around_call(call.node, name);
   declare(declaration, name, call.node);

@@ -1,5 +1,5 @@
 // What an op writes is its first operand; routines fill their last one. What leaves the function - to the
-// host, to a callee, to be kept - is written if it may be there.
+// host, to a callee, to what is linked, to be kept - is written if it may be there.
 
 #include "transform/written.h"
 
@@ -39,6 +39,7 @@ std::span<const NodeId> targets_of(const ir::Function& function, NodeId node) {
   switch (function.op(node)) {
     case Op::call:
     case Op::host:
+    case Op::linked:
     case Op::draw:
     case Op::keep: return operands;
     case Op::library: return operands.last(1);

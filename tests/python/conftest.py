@@ -1,4 +1,6 @@
-"""Of the cases of a test marked `sampled(n)`, one in n runs in `make test`; the others have the mark `slow`."""
+"""Of the cases of a test marked `sampled(n)`, one in n runs in `make test`; the others have the mark `slow`. With
+`sampled(n, of="name")` it is of all cases of a file that have this name.
+"""
 
 import random
 from collections import defaultdict
@@ -13,7 +15,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         mark = item.get_closest_marker("sampled")
         if mark is not None and item.get_closest_marker("slow") is None:
-            cases[item.path, item.originalname, mark.args[0]].append(item)
+            cases[item.path, mark.kwargs.get("of", item.originalname), mark.args[0]].append(item)
     for (_, name, share), same in cases.items():
         kept = random.Random(name).sample(range(len(same)), -(-len(same) // share))
         for number in set(range(len(same))).difference(kept):

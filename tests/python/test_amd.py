@@ -106,3 +106,32 @@ def test_what_amd_cannot_do_is_refused(kernel, words):
     (specialisation,) = compiled.specialisations
     with pytest.raises(ingot.UnsupportedError, match=f"{words}.* on AMD's GPUs"):
         specialisation.program.compile(True, 1, "gfx942")
+
+
+TWICE = """
+.version 6.4
+.target sm_75
+.address_size 64
+.visible .func (.param .b32 status) twice(.param .b64 out, .param .b32 x)
+{
+  .reg .b64 %a; .reg .b32 %x;
+  ld.param.u64 %a, [out]; ld.param.u32 %x, [x];
+  add.s32 %x, %x, %x; st.u32 [%a], %x;
+  mov.u32 %x, 0; st.param.b32 [status], %x; ret;
+}
+"""
+
+
+def test_what_is_linked_is_refused():
+    twice = cuda.declare_device("twice", "int32(int32)", link=cuda.PTXSource(TWICE))
+
+    @cuda.jit
+    def kernel(x):
+        x[0] = twice(x[0])
+
+    x = np.array([21], np.int32)
+    kernel[1, 1](x)
+    assert x[0] == 42
+    (specialisation,) = kernel.specialisations
+    with pytest.raises(ingot.UnsupportedError, match="a function that is linked.* on AMD's GPUs"):
+        specialisation.program.compile(True, 1, "gfx942")

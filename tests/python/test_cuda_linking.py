@@ -495,7 +495,7 @@ def test_the_software_device_takes_no_machine_code(kind, words):
 
 
 @needs_nvcc
-@pytest.mark.parametrize("options", [("-cubin", "-arch=sm_90"), ("-fatbin", "-arch=sm_90"), ("-dc", "-arch=sm_90"), ("-ltoir", "-arch=lto_90")])
+@pytest.mark.parametrize("options", [("-cubin", "-arch=sm_90"), ("-fatbin", "-arch=sm_90"), ("-dc", "-arch=sm_90"), ("-ltoir", "-arch=lto_90", "-dlto")])
 def test_nvjitlink_links_what_the_vendors_compiler_makes(tmp_path, options):
     made = nvcc(tmp_path, BAR, *options)
     kernel = """

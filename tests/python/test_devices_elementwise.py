@@ -68,7 +68,7 @@ def check(function, arguments, device):
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", UFUNCS)
-@pytest.mark.parametrize("device", ["emulated", "opencl"])
+@pytest.mark.parametrize("device", ["emulated", pytest.param("opencl", marks=pytest.mark.sampled(4, of="opencl"))])
 def test_functions(name, device):
     ufunc = getattr(np, name)
     dtypes = [dtype for dtype in DTYPES if takes(ufunc, dtype, ufunc.nin)]
@@ -81,7 +81,7 @@ def test_functions(name, device):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("device", ["emulated", "opencl"])
+@pytest.mark.parametrize("device", ["emulated", pytest.param("opencl", marks=pytest.mark.sampled(4, of="opencl"))])
 def test_casts(dtype, device):
     def casts(x):
         return [x.astype(np.bool_), x.astype(np.int8), x.astype(np.uint8), x.astype(np.int16), x.astype(np.uint16), x.astype(np.int32),

@@ -17,7 +17,7 @@ from ingot._function import Function
 rng = np.random.default_rng(23)
 
 
-@pytest.fixture(params=["emulated", "opencl"])
+@pytest.fixture(params=["emulated", pytest.param("opencl", marks=pytest.mark.sampled(6, of="opencl"))])
 def device(request):
     return ingot.device(request.param)
 

@@ -35,6 +35,11 @@ def calling(declaration: Any) -> Callable[..., Any]:
     given_back = np.dtype(np.int64 if result is None else result)
     types_with_result = (f"*{given_back.name}", *types)
 
+    def declared() -> None:
+        """Stands for the declaration: the compiler parts instances into their attributes, but knows functions as they are."""
+
+    declared.declaration = declaration  # type: ignore[attr-defined]
+
     def call(*arguments: Any) -> Any:
         primitives.need_kernel(name, True)
         if len(arguments) != count:
@@ -43,9 +48,9 @@ def calling(declaration: Any) -> Callable[..., Any]:
         for kind, argument in zip(kinds, arguments):
             given = given + flattened(kind, argument, name)
         if is_plain:
-            return primitives.linked(declaration, result, types, given)
+            return primitives.linked(declared, result, types, given)
         out = primitives.local_memory(1, given_back)
-        status = primitives.linked(declaration, "int32", types_with_result, (out, *given))
+        status = primitives.linked(declared, "int32", types_with_result, (out, *given))
         if status != 0:
             raise RuntimeError(f"`{name}` has returned the status {status}")
         return None if result is None else out[0]
