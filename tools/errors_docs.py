@@ -74,6 +74,7 @@ COMPUTED = [
     ),
     Refusal("kernels", f"{HOLE} in a kernel", "do it outside of the kernel"),
     Refusal("kernels", "a kernel that changes a list, dict or instance that it is given", "write into arrays"),
+    Refusal("_kernel", f"interpreting `{HOLE}`, which calls `{HOLE}`, a function that is linked,", "compile it"),
     Refusal("scalars", f"{HOLE}, which is {HOLE} on one path and {HOLE} on another,", "use two names, or make both of one type"),
 ]
 

@@ -12,6 +12,7 @@ import functools
 import itertools
 import os
 import re
+import threading
 from typing import Any
 
 import numpy as np
@@ -55,16 +56,25 @@ def text_of_dtype(dtype: np.dtype) -> str:
     return "np.bool_" if dtype == bool else f"np.{dtype.name}"
 
 
-@functools.cache
-def _number(text: str) -> int:
-    _texts.append(text)
-    return len(_texts) - 1
+_operations: dict[tuple[str, int, bool], Any] = {}
+"""They never go: what waits refers to them."""
+_lock = threading.Lock()
+
+
+def _operation(text: str, operands: int, in_place: bool) -> Any:
+    with _lock:
+        key = (text, operands, in_place)
+        if key not in _operations:
+            if text not in _texts:
+                _texts.append(text)
+            _operations[key] = _ingot.Operation(_texts.index(text), operands, in_place)
+        return _operations[key]
 
 
 def wait(function: Function, text: str, operands: int, in_place: bool = False) -> None:
     """From now on calls of a compiled function with so many arguments may wait; `text` is what it gives of them.
     `in_place`: the result becomes the first argument."""
-    function._wait_as(_ingot.Operation(_number(text), operands, in_place))
+    function._wait_as(_operation(text, operands, in_place))
 
 
 def wait_as_numpys(function: Any, path: str, original: Any) -> None:

@@ -48,7 +48,6 @@ std::byte* pointer_of(Address address) {
 
 }  // namespace
 
-/// What waits before is not of the graph; what waits in the end is.
 GraphRecorder::GraphRecorder(const DeviceHandle& device)
     : recording_((compute_all(), *device.it)), outer_(std::exchange(open_recorder, this)) {}
 
@@ -95,7 +94,6 @@ nb::list GraphRecorder::stand_ins(const nb::list& leaves) {
 }
 
 std::unique_ptr<CapturedGraph> GraphRecorder::finish(const nb::list& leaves, const nb::list& results) {
-  compute_all();
   close();
   const std::vector<PyObject*> given = pointers(leaves);
   std::erase_if(outside_, [&](const std::shared_ptr<DeviceMemory>& memory) {

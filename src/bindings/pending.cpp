@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "bindings/exceptions.h"
 #include "bindings/numpy.h"
+#include "devices/recording.h"
 
 namespace ingot::bindings {
 
@@ -224,7 +225,8 @@ bool lengths_of(Window& window, PyObject* const* operands, size_t count) {
     const Window& one = device_array(operands[i]).window;
     if (first == nullptr) first = &one;
     goes = goes && goes_down(one);
-    is_fortran = is_fortran && orders_of(one).second && one.rank == first->rank &&
+    const bool has_ones = std::find(one.lengths, one.lengths + one.rank, 1) != one.lengths + one.rank;
+    is_fortran = is_fortran && !has_ones && orders_of(one).second && one.rank == first->rank &&
                  std::equal(one.lengths, one.lengths + one.rank, first->lengths);
     const int known = window.rank;
     window.rank = std::max(known, one.rank);
@@ -302,6 +304,7 @@ std::optional<DType> Operation::result(std::span<const uint8_t> kinds, std::span
 
 nb::object Pending::of(Operation& operation, PyObject* const* arguments, size_t count) {
   if (!Waiting::all().is_on() || count != operation.operands()) return {};
+  if (devices::Recording::of_thread() != nullptr) return {};  // it is a graph's, which has no time but now
   const bool is_in_place = operation.is_in_place();
   if (is_in_place && !(is_device_array(arguments[0]) && is_pending(device_array(arguments[0])))) return {};
   uint8_t kinds[Operation::kMostOperands];
@@ -524,7 +527,8 @@ nb::list Expression::steps() const {
 
 nb::list Expression::outputs() const {
   nb::list all;
-  for (const Pending* const node : outputs_) all.append(node->place_);
+  // Another expression may have given the nodes other places meanwhile.
+  for (const Pending* const node : outputs_) all.append(std::ranges::find(nodes_, node) - nodes_.begin());
   return all;
 }
 
@@ -555,6 +559,7 @@ void compute(PyObject* object) {
   DeviceArray& array = device_array(object);
   if (!is_pending(array)) return;
   const nb::object held = nb::borrow(object);
+  const devices::Recording::Suspended outside;  // nothing waits that is of a graph
   const Turn turn;
   while (is_pending(array)) {  // what computes it may let other threads change it
     Expression expression(array, false);

@@ -79,8 +79,9 @@ void DeviceFunction::emit_for_(NodeId id) {
   const auto width = static_cast<uint64_t>(source_.attribute(id, 1));
   if (!ir::has_lanes(schedule) || width <= 1 || kernels_.access_bytes() == 0) return Body::emit_for_(id);
   const Neighbours turns(source_, id);
+  if (!turns.are_plain()) return Body::emit_for_(id);
   const std::vector<Together> together = find_together(turns, id, width);
-  if (!turns.are_plain() || together.empty()) return Body::emit_for_(id);
+  if (together.empty()) return Body::emit_for_(id);
   Block* const other = new_block("other");
   Block* const at_once = new_block("at_once");
   Block* const apart = new_block("apart");
@@ -129,13 +130,15 @@ std::vector<DeviceFunction::Together> DeviceFunction::find_together(const Neighb
     if (!axis) continue;
     const auto rank = static_cast<size_t>(source_.type(view).rank());
     const uint64_t size = base::size_of(dtype(view));
-    const auto* const stride = llvm::dyn_cast<llvm::ConstantInt>(parts(view)[2 + rank + *axis]);
-    if (stride == nullptr || stride->getZExtValue() != size) continue;
     const auto indices = source_.operands(node).subspan(1, rank);
     std::vector<NodeId> slice;
+    // It may be made in the turn.
+    if (!turns.add_slice(view, slice)) continue;
     if (!std::ranges::all_of(indices, [&](NodeId index) { return turns.add_slice(index, slice); })) continue;
     set(turns.index(), {b_.getInt64(0)});
     for (const NodeId value : slice) emit_node(value);
+    const auto* const stride = llvm::dyn_cast<llvm::ConstantInt>(parts(view)[2 + rank + *axis]);
+    if (stride == nullptr || stride->getZExtValue() != size) continue;
     together.push_back(
         {node, element_address(view, indices), std::min<uint64_t>(size * width, kernels_.access_bytes())});
   }

@@ -157,6 +157,25 @@ bool overtakes_loads(const ir::Function& f, NodeId loop, std::span<const ir::Cur
   });
 }
 
+/// Whether a turn loads what it may have stored itself: turns are done without their stores first.
+bool loads_own(const ir::Function& f, NodeId loop) {
+  std::vector<Root> stored;
+  const auto add = [&](NodeId node) {
+    if (f.op(node) == Op::store) stored.push_back(root_of(f, f.operand(node, 0)));
+  };
+  bool found = false;
+  ir::walk(f, f.region(loop), [&](NodeId node) {
+    // Turns of a loop inside come behind those that have stored.
+    if (f.op(node) == Op::for_ || f.op(node) == Op::while_ || f.op(node) == Op::parallel_for)
+      ir::walk(f, node, add);
+    add(node);
+    if (f.op(node) != Op::load) return;
+    const Root from = root_of(f, f.operand(node, 0));
+    found = found || std::ranges::any_of(stored, [&](const Root& to) { return may_overlap(f, from, to); });
+  });
+  return found;
+}
+
 }  // namespace
 
 std::optional<base::Scalar> left_identity_of(Op combiner, base::DType dtype) {
@@ -207,7 +226,8 @@ bool combines(const ir::Function& f, NodeId loop) {
   std::vector<ir::Cursor> cursors;
   for (size_t slot = 0; slot < f.result_count(loop); ++slot)
     if (const auto cursor = ir::cursor_of(f, loop, slot)) cursors.push_back(*cursor);
-  return !find_race(f, loop, cursors, Carries::Ignored) && !overtakes_loads(f, loop, cursors);
+  return !find_race(f, loop, cursors, Carries::Ignored) && !overtakes_loads(f, loop, cursors) &&
+         !loads_own(f, loop);
 }
 
 }  // namespace ingot::transform

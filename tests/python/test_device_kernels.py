@@ -327,3 +327,30 @@ def test_loops_that_are_no_products():
 
     for program in (triangle, running, gathered):
         as_on_the_host(program, values("float64", 40, 40), values("float64", 40, 40), values("float64", 40, 40))
+
+
+def test_views_that_are_made_in_a_turn():
+    def stepped(o, a):
+        for i in range(o.shape[0]):
+            b = a[::2]
+            o[i] = b[i]
+
+    def later(o, a):
+        for i in range(o.shape[0]):
+            o[i] = a[1:][i] + 1
+
+    def moving(o, a):
+        for i in range(o.shape[0]):
+            o[i] = a[i:][i]
+
+    def transposed(o, a):
+        for i in range(o.shape[0]):
+            for j in range(o.shape[1]):
+                o[i, j] = a.T[j, i] + a[::-1][i, j]
+
+    for f, o, a in ((stepped, np.zeros(333), np.arange(1000.0)), (later, np.zeros(333), np.arange(1000.0)),
+                    (moving, np.zeros(333), np.arange(1000.0)), (transposed, np.zeros((30, 41)), np.arange(1230.0).reshape(30, 41))):  # fmt: skip
+        out, there = o.copy(), put(o)
+        f(out, a)
+        ingot.jit(f)(there, put(a))
+        assert there.to_host().tolist() == out.tolist()

@@ -447,3 +447,33 @@ def test_nothing_races():
     done = subprocess.run(words, check=False, env={**os.environ, "INGOT_EMULATOR_RACES": "1"}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-3000:]
     assert re.search(r"\d+ passed", done.stdout)
+
+
+def test_turns_that_load_what_they_have_stored(device):
+    """They cannot be done twice, once without their stores."""
+
+    def stored_first(x, y, s):
+        for i in range(len(x)):
+            if y[i] > 0:
+                x[i] = y[i]
+            s = s + x[i]
+        return s
+
+    def an_array_of_its_own(x, s):
+        for i in range(len(x)):
+            t = np.zeros(4, np.int64)
+            t[i % 4] = i
+            s = s + t[(i * 3) % 4]
+        return s
+
+    def rows(x, o):
+        for r in range(x.shape[0]):
+            s = 0.0
+            for i in range(x.shape[1]):
+                x[r, i] = 2.0
+                s = s + x[r, i]
+                o[r, i] = s
+
+    as_on_the_host(device, stored_first, np.ones(1000), np.full(1000, 2.0), 0.0)
+    as_on_the_host(device, an_array_of_its_own, np.ones(1030), 0)
+    as_on_the_host(device, rows, np.ones((3, 100)), np.zeros((3, 100)))

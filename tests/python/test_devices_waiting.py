@@ -709,3 +709,49 @@ def test_orders_of_looks_do_not_matter():
         expected = [X * 2, X + 1, X * 2 - (X + 1), (X * 2 - (X + 1)) * (X * 2)]
         for i in order:
             same(held[i], expected[i])
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 3), (2, 1, 3), (2, 3, 1)])
+def test_axes_of_one_in_fortran_order(shape):
+    x = np.asfortranarray(np.arange(6.0).reshape(shape))
+    t = put(x) * 2
+    e = t + 1
+    assert t.to_host().tolist() == (x * 2).tolist() and e.to_host().tolist() == (x * 2 + 1).tolist()
+    b = put(np.asfortranarray(np.arange(6.0).reshape(2, 3)))[None] * 2
+    assert b.to_host().tolist() == [[[0, 2, 4], [6, 8, 10]]]
+
+
+def test_threads_may_make_what_waits_while_another_one_records():
+    """What a graph's function does is done in the graph, what another thread does is not."""
+    x, w, box = put(np.arange(4.0)), put(np.ones(4)), []
+
+    def other():
+        box.append(w + 1)
+        ingot.device("emulated").synchronize()
+
+    def f(a):
+        y = a * 3
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        return y
+
+    g = ingot.graph(f, x)
+    assert g(x).to_host().tolist() == [0, 3, 6, 9] and g(w).to_host().tolist() == [3, 3, 3, 3]
+    assert box[0].to_host().tolist() == [2, 2, 2, 2]
+
+
+def test_a_first_operation_of_many_threads():
+    text = """
+import threading, numpy as np, ingot
+x = ingot.device_put(np.arange(4.0), "emulated")
+start, got = threading.Barrier(8), [None] * 8
+def run(k):
+    start.wait()
+    got[k] = (x + 1) * (x < 3)
+threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert all(g.to_host().tolist() == [1, 2, 3, 0] for g in got)
+"""
+    subprocess.run([sys.executable, "-c", text], check=True, timeout=120)

@@ -151,8 +151,8 @@ def test_wrong_signatures():
         ingot.vectorize("float64(float64, float64)")(lambda x: x)
     with pytest.raises(TypeError, match="several results"):
         ingot.vectorize("float64(float64)")(lambda x: (x, x))
-    with pytest.raises(ValueError, match="no target 'gpu'"):
-        ingot.vectorize(target="gpu")
+    with pytest.raises(ValueError, match="no target 'tpu'"):
+        ingot.vectorize(target="tpu")
     with pytest.raises(TypeError, match="unexpected keyword argument 'nopyhton'"):
         ingot.vectorize(nopyhton=True)
     with pytest.raises(ValueError, match="an identity is"):
