@@ -27,6 +27,20 @@ def test_import_does_not_load_the_core():
     assert done.stdout == "True False\n", done.stderr
 
 
+def test_the_installed_package_has_the_software_device():
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_PRELOAD")}
+    text = """
+import ingot, numpy as np
+from ingot.cuda import blas
+assert "site-packages" in ingot.__file__
+with ingot.device("emulated"):
+    x = ingot.device_put(np.arange(4.0))
+    print((x * 2).to_host().tolist(), blas.dot(x, x))
+"""
+    done = run(text, env=environment)
+    assert done.stdout == "[0.0, 2.0, 4.0, 6.0] 14.0\n", done.stderr
+
+
 @pytest.mark.parametrize("order", ["ingot first", "ingot last"])
 def test_lives_with_the_llvms_of_numba_and_jax(tmp_path, order):
     ours = "assert (f(x) == 2 * x + 1).all()\n"
