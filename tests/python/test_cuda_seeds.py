@@ -6,6 +6,7 @@ import ingot
 import numpy as np
 import pytest
 from ingot import cuda, float32, vectorize
+from ingot.cuda import rand
 from toolkit import needs_nvrtc
 
 
@@ -159,7 +160,7 @@ def gpu_slice(arr, col):
     return arr[:, col].copy_to_host()
 
 
-def spca(Vd, draw, epsilon=0.1, d=3, k=10, maxSize=32000):
+def spca(Vd, seen, epsilon=0.1, d=3, k=10, maxSize=32000):
     p = Vd.shape[0]
     initNumSamples = int((4. / epsilon) ** d)
     opt_x = np.zeros((p, 1))
@@ -169,6 +170,7 @@ def spca(Vd, draw, epsilon=0.1, d=3, k=10, maxSize=32000):
 
     remaining = initNumSamples
     custr = cuda.stream()
+    prng = rand.PRNG(stream=custr)
 
     while remaining:
         numSamples = min(remaining, maxSize)
@@ -179,7 +181,9 @@ def spca(Vd, draw, epsilon=0.1, d=3, k=10, maxSize=32000):
         daInorm = cuda.device_array(shape=numSamples, dtype=np.float64)
         dC = cuda.device_array(shape=(d, numSamples), order='F')
 
-        dC.copy_to_device(draw(dC.shape), stream=custr)
+        # `reshape` without an order would be a copy, as NumPy's is.
+        prng.normal(dC.reshape(dC.size, order='F'), mean=0, sigma=1)
+        seen(dC.copy_to_host(stream=custr))
         norm_random_nums[calc_ncta1d(dC.shape[1], 512), 512, custr](dC, d)
         batch_matmul[numSamples, 512, custr](dVd, dC, dA)
         batch_k_selection[numSamples, Vd.shape[0], custr](dA, dI, k)
@@ -216,15 +220,11 @@ def spca_of_numpy(Vd, draws, k):
 
 
 def test_sparse_pca():
-    g = np.random.default_rng(5)
-    Vd, draws = g.standard_normal((ROWS, 3)), []
-
-    def draw(shape):
-        draws.append(g.standard_normal(shape))
-        return np.asfortranarray(draws[-1])
-
-    made = spca(Vd, draw, epsilon=1.0, k=4, maxSize=40)
+    """Draws, products, the largest of each column and their norms, in chunks of 40 and 24 and in one stream."""
+    Vd, draws = np.random.default_rng(5).standard_normal((ROWS, 3)), []
+    made = spca(Vd, draws.append, epsilon=1.0, k=4, maxSize=40)
     assert [each.shape for each in draws] == [(3, 40), (3, 24)]
+    assert len(np.unique(np.hstack(draws))) == 3 * 64
     np.testing.assert_allclose(made, spca_of_numpy(Vd, draws, 4), rtol=1e-12)
 
 
