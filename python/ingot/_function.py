@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 import numpy as np
 
 from . import _errors, _ingot, _source
+from ._cache import Keys, cache
 from ._devices import Device, handle_of, target_of
 from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._explanation import Explanation, explanation
 from ._host import c_pointer
 from ._signature import DTYPES, Signature
-from ._specialisation import Call, Loading, Specialisation, core
+from ._specialisation import Call, Loaded, Loading, Specialisation, core
 from ._static import Constants, Static
 
 
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         __name__: str
         __qualname__: str
         _describe: Any
+        _describe_plainly: Any
         _settle_on: Any
         _fix: Any
         _remember: Any
@@ -98,6 +100,7 @@ class Function(Base[P, R_co]):
         "letters": "a text is walked",
     }
     most_values: int | None = 16  # of one argument whose value decides what is compiled
+    is_stored = True  # whether code is stored on disk, and taken from there
 
     def __init__(
         self,
@@ -121,6 +124,7 @@ class Function(Base[P, R_co]):
         self._seen: dict[int, set[str]] = {}
         self._opened: set[int] = set()  # the arguments whose texts are described by their letters
         self._opens_texts = True
+        self._measured: set[int] = set()  # the arguments whose short axes are described by their lengths
         self._mode = mode
         self._relaxed = relaxed
         super().__init__(
@@ -223,7 +227,39 @@ class Function(Base[P, R_co]):
         found, _ = self._find(arguments.key)
         if found is not None:
             return found, arguments
+        if self._is_storable and (stored := self._load(arguments, values)) is not None:
+            return stored
         return _ingot.with_room(self._specialise_anew, arguments, values)
+
+    @property
+    def _is_storable(self) -> bool:
+        return self.is_stored and self._mode == "compiled" and self._device is None and self.loading == Loading() and cache() is not None
+
+    def _load(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
+        """The specialisation that another process has stored for such arguments, if its guards hold here."""
+        with _compiling:
+            found = cache().find(self, arguments, values)  # type: ignore[union-attr]
+            if found is None:
+                return None
+            restored, code, arguments = found
+            specialisation = Specialisation(Loaded(restored, self._lowering(arguments.key)), arguments.key, "the cache", self.loading)
+            specialisation.loaded = code
+            if specialisation.changed() is not None:
+                return None
+            self._table.setdefault(_hashable(arguments.key), []).insert(0, specialisation)
+            return specialisation, arguments
+
+    def _lowering(self, key: tuple) -> Callable[[], Any]:
+        """What lowers the function for arguments of a description, with what is known now."""
+        own = len(self._names)
+        captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
+        attributes, relaxed, opens_texts = self._attributes(), self._relaxed, self._opens_texts
+
+        def lower() -> Any:
+            compiler, registry = core()
+            return compiler.lower(registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts)
+
+        return lower
 
     def _specialise_anew(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
         with _compiling:
@@ -270,11 +306,9 @@ class Function(Base[P, R_co]):
                     "make its type or shape decide, or call one function for each value",
                 )
         while True:
-            compiler, registry = core()
             try:
                 key = arguments.key
-                captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
-                program = compiler.lower(registry, self.__ingot_function__, key[:own], captures, self._attributes(), self._relaxed, self._opens_texts)
+                program = self._lowering(key)()
             except Demanded as demand:
                 self._settle(demand)
                 arguments = self._describe(values)
@@ -292,6 +326,8 @@ class Function(Base[P, R_co]):
                 self._opens_texts = True  # for arguments of other types
                 raise
             specialisation = Specialisation(program, key, why, self.loading)
+            if self._is_storable:
+                specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
             self._table.setdefault(_hashable(key), []).insert(0, specialisation)
             return specialisation, arguments
 
@@ -302,6 +338,7 @@ class Function(Base[P, R_co]):
             self._opened = self._opened | {demand.argument} if self._opens_texts else set()
             self._open_texts(tuple(self._opened))
         elif demand.what == "lengths":
+            self._measured.add(demand.argument)
             self._measure(demand.argument)
         else:
             self._demand(demand.argument)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import _devices, _errors, _exceptions, _ingot
+from ._cache import Keys, Restored, Stored, cache
 from ._callbacks import Cells, call_host, kept_after
 from ._routines import library
 from ._streams import holding
@@ -37,8 +38,29 @@ class Loading(NamedTuple):
     """That are to fit on a processor."""
 
 
+class Loaded:
+    """What `_core` says of a function that another process has lowered. Whatever else is asked of it, it is lowered for."""
+
+    def __init__(self, restored: Restored, lower: Callable[[], Any]) -> None:
+        self.result, self.hosts, self.writes, self.layouts, self.errors, self.multiplies = restored.stored
+        self.guards = restored.guards
+        self.linked = ()
+        self._lower = lower
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_program":
+            self._program = self._lower()
+            return self._program
+        return getattr(self._program, name)
+
+
 class Specialisation(_ingot.Specialisation):
     """A function compiled for arguments of one description."""
+
+    keys: Keys | None = None
+    """Where its code is stored; None: nowhere."""
+    not_stored = "it was loaded, or need not be stored"
+    """Why its code is not on disk; empty: it is."""
 
     def __init__(self, program: Any, key: tuple, why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
@@ -64,8 +86,18 @@ class Specialisation(_ingot.Specialisation):
         if self.loaded is None:
             if self.device is not None:
                 _devices.find_toolkit()
-            self.loaded = _ingot.Code.load(self.compile()["object"], self.load_options)
+            code = self.compile()["object"]
+            self.loaded = _ingot.Code.load(code, self.load_options)
+            self._store(code)
         return self.loaded
+
+    def _store(self, code: bytes) -> None:
+        folder = cache()
+        if folder is None or self.keys is None or self.device is not None or self.program.linked:
+            return
+        it = self.program
+        stored = Stored(it.result, it.hosts, it.writes, it.layouts, it.errors, it.multiplies)
+        self.not_stored = folder.keep(self.keys, it.guards, stored, code)
 
     @property
     def load_options(self) -> Any:

@@ -548,9 +548,18 @@ State& state_of(nb::handle self) {
   return *state;
 }
 
-std::unique_ptr<Arguments> describe(nb::handle self, const nb::list& values) {
+/// As they are described before anything is known of them but their types.
+Parameters without_facts(Parameters parameters) {
+  parameters.captures.clear();
+  parameters.attributes.clear();
+  parameters.details.resize(static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)));
+  for (Detail& detail : parameters.details) detail = {.is_static = detail.is_static};
+  return parameters;
+}
+
+std::unique_ptr<Arguments> described(nb::handle self, const nb::list& values, Parameters given_parameters) {
   auto arguments = std::make_unique<Arguments>();
-  const Parameters& parameters = arguments->parameters = state_of(self).parameters;
+  const Parameters& parameters = arguments->parameters = std::move(given_parameters);
   std::vector<PyObject*> given;
   for (const nb::handle value : values) given.push_back(value.ptr());
   if (given.size() != static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)))
@@ -559,6 +568,14 @@ std::unique_ptr<Arguments> describe(nb::handle self, const nb::list& values) {
   if (!arguments->signature->describe(parameters, given.data(), given.size(), refusal.ptr()))
     throw nb::python_error();
   return arguments;
+}
+
+std::unique_ptr<Arguments> describe(nb::handle self, const nb::list& values) {
+  return described(self, values, state_of(self).parameters);
+}
+
+std::unique_ptr<Arguments> describe_plainly(nb::handle self, const nb::list& values) {
+  return described(self, values, without_facts(state_of(self).parameters));
 }
 
 void remember(nb::handle self, const Arguments& arguments, nb::list candidates) {
@@ -683,6 +700,14 @@ void bind_callable(nb::module_& m) {
       "What a dict holds under a name, a cell, or an object as an attribute, as a tuple; an empty one: "
       "nothing.");
   m.def(
+      "held_in_class",
+      [](nb::handle type, const nb::str& name) {
+        if (!PyType_Check(type.ptr())) throw nb::type_error("a class is wanted");
+        const nb::object there = nb::steal(held_in_class(type.ptr(), name.ptr()));
+        return there.is_valid() ? nb::make_tuple(there) : nb::tuple(nb::list());
+      },
+      "type"_a, "name"_a, "What a class or its bases hold under a name, as a tuple; an empty one: nothing.");
+  m.def(
       "is_instance", [](nb::handle object) { return is_instance(object.ptr()); }, "object"_a.none(),
       "Whether an object is of a class that is made of `object` and classes of the user's alone.");
   m.def(
@@ -708,6 +733,8 @@ void bind_callable(nb::module_& m) {
   m.def("prepared", &prepared, "function"_a, "arguments"_a, "keywords"_a,
         "(specialisation, leaves) of arguments that are known; None.");
   add_method(type, "_describe", &describe, "The description of values of the parameters, a list.");
+  add_method(type, "_describe_plainly", &describe_plainly,
+             "The same, as if nothing were known but types and what is static.");
   add_method(type, "_remember", &remember,
              "Calls with such arguments are made by the first of `candidates` whose guards hold.");
   add_method(type, "_demand", &describe_more<&Detail::is_demanded>,

@@ -39,10 +39,45 @@ T get(const void* element) {
 
 }  // namespace
 
-std::unique_ptr<Code> Code::load(const nb::bytes& bytes,
-                                 std::shared_ptr<const devices::LoadOptions> options) {
+namespace {
+
+/// Where functions of the user's stand now that stood elsewhere when the code was made.
+struct Move {
+  std::string file;
+  uint32_t first = 0;
+  uint32_t last = 0;
+  std::string now;
+  int64_t lines = 0;
+};
+
+std::vector<Move> moves_of(const nb::tuple& given) {
+  std::vector<Move> moves;
+  for (const nb::handle each : given) {
+    const auto parts = nb::cast<nb::tuple>(each);
+    moves.push_back({nb::cast<std::string>(parts[0]), nb::cast<uint32_t>(parts[1]),
+                     nb::cast<uint32_t>(parts[2]), nb::cast<std::string>(parts[3]),
+                     nb::cast<int64_t>(parts[4])});
+  }
+  return moves;
+}
+
+}  // namespace
+
+std::unique_ptr<Code> Code::load(const nb::bytes& bytes, std::shared_ptr<const devices::LoadOptions> options,
+                                 const nb::tuple& moves) {
   const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
-  std::unique_ptr<Code> code(new Code(runtime::Object::open({data, bytes.size()})));
+  runtime::Object object = runtime::Object::open({data, bytes.size()});
+  if (const std::vector<Move> all = moves_of(moves); !all.empty()) {
+    object.move_places([&](base::Place& place) {
+      const auto move = std::find_if(all.begin(), all.end(), [&](const Move& each) {
+        return each.file == place.file && each.first <= place.line && place.line <= each.last;
+      });
+      if (move == all.end()) return;
+      place.file = move->now;
+      place.line = static_cast<uint32_t>(place.line + move->lines);
+    });
+  }
+  std::unique_ptr<Code> code(new Code(std::move(object)));
   if (options != nullptr) code->object_.code().load_kernels_with(std::move(options));
   return code;
 }

@@ -17,9 +17,11 @@ namespace nb = nanobind;
 /// The code of an object's first entry.
 class Code {
  public:
-  /// Of what `_core` made; `options`: how kernels in it are loaded. Throws runtime::LoadError.
+  /// Of what `_core` made; `options`: how kernels in it are loaded; `moves`: where functions stand now, as
+  /// tuples of file, first and last line, the file now and by how many lines. Throws runtime::LoadError.
   static std::unique_ptr<Code> load(const nb::bytes& bytes,
-                                    std::shared_ptr<const devices::LoadOptions> options);
+                                    std::shared_ptr<const devices::LoadOptions> options,
+                                    const nb::tuple& moves);
 
   const runtime::ObjectInfo& info() const { return object_.info(); }
   std::span<const runtime::SlotInfo> params() const { return entry().params; }

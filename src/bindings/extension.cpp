@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cpu.h"
 #include "bindings/c_function.h"
 #include "bindings/callable.h"
 #include "bindings/device_array.h"
@@ -15,6 +16,7 @@
 #include "bindings/exchange.h"
 #include "bindings/interrupts.h"
 #include "bindings/pending.h"
+#include "bindings/portable.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
 #include "bindings/ufuncs.h"
@@ -88,9 +90,11 @@ NB_MODULE(_ingot, m) {
   bind_exchange(m);
   bind_pending(m);
   bind_callable(m);
+  bind_portable(m);
   Objects::bind(m);
   bind_ufuncs(m);
   bind_c_functions(m);
+  m.def("cpu_features", &base::cpu_features);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
   m.def(

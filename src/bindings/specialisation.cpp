@@ -74,7 +74,7 @@ void Specialisation::clear() {
 void Specialisation::bind(nb::module_& m) {
   nb::class_<Place>(m, "Place");  // NOLINT(bugprone-unused-raii)
   nb::class_<Code>(m, "Code")     // NOLINT(performance-unnecessary-value-param)
-      .def_static("load", &Code::load, "object"_a, "options"_a.none() = nb::none())
+      .def_static("load", &Code::load, "object"_a, "options"_a.none() = nb::none(), "moves"_a = nb::tuple())
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a,
            "place"_a = Place(), "errors"_a = nb::list());
   nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))

@@ -136,6 +136,13 @@ Object Object::open(std::span<const std::byte> bytes) {
 
 Object Object::read_file(const std::string& path) { return open(read_whole(path)); }
 
+void Object::move_places(const std::function<void(base::Place&)>& move) {
+  for (ErrorSite& site : info_.sites) {
+    move(site.place);
+    for (base::Site& caller : site.callers) move(caller.place);
+  }
+}
+
 Entry Object::entry(std::string_view name) const {
   const bool is_listed = std::any_of(info_.entries.begin(), info_.entries.end(),
                                      [&](const EntryInfo& entry) { return entry.symbol == name; });

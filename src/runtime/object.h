@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ class Object {
   const ObjectInfo& info() const { return info_; }
   const LoadedObject& code() const { return code_; }
   LoadedObject& code() { return code_; }
+  /// Gives places of the user's source, which were told when the code was made, as they are now.
+  void move_places(const std::function<void(base::Place&)>& move);
   /// Throws base::InternalError unless `info` lists an entry of this name.
   Entry entry(std::string_view name) const;
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from . import primitives
 
-_registered: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+users: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+"""The rules of classes that users have registered."""
 
 changed = object()
 """Another one after each `register`."""
@@ -48,9 +49,9 @@ def register(
     Raises ValueError where the class is known already.
     """
     global changed
-    if kind in _registered or kind in (tuple, list, dict, OrderedDict, defaultdict, type(None)):
+    if kind in users or kind in (tuple, list, dict, OrderedDict, defaultdict, type(None)):
         raise ValueError(f"{kind.__qualname__} is registered already")
-    _registered[kind] = (flatten, unflatten)
+    users[kind] = (flatten, unflatten)
     changed = object()
 
 
@@ -59,8 +60,8 @@ def rules_of(kind: Any) -> tuple | None:
 
     None: they are leaves, or of the containers that all functions here know.
     """
-    if kind in _registered:
-        return _registered[kind]
+    if kind in users:
+        return users[kind]
     if kind is OrderedDict:
         return _ordered, _ordered_of
     if kind is defaultdict:

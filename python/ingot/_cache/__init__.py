@@ -1,0 +1,175 @@
+"""The cache of compiled code on disk: what one process compiles, the next one loads.
+
+`docs/cache.md` has the rules. `folder` keeps files, `entries` has what stands in them, `names` tells how Python's objects
+are found again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import _ingot
+from . import entries
+from .entries import CODE, FACTS, NO_FACTS, Entry, Facts, Restored, Stored
+from .folder import VERSION, Folder, is_on, limit, where
+from .names import Changed, Unnamed, form_of, path_of, refuse
+
+if TYPE_CHECKING:
+    from .._function import Function
+
+_VARIABLES = ("INGOT_VECTORS", "INGOT_THREADS", "INGOT_STREAMS")
+"""What the environment says of the code that is made."""
+_PACKAGE = Path(__file__).resolve().parent.parent
+_MOST_LESSONS = 8
+
+
+def _files(folder: str) -> list[tuple[str, int, int]]:
+    found = []
+    with os.scandir(folder) as entries_there:
+        for entry in entries_there:
+            if entry.name.endswith((".py", ".so")):
+                status = entry.stat()
+                found.append((entry.name, status.st_size, status.st_mtime_ns))
+            elif entry.name != "__pycache__" and entry.is_dir():
+                found += [(f"{entry.name}/{name}", *rest) for name, *rest in _files(entry.path)]
+    return found
+
+
+def build() -> bytes:
+    """What tells this build of Ingot from others: its files, their sizes and when they were written."""
+    return _ingot.digest(_ingot.encode(tuple(sorted(_files(os.path.dirname(os.path.dirname(__file__))))), refuse))
+
+
+def _registrations() -> tuple:
+    """What users have registered with `ingot.implements` and for `ingot.tree`. Raises Unnamed."""
+    found = []
+    for name in entries.REGISTRIES:
+        users = getattr(sys.modules.get(name), "users", {})
+        found.append(tuple(sorted((repr(_form(what)), repr(_form(by))) for what, by in users.items())))
+    return tuple(found)
+
+
+def _form(value: Any) -> Any:
+    return path_of(value) or form_of(value)
+
+
+class Environment:
+    """What compiled code depends on that is the same for a whole process."""
+
+    def __init__(self) -> None:
+        self.build = build()
+        self._parts = (VERSION, self.build, sys.version, np.__version__, _ingot.cpu_features())
+
+    def digest(self) -> bytes:
+        """Raises Unnamed."""
+        variables = tuple(os.environ.get(name, "") for name in _VARIABLES)
+        return _ingot.digest(_ingot.encode((*self._parts, variables, _registrations()), refuse))
+
+
+class Keys(NamedTuple):
+    """Where a specialisation is stored, and what was known when it was made."""
+
+    function: types.FunctionType
+    key: tuple
+    facts: Facts
+    own: bytes
+    plain_key: tuple
+    plain: bytes
+    """The file of its arguments as they are described without facts."""
+
+
+class Cache:
+    """A folder with what this process may take from it and add to it."""
+
+    def __init__(self) -> None:
+        self.folder = Folder(where(), limit())
+        self._environment = Environment()
+
+    def keys(self, function: Function, arguments: Any, values: list[Any]) -> Keys | None:
+        """None: what is compiled for these arguments cannot be stored."""
+        try:
+            environment = self._environment.digest()
+            source = function.__ingot_function__
+            facts = Facts.of(function)
+            own = entries.key_of(environment, function, arguments.key, facts)
+            if facts.are_none:
+                return Keys(source, arguments.key, facts, own, arguments.key, own)
+            key = function._describe_plainly(values).key
+            return Keys(source, arguments.key, facts, own, key, entries.key_of(environment, function, key, NO_FACTS))
+        except Unnamed:
+            return None
+
+    def find(self, function: Function, arguments: Any, values: list[Any]) -> tuple[Restored, Any, Any] | None:
+        """What is stored for arguments, with its code, and the arguments as they are described for it; None: nothing."""
+        for _ in range(_MOST_LESSONS):
+            keys = self.keys(function, arguments, values)
+            if keys is None:
+                return None
+            here = self._read(keys.own)
+            found = _first_that_holds(function, keys, here)
+            if found is not None:
+                return *found, arguments
+            if not self._learn(function, keys, here if keys.own == keys.plain else self._read(keys.plain)):
+                return None
+            arguments = function._describe(values)
+        return None
+
+    def keep(self, keys: Keys, guards: tuple, stored: Stored, code: bytes) -> str:
+        """Stores what has been compiled. Why it is not stored; empty: it is."""
+        try:
+            new = {keys.own: entries.code_entry(keys.function, keys.key, keys.facts, guards, stored, code)}
+            if keys.own != keys.plain:
+                new[keys.plain] = entries.facts_entry(keys.function, keys.plain_key, keys.facts, guards)
+        except Unnamed as error:
+            return str(error)
+        if build() != self._environment.build:
+            return "files of Ingot's have changed since it was imported"
+        for key, entry in new.items():
+            if not self.folder.write(key, entries.packed(entries.joined(entry, self._read(key)))):
+                return f"it cannot be written into {self.folder.path}"
+        return ""
+
+    def _read(self, key: bytes) -> list[Entry]:
+        content = self.folder.read(key)
+        if content is None:
+            return []
+        try:
+            return entries.unpacked(content)
+        except ValueError:
+            return []
+
+    def _learn(self, function: Function, keys: Keys, there: list[Entry]) -> bool:
+        """Has a function describe its arguments as other processes did."""
+        objects = entries.objects_in(keys.plain_key)
+        for entry in there:
+            with contextlib.suppress(Changed, Unnamed, ValueError):
+                facts = entries.found_facts(entry, function.__ingot_function__, objects) if entry.kind == FACTS else keys.facts
+                if facts.are_more_than(keys.facts) and not keys.facts.are_more_than(facts):
+                    facts.teach(function)
+                    return True
+        return False
+
+
+def _first_that_holds(function: Function, keys: Keys, there: list[Entry]) -> tuple[Restored, Any] | None:
+    objects = entries.objects_in(keys.key)
+    for entry in there:
+        if entry.kind == CODE:
+            with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
+                found = entries.restored(entry, function.__ingot_function__, objects, keys.facts)
+                return found, _ingot.Code.load(entry.body, None, found.moves)
+    return None
+
+
+_cache: Cache | None = Cache() if is_on() else None
+
+
+def cache() -> Cache | None:
+    """The process's cache; None: the environment says that there is none."""
+    return _cache

@@ -1,0 +1,291 @@
+"""What is stored of a compiled function, and how it is found again.
+
+Two kinds of entries stand in a file, which is that of a function's code, of a description of its arguments and of the
+facts that were known when they were described: *code*, with all that a specialisation is made of, and *facts*, which
+say what else has to be described, and so which file to look into next.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import _ingot
+from .names import Changed, Finder, Namer, Unnamed, code_form, is_plain, refuse
+
+if TYPE_CHECKING:
+    from .._function import Function
+
+MOST_ENTRIES = 16
+"""In one file; those that were stored first go first."""
+CODE, FACTS = "code", "facts"
+REGISTRIES = ("ingot.library.registry", "ingot.library.structures")
+"""Modules whose `changed` is guarded: what users have registered there, in `users`, is part of every key."""
+
+
+class Entry(NamedTuple):
+    """One entry. What is stored under one head is replaced by what is stored under it later."""
+
+    kind: str
+    steps: bytes
+    """How the objects are found that the head refers to."""
+    head: bytes
+    body: bytes
+    """An object file."""
+
+
+def packed(entries: list[Entry]) -> bytes:
+    return _ingot.encode(tuple(map(tuple, entries)), refuse)
+
+
+def unpacked(content: bytes) -> list[Entry]:
+    """ValueError: they are no entries."""
+    entries = _ingot.decode(content, [])
+    try:
+        return [Entry(*entry) for entry in entries]
+    except TypeError:
+        raise ValueError("no entries") from None
+
+
+def joined(new: Entry, others: list[Entry]) -> list[Entry]:
+    """Entries with a new one among them."""
+    return [new, *(each for each in others if each[:3] != new[:3])][:MOST_ENTRIES]
+
+
+class Facts(NamedTuple):
+    """What a function knows of its arguments beyond their types when it describes them."""
+
+    demanded: tuple[int, ...]
+    measured: tuple[int, ...]
+    opened: tuple[int, ...]
+    opens_texts: bool
+    captures: tuple[tuple[Any, str], ...]
+    attributes: tuple[tuple[type, tuple[str, ...]], ...]
+
+    @classmethod
+    def of(cls, function: Function) -> Facts:
+        return cls(
+            tuple(function._demanded()),
+            tuple(sorted(function._measured)),
+            tuple(sorted(function._opened)),
+            function._opens_texts,
+            tuple(function._captures()),
+            tuple(function._attributes().items()),
+        )
+
+    @property
+    def are_none(self) -> bool:
+        return self == NO_FACTS
+
+    @property
+    def outline(self) -> tuple:
+        """All but the objects."""
+        return (*self[:4], tuple(name for _, name in self.captures), tuple(names for _, names in self.attributes))
+
+    def are_more_than(self, others: Facts) -> bool:
+        """Whether all of `others` are among these."""
+        return (
+            set(others.demanded) <= set(self.demanded)
+            and set(others.measured) <= set(self.measured)
+            and others.opened in ((), self.opened)
+            and (others.opens_texts or not self.opens_texts)
+            and len(others.captures) <= len(self.captures)
+            and all(a is b and n == m for (a, n), (b, m) in zip(others.captures, self.captures))
+            and all(any(t is u and set(names) <= set(more) for u, more in self.attributes) for t, names in others.attributes)
+        )
+
+    def are_those_of(self, others: Facts) -> bool:
+        return self.outline == others.outline and self.are_more_than(others)
+
+    def teach(self, function: Function) -> None:
+        """Has a function describe its arguments so, from now on."""
+        for owner, name in self.captures[len(function._captures()) :]:
+            function._capture(owner, name)
+        for kind, names in self.attributes:
+            function._describe_attributes(kind, names)
+        for argument in self.demanded:
+            function._demand(argument)
+        for argument in self.measured:
+            function._measured.add(argument)
+            function._measure(argument)
+        function._opened, function._opens_texts = set(self.opened), self.opens_texts
+        function._open_texts(self.opened)
+
+    def stored(self, namer: Namer) -> tuple:
+        """With the numbers of objects. Raises Unnamed."""
+        captures = tuple((namer.number(owner), name) for owner, name in self.captures)
+        return (*self[:4], captures, tuple((namer.number(kind), names) for kind, names in self.attributes))
+
+    @classmethod
+    def restored(cls, stored: tuple, objects: list[Any]) -> Facts:
+        *plain, captures, attributes = stored
+        return cls(*plain, tuple((objects[o], n) for o, n in captures), tuple((objects[t], n) for t, n in attributes))
+
+
+NO_FACTS = Facts((), (), (), True, (), ())
+
+
+def objects_in(key: Any) -> list[Any]:
+    """The objects in a description of arguments that are not plain values, in order."""
+    found: list[Any] = []
+
+    def walk(part: Any) -> None:
+        if type(part) is tuple:
+            for each in part:
+                walk(each)
+        elif not is_plain(part):
+            found.append(part)
+
+    walk(key)
+    return found
+
+
+def key_of(environment: bytes, function: Function, key: tuple, facts: Facts) -> bytes:
+    """The digest that a file is found by. Raises Unnamed."""
+    objects: list[Any] = []
+
+    def name(value: Any) -> int:
+        objects.append(value)
+        return len(objects) - 1
+
+    options = (function._relaxed, tuple(map(tuple, function._static)), str(function._signatures))
+    of_function = code_form(function.__ingot_function__.__code__)
+    return _ingot.digest(_ingot.encode((environment, of_function, options, key, facts.outline), name))
+
+
+def facts_entry(function: types.FunctionType, key: tuple, facts: Facts, guards: tuple) -> Entry:
+    """What has to be described of arguments that are described by `key` without facts. Raises Unnamed."""
+    namer = Namer(function, objects_in(key))
+    for _ in _named_guards(namer, guards):
+        pass
+    head = _ingot.encode(facts.stored(namer), refuse)
+    return Entry(FACTS, _ingot.encode(tuple(namer.steps), refuse), head, b"")
+
+
+def found_facts(entry: Entry, function: types.FunctionType, objects: list[Any]) -> Facts:
+    """Raises Changed."""
+    finder = Finder(function, objects, _ingot.decode(entry.steps, []))
+    return Facts.restored(_ingot.decode(entry.head, []), finder.objects)
+
+
+Guard = tuple[Any, str, Any, bool, bool]
+
+
+def _is_ours(owner: Any) -> bool:
+    """Whether a dict is that of a module of Ingot's, whose build is part of every key."""
+    return type(owner) is dict and str(owner.get("__name__", "")).partition(".")[0] == "ingot"
+
+
+def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple]:
+    """Guards with numbers in the place of objects. What an owner is found by may be guarded later. Raises Unnamed."""
+    waiting = list(guards)
+    while waiting:
+        later = []
+        for guard in waiting:
+            owner, name, expected, present, in_class = guard
+            if _is_ours(owner):
+                continue
+            try:
+                number = namer.number(owner)
+            except Unnamed:
+                later.append(guard)
+                continue
+            if not present or is_plain(expected):
+                yield (number, name, False, expected, present, in_class)
+                continue
+            try:
+                held = namer.number(expected)
+            except Unnamed:
+                held = namer.add(expected, ("class" if in_class else "held", number, name))
+            yield (number, name, True, held, present, in_class)
+        if len(later) == len(waiting):
+            namer.number(later[0][0])
+        waiting = later
+
+
+class Stored(NamedTuple):
+    """What a specialisation is made of."""
+
+    result: tuple
+    hosts: tuple
+    writes: bool
+    layouts: tuple
+    errors: list
+    multiplies: bool
+
+
+def code_entry(function: types.FunctionType, key: tuple, facts: Facts, guards: tuple[Guard, ...], stored: Stored, body: bytes) -> Entry:
+    """Raises Unnamed."""
+    namer = Namer(function, objects_in(key))
+    named = tuple(_named_guards(namer, guards))
+    registries = tuple(r for r in REGISTRIES if any(_is_ours(owner) and owner["__name__"] == r and n == "changed" for owner, n, *_ in guards))
+    parts = _ingot.encode(tuple(stored), namer.number)
+    own_facts = facts.stored(namer)
+    places = tuple((code.co_filename, *_lines(code), number) for code, number in namer.codes.items())
+    head = _ingot.encode((named, registries, own_facts, places, parts), refuse)
+    return Entry(CODE, _ingot.encode(tuple(namer.steps), refuse), head, body)
+
+
+class Restored(NamedTuple):
+    """What `code_entry` was given, in this process."""
+
+    stored: Stored
+    guards: tuple[Guard, ...]
+    moves: tuple[tuple, ...]
+    """Where functions stand now that stood elsewhere: file, first and last line, the file now, and by how many lines."""
+
+
+def restored(entry: Entry, function: types.FunctionType, objects: list[Any], facts: Facts) -> Restored:
+    """Raises Changed."""
+    finder = Finder(function, objects, _ingot.decode(entry.steps, []))
+    named, registries, own_facts, places, parts = _ingot.decode(entry.head, [])
+    own = finder.objects
+    if not Facts.restored(own_facts, own).are_those_of(facts):
+        raise Changed
+    guards = [(own[owner], name, own[held] if is_object else held, *rest) for owner, name, is_object, held, *rest in named]
+    for registry in registries:
+        module = __import__(registry, fromlist=("changed",))
+        guards.append((module.__dict__, "changed", module.changed, True, False))
+    moves = tuple(_moves(places, own))
+    stored = Stored(*_ingot.decode(parts, own))
+    if moves:
+        where = mover(moves)
+        stored = stored._replace(hosts=moved(stored.hosts, where), errors=moved(stored.errors, where))
+    return Restored(stored, tuple(guards), moves)
+
+
+def _lines(code: types.CodeType) -> tuple[int, int]:
+    """The first and last line of a code object, with those inside it."""
+    last = max([code.co_firstlineno, *(line for *_, line in code.co_lines() if line is not None)])
+    inside = [_lines(constant)[1] for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return code.co_firstlineno, max([last, *inside])
+
+
+def _moves(places: tuple, objects: list[Any]) -> Iterator[tuple]:
+    all_places = [(file, first, last, objects[number].__code__) for file, first, last, number in places]
+    if any(code.co_filename != file or code.co_firstlineno != first for file, first, _, code in all_places):
+        yield from ((file, first, last, code.co_filename, code.co_firstlineno - first) for file, first, last, code in all_places)
+
+
+def mover(moves: tuple[tuple, ...]) -> Callable[[str, int], tuple[str, int]]:
+    """Where a line of a file stands now."""
+
+    def where(file: str, line: int) -> tuple[str, int]:
+        for old, first, last, new, lines in moves:
+            if file == old and first <= line <= last:
+                return new, line + lines
+        return file, line
+
+    return where
+
+
+def moved(value: Any, where: Callable[[str, int], tuple[str, int]]) -> Any:
+    """A description with its sites - (file, line, column, end, function) - where they are now."""
+    if type(value) is list:
+        return [moved(each, where) for each in value]
+    if type(value) is not tuple:
+        return value
+    if len(value) == 5 and [type(each) for each in value] == [str, int, int, int, str]:
+        return (*where(value[0], value[1]), *value[2:])
+    return tuple(moved(each, where) for each in value)

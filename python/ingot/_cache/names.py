@@ -1,0 +1,327 @@
+"""How one process tells another which Python objects compiled code was made for.
+
+An object is told by the way on which it is found - from the function, along what guards have looked at - and by what it
+has to be like, its form: the code of functions, the methods of classes, the values of numbers. Ways are steps, one an
+object, each of which may begin at the objects of earlier ones. What has no form that says all that the compiler may have
+seen of it has no name, and then nothing is stored.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .. import _ingot
+from .._host import HostFunction
+
+VERSIONED = frozenset({"numpy", "ingot"})
+"""The packages whose versions are part of every key, so that a path says what an object is; Python's own too."""
+
+
+class Unnamed(Exception):
+    """An object that another process cannot be told about; its text says what it is."""
+
+
+class Changed(Exception):
+    """What is found is not what it was in the other process."""
+
+
+def refuse(value: Any) -> NoReturn:
+    """For values without objects that have to be found."""
+    raise Unnamed(f"an object of class {type(value).__module__}.{type(value).__qualname__}")
+
+
+_PLAIN = frozenset({type(None), type(Ellipsis), bool, int, float, complex, str, bytes, *(np.dtype(c).type for c in "?bBhHiIlLqQefdFD")})
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is known by what it is, wherever it stands: what guards compare by value, and dtypes of numbers."""
+    if type(value) in _PLAIN:
+        return True
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    return isinstance(value, np.dtype) and value.type in _PLAIN and np.dtype(value.char) is value
+
+
+def code_form(code: types.CodeType) -> bytes:
+    """What a code object does, wherever it stands."""
+    return _ingot.digest(_ingot.encode(code, refuse))
+
+
+def path_of(value: Any) -> tuple[str, str] | None:
+    """The module and the name in it by which a process finds an object that is in no user's hands; None: there are none."""
+    module = getattr(value, "__module__", None)
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if isinstance(value, types.BuiltinFunctionType) and value.__self__ is not None and not isinstance(value.__self__, types.ModuleType):
+        kind = value.__self__ if isinstance(value.__self__, type) else type(value.__self__)
+        module, name = kind.__module__, f"{kind.__qualname__}.{value.__name__}" if isinstance(value.__self__, type) else value.__name__
+    owner = getattr(value, "__objclass__", None)
+    if isinstance(owner, type):
+        module, name = owner.__module__, f"{owner.__qualname__}.{value.__name__}"
+    if not isinstance(module, str) or not isinstance(name, str) or not _is_versioned(module):
+        return None
+    return (module, name) if at_path(module, name) is value else None
+
+
+def _is_versioned(module: str) -> bool:
+    package = module.partition(".")[0]
+    return package in VERSIONED or package in sys.stdlib_module_names
+
+
+def at_path(module: str, name: str) -> Any:
+    """What a module that is loaded has under a name with dots; None: nothing."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        if isinstance(found, type):
+            found = found.__dict__.get(part) if part in found.__dict__ else getattr(found, part, None)
+        else:
+            found = getattr(found, part, None)
+    return found
+
+
+def form_of(value: Any) -> Any:
+    """What an object has to be like where another process finds it. Raises Unnamed."""
+    if is_plain(value):
+        return ("value", value)
+    if type(value) is tuple:
+        return ("tuple", tuple(map(form_of, value)))
+    for kinds, form in _FORMS:
+        if isinstance(value, kinds):
+            return form(value)
+    if type(value) is object:
+        return ("sentinel",)
+    if isinstance(value, enum.Enum):
+        return ("member", class_form(type(value)), value._name_)
+    if _is_jitted(value):
+        return ("jitted", form_of(value.__ingot_function__))
+    if _ingot.is_instance(value):
+        return ("instance", class_form(type(value)))
+    refuse(value)
+
+
+def _is_jitted(value: Any) -> bool:
+    from .._function import Function
+
+    return isinstance(value, Function)
+
+
+def _function_form(function: types.FunctionType) -> tuple:
+    own = {k: v for k, v in function.__dict__.items() if k not in ("__wrapped__", "__ingot_source__")}
+    if not all(map(is_plain, own.values())):
+        refuse(function)
+    return ("function", code_form(function.__code__), function.__qualname__, function.__module__, tuple(sorted(own.items())))
+
+
+def _wrapper_form(wrapper: Any) -> tuple:
+    parts = (wrapper.fget, wrapper.fset, wrapper.fdel) if isinstance(wrapper, property) else (wrapper.__func__,)
+    return (type(wrapper).__name__, *(None if part is None else form_of(part) for part in parts))
+
+
+def class_form(kind: type) -> Any:
+    """What a class is: its path where it is not a user's; else its bases, its metaclass and what its methods do.
+
+    Values that it holds are not in it: they may change, and guards say what they have to be.
+    """
+    path = path_of(kind)
+    if path is not None:
+        return ("path", *path)
+    if not kind.__flags__ & (1 << 9):  # a class of an extension's, of which nothing is known
+        refuse(kind)
+    attributes = []
+    for name, value in sorted(vars(kind).items()):
+        if name in ("__slots__", "_fields"):
+            attributes.append((name, value if is_plain(value) else ""))
+        elif isinstance(value, (types.FunctionType, staticmethod, classmethod, property)):
+            attributes.append((name, form_of(value)))
+        elif isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+            attributes.append((name, type(value).__name__))
+        elif _is_jitted(value):
+            attributes.append((name, form_of(value)))
+    bases = tuple(map(class_form, kind.__bases__))
+    whole = (kind.__module__, kind.__qualname__, class_form(type(kind)), bool(kind.__flags__ & (1 << 20)), bases, tuple(attributes))
+    return ("class", _ingot.digest(_ingot.encode(whole, refuse)))
+
+
+def _type_form(kind: type) -> Any:
+    return class_form(kind)
+
+
+def _partial_form(partial: functools.partial) -> tuple:
+    if type(partial) is not functools.partial:
+        refuse(partial)
+    keywords = tuple((name, form_of(value)) for name, value in partial.keywords.items())
+    return ("partial", form_of(partial.func), tuple(map(form_of, partial.args)), keywords)
+
+
+_FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (types.FunctionType, _function_form),
+    (types.CodeType, lambda code: ("code", code_form(code))),
+    (types.ModuleType, lambda module: ("module", module.__name__)),
+    ((staticmethod, classmethod, property), _wrapper_form),
+    (type, _type_form),
+    (types.CellType, lambda cell: ("cell",)),
+    (types.MethodType, lambda method: ("method", form_of(method.__func__))),
+    (functools.partial, _partial_form),
+    (HostFunction, lambda host: ("host", form_of(host.function), repr(host.result))),
+)
+
+
+class Namer:
+    """Numbers the objects that what is stored refers to, and says how each is found.
+
+    `function`: where all ways begin. `arguments`: the objects in the description of its arguments, in order.
+    """
+
+    def __init__(self, function: types.FunctionType, arguments: list[Any]) -> None:
+        self.steps: list[tuple] = []
+        self.codes: dict[types.CodeType, int] = {}
+        self._numbers: dict[int, int] = {}
+        self._parts: dict[int, tuple] = {}
+        self._kept: list[Any] = []
+        self.add(function, ("root",))
+        for place, value in enumerate(arguments):
+            if id(value) not in self._numbers and not is_plain(value):
+                self.add(value, ("argument", place))
+
+    def number(self, value: Any) -> int:
+        """The number of an object. Raises Unnamed."""
+        known = self._numbers.get(id(value))
+        if known is not None:
+            return known
+        if id(value) in self._parts:
+            return self.add(value, self._parts[id(value)])
+        if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
+            return self.add(value, ("module", value.__name__))
+        if type(value) is dict and (module := sys.modules.get(value.get("__name__", ""))) is not None and module.__dict__ is value:
+            self.number(module)
+            return self.number(value)
+        if (path := path_of(value)) is not None:
+            return self.add(value, ("path", *path))
+        if isinstance(value, types.MethodType):
+            return self.add(value, ("method", self.number(value.__self__), value.__name__))
+        refuse(value)
+
+    def add(self, value: Any, step: tuple) -> int:
+        """The number of an object that is found by a step. Raises Unnamed."""
+        form = None
+        if step[0] not in ("module", "path") and type(value) is not dict:
+            path = path_of(value)
+            form = ("path", *path) if path is not None else form_of(value)
+        number = self._numbers[id(value)] = len(self.steps)
+        self.steps.append((*step, form))
+        self._kept.append(value)
+        for part, way in _parts_of(value, number):
+            self._parts.setdefault(id(part), way)
+            self._kept.append(part)
+        if isinstance(value, types.FunctionType):
+            self.codes[value.__code__] = number
+        return number
+
+
+def _parts_of(value: Any, number: int) -> Iterator[tuple[Any, tuple]]:
+    """What an object leads to, and the steps there."""
+    attributes: tuple[str, ...] = ()
+    if isinstance(value, types.FunctionType):
+        attributes = ("__globals__", "__code__", "__defaults__", "__kwdefaults__", "__closure__")
+        yield from ((cell, ("cell", number, i)) for i, cell in enumerate(value.__closure__ or ()))
+        yield from _items(value.__defaults__ or (), number, "default")
+        yield from _items((value.__kwdefaults__ or {}).values(), number, "keyword default")
+    elif isinstance(value, types.ModuleType):
+        attributes = ("__dict__",)
+    elif isinstance(value, (staticmethod, classmethod, types.MethodType)):
+        attributes = ("__func__",)
+    elif isinstance(value, property):
+        attributes = ("fget", "fset", "fdel")
+    elif isinstance(value, type):
+        attributes = ("__mro__",)
+        yield from _items(value.__mro__, number, "base")
+    elif isinstance(value, functools.partial):
+        attributes = ("func",)
+    elif isinstance(value, HostFunction):
+        attributes = ("function",)
+    elif type(value) is tuple:
+        yield from _items(value, number, "item")
+    elif isinstance(value, enum.Enum):
+        attributes = ("__dict__", "__class__")
+    elif _is_jitted(value):
+        attributes = ("__ingot_function__",)
+    elif _ingot.is_instance(value):
+        attributes = ("__class__",)
+    for name in attributes:
+        part = getattr(value, name)
+        if part is not None:
+            yield part, ("part", number, name)
+
+
+def _items(values: Any, number: int, kind: str) -> Iterator[tuple[Any, tuple]]:
+    for place, value in enumerate(values):
+        if not is_plain(value):
+            yield value, (kind, number, place)
+
+
+class Finder:
+    """Finds the objects of steps. Raises Changed where one is not there, is of another form, or is two of them."""
+
+    def __init__(self, function: types.FunctionType, arguments: list[Any], steps: tuple) -> None:
+        self.objects: list[Any] = []
+        self._arguments = arguments
+        self._function = function
+        for *step, form in steps:
+            found = self._follow(*step)
+            if form is not None and not self._has(found, form):
+                raise Changed
+            self.objects.append(found)
+        if len(set(map(id, self.objects))) != len(self.objects):
+            raise Changed
+
+    def _follow(self, kind: str, *what: Any) -> Any:
+        try:
+            return _STEPS[kind](self, *what)
+        except (LookupError, AttributeError, TypeError):
+            raise Changed from None
+
+    def _has(self, found: Any, form: Any) -> bool:
+        if form[0] == "path":
+            return path_of(found) == form[1:]
+        try:
+            return form_of(found) == form
+        except Unnamed:
+            return False
+
+    def _held(self, owner: int, name: str) -> Any:
+        return _ingot.held(self.objects[owner], name)[0]
+
+    def _held_in_class(self, owner: int, name: str) -> Any:
+        return _ingot.held_in_class(self.objects[owner], name)[0]
+
+    def _method(self, owner: int, name: str) -> Any:
+        return getattr(self.objects[owner], name)
+
+    def _path(self, module: str, name: str) -> Any:
+        found = at_path(module, name)
+        if path_of(found) != (module, name):  # another object has been put there
+            raise Changed
+        return found
+
+
+_STEPS: dict[str, Callable[..., Any]] = {
+    "root": lambda it: it._function,
+    "argument": lambda it, place: it._arguments[place],
+    "module": lambda it, name: sys.modules[name],
+    "path": Finder._path,
+    "held": Finder._held,
+    "class": Finder._held_in_class,
+    "method": Finder._method,
+    "part": lambda it, owner, name: getattr(it.objects[owner], name),
+    "cell": lambda it, owner, place: it.objects[owner].__closure__[place],
+    "default": lambda it, owner, place: it.objects[owner].__defaults__[place],
+    "keyword default": lambda it, owner, place: list(it.objects[owner].__kwdefaults__.values())[place],
+    "base": lambda it, owner, place: it.objects[owner].__mro__[place],
+    "item": lambda it, owner, place: it.objects[owner][place],
+}
