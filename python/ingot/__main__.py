@@ -4,8 +4,9 @@ import argparse
 import sys
 
 from . import _check, _info, tour
+from ._cache import command as _cache
 
-COMMANDS = (_check, _info, tour)
+COMMANDS = (_cache, _check, _info, tour)
 
 
 def main(arguments: list[str] | None = None) -> int:

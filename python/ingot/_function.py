@@ -168,7 +168,7 @@ class Function(Base[P, R_co]):
         if found is self and not (by_value and self.__module__ == "__main__"):
             return self.__qualname__
         source = _source.text_of(self.__ingot_function__)
-        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device)
+        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device, self.is_stored)
 
     def _call(self, args: tuple, kwargs: dict) -> Any:
         """A call that the base cannot make."""
@@ -430,11 +430,13 @@ def refused_argument(function: Any, name: str, what: str, advice: str) -> Unsupp
 
 
 def _restored(
-    function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], static: Static, source: str, device: Any = None
+    function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], static: Static, source: str, device: Any = None, is_stored: bool = True
 ) -> Function:
     """A function that has been pickled, with the source that it had."""
     function.__ingot_source__ = source
-    return Function(function, signatures, mode, relaxed, static, device)
+    made = Function(function, signatures, mode, relaxed, static, device)
+    made.is_stored = is_stored
+    return made
 
 
 def shown_to_profilers(function: Function) -> Callable:

@@ -77,6 +77,7 @@ def jit(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     device: str | Device | None = None,
+    cache: bool = True,
     **options: Any,
 ) -> Any:
     """Compiles a Python function for the arguments it is called with.
@@ -96,9 +97,12 @@ def jit(
     `device` is where its calls run, "gpu" or the like, whatever their arguments are: arrays of NumPy's are moved there for
     the call, and results are NumPy's then. Without it a call runs on the device of its arrays. docs/gpu.md has the rules.
 
+    `cache=False` keeps the function out of the cache on disk, which otherwise holds what has been compiled for the next
+    process (docs/cache.md).
+
     Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
     """
-    unknown = set(options) - {"nopython", "parallel", "cache"}
+    unknown = set(options) - {"nopython", "parallel"}
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     relaxed = relaxations(fastmath)
@@ -115,6 +119,10 @@ def jit(
             raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
         own = f.__ingot_function__ if isinstance(f, Function) else f
         constant = static(own, static_argnums, static_argnames)
-        return own if disabled() else Function(own, parsed, relaxed=relaxed, static=constant, device=where)
+        if disabled():
+            return own
+        made = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
+        made.is_stored = bool(cache)
+        return made
 
     return decorate(function) if is_function else decorate

@@ -145,7 +145,7 @@ PyObject* in_slot(PyObject* instance, PyObject* descriptor) {
 /// apart.
 bool is_users(const PyTypeObject* type) {
   static const destructor users = [] {
-    const nb::object own = nb::module_::import_("ingot._foreign").attr("Kind");
+    const nb::object own = nb::module_::import_("ingot._specialisation").attr("Call");
     return reinterpret_cast<PyTypeObject*>(own.ptr())->tp_dealloc;
   }();
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_dealloc == users;

@@ -173,18 +173,29 @@ Guard = tuple[Any, str, Any, bool, bool]
 
 
 def _is_ours(owner: Any) -> bool:
-    """Whether a dict is that of a module of Ingot's, whose build is part of every key."""
-    return type(owner) is dict and str(owner.get("__name__", "")).partition(".")[0] == "ingot"
+    """Whether it is a function of Ingot's, or the dict of a module of it: its build is part of every key.
+
+    Not if it was made by another function, for one of the user's.
+    """
+    if isinstance(owner, types.FunctionType):
+        return owner.__closure__ is None and _is_of_ingot(owner.__module__)
+    return type(owner) is dict and _is_of_ingot(owner.get("__name__"))
+
+
+def _is_of_ingot(module: Any) -> bool:
+    return str(module).partition(".")[0] == "ingot"
 
 
 def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple]:
     """Guards with numbers in the place of objects. What an owner is found by may be guarded later. Raises Unnamed."""
-    waiting = list(guards)
+    waiting, ours = list(guards), set()
     while waiting:
         later = []
         for guard in waiting:
             owner, name, expected, present, in_class = guard
-            if _is_ours(owner):
+            if id(owner) in ours or _is_ours(owner):
+                if name == "__kwdefaults__":
+                    ours.add(id(expected))
                 continue
             try:
                 number = namer.number(owner)
@@ -219,7 +230,7 @@ def code_entry(function: types.FunctionType, key: tuple, facts: Facts, guards: t
     """Raises Unnamed."""
     namer = Namer(function, objects_in(key))
     named = tuple(_named_guards(namer, guards))
-    registries = tuple(r for r in REGISTRIES if any(_is_ours(owner) and owner["__name__"] == r and n == "changed" for owner, n, *_ in guards))
+    registries = tuple(r for r in REGISTRIES if any(type(owner) is dict and owner.get("__name__") == r and n == "changed" for owner, n, *_ in guards))
     parts = _ingot.encode(tuple(stored), namer.number)
     own_facts = facts.stored(namer)
     places = tuple((code.co_filename, *_lines(code), number) for code, number in namer.codes.items())

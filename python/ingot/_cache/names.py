@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import importlib
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -58,9 +59,11 @@ def path_of(value: Any) -> tuple[str, str] | None:
     """The module and the name in it by which a process finds an object that is in no user's hands; None: there are none."""
     module = getattr(value, "__module__", None)
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    if isinstance(value, types.BuiltinFunctionType) and value.__self__ is not None and not isinstance(value.__self__, types.ModuleType):
-        kind = value.__self__ if isinstance(value.__self__, type) else type(value.__self__)
-        module, name = kind.__module__, f"{kind.__qualname__}.{value.__name__}" if isinstance(value.__self__, type) else value.__name__
+    bound = None if isinstance(value, types.FunctionType) else getattr(value, "__self__", None)
+    if isinstance(bound, type):
+        module, name = bound.__module__, f"{bound.__qualname__}.{name}"
+    elif bound is not None and not isinstance(bound, types.ModuleType):
+        module, name = type(bound).__module__, value.__name__
     owner = getattr(value, "__objclass__", None)
     if isinstance(owner, type):
         module, name = owner.__module__, f"{owner.__qualname__}.{value.__name__}"
@@ -303,7 +306,13 @@ class Finder:
     def _method(self, owner: int, name: str) -> Any:
         return getattr(self.objects[owner], name)
 
+    def _module(self, name: str) -> types.ModuleType:
+        if name.startswith("ingot."):
+            importlib.import_module(name)
+        return sys.modules[name]
+
     def _path(self, module: str, name: str) -> Any:
+        self._module(module)
         found = at_path(module, name)
         if path_of(found) != (module, name):  # another object has been put there
             raise Changed
@@ -313,7 +322,7 @@ class Finder:
 _STEPS: dict[str, Callable[..., Any]] = {
     "root": lambda it: it._function,
     "argument": lambda it, place: it._arguments[place],
-    "module": lambda it, name: sys.modules[name],
+    "module": Finder._module,
     "path": Finder._path,
     "held": Finder._held,
     "class": Finder._held_in_class,
