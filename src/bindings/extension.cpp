@@ -22,6 +22,7 @@
 #include "bindings/ufuncs.h"
 #include "bindings/values.h"
 #include "runtime/allocator.h"
+#include "runtime/context.h"
 #include "runtime/pool.h"
 #include "runtime/sorts.h"
 
@@ -47,6 +48,13 @@ nb::dict memory() {
   all["in_use"] = use.in_use;
   all["peak"] = use.peak;
   return all;
+}
+
+/// What the first call would else have to find out: it takes as long as the rest of a short one.
+void look_around() {
+  runtime::stack_left();
+  runtime::Allocator::use();
+  runtime::Pool::threads();
 }
 
 void check_environment() {
@@ -82,6 +90,7 @@ NB_MODULE(_ingot, m) {
   check_environment();
   use_numpys_sorts();
   find_main_thread();
+  look_around();
   Specialisation::bind(m);
   bind_devices(m);
   bind_device_streams(m);

@@ -2,10 +2,13 @@
 `sampled(n, of="name")` it is of all cases of a file that have this name.
 """
 
+import os
 import random
 from collections import defaultdict
 
 import pytest
+
+os.environ.setdefault("INGOT_CACHE", "off")  # tests say what is compiled when; those of the cache turn it on
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _ingot
-from .names import Changed, Finder, Namer, Unnamed, code_form, is_plain, refuse
+from .names import Changed, Finder, Namer, Unnamed, form_of, is_plain, refuse
 
 if TYPE_CHECKING:
     from .._function import Function
@@ -150,7 +150,7 @@ def key_of(environment: bytes, function: Function, key: tuple, facts: Facts) -> 
         return len(objects) - 1
 
     options = (function._relaxed, tuple(map(tuple, function._static)), str(function._signatures))
-    of_function = code_form(function.__ingot_function__.__code__)
+    of_function = form_of(function.__ingot_function__)
     return _ingot.digest(_ingot.encode((environment, of_function, options, key, facts.outline), name))
 
 

@@ -178,7 +178,7 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
 class Namer:
     """Numbers the objects that what is stored refers to, and says how each is found.
 
-    `function`: where all ways begin. `arguments`: the objects in the description of its arguments, in order.
+    `function`: where all ways begin; its form is part of the key. `arguments`: the objects in the description of its arguments, in order.
     """
 
     def __init__(self, function: types.FunctionType, arguments: list[Any]) -> None:
@@ -213,7 +213,7 @@ class Namer:
     def add(self, value: Any, step: tuple) -> int:
         """The number of an object that is found by a step. Raises Unnamed."""
         form = None
-        if step[0] not in ("module", "path") and type(value) is not dict:
+        if step[0] not in ("root", "module", "path") and type(value) is not dict:
             path = path_of(value)
             form = ("path", *path) if path is not None else form_of(value)
         number = self._numbers[id(value)] = len(self.steps)
