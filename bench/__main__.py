@@ -12,7 +12,7 @@ from .limits import limit_threads
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=sys.modules["bench"].__doc__)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only what begins so: workloads, `first`, `import`, `call`, `launch`")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only what begins so: workloads, `first`, `import`, `cache`, `call`, `launch`")
     parser.add_argument("--peers", nargs="*", metavar="PEER", choices=("cpp", "numba", "jax"), help="only these besides NumPy")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds in which each contestant runs once (10)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each contestant that has them (1)")
@@ -28,7 +28,7 @@ def _options() -> argparse.Namespace:
 def _run(options: argparse.Namespace) -> int:
     from ingot.tour.peers import describe, open_machine
 
-    from . import calls, launches, report
+    from . import calls, launches, report, stored
     from .contestants import CPP
     from .measure import CLOCKS, measure
     from .peaks import peaks as measure_peaks
@@ -40,6 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     extras = {
         "first": lambda: calls.first_calls(machine, min(options.rounds, 5), options.small, options.clock),
         "import": lambda: calls.imports(machine, min(options.rounds, 5)),
+        "cache": lambda: stored.stored_calls(machine, min(options.rounds, 5), options.small, options.clock),
         "call": lambda: calls.overheads(machine, options.rounds, options.small),
         "launch": lambda: launches.launches(min(options.rounds, 5)) | launches.operations(min(options.rounds, 5)),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import statistics
 import subprocess
@@ -25,6 +26,8 @@ import numpy as np
 from bench import calls
 arguments = calls.first_arguments({program!r})
 function = calls.first_function({program!r}, {peer!r})
+if {peer!r} == "drjit":
+    arguments = [drjit.llvm.Float64(a) for a in arguments]
 start = time.{clock}()
 {compile}
 print(time.{clock}() - start)
@@ -33,12 +36,15 @@ SET_UP = {
     "ingot": "import ingot",
     "numba": "import numba",
     "jax": "import jax; jax.config.update('jax_enable_x64', True); jax.numpy.zeros(1).block_until_ready()",
+    "drjit": "import drjit, drjit.llvm",
 }
 COMPILE = {
     "ingot": "ingot.jit(function)(*arguments)",
     "numba": "numba.njit(function)(*arguments)",
     "jax": "jax.block_until_ready(jax.jit(function, static_argnums=calls.static(arguments))(*arguments))",
+    "drjit": "drjit.eval(function(*arguments))",
 }
+LLVM = "/usr/lib/llvm-19/lib/libLLVM.so.1"  # for Dr.Jit, which brings none
 PROGRAMS = ("add_one", "quadratic", "kuramoto")
 IMPORT = "import time; import numpy; start = time.process_time(); import {module}; print(time.process_time() - start)"
 IMPORT_NUMPY = "import time; start = time.process_time(); import numpy; print(time.process_time() - start)"
@@ -54,6 +60,12 @@ def add_into(x, y, out):
 
 def add_three(x, y, z):
     return x + y + z
+
+
+def quadratic_in_drjit(a, b, c):
+    import drjit
+
+    return (-b + drjit.sqrt(b * b - 4 * a * c)) / (2 * a)
 
 
 def sum_of_ten(d):
@@ -76,6 +88,8 @@ def first_function(program: str, peer: str) -> Callable:
 
     if program == "add_one":
         return add_one
+    if peer == "drjit":
+        return quadratic_in_drjit
     workload = streams.QUADRATIC if program == "quadratic" else bodies.KURAMOTO
     if peer != "jax":
         return workload.forms["array" if program == "quadratic" else "original"]
@@ -91,12 +105,19 @@ def static(arguments: tuple) -> tuple[int, ...]:
     return tuple(i for i, a in enumerate(arguments) if isinstance(a, int))
 
 
-def _fresh(script: str) -> float | str:
-    """The number that a script prints in a process of its own, or the last line of its error.
+def fresh_peers(program: str, machine: Machine) -> list[str]:
+    """Those that compile a program: Dr.Jit, where it is installed, has no form of the loops of `kuramoto`."""
+    peers = ["ingot", *(peer for peer in machine.peers if peer in SET_UP)]
+    return peers + ["drjit"] * (program != "kuramoto" and importlib.util.find_spec("drjit") is not None)
+
+
+def fresh(script: str, variables: dict[str, str] | None = None) -> float | str:
+    """The number that a script prints in a process of its own, or the last line of its error. `variables`: of its environment.
 
     Bytecode is kept between processes, as it is where packages are installed.
     """
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / f"ingot-bench-{os.getuid()}")}
+    environment |= {"DRJIT_LIBLLVM_PATH": LLVM} | (variables or {})
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
     if done.returncode:
@@ -110,7 +131,7 @@ def _rounds(scripts: dict[str, str], rounds: int) -> dict[str, Any]:
     failed: dict[str, str] = {}
     for _ in range(rounds):
         for name, script in scripts.items():
-            outcome = _fresh(script)
+            outcome = fresh(script, {"INGOT_CACHE": "off"})
             if isinstance(outcome, str):
                 failed[name] = outcome
             else:
@@ -125,10 +146,42 @@ def first_calls(machine: Machine, rounds: int, small: bool, clock: str) -> dict[
     for program in PROGRAMS[:1] if small else PROGRAMS:
         scripts = {
             peer: FIRST_CALL.format(program=program, peer=peer, set_up=SET_UP[peer], compile=COMPILE[peer], clock=clock)
-            for peer in ("ingot", *machine.peers) if peer in SET_UP
+            for peer in fresh_peers(program, machine)
         }
         tables[f"first call: {program}"] = _rounds(scripts, rounds)
+    tables["first call: programs over arrays"] = _of_programs(small, clock)
     return tables
+
+
+OF_PROGRAM = """
+import time
+import warnings
+import numpy as np
+import ingot
+from bench.programs import PROGRAMS
+program = PROGRAMS[{name!r}]
+arguments = program.arguments(True)
+warnings.simplefilter("ignore")
+np.seterr(all="ignore")
+start = time.{clock}()
+ingot.jit(program.function)(*arguments)
+print(time.{clock}() - start)
+"""
+
+
+def _of_programs(small: bool, clock: str) -> dict[str, Any]:
+    """The first calls of the programs over arrays under Ingot, each in a process of its own: of all of them the median, and the longest."""
+    from .programs import PROGRAMS as OVER_ARRAYS
+
+    names = list(OVER_ARRAYS)[: 2 if small else None]
+    outcomes = {name: fresh(OF_PROGRAM.format(name=name, clock=clock), {"INGOT_CACHE": "off"}) for name in names}
+    seconds = {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, str)}
+    table: dict[str, Any] = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, str)}
+    if seconds:
+        table["ingot"] = {"min": min(seconds.values()), "median": statistics.median(seconds.values())}
+        longest = max(seconds, key=lambda name: seconds[name])
+        table[f"ingot, {longest}"] = {"min": seconds[longest], "median": seconds[longest]}
+    return table
 
 
 def imports(machine: Machine, rounds: int) -> dict[str, dict]:

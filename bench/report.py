@@ -109,11 +109,12 @@ def calls_text(tables: dict[str, dict[str, Any]]) -> str:
     """First calls in ms, imports in CPU ms, calls and launches in ns."""
     lines = []
     for title, table in tables.items():
-        scale, unit = (1e9, "ns") if title.startswith(("call", "launch")) else (1e3, "ms" if title.startswith("first") else "CPU ms")
-        lines += [f"\n{title}, {unit}", f"  {'':18}{'min':>10}{'median':>10}"]
+        scale, unit = (1e9, "ns") if title.startswith(("call", "launch")) else (1e3, "ms" if title.startswith(("first", "cache")) else "CPU ms")
+        digits = 2 if title.startswith("cache") else 1
+        lines += [f"\n{title}, {unit}", f"  {'':24}{'min':>10}{'median':>10}"]
         for name, figures in table.items():
             if isinstance(figures, str):
-                lines.append(f"  {name:18}  " + _one_line(f"refused: {figures}"))
+                lines.append(f"  {name:24}  " + _one_line(f"refused: {figures}"))
             else:
-                lines.append(f"  {name:18}{figures['min'] * scale:10.1f}{figures['median'] * scale:10.1f}")
+                lines.append(f"  {name:24}{figures['min'] * scale:10.{digits}f}{figures['median'] * scale:10.{digits}f}")
     return "\n".join(lines)
