@@ -487,14 +487,19 @@ def without_body(function: types.FunctionType) -> types.FunctionType:
 
 
 def _hashable(key: tuple) -> tuple:
-    def one(part: Any) -> Any:
-        if type(part) in (tuple, frozenset):
-            return type(part)(one(p) for p in part)
-        if isinstance(part, enum.Enum):
-            return (type(part), part._name_)
-        return (type(part), repr(part)) if isinstance(part, (float, complex, np.inexact)) else (type(part), part)
+    """The key with each value told from equal ones of other types, and floats by their bits."""
+    return tuple([_told_apart(part) for part in key])
 
-    return one(key)
+
+def _told_apart(part: Any) -> Any:
+    kind = type(part)
+    if kind is str:
+        return part
+    if kind is tuple or kind is frozenset:
+        return kind([_told_apart(each) for each in part])
+    if isinstance(part, enum.Enum):
+        return (kind, part._name_)
+    return (kind, repr(part)) if isinstance(part, (float, complex, np.inexact)) else (kind, part)
 
 
 def type_text(value: Any) -> str:

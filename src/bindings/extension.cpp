@@ -86,6 +86,7 @@ void use_numpys_sorts() {
 }  // namespace
 
 NB_MODULE(_ingot, m) {
+  nb::set_leak_warnings(false);
   if (_import_array() < 0 || _import_umath() < 0) throw nb::python_error();
   check_environment();
   use_numpys_sorts();

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _ingot
 from . import entries
-from .entries import CODE, FACTS, NO_FACTS, Entry, Facts, Restored, Stored
+from .entries import CODE, FACTS, NO_FACTS, Entry, Facts, Key, Restored, Stored
 from .folder import VERSION, Folder, is_on, limit, where
 from .names import Changed, Unnamed, form_of, path_of, refuse
 
@@ -77,12 +77,10 @@ class Keys(NamedTuple):
     """Where a specialisation is stored, and what was known when it was made."""
 
     function: types.FunctionType
-    key: tuple
     facts: Facts
-    own: bytes
-    plain_key: tuple
-    plain: bytes
-    """The file of its arguments as they are described without facts."""
+    own: Key
+    plain: Key
+    """Of its arguments as they are described without facts."""
 
 
 class Cache:
@@ -100,9 +98,8 @@ class Cache:
             facts = Facts.of(function)
             own = entries.key_of(environment, function, arguments.key, facts)
             if facts.are_none:
-                return Keys(source, arguments.key, facts, own, arguments.key, own)
-            key = function._describe_plainly(values).key
-            return Keys(source, arguments.key, facts, own, key, entries.key_of(environment, function, key, NO_FACTS))
+                return Keys(source, facts, own, own)
+            return Keys(source, facts, own, entries.key_of(environment, function, function._describe_plainly(values).key, NO_FACTS))
         except Unnamed:
             return None
 
@@ -112,11 +109,11 @@ class Cache:
             keys = self.keys(function, arguments, values)
             if keys is None:
                 return None
-            here = self._read(keys.own)
+            here = self._read(keys.own.digest)
             found = _first_that_holds(function, keys, here)
             if found is not None:
                 return *found, arguments
-            if not self._learn(function, keys, here if keys.own == keys.plain else self._read(keys.plain)):
+            if not self._learn(function, keys, here if keys.own is keys.plain else self._read(keys.plain.digest)):
                 return None
             arguments = function._describe(values)
         return None
@@ -124,9 +121,9 @@ class Cache:
     def keep(self, keys: Keys, guards: tuple, stored: Stored, code: bytes) -> str:
         """Stores what has been compiled. Why it is not stored; empty: it is."""
         try:
-            new = {keys.own: entries.code_entry(keys.function, keys.key, keys.facts, guards, stored, code)}
-            if keys.own != keys.plain:
-                new[keys.plain] = entries.facts_entry(keys.function, keys.plain_key, keys.facts, guards)
+            new = {keys.own.digest: entries.code_entry(keys.function, keys.own.objects, keys.facts, guards, stored, code)}
+            if keys.own is not keys.plain:
+                new[keys.plain.digest] = entries.facts_entry(keys.function, keys.plain.objects, keys.facts, guards)
         except Unnamed as error:
             return str(error)
         if build() != self._environment.build:
@@ -147,10 +144,9 @@ class Cache:
 
     def _learn(self, function: Function, keys: Keys, there: list[Entry]) -> bool:
         """Has a function describe its arguments as other processes did."""
-        objects = entries.objects_in(keys.plain_key)
         for entry in there:
             with contextlib.suppress(Changed, Unnamed, ValueError):
-                facts = entries.found_facts(entry, function.__ingot_function__, objects) if entry.kind == FACTS else keys.facts
+                facts = entries.found_facts(entry, function.__ingot_function__, keys.plain.objects) if entry.kind == FACTS else keys.facts
                 if facts.are_more_than(keys.facts) and not keys.facts.are_more_than(facts):
                     facts.teach(function)
                     return True
@@ -158,11 +154,10 @@ class Cache:
 
 
 def _first_that_holds(function: Function, keys: Keys, there: list[Entry]) -> tuple[Restored, Any] | None:
-    objects = entries.objects_in(keys.key)
     for entry in there:
         if entry.kind == CODE:
             with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
-                found = entries.restored(entry, function.__ingot_function__, objects, keys.facts)
+                found = entries.restored(entry, function.__ingot_function__, keys.own.objects, keys.facts)
                 return found, _ingot.Code.load(entry.body, None, found.moves)
     return None
 

@@ -126,23 +126,16 @@ class Facts(NamedTuple):
 NO_FACTS = Facts((), (), (), True, (), ())
 
 
-def objects_in(key: Any) -> list[Any]:
-    """The objects in a description of arguments that are not plain values, in order."""
-    found: list[Any] = []
+class Key(NamedTuple):
+    """What a file is found by."""
 
-    def walk(part: Any) -> None:
-        if type(part) is tuple:
-            for each in part:
-                walk(each)
-        elif not is_plain(part):
-            found.append(part)
-
-    walk(key)
-    return found
+    digest: bytes
+    objects: list[Any]
+    """Those in the description of the arguments, which have to be found, in order."""
 
 
-def key_of(environment: bytes, function: Function, key: tuple, facts: Facts) -> bytes:
-    """The digest that a file is found by. Raises Unnamed."""
+def key_of(environment: bytes, function: Function, description: tuple, facts: Facts) -> Key:
+    """Raises Unnamed."""
     objects: list[Any] = []
 
     def name(value: Any) -> int:
@@ -151,12 +144,12 @@ def key_of(environment: bytes, function: Function, key: tuple, facts: Facts) -> 
 
     options = (function._relaxed, tuple(map(tuple, function._static)), str(function._signatures))
     of_function = form_of(function.__ingot_function__)
-    return _ingot.digest(_ingot.encode((environment, of_function, options, key, facts.outline), name))
+    return Key(_ingot.digest(_ingot.encode((environment, of_function, options, description, facts.outline), name)), objects)
 
 
-def facts_entry(function: types.FunctionType, key: tuple, facts: Facts, guards: tuple) -> Entry:
-    """What has to be described of arguments that are described by `key` without facts. Raises Unnamed."""
-    namer = Namer(function, objects_in(key))
+def facts_entry(function: types.FunctionType, objects: list[Any], facts: Facts, guards: tuple) -> Entry:
+    """What has to be described of arguments with these objects in their description without facts. Raises Unnamed."""
+    namer = Namer(function, objects)
     for _ in _named_guards(namer, guards):
         pass
     head = _ingot.encode(facts.stored(namer), refuse)
@@ -226,9 +219,11 @@ class Stored(NamedTuple):
     multiplies: bool
 
 
-def code_entry(function: types.FunctionType, key: tuple, facts: Facts, guards: tuple[Guard, ...], stored: Stored, body: bytes) -> Entry:
+def code_entry(
+    function: types.FunctionType, objects: list[Any], facts: Facts, guards: tuple[Guard, ...], stored: Stored, body: bytes
+) -> Entry:
     """Raises Unnamed."""
-    namer = Namer(function, objects_in(key))
+    namer = Namer(function, objects)
     named = tuple(_named_guards(namer, guards))
     registries = tuple(r for r in REGISTRIES if any(type(owner) is dict and owner.get("__name__") == r and n == "changed" for owner, n, *_ in guards))
     parts = _ingot.encode(tuple(stored), namer.number)
