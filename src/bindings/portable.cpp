@@ -1,12 +1,10 @@
 // A value is a tag, then what the tag says: counts and numbers of objects as 32 bits, numbers as their bits,
-// little-endian; ints beyond 64 bits as texts to the base of 16. Elements of frozensets are ordered by their
-// bytes.
+// little-endian; ints beyond 64 bits as texts to the base of 16. Frozensets are told with their order.
 
 #include "bindings/portable.h"
 
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -88,7 +86,7 @@ class Encoder {
     else if (type == &PyTuple_Type) sequence(Tag::Tuple, it);
     else if (type == &PyList_Type) sequence(Tag::List, it);
     else if (type == &PyDict_Type) dict(it);
-    else if (type == &PyFrozenSet_Type) set(it);
+    else if (type == &PyFrozenSet_Type) sequence(Tag::FrozenSet, it);
     else if (type == &PySlice_Type) parts(Tag::Slice, given, {"start", "stop", "step"});
     else if (type == &PyRange_Type) parts(Tag::Range, given, {"start", "stop", "step"});
     else if (type == &PyCode_Type) code(given);
@@ -154,18 +152,6 @@ class Encoder {
       value(item[0]);
       value(item[1]);
     }
-  }
-
-  void set(PyObject* it) {
-    std::vector<std::string> items;
-    for (const nb::handle item : nb::borrow(it)) {
-      Encoder inside(name_);
-      inside.value(item);
-      items.push_back(inside.take());
-    }
-    std::sort(items.begin(), items.end());
-    counted(Tag::FrozenSet, items.size());
-    for (const std::string& item : items) out_ += item;
   }
 
   void parts(Tag which, nb::handle it, std::initializer_list<const char*> names) {

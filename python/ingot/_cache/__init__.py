@@ -65,12 +65,12 @@ class Environment:
 
     def __init__(self) -> None:
         self.build = build()
-        self._parts = (VERSION, self.build, sys.version, np.__version__, _ingot.cpu_features())
+        self._parts = (VERSION, self.build, sys.version, _ingot.cpu_features())
 
     def digest(self) -> bytes:
         """Raises Unnamed."""
         variables = tuple(os.environ.get(name, "") for name in _VARIABLES)
-        return _ingot.digest(_ingot.encode((*self._parts, variables, _registrations()), refuse))
+        return _ingot.digest(_ingot.encode((*self._parts, np.__version__, variables, _registrations()), refuse))
 
 
 class Keys(NamedTuple):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MOST_ENTRIES = 16
 """In one file; those that were stored first go first."""
 CODE, FACTS = "code", "facts"
+_LIBRARY = "ingot.library."
 REGISTRIES = ("ingot.library.registry", "ingot.library.structures")
 """Modules whose `changed` is guarded: what users have registered there, in `users`, is part of every key."""
 
@@ -166,17 +167,13 @@ Guard = tuple[Any, str, Any, bool, bool]
 
 
 def _is_ours(owner: Any) -> bool:
-    """Whether it is a function of Ingot's, or the dict of a module of it: its build is part of every key.
+    """Whether it is a function of the library, or the dict of a module of it: its build is part of every key.
 
     Not if it was made by another function, for one of the user's.
     """
     if isinstance(owner, types.FunctionType):
-        return owner.__closure__ is None and _is_of_ingot(owner.__module__)
-    return type(owner) is dict and _is_of_ingot(owner.get("__name__"))
-
-
-def _is_of_ingot(module: Any) -> bool:
-    return str(module).partition(".")[0] == "ingot"
+        return owner.__closure__ is None and str(owner.__module__).startswith(_LIBRARY)
+    return type(owner) is dict and str(owner.get("__name__")).startswith(_LIBRARY)
 
 
 def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple]:

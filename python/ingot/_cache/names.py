@@ -8,6 +8,7 @@ seen of it has no name, and then nothing is stored.
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
 import importlib
@@ -26,7 +27,7 @@ VERSIONED = frozenset({"numpy", "ingot"})
 
 
 class Unnamed(Exception):
-    """An object that another process cannot be told about; its text says what it is."""
+    """An object, or what hangs on one, that another process cannot be told about; its text says what it is."""
 
 
 class Changed(Exception):
@@ -50,26 +51,45 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, np.dtype) and value.type in _PLAIN and np.dtype(value.char) is value
 
 
+_ORDERED_BY_HASHES = frozenset({"set", "frozenset", "hash", "id"})
+_SETS = frozenset(dis.opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE"))
+
+
 def code_form(code: types.CodeType) -> bytes:
     """What a code object does, wherever it stands."""
     return _ingot.digest(_ingot.encode(code, refuse))
 
 
+def hangs_on_hashes(code: types.CodeType) -> bool:
+    """Whether code may make sets, whose order hangs on hashes, or ask for these: they are others in each process."""
+    if not _ORDERED_BY_HASHES.isdisjoint(code.co_names) or not _SETS.isdisjoint(code.co_code[::2]):
+        return True
+    return any(hangs_on_hashes(each) for each in code.co_consts if isinstance(each, types.CodeType))
+
+
 def path_of(value: Any) -> tuple[str, str] | None:
     """The module and the name in it by which a process finds an object that is in no user's hands; None: there are none."""
-    module = getattr(value, "__module__", None)
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    bound = None if isinstance(value, types.FunctionType) else getattr(value, "__self__", None)
-    if isinstance(bound, type):
-        module, name = bound.__module__, f"{bound.__qualname__}.{name}"
-    elif bound is not None and not isinstance(bound, types.ModuleType):
-        module, name = type(bound).__module__, value.__name__
-    owner = getattr(value, "__objclass__", None)
-    if isinstance(owner, type):
-        module, name = owner.__module__, f"{owner.__qualname__}.{value.__name__}"
+    if isinstance(value, enum.Enum):
+        module, name = type(value).__module__, f"{type(value).__qualname__}.{value._name_}"
+    else:
+        module, name = _own_path(value)
     if not isinstance(module, str) or not isinstance(name, str) or not _is_versioned(module):
         return None
     return (module, name) if at_path(module, name) is value else None
+
+
+def _own_path(value: Any) -> tuple[Any, Any]:
+    """What an object says of where it stands: of methods that are bound, where their object's class does."""
+    name = getattr(value, "__name__", None)
+    owner = getattr(value, "__objclass__", None)
+    if isinstance(owner, type):
+        return owner.__module__, f"{owner.__qualname__}.{name}"
+    bound = None if isinstance(value, types.FunctionType) else getattr(value, "__self__", None)
+    if isinstance(bound, type):
+        return bound.__module__, f"{bound.__qualname__}.{name}"
+    if bound is not None and not isinstance(bound, types.ModuleType):
+        return type(bound).__module__, name
+    return getattr(value, "__module__", None), getattr(value, "__qualname__", None) or name
 
 
 def _is_versioned(module: str) -> bool:
@@ -223,6 +243,8 @@ class Namer:
             self._parts.setdefault(id(part), way)
             self._kept.append(part)
         if isinstance(value, types.FunctionType):
+            if hangs_on_hashes(value.__code__):
+                raise Unnamed(f"sets or hashes in {value.__qualname__}")
             self.codes[value.__code__] = number
         return number
 
