@@ -244,8 +244,6 @@ class Function(Base[P, R_co]):
             restored, code, arguments = found
             specialisation = Specialisation(Loaded(restored, self._lowering(arguments.key)), arguments.key, "the cache", self.loading)
             specialisation.loaded = code
-            if specialisation.changed() is not None:
-                return None
             self._table.setdefault(_hashable(arguments.key), []).insert(0, specialisation)
             return specialisation, arguments
 

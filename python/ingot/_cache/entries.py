@@ -250,6 +250,8 @@ def restored(entry: Entry, function: types.FunctionType, objects: list[Any], fac
     for registry in registries:
         module = __import__(registry, fromlist=("changed",))
         guards.append((module.__dict__, "changed", module.changed, True, False))
+    if _ingot.Specialisation(tuple(guards), ("static", None), [], False).changed() is not None:
+        raise Changed
     moves = tuple(_moves(places, own))
     stored = Stored(*_ingot.decode(parts, own))
     if moves:
