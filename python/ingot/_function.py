@@ -31,6 +31,7 @@ from ._host import c_pointer
 from ._signature import DTYPES, Signature
 from ._specialisation import Call, Loaded, Loading, Specialisation, core
 from ._static import Constants, Static
+from ._tiers import Tier, asked_for, worker
 
 
 _compiling = threading.RLock()
@@ -51,6 +52,7 @@ R_co = TypeVar("R_co", covariant=True)
 Owner = TypeVar("Owner")
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
 
     class Base(Generic[P, R_co]):
         """The base as type checkers see it: called with what the function takes, and bound as a function is."""
@@ -101,6 +103,7 @@ class Function(Base[P, R_co]):
     }
     most_values: int | None = 16  # of one argument whose value decides what is compiled
     is_stored = True  # whether code is stored on disk, and taken from there
+    tier = "auto"  # which code calls run
 
     def __init__(
         self,
@@ -241,9 +244,13 @@ class Function(Base[P, R_co]):
             found = cache().find(self, arguments, values)  # type: ignore[union-attr]
             if found is None:
                 return None
-            restored, code, arguments = found
-            specialisation = Specialisation(Loaded(restored, self._lowering(arguments.key)), arguments.key, "the cache", self.loading)
-            specialisation.loaded = code
+            stored, arguments = found
+            loaded = Loaded(stored.restored, self._lowering(arguments.key))
+            specialisation = Specialisation(loaded, arguments.key, "the cache", self.loading)
+            specialisation.wanted = asked_for(self.tier)
+            if stored.tier == Tier.QUICK:
+                specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
+            specialisation.take(stored.code, Tier(stored.tier))
             self._table.setdefault(_hashable(arguments.key), []).insert(0, specialisation)
             return specialisation, arguments
 
@@ -324,6 +331,7 @@ class Function(Base[P, R_co]):
                 self._opens_texts = True  # for arguments of other types
                 raise
             specialisation = Specialisation(program, key, why, self.loading)
+            specialisation.wanted = asked_for(self.tier)
             if self._is_storable:
                 specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
             self._table.setdefault(_hashable(key), []).insert(0, specialisation)
@@ -353,6 +361,30 @@ class Function(Base[P, R_co]):
         if (error := call.error(outcome)) is not None:
             raise error
         return call.result(outcome)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Makes the full code of a call with these arguments, without running it. Raises what the call would when compiling."""
+        self._prepare(args, kwargs)[0].complete()
+
+    def compile_async(self, *args: Any, **kwargs: Any) -> Future[None]:
+        """The same, by a thread beside what the program does: the future is done when calls run full code, and raises what
+        `compile` does. Arrays may be written to meanwhile; containers may not.
+        """
+        from concurrent.futures import Future
+
+        future: Future[None] = Future()
+
+        def job() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(self.compile(*args, **kwargs))
+            except BaseException as error:  # is the future's
+                future.set_exception(error)
+
+        if not worker.submit(job):
+            future.cancel()
+        return future
 
     def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
         """Calls the function, and writes into the folder `path` what is needed to make the call again without Python.

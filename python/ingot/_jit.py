@@ -11,6 +11,7 @@ from ._devices import Device, checked
 from ._function import Function
 from ._signature import Signature, Type, parse_signatures
 from ._static import static
+from ._tiers import TIERS
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -52,7 +53,8 @@ def jit(
     device: str | Device | None = None,
     nopython: bool = ...,
     parallel: bool = ...,
-    cache: bool = ...,
+    cache: bool = True,
+    tier: str = "auto",
 ) -> Function[P, R_co]: ...
 @overload
 def jit(
@@ -66,7 +68,8 @@ def jit(
     device: str | Device | None = None,
     nopython: bool = ...,
     parallel: bool = ...,
-    cache: bool = ...,
+    cache: bool = True,
+    tier: str = "auto",
 ) -> Decorator: ...
 def jit(
     function: Any = None,
@@ -78,6 +81,7 @@ def jit(
     static_argnames: str | Iterable[str] | None = None,
     device: str | Device | None = None,
     cache: bool = True,
+    tier: str = "auto",
     **options: Any,
 ) -> Any:
     """Compiles a Python function for the arguments it is called with.
@@ -100,6 +104,9 @@ def jit(
     `cache=False` keeps the function out of the cache on disk, which otherwise holds what has been compiled for the next
     process (docs/cache.md).
 
+    `tier` says which code calls run: quick code, which takes little time to make; full code; or quick code at first and full
+    code later, made beside what the program does ("auto", docs/tiers.md). All have the same values. ValueError: it is none of these.
+
     Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
     """
     unknown = set(options) - {"nopython", "parallel"}
@@ -107,6 +114,8 @@ def jit(
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     relaxed = relaxations(fastmath)
     where = checked(device)
+    if tier not in TIERS:
+        raise ValueError(f"tier is auto, quick or full, not {tier!r}")
     is_function = isinstance(function, (types.FunctionType, Function))
     if function is not None and not is_function:
         signatures = function
@@ -122,7 +131,7 @@ def jit(
         if disabled():
             return own
         made = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
-        made.is_stored = bool(cache)
+        made.is_stored, made.tier = bool(cache), tier
         return made
 
     return decorate(function) if is_function else decorate

@@ -7,14 +7,17 @@ those of the interpreter, are a `Call`, whose objects C++ makes as it does its o
 from __future__ import annotations
 
 import functools
+import time
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import _devices, _errors, _exceptions, _ingot
+from . import _devices, _errors, _exceptions, _ingot, _tiers
 from ._cache import Keys, Restored, Stored, cache
 from ._callbacks import Cells, call_host, kept_after
 from ._routines import library
 from ._streams import holding
+from ._tiers import Tier
 
 
 @functools.cache
@@ -53,6 +56,11 @@ class Loaded:
             return self._program
         return getattr(self._program, name)
 
+    def is_as_lowered(self) -> bool:
+        """Whether it becomes the same now: code of what it is now takes the place of the code that was loaded."""
+        it = self._program
+        return (it.result, it.hosts, it.writes, it.layouts, it.errors) == (self.result, self.hosts, self.writes, self.layouts, self.errors)
+
 
 class Specialisation(_ingot.Specialisation):
     """A function compiled for arguments of one description."""
@@ -61,6 +69,10 @@ class Specialisation(_ingot.Specialisation):
     """Where its code is stored; None: nowhere."""
     not_stored = "it was loaded, or need not be stored"
     """Why its code is not on disk; empty: it is."""
+    tier: Tier | None = None
+    """Of the code that calls run; None: there is none yet."""
+    wanted = "full"
+    """Which code calls are to have: that of a tier, or `auto`."""
 
     def __init__(self, program: Any, key: tuple, why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
@@ -86,18 +98,68 @@ class Specialisation(_ingot.Specialisation):
         if self.loaded is None:
             if self.device is not None:
                 _devices.find_toolkit()
-            code = self.compile()["object"]
-            self.loaded = _ingot.Code.load(code, self.load_options)
-            self._store(code)
+            self._make(Tier.FULL if self.wanted == "full" or self.device is not None else Tier.QUICK)
         return self.loaded
 
-    def _store(self, code: bytes) -> None:
+    def code_for(self, leaves: list) -> Any:
+        """The same, for a call with these arguments."""
+        if self.loaded is None and self.wanted == "auto" and _tiers.is_long(leaves):
+            self._make(Tier.FULL)
+        return self.code
+
+    def complete(self) -> None:
+        """Has calls run full code from now on."""
+        if self.tier is not Tier.FULL:
+            self._make(Tier.FULL)
+
+    def take(self, code: Any, tier: Tier) -> None:
+        """Code that was stored."""
+        self.loaded = code
+        self.tier = tier
+        if tier is Tier.QUICK and self.wanted == "full":
+            self._make(Tier.FULL)
+        elif tier is Tier.QUICK and self.wanted == "auto":
+            self._watch(0.0)
+
+    def _make(self, tier: Tier) -> None:
+        start = time.thread_time()
+        code = self.compile(quick=tier is Tier.QUICK)["object"]
+        loaded = _ingot.Code.load(code, self.load_options)
+        if tier is Tier.FULL:
+            self._improve(loaded)
+        elif self.loaded is None:
+            self.loaded = loaded
+            if self.wanted == "auto":
+                self._watch(time.thread_time() - start)
+        self.tier = tier
+        self._store(code, tier)
+
+    def _has_run(self) -> None:
+        """Calls of quick code have taken as long as it took to make it: full code is made beside what the program does."""
+        its = weakref.ref(self)
+
+        def job() -> None:
+            it = its()
+            if it is not None:
+                it._complete_later()
+
+        _tiers.worker.submit(job)
+
+    def _complete_later(self) -> None:
+        """In the thread that makes full code. Where it cannot be made, or is not what the quick code is of, that stays."""
+        if self.changed() is not None or self.tier is Tier.FULL:
+            return
+        if isinstance(self.program, Loaded) and not self.program.is_as_lowered():
+            return
+        self.complete()
+
+    def _store(self, code: bytes, tier: Tier) -> None:
         folder = cache()
         if folder is None or self.keys is None or self.device is not None or self.program.linked:
             return
         it = self.program
         stored = Stored(it.result, it.hosts, it.writes, it.layouts, it.errors, it.multiplies)
-        self.not_stored = folder.keep(self.keys, it.guards, stored, code)
+        self.not_stored = folder.keep(self.keys, it.guards, stored, tier, code)
 
     @property
     def load_options(self) -> Any:
@@ -113,13 +175,15 @@ class Specialisation(_ingot.Specialisation):
         uses_libraries = self.device is not None and self.key[-1][3]
         return uses_libraries and self.program.multiplies and not _ingot.why_no_library(self.device._handle, "blas")
 
-    def compile(self, texts: bool = False, target: str = "") -> dict[str, Any]:
+    def compile(self, texts: bool = False, target: str = "", quick: bool = False) -> dict[str, Any]:
         """The object file and how it was made; with the IR and assembly if `texts`. `target`: for what else than for the
-        device of its arrays, by its code.
+        device of its arrays, by its code. `quick`: in little time.
         """
         own = () if self.device is None else (self.device.code, self.multiplies_by_library, self._loading.most_threads, self._loading.fewest_blocks)
         code = (target,) if target else own
-        return _ingot.with_room(self.program.compile, texts, _ingot.get_num_threads(), *code)
+        threads = 1 if quick else _ingot.get_num_threads()
+        compile = functools.partial(self.program.compile, quick=quick)
+        return _ingot.with_room(compile, texts, threads, *code)
 
 
 class Call:
@@ -156,7 +220,11 @@ class Call:
             try:
                 if mode == "interpreted":
                     return it.program.interpret(given, host, routines or library, it.keeps)
-                return it.code.run(given, host, routines, it.keeps, it.buffers, self.place, it.errors)
+                code = it.code_for(self.leaves)
+                start = time.perf_counter()
+                outcome = code.run(given, host, routines, it.keeps, it.buffers, self.place, it.errors)
+                it._add_run(time.perf_counter() - start)
+                return outcome
             finally:
                 self.cells.flush()
 

@@ -156,7 +156,7 @@ class Loop(_ingot.UfuncLoop):
         specialisation, arguments = kernel._prepare((tuple(operands[:count]), tuple(operands[count:])), {})
         if len(arguments.leaves) != len(operands) or specialisation.hosts or specialisation.writes or kernel._demanded():
             return None
-        _ = specialisation.code  # made now
+        specialisation.complete()
         return specialisation
 
     @staticmethod

@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace ingot::bindings {
 using nb::literals::operator""_a;
 
 namespace {
+
+/// Processors count between one and five of these a nanosecond.
+constexpr double kTicksPerSecond = 2.5e9;
+
+int64_t ticks() { return static_cast<int64_t>(__builtin_ia32_rdtsc()); }
 
 /// A call whose host calls and results are Python's business (`library` may be None): a list of numbers and
 /// views (see `Invocation::results`, with the results that are `buffers`), or what failed, as a tuple.
@@ -36,16 +42,36 @@ Specialisation::Specialisation(const nb::tuple& guards, const nb::tuple& result,
     : guards_(guards), result_(result), errors_(std::move(errors)), is_direct_(is_direct) {}
 
 void Specialisation::load(nb::object code) {
-  if (code_ != nullptr) return;
+  if (code_ == nullptr) improve(std::move(code));
+}
+
+void Specialisation::improve(nb::object code) {
   code_ = nb::cast<const Code*>(code);
-  loaded_ = std::move(code);
+  std::swap(loaded_, code);
+  ticks_left_ = 0;
+}
+
+void Specialisation::watch(double seconds) {
+  ticks_left_ = std::max<int64_t>(1, static_cast<int64_t>(seconds * kTicksPerSecond));
+}
+
+void Specialisation::add_run(double seconds) { tell_of(static_cast<int64_t>(seconds * kTicksPerSecond)); }
+
+void Specialisation::tell_of(int64_t run) const {
+  if (ticks_left_ == 0 || (ticks_left_ -= run) > 0) return;
+  ticks_left_ = 0;
+  const nb::object told = nb::find(*this).attr("_has_run")();
 }
 
 nb::object Specialisation::call(const Signature& arguments) const {
+  const nb::object held = loaded_;  // others may load better code meanwhile
   const Outside nothing{{}, {}, {}, errors_};
   const Locked locked(arguments.locks());
   Invocation invocation(*code_, arguments.leaves(), nothing, arguments.place());
-  if (invocation.run()) {
+  const int64_t start = ticks_left_ == 0 ? 0 : ticks();
+  const bool has_returned = invocation.run();
+  if (start != 0) tell_of(ticks() - start);
+  if (has_returned) {
     FrameValues values(invocation, arguments);
     return result_.make(values);
   }
@@ -82,6 +108,11 @@ void Specialisation::bind(nb::module_& m) {
            "direct"_a)
       .def_prop_rw("loaded", &Specialisation::loaded, &Specialisation::load, "The code, or None.")
       .def_prop_ro("errors", &Specialisation::errors)
+      .def("_improve", &Specialisation::improve, "code"_a,
+           "Calls from now on are those of better code; those that are under way keep what they have.")
+      .def("_watch", &Specialisation::watch, "seconds"_a,
+           "Has `_has_run` called once, when calls have taken so long from now on.")
+      .def("_add_run", &Specialisation::add_run, "seconds"_a, "Calls have taken so long elsewhere.")
       .def(
           "changed",
           [](const Specialisation& it) {

@@ -22,8 +22,14 @@ class Specialisation {
 
   /// The object of `Code`, once there is one; None.
   nb::object loaded() const { return loaded_.is_valid() ? loaded_ : nb::none(); }
-  /// The first code stays, since threads may be in it: of two that compile at once, the other's goes.
+  /// The first code stays: of two threads that compile at once, the other's goes.
   void load(nb::object code);
+  /// Calls from now on are those of better code; those that are under way keep what they have.
+  void improve(nb::object code);
+  /// Has the method `_has_run` called once, when calls have taken so many seconds from now on.
+  void watch(double seconds);
+  /// Some have taken so long elsewhere.
+  void add_run(double seconds);
 
   /// Whether `call` can make calls with such arguments.
   bool is_callable(const Signature& arguments) const {
@@ -43,8 +49,11 @@ class Specialisation {
   Guards guards_;
   ResultPlan result_;
   nb::list errors_;
+  void tell_of(int64_t run) const;
+
   nb::object loaded_;
   const Code* code_ = nullptr;
+  mutable int64_t ticks_left_ = 0;  ///< of the processor's clock; 0: nobody waits for it
   bool is_direct_;
 };
 

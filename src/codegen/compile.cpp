@@ -145,7 +145,7 @@ class Translation {
   void finish() {
     if (options_.verify) verify(module_);
     if (options_.want_llvm_ir) compiled.llvm_ir = text_of(module_);
-    {
+    if (options_.effort != Effort::Quick) {
       const Timer timer(compiled.times.passes);
       optimize(module_, *machine_);
     }

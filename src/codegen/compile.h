@@ -31,7 +31,7 @@ struct ErrorSite {
 
 /// How hard LLVM works on instructions and registers.
 enum class Effort : uint8_t {
-  Quick,   ///< least time: every value lives in memory between uses
+  Quick,   ///< least time: every value lives in memory between uses, and LLVM's passes are left out
   Normal,  ///< registers, no costly search
   Full,
 };

@@ -103,8 +103,8 @@ class Cache:
         except Unnamed:
             return None
 
-    def find(self, function: Function, arguments: Any, values: list[Any]) -> tuple[Restored, Any, Any] | None:
-        """What is stored for arguments, with its code, and the arguments as they are described for it; None: nothing."""
+    def find(self, function: Function, arguments: Any, values: list[Any]) -> tuple[Found, Any] | None:
+        """What is stored for arguments, and the arguments as they are described for it; None: nothing."""
         for _ in range(_MOST_LESSONS):
             keys = self.keys(function, arguments, values)
             if keys is None:
@@ -112,16 +112,16 @@ class Cache:
             here = self._read(keys.own.digest)
             found = _first_that_holds(function, keys, here)
             if found is not None:
-                return *found, arguments
+                return found, arguments
             if not self._learn(function, keys, here if keys.own is keys.plain else self._read(keys.plain.digest)):
                 return None
             arguments = function._describe(values)
         return None
 
-    def keep(self, keys: Keys, guards: tuple, stored: Stored, code: bytes) -> str:
+    def keep(self, keys: Keys, guards: tuple, stored: Stored, tier: int, code: bytes) -> str:
         """Stores what has been compiled. Why it is not stored; empty: it is."""
         try:
-            new = {keys.own.digest: entries.code_entry(keys.function, keys.own.objects, keys.facts, guards, stored, code)}
+            new = {keys.own.digest: entries.code_entry(keys.function, keys.own.objects, keys.facts, guards, stored, tier, code)}
             if keys.own is not keys.plain:
                 new[keys.plain.digest] = entries.facts_entry(keys.function, keys.plain.objects, keys.facts, guards)
         except Unnamed as error:
@@ -153,12 +153,20 @@ class Cache:
         return False
 
 
-def _first_that_holds(function: Function, keys: Keys, there: list[Entry]) -> tuple[Restored, Any] | None:
+class Found(NamedTuple):
+    """What a file has for a call."""
+
+    restored: Restored
+    tier: int
+    code: Any
+
+
+def _first_that_holds(function: Function, keys: Keys, there: list[Entry]) -> Found | None:
     for entry in there:
         if entry.kind == CODE:
             with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
                 found = entries.restored(entry, function.__ingot_function__, keys.own.objects, keys.facts)
-                return found, _ingot.Code.load(entry.body, None, found.moves)
+                return Found(found, entry.tier, _ingot.Code.load(entry.body, None, found.moves))
     return None
 
 

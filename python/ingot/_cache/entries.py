@@ -32,6 +32,7 @@ class Entry(NamedTuple):
     steps: bytes
     """How the objects are found that the head refers to."""
     head: bytes
+    tier: int
     body: bytes
     """An object file."""
 
@@ -154,7 +155,7 @@ def facts_entry(function: types.FunctionType, objects: list[Any], facts: Facts, 
     for _ in _named_guards(namer, guards):
         pass
     head = _ingot.encode(facts.stored(namer), refuse)
-    return Entry(FACTS, _ingot.encode(tuple(namer.steps), refuse), head, b"")
+    return Entry(FACTS, _ingot.encode(tuple(namer.steps), refuse), head, 0, b"")
 
 
 def found_facts(entry: Entry, function: types.FunctionType, objects: list[Any]) -> Facts:
@@ -217,7 +218,7 @@ class Stored(NamedTuple):
 
 
 def code_entry(
-    function: types.FunctionType, objects: list[Any], facts: Facts, guards: tuple[Guard, ...], stored: Stored, body: bytes
+    function: types.FunctionType, objects: list[Any], facts: Facts, guards: tuple[Guard, ...], stored: Stored, tier: int, body: bytes
 ) -> Entry:
     """Raises Unnamed."""
     namer = Namer(function, objects)
@@ -227,7 +228,7 @@ def code_entry(
     own_facts = facts.stored(namer)
     places = tuple((code.co_filename, *_lines(code), number) for code, number in namer.codes.items())
     head = _ingot.encode((named, registries, own_facts, places, parts), refuse)
-    return Entry(CODE, _ingot.encode(tuple(namer.steps), refuse), head, body)
+    return Entry(CODE, _ingot.encode(tuple(namer.steps), refuse), head, tier, body)
 
 
 class Restored(NamedTuple):

@@ -1,0 +1,116 @@
+"""Kinds of code that one function may have: quick code at first, full code when that has paid.
+
+Both have the same values, bit for bit. Full code is made by a thread that lives as long as there is something to make;
+`docs/tiers.md` has the rules.
+"""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import contextlib
+import enum
+import os
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+TIERS = ("auto", "quick", "full")
+
+
+class Tier(enum.IntEnum):
+    QUICK = 0
+    FULL = 1
+
+
+def asked_for(tier: str) -> str:
+    """What a function's `tier` and the environment's word come to. ValueError: INGOT_TIERS is none of off, quick, on."""
+    word = os.environ.get("INGOT_TIERS", "")
+    if word not in ("", "on", "off", "quick"):
+        raise ValueError(f"INGOT_TIERS is off, quick or on, not {word!r}")
+    return tier if tier != "auto" else {"off": "full", "quick": "quick"}.get(word, "auto")
+
+
+MUCH = 1 << 23
+
+
+def is_long(leaves: Iterable[Any]) -> bool:
+    """Whether arguments promise so much work that full code at once is quicker: elements times the largest int."""
+    elements, turns = 1, 1
+    for leaf in leaves:
+        if type(leaf) is int:
+            turns = max(turns, leaf)
+        elif isinstance(leaf, np.ndarray):
+            elements += leaf.size
+    return elements * turns >= MUCH
+
+
+class Worker:
+    """Does jobs one after the other in a thread of its own, which ends when there are none."""
+
+    def __init__(self) -> None:
+        self._jobs: collections.deque[Callable[[], None]] = collections.deque()
+        self._lock = threading.Lock()
+        self._busy = threading.Lock()  # held while a job is being done
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def submit(self, job: Callable[[], None]) -> bool:
+        """False: no more jobs are done."""
+        with self._lock:
+            if self._is_closed:
+                return False
+            self._jobs.append(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="ingot-compiler", daemon=True)
+                try:
+                    self._thread.start()
+                except RuntimeError:  # there can be no more threads
+                    self._thread = None
+                    self._jobs.clear()
+                    return False
+        return True
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits until no job is left; whether that is so."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return self._thread is None or not self._jobs
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._jobs:
+                    self._thread = None
+                    return
+                job = self._jobs.popleft()
+            with self._busy, contextlib.suppress(Exception):
+                job()
+            del job
+
+    def close(self) -> None:
+        """Does no job any more, but the one that it is at."""
+        with self._lock:
+            self._is_closed = True
+            self._jobs.clear()
+
+    def hold(self) -> None:
+        """Before a fork: waits for the job that is being done, since locks that it has would stay locked in the child."""
+        self._lock.acquire()
+        self._busy.acquire()
+
+    def go_on(self) -> None:
+        self._busy.release()
+        self._lock.release()
+
+    def renew(self) -> None:
+        """In the child, where the thread is not."""
+        self.__init__()  # type: ignore[misc]
+
+
+worker = Worker()
+os.register_at_fork(before=worker.hold, after_in_parent=worker.go_on, after_in_child=worker.renew)
+atexit.register(worker.close)
