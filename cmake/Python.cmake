@@ -36,6 +36,21 @@ add_custom_target(ingot_library_index ALL DEPENDS ${index})
 add_dependencies(ingot_python ingot_library_index)
 install(FILES ${index} DESTINATION ingot/library COMPONENT python)
 
+# The ASTs of its functions.
+set(trees ${INGOT_PYTHON_DIR}/ingot/library/_trees)
+file(GLOB_RECURSE library RELATIVE ${PROJECT_SOURCE_DIR}/python/ingot/library CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/python/ingot/library/*.py)
+string(REPLACE "/" "." kept "${library}")
+list(TRANSFORM kept REPLACE "\\.py$" ".bin")
+list(TRANSFORM kept PREPEND ${trees}/)
+list(TRANSFORM library PREPEND ${PROJECT_SOURCE_DIR}/python/ingot/library/)
+add_custom_command(OUTPUT ${kept}
+  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/library_trees.py ${trees}
+  DEPENDS ${PROJECT_SOURCE_DIR}/tools/library_trees.py ${PROJECT_SOURCE_DIR}/python/ingot/_trees.py ${library})
+add_custom_target(ingot_library_trees ALL DEPENDS ${kept})
+add_dependencies(ingot_python ingot_library_trees)
+install(FILES ${kept} DESTINATION ingot/library/_trees COMPONENT python)
+
 # ingot_python_module(TARGET [EXPORTS ...]): makes a module a binary of the package. All symbols in it, those of
 # static libraries (LLVM's, the rooms') too, are hidden, but for the module's own and those given.
 function(ingot_python_module target)

@@ -14,6 +14,7 @@ from typing import Any
 
 from . import _decompile
 from ._errors import UnsupportedError
+from ._trees import find as _kept
 
 
 def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
@@ -229,6 +230,21 @@ def _without_text(function: types.FunctionType, file: str) -> Any:
     return _rebuilt[code]
 
 
+_library: dict[int, tuple[types.CodeType, Any]] = {}
+
+
+def _of_library(function: types.FunctionType) -> Any:
+    """The AST of a function of Ingot's library, where the build has kept it."""
+    code = function.__code__
+    known = _library.get(id(code))
+    if known is None:
+        node = _kept(function)
+        if node is None:
+            return None
+        known = _library[id(code)] = (code, node)
+    return known[1]
+
+
 def find(function: types.FunctionType) -> tuple[Any, str, int]:
     """The `ast.FunctionDef` or `ast.Lambda` of a Python function, the file it stands in, and its first line.
 
@@ -237,6 +253,9 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
     """
     code = function.__code__
     file = code.co_filename
+    kept = _of_library(function)
+    if kept is not None:
+        return kept, file, code.co_firstlineno
     source = text_of(function)
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise UnsupportedError(f"the coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")

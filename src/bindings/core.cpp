@@ -14,6 +14,7 @@
 #include "driver/program.h"
 #include "driver/targets.h"
 #include "frontend/evaluator.h"
+#include "frontend/trees.h"
 #include "ir/interpreter.h"
 #include "ir/text.h"
 
@@ -408,6 +409,9 @@ NB_MODULE(_core, m) {
   nb::class_<frontend::Registry>(m, "Registry")
       .def(nb::init<>())
       .def("knows", [](const frontend::Registry& r, nb::handle f) { return r.find(f) != nullptr; });
+  nb::class_<frontend::Trees>(m, "Trees")
+      .def(nb::init<nb::bytes, nb::tuple, nb::tuple, nb::tuple>())
+      .def("at", &frontend::Trees::at);
   nb::class_<Program>(m, "Program")
       .def("text", &Program::text, "spans"_a = false)
       .def_prop_ro("result", [](const Program& p) { return p.lowered.result; })
