@@ -603,8 +603,7 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
 NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
   const std::optional<Kind> kind = kind_of(value);
   const auto place = [&]() -> nb::object {
-    return nb::module_::import_("numpy").attr("zeros")(nb::make_tuple(1),
-                                                       std::string(base::info(dtype).numpy));
+    return imported("numpy").attr("zeros")(nb::make_tuple(1), std::string(base::info(dtype).numpy));
   };
   if (is_foreign(value)) use_foreign("store", "", {Static{place()}, Static{nb::int_(0)}, value}, here_);
   if (const Maybe* m = value.as<Maybe>()) {
@@ -887,8 +886,7 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
   if (name == "size") return Scalar{Kind::py_int(), size_of(array.node)};
   if (name == "itemsize") return Static{nb::int_(base::size_of(array.type.dtype()))};
   if (name == "dtype") {
-    return Static{
-        nb::module_::import_("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
+    return Static{imported("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
   }
   if (name == "T") {
     const Array view = named(array);
@@ -911,7 +909,7 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
     Call call{.positional = {array}, .keywords = {}, .name = name, .node = node};
     return inline_function(registry_.find(member)->library, call);
   }
-  if (!nb::hasattr(nb::module_::import_("numpy").attr("ndarray"), name.c_str()))
+  if (!nb::hasattr(imported("numpy").attr("ndarray"), name.c_str()))
     raise(ExceptionKind::AttributeError, "'numpy.ndarray' object has no attribute '" + name + "'");
   unsupported(node, "the array attribute `" + name + "`", "use a NumPy function");
 }

@@ -42,7 +42,7 @@ nb::object Evaluator::dtypes_in(const Value& value, bool& has_arrays) {
   const std::optional<Kind> kind = kind_of(value);
   if (array == nullptr && !kind) return {};
   const DType dtype = array != nullptr ? array->type.dtype() : kind->dtype();
-  return nb::module_::import_("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
+  return imported("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
 }
 
 /// A structure of tuples, lists and dicts as the function's own.

@@ -61,7 +61,7 @@ Value Evaluator::builtin_len(Call& call) {
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
   if (const Letters* text = value.as<Letters>()) return Scalar{Kind::py_int(), Texts(*this).length(*text)};
   const Static* s = value.as<Static>();
-  if (s != nullptr && nb::isinstance(s->object, nb::module_::import_("numpy").attr("dtype")))
+  if (s != nullptr && nb::isinstance(s->object, imported("numpy").attr("dtype")))
     return Static{nb::int_(nb::len(s->object))};
   if (value.is<Text>()) {
     unsupported(call.node, "the length of a text that is not known when compiling",
@@ -107,8 +107,7 @@ Value Evaluator::builtin_print(Call& call) {
   }
   for (const auto& [name, value] : call.keywords)
     keywords[name.c_str()] = require_static(value, "a keyword of print", call.node);
-  hosts_.push_back(
-      {nb::module_::import_("builtins").attr("print"), nb::make_tuple(nb::tuple(arguments), keywords)});
+  hosts_.push_back({imported("builtins").attr("print"), nb::make_tuple(nb::tuple(arguments), keywords)});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("print").index};
   builder_->make(Op::host, outward.leaves, attributes);
   return Static{nb::none()};
@@ -139,8 +138,7 @@ Value Evaluator::minmax(Call& call, bool is_max) {
     call.positional[0] = values[0] = begin_walk(values[0], call.node);
     const auto elements = static_elements(values[0], call.node);
     if (!elements) {
-      const nb::object walk =
-          nb::module_::import_("ingot.library.python").attr(is_max ? "largest" : "smallest");
+      const nb::object walk = imported("ingot.library.python").attr(is_max ? "largest" : "smallest");
       return inline_function(walk, call);
     }
     values = *elements;
@@ -170,7 +168,7 @@ Value Evaluator::builtin_int(Call& call) {
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
     try {
-      return Static{nb::module_::import_("builtins").attr("int")(s->object)};
+      return Static{imported("builtins").attr("int")(s->object)};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }
@@ -178,7 +176,7 @@ Value Evaluator::builtin_int(Call& call) {
   const std::optional<Kind> kind = kind_of(value);
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
     value = from_node(whole(value));
-  if (value.is<Array>()) raise_by_type("call", "int", {value}, nb::module_::import_("builtins").attr("int"));
+  if (value.is<Array>()) raise_by_type("call", "int", {value}, imported("builtins").attr("int"));
   if (!kind || value.is<Array>())
     unsupported(call.node, "int() of a " + type_name(value), "take one element");
   if (*kind == Kind::py_complex()) {
@@ -212,7 +210,7 @@ Value Evaluator::builtin_float(Call& call) {
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
     try {
-      return Static{nb::module_::import_("builtins").attr("float")(s->object)};
+      return Static{imported("builtins").attr("float")(s->object)};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }
@@ -220,8 +218,7 @@ Value Evaluator::builtin_float(Call& call) {
   const std::optional<Kind> kind = kind_of(value);
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
     value = from_node(whole(value));
-  if (value.is<Array>())
-    raise_by_type("call", "float", {value}, nb::module_::import_("builtins").attr("float"));
+  if (value.is<Array>()) raise_by_type("call", "float", {value}, imported("builtins").attr("float"));
   if (!kind || value.is<Array>())
     unsupported(call.node, "float() of a " + type_name(value), "take one element");
   if (*kind == Kind::py_complex()) {
@@ -235,7 +232,7 @@ Value Evaluator::builtin_complex(Call& call) {
   const Value* real = argument(call, 0, "real");
   const Value* imaginary = argument(call, 1, "imag");
   finish(call, 2);
-  const nb::object type = nb::module_::import_("builtins").attr("complex");
+  const nb::object type = imported("builtins").attr("complex");
   std::array<Value, 2> given = {real == nullptr ? Value(Static{nb::int_(0)}) : *real,
                                 imaginary == nullptr ? Value(Static{nb::int_(0)}) : *imaginary};
   if (given[0].is<Static>() && given[1].is<Static>()) {
@@ -301,7 +298,7 @@ Value Evaluator::builtin_zip(Call& call) {
   if (strict != nullptr && static_truth(*strict) != false) {
     if (!static_truth(*strict)) require_static(*strict, "`strict`", call.node);
     call.keywords.clear();
-    return inline_function(nb::module_::import_("ingot.library.iterators").attr("strict_zip"), call);
+    return inline_function(imported("ingot.library.iterators").attr("strict_zip"), call);
   }
   if (call.positional.empty()) return iterator("zip", Tuple{});
   return iterator("zip", Zip{share(call.positional)});

@@ -14,7 +14,7 @@ using ir::Op;
 namespace {
 
 nb::object scope(const char* question, nb::handle node) {
-  return nb::module_::import_("ingot._scope").attr(question)(node);
+  return imported("ingot._scope").attr(question)(node);
 }
 
 }  // namespace
@@ -47,6 +47,7 @@ uint32_t Evaluator::new_cell(Value value) {
 }
 
 void Evaluator::share_locals() {
+  if (frame_->code.is_valid() && nb::len(nb::object(frame_->code.attr("co_cellvars"))) == 0) return;
   for (const nb::handle name : scope("shared", frame_->node)) {
     const std::string key = frame_->own_name(text_of(name));
     const auto it = state_.locals.find(key);
@@ -60,7 +61,7 @@ Value Evaluator::make_closure(nb::handle node, const std::string& name) {
   Definition definition;
   definition.node = nb::borrow<nb::object>(node);
   const std::string qualname = frame_->qualname + ".<locals>." + name;
-  definition.hollow = nb::module_::import_("ingot._scope").attr("hollow")(node, qualname);
+  definition.hollow = imported("ingot._scope").attr("hollow")(node, qualname);
   definition.globals = frame_->globals;
   definition.outside = frame_->cells;
   definition.file = frame_->file;
@@ -287,7 +288,7 @@ void Evaluator::walk_comprehension(nb::handle comprehension, const Value& first,
     frame_->local_names.insert(hidden + suffix);
   }
   bind("@it", first);
-  run_body(nb::module_::import_("ingot._scope").attr("loops")(comprehension, kind));
+  run_body(imported("ingot._scope").attr("loops")(comprehension, kind));
 }
 
 Value Evaluator::consume(nb::handle comprehension, const std::string& kind, nb::handle node) {

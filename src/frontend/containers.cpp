@@ -264,7 +264,7 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
   const bool is_instance = object.type == HeapObject::Type::Object;
   const bool appends = object.type == HeapObject::Type::List && !place;
   const nb::object target = nb::make_tuple("argument", object.argument);
-  const nb::object function = nb::module_::import_("ingot._callbacks")
+  const nb::object function = imported("ingot._callbacks")
                                   .attr(appends       ? "append"
                                         : is_instance ? "assign"
                                                       : "put");

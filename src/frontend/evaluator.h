@@ -901,6 +901,7 @@ class Evaluator {
   std::map<std::string, Value> bind_arguments(const nb::object& function, std::vector<Value> positional,
                                               const std::vector<std::pair<std::string, Value>>& keywords,
                                               nb::handle node, const Closure* closure = nullptr);
+  static bool yields(const Frame& frame);  ///< whether it is a generator's
   static std::string module_of(const Frame& frame);
   /// Makes a frame the next activation, called at a node, without entering it.
   void prepare(Frame& frame, nb::handle node);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/message.h"
@@ -100,6 +102,7 @@ struct Evaluator::Axis {
 struct Evaluator::Frame {
   nb::object function;
   nb::object node;  ///< its ast.FunctionDef or ast.Lambda
+  nb::object code;  ///< invalid: it stands in a function that is being evaluated
   nb::dict globals;
   std::map<std::string, nb::object> cells;
   std::set<std::string> local_names;
@@ -243,29 +246,41 @@ inline nb::object attribute(nb::handle object, const char* name) {
 }
 inline std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 /// The class name of an AST node: "BinOp".
-inline std::string class_of(nb::handle node) { return text_of(node.type().attr("__name__")); }
+inline std::string class_of(nb::handle node) {
+  const std::string_view name = Py_TYPE(node.ptr())->tp_name;
+  return std::string(name.substr(name.rfind('.') + 1));
+}
+
+/// Whether it is a function, a module, a number or a text of a type that is Python's own.
+inline bool is_plain(nb::handle object) {
+  PyTypeObject* const type = Py_TYPE(object.ptr());
+  return type == &PyFunction_Type || type == &PyModule_Type || type == &PyCFunction_Type ||
+         type == &PyType_Type || type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type ||
+         type == &PyUnicode_Type || object.is_none();
+}
 
 /// Whether it is a function of `ingot.jit`. (What wraps one has its attributes, too.)
 inline bool is_jitted(nb::handle object) {
-  const nb::object kind = nb::module_::import_("ingot._ingot").attr("Callable");
+  const nb::object kind = imported("ingot._ingot").attr("Callable");
   return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(kind.ptr())) != 0;
 }
 
 /// Whether it is a ufunc that `ingot.vectorize` has made.
 inline bool is_vectorized(nb::handle object) {
-  return nb::isinstance(object, nb::module_::import_("ingot._vectorize").attr("Vectorized"));
+  return nb::isinstance(object, imported("ingot._vectorize").attr("Vectorized"));
 }
 
 /// An expression as Python writes it.
-inline std::string as_written(nb::handle e) {
-  return text_of(nb::module_::import_("ast").attr("unparse")(e));
-}
+inline std::string as_written(nb::handle e) { return text_of(imported("ast").attr("unparse")(e)); }
 
 /// Whether what is walked is a list or dict, or several things of which one is.
 bool walks_container(const Value& iterable);
 
 /// Whether a range has no end: what `enumerate` and `count` count.
 bool counts_on(const Value& iterable);
+
+/// The attributes of a statement, or of a clause of one, that hold statements or clauses.
+std::span<const char* const> bodies_of(std::string_view statement);
 
 /// How many `return` statements these statements hold, those of inner functions apart.
 int count_returns(nb::handle statements);

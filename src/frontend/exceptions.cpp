@@ -77,8 +77,7 @@ bool Evaluator::catches(const Catcher& handler, const Error& error) const {
   if (handler.barrier || handler.is_final() || !handler.refusal.empty()) return true;
   if (error.own) return false;
   if (handler.of_routine) return true;
-  if (handler.of_generator)
-    return is_subclass(error.type, nb::module_::import_("builtins").attr("StopIteration"));
+  if (handler.of_generator) return is_subclass(error.type, imported("builtins").attr("StopIteration"));
   return std::ranges::any_of(handler.clauses, [&](const Clause& clause) {
     return clause.types.empty() ||
            std::ranges::any_of(clause.types, [&](const nb::object& t) { return is_subclass(error.type, t); });
@@ -104,7 +103,7 @@ Error Evaluator::error_of(ExceptionKind kind, std::string_view message, std::spa
     parts.push_back(Scalar{shown.dtype() == dtype ? shown : Kind(dtype), value});
   }
   error.parts = share(std::move(parts));
-  error.type = nb::module_::import_("ingot._exceptions")
+  error.type = imported("ingot._exceptions")
                    .attr("exception_type")(std::string(base::name_of(kind)), std::string(message));
   return error;
 }
@@ -232,7 +231,7 @@ void Evaluator::pass_on(const Error& error) {
 }
 
 const std::vector<Value>& Evaluator::arguments_of(const Error& error, const std::string& what) {
-  const nb::object os_error = nb::module_::import_("builtins").attr("OSError");
+  const nb::object os_error = imported("builtins").attr("OSError");
   const bool is_own = PyFunction_Check(nb::object(error.type.attr("__init__")).ptr()) ||
                       PyFunction_Check(nb::object(error.type.attr("__new__")).ptr());
   if ((is_own && !is_of_numpy_or_python(error.type)) ||
@@ -249,7 +248,7 @@ Value Evaluator::text_of_error(const Error& error) {
     return Text{base::replace_holes(error.message, "{!s}"), error.parts};
   }
   const std::vector<Value>& arguments = arguments_of(error, "the text of");
-  const nb::module_ builtins = nb::module_::import_("builtins");
+  const nb::module_ builtins = imported("builtins");
   const bool is_key = is_subclass(error.type, builtins.attr("KeyError"));
   const nb::object text = error.type.attr("__str__");
   if (!text.is(builtins.attr(is_key ? "KeyError" : "BaseException").attr("__str__"))) {
@@ -267,7 +266,7 @@ Value Evaluator::text_of_error(const Error& error) {
 
 void Evaluator::raise_showing(ExceptionKind kind, const Scalar& number, const std::string& rest) {
   if (!base::is_complex(number.kind.dtype())) raise(kind, repr_of(number.kind) + rest, {number.node});
-  const nb::object type = nb::module_::import_("builtins").attr(std::string(base::name_of(kind)).c_str());
+  const nb::object type = imported("builtins").attr(std::string(base::name_of(kind)).c_str());
   raise_error(make_error(type, {rest.empty() ? number : text_of_value(number, "{!r}" + rest, here_)}));
 }
 
@@ -320,7 +319,7 @@ void Evaluator::run_raise(nb::handle s) {
 std::optional<Error> Evaluator::instance_of_exception(const Value& value) {
   if (const Error* error = value.as<Error>()) return *error;
   const Static* type = value.as<Static>();
-  const nb::object base = nb::module_::import_("builtins").attr("BaseException");
+  const nb::object base = imported("builtins").attr("BaseException");
   if (type == nullptr || !PyType_Check(type->object.ptr()) || !is_subclass(type->object, base))
     return std::nullopt;
   return make_error(type->object, {});
@@ -342,7 +341,7 @@ void Evaluator::run_assert(nb::handle s) {
   const auto fail = [&]() -> Value {
     std::vector<Value> arguments;
     if (!s.attr("msg").is_none()) arguments.push_back(eval_open(s.attr("msg")));
-    raise_error(make_error(nb::module_::import_("builtins").attr("AssertionError"), std::move(arguments)));
+    raise_error(make_error(imported("builtins").attr("AssertionError"), std::move(arguments)));
   };
   if (known) fail();
   const NodeId holds = truth(condition, s);
@@ -412,7 +411,7 @@ void Evaluator::run_with(nb::handle s) {
     if (class_of(manager) != "Call" || !item.attr("optional_vars").is_none()) refuse();
     const Value callee = eval(manager.attr("func"));
     const Static* known = callee.as<Static>();
-    if (known == nullptr || !known->object.is(nb::module_::import_("numpy").attr("errstate"))) refuse();
+    if (known == nullptr || !known->object.is(imported("numpy").attr("errstate"))) refuse();
     if (nb::len(nb::list(manager.attr("args"))) > 0) refuse();
     for (const nb::handle keyword : manager.attr("keywords")) {
       const nb::object mode = require_static(eval(keyword.attr("value")), "a mode of np.errstate", keyword);

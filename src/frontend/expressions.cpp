@@ -14,7 +14,7 @@ namespace {
 
 /// What says something of types, or computes: dtypes, their limits, ufuncs, the mark of what is not given.
 bool is_of_numpy(nb::handle object) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::module_ numpy = imported("numpy");
   return nb::isinstance(object, nb::make_tuple(numpy.attr("dtype"), numpy.attr("finfo"), numpy.attr("iinfo"),
                                                numpy.attr("ufunc"), numpy.attr("_NoValue").type()));
 }
@@ -115,7 +115,7 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
     const nb::object content = frame_->globals[key];
     return outside(frame_->globals, name, content, name, e);
   }
-  const nb::object builtins = nb::module_::import_("builtins");
+  const nb::object builtins = imported("builtins");
   const nb::object found = nb::getattr(builtins, name.c_str(), nb::object());
   if (!frame_->of_library || !found.is_valid()) {
     guards_.push_back({frame_->globals, name, {}});
@@ -132,14 +132,18 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
     guards_.push_back({owner, name, object});
     return *special;
   }
-  const nb::module_ extension = nb::module_::import_("ingot._ingot");
+  if (is_plain(object)) {
+    guards_.push_back({owner, name, object});
+    return host_value(object, what, e);
+  }
+  const nb::module_ extension = imported("ingot._ingot");
   if (const nb::object host = host_function(object); host.is_valid()) {
     guards_.push_back({owner, name, object});
     return Static{object};
   }
-  if (object.type().is(nb::module_::import_("numpy").attr("ndarray")) ||
-      object.type().is(nb::module_::import_("ingot._array").attr("Array")) ||
-      PyList_CheckExact(object.ptr()) || PyDict_CheckExact(object.ptr()) ||
+  if (object.type().is(imported("numpy").attr("ndarray")) ||
+      object.type().is(imported("ingot._array").attr("Array")) || PyList_CheckExact(object.ptr()) ||
+      PyDict_CheckExact(object.ptr()) ||
       (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)) ||
       nb::cast<bool>(extension.attr("is_stream")(object)))
     throw Capture{owner, name};
@@ -153,15 +157,14 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
   if (std::optional<Value> special = Kernels(*this).special(object)) return *special;
   Value value = Static{object};
   PyObject* o = object.ptr();
-  if (object.is_none() || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
+  if (is_plain(object) || kind_of(value) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
       PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||
       Py_IS_TYPE(o, &PyWrapperDescr_Type) || o == Py_Ellipsis || o == Py_NotImplemented ||
       registry_.find(object) != nullptr || is_member_of_enum(object) || is_jitted(object) ||
-      is_vectorized(object) || object.is(nb::module_::import_("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
+      is_vectorized(object) || object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
   if (is_of_numpy(object) || Kernels::is_type(object)) return value;
-  if (PyTuple_CheckExact(o) ||
-      nb::cast<bool>(nb::module_::import_("ingot._ingot").attr("is_namedtuple")(object))) {
+  if (PyTuple_CheckExact(o) || nb::cast<bool>(imported("ingot._ingot").attr("is_namedtuple")(object))) {
     Tuple tuple;
     if (!PyTuple_CheckExact(o)) tuple.type = nb::borrow<nb::object>(object.type());
     for (const nb::handle member : object)
@@ -194,8 +197,7 @@ Value Evaluator::eval_compare(nb::handle e) {
     const std::string op = class_of(ops[i]);
     const Value right = [&] {
       const bool is_searched = class_of(node) == "Set" && (op == "In" || op == "NotIn");
-      if (!is_searched || !nb::module_::import_("ingot._sets").attr("display")(node).is_none())
-        return eval_open(node);
+      if (!is_searched || !imported("ingot._sets").attr("display")(node).is_none()) return eval_open(node);
       // Looked for in a set that nothing else sees: its elements need not be known.
       Tuple elements{eval_elements(node.attr("elts"))};
       need_hashable(left, e);
@@ -409,8 +411,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     }
   }
   if (const Scalar* s = value.as<Scalar>(); s != nullptr && !s->kind.is_python()) {
-    if (name == "dtype")
-      return Static{nb::module_::import_("numpy").attr("dtype")(std::string(s->kind.name()))};
+    if (name == "dtype") return Static{imported("numpy").attr("dtype")(std::string(s->kind.name()))};
   }
   if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python() && is_shape) {
     if (name == "shape") return Tuple{};
@@ -701,7 +702,7 @@ void Evaluator::need_stream(const Builtin& method, Call& call) {
   const std::string wanted = method.path.substr(0, dot);
   if (!call.positional.empty()) call.positional[0] = present(call.positional[0], "the stream", call.node);
   const Object* self = call.positional.empty() ? nullptr : call.positional[0].as<Object>();
-  const nb::object type = nb::module_::import_("numpy.random").attr(wanted.c_str());
+  const nb::object type = imported("numpy.random").attr(wanted.c_str());
   if (self == nullptr || !state_.heap.at(self->object).type_of.is(type))
     unsupported(call.node, "`" + method.path + "` of what is no " + wanted, "call it as a method of one");
 }
@@ -722,7 +723,7 @@ void Evaluator::refuse_keywords(const nb::object& function, Call& call) {
 }
 
 nb::object Evaluator::implementation_of(const nb::object& function) {
-  const nb::module_ registry = nb::module_::import_("ingot.library.registry");
+  const nb::module_ registry = imported("ingot.library.registry");
   const nb::object users = registry.attr("users");
   // Other hashes may be code of the user's.
   if (nb::len(users) == 0 || Py_TYPE(function.ptr())->tp_hash != PyBaseObject_Type.tp_hash) return {};
@@ -733,7 +734,7 @@ nb::object Evaluator::implementation_of(const nb::object& function) {
 }
 
 std::pair<std::string, std::string> Evaluator::refusal_of_call(const nb::object& function) {
-  const nb::object known = nb::module_::import_("ingot._errors").attr("unknown_function")(function);
+  const nb::object known = imported("ingot._errors").attr("unknown_function")(function);
   return {"a call of `" + text_of(known[0]) + "`", text_of(known[1])};
 }
 
@@ -820,7 +821,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
   if (is_vectorized(function)) {
     call.positional.insert(call.positional.begin(), {Static{function.attr("refreshed")()},
                                                      Static{attribute(function, "__ingot_function__")}});
-    return inline_function(attribute(nb::module_::import_("ingot.library.vectorized"), "call"), call);
+    return inline_function(attribute(imported("ingot.library.vectorized"), "call"), call);
   }
   if (PyFunction_Check(function.ptr())) {
     const nb::object module = function.attr("__globals__").attr("get")("__name__", nb::str(""));

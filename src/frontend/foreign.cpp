@@ -20,13 +20,13 @@ bool Evaluator::is_foreign(const Value& value) const {
 }
 
 nb::object Evaluator::stand_in(const Value& value) const {
-  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::module_ numpy = imported("numpy");
   if (const Static* s = value.as<Static>()) return s->object;
   if (const Foreign* f = value.as<Foreign>())
-    return nb::module_::import_("ingot._foreign").attr("stand_in")(f->description);
+    return imported("ingot._foreign").attr("stand_in")(f->description);
   if (const auto* s = value.as<Scalar>()) {
     const std::string name(s->kind.name());
-    if (s->kind.is_python()) return nb::module_::import_("builtins").attr(name.c_str())(1);
+    if (s->kind.is_python()) return imported("builtins").attr(name.c_str())(1);
     return numpy.attr("dtype")(name).attr("type")(1);
   }
   if (const Array* a = value.as<Array>()) {
@@ -48,29 +48,29 @@ nb::object Evaluator::stand_in(const Value& value) const {
     if (!parts.is_valid()) return parts;
     nb::tuple members{parts};
     if (!t->type.is_valid()) return members;
-    return nb::module_::import_("builtins").attr("tuple").attr("__new__")(t->type, members);
+    return imported("builtins").attr("tuple").attr("__new__")(t->type, members);
   }
   if (const Slice* s = value.as<Slice>()) {
     nb::object parts = parts_of(*s->parts);
     if (!parts.is_valid()) return parts;
-    return nb::module_::import_("builtins").attr("slice")(parts[0], parts[1], parts[2]);
+    return imported("builtins").attr("slice")(parts[0], parts[1], parts[2]);
   }
   if (const Maybe* m = value.as<Maybe>()) return stand_in(*m->present);
   if (row_of(value) != nullptr) return nb::list();
-  const nb::object kind_of_class = nb::module_::import_("ingot._foreign").attr("Kind");
+  const nb::object kind_of_class = imported("ingot._foreign").attr("Kind");
   if (const Record* r = Records::open(value))
     return kind_of_class(Records(const_cast<Evaluator&>(*this)).classes_of(*r)[0]);
   if (is_instance(value)) return kind_of_class(class_of_value(value));
-  if (value.is<Text>() || value.is<Letters>()) return nb::module_::import_("ingot._foreign").attr("TEXT");
+  if (value.is<Text>() || value.is<Letters>()) return imported("ingot._foreign").attr("TEXT");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
-  if (value.is<Range>()) return nb::module_::import_("builtins").attr("range")(1);
+  if (value.is<Range>()) return imported("builtins").attr("range")(1);
   if (const Set* s = value.as<Set>()) {
     const Value& history = state_.heap.at(s->cell).values[0];
     if (!history.is<Static>()) return {};
-    return nb::module_::import_("ingot._sets").attr("build")(history.as<Static>()->object);
+    return imported("ingot._sets").attr("build")(history.as<Static>()->object);
   }
   if (const Iterator* i = value.as<Iterator>()) {
-    const nb::object made = nb::module_::import_("ingot._foreign").attr("iterator")(i->name);
+    const nb::object made = imported("ingot._foreign").attr("iterator")(i->name);
     return made.is_none() ? nb::object() : made;
   }
   if (const Reference* r = value.as<Reference>()) {
@@ -96,8 +96,7 @@ std::optional<Value> Evaluator::foreign_part(const Foreign& array, const Value& 
   const Value part = index_array(*array.shape->as<Array>(), index, node);
   const Array* view = part.as<Array>();
   const nb::object description =
-      nb::module_::import_("ingot._foreign")
-          .attr("part")(array.description, view == nullptr ? 0 : view->type.rank());
+      imported("ingot._foreign").attr("part")(array.description, view == nullptr ? 0 : view->type.rank());
   if (description.is_none()) return std::nullopt;
   Foreign result{description, array.name};
   if (view != nullptr) result.shape = share(part);
@@ -121,14 +120,14 @@ void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
     if (!one.is_valid()) return;
     given.append(one);
   }
-  const nb::object probe = nb::module_::import_("ingot._foreign").attr("probe");
+  const nb::object probe = imported("ingot._foreign").attr("probe");
   const nb::object error = probe(operation, symbol, std::move(function), given, named);
   if (!error.is_none()) raise_object(error);
 }
 
 void Evaluator::use_foreign(const char* operation, const std::string& symbol,
                             const std::vector<Value>& operands, nb::handle node, nb::object function) {
-  const nb::module_ foreign = nb::module_::import_("ingot._foreign");
+  const nb::module_ foreign = imported("ingot._foreign");
   if (*operation != '\0') raise_by_type(operation, symbol, operands, std::move(function));
   std::vector<Value> pending(operands);
   while (!pending.empty()) {

@@ -13,7 +13,7 @@ using ir::Op;
 namespace {
 
 nb::object scope(const char* question, nb::handle node) {
-  return nb::module_::import_("ingot._scope").attr(question)(node);
+  return imported("ingot._scope").attr(question)(node);
 }
 
 bool is_library(const nb::dict& globals) {
@@ -67,7 +67,7 @@ Value Evaluator::eval_generator(nb::handle e) {
   Value first = stored(first_iterable(e));
   need_iterable(first);
   Definition definition{.node = node,
-                        .hollow = nb::module_::import_("ingot._scope").attr("hollow")(node, "<genexpr>"),
+                        .hollow = imported("ingot._scope").attr("hollow")(node, "<genexpr>"),
                         .globals = frame_->globals,
                         .outside = frame_->cells,
                         .shared = frame_->shared,
@@ -134,7 +134,7 @@ void Evaluator::walk(const Value& iterable, nb::handle node, const Turn& turn, b
 
 std::vector<Evaluator::Catcher*> Evaluator::handlers_outside(const Frame& generator,
                                                              std::deque<Catcher>& made) const {
-  const nb::object leaving = nb::module_::import_("builtins").attr("GeneratorExit");
+  const nb::object leaving = imported("builtins").attr("GeneratorExit");
   std::vector<Catcher*> seen(handlers_.begin(),
                              handlers_.begin() + static_cast<ptrdiff_t>(generator.first_handler));
   for (size_t i = generator.first_handler; i < handlers_.size(); ++i) {
@@ -427,7 +427,7 @@ Value Evaluator::builtin_count(Call& call) {
   if (kind_of(first) == Kind::py_int() && kind_of(by) == Kind::py_int())
     return iterator("count", Range{share(std::array<Value, 3>{first, nothing(), by}), false, true});
   Call counting{.positional = {first, by}, .keywords = {}, .name = "count", .node = call.node};
-  Value made = inline_function(nb::module_::import_("ingot.library.iterators").attr("counted"), counting);
+  Value made = inline_function(imported("ingot.library.iterators").attr("counted"), counting);
   made.as<Iterator>()->name = "count";
   return made;
 }
@@ -454,8 +454,7 @@ Value Evaluator::builtin_iter(Call& call) {
                         value.is<Range>() || value.is<Static>();
   if (!is_known) unsupported(call.node, "an iterator over a " + type_name(value), "walk it by `for`");
   std::string name = "iterator";
-  if (model.is_valid())
-    name = text_of(nb::module_::import_("builtins").attr("iter")(model).type().attr("__name__"));
+  if (model.is_valid()) name = text_of(imported("builtins").attr("iter")(model).type().attr("__name__"));
   return iterator(name, value);
 }
 
@@ -486,7 +485,7 @@ Value Evaluator::builtin_next(Call& call) {
   }
   const auto stop = [&]() -> Value {
     if (last != nullptr) return *last;
-    raise_error(make_error(nb::module_::import_("builtins").attr("StopIteration"), {}));
+    raise_error(make_error(imported("builtins").attr("StopIteration"), {}));
   };
   if (walks_generator(*i->walks)) {
     const Value iterable = begin_walk(given, node);

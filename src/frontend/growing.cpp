@@ -283,7 +283,7 @@ Value Evaluator::checked_index(const Value& index) {
 Value Evaluator::by_library(const char* name, std::vector<Value> arguments, nb::handle node,
                             std::vector<std::pair<std::string, Value>> keywords) {
   Call call{.positional = std::move(arguments), .keywords = std::move(keywords), .name = name, .node = node};
-  return inline_function(nb::module_::import_("ingot.library.lists").attr(name), call);
+  return inline_function(imported("ingot.library.lists").attr(name), call);
 }
 
 Value Evaluator::growing_method(const Reference& list, const std::string& name, Call& call) {

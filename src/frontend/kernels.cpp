@@ -51,7 +51,7 @@ Evaluator::Launch& Evaluator::Kernels::around_call(nb::handle node, const std::s
 Value Evaluator::Kernels::triple(std::span<const NodeId> nodes, bool extents) {
   Tuple triple;
   for (size_t i = 0; i < 3; ++i) triple.members.emplace_back(Scalar{Kind::py_int(), nodes[i]});
-  triple.type = nb::module_::import_(kModule).attr(extents ? "Dim3" : "Index3");
+  triple.type = imported(kModule).attr(extents ? "Dim3" : "Index3");
   return triple;
 }
 
@@ -185,7 +185,7 @@ DType Evaluator::Kernels::type_argument(Call& call, size_t position) {
 
 bool Evaluator::Kernels::is_type(nb::handle object) {
   return std::string_view(Py_TYPE(object.ptr())->tp_name) == "Type" &&
-         object.type().is(nb::module_::import_("ingot._signature").attr("Type"));
+         object.type().is(imported("ingot._signature").attr("Type"));
 }
 
 Value Evaluator::Kernels::memory(Call& call, ir::Space space) {

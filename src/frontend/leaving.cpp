@@ -173,7 +173,7 @@ void Evaluator::raise_uncaught(const Error& error) {
     Outward outward;
     const auto [known, arguments] = describe_error(error, outward);
     const nb::tuple given = nb::make_tuple(nb::make_tuple("static", known), arguments);
-    const nb::object thrower = nb::module_::import_("ingot._exceptions").attr("throw");
+    const nb::object thrower = imported("ingot._exceptions").attr("throw");
     hosts_.push_back({thrower, nb::make_tuple(given, nb::dict())});
     const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("throw").index};
     builder_->make(Op::host, outward.leaves, attributes);

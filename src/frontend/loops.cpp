@@ -49,9 +49,9 @@ bool leaves_loop(nb::handle statements, const char* kind) {
     if (name == kind) return true;
     if (name == "FunctionDef") continue;
     const bool loop = name == "For" || name == "While";
-    for (const char* part : {"body", "orelse", "finalbody", "handlers", "cases"}) {
-      if (loop && std::string(part) == "body") continue;
-      if (nb::hasattr(s, part) && leaves_loop(s.attr(part), kind)) return true;
+    for (const char* part : bodies_of(name)) {
+      if (loop && std::string_view(part) == "body") continue;
+      if (leaves_loop(s.attr(part), kind)) return true;
     }
   }
   return false;
@@ -234,8 +234,7 @@ bool Evaluator::loses_in_first_turn(const State& entry, const State& carried) {
     const Static* known = before.as<Static>();
     if (known == nullptr) return true;
     try {
-      const nb::object held =
-          nb::module_::import_("numpy").attr(std::string(after->kind.name()).c_str())(known->object);
+      const nb::object held = imported("numpy").attr(std::string(after->kind.name()).c_str())(known->object);
       if (!held.attr("item")().equal(known->object)) return true;
     } catch (nb::python_error&) {
       return true;

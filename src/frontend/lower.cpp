@@ -79,7 +79,7 @@ std::vector<std::pair<std::string, const Value*>> Evaluator::variables_in(nb::ha
   std::vector<std::pair<std::string, const Value*>> all;
   if (!node.is_valid() || nb::hasattr(node, "body")) return all;
   std::set<std::string> seen;
-  for (const nb::handle part : nb::module_::import_("ast").attr("walk")(node)) {
+  for (const nb::handle part : imported("ast").attr("walk")(node)) {
     if (class_of(part) != "Name") continue;
     const std::string name = text_of(part.attr("id"));
     const auto cell = frame->shared.find(name);
@@ -117,7 +117,7 @@ std::string Evaluator::words_of(const Value& value) const {
   if (const Maybe* m = value.as<Maybe>())
     return words_of(*m->present) + (m->may_be_none ? " or None" : " or not bound");
   if (const Foreign* f = value.as<Foreign>())
-    return text_of(nb::module_::import_("ingot._foreign").attr("words")(f->description));
+    return text_of(imported("ingot._foreign").attr("words")(f->description));
   if (const Array* a = value.as<Array>()) {
     std::string axes = a->type.rank() > 0 ? ":" : "";
     for (int i = 1; i < a->type.rank(); ++i) axes += ", :";
@@ -344,14 +344,44 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
 
 namespace {
 
+/// Whether a call plainly fits a function: each parameter is given one argument, or has a default.
+bool fits(const nb::object& function, size_t positional,
+          const std::vector<std::pair<std::string, Value>>& keywords) {
+  const nb::object code = attribute(function, "__code__");
+  const size_t count = nb::cast<size_t>(code.attr("co_argcount"));
+  const size_t keyword_only = nb::cast<size_t>(code.attr("co_kwonlyargcount"));
+  const size_t positional_only = nb::cast<size_t>(code.attr("co_posonlyargcount"));
+  const unsigned flags = nb::cast<unsigned>(code.attr("co_flags"));
+  if (positional > count && (flags & CO_VARARGS) == 0) return false;
+  const nb::tuple names = code.attr("co_varnames");
+  std::vector<bool> given(count + keyword_only);
+  std::fill_n(given.begin(), std::min(positional, count), true);
+  for (const auto& [keyword, value] : keywords) {
+    size_t i = positional_only;
+    while (i < given.size() && PyUnicode_CompareWithASCIIString(names[i].ptr(), keyword.c_str()) != 0) ++i;
+    if (i == given.size() || given[i]) return false;
+    given[i] = true;
+  }
+  const nb::object defaults = attribute(function, "__defaults__");
+  const size_t with_default = defaults.is_none() ? 0 : nb::len(defaults);
+  if (with_default > count) return false;
+  std::fill_n(given.begin() + static_cast<ptrdiff_t>(count - with_default), with_default, true);
+  const nb::object keyword_defaults = attribute(function, "__kwdefaults__");
+  for (size_t i = count; i < given.size(); ++i)
+    given[i] = given[i] || (PyDict_Check(keyword_defaults.ptr()) &&
+                            PyDict_Contains(keyword_defaults.ptr(), names[i].ptr()) == 1);
+  return std::ranges::find(given, false) == given.end();
+}
+
 /// Calls a function's parameters, without its body: raises Python's TypeError.
 void bind_nothing(const nb::object& function, size_t positional,
                   const std::vector<std::pair<std::string, Value>>& keywords) {
+  if (fits(function, positional, keywords)) return;
   nb::list nothing;
   for (size_t i = 0; i < positional; ++i) nothing.append(nb::none());
   nb::dict named;
   for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
-  nb::module_::import_("ingot._function").attr("without_body")(function)(*nb::tuple(nothing), **named);
+  imported("ingot._function").attr("without_body")(function)(*nb::tuple(nothing), **named);
 }
 
 }  // namespace
@@ -450,14 +480,23 @@ std::map<std::string, Value> Evaluator::bind_arguments(
   return locals;
 }
 
+std::span<const char* const> bodies_of(std::string_view statement) {
+  static constexpr const char* kParts[] = {"body", "orelse", "handlers", "finalbody", "cases"};
+  const std::span<const char* const> parts(kParts);
+  if (statement == "If" || statement == "For" || statement == "While") return parts.first(2);
+  if (statement == "Try" || statement == "TryStar") return parts.first(4);
+  if (statement == "With" || statement == "ExceptHandler" || statement == "match_case") return parts.first(1);
+  if (statement == "Match") return parts.last(1);
+  return {};
+}
+
 int count_returns(nb::handle statements) {
   int count = 0;
   for (const nb::handle s : statements) {
     const std::string name = class_of(s);
     if (name == "Return") ++count;
     if (name == "FunctionDef") continue;
-    for (const char* part : {"body", "orelse", "finalbody", "handlers", "cases"})
-      if (nb::hasattr(s, part)) count += count_returns(s.attr(part));
+    for (const char* part : bodies_of(name)) count += count_returns(s.attr(part));
   }
   return count;
 }
@@ -492,7 +531,7 @@ class Activation {
 Value Evaluator::run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node) {
   Frame frame;
   frame.function = function;
-  const nb::tuple source = nb::cast<nb::tuple>(nb::module_::import_("ingot._source").attr("find")(function));
+  const nb::tuple source = nb::cast<nb::tuple>(imported("ingot._source").attr("find")(function));
   frame.node = nb::borrow<nb::object>(source[0]);
   frame.file = module_.text(text_of(source[1]));
   frame.globals = nb::cast<nb::dict>(function.attr("__globals__"));
@@ -504,8 +543,14 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
   size_t cell = 0;
   for (const nb::handle name : code.attr("co_freevars")) frame.cells[text_of(name)] = closure[cell++];
   guards_.push_back({function, "__code__", code});
+  frame.code = code;
 
   return run_frame(frame, std::move(locals), node);
+}
+
+bool Evaluator::yields(const Frame& frame) {
+  if (frame.code.is_valid()) return (nb::cast<unsigned>(frame.code.attr("co_flags")) & CO_GENERATOR) != 0;
+  return nb::cast<bool>(imported("ingot._scope").attr("yields")(frame.node));
 }
 
 std::string Evaluator::module_of(const Frame& frame) {
@@ -518,7 +563,7 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
   frame.caller = frame_;
   frame.call = node.is_valid() ? node : here_;
   const std::string module = module_of(frame);
-  const nb::object of_python = nb::module_::import_("sys").attr("stdlib_module_names");
+  const nb::object of_python = imported("sys").attr("stdlib_module_names");
   frame.of_python =
       frame_ != nullptr && nb::cast<bool>(of_python.attr("__contains__")(module.substr(0, module.find('.'))));
   frame.of_library = frame.of_python || module.starts_with(kLibrary);
@@ -526,7 +571,7 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
   if (frame_ != nullptr && !is_kernel) frame.called_at = builder_->span();
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
   if (frame.depth > 64) {
-    if (nb::cast<bool>(nb::module_::import_("ingot._scope").attr("yields")(frame.node))) {
+    if (yields(frame)) {
       unsupported(node,
                   "the generator `" + text_of(frame.function.attr("__name__")) + "`, which walks itself,",
                   "write a function that appends to a list, or a loop with a stack of its own");
@@ -540,8 +585,7 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
 }
 
 Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
-  if (nb::cast<bool>(nb::module_::import_("ingot._scope").attr("yields")(frame.node)))
-    return suspended(frame, locals);
+  if (yields(frame)) return suspended(frame, locals);
   if (std::optional<Value> result = call_recursive(frame, locals, node)) return std::move(*result);
   return activate(frame, std::move(locals), node);
 }

@@ -78,7 +78,7 @@ Value Evaluator::by_dicts(const char* name, const HeapObject& dict, std::vector<
   arguments.push_back(dict.values[2]);
   arguments.insert(arguments.end(), more.begin(), more.end());
   Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return inline_function(nb::module_::import_("ingot.library.dicts").attr(name), call);
+  return inline_function(imported("ingot.library.dicts").attr(name), call);
 }
 
 void Evaluator::put_in_mapping(const Reference& dict, const Value& given_key, const Value& given,
@@ -152,8 +152,7 @@ Value Evaluator::mapping_method(const Reference& dict, const std::string& name, 
 void Evaluator::by_update(const Reference& dict, const Value& other, nb::handle node) {
   const bool has_keys = other.is<Reference>() && !is_list(other);
   Call call{.positional = {dict, other}, .keywords = {}, .name = "update", .node = node};
-  inline_function(nb::module_::import_("ingot.library.dicts").attr(has_keys ? "update" : "update_of_pairs"),
-                  call);
+  inline_function(imported("ingot.library.dicts").attr(has_keys ? "update" : "update_of_pairs"), call);
 }
 
 Value Evaluator::walked_of(const Value& iterable) const {

@@ -65,8 +65,8 @@ void Evaluator::replay(const Reference& container, const char* method, const std
   given.append(nb::make_tuple("argument", object.argument));
   given.append(nb::make_tuple("static", method));
   for (const Value& argument : arguments) given.append(describe_result(argument, outward));
-  hosts_.push_back({nb::module_::import_("ingot._callbacks").attr("change"),
-                    nb::make_tuple(nb::tuple(given), nb::dict())});
+  hosts_.push_back(
+      {imported("ingot._callbacks").attr("change"), nb::make_tuple(nb::tuple(given), nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("put").index};
   builder_->make(Op::host, outward.leaves, attributes);
   for (const Value& argument : arguments) give_away(argument, node);
@@ -88,7 +88,7 @@ Value Evaluator::change_list(const Reference& list, const char* method, std::vec
       nb::list parts;
       for (const Value& part : *slice->parts)
         parts.append(require_static(part, "a slice of a container", node));
-      argument = Static{nb::module_::import_("builtins").attr("slice")(parts[0], parts[1], parts[2])};
+      argument = Static{imported("builtins").attr("slice")(parts[0], parts[1], parts[2])};
     }
     given.append(require_static(argument, "an index into a container", node));
   }
@@ -159,7 +159,7 @@ std::vector<Value> Evaluator::elements_of(const Value& walked, nb::handle node) 
 std::vector<size_t> Evaluator::places_of(const Slice& slice, size_t size, nb::handle node) {
   nb::list parts;
   for (const Value& part : *slice.parts) parts.append(require_static(part, "a slice of a container", node));
-  const nb::object slice_type = nb::module_::import_("builtins").attr("slice");
+  const nb::object slice_type = imported("builtins").attr("slice");
   const nb::object chosen =
       host_change(numbers(0, size), "__getitem__", nb::make_tuple(slice_type(parts[0], parts[1], parts[2])));
   std::vector<size_t> places;
@@ -238,8 +238,8 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
   }
   if (name == "sort") {
     const std::vector<Value> sorted = sorted_values(values, call);
-    return change_list(list, "__setitem__",
-                       {Static{nb::module_::import_("builtins").attr("slice")(nb::none())}}, sorted, node);
+    return change_list(list, "__setitem__", {Static{imported("builtins").attr("slice")(nb::none())}}, sorted,
+                       node);
   }
   unsupported(node, "the method `" + name + "` of a list with these arguments", "use indexing and loops");
 }
@@ -279,7 +279,7 @@ std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Ca
     return sorted_by_library(values, call);
   }
   try {
-    const nb::object order = nb::module_::import_("ingot._callbacks").attr("sorting")(items, reverse);
+    const nb::object order = imported("ingot._callbacks").attr("sorting")(items, reverse);
     std::vector<Value> sorted;
     for (const nb::handle place : order) sorted.push_back(values[nb::cast<size_t>(place)]);
     return sorted;

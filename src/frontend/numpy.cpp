@@ -16,7 +16,7 @@ DType Evaluator::dtype_of(const Value& value, nb::handle node) {
   const nb::object spelled = require_static(value, "a dtype", node);
   nb::object dtype;
   try {
-    dtype = nb::module_::import_("numpy").attr("dtype")(spelled);
+    dtype = imported("numpy").attr("dtype")(spelled);
   } catch (nb::python_error& error) {
     raise_host_error(error);
   }
@@ -36,7 +36,7 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   if (const Static* s = shape.as<Static>(); s != nullptr && PyBytes_Check(s->object.ptr()))
     unsupported(here_, "a shape that is a bytes object", "use a tuple of ints");
   if (const Array* a = shape.as<Array>(); a != nullptr && a->type.rank() > 0) {
-    raise_by_type("call", "zeros", {shape}, nb::module_::import_("numpy").attr("zeros"));
+    raise_by_type("call", "zeros", {shape}, imported("numpy").attr("zeros"));
     unsupported(here_, "a shape that is an array", "use a tuple of ints");
   }
   if (const Tuple* t = shape.as<Tuple>()) parts = t->members;
@@ -207,8 +207,7 @@ Value Evaluator::like(Call& call, const std::function<Array(std::span<const Node
               .keywords = {},
               .name = call.name,
               .node = call.node};
-    const Value fortran =
-        inline_function(nb::module_::import_("ingot.library.shapes").attr("is_fortran"), test);
+    const Value fortran = inline_function(imported("ingot.library.shapes").attr("is_fortran"), test);
     const auto in_order = [&](bool reversed) {
       return [&, reversed] {
         return Value(
@@ -358,7 +357,7 @@ Value Evaluator::np_dot(Call& call) {
   if (is_into || ((axes(a) > 2 || axes(b) > 2) && axes(a) > 0 && axes(b) > 0)) {
     Call whole{.positional = {a, b}, .keywords = {}, .name = "dot", .node = call.node};
     if (is_into) whole.positional.push_back(*out);
-    return inline_function(nb::module_::import_("ingot.library.products").attr("dot"), whole);
+    return inline_function(imported("ingot.library.products").attr("dot"), whole);
   }
   if (axes(a) == 0 || axes(b) == 0) return elementwise(Op::multiply, {a, b}, "multiply", call.node);
   return matmul(a, b, call.node, true);
@@ -371,7 +370,7 @@ Value Evaluator::copy(Call& call, const char* otherwise) {
   finish(call, 3);
   if (lie == "A" && value.is<Array>()) {
     Call whole{.positional = {named(value)}, .keywords = {}, .name = "copy", .node = call.node};
-    return inline_function(nb::module_::import_("ingot.library.creation").attr("copy_as_it_lies"), whole);
+    return inline_function(imported("ingot.library.creation").attr("copy_as_it_lies"), whole);
   }
   if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
   const NodeId array = whole(value);
@@ -392,7 +391,7 @@ Value Evaluator::np_astype(Call& call) {
   const DType dtype = dtype_argument(call, 1, DType::Float64);
   if (call.positional.size() > 2 ||
       std::ranges::any_of(call.keywords, [](const auto& keyword) { return !keyword.first.empty(); })) {
-    const nb::object function = nb::module_::import_("ingot.library.creation").attr("astype_of_array");
+    const nb::object function = imported("ingot.library.creation").attr("astype_of_array");
     if (binds(function, given)) {
       Call whole = given;
       return inline_function(function, whole);
@@ -408,7 +407,7 @@ Value Evaluator::np_astype(Call& call) {
 Value Evaluator::np_scalar_type(Call& call) {
   const Value value = call.positional.empty() ? Value(Static{nb::int_(0)}) : call.positional[0];
   finish(call, 1);
-  const nb::object type = nb::module_::import_("numpy").attr(call.name.c_str());
+  const nb::object type = imported("numpy").attr(call.name.c_str());
   if (const Static* s = value.as<Static>()) {
     try {
       return Static{type(s->object)};

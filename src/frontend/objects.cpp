@@ -54,12 +54,14 @@ nb::object lookup(nb::handle type, const std::string& name) {
 }
 
 bool is_member_of_enum(nb::handle object) {
-  const nb::object metaclass = nb::module_::import_("enum").attr("EnumType");
+  if (Py_TYPE(Py_TYPE(object.ptr())) == &PyType_Type) return false;
+  const nb::object metaclass = imported("enum").attr("EnumType");
   return PyObject_TypeCheck(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())), as_type(metaclass)) != 0;
 }
 
 bool is_enum(nb::handle type) {
-  const nb::object metaclass = nb::module_::import_("enum").attr("EnumType");
+  if (Py_IS_TYPE(type.ptr(), &PyType_Type)) return false;
+  const nb::object metaclass = imported("enum").attr("EnumType");
   return PyObject_TypeCheck(type.ptr(), as_type(metaclass)) != 0;
 }
 
@@ -100,7 +102,7 @@ size_t Evaluator::place_of_attribute(const HeapObject& instance, const std::stri
   names.append(name);
   if (node.is_valid() && class_of(node) == "Attribute" && class_of(node.attr("value")) == "Name") {
     for (const nb::handle other :
-         nb::module_::import_("ingot._scope").attr("attributes")(frame_->node, node.attr("value").attr("id")))
+         imported("ingot._scope").attr("attributes")(frame_->node, node.attr("value").attr("id")))
       names.append(mangled(text_of(other)));
   }
   throw Uses{instance.type_of, names};
@@ -158,7 +160,7 @@ Value Evaluator::member_attribute(const Static& member, const nb::object& type, 
     guards_.push_back({own, key, value});
     return host_value(value, name, node);
   };
-  const nb::object base = nb::module_::import_("enum").attr("Enum");
+  const nb::object base = imported("enum").attr("Enum");
   for (const char* key : {"value", "name"})
     if (name == key && raw.is_valid() && raw.is(lookup(base, key))) return of_instance("_" + name + "_");
   if (nb::cast<bool>(own.attr("__contains__")(name)) && !(raw.is_valid() && is_data_descriptor(raw)))
@@ -246,7 +248,7 @@ std::optional<Value> Evaluator::super_attribute(nb::handle e) {
       text_of(inner.attr("func").attr("id")) != "super" || local("super") != nullptr)
     return std::nullopt;
   const Value callee = eval(inner.attr("func"));
-  const nb::object builtin = nb::module_::import_("builtins").attr("super");
+  const nb::object builtin = imported("builtins").attr("super");
   if (!callee.is<Static>() || !callee.as<Static>()->object.is(builtin)) return std::nullopt;
   const nb::list arguments = inner.attr("args");
   nb::object after;
@@ -364,7 +366,7 @@ void Evaluator::set_attribute(const Value& target, const std::string& name, Valu
   if (inherits(type, "__setattr__", object_class()))
     return set_plain_attribute(target, name, std::move(value), node);
   if (refuses_assignment(type, "__setattr__", name)) {
-    raise_error(make_error(nb::module_::import_("dataclasses").attr("FrozenInstanceError"),
+    raise_error(make_error(imported("dataclasses").attr("FrozenInstanceError"),
                            {Static{nb::str(("cannot assign to field '" + name + "'").c_str())}}));
   }
   if (is_generated(class_attribute(type, "__setattr__")))
@@ -488,7 +490,7 @@ Value Evaluator::run_generated_init(const Object& made, const nb::object& init, 
   const nb::object type = class_of_value(made);
   const nb::object definer = definer_of(type, "__init__");
   const nb::object fields = class_attribute(definer, "__dataclass_fields__");
-  const nb::module_ dataclasses = nb::module_::import_("dataclasses");
+  const nb::module_ dataclasses = imported("dataclasses");
   const nb::object missing = dataclasses.attr("MISSING");
   for (Value& value : call.positional) value = stored(std::move(value));
   for (auto& [name, value] : call.keywords) value = stored(std::move(value));

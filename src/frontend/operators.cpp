@@ -107,7 +107,7 @@ bool is_text(const Value& value) {
 }
 
 nb::object numpy_function(std::string_view name) {
-  return nb::getattr(nb::module_::import_("numpy"), std::string(name).c_str(), nb::none());
+  return nb::getattr(imported("numpy"), std::string(name).c_str(), nb::none());
 }
 
 }  // namespace
@@ -130,8 +130,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     if (bits_of_result(ast, a, b) > kMostBits)
       unsupported(node, "an int of more than a million bits", "use floats");
     try {
-      return Static{
-          nb::module_::import_("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};
+      return Static{imported("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }
@@ -366,9 +365,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     }
     if (a.is<Static>() && b.is<Static>() && is_text(b)) {
       try {
-        const bool inside =
-            nb::cast<bool>(nb::module_::import_("operator")
-                               .attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
+        const bool inside = nb::cast<bool>(
+            imported("operator").attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
         return Static{nb::bool_(inside == (ast == "In"))};
       } catch (nb::python_error& error) {
         raise_host_error(error);
@@ -393,7 +391,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
               .keywords = {},
               .name = "equal",
               .node = node};
-    const Value equal = inline_function(nb::module_::import_("ingot.library.dicts").attr("equal"), call);
+    const Value equal = inline_function(imported("ingot.library.dicts").attr("equal"), call);
     return ast == "Eq" ? equal : unary("Not", equal, node);
   }
   const auto members = [&](const Value& v) -> std::optional<std::vector<Value>> {
@@ -475,7 +473,7 @@ NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
     }
     const NodeId constant = builder_->constant(rounded);
     const char* const compares = std::ranges::find(kOperators, std::optional(op), &OperatorInfo::op)->host;
-    const nb::object python = nb::module_::import_("operator").attr(compares);
+    const nb::object python = imported("operator").attr(compares);
     const bool of_tie = nb::cast<bool>(python(s->object, nb::float_(rounded)));
     return builder_->make(Op::select, {builder_->make(Op::equal, {constant, f}), builder_->constant(of_tie),
                                        builder_->make(op, {constant, f})});
@@ -507,7 +505,7 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
   if (const std::optional<Value> result = unary_of_object(ast, a, node)) return *result;
   if (const Static* s = a.as<Static>()) {
     try {
-      return Static{nb::module_::import_("operator").attr(entry->host)(s->object)};
+      return Static{imported("operator").attr(entry->host)(s->object)};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }

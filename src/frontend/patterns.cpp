@@ -11,7 +11,7 @@ namespace {
 
 /// Whether a walrus in an expression binds a name.
 bool assigns(nb::handle expression, const std::string& name) {
-  for (const nb::handle part : nb::module_::import_("ast").attr("walk")(expression))
+  for (const nb::handle part : imported("ast").attr("walk")(expression))
     if (class_of(part) == "NamedExpr" && text_of(part.attr("target").attr("id")) == name) return true;
   return false;
 }
@@ -173,7 +173,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
     const Value type = eval(pattern.attr("cls"));
     static constexpr std::array kSelf = {"bool", "int", "float", "str", "bytes", "tuple", "list", "dict"};
     const Static* known = type.as<Static>();
-    const nb::object builtins = nb::module_::import_("builtins");
+    const nb::object builtins = imported("builtins");
     const bool own = known != nullptr && std::ranges::any_of(kSelf, [&](const char* name) {
                        return known->object.is(builtins.attr(name));
                      });

@@ -11,7 +11,7 @@ using ir::Op;
 
 namespace {
 
-nb::object numpy(const char* name) { return nb::module_::import_("numpy").attr(name); }
+nb::object numpy(const char* name) { return imported("numpy").attr(name); }
 
 nb::object dtype_object(DType dtype) { return numpy("dtype")(std::string(base::info(dtype).numpy)); }
 
@@ -214,7 +214,7 @@ Value Evaluator::primitive_gufunc(Call& call) {
 
 namespace {
 
-nb::object generator_class() { return nb::module_::import_("numpy.random").attr("Generator"); }
+nb::object generator_class() { return imported("numpy.random").attr("Generator"); }
 
 }  // namespace
 
@@ -225,7 +225,7 @@ NodeId Evaluator::words_of_stream(const Value& stream, bool legacy) {
 
 Value Evaluator::primitive_draw(Call& call) {
   const std::string name = text_of(require_static(call.positional.at(0), "a routine", call.node));
-  if (text_of(nb::module_::import_("numpy").attr("__version__")) != base::version_of_draws()) {
+  if (text_of(imported("numpy").attr("__version__")) != base::version_of_draws()) {
     unsupported(call.node,
                 "np.random of another NumPy than " + std::string(base::version_of_draws()) +
                     ", with which Ingot was built,",
@@ -284,7 +284,7 @@ Value Evaluator::primitive_reseed(Call& call) {
   nb::list given;
   given.append(nb::make_tuple("argument", stream.argument));
   given.append(describe_result(call.positional.at(1), outward));
-  const nb::object seed = nb::module_::import_("numpy.random").attr("RandomState").attr("seed");
+  const nb::object seed = imported("numpy.random").attr("RandomState").attr("seed");
   hosts_.push_back({seed, nb::make_tuple(nb::tuple(given), nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("seed").index};
   builder_->make(Op::host, outward.leaves, attributes);
@@ -317,7 +317,8 @@ Value Evaluator::primitive_call_host(Call& call) {
 }
 
 nb::object Evaluator::host_function(const nb::object& function) {
-  const nb::object found = nb::module_::import_("ingot._host").attr("of")(function);
+  if (is_plain(function)) return {};
+  const nb::object found = imported("ingot._host").attr("of")(function);
   return found.is_none() ? nb::object() : found;
 }
 
@@ -328,8 +329,8 @@ Value Evaluator::call_host_function(const nb::object& function, const Call& call
   std::vector<Value> arguments{Static{attribute(function, "fill")}, Tuple{call.positional}};
   for (size_t i = 1; i < nb::len(form); ++i) arguments.emplace_back(Static{nb::object(form[i])});
   Call inner{.positional = std::move(arguments), .keywords = {}, .name = "call", .node = call.node};
-  return inline_function(
-      attribute(nb::module_::import_("ingot.library.host"), text_of(form[nb::int_(0)]).c_str()), inner);
+  return inline_function(attribute(imported("ingot.library.host"), text_of(form[nb::int_(0)]).c_str()),
+                         inner);
 }
 
 Value Evaluator::primitive_put(Call& call) {

@@ -107,21 +107,20 @@ Value Evaluator::builtin_reversed(Call& call) {
 }
 
 nb::object Evaluator::type_of(const Value& value, nb::handle node) {
-  const nb::module_ builtins = nb::module_::import_("builtins");
+  const nb::module_ builtins = imported("builtins");
   if (Records::decides(value) != nullptr)
     unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
   if (const nb::object type = class_of_value(value); type.is_valid()) return type;
   if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
   if (value.is<Foreign>()) return nb::borrow<nb::object>(value.as<Foreign>()->description[1]);
   if (const Scalar* s = value.as<Scalar>()) {
-    return attribute(s->kind.is_python() ? builtins : nb::module_::import_("numpy"),
-                     std::string(s->kind.name()).c_str());
+    return attribute(s->kind.is_python() ? builtins : imported("numpy"), std::string(s->kind.name()).c_str());
   }
-  if (value.is<Array>()) return attribute(nb::module_::import_("numpy"), "ndarray");
+  if (value.is<Array>()) return attribute(imported("numpy"), "ndarray");
   if (value.is<Tuple>() || value.is<Record>() || value.is<Reference>() || value.is<Range>() ||
       value.is<Slice>() || value.is<Text>() || value.is<Letters>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
-  if (value.is<Closure>()) return attribute(nb::module_::import_("types"), "FunctionType");
+  if (value.is<Closure>()) return attribute(imported("types"), "FunctionType");
   if (value.is<Iterator>()) {
     if (const nb::object model = stand_in(value); model.is_valid())
       return nb::borrow<nb::object>(model.type());
@@ -178,7 +177,7 @@ Value Evaluator::builtin_isinstance(Call& call) {
         unsupported(call.node, "`isinstance` with what decides by itself", "name the class of the instance");
     }
   }
-  const nb::object own = nb::module_::import_("builtins").attr("issubclass");
+  const nb::object own = imported("builtins").attr("issubclass");
   try {
     return Static{own(type, classes)};
   } catch (nb::python_error&) {
@@ -218,7 +217,7 @@ Value Evaluator::builtin_round(Call& call) {
   const bool whole_number = digits == nullptr || is_none(*digits);
   if (value.is<Static>() && (whole_number || digits->is<Static>())) {
     try {
-      const nb::object round = nb::module_::import_("builtins").attr("round");
+      const nb::object round = imported("builtins").attr("round");
       const nb::object given = value.as<Static>()->object;
       return Static{whole_number ? round(given) : round(given, digits->as<Static>()->object)};
     } catch (nb::python_error& error) {
@@ -350,8 +349,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
   collect(value);
   if (std::ranges::any_of(leaves, [](const Value& leaf) { return leaf.is<Array>(); })) {
     Call call{.positional = {value}, .keywords = {}, .name = "array", .node = node};
-    const Value made =
-        inline_function(nb::module_::import_("ingot.library.joining").attr("array_of_arrays"), call);
+    const Value made = inline_function(imported("ingot.library.joining").attr("array_of_arrays"), call);
     return wanted ? Value(owner(materialized(builder_->cast(whole(made), *wanted)))) : made;
   }
   const nb::object model = stand_in(value);
@@ -362,7 +360,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
   }
   nb::object made;
   try {
-    made = nb::module_::import_("numpy").attr("array")(model);
+    made = imported("numpy").attr("array")(model);
   } catch (nb::python_error& error) {
     raise_host_error(error);
   }
@@ -419,14 +417,13 @@ Value Evaluator::np_array(Call& call) {
   const bool is_new = !value.is<Array>();
   if (is_new) options[0] = Static{nb::none()};
   const Value target =
-      dtype
-          ? Value(Static{nb::module_::import_("numpy").attr("dtype")(std::string(base::info(*dtype).numpy))})
-          : Value(Static{nb::none()});
+      dtype ? Value(Static{imported("numpy").attr("dtype")(std::string(base::info(*dtype).numpy))})
+            : Value(Static{nb::none()});
   Call rest{.positional = {Value(named(made)), target, options[0], options[1], options[2]},
             .keywords = {},
             .name = call.name,
             .node = call.node};
-  return inline_function(nb::module_::import_("ingot.library.creation").attr("as_array"), rest);
+  return inline_function(imported("ingot.library.creation").attr("as_array"), rest);
 }
 
 Value Evaluator::compare_sequences(const std::string& ast, const std::vector<Value>& a,

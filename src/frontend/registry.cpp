@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <sstream>
 #include <tuple>
 
@@ -15,6 +16,14 @@ constexpr const char* kHandlerPaths[][34] = {
 };
 
 }  // namespace
+
+nb::module_ imported(const char* name) {
+  const nb::object key = nb::steal(PyUnicode_InternFromString(name));
+  nb::object module = nb::steal(key.is_valid() ? PyImport_GetModule(key.ptr()) : nullptr);
+  if (module.is_valid() && PyModule_Check(module.ptr())) return nb::borrow<nb::module_>(module);
+  PyErr_Clear();
+  return nb::module_::import_(name);
+}
 
 Registry::Registry() {
   for (int i = 0; i < ir::kOpCount; ++i) {
@@ -32,11 +41,11 @@ Registry::Registry() {
     }
     ++number;
   }
-  for (const nb::handle entry : nb::module_::import_("ingot.library._index").attr("INDEX")) {
+  for (const nb::handle entry : imported("ingot.library._index").attr("INDEX")) {
     const auto [module, path, subject] = nb::cast<std::tuple<std::string, std::string, std::string>>(entry);
     Builtin builtin{
         .name = path.substr(path.rfind('.') + 1), .module = module, .path = path, .subject = subject};
-    if (!enter(builtin)) unloaded_.push_back(std::move(builtin));
+    if (!enter(builtin)) unloaded_[builtin.module].push_back(std::move(builtin));
   }
 }
 
@@ -44,7 +53,7 @@ void Registry::add(const std::string& path, Builtin builtin) {
   const size_t dot = path.rfind('.');
   builtin.module = path.substr(0, dot);
   builtin.name = path.substr(dot + 1);
-  if (!enter(builtin)) unloaded_.push_back(std::move(builtin));
+  if (!enter(builtin)) unloaded_[builtin.module].push_back(std::move(builtin));
 }
 
 bool Registry::enter(const Builtin& builtin) const {
@@ -67,9 +76,8 @@ bool Registry::enter(const Builtin& builtin) const {
 
 const Builtin* Registry::loaded(PyObject* function, Builtin& builtin) {
   if (builtin.subject.empty() || builtin.library.is_valid()) return &builtin;
-  nb::module_::import_(("ingot.library." + builtin.subject).c_str());
-  builtin.library =
-      nb::module_::import_("ingot.library.registry").attr("implementations")[nb::handle(function)];
+  imported(("ingot.library." + builtin.subject).c_str());
+  builtin.library = imported("ingot.library.registry").attr("implementations")[nb::handle(function)];
   return &builtin;
 }
 
@@ -83,7 +91,10 @@ const Builtin* Registry::find(nb::handle function) const {
       if (Py_IS_TYPE(own, &PyCFunction_Type) && PyObject_RichCompareBool(own, function.ptr(), Py_EQ) == 1)
         return loaded(own, builtin);
   }
-  if (std::erase_if(unloaded_, [&](const Builtin& builtin) { return enter(builtin); }) == 0) return nullptr;
+  const auto enters = [&](const auto& module) {
+    return std::ranges::count_if(module.second, [&](const Builtin& builtin) { return enter(builtin); }) > 0;
+  };
+  if (std::erase_if(unloaded_, enters) == 0) return nullptr;
   return find(function);
 }
 
@@ -93,8 +104,7 @@ int Registry::method(const std::string& name) const {
 }
 
 nb::object Registry::member(const std::string& name) const {
-  const nb::object found =
-      nb::getattr(nb::module_::import_("numpy").attr("ndarray"), name.c_str(), nb::object());
+  const nb::object found = nb::getattr(imported("numpy").attr("ndarray"), name.c_str(), nb::object());
   return found.is_valid() && find(found) != nullptr ? found : nb::object();
 }
 

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,9 @@
 namespace ingot::frontend {
 
 namespace nb = nanobind;
+
+/// A module of Python's. One that has been imported costs a look-up.
+nb::module_ imported(const char* name);
 
 /// The host functions that compiled code knows, by identity: what they are called, and what they mean.
 struct Builtin {
@@ -48,7 +52,7 @@ class Registry {
   std::unordered_map<std::string, int> methods_;
   mutable std::unordered_map<PyObject*, Builtin> builtins_;
   mutable std::vector<nb::object> kept_;  ///< the functions, so that their addresses stay theirs
-  mutable std::vector<Builtin> unloaded_;
+  mutable std::map<std::string, std::vector<Builtin>> unloaded_;  ///< by module
 };
 
 }  // namespace ingot::frontend

@@ -109,7 +109,7 @@ Value Evaluator::Rows::by_library(const char* name, const Record& list, std::vec
   if (list.place) arguments.push_back(number(list.place));
   arguments.insert(arguments.end(), more.begin(), more.end());
   Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return e_.inline_function(nb::module_::import_("ingot.library.rows").attr(name), call);
+  return e_.inline_function(imported("ingot.library.rows").attr(name), call);
 }
 
 void Evaluator::Rows::open_store(const Record& list, const std::optional<Value>& form) {
@@ -196,7 +196,7 @@ Value Evaluator::Rows::walked(const Record& given, nb::handle node) {
   const Record list =
       Records(e_).present(given, ExceptionKind::TypeError, "'NoneType' object is not iterable");
   Call call{.positional = {list}, .keywords = {}, .name = "walked", .node = node};
-  return e_.inline_function(nb::module_::import_("ingot.library.rows").attr("walked"), call);
+  return e_.inline_function(imported("ingot.library.rows").attr("walked"), call);
 }
 
 bool Evaluator::Rows::is_list(const Value& value) const {
@@ -257,9 +257,9 @@ Value Evaluator::Rows::array_by(const char* name, const Value& list, DType own, 
                                 nb::handle node) {
   e_.builder_->check(e_.builder_->make(Op::greater, {e_.length_of(*e_.growing(list)), e_.builder_->index(0)}),
                      ExceptionKind::TypeChangeError, "an empty list makes an array of one axis here");
-  const nb::object made = nb::module_::import_("numpy").attr("dtype")(std::string(base::info(own).numpy));
+  const nb::object made = imported("numpy").attr("dtype")(std::string(base::info(own).numpy));
   Call call{.positional = {list, Static{made}}, .keywords = {}, .name = name, .node = node};
-  Value array = e_.inline_function(nb::module_::import_("ingot.library.rows").attr(name), call);
+  Value array = e_.inline_function(imported("ingot.library.rows").attr(name), call);
   const DType dtype = wanted.value_or(own);
   if (dtype == own) return array;
   return e_.owner(e_.materialized(e_.builder_->cast(e_.whole(array), dtype)));

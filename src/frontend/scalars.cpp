@@ -17,7 +17,7 @@ std::optional<DType> numpy_dtype(nb::handle dtype) {
 
 bool is_numpy_scalar(nb::handle object) {
   static constexpr const char* kGeneric = "generic";
-  return nb::isinstance(object, nb::module_::import_("numpy").attr(kGeneric));
+  return nb::isinstance(object, imported("numpy").attr(kGeneric));
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ std::optional<Kind> Evaluator::kind_of(const Value& value) const {
   if (PyLong_CheckExact(o)) return Kind::py_int();
   if (PyFloat_CheckExact(o)) return Kind::py_float();
   if (PyComplex_CheckExact(o)) return Kind::py_complex();
-  if (is_numpy_scalar(s->object))
+  if (!is_plain(s->object) && is_numpy_scalar(s->object))
     if (const auto dtype = numpy_dtype(s->object.attr("dtype"))) return Kind(*dtype);
   return std::nullopt;
 }

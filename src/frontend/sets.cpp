@@ -9,7 +9,7 @@ using base::ExceptionKind;
 
 namespace {
 
-nb::module_ histories() { return nb::module_::import_("ingot._sets"); }
+nb::module_ histories() { return imported("ingot._sets"); }
 
 constexpr const char* kChanges[] = {"add",
                                     "discard",
@@ -67,7 +67,7 @@ nb::object Evaluator::iterable_of_set(const Value& value, nb::handle node) {
   for (const Value& element : elements_of(value, node)) elements.append(element_of_set(element, node));
   const Reference* r = value.as<Reference>();
   if (r == nullptr || state_.heap.at(r->object).type == HeapObject::Type::List) return nb::tuple(elements);
-  return nb::module_::import_("builtins").attr("dict").attr("fromkeys")(elements);  // merged, not added
+  return imported("builtins").attr("dict").attr("fromkeys")(elements);  // merged, not added
 }
 
 Value Evaluator::eval_set(nb::handle e) {
@@ -95,7 +95,7 @@ Value Evaluator::eval_set_comp(nb::handle e) {
 
 Value Evaluator::builtin_set(Call& call) {
   finish(call, 1);
-  const nb::object type = nb::module_::import_("builtins").attr(call.name.c_str());
+  const nb::object type = imported("builtins").attr(call.name.c_str());
   if (call.positional.empty()) return new_set(histories().attr("made")(type, nb::none()));
   const Value& given = call.positional[0];
   if (const Set* set = given.as<Set>(); set != nullptr && set->is_frozen && call.name == "frozenset")

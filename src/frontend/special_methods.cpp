@@ -71,8 +71,7 @@ bool is_subtype(const nb::object& a, const nb::object& b) {
 Tuple Evaluator::fields_of(const Value& object, const nb::object& type, const char* wanted, nb::handle node) {
   Tuple members;
   for (const auto [key, field] : nb::cast<nb::dict>(class_attribute(type, "__dataclass_fields__"))) {
-    const bool is_field =
-        attribute(field, "_field_type").is(nb::module_::import_("dataclasses").attr("_FIELD"));
+    const bool is_field = attribute(field, "_field_type").is(imported("dataclasses").attr("_FIELD"));
     if (is_field && nb::cast<bool>(nb::bool_(field.attr(wanted))))
       members.members.push_back(present(object_attribute(object, text_of(key), node), text_of(key), node));
   }
@@ -335,8 +334,7 @@ Value Evaluator::text_of_object(const Value& value, const std::string& form, nb:
     std::vector<Value> pieces{Static{nb::str((text_of(type.attr("__qualname__")) + "(").c_str())}};
     bool first = true;
     for (const auto [key, field] : nb::cast<nb::dict>(class_attribute(type, "__dataclass_fields__"))) {
-      const bool is_field =
-          attribute(field, "_field_type").is(nb::module_::import_("dataclasses").attr("_FIELD"));
+      const bool is_field = attribute(field, "_field_type").is(imported("dataclasses").attr("_FIELD"));
       if (!is_field || !nb::cast<bool>(field.attr("repr"))) continue;
       const std::string name = text_of(key);
       pieces.emplace_back(Static{nb::str(((first ? "" : ", ") + name + "=").c_str())});

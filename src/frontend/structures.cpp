@@ -8,7 +8,7 @@ namespace ingot::frontend {
 
 Value Evaluator::primitive_rules_of(Call& call) {
   const nb::object type = require_static(call.positional.at(0), "a class", call.node);
-  const nb::module_ structures = nb::module_::import_("ingot.library.structures");
+  const nb::module_ structures = imported("ingot.library.structures");
   if ((reinterpret_cast<PyTypeObject*>(type.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0) {
     guards_.push_back({structures.attr("__dict__"), "changed", structures.attr("changed")});
     for (const char* name : {"__dataclass_fields__", "_fields"}) class_attribute(type, name);

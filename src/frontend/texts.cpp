@@ -118,7 +118,7 @@ Value Evaluator::Texts::ord(const Value& text) {
 
 Value Evaluator::Texts::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
   Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return e_.inline_function(nb::module_::import_("ingot.library.texts").attr(name), call);
+  return e_.inline_function(imported("ingot.library.texts").attr(name), call);
 }
 
 std::optional<Value> Evaluator::Texts::compare(const std::string& ast, const Value& a, const Value& b,
@@ -197,7 +197,7 @@ Value Evaluator::Texts::item_of(const HeapObject& dict, const Value& key, nb::ha
     values.push_back(dict.values[i]);
   }
   const auto missing = [&]() -> Value {
-    e_.raise_error(e_.make_error(nb::module_::import_("builtins").attr("KeyError"), {key}));
+    e_.raise_error(e_.make_error(imported("builtins").attr("KeyError"), {key}));
   };
   if (values.empty()) return missing();
   const NodeId is_there = e_.builder_->make(Op::greater_equal, {place, e_.builder_->index(0)});

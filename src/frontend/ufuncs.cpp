@@ -58,7 +58,7 @@ bool Evaluator::needs_library(Call& call, bool dtype) {
 Value Evaluator::ufunc_by_library(const Call& call) {
   Call whole = call;
   whole.positional.insert(whole.positional.begin(), Static{call.function});
-  const nb::module_ library = nb::module_::import_("ingot.library.ufuncs");
+  const nb::module_ library = imported("ingot.library.ufuncs");
   const bool has_core = !call.function.attr("signature").is_none();
   const nb::object function = library.attr(has_core ? "with_core_and_keywords" : "with_keywords");
   if (!binds(function, whole)) raise_as_called(call);
@@ -66,7 +66,7 @@ Value Evaluator::ufunc_by_library(const Call& call) {
 }
 
 std::optional<Value> Evaluator::ufunc_of_library(Call& call) {
-  if (!nb::isinstance(call.function, nb::module_::import_("numpy").attr("ufunc"))) return {};
+  if (!nb::isinstance(call.function, imported("numpy").attr("ufunc"))) return {};
   const auto inputs = nb::cast<size_t>(call.function.attr("nin"));
   const bool has_core = !call.function.attr("signature").is_none();
   const bool has_output =
@@ -100,7 +100,7 @@ Value Evaluator::primitive_loop(Call& call) {
                 "pass numbers or arrays");
   nb::object dtypes;
   try {
-    dtypes = nb::module_::import_("ingot._ufuncs").attr("loop")(ufunc, operands, outputs, keywords);
+    dtypes = imported("ingot._ufuncs").attr("loop")(ufunc, operands, outputs, keywords);
   } catch (nb::python_error& error) {
     raise_host_error(error);
   }
