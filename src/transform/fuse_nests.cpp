@@ -20,6 +20,9 @@ namespace ingot::transform {
 
 namespace {
 
+/// Of more loops the one that they become holds too much for registers, and each asks about all others.
+constexpr size_t kMostLoops = 32;
+
 /// Loops that become one.
 struct Group {
   Nodes loops;    ///< in order
@@ -101,6 +104,7 @@ class Neighbours {
   }
   bool joins(NodeId loop) const {
     const NodeId first = group_.loops[0];
+    if (group_.loops.size() == kMostLoops) return false;
     if (!is_simple(loop) || !known_equal(f_, first, f_.operand(first, 0), f_.operand(loop, 0))) return false;
     if (!std::ranges::equal(f_.attributes(first), f_.attributes(loop))) return false;
     std::vector<Memory> own;
@@ -114,11 +118,11 @@ class Neighbours {
     const bool nests = ir::has_loop(f_, f_.region(loop));
     if (nests != ir::has_loop(f_, f_.region(first))) return false;
     if (!nests && fits_lanes(f_, loop, none_) != fits_lanes(f_, first, none_)) return false;
-    Nodes loops = group_.loops;
-    loops.push_back(loop);
-    std::vector<RegionId> regions;
-    for (const NodeId each : loops) regions.push_back(f_.region(each));
-    return !find_meeting(f_, regions, loops);
+    // Nothing in one loop is made of what is computed in another: two at a time are all that there is.
+    return std::ranges::none_of(group_.loops, [&](NodeId each) {
+      return find_meeting(f_, std::array{f_.region(each), f_.region(loop)}, std::array{each, loop})
+          .has_value();
+    });
   }
   /// Whether somebody may see, after an exception, what the group has written.
   bool is_written_seen() const {

@@ -61,6 +61,16 @@ TEST(FuseNests, TurnByTurn) {
   EXPECT_EQ(count(text, "load"), 1);
 }
 
+TEST(FuseNests, ManyInGroups) {
+  std::string all;
+  for (int k = 0; k < 70; ++k) {
+    const std::string name = std::to_string(k);
+    all += loop("%l", "%i" + name, add_to("%x, %i" + name, "%x, %i" + name, name));
+  }
+  EXPECT_EQ(count(all, "for "), 70);
+  EXPECT_EQ(loops_after_fusion(all), 3);
+}
+
 TEST(FuseNests, NotWhereTurnsMeet) {
   const std::string first = loop("%n", "%i", add_to("%x, %i", "%x, %i", "1"));
   const std::string next = "    %k = add %j, %1 : i64\n    %g = minimum %k, %m : i64\n";
