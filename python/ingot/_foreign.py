@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -287,5 +288,6 @@ def _calls(function: Any, operands: list, keywords: dict) -> bool:
 def _is_pure(function: Any) -> bool:
     module = getattr(function, "__module__", None) or ""
     own = isinstance(function, (types.BuiltinFunctionType, np.ufunc, type)) or module.startswith("numpy")
-    state = isinstance(getattr(function, "__self__", None), np.random.RandomState)
+    # What makes random numbers is there only where somebody has imported it.
+    state = "numpy.random" in sys.modules and isinstance(getattr(function, "__self__", None), np.random.RandomState)
     return own and function is not print and "random" not in module and not state

@@ -120,7 +120,9 @@ def free(node: Any) -> set[str]:
 
 def shared(node: Any) -> set[str]:
     """The local names of a function that functions inside it use."""
-    return _names(node).inner & names(node)
+    if not hasattr(node, "_ingot_shared"):
+        node._ingot_shared = _names(node).inner & names(node)
+    return node._ingot_shared
 
 
 def yields(node: Any) -> bool:
@@ -136,16 +138,17 @@ def attributes(node: Any, name: str) -> list[str]:
 
 def targets(node: Any) -> set[str]:
     """The names that a comprehension binds."""
-    return {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    if not hasattr(node, "_ingot_targets"):
+        node._ingot_targets = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    return node._ingot_targets
 
 
 def shared_targets(node: Any) -> set[str]:
     """Those of them that functions inside it use."""
-    inner: set[str] = set()
-    for part in ast.walk(node):
-        if isinstance(part, _FUNCTIONS):
-            inner |= free(part)
-    return inner & targets(node)
+    if not hasattr(node, "_ingot_shared_targets"):
+        inner: set[str] = set().union(*(free(part) for part in ast.walk(node) if isinstance(part, _FUNCTIONS)))
+        node._ingot_shared_targets = inner & targets(node)
+    return node._ingot_shared_targets
 
 
 def hollow(node: Any, qualname: str) -> types.FunctionType:

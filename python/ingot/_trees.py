@@ -40,7 +40,7 @@ def _kept(module: str) -> tuple[dict[bytes, int], Any] | None:
 
     try:
         with open(os.path.join(KEPT, f"{module}.bin"), "rb") as file:
-            version, kinds, texts, constants, starts, nodes = marshal.load(file)
+            version, kinds, texts, constants, starts, nodes = marshal.loads(file.read())
     except (OSError, ValueError, EOFError, TypeError):
         return None
     if version != VERSION:

@@ -382,7 +382,7 @@ class Evaluator {
   bool same_element(const HeapObject& a, const HeapObject& b) const;
   void slot_types(const State& shape, std::vector<ir::Type>& out);
   void carry(const State& shape, const State& actual, std::vector<NodeId>& out);
-  State fill(const State& shape, std::span<const NodeId>& values);
+  State fill(State shape, std::span<const NodeId>& values);
 
   // expressions.cpp
   Value eval(nb::handle expression);

@@ -44,10 +44,10 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
                       const std::function<Value()>& other) {
   const NodeId operands[] = {condition};
   const NodeId node = builder_->begin(Op::if_, operands);
-  const State before = state_;
+  State before = state_;
   std::vector<Edge> edges;
   for (size_t arm = 0; arm < 2; ++arm) {
-    state_ = before;
+    if (arm == 1) state_ = std::move(before);
     builder_->enter(node, arm, {});
     Records(*this).narrow(condition, arm == 0);
     const Pushed<NodeId> inside(conditions_, condition);
@@ -126,7 +126,7 @@ Value Evaluator::close(NodeId node, std::vector<Edge>& edges) {
   builder_->set_results(node, types);
   const std::vector<NodeId> results = builder_->end(node);
   std::span<const NodeId> rest(results);
-  state_ = fill(state, rest);
+  state_ = fill(std::move(state), rest);
   return fill(value, rest);
 }
 
@@ -556,11 +556,11 @@ State Evaluator::shape_of(const State& state, ir::RegionId seen_from) {
 
 State Evaluator::shape_of(const State& state, const Stays& stays) {
   State shape;
-  for (const auto& [name, value] : state.locals) shape.locals.emplace(name, shape_of(value, stays));
+  for (const auto& [name, value] : state.locals)
+    shape.locals.emplace_hint(shape.locals.end(), name, shape_of(value, stays));
   for (const auto& [id, object] : state.heap) {
-    HeapObject copy = object;
+    HeapObject& copy = shape.heap.emplace_hint(shape.heap.end(), id, object)->second;
     for (Value& value : copy.values) value = shape_of(value, stays);
-    shape.heap.emplace(id, std::move(copy));
   }
   return shape;
 }
@@ -654,23 +654,20 @@ void Evaluator::carry(const State& shape, const State& actual, std::vector<NodeI
     carry(value, it == actual.locals.end() ? Value(Unbound{}) : it->second, out);
   }
   for (const auto& [id, object] : shape.heap) {
-    const HeapObject given = actual.heap.at(id);
-    const std::vector<Value> values =
-        object.element != nullptr ? as_growing(given, *object.element).values : given.values;
+    const HeapObject& given = actual.heap.at(id);
+    std::optional<HeapObject> grown;
+    if (object.element != nullptr) grown = as_growing(given, *object.element);
+    const std::vector<Value>& values = grown ? grown->values : given.values;
     for (size_t i = 0; i < object.values.size(); ++i)
       if (!object.values[i].is<Conflict>()) carry(object.values[i], values[i], out);
   }
 }
 
-State Evaluator::fill(const State& shape, std::span<const NodeId>& values) {
-  State filled;
-  for (const auto& [name, value] : shape.locals) filled.locals.emplace(name, fill(value, values));
-  for (const auto& [id, object] : shape.heap) {
-    HeapObject copy = object;
-    for (Value& value : copy.values) value = fill(value, values);
-    filled.heap.emplace(id, std::move(copy));
-  }
-  return filled;
+State Evaluator::fill(State shape, std::span<const NodeId>& values) {
+  for (auto& [name, value] : shape.locals) value = fill(value, values);
+  for (auto& [id, object] : shape.heap)
+    for (Value& value : object.values) value = fill(value, values);
+  return shape;
 }
 
 }  // namespace ingot::frontend

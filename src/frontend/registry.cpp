@@ -3,7 +3,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <sstream>
 #include <tuple>
 
 namespace ingot::frontend {
@@ -14,6 +13,16 @@ constexpr const char* kHandlerPaths[][34] = {
 #define INGOT_BUILTIN(handler, ...) {__VA_ARGS__},
 #include "frontend/builtins.def"
 };
+
+/// A module by its name; None where it is not loaded.
+nb::object loaded_module(nb::handle name) {
+  PyObject* const modules = PyImport_GetModuleDict();
+  if (PyDict_CheckExact(modules) && PyDict_Contains(modules, name.ptr()) == 0) return nb::none();
+  nb::object module = nb::steal(PyImport_GetModule(name.ptr()));
+  if (module.is_valid()) return module;
+  PyErr_Clear();
+  return nb::none();
+}
 
 }  // namespace
 
@@ -26,52 +35,63 @@ nb::module_ imported(const char* name) {
 }
 
 Registry::Registry() {
+  std::unordered_map<std::string, nb::object> loaded;  // by name; None: it is not
+  std::unordered_map<std::string, size_t> places;      // in `unloaded_`
+  const auto add = [&](Builtin builtin) {
+    const auto [module, is_new] = loaded.try_emplace(builtin.module);
+    if (is_new) module->second = loaded_module(nb::cast(builtin.module));
+    if (!module->second.is_none()) return enter(module->second, builtin);
+    const auto [place, is_first] = places.try_emplace(builtin.module, unloaded_.size());
+    if (is_first) unloaded_.push_back({nb::cast(builtin.module), {}});
+    unloaded_[place->second].builtins.push_back(std::move(builtin));
+  };
+  const auto add_path = [&](const std::string& path, Builtin builtin) {
+    const size_t dot = path.rfind('.');
+    builtin.module = path.substr(0, dot);
+    builtin.name = path.substr(dot + 1);
+    add(std::move(builtin));
+  };
   for (int i = 0; i < ir::kOpCount; ++i) {
     const ir::OpInfo& card = ir::info(static_cast<ir::Op>(i));
     if (!card.elementwise) continue;
     for (const std::string_view name : card.numpy)
-      if (!name.empty()) add("numpy." + std::string(name), {.op = static_cast<ir::Op>(i)});
+      if (!name.empty()) add_path("numpy." + std::string(name), {.op = static_cast<ir::Op>(i)});
   }
   int number = 0;
   for (const auto& paths : kHandlerPaths) {
     for (const char* path : paths) {
       if (path == nullptr) break;
       if (*path == '.') methods_[path + 1] = number;
-      else add(path, {.handler = number});
+      else add_path(path, {.handler = number});
     }
     ++number;
   }
   for (const nb::handle entry : imported("ingot.library._index").attr("INDEX")) {
     const auto [module, path, subject] = nb::cast<std::tuple<std::string, std::string, std::string>>(entry);
-    Builtin builtin{
-        .name = path.substr(path.rfind('.') + 1), .module = module, .path = path, .subject = subject};
-    if (!enter(builtin)) unloaded_[builtin.module].push_back(std::move(builtin));
+    add({.name = path.substr(path.rfind('.') + 1), .module = module, .path = path, .subject = subject});
   }
 }
 
-void Registry::add(const std::string& path, Builtin builtin) {
-  const size_t dot = path.rfind('.');
-  builtin.module = path.substr(0, dot);
-  builtin.name = path.substr(dot + 1);
-  if (!enter(builtin)) unloaded_[builtin.module].push_back(std::move(builtin));
+void Registry::enter(nb::handle module, const Builtin& builtin) const {
+  const std::string& path = builtin.path.empty() ? builtin.name : builtin.path;
+  nb::object function = nb::borrow(module);
+  for (size_t start = 0; function.is_valid() && start <= path.size();) {
+    const size_t end = std::min(path.find('.', start), path.size());
+    function = nb::getattr(function, path.substr(start, end - start).c_str(), nb::object());
+    start = end + 1;
+  }
+  if (!function.is_valid()) return;
+  kept_.push_back(function);
+  builtins_[function.ptr()] = builtin;
 }
 
-bool Registry::enter(const Builtin& builtin) const {
-  const nb::object name = nb::cast(builtin.module);
-  const nb::object module = nb::steal(PyImport_GetModule(name.ptr()));
-  if (!module.is_valid()) {
-    PyErr_Clear();
-    return false;
-  }
-  nb::object function = module;
-  std::istringstream path(builtin.path.empty() ? builtin.name : builtin.path);
-  for (std::string part; function.is_valid() && std::getline(path, part, '.');)
-    function = nb::getattr(function, part.c_str(), nb::object());
-  if (function.is_valid()) {
-    kept_.push_back(function);
-    builtins_[function.ptr()] = builtin;
-  }
-  return true;
+bool Registry::enter_loaded() const {
+  return std::erase_if(unloaded_, [&](const Unloaded& unloaded) {
+           const nb::object module = loaded_module(unloaded.module);
+           if (module.is_none()) return false;
+           for (const Builtin& builtin : unloaded.builtins) enter(module, builtin);
+           return true;
+         }) > 0;
 }
 
 const Builtin* Registry::loaded(PyObject* function, Builtin& builtin) {
@@ -91,10 +111,7 @@ const Builtin* Registry::find(nb::handle function) const {
       if (Py_IS_TYPE(own, &PyCFunction_Type) && PyObject_RichCompareBool(own, function.ptr(), Py_EQ) == 1)
         return loaded(own, builtin);
   }
-  const auto enters = [&](const auto& module) {
-    return std::ranges::count_if(module.second, [&](const Builtin& builtin) { return enter(builtin); }) > 0;
-  };
-  if (std::erase_if(unloaded_, enters) == 0) return nullptr;
+  if (!enter_loaded()) return nullptr;
   return find(function);
 }
 

@@ -3,7 +3,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -44,15 +43,20 @@ class Registry {
   nb::object member(const std::string& name) const;
 
  private:
-  void add(const std::string& path, Builtin builtin);
   static const Builtin* loaded(PyObject* function, Builtin& builtin);
-  /// False: its module is not loaded.
-  bool enter(const Builtin& builtin) const;
+  /// Enters a function of a module.
+  void enter(nb::handle module, const Builtin& builtin) const;
+  /// Enters the functions of the modules that have been loaded since; whether there are any.
+  bool enter_loaded() const;
 
   std::unordered_map<std::string, int> methods_;
   mutable std::unordered_map<PyObject*, Builtin> builtins_;
   mutable std::vector<nb::object> kept_;  ///< the functions, so that their addresses stay theirs
-  mutable std::map<std::string, std::vector<Builtin>> unloaded_;  ///< by module
+  struct Unloaded {
+    nb::object module;  ///< its name
+    std::vector<Builtin> builtins;
+  };
+  mutable std::vector<Unloaded> unloaded_;
 };
 
 }  // namespace ingot::frontend

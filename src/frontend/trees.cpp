@@ -75,14 +75,12 @@ class Trees::Reader {
   }
 
   void place(PyObject* dict) {
-    static const char* const kNames[] = {"lineno", "col_offset", "end_lineno", "end_col_offset"};
     const uint32_t step = next();
     line_ += (step & 1U) == 0 ? step / 2 : ~(step / 2);
     uint32_t values[4] = {line_, next(), 0, 0};
     values[2] = line_ + next();
     values[3] = next();
-    for (size_t i = 0; i < 4; ++i)
-      set(dict, nb::steal(PyUnicode_InternFromString(kNames[i])), number(values[i]));
+    for (size_t i = 0; i < 4; ++i) set(dict, trees_.place_[i], number(values[i]));
   }
 
   const Trees& trees_;
@@ -94,6 +92,8 @@ class Trees::Reader {
 Trees::Trees(const nb::bytes& nodes, const nb::tuple& kinds, const nb::tuple& texts,
              const nb::tuple& constants)
     : nodes_(nodes), texts_(texts), constants_(constants) {
+  for (const char* name : {"lineno", "col_offset", "end_lineno", "end_col_offset"})
+    place_.push_back(nb::steal(PyUnicode_InternFromString(name)));
   for (const nb::handle type : kinds) {
     Kind kind{.type = nb::borrow(type), .fields = {}, .is_none = {}, .only = {}};
     for (const nb::handle field : type.attr("_fields")) {

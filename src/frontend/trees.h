@@ -32,6 +32,7 @@ class Trees {
   nb::bytes nodes_;
   nb::tuple texts_, constants_;
   std::vector<Kind> kinds_;
+  std::vector<nb::object> place_;  ///< the attributes that say where a node stands
 };
 
 }  // namespace ingot::frontend
