@@ -77,15 +77,19 @@ bool Window::is_empty() const { return std::find(lengths, lengths + rank, 0) != 
 bool covers(const Window& window, const Buffer& buffer) {
   if (window.data != buffer.data) return false;
   if (window.is_empty()) return buffer.size == 0;
+  int64_t inside = static_cast<int64_t>(base::size_of(window.dtype));
+  int axis = window.rank - 1;
+  for (; axis >= 0 && window.strides[axis] == inside; --axis) inside *= window.lengths[axis];
+  if (axis < 0) return inside == buffer.size;
   int axes[runtime::SlotInfo::kMaxRank];
   std::iota(axes, axes + window.rank, 0);
   std::sort(axes, axes + window.rank, [&](int a, int b) { return window.strides[a] < window.strides[b]; });
   int64_t expected = static_cast<int64_t>(base::size_of(window.dtype));
   for (int i = 0; i < window.rank; ++i) {
-    const int axis = axes[i];
-    if (window.lengths[axis] == 1) continue;
-    if (window.strides[axis] != expected) return false;
-    expected *= window.lengths[axis];
+    const int next = axes[i];
+    if (window.lengths[next] == 1) continue;
+    if (window.strides[next] != expected) return false;
+    expected *= window.lengths[next];
   }
   return expected == buffer.size;
 }

@@ -62,6 +62,12 @@ uint64_t version_of(PyObject* dict) {
 #endif
 }
 
+/// A number that a class has another of after a change of it or its bases; 0: it has none now.
+unsigned version_of_class(PyObject* type) {
+  const auto* const it = reinterpret_cast<const PyTypeObject*>(type);
+  return (it->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) == 0 ? 0 : it->tp_version_tag;
+}
+
 }  // namespace
 
 PyObject* held(PyObject* owner, PyObject* name) {
@@ -138,9 +144,9 @@ PyObject* Guards::of_function(const Guard& guard) {
 
 /// Whether what is there is the very object that was. False: `holds` must look.
 bool Guards::holds_at_once(const Guard& guard) {
-  if (guard.kind == Owner::Class && guard.expected != nullptr)
-    return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(guard.owner), guard.name.ptr()) == guard.expected;
+  if (guard.kind == Owner::Class) return guard.version != 0 && guard.version == version_of_class(guard.owner);
   if (guard.expected == nullptr) return false;
+  if (guard.kind == Owner::Cell) return PyCell_GET(guard.owner) == guard.expected;
   if (guard.kind == Owner::Dict)
     return PyDict_GetItemWithError(guard.owner, guard.name.ptr()) == guard.expected;
   return of_function(guard) == guard.expected;
@@ -153,7 +159,10 @@ bool Guards::holds(const Guard& guard) {
                          : in_class       ? nb::steal(held_in_class(guard.owner, guard.name.ptr()))
                                           : nb::steal(held(guard.owner, guard.name.ptr()));
   if (!now.is_valid() && PyErr_Occurred() != nullptr) throw nb::python_error();
-  if (now.ptr() == guard.expected) return true;
+  if (now.ptr() == guard.expected) {
+    if (in_class) guard.version = version_of_class(guard.owner);  // no code has run since
+    return true;
+  }
   if (!now.is_valid() || guard.expected == nullptr) return false;
   const int is_same = same(now.ptr(), guard.expected);
   if (is_same < 0) throw nb::python_error();

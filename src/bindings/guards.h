@@ -53,8 +53,9 @@ class Guards {
     nb::object name;     ///< interned, as the keys of dicts of globals are
     PyObject* expected;  ///< null: nothing
     Owner kind;
-    Attribute attribute;  ///< of a function
-    size_t dict = 0;      ///< of a dict: its place among `dicts_`
+    Attribute attribute;           ///< of a function
+    size_t dict = 0;               ///< of a dict: its place among `dicts_`
+    mutable unsigned version = 0;  ///< of a class: its version when this last held; 0: not known
   };
   /// A dict that guards look into, and its version when they last held; 0: not known.
   struct Dict {

@@ -85,7 +85,7 @@ void Invocation::take_stream() {
   if (&place_.device->stream() != stream_) place_.device->use_stream(stream_);
   for (PyObject* const leaf : leaves_)
     if (is_device_array(leaf)) device_array(leaf).memory->use();
-  for (const auto& [buffer, array] : memories_)
+  for (const auto& [buffer, array] : rare().memories)
     if (is_device_array(array.ptr())) device_array(array.ptr()).memory->use();
 }
 
@@ -111,7 +111,7 @@ void Invocation::finish(bool has_returned) {
 
 /// A copy on the host of a device's buffer, which becomes the call's.
 runtime::Buffer* Invocation::home_of(runtime::Buffer* buffer) {
-  runtime::Buffer*& home = homes_[buffer];
+  runtime::Buffer*& home = rare().homes[buffer];
   if (home != nullptr) return home;
   home = runtime::Allocator::allocate(buffer->size);
   if (home == nullptr) throw std::bad_alloc();
@@ -120,15 +120,15 @@ runtime::Buffer* Invocation::home_of(runtime::Buffer* buffer) {
     const nb::gil_scoped_release released;
     place_.device->read(home->data, address_of(buffer->data), buffer->size);
   }
-  homes_[home] = home;
+  rare().homes[home] = home;
   return home;
 }
 
 /// Copies that were made while the code ran are what has become of the buffers since.
 void Invocation::renew_homes() {
-  if (homes_.empty()) return;
+  if (rare().homes.empty()) return;
   const nb::gil_scoped_release released;
-  for (const auto& [buffer, home] : homes_)
+  for (const auto& [buffer, home] : rare().homes)
     if (buffer != home && buffer->size > 0)
       place_.device->read(home->data, address_of(buffer->data), buffer->size);
 }
@@ -187,7 +187,7 @@ nb::object Invocation::results(const nb::tuple& buffers) {
       continue;
     }
     ViewSlot& view = frame_.result_view(i);
-    if (!memories_.contains(view.buffer) && frame_.is_all_of_its_buffer(i)) {
+    if (!rare().memories.contains(view.buffer) && frame_.is_all_of_its_buffer(i)) {
       const Window window = Window::of(view, info.dtype, info.rank);
       results.append(described(owning(window, view.buffer), nb::none(), window));
     } else {
@@ -205,7 +205,7 @@ nb::object Invocation::owning(const Window& window, runtime::Buffer* buffer) {
 }
 
 nb::object Invocation::memory_of(runtime::Buffer* buffer) {
-  nb::object& memory = memories_[buffer];
+  nb::object& memory = rare().memories[buffer];
   if (memory.is_valid()) return memory;
   if (buffer->release != nullptr) {
     memory = bytes_on(std::make_shared<DeviceMemory>(*place_.device, call().take(buffer)));
@@ -222,7 +222,7 @@ nb::object Invocation::outward(ViewSlot& view, const SlotType& type) {
   if (argument < 0 && place_.brings_home) {
     runtime::Buffer* const home = home_of(view.buffer);
     if (home != view.buffer) {
-      if (runtime::OwnedBuffer away = call().take(view.buffer)) away_.push_back(std::move(away));
+      if (runtime::OwnedBuffer away = call().take(view.buffer)) rare().away.push_back(std::move(away));
     }
     return described(memory_of(home), nb::int_(view.data - view.buffer->data),
                      Window::of(view, type.dtype, type.rank));
@@ -264,13 +264,13 @@ nb::list Invocation::host_values(const char* layout, bool kept, size_t direct, v
 /// Runs something of the host's that may write into copies of the device's buffers.
 template <class Fn>
 void Invocation::with_homes(Fn&& fn) {
-  if (homes_.empty()) return fn();
+  if (rare().homes.empty()) return fn();
   std::map<runtime::Buffer*, std::vector<std::byte>> before;
-  for (const auto& [buffer, home] : homes_)
+  for (const auto& [buffer, home] : rare().homes)
     if (buffer != home) before[buffer].assign(home->data, home->data + home->size);
   fn();
   for (const auto& [buffer, bytes] : before) {
-    const runtime::Buffer* const home = homes_[buffer];
+    const runtime::Buffer* const home = rare().homes[buffer];
     if (!bytes.empty() && std::memcmp(home->data, bytes.data(), bytes.size()) != 0)
       place_.device->write(address_of(buffer->data), home->data, buffer->size);
   }

@@ -66,6 +66,17 @@ class Invocation : public Execution {
  private:
   static const runtime::Hooks kHooks;
 
+  /// What few calls need.
+  struct Rare {
+    std::map<runtime::Buffer*, runtime::Buffer*> homes;  ///< of a device's buffers: copies on the host
+    std::vector<runtime::OwnedBuffer> away;              ///< those of them that outlive the call's code
+    std::map<const runtime::Buffer*, nb::object> memories;
+  };
+  Rare& rare() {
+    if (!rare_) rare_ = std::make_unique<Rare>();
+    return *rare_;
+  }
+
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots);
   nb::list host_values(const char* layout, bool kept, size_t direct, void** slots,
@@ -87,9 +98,7 @@ class Invocation : public Execution {
   devices::Stream* const stream_;  ///< of a device's call, from its begin to its end
   std::optional<Moved> moved_;
   Frame frame_;
-  std::map<runtime::Buffer*, runtime::Buffer*> homes_;  ///< of a device's buffers: copies on the host
-  std::vector<runtime::OwnedBuffer> away_;              ///< those of them that outlive the call's code
-  std::map<const runtime::Buffer*, nb::object> memories_;
+  std::unique_ptr<Rare> rare_;  ///< made when it is first asked for
 };
 
 }  // namespace ingot::bindings

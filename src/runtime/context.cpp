@@ -43,8 +43,11 @@ std::span<std::byte> stack() {
 }
 
 std::byte* stack_limit() {
-  const size_t used = std::min(stack().size(), kMostStack);
-  return used == 0 ? nullptr : stack().last(used).data() + std::min(kStackReserve, used / 2);
+  static thread_local std::byte* const limit = []() -> std::byte* {
+    const size_t used = std::min(stack().size(), kMostStack);
+    return used == 0 ? nullptr : stack().last(used).data() + std::min(kStackReserve, used / 2);
+  }();
+  return limit;
 }
 
 /// How many polls at most do not read the clock.
@@ -54,15 +57,23 @@ constexpr uint32_t kMostUnread = 15;
 /// and five of these a nanosecond.
 int64_t ticks() { return static_cast<int64_t>(__builtin_ia32_rdtsc()); }
 
+/// Sets what is read of an error before anybody has raised it. Its other arguments are read only where a site
+/// has stored them: setting all of them would cost more than a small function does.
+void clear(Error& error) {
+  error.status = 0;
+  error.site = 0;
+  error.caller_count = 0;
+  static_assert(Error::kPlace == 1 && Error::kIsRefusal == 2);
+  error.arguments[0] = error.arguments[1] = error.arguments[2] = 0;
+}
+
 }  // namespace
 
 Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   if (attention == nullptr) attention = const_cast<uint32_t*>(&kNoAttention);
   Context context;  // set one by one: GCC zeroes the whole with slow string instructions
   context.attention = attention;
-  context.error.status = 0;
-  context.error.site = 0;
-  context.error.caller_count = 0;
+  clear(context.error);
   context.buffers = nullptr;
   context.hooks = hooks != nullptr ? hooks : &kNoHooks;
   context.user = user;
@@ -122,7 +133,7 @@ void FreeBuffer::operator()(Buffer* buffer) const noexcept { free_buffer(buffer)
 
 Call::Call(Context& context) : context_(context) {
   INGOT_ASSERT(context.buffers == nullptr, "runtime: the context is in use by another call");
-  context_.error = Error{};
+  clear(context_.error);
 }
 
 Call::~Call() { reset(); }
@@ -136,7 +147,7 @@ void Call::reset() {
 
 Status Call::run(Entry entry, void** slots) {
   reset();
-  context_.error = Error{};
+  clear(context_.error);
   set_stack_limit(context_);
   const Status status = entry(&context_, slots);
   context_.error.status = status;
