@@ -45,6 +45,7 @@ def _renew_lock() -> None:
 
 os.register_at_fork(after_in_child=_renew_lock)
 atexit.register(_ingot.finish_calls_with_room)
+atexit.register(worker.close)  # runs before the other, which lets the worker do no more
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -241,18 +242,26 @@ class Function(Base[P, R_co]):
     def _load(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
         """The specialisation that another process has stored for such arguments, if its guards hold here."""
         with _compiling:
-            found = cache().find(self, arguments, values)  # type: ignore[union-attr]
+            try:
+                found = cache().find(self, arguments, values)  # type: ignore[union-attr]
+            except Exception:  # guards may run code of the user's: what that raises, compiling finds out
+                return None
             if found is None:
                 return None
             stored, arguments = found
             loaded = Loaded(stored.restored, self._lowering(arguments.key))
             specialisation = Specialisation(loaded, arguments.key, "the cache", self.loading)
-            specialisation.wanted = asked_for(self.tier)
+            specialisation.wanted = self._wanted()
             if stored.tier == Tier.QUICK:
                 specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
             specialisation.take(stored.code, Tier(stored.tier))
             self._table.setdefault(_hashable(arguments.key), []).insert(0, specialisation)
             return specialisation, arguments
+
+    def _wanted(self) -> str:
+        """Which code calls run. What `fastmath` allows hangs on how hard the compiler works: such functions have one kind."""
+        tier = asked_for(self.tier)
+        return "full" if tier == "auto" and self._relaxed else tier
 
     def _lowering(self, key: tuple) -> Callable[[], Any]:
         """What lowers the function for arguments of a description, with what is known now."""
@@ -331,7 +340,7 @@ class Function(Base[P, R_co]):
                 self._opens_texts = True  # for arguments of other types
                 raise
             specialisation = Specialisation(program, key, why, self.loading)
-            specialisation.wanted = asked_for(self.tier)
+            specialisation.wanted = self._wanted()
             if self._is_storable:
                 specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
             self._table.setdefault(_hashable(key), []).insert(0, specialisation)

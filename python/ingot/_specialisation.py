@@ -159,7 +159,10 @@ class Specialisation(_ingot.Specialisation):
             return
         it = self.program
         stored = Stored(it.result, it.hosts, it.writes, it.layouts, it.errors, it.multiplies)
-        self.not_stored = folder.keep(self.keys, it.guards, stored, tier, code)
+        try:
+            self.not_stored = folder.keep(self.keys, it.guards, stored, int(tier), code)
+        except Exception as error:  # no call may fail for it
+            self.not_stored = f"{type(error).__name__}: {error}"
 
     @property
     def load_options(self) -> Any:

@@ -6,7 +6,6 @@ Both have the same values, bit for bit. Full code is made by a thread that lives
 
 from __future__ import annotations
 
-import atexit
 import collections
 import contextlib
 import enum
@@ -73,12 +72,11 @@ class Worker:
                     return False
         return True
 
-    def wait(self, seconds: float | None = None) -> bool:
-        """Waits until no job is left; whether that is so."""
+    def wait(self) -> None:
+        """Waits until no job is left."""
         thread = self._thread
-        if thread is not None:
-            thread.join(seconds)
-        return self._thread is None or not self._jobs
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
 
     def _run(self) -> None:
         while True:
@@ -92,10 +90,11 @@ class Worker:
             del job
 
     def close(self) -> None:
-        """Does no job any more, but the one that it is at."""
+        """Ends the one job that it is at, and does no other."""
         with self._lock:
             self._is_closed = True
             self._jobs.clear()
+        self.wait()
 
     def hold(self) -> None:
         """Before a fork: waits for the job that is being done, since locks that it has would stay locked in the child."""
@@ -113,4 +112,3 @@ class Worker:
 
 worker = Worker()
 os.register_at_fork(before=worker.hold, after_in_parent=worker.go_on, after_in_child=worker.renew)
-atexit.register(worker.close)

@@ -8,7 +8,9 @@ from collections import defaultdict
 
 import pytest
 
-os.environ.setdefault("INGOT_CACHE", "off")  # tests say what is compiled when; those of the cache turn it on
+# Tests say what is compiled when; those of the cache and of tiers say what they want.
+os.environ.setdefault("INGOT_CACHE", "off")
+os.environ.setdefault("INGOT_TIERS", "off")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -342,33 +342,3 @@ def test_modules_named_like_numpy_are_guarded(monkeypatch):
     assert h() == (1,)
     own.L = (4, 5)
     assert h() == (4, 5)
-
-
-def test_changes_of_bases_are_seen_after_calls_that_held():
-    class Base:
-        def scaled(self, x):
-            return x * 2.0
-
-    class Other:
-        def scaled(self, x):
-            return x * 7.0
-
-    class Middle(Base):
-        pass
-
-    class Leaf(Middle):
-        pass
-
-    @ingot.jit
-    def apply(instance, x):
-        return instance.scaled(x)
-
-    leaf = Leaf()
-    assert [apply(leaf, 1.0) for _ in range(3)] == [2.0] * 3
-    Base.scaled = lambda self, x: x * 3.0
-    assert [apply(leaf, 1.0) for _ in range(3)] == [3.0] * 3
-    Middle.scaled = lambda self, x: x * 5.0
-    assert [apply(leaf, 1.0) for _ in range(3)] == [5.0] * 3
-    del Middle.scaled
-    Middle.__bases__ = (Other,)
-    assert [apply(leaf, 1.0) for _ in range(3)] == [7.0] * 3

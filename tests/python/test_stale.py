@@ -324,3 +324,33 @@ def see(call, change, depth, package):
     assert after in (expected_after, None), f"{after} for {expected_after}; before {before}"
     if expected is not None:
         assert told(compiled, x) == after
+
+
+def test_changes_of_bases_are_seen_after_calls_that_held():
+    class Base:
+        def scaled(self, x):
+            return x * 2.0
+
+    class Other:
+        def scaled(self, x):
+            return x * 7.0
+
+    class Middle(Base):
+        pass
+
+    class Leaf(Middle):
+        pass
+
+    @ingot.jit
+    def apply(instance, x):
+        return instance.scaled(x)
+
+    leaf = Leaf()
+    assert [apply(leaf, 1.0) for _ in range(3)] == [2.0] * 3
+    Base.scaled = lambda self, x: x * 3.0
+    assert [apply(leaf, 1.0) for _ in range(3)] == [3.0] * 3
+    Middle.scaled = lambda self, x: x * 5.0
+    assert [apply(leaf, 1.0) for _ in range(3)] == [5.0] * 3
+    del Middle.scaled
+    Middle.__bases__ = (Other,)
+    assert [apply(leaf, 1.0) for _ in range(3)] == [7.0] * 3

@@ -152,6 +152,10 @@ def key_of(environment: bytes, function: Function, description: tuple, facts: Fa
 def facts_entry(function: types.FunctionType, objects: list[Any], facts: Facts, guards: tuple) -> Entry:
     """What has to be described of arguments with these objects in their description without facts. Raises Unnamed."""
     namer = Namer(function, objects)
+    for owner, name in facts.captures:  # of what is captured, the classes have facts
+        for value in _ingot.held(owner, name):
+            if _ingot.is_instance(value) and namer.knows(owner) and not namer.knows(value):
+                namer.add(value, ("held", namer.number(owner), name))
     for _ in _named_guards(namer, guards):
         pass
     head = _ingot.encode(facts.stored(namer), refuse)

@@ -8,6 +8,7 @@ seen of it has no name, and then nothing is stored.
 
 from __future__ import annotations
 
+import collections
 import dis
 import enum
 import functools
@@ -175,6 +176,9 @@ def _type_form(kind: type) -> Any:
     return class_form(kind)
 
 
+_Field: Any = type(collections.namedtuple("_Pair", "first").first)
+
+
 def _partial_form(partial: functools.partial) -> tuple:
     if type(partial) is not functools.partial:
         refuse(partial)
@@ -191,6 +195,8 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (types.CellType, lambda cell: ("cell",)),
     (types.MethodType, lambda method: ("method", form_of(method.__func__))),
     (functools.partial, _partial_form),
+    ((types.MemberDescriptorType, types.GetSetDescriptorType), lambda slot: (type(slot).__name__, slot.__name__)),
+    (_Field, lambda field: ("field", field.__reduce__()[1][0])),
     (HostFunction, lambda host: ("host", form_of(host.function), repr(host.result))),
 )
 
@@ -229,6 +235,9 @@ class Namer:
         if isinstance(value, types.MethodType):
             return self.add(value, ("method", self.number(value.__self__), value.__name__))
         refuse(value)
+
+    def knows(self, value: Any) -> bool:
+        return id(value) in self._numbers or id(value) in self._parts
 
     def add(self, value: Any, step: tuple) -> int:
         """The number of an object that is found by a step. Raises Unnamed."""
@@ -329,7 +338,7 @@ class Finder:
         return getattr(self.objects[owner], name)
 
     def _module(self, name: str) -> types.ModuleType:
-        if name.startswith("ingot."):
+        if name.partition(".")[0] in VERSIONED:
             importlib.import_module(name)
         return sys.modules[name]
 

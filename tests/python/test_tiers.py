@@ -1,0 +1,256 @@
+"""Quick code at first, full code when that has paid (docs/tiers.md)."""
+
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+from support import difference, outcome
+
+import ingot
+from ingot._tiers import Tier, Worker, is_long, worker
+from ingot.tour.programs import PROGRAMS
+
+
+@pytest.fixture
+def both(monkeypatch):
+    """The environment says nothing of tiers."""
+    monkeypatch.delenv("INGOT_TIERS", raising=False)
+
+
+def summed(a, n):
+    total = 0.0
+    for i in range(n):
+        total += np.sqrt(a * i).sum()
+    return total
+
+
+def _tier(function):
+    return function.specialisations[0].tier
+
+
+def _until_full(function, *arguments):
+    end = time.monotonic() + 60
+    while _tier(function) is not Tier.FULL and time.monotonic() < end:
+        function(*arguments)
+    assert _tier(function) is Tier.FULL
+
+
+def test_calls_run_quick_code_and_then_full_code(both):
+    function = ingot.jit(summed)
+    x = np.arange(500.0)
+    first = function(x, 20)
+    assert _tier(function) is Tier.QUICK
+    _until_full(function, x, 20)
+    assert function(x, 20) == first
+    worker.wait()
+    assert "ingot-compiler" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_short_programs_make_no_full_code(both):
+    function = ingot.jit(summed)
+    function(np.arange(3.0), 2)
+    worker.wait()
+    assert _tier(function) is Tier.QUICK
+
+
+@pytest.mark.parametrize(("tier", "expected"), [("quick", Tier.QUICK), ("full", Tier.FULL), ("auto", Tier.QUICK)])
+def test_a_function_says_which_code_it_wants(both, tier, expected):
+    function = ingot.jit(summed, tier=tier)
+    function(np.arange(3.0), 2)
+    assert _tier(function) is expected
+
+
+def test_unknown_tiers_are_refused(monkeypatch):
+    with pytest.raises(ValueError, match="tier is auto, quick or full, not 'fast'"):
+        ingot.jit(summed, tier="fast")
+    monkeypatch.setenv("INGOT_TIERS", "sometimes")
+    with pytest.raises(ValueError, match="INGOT_TIERS is off, quick or on, not 'sometimes'"):
+        ingot.jit(summed)(np.ones(3), 1)
+
+
+@pytest.mark.parametrize(("word", "expected"), [("off", Tier.FULL), ("quick", Tier.QUICK), ("on", Tier.QUICK)])
+def test_the_environment_says_which_code_is_made(monkeypatch, word, expected):
+    monkeypatch.setenv("INGOT_TIERS", word)
+    function = ingot.jit(summed)
+    function(np.arange(3.0), 2)
+    assert _tier(function) is expected
+
+
+def test_arguments_that_promise_much_work_have_full_code_at_once(both):
+    assert is_long([np.zeros(1 << 23)]) and is_long([1 << 23]) and is_long([np.zeros(1000), 10_000])
+    assert not is_long([np.zeros(1000), 100]) and not is_long([-(1 << 40), 2.0])
+    function = ingot.jit(lambda a, n: a[0] + n)
+    function(np.zeros(1000), 1 << 20)
+    assert _tier(function) is Tier.FULL
+
+
+def test_full_code_is_made_on_request(both):
+    function = ingot.jit(summed)
+    function.compile(np.arange(3.0), 2)
+    assert _tier(function) is Tier.FULL
+    other = ingot.jit(summed)
+    future = other.compile_async(np.arange(3.0), 2)
+    assert future.result(60) is None and _tier(other) is Tier.FULL
+    refused = ingot.jit(lambda x: {x: 1 for _ in range(3)}.popitem(1, 2))
+    with pytest.raises((ingot.UnsupportedError, TypeError)):
+        refused.compile_async(object()).result(60)
+    with pytest.raises(TypeError):
+        ingot.jit(summed).compile(1, 2, 3)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_both_kinds_have_the_same_bits(monkeypatch, program, capsys):
+    if program.calls is not None:
+        pytest.skip("its calls change what is outside")
+    found = []
+    for word in ("quick", "off"):
+        monkeypatch.setenv("INGOT_TIERS", word)
+        arguments = program.arguments(True)
+        compiled = program.compiled(program.plain)
+        np.random.seed(3)
+        found.append((outcome(compiled, arguments), arguments))
+    assert difference(found[0][1], found[1][1]) is None
+    (result, error, printed), (other, *rest) = (each[0] for each in found)
+    assert difference(result, other) is None and [repr(error), printed] == [repr(rest[0]), rest[1]]
+
+
+def test_relaxed_functions_have_one_kind_of_code(both):
+    function = ingot.jit(lambda x, y: x * y + 1.0, fastmath=True)
+    function(2.0, 3.0)
+    assert _tier(function) is Tier.FULL
+
+
+def test_exceptions_are_the_same(monkeypatch):
+    def raising(a, i):
+        if a[0] > 5:
+            raise ValueError(f"large: {a[0]}")
+        return a[i]
+
+    found = []
+    for word in ("quick", "off"):
+        monkeypatch.setenv("INGOT_TIERS", word)
+        function = ingot.jit(raising)
+        for arguments in ((np.ones(3), 7), (np.full(3, 9.0), 0)):
+            with pytest.raises((IndexError, ValueError)) as caught:
+                function(*arguments)
+            found.append((type(caught.value), str(caught.value), caught.traceback[-1].lineno))
+    assert found[:2] == found[2:]
+
+
+def test_code_is_swapped_under_threads(both):
+    function = ingot.jit(summed)
+    x = np.arange(300.0)
+    expected, wrong = ingot.jit(summed, tier="full")(x, 30), []
+
+    def calls():
+        for _ in range(300):
+            if function(x, 30) != expected:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=calls) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    worker.wait()
+    assert not wrong
+
+
+def test_changes_of_tier_keep_nothing(both):
+    function = ingot.jit(summed)
+    codes_result = function(np.arange(3.0), 2)
+    it = function.specialisations[0]
+    codes = [ingot._ingot.Code.load(it.compile(quick=quick)["object"], None) for quick in (True, False)]
+    for code in codes:
+        it._improve(code)
+    before = _mappings(), sys.getrefcount(codes[0]), sys.getrefcount(codes[1])
+    for turn in range(100_000):
+        it._improve(codes[turn % 2])
+    assert (_mappings(), sys.getrefcount(codes[0]), sys.getrefcount(codes[1])) == before
+    assert function(np.arange(3.0), 2) == codes_result
+
+
+def _mappings():
+    with open("/proc/self/maps") as maps:
+        return sum("rwxp" in line or "r-xp" in line for line in maps)
+
+
+def test_functions_that_are_gone_are_not_compiled(both):
+    blocked = threading.Event()
+    worker.submit(blocked.wait)
+    function = ingot.jit(summed)
+    function(np.arange(3.0), 2)
+    function.specialisations[0]._has_run()
+    gone = weakref.ref(function.specialisations[0])
+    del function
+    gc.collect()
+    assert gone() is None
+    blocked.set()
+    worker.wait()
+
+
+def test_what_has_changed_is_not_compiled(both):
+    space = {"np": np, "K": 2.0}
+    exec("def f(x):\n    return x * K\n", space)  # noqa: S102
+    function = ingot.jit(space["f"])
+    assert function(3.0) == 6.0
+    old = function.specialisations[0]
+    space["K"] = 5.0
+    old._complete_later()
+    assert old.tier is Tier.QUICK and function(3.0) == 15.0
+
+
+def _script(text, *, tiers="on"):
+    environment = os.environ | {"INGOT_TIERS": tiers, "INGOT_CACHE": "off"}
+    command = [sys.executable, "-c", "import os, sys, time, threading\nimport numpy as np\nimport ingot\n" + textwrap.dedent(text)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+
+
+SUMMED = """
+def summed(a, n):
+    total = 0.0
+    for i in range(n):
+        total += np.sqrt(a * i).sum()
+    return total
+functions = [ingot.jit(lambda a, n, k=k: summed(a, n) + k) for k in range(6)]
+x = np.arange(100.0)
+expected = [f(x, 5) for f in functions]
+for f in functions: f.specialisations[0]._has_run()
+"""
+
+
+def test_a_process_ends_amid_the_work():
+    done = _script(SUMMED + "sys.exit(3)")
+    assert done.returncode == 3 and not done.stderr
+    done = _script(SUMMED + "raise KeyboardInterrupt")
+    assert "KeyboardInterrupt" in done.stderr and done.returncode in (1, 130, -2)
+
+
+def test_a_process_forks_amid_the_work():
+    done = _script(SUMMED + """
+    for turn in range(5):
+        child = os.fork()
+        if child == 0:
+            good = [f(x, 5) == expected[k] for k, f in enumerate(functions)]
+            functions[5].compile(x.astype("f4"), 5)
+            os._exit(0 if all(good) and threading.active_count() == 1 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    print("ended")
+    """.replace("\n    ", "\n"))
+    assert done.stdout == "ended\n", done.stderr
+
+
+def test_a_worker_goes_on_after_failures():
+    own, done = Worker(), []
+    assert own.submit(lambda: 1 / 0) and own.submit(lambda: done.append(1))
+    own.wait()
+    assert done == [1]
+    own.close()
+    assert not own.submit(lambda: done.append(2)) and done == [1]
