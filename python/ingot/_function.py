@@ -243,20 +243,23 @@ class Function(Base[P, R_co]):
         """The specialisation that another process has stored for such arguments, if its guards hold here."""
         with _compiling:
             try:
-                found = cache().find(self, arguments, values)  # type: ignore[union-attr]
+                return self._found(arguments, values)
             except Exception:  # guards may run code of the user's: what that raises, compiling finds out
                 return None
-            if found is None:
-                return None
-            stored, arguments = found
-            loaded = Loaded(stored.restored, self._lowering(arguments.key))
-            specialisation = Specialisation(loaded, arguments.key, "the cache", self.loading)
-            specialisation.wanted = self._wanted()
-            if stored.tier == Tier.QUICK:
-                specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
-            specialisation.take(stored.code, Tier(stored.tier))
-            self._table.setdefault(_hashable(arguments.key), []).insert(0, specialisation)
-            return specialisation, arguments
+
+    def _found(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
+        found = cache().find(self, arguments, values)  # type: ignore[union-attr]
+        if found is None:
+            return None
+        stored, arguments = found
+        loaded = Loaded(stored.restored, self._lowering(arguments.key))
+        specialisation = Specialisation(loaded, arguments.key, "the cache", self.loading)
+        specialisation.wanted = self._wanted()
+        if stored.tier == Tier.QUICK:
+            specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
+        specialisation.take(stored.code, Tier(stored.tier))
+        self._table.setdefault(_hashable(arguments.key), []).insert(0, specialisation)
+        return specialisation, arguments
 
     def _wanted(self) -> str:
         """Which code calls run. What `fastmath` allows hangs on how hard the compiler works: such functions have one kind."""

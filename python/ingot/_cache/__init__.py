@@ -139,7 +139,7 @@ class Cache:
             return []
         try:
             return entries.unpacked(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
 
     def _learn(self, function: Function, keys: Keys, there: list[Entry]) -> bool:

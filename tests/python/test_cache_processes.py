@@ -1,0 +1,73 @@
+"""Processes that store and load at once, or are killed as they do (docs/cache.md)."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+import pytest
+from caching import HEAD, environment, run
+
+MANY = """
+import one
+wrong = [name for name, f in one.FUNCTIONS.items() if f(np.arange(3.0)).tolist() != (np.arange(3.0) * int(name[1:]) + 1).tolist()]
+print(json.dumps([wrong, sum(f.specialisations[0].why == "the cache" for f in one.FUNCTIONS.values())]))
+"""
+
+
+def _functions(folder, count):
+    lines = [f"@ingot.jit\ndef f{n}(x): return x * {n} + 1" for n in range(count)]
+    text = "import ingot\n" + "\n".join(lines) + f"\nFUNCTIONS = {{f'f{{n}}': globals()[f'f{{n}}'] for n in range({count})}}\n"
+    (folder / "one.py").write_text(text)
+
+
+def _start(folder, script):
+    return subprocess.Popen([sys.executable, "-c", HEAD + script], env=environment(folder / "cache"), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def _all_is_right(folder, processes, count):
+    _functions(folder, count)
+    for process in [_start(folder, MANY) for _ in range(processes)]:
+        out, errors = process.communicate(timeout=500)
+        assert process.returncode == 0 and out.startswith(b"[[], "), errors
+    assert run(folder / "cache", MANY, cwd=folder) == [[], count]
+    assert not [name for name in os.listdir(folder / "cache" / "v1") if name.endswith(".new")]
+
+
+def test_processes_share_a_cold_cache(tmp_path):
+    _all_is_right(tmp_path, 4, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_many_processes_share_a_cold_cache(tmp_path):
+    _all_is_right(tmp_path, 32, 100)
+
+
+def _killed(folder, times):
+    _functions(folder, 10)
+    whole = time.monotonic()
+    run(folder / "cache", MANY, cwd=folder)
+    whole = time.monotonic() - whole
+    draw = random.Random(4)
+    for turn in range(times):
+        if turn % 3 == 0:
+            subprocess.run(["rm", "-rf", folder / "cache"], check=True)
+        process = _start(folder, MANY)
+        time.sleep(draw.uniform(0.3, 1.0) * whole)
+        process.kill()
+        process.communicate()
+    assert run(folder / "cache", MANY, cwd=folder)[0] == []
+    checked = subprocess.run([sys.executable, "-m", "ingot", "cache", "verify"], env=environment(folder / "cache"), capture_output=True)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_killed_processes_leave_whole_files(tmp_path):
+    _killed(tmp_path, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_many_killed_processes_leave_whole_files(tmp_path):
+    _killed(tmp_path, 200)
