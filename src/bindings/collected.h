@@ -25,7 +25,7 @@ struct Collected {
     return nb::inst_ready(self) ? nb::inst_ptr<T>(self)->traverse(visit, arg) : 0;
   }
   static int clear(PyObject* self) {
-    nb::inst_ptr<T>(self)->clear();
+    if (nb::inst_ready(self)) nb::inst_ptr<T>(self)->clear();
     return 0;
   }
 };

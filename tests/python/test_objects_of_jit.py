@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import gc
 import inspect
 import io
 import marshal
@@ -14,6 +15,7 @@ import types
 import ingot
 import numpy as np
 import pytest
+from ingot._specialisation import Specialisation
 from support import check, jitted, refused
 
 X = np.arange(4.0)
@@ -247,3 +249,13 @@ def test_explanations_show_themselves():
     shown = []
     explained._repr_pretty_(printer, False)
     assert shown == [str(explained)]
+
+
+def test_specialisations_that_were_never_made_are_collected():
+    class Unmade(Specialisation):
+        def __init__(self):
+            self.me = self
+
+    for _ in range(1000):
+        Unmade()
+    assert gc.collect() >= 1000
