@@ -117,7 +117,7 @@ def fresh(script: str, variables: dict[str, str] | None = None) -> float | str:
     Bytecode is kept between processes, as it is where packages are installed.
     """
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / f"ingot-bench-{os.getuid()}")}
-    environment |= {"DRJIT_LIBLLVM_PATH": LLVM} | (variables or {})
+    environment |= {"DRJIT_LIBLLVM_PATH": LLVM, "INGOT_TIERS": "on"} | (variables or {})
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
     if done.returncode:
@@ -131,7 +131,8 @@ def _rounds(scripts: dict[str, str], rounds: int) -> dict[str, Any]:
     failed: dict[str, str] = {}
     for _ in range(rounds):
         for name, script in scripts.items():
-            outcome = fresh(script, {"INGOT_CACHE": "off"})
+            with tempfile.TemporaryDirectory() as home:  # where Dr.Jit has its cache
+                outcome = fresh(script, {"INGOT_CACHE": "off", "HOME": home})
             if isinstance(outcome, str):
                 failed[name] = outcome
             else:
