@@ -37,6 +37,12 @@ from ._tiers import Tier, asked_for, worker
 _compiling = threading.RLock()
 
 
+def _alone(function: Callable[[], Any]) -> Any:
+    """What a function gives that no two threads may run at once."""
+    with _compiling:
+        return function()
+
+
 def _renew_lock() -> None:
     """For a forked child: the thread that held the lock may not be in it."""
     global _compiling
@@ -172,7 +178,7 @@ class Function(Base[P, R_co]):
         if found is self and not (by_value and self.__module__ == "__main__"):
             return self.__qualname__
         source = _source.text_of(self.__ingot_function__)
-        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device, self.is_stored)
+        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device, self.is_stored, self.tier)
 
     def _call(self, args: tuple, kwargs: dict) -> Any:
         """A call that the base cannot make."""
@@ -252,7 +258,7 @@ class Function(Base[P, R_co]):
         if found is None:
             return None
         stored, arguments = found
-        loaded = Loaded(stored.restored, self._lowering(arguments.key))
+        loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, self._lowering(arguments.key)))
         specialisation = Specialisation(loaded, arguments.key, "the cache", self.loading)
         specialisation.wanted = self._wanted()
         if stored.tier == Tier.QUICK:
@@ -472,12 +478,20 @@ def refused_argument(function: Any, name: str, what: str, advice: str) -> Unsupp
 
 
 def _restored(
-    function: Any, signatures: Any, mode: str, relaxed: tuple[str, ...], static: Static, source: str, device: Any = None, is_stored: bool = True
+    function: Any,
+    signatures: Any,
+    mode: str,
+    relaxed: tuple[str, ...],
+    static: Static,
+    source: str,
+    device: Any = None,
+    is_stored: bool = True,
+    tier: str = "auto",
 ) -> Function:
     """A function that has been pickled, with the source that it had."""
     function.__ingot_source__ = source
     made = Function(function, signatures, mode, relaxed, static, device)
-    made.is_stored = is_stored
+    made.is_stored, made.tier = is_stored, tier
     return made
 
 

@@ -113,12 +113,11 @@ class Specialisation(_ingot.Specialisation):
             self._make(Tier.FULL)
 
     def take(self, code: Any, tier: Tier) -> None:
-        """Code that was stored."""
-        self.loaded = code
-        self.tier = tier
+        """Has calls run code that was stored. Quick code where full code is wanted is left."""
         if tier is Tier.QUICK and self.wanted == "full":
-            self._make(Tier.FULL)
-        elif tier is Tier.QUICK and self.wanted == "auto":
+            return
+        self.loaded, self.tier = code, tier
+        if tier is Tier.QUICK and self.wanted == "auto":
             self._watch(0.0)
 
     def _make(self, tier: Tier) -> None:
@@ -131,6 +130,8 @@ class Specialisation(_ingot.Specialisation):
             self.loaded = loaded
             if self.wanted == "auto":
                 self._watch(time.thread_time() - start)
+        else:
+            return  # another thread was quicker
         self.tier = tier
         self._store(code, tier)
 

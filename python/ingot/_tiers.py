@@ -52,7 +52,8 @@ class Worker:
     def __init__(self) -> None:
         self._jobs: collections.deque[Callable[[], None]] = collections.deque()
         self._lock = threading.Lock()
-        self._busy = threading.Lock()  # held while a job is being done
+        self._busy = threading.RLock()  # held while a job is being done
+        self._is_held = False
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
@@ -97,12 +98,16 @@ class Worker:
         self.wait()
 
     def hold(self) -> None:
-        """Before a fork: waits for the job that is being done, since locks that it has would stay locked in the child."""
+        """Before a fork: waits for the job that is being done, since locks that it has would stay locked in the child.
+
+        Not for ever: it may wait for what the thread that forks has.
+        """
         self._lock.acquire()
-        self._busy.acquire()
+        self._is_held = self._busy.acquire(timeout=5.0)
 
     def go_on(self) -> None:
-        self._busy.release()
+        if self._is_held:
+            self._busy.release()
         self._lock.release()
 
     def renew(self) -> None:

@@ -1,6 +1,7 @@
 """The cache on disk: what one process compiles, the next one loads, without the compiler (docs/cache.md)."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -184,8 +185,22 @@ def test_it_can_be_turned_off(tmp_path):
 def test_what_cannot_be_told_is_not_stored(tmp_path):
     (tmp_path / "one.py").write_text("import ingot\n@ingot.jit\ndef f(x):\n    s = {1.0, 2.0}\n    return x + sum(s)\n")
     why = run(tmp_path / "cache", ONE, cwd=tmp_path)
-    assert why == ["the first call", "sets or hashes in f", True]
+    assert why == ["the first call", "sets in f", True]
     assert run(tmp_path / "cache", ONE, cwd=tmp_path)[0] == "the first call"
+
+
+def test_what_hangs_on_hashes_is_not_stored_under_any_name(tmp_path):
+    (tmp_path / "one.py").write_text("import ingot\nS = set\n@ingot.jit\ndef f(x):\n    s = S([1.0, 2.0])\n    return x + sum(s)\n")
+    assert run(tmp_path / "cache", ONE, cwd=tmp_path)[1] == "`set`, whose results hang on hashes"
+
+
+def test_modules_with_the_names_of_pythons_are_the_users(tmp_path):
+    (tmp_path / "one.py").write_text("import this as t\nimport ingot\na = t.A()\n@ingot.jit\ndef f(x): return x * a.v + t.g(x)\n")
+    for k in (2.0, 3.0):
+        (tmp_path / "this.py").write_text(f"def g(x): return x * {k}\nclass A:\n    def __init__(self): self.w = 1.0\n    @property\n    def v(self): return {k}\n")
+        script = "import one\nprint(json.dumps([float(one.f(np.ones(1))[0]), one.f.specialisations[0].why]))"
+        assert run(tmp_path / "cache", script, cwd=tmp_path, PYTHONDONTWRITEBYTECODE="1") == [2 * k, "the first call"]
+        assert run(tmp_path / "cache", script, cwd=tmp_path, PYTHONDONTWRITEBYTECODE="1") == [2 * k, "the cache"]
 
 
 def _command(folder, action):
@@ -263,5 +278,8 @@ def test_quick_code_goes_on_to_full_code(tmp_path):
     tier = "import one, time\nr = one.f(np.ones(3))\ns = one.f.specialisations[0]\n{}\nprint(json.dumps([s.why, int(s.tier)]))"
     assert run(tmp_path / "cache", tier.format(""), cwd=tmp_path, INGOT_TIERS="on") == ["the first call", 0]
     waits = "end = time.time() + 30\nwhile s.tier == 0 and time.time() < end: one.f(np.ones(3)); time.sleep(0.001)"
+    assert run(tmp_path / "cache", tier.format(""), cwd=tmp_path, INGOT_TIERS="quick") == ["the cache", 0]
+    shutil.copytree(tmp_path / "cache", tmp_path / "other")
+    assert run(tmp_path / "other", tier.format(""), cwd=tmp_path, INGOT_TIERS="off") == ["the cache", 1]
     assert run(tmp_path / "cache", tier.format(waits), cwd=tmp_path, INGOT_TIERS="on") == ["the cache", 1]
     assert run(tmp_path / "cache", tier.format(""), cwd=tmp_path, INGOT_TIERS="on") == ["the cache", 1]

@@ -136,6 +136,11 @@ def test_folders_that_others_may_write_into_are_not_used(stored):
         assert ingot.jit(scaled)(X, 2.0) == 20.0
     assert ingot.jit(scaled)(X, 2.0) == 20.0  # with no second warning
     folder.chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(folder, 1234, 1234)
+        _cache._cache = _cache.Cache()
+        assert not finds()
+        os.chown(folder, 0, 0)
     folder.rename(folder.parent / "moved")
     folder.symlink_to(folder.parent / "moved")
     _cache._cache = _cache.Cache()

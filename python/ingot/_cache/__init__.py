@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 import types
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 _VARIABLES = ("INGOT_VECTORS", "INGOT_THREADS", "INGOT_STREAMS")
 """What the environment says of the code that is made."""
-_PACKAGE = Path(__file__).resolve().parent.parent
 _MOST_LESSONS = 8
 
 
@@ -144,9 +142,9 @@ class Cache:
 
     def _learn(self, function: Function, keys: Keys, there: list[Entry]) -> bool:
         """Has a function describe its arguments as other processes did."""
-        for entry in there:
+        for entry in (each for each in there if each.kind == FACTS):
             with contextlib.suppress(Changed, Unnamed, ValueError):
-                facts = entries.found_facts(entry, function.__ingot_function__, keys.plain.objects) if entry.kind == FACTS else keys.facts
+                facts = entries.found_facts(entry, function.__ingot_function__, keys.plain.objects)
                 if facts.are_more_than(keys.facts) and not keys.facts.are_more_than(facts):
                     facts.teach(function)
                     return True
@@ -162,11 +160,10 @@ class Found(NamedTuple):
 
 
 def _first_that_holds(function: Function, keys: Keys, there: list[Entry]) -> Found | None:
-    for entry in there:
-        if entry.kind == CODE:
-            with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
-                found = entries.restored(entry, function.__ingot_function__, keys.own.objects, keys.facts)
-                return Found(found, entry.tier, _ingot.Code.load(entry.body, None, found.moves))
+    for entry in (each for each in there if each.kind == CODE):
+        with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
+            found = entries.restored(entry, function.__ingot_function__, keys.own.objects, keys.facts)
+            return Found(found, entry.tier, _ingot.Code.load(entry.body, None, found.moves))
     return None
 
 

@@ -77,6 +77,8 @@ class Folder:
         self.limit = most
         self._descriptor = -1
         self._size = -1  # of all files, as far as is known; below 0: not known
+        self._written = 0
+        self._looks_soon = os.urandom(1)[0] % 32 == 0  # looking at all files takes long where there are many
         self._warned = False
 
     def read(self, key: bytes) -> bytes | None:
@@ -99,6 +101,7 @@ class Folder:
         except OSError as error:
             self._warn(error)
             return False
+        self._written += len(content) + _HEADER.size
         self._size += len(content) + _HEADER.size if self._size >= 0 else 0
         with contextlib.suppress(OSError):
             self._trim()
@@ -112,7 +115,10 @@ class Folder:
 
     def is_whole(self, name: str) -> bool:
         """Whether a file holds what was stored in it."""
-        return self.read(bytes.fromhex(name.removesuffix(SUFFIX))) is not None
+        try:
+            return self._read(bytes.fromhex(name.removesuffix(SUFFIX)), is_use=False) is not None
+        except (OSError, MemoryError):
+            return False
 
     def remove(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -154,7 +160,7 @@ class Folder:
         if descriptor >= 0:
             os.close(descriptor)
 
-    def _read(self, key: bytes) -> bytes | None:
+    def _read(self, key: bytes, is_use: bool = True) -> bytes | None:
         name = key.hex() + SUFFIX
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=self._open())
         try:
@@ -163,7 +169,7 @@ class Folder:
             if not is_own or not _HEADER.size <= status.st_size <= MOST_BYTES + _HEADER.size:
                 return None
             whole = _read_whole(descriptor, status.st_size)
-            if time.time() - status.st_mtime > _USED_AGAIN:
+            if is_use and time.time() - status.st_mtime > _USED_AGAIN:
                 with contextlib.suppress(OSError):
                     os.utime(descriptor)
         finally:
@@ -198,8 +204,12 @@ class Folder:
                 yield name, os.stat(name, dir_fd=folder, follow_symlinks=False)
 
     def _trim(self) -> None:
-        """Where files take more than they may, removes those that were used least recently, to three quarters of it."""
-        if 0 <= self._size <= self.limit:
+        """Where files take more than they may, removes those that were used least recently, to three quarters of it.
+
+        One process in 32 looks at all files at once, others when they have written much of what may be there.
+        """
+        is_unknown = self._size < 0
+        if is_unknown and not self._looks_soon and self._written < self.limit // 64 or 0 <= self._size <= self.limit:
             return
         found = []
         for name, status in self._listed():

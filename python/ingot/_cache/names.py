@@ -13,6 +13,7 @@ import dis
 import enum
 import functools
 import importlib
+import os
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from .._host import HostFunction
 
 VERSIONED = frozenset({"numpy", "ingot"})
 """The packages whose versions are part of every key, so that a path says what an object is; Python's own too."""
+_PYTHONS = os.path.dirname(os.__file__) + os.sep
 
 
 class Unnamed(Exception):
@@ -52,7 +54,7 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, np.dtype) and value.type in _PLAIN and np.dtype(value.char) is value
 
 
-_ORDERED_BY_HASHES = frozenset({"set", "frozenset", "hash", "id"})
+_HASHING = (set, frozenset, hash, id)
 _SETS = frozenset(dis.opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE"))
 
 
@@ -61,11 +63,9 @@ def code_form(code: types.CodeType) -> bytes:
     return _ingot.digest(_ingot.encode(code, refuse))
 
 
-def hangs_on_hashes(code: types.CodeType) -> bool:
-    """Whether code may make sets, whose order hangs on hashes, or ask for these: they are others in each process."""
-    if not _ORDERED_BY_HASHES.isdisjoint(code.co_names) or not _SETS.isdisjoint(code.co_code[::2]):
-        return True
-    return any(hangs_on_hashes(each) for each in code.co_consts if isinstance(each, types.CodeType))
+def makes_sets(code: types.CodeType) -> bool:
+    """Whether code writes sets out. Their order hangs on hashes, which are others in each process."""
+    return not _SETS.isdisjoint(code.co_code[::2]) or any(makes_sets(each) for each in code.co_consts if isinstance(each, types.CodeType))
 
 
 def path_of(value: Any) -> tuple[str, str] | None:
@@ -95,7 +95,12 @@ def _own_path(value: Any) -> tuple[Any, Any]:
 
 def _is_versioned(module: str) -> bool:
     package = module.partition(".")[0]
-    return package in VERSIONED or package in sys.stdlib_module_names
+    if package in VERSIONED:
+        return True
+    if package not in sys.stdlib_module_names:
+        return False
+    file = getattr(sys.modules.get(package), "__file__", None)  # a user's module may have the name of one of Python's
+    return package in sys.builtin_module_names if file is None else file.startswith(_PYTHONS) and "-packages" not in file
 
 
 def at_path(module: str, name: str) -> Any:
@@ -172,10 +177,6 @@ def class_form(kind: type) -> Any:
     return ("class", _ingot.digest(_ingot.encode(whole, refuse)))
 
 
-def _type_form(kind: type) -> Any:
-    return class_form(kind)
-
-
 _Field: Any = type(collections.namedtuple("_Pair", "first").first)
 
 
@@ -191,7 +192,7 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (types.CodeType, lambda code: ("code", code_form(code))),
     (types.ModuleType, lambda module: ("module", module.__name__)),
     ((staticmethod, classmethod, property), _wrapper_form),
-    (type, _type_form),
+    (type, class_form),
     (types.CellType, lambda cell: ("cell",)),
     (types.MethodType, lambda method: ("method", form_of(method.__func__))),
     (functools.partial, _partial_form),
@@ -241,6 +242,8 @@ class Namer:
 
     def add(self, value: Any, step: tuple) -> int:
         """The number of an object that is found by a step. Raises Unnamed."""
+        if any(value is each for each in _HASHING):
+            raise Unnamed(f"`{value.__name__}`, whose results hang on hashes")
         form = None
         if step[0] not in ("root", "module", "path") and type(value) is not dict:
             path = path_of(value)
@@ -252,8 +255,8 @@ class Namer:
             self._parts.setdefault(id(part), way)
             self._kept.append(part)
         if isinstance(value, types.FunctionType):
-            if hangs_on_hashes(value.__code__):
-                raise Unnamed(f"sets or hashes in {value.__qualname__}")
+            if makes_sets(value.__code__):
+                raise Unnamed(f"sets in {value.__qualname__}")
             self.codes[value.__code__] = number
         return number
 
