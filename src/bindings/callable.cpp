@@ -15,6 +15,7 @@
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/pending.h"
+#include "bindings/recogniser.h"
 #include "bindings/signature.h"
 #include "bindings/specialisation.h"
 #include "bindings/streams.h"
@@ -41,8 +42,11 @@ struct Arguments {
 class Known {
  public:
   Known(const Signature& signature, nb::list candidates)
-      : words_(signature.words().begin(), signature.words().end()), candidates_(std::move(candidates)) {
-    for (PyObject* object : signature.objects()) objects_.push_back(nb::borrow(object));
+      : words_(signature.words().begin(), signature.words().end()),
+        objects_(signature.objects().begin(), signature.objects().end()),
+        candidates_(std::move(candidates)),
+        is_recognised_(Recogniser::knows(words_)) {
+    for (PyObject* object : objects_) kept_.push_back(nb::borrow(object));
   }
 
   /// Runs no code of anybody's.
@@ -52,13 +56,17 @@ class Known {
     for (size_t i = 0; i < words_.size(); ++i)
       if (words[i] != words_[i]) return false;
     for (size_t i = 0; i < objects_.size(); ++i)
-      if (!is_one(objects_[i].ptr(), signature.objects()[i])) return false;
+      if (!is_one(objects_[i], signature.objects()[i])) return false;
     return true;
+  }
+  /// The same of arguments that a Recogniser knows; false may also mean that it does not.
+  bool is(const Parameters& parameters, std::span<PyObject* const> values, Recogniser& recogniser) const {
+    return is_recognised_ && recogniser.recognise(parameters, values, words_, objects_);
   }
   const nb::list& candidates() const { return candidates_; }
 
   int traverse(visitproc visit, void* argument) const {
-    for (const nb::object& object : objects_)
+    for (const nb::object& object : kept_)
       if (const int stop = visit(object.ptr(), argument); stop != 0) return stop;
     return visit(candidates_.ptr(), argument);
   }
@@ -70,8 +78,10 @@ class Known {
   }
 
   std::vector<uint64_t> words_;
-  std::vector<nb::object> objects_;
+  std::vector<PyObject*> objects_;
+  std::vector<nb::object> kept_;  ///< these objects
   nb::list candidates_;
+  bool is_recognised_;
 };
 
 /// How a call's arguments become values of the parameters, in the order in which these stand.
@@ -81,6 +91,13 @@ struct Binding {
   bool has_rest = false;       ///< `*args` stands behind these
   bool has_others = false;     ///< `**kwargs` stands last
   bool is_own = false;         ///< the parameters are those of the function's code
+};
+
+/// The values of the parameters in a call.
+struct Bound {
+  std::span<PyObject* const> values;  ///< those that the caller gave, or `own`
+  InlineVector<PyObject*, 24> own;
+  Held held;
 };
 
 size_t count_of(const nb::tuple& tuple) { return static_cast<size_t>(PyTuple_GET_SIZE(tuple.ptr())); }
@@ -97,17 +114,17 @@ struct State {
   bool is_reduction = false;       ///< calls may compute what their first argument waits for
 
   static constexpr size_t kMaxKnown = 64;
+  static constexpr size_t kMostTried = 2;  ///< of these, before arguments are described
 
   nb::tuple captures() const;
   nb::tuple demanded() const;
   Known* find(const Signature& signature);
-  bool bind(PyObject* const* arguments, size_t count, PyObject* keywords, Signature& holder,
-            InlineVector<PyObject*, 24>& values) const;
+  bool bind(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const;
   PyObject* default_of(size_t parameter) const;
-  PyObject* rest(PyObject* const* arguments, size_t count, Signature& holder) const;
+  PyObject* rest(PyObject* const* arguments, size_t count, Held& holder) const;
   size_t parameter_of(PyObject* keyword, size_t others) const;
-  bool bind_keyword(PyObject* keyword, PyObject* value, InlineVector<PyObject*, 24>& values,
-                    Signature& holder) const;
+  bool bind_keyword(PyObject* keyword, PyObject* value, Bound& bound) const;
+  bool bind_anew(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const;
 };
 
 struct Object {
@@ -156,19 +173,19 @@ PyObject* State::default_of(size_t parameter) const {
       defaults, static_cast<Py_ssize_t>(parameter - first + (count - (binding.positional - first))));
 }
 
-PyObject* empty_dict(Signature& holder) {
+PyObject* empty_dict(Held& holder) {
   PyObject* const dict = PyDict_New();
   if (dict == nullptr) throw nb::python_error();
-  holder.hold(dict);
+  holder.add(dict);
   return dict;
 }
 
 /// What `*args` gets of positional arguments, which `holder` holds.
-PyObject* State::rest(PyObject* const* arguments, size_t count, Signature& holder) const {
+PyObject* State::rest(PyObject* const* arguments, size_t count, Held& holder) const {
   const size_t first = std::min(count, binding.positional);
   PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(count - first));
   if (tuple == nullptr) throw nb::python_error();
-  holder.hold(tuple);
+  holder.add(tuple);
   for (size_t i = first; i < count; ++i)
     PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i - first), Py_NewRef(arguments[i]));
   return tuple;
@@ -188,8 +205,8 @@ size_t State::parameter_of(PyObject* keyword, size_t others) const {
 
 /// Gives an argument that has a name to its parameter, or to `**kwargs`; false: for Python to do. Runs no
 /// code.
-bool State::bind_keyword(PyObject* keyword, PyObject* value, InlineVector<PyObject*, 24>& values,
-                         Signature& holder) const {
+bool State::bind_keyword(PyObject* keyword, PyObject* value, Bound& bound) const {
+  InlineVector<PyObject*, 24>& values = bound.own;
   if (!PyUnicode_CheckExact(keyword)) return false;
   const size_t others = count_of(names) - (binding.has_others ? 1 : 0);
   const size_t parameter = parameter_of(keyword, others);
@@ -199,34 +216,42 @@ bool State::bind_keyword(PyObject* keyword, PyObject* value, InlineVector<PyObje
     return true;
   }
   if (!binding.has_others) return false;
-  if (values[others] == nullptr) values[others] = empty_dict(holder);
+  if (values[others] == nullptr) values[others] = empty_dict(bound.held);
   if (PyDict_SetItem(values[others], keyword, value) != 0) throw nb::python_error();
   return true;
 }
 
 /// The values of the parameters; false: Python binds them, or says what is wrong.
-bool State::bind(PyObject* const* arguments, size_t count, PyObject* keywords, Signature& holder,
-                 InlineVector<PyObject*, 24>& values) const {
+bool State::bind(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const {
+  if (keywords != nullptr || count != count_of(names) || count != binding.positional)
+    return bind_anew(arguments, count, keywords, bound);
+  bound.values = {arguments, count};
+  return true;
+}
+
+bool State::bind_anew(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const {
   const size_t all = count_of(names);
+  InlineVector<PyObject*, 24>& values = bound.own;
   if (!binding.is_own || (count > binding.positional && !binding.has_rest)) return false;
   const size_t by_position = std::min(count, binding.positional);
   for (size_t i = 0; i < all; ++i) values.push_back(i < by_position ? arguments[i] : nullptr);
-  if (binding.has_rest) values[binding.positional] = rest(arguments, count, holder);
+  if (binding.has_rest) values[binding.positional] = rest(arguments, count, bound.held);
   const Py_ssize_t given = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
   for (Py_ssize_t k = 0; k < given; ++k) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
-    if (!bind_keyword(keyword, arguments[count + static_cast<size_t>(k)], values, holder)) return false;
+    if (!bind_keyword(keyword, arguments[count + static_cast<size_t>(k)], bound)) return false;
   }
   for (size_t i = by_position; i < all; ++i) {
     if (values[i] != nullptr) continue;
     if (binding.has_others && i + 1 == all) {
-      values[i] = empty_dict(holder);
+      values[i] = empty_dict(bound.held);
       continue;
     }
     values[i] = default_of(i);
     if (values[i] == nullptr) return false;
-    holder.hold(Py_NewRef(values[i]));
+    bound.held.add(Py_NewRef(values[i]));
   }
+  bound.values = values.span();
   return true;
 }
 
@@ -240,42 +265,64 @@ nb::object choose(const nb::list& candidates) {
   return {};
 }
 
-/// A call whose arguments are bound and described.
-struct Described {
-  Signature signature{};
-  InlineVector<PyObject*, 24> values{};
-  PyObject* const* given = nullptr;  ///< a value for each parameter
-};
-
-/// What is known of a call's arguments; null: nothing.
-Known* look_up(State& state, PyObject* const* arguments, size_t count, PyObject* keywords, Described& call) {
-  if (state.known.empty()) return nullptr;
-  call.given = arguments;
-  if (keywords != nullptr || count != count_of(state.names) || count != state.binding.positional) {
-    if (!state.bind(arguments, count, keywords, call.signature, call.values)) return nullptr;
-    call.given = call.values.begin();
+/// The same without running code of anybody's; null: none, or code would run.
+nb::object choose_quietly(const nb::list& candidates) {
+  for (size_t i = 0; i < candidates.size(); ++i) {  // NOLINT(modernize-loop-convert)
+    nb::object candidate = candidates[i];
+    const Guards& guards = nb::inst_ptr<Specialisation>(candidate)->guards();
+    if (guards.runs_code()) return {};
+    if (guards.changed() == nullptr) return candidate;
   }
-  if (!call.signature.describe_quickly(state.parameters, call.given, count_of(state.names))) return nullptr;
-  return state.find(call.signature);
+  return {};
 }
 
-/// The result of a call that needs nothing of Python's; an invalid object: it does, and has not begun.
-nb::object call_directly(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
-  Described described;
-  Known* const known = look_up(state, arguments, count, keywords, described);
+/// What is known of arguments; null: nothing.
+Known* look_up(State& state, const Bound& bound, Signature& signature) {
+  if (!signature.describe_quickly(state.parameters, bound.values.data(), bound.values.size())) return nullptr;
+  return state.find(signature);
+}
+
+/// Of a call with such arguments as the last ones that are known.
+nb::object call_recognised(const State& state, const Bound& bound, size_t number) {
+  Recogniser recogniser;
+  const Known& known = state.known[number];
+  if (!known.is(state.parameters, bound.values, recogniser)) return {};
+  const nb::object chosen = choose_quietly(known.candidates());
+  if (!chosen.is_valid()) return {};
+  const Specialisation& specialisation = *nb::inst_ptr<Specialisation>(chosen);
+  if (!specialisation.is_callable(recogniser.leaves())) return {};
+  return specialisation.call({recogniser.leaves(), recogniser.containers(), {}, {}});
+}
+
+/// Of a call of any arguments that are known.
+nb::object call_described(State& state, const Bound& bound) {
+  Signature signature;
+  Known* const known = look_up(state, bound, signature);
   if (known == nullptr) return {};
-  const Signature& signature = described.signature;
   const nb::list candidates = known->candidates();
   const nb::object chosen = choose(candidates);
   if (!chosen.is_valid()) return {};
   const Specialisation& specialisation = *nb::inst_ptr<Specialisation>(chosen);
-  if (!specialisation.is_callable(signature)) return {};
-  if (!specialisation.guards().runs_code()) return specialisation.call(signature);
+  if (!specialisation.is_callable(signature.leaves())) return {};
+  if (!specialisation.guards().runs_code()) return specialisation.call(signature.given());
   // Code of the user's has run since the arguments were described.
   Signature again;
-  if (!again.describe_quickly(state.parameters, described.given, count_of(state.names))) return {};
+  if (!again.describe_quickly(state.parameters, bound.values.data(), bound.values.size())) return {};
   if (!Known(signature, candidates).is(again)) return {};
-  return specialisation.call(again);
+  return specialisation.call(again.given());
+}
+
+/// The result of a call that needs nothing of Python's; an invalid object: it does, and has not begun.
+nb::object call_directly(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
+  if (state.known.empty()) return {};
+  Bound bound;
+  if (!state.bind(arguments, count, keywords, bound)) return {};
+  for (size_t i = 0; i < std::min(state.known.size(), State::kMostTried); ++i) {
+    nb::object result = call_recognised(state, bound, i);
+    if (result.is_valid()) return result;
+    if (PyErr_Occurred() != nullptr) return {};
+  }
+  return call_described(state, bound);
 }
 
 /// The arguments of a vectorcall as a tuple and a dict.
@@ -457,14 +504,17 @@ nb::object prepared(nb::handle self, const nb::tuple& arguments, const nb::dict&
   for (const nb::handle value : arguments) values.push_back(value.ptr());
   for (const auto& [name, value] : keywords) values.push_back(value.ptr());
   const nb::tuple names(keywords.attr("keys")());
-  Described call;
-  Known* const known =
-      look_up(*state, values.data(), arguments.size(), names.size() == 0 ? nullptr : names.ptr(), call);
+  Bound bound;
+  Signature signature;
+  if (state->known.empty() ||
+      !state->bind(values.data(), arguments.size(), names.size() == 0 ? nullptr : names.ptr(), bound))
+    return nb::none();
+  Known* const known = look_up(*state, bound, signature);
   if (known == nullptr) return nb::none();
   const nb::list candidates = known->candidates();
   nb::object chosen = choose(candidates);
   if (!chosen.is_valid() || nb::inst_ptr<Specialisation>(chosen)->guards().runs_code()) return nb::none();
-  return nb::make_tuple(std::move(chosen), Arguments::list_of(call.signature.leaves()));
+  return nb::make_tuple(std::move(chosen), Arguments::list_of(signature.leaves()));
 }
 
 PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {

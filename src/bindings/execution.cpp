@@ -44,13 +44,6 @@ void Execution::forget() {
   pending_.reset();
 }
 
-runtime::Status Execution::run_watched(void** slots) {
-  runtime::watch_length(context_);
-  const runtime::Status status = call_.run(code_.function(), slots);
-  runtime::unwatch_length(context_);
-  return status;
-}
-
 nb::object Execution::failure() const {
   const runtime::Error& error = context_.error;
   const nb::tuple all = described(code_, error);

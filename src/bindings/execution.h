@@ -31,7 +31,8 @@ class Execution {
   const Code& code() const { return code_; }
   /// Whether the code returned; else `failure` says why not. The GIL is as before.
   bool run(void** slots) {
-    const runtime::Status status = code_.polls() ? run_watched(slots) : call_.run(code_.function(), slots);
+    if (code_.polls()) runtime::watch_length(context_);
+    const runtime::Status status = call_.run(code_.function(), slots);
     gil_.restore();
     return status == 0;
   }
@@ -76,7 +77,6 @@ class Execution {
  private:
   static constexpr runtime::Hooks kHooks = {&Execution::attend, nullptr, &Execution::let_go};
 
-  runtime::Status run_watched(void** slots);
   void forget();
 
   const Code& code_;

@@ -1,3 +1,4 @@
+#define INGOT_IMPORTS_NUMPY  // in this file alone, before all that includes `bindings/numpy.h`
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +16,7 @@
 #include "bindings/device_streams.h"
 #include "bindings/exchange.h"
 #include "bindings/interrupts.h"
+#include "bindings/numpy.h"
 #include "bindings/pending.h"
 #include "bindings/portable.h"
 #include "bindings/specialisation.h"
@@ -26,8 +28,6 @@
 #include "runtime/pool.h"
 #include "runtime/sorts.h"
 
-#define INGOT_IMPORTS_NUMPY
-#include "bindings/numpy.h"
 #define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
 #include <numpy/ufuncobject.h>
 

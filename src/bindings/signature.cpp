@@ -30,65 +30,15 @@ namespace {
 
 using base::DType;
 
-/// What a word is about: its lowest byte. The rest of it:
-///   Array     8: dtype, 16: axes, 21: writable, 22: layout, 24: orders, 26: length of a short last axis,
-///             30: measured, 32: alias set, 48: ones
-///   Scalar    8: dtype, or one of Python's kinds
-///   Constant  8: hash; an object
-///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
-///   Named     8: length; an object, the class of the namedtuple
-///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
-///   Stream    8: number of arrays, which follow; an object, the class
-///   Same      8: the number of a container
-///   Letters   the array of a text's code points follows
-///   Foreign   32: alias set; an object, the description
-///   Device    8: the address of the device that the call runs on, and 1 if its libraries are used; last
-enum class Tag : uint64_t {
-  Array,
-  Scalar,
-  Constant,
-  Slice,
-  Tuple,
-  List,
-  Dict,
-  Named,
-  Object,
-  Absent,
-  Stream,
-  Same,
-  Foreign,
-  Letters,
-  Guarded,
-  Device
-};
+constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are walked with an eye on the stack
 
-constexpr int kAliasShift = 32;
-constexpr uint64_t kMaxAliasSet = 0xffff;
-constexpr Py_ssize_t kMaxLeaves = 16;
-constexpr size_t kMaxContainers = 256;  ///< of which instances can be some
-constexpr int kMaxDepth = 64;           ///< of containers; deeper ones are walked with an eye on the stack
-
-constexpr uint64_t kMeasured = 16;  ///< beside the length of a last axis, 0 if it is not short
-static_assert(ir::kLongestShort < kMeasured);
-
-enum class Layout : uint8_t { Any, C, F };
 constexpr const char* kStreamParts[] = {"words", "legacy_words"};
 constexpr const char* kLayouts[] = {"A", "C", "F"};  ///< by Layout
 constexpr const char* kPythonKinds[] = {"bool", "int", "float", "complex"};
-enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
-
-constexpr uint64_t word_of(Tag tag, uint64_t rest = 0) { return static_cast<uint64_t>(tag) | rest << 8; }
-constexpr Tag tag_of(uint64_t word) { return static_cast<Tag>(word & 0xff); }
 
 bool is_number(PyObject* value) {
   return PyBool_Check(value) || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
          PyComplex_CheckExact(value) || dtype_of_scalar(Py_TYPE(value)).has_value();
-}
-
-bool fits(PyObject* number) {
-  int overflow = 0;
-  PyLong_AsLongLongAndOverflow(number, &overflow);
-  return overflow == 0;
 }
 
 /// NumPy's `_NoValue`, the default of keywords that may be None.
@@ -105,33 +55,12 @@ bool is_function_of_numpy(const PyTypeObject* type) {
   return type == functions;
 }
 
-/// What stands for itself: its value is what it is.
-bool is_constant(PyObject* value) {
-  PyTypeObject* const type = Py_TYPE(value);
-  return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type || PyType_Check(value) ||
-         PyFunction_Check(value) || PyCFunction_Check(value) || PyModule_Check(value) ||
-         PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_no_value(value) ||
-         is_function_of_numpy(type) || is_callable(value) || holds_ufunc(value);
-}
-
 /// Whether an object is a member of an Enum, which stands for itself.
 bool is_member_of_enum(PyObject* value) {
   PyTypeObject* const metaclass = Py_TYPE(Py_TYPE(value));
   if (metaclass == &PyType_Type || (metaclass->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return false;
   const nb::object known = nb::module_::import_("enum").attr("EnumType");
   return PyType_IsSubtype(metaclass, reinterpret_cast<PyTypeObject*>(known.ptr())) != 0;
-}
-
-bool is_key(PyObject* key) {
-  return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
-         PyBytes_CheckExact(key) || key == Py_None || is_member_of_enum(key);
-}
-
-bool has_constant_keys(PyObject* dict) {
-  PyObject* key = nullptr;
-  for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, nullptr) != 0;)
-    if (!is_key(key)) return false;
-  return true;
 }
 
 /// What an instance holds itself in a slot of the class's; null: nothing. A new reference.
@@ -153,7 +82,34 @@ bool is_users(const PyTypeObject* type) {
 
 nb::object foreign_module() { return nb::module_::import_("ingot._foreign"); }
 
+bool has_constant_keys(PyObject* dict) {
+  PyObject* key = nullptr;
+  for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, nullptr) != 0;)
+    if (!is_key(key)) return false;
+  return true;
+}
+
 }  // namespace
+
+bool is_constant(PyObject* value) {
+  PyTypeObject* const type = Py_TYPE(value);
+  return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type || PyType_Check(value) ||
+         PyFunction_Check(value) || PyCFunction_Check(value) || PyModule_Check(value) ||
+         PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_no_value(value) ||
+         is_function_of_numpy(type) || is_callable(value) || holds_ufunc(value);
+}
+
+bool is_key(PyObject* key) {
+  return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
+         PyBytes_CheckExact(key) || key == Py_None || is_member_of_enum(key);
+}
+
+uint64_t word_of_constant(PyObject* value) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(value) >> 4;
+  if (is_plain(value)) hash = static_cast<uint64_t>(PyObject_Hash(value));
+  else if (PyArray_IsScalar(value, Generic)) hash = 0;
+  return word_of(Tag::Constant, hash);
+}
 
 bool is_instance(PyObject* object) {
   PyObject* const order = Py_TYPE(object)->tp_mro;
@@ -204,12 +160,8 @@ struct Signature::Path {
   }
 };
 
-Signature::~Signature() {
-  for (PyObject* object : held_) Py_DECREF(object);
-}
-
 [[gnu::always_inline]] inline void Signature::keep(PyObject* value, const Path& path) {
-  if (!is_quick_ || path.parent != nullptr) held_.push_back(Py_NewRef(value));
+  if (!is_quick_ || path.parent != nullptr) held_.add(Py_NewRef(value));
 }
 
 [[gnu::always_inline]] inline void Signature::leaf(PyObject* value, const Path& path) {
@@ -222,52 +174,15 @@ Signature::~Signature() {
   words_.push_back(word_of(Tag::Scalar, kind));
 }
 
-/// The hash of texts and numbers, which runs no code of the user's; the address of everything else.
 void Signature::constant(PyObject* value, const Path& path) {
   keep(value, path);
-  uint64_t hash = reinterpret_cast<uintptr_t>(value) >> 4;
-  if (is_plain(value)) hash = static_cast<uint64_t>(PyObject_Hash(value));
-  else if (PyArray_IsScalar(value, Generic)) hash = 0;
-  words_.push_back(word_of(Tag::Constant, hash));
+  words_.push_back(word_of_constant(value));
   objects_.push_back(value);
 }
 
-/// How an array lies in memory.
-struct Signature::Laid {
-  DType dtype;
-  int rank;
-  int64_t itemsize;
-  const int64_t* lengths;
-  const int64_t* strides;
-  uintptr_t data;
-  bool is_writable;
-  bool is_c;  ///< as NumPy says: axes of length 1 do not count
-  bool is_f;
-
-  /// Whether strides are those of an array without gaps, those of axes of length 1 too. C if both are, and
-  /// for arrays without elements, whose strides nobody uses.
-  [[gnu::always_inline]] Layout layout() const {
-    int64_t inside = itemsize;
-    int axis = rank - 1;
-    for (; axis >= 0 && strides[axis] == inside; --axis) inside *= lengths[axis];
-    if (axis < 0 || std::find(lengths, lengths + rank, 0) != lengths + rank) return Layout::C;
-    inside = itemsize;
-    for (axis = 0; axis < rank && strides[axis] == inside; ++axis) inside *= lengths[axis];
-    return axis == rank ? Layout::F : Layout::Any;
-  }
-};
-
 [[gnu::always_inline]] inline bool Signature::array(PyObject* value, const Path& path) {
-  PyArrayObject* const array = as_array(value);
-  const std::optional<DType> dtype = dtype_of(PyArray_TYPE(array));
-  const int rank = PyArray_NDIM(array);
-  if (!dtype || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || rank > kMaxLeaves) return foreign(value);
-  return described(
-      value,
-      {*dtype, rank, PyArray_ITEMSIZE(array), PyArray_DIMS(array), PyArray_STRIDES(array),
-       reinterpret_cast<uintptr_t>(PyArray_DATA(array)), static_cast<bool>(PyArray_ISWRITEABLE(array)),
-       static_cast<bool>(PyArray_IS_C_CONTIGUOUS(array)), static_cast<bool>(PyArray_IS_F_CONTIGUOUS(array))},
-      path);
+  Laid laid;
+  return lay_out(value, laid) ? described(value, laid, path) : foreign(value);
 }
 
 /// Whether nothing waits that must be computed before the call.
@@ -314,58 +229,12 @@ bool Signature::uses_libraries() const {
 }
 
 [[gnu::always_inline]] inline bool Signature::described(PyObject* value, const Laid& laid, const Path& path) {
-  uint64_t orders = 0;
-  if (parameters_->sees_layout)
-    orders = static_cast<uint64_t>(laid.is_c ? 1 : 0) | static_cast<uint64_t>(laid.is_f ? 2 : 0);
-  uint64_t ones = 0;
-  int64_t longest = 0;
-  for (int axis = 0; axis < laid.rank; ++axis) {
-    ones |= static_cast<uint64_t>(laid.lengths[axis] == 1 ? 1 : 0) << axis;
-    longest = std::max(longest, laid.lengths[axis]);
-  }
-  uint64_t last = 0;
-  if (detail_.is_measured && laid.rank >= 2) {
-    const int64_t length = laid.lengths[laid.rank - 1];
-    last = kMeasured | static_cast<uint64_t>(length >= 2 && length <= ir::kLongestShort ? length : 0);
-  }
-  // Compiled code relies on lengths times bytes having a number; `zeros((2**62, 0), "i1").view("f8")` has
-  // none.
-  if (longest > NPY_MAX_INTP / 16 && longest > NPY_MAX_INTP / laid.itemsize) return foreign(value);
+  uint64_t word = 0;
+  if (!word_of_array(laid, parameters_->sees_layout, detail_.is_measured, word)) return foreign(value);
   leaf(value, path);
-  words_.push_back(word_of(
-      Tag::Array, static_cast<uint64_t>(laid.dtype) | static_cast<uint64_t>(laid.rank) << 8 |
-                      static_cast<uint64_t>(laid.is_writable ? 1 : 0) << 13 |
-                      static_cast<uint64_t>(laid.layout()) << 14 | orders << 16 | last << 18 | ones << 40));
-  add_memory(laid);
+  words_.push_back(word);
+  memories_.add(laid, words_.size() - 1);
   return true;
-}
-
-/// As np.may_share_memory: arrays share memory if the bytes between their lowest and highest overlap. An
-/// array is of the set of the first array that it may share memory with; of its own otherwise. Where it may
-/// share memory with two sets, all arrays are of one.
-[[gnu::always_inline]] inline void Signature::add_memory(const Laid& laid) {
-  int64_t low = 0;
-  int64_t high = laid.itemsize;
-  for (int axis = 0; axis < laid.rank; ++axis) {
-    if (laid.lengths[axis] == 0) {
-      low = high = 0;
-      break;
-    }
-    const int64_t last = (laid.lengths[axis] - 1) * laid.strides[axis];
-    (last < 0 ? low : high) += last;
-  }
-  Memory memory{laid.data + static_cast<uintptr_t>(low), laid.data + static_cast<uintptr_t>(high), 0,
-                words_.size() - 1};
-  for (const Memory& other : memories_) {
-    if (memory.low >= other.high || other.low >= memory.high || memory.low == memory.high ||
-        other.low == other.high)
-      continue;
-    if (memory.alias_set != 0 && memory.alias_set != other.alias_set) together_ = true;
-    if (memory.alias_set == 0) memory.alias_set = other.alias_set;
-  }
-  if (memory.alias_set == 0) memory.alias_set = memories_.size() + 1;
-  together_ = together_ || memory.alias_set > kMaxAliasSet;
-  memories_.push_back(memory);
 }
 
 bool Signature::number(PyObject* value, const Path& path) {
@@ -648,8 +517,16 @@ bool Signature::foreign(PyObject* value) {
     const nb::object shape = module.attr("shape")(given);
     leaf(shape.ptr(), {nullptr, nullptr, 0, 0});
     PyArrayObject* const array = as_array(shape.ptr());
-    add_memory({DType::Bool, PyArray_NDIM(array), 1, PyArray_DIMS(array), PyArray_STRIDES(array),
-                reinterpret_cast<uintptr_t>(PyArray_DATA(array)), false, false, false});
+    const Laid laid{DType::Bool,
+                    PyArray_NDIM(array),
+                    1,
+                    PyArray_DIMS(array),
+                    PyArray_STRIDES(array),
+                    reinterpret_cast<uintptr_t>(PyArray_DATA(array)),
+                    false,
+                    false,
+                    false};
+    memories_.add(laid, words_.size() - 1);
   }
   return true;
 }
@@ -689,8 +566,10 @@ bool Signature::describe_all(const Parameters& parameters, PyObject* const* valu
   }
   for (size_t i = 0; i < parameters.captures.size(); ++i)
     if (!capture(parameters, i)) return false;
-  for (const Memory& memory : memories_)
-    words_[memory.word] |= (together_ ? uint64_t{1} : memory.alias_set) << kAliasShift;
+  memories_.all_of([&](size_t word, uint64_t alias_set) {
+    words_[word] |= alias_set;
+    return true;
+  });
   if (device_ != nullptr)
     words_.push_back(word_of(Tag::Device, reinterpret_cast<uintptr_t>(device_) | (uses_libraries() ? 1 : 0)));
   return true;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "bindings/description.h"
 #include "bindings/inline_vector.h"
 #include "bindings/place.h"
 
@@ -57,12 +58,19 @@ struct Parameters {
   bool only_reads = false;            ///< calls write into no argument
 };
 
+/// What a call gets of its arguments.
+struct Given {
+  std::span<PyObject* const> leaves;      ///< numbers and arrays, in order
+  std::span<PyObject* const> containers;  ///< lists, dicts and instances, each once, in order
+  std::span<PyObject* const> locks;       ///< of the streams of random numbers
+  Place place;                            ///< where it runs
+};
+
 /// The descriptions of one list of arguments, and the leaves that compiled code gets of it. They are words
 /// and the objects that some of them stand for: equal ones are equal descriptions. Wants the GIL.
 class Signature {
  public:
-  Signature() = default;
-  ~Signature();
+  Signature() {}  // NOLINT: as InlineVector
   Signature(const Signature&) = delete;
   Signature& operator=(const Signature&) = delete;
 
@@ -89,20 +97,14 @@ class Signature {
   std::span<PyObject* const> locks() const { return locks_.span(); }
   /// Where the call runs: on the device of its arrays.
   Place place() const { return {device_, parameters_->device != nullptr && !has_device_arrays_}; }
+  Given given() const { return {leaves(), containers(), locks(), place()}; }
   /// Whether equal words and objects are equal descriptions: there is nothing foreign.
   bool is_closed() const { return is_closed_; }
   /// Takes care of an object until the end.
-  void hold(PyObject* new_reference) { held_.push_back(new_reference); }
+  void hold(PyObject* new_reference) { held_.add(new_reference); }
 
  private:
   struct Path;
-  struct Laid;
-  struct Memory {
-    uintptr_t low;
-    uintptr_t high;
-    uint64_t alias_set;
-    size_t word;
-  };
 
   bool describe_all(const Parameters& parameters, PyObject* const* values, size_t count);
   bool describe_value(PyObject* value, const Path& path);
@@ -136,7 +138,6 @@ class Signature {
   static bool nested(const char* where, Fn&& describe);
   void leaf(PyObject* value, const Path& path);
   void keep(PyObject* value, const Path& path);
-  void add_memory(const Laid& laid);
   nb::object text_of(size_t& word, size_t& object) const;
   nb::object texts_of(uint64_t count, size_t& word, size_t& object) const;
 
@@ -145,9 +146,9 @@ class Signature {
   InlineVector<PyObject*, 24> leaves_;
   InlineVector<PyObject*, 8> containers_;
   InlineVector<PyObject*, 8> open_;  ///< containers that are being described
-  InlineVector<PyObject*, 24> held_;
+  Held held_;
   InlineVector<PyObject*, 2> locks_;
-  InlineVector<Memory, 24> memories_;
+  Memories memories_;
   const Parameters* parameters_ = nullptr;
   devices::Device* device_ = nullptr;
   bool has_device_arrays_ = false;
@@ -156,7 +157,6 @@ class Signature {
   bool is_quick_ = true;
   Detail detail_;  ///< of the argument that is being described
   bool is_closed_ = true;
-  bool together_ = false;  ///< all arrays count as sharing memory
 };
 
 }  // namespace ingot::bindings

@@ -63,11 +63,11 @@ void Specialisation::tell_of(int64_t run) const {
   const nb::object told = nb::find(*this).attr("_has_run")();
 }
 
-nb::object Specialisation::call(const Signature& arguments) const {
+nb::object Specialisation::call(const Given& arguments) const {
   const nb::object held = loaded_;  // others may load better code meanwhile
   const Outside nothing{{}, {}, {}, errors_};
-  const Locked locked(arguments.locks());
-  Invocation invocation(*code_, arguments.leaves(), nothing, arguments.place());
+  const Locked locked(arguments.locks);
+  Invocation invocation(*code_, arguments.leaves, nothing, arguments.place);
   const int64_t start = ticks_left_ == 0 ? 0 : ticks();
   const bool has_returned = invocation.run();
   if (start != 0) tell_of(ticks() - start);

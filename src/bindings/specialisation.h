@@ -2,6 +2,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <span>
+
 #include "bindings/code.h"
 #include "bindings/guards.h"
 #include "bindings/results.h"
@@ -31,12 +33,12 @@ class Specialisation {
   /// Some have taken so long elsewhere.
   void add_run(double seconds);
 
-  /// Whether `call` can make calls with such arguments.
-  bool is_callable(const Signature& arguments) const {
-    return is_direct_ && code_ != nullptr && arguments.leaves().size() == code_->params().size();
+  /// Whether `call` can make calls with such leaves.
+  bool is_callable(std::span<PyObject* const> leaves) const {
+    return is_direct_ && code_ != nullptr && leaves.size() == code_->params().size();
   }
   /// What the function returns. Throws what it raises. Guards hold, and the arguments are of its description.
-  nb::object call(const Signature& arguments) const;
+  nb::object call(const Given& arguments) const;
 
   /// For Python's collector (collected.h).
   int traverse(visitproc visit, void* arg) const;

@@ -150,8 +150,6 @@ Locked::Locked(std::span<PyObject* const> locks) {
   }
 }
 
-Locked::~Locked() { release(); }
-
 void Locked::release() noexcept {
   PyObject* type = nullptr;
   PyObject* value = nullptr;

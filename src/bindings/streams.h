@@ -31,7 +31,9 @@ class Locked {
  public:
   /// Throws what waiting raises.
   explicit Locked(std::span<PyObject* const> locks);
-  ~Locked();
+  ~Locked() {
+    if (!held_.empty()) release();
+  }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 

@@ -33,7 +33,7 @@ void FrameValues::hold(std::span<const size_t> results) {
 }
 
 nb::object FrameValues::container(int64_t number) {
-  return nb::borrow(arguments_.containers()[static_cast<size_t>(number)]);
+  return nb::borrow(arguments_.containers[static_cast<size_t>(number)]);
 }
 
 nb::object FrameValues::whole(const Shown& shown) {

@@ -63,7 +63,7 @@ class Values {
 class FrameValues final : public Values {
  public:
   /// Both outlive it.
-  FrameValues(Invocation& call, const Signature& arguments) : call_(call), arguments_(arguments) {}
+  FrameValues(Invocation& call, const Given& arguments) : call_(call), arguments_(arguments) {}
 
   int64_t integer() override;
   nb::object number(std::optional<base::DType> numpys) override;
@@ -88,7 +88,7 @@ class FrameValues final : public Values {
   Memories& memories();
 
   Invocation& call_;
-  const Signature& arguments_;
+  const Given& arguments_;
   size_t next_ = 0;  ///< result of the code
   std::unique_ptr<Memories> memories_;
 };
@@ -119,7 +119,7 @@ inline Shown FrameValues::column() {
 }
 
 inline nb::object FrameValues::leaf(int64_t number) {
-  return nb::borrow(arguments_.leaves()[static_cast<size_t>(number)]);
+  return nb::borrow(arguments_.leaves[static_cast<size_t>(number)]);
 }
 
 /// What the objects that leave one call are made of, where Python makes the call or the interpreter does: its

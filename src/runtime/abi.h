@@ -96,7 +96,7 @@ struct Context {
   /// is no limit.
   std::byte* stack_limit;
   // Of a call whose length is watched, in ticks of the processor's clock.
-  int64_t next_look;  ///< when it is looked at
+  int64_t next_look;  ///< when it is looked at; 0: it has not polled
   int64_t last_read;  ///< when a poll read the clock
   uint32_t unread;    ///< how many polls do not read it from now on
   uint32_t skipped;   ///< how many did not since `last_read`

@@ -95,10 +95,11 @@ size_t stack_left() {
 
 void watch_length(Context& context) {
   if (context.attention == &kNoAttention) return;
-  context.last_read = ticks();
-  context.next_look = context.last_read + kLongCall;
+  context.next_look = 0;
   context.unread = context.skipped = 0;
-  std::atomic_ref(*context.attention).fetch_or(Context::kLength, std::memory_order_relaxed);
+  const std::atomic_ref attention(*context.attention);
+  if ((attention.load(std::memory_order_relaxed) & Context::kLength) == 0)
+    attention.fetch_or(Context::kLength, std::memory_order_relaxed);
 }
 
 void unwatch_length(Context& context) {
@@ -119,6 +120,11 @@ Status ingot_v1_poll(Context* context) noexcept {
     return 0;
   }
   const int64_t now = ticks();
+  if (context->next_look == 0) {
+    context->next_look = now + kLongCall;
+    context->last_read = now;
+    return 0;
+  }
   // The faster polls follow each other, the fewer of them read the clock.
   const bool is_fast = now - context->last_read < kLongCall;
   context->skipped = is_fast ? std::min(2 * context->skipped + 1, kMostUnread) : 0;

@@ -16,7 +16,7 @@ void set_stack_limit(Context& context);
 /// How many bytes of the calling thread's stack are left; the largest number where that is not known.
 size_t stack_left();
 
-/// A watched call is long if it polls later than this after the watch began.
+/// A watched call is long if it polls later than this after its first poll: short calls read no clock.
 inline constexpr int64_t kLongCall = 30'000;  // ticks of the processor's clock: about 10 microseconds
 /// A long call is looked at again after this time: between 20 and 100 milliseconds.
 inline constexpr int64_t kBetweenLooks = 100'000'000;

@@ -1,0 +1,213 @@
+#pragma once
+
+#include <Python.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "base/dtype.h"
+#include "bindings/inline_vector.h"
+#include "bindings/numpy.h"
+#include "ir/function.h"
+
+/// The words that descriptions of arguments are made of (signature.h), as `Signature` writes and `Recogniser`
+/// reads them.
+namespace ingot::bindings {
+
+/// What a word is about: its lowest byte. The rest of it:
+///   Array     8: dtype, 16: axes, 21: writable, 22: layout, 24: orders, 26: length of a short last axis,
+///             30: measured, 32: alias set, 48: ones
+///   Scalar    8: dtype, or one of Python's kinds
+///   Constant  8: hash; an object
+///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
+///   Named     8: length; an object, the class of the namedtuple
+///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
+///   Stream    8: number of arrays, which follow; an object, the class
+///   Same      8: the number of a container
+///   Letters   the array of a text's code points follows
+///   Foreign   32: alias set; an object, the description
+///   Device    8: the address of the device that the call runs on, and 1 if its libraries are used; last
+enum class Tag : uint64_t {
+  Array,
+  Scalar,
+  Constant,
+  Slice,
+  Tuple,
+  List,
+  Dict,
+  Named,
+  Object,
+  Absent,
+  Stream,
+  Same,
+  Foreign,
+  Letters,
+  Guarded,
+  Device
+};
+
+constexpr uint64_t word_of(Tag tag, uint64_t rest = 0) { return static_cast<uint64_t>(tag) | rest << 8; }
+constexpr Tag tag_of(uint64_t word) { return static_cast<Tag>(word & 0xff); }
+
+inline constexpr int kAliasShift = 32;
+inline constexpr uint64_t kMaxAliasSet = 0xffff;
+inline constexpr Py_ssize_t kMaxLeaves = 16;
+inline constexpr size_t kMaxContainers = 256;  ///< of which instances can be some
+
+inline constexpr uint64_t kMeasured = 16;  ///< beside the length of a last axis, 0 if it is not short
+static_assert(ir::kLongestShort < kMeasured);
+constexpr bool is_measured(uint64_t array_word) { return (array_word >> 26 & kMeasured) != 0; }
+
+enum class Layout : uint8_t { Any, C, F };
+enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
+
+/// The hash of texts and numbers, which runs no code of the user's; the address of everything else.
+uint64_t word_of_constant(PyObject* value);
+/// Whether an int fits 64 bits.
+inline bool fits(PyObject* number) {
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(number, &overflow);
+  return overflow == 0;
+}
+/// Whether an object stands for itself: its value is what it is.
+bool is_constant(PyObject* value);
+bool is_key(PyObject* key);
+
+/// How an array lies in memory.
+struct Laid {
+  base::DType dtype;
+  int rank;
+  int64_t itemsize;
+  const int64_t* lengths;
+  const int64_t* strides;
+  uintptr_t data;
+  bool is_writable;
+  bool is_c;  ///< as NumPy says: axes of length 1 do not count
+  bool is_f;
+
+  /// Whether strides are those of an array without gaps, those of axes of length 1 too. C if both are, and
+  /// for arrays without elements, whose strides nobody uses.
+  [[gnu::always_inline]] Layout layout() const {
+    int64_t inside = itemsize;
+    int axis = rank - 1;
+    for (; axis >= 0 && strides[axis] == inside; --axis) inside *= lengths[axis];
+    if (axis < 0 || std::find(lengths, lengths + rank, 0) != lengths + rank) return Layout::C;
+    inside = itemsize;
+    for (axis = 0; axis < rank && strides[axis] == inside; ++axis) inside *= lengths[axis];
+    return axis == rank ? Layout::F : Layout::Any;
+  }
+};
+
+/// An array of NumPy's; false: it is none that compiled code can have.
+[[gnu::always_inline]] inline bool lay_out(PyObject* value, Laid& laid) {
+  PyArrayObject* const array = as_array(value);
+  const std::optional<base::DType> dtype = dtype_of(PyArray_TYPE(array));
+  const int rank = PyArray_NDIM(array);
+  if (!dtype || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || rank > kMaxLeaves) return false;
+  laid = {*dtype,
+          rank,
+          PyArray_ITEMSIZE(array),
+          PyArray_DIMS(array),
+          PyArray_STRIDES(array),
+          reinterpret_cast<uintptr_t>(PyArray_DATA(array)),
+          static_cast<bool>(PyArray_ISWRITEABLE(array)),
+          static_cast<bool>(PyArray_IS_C_CONTIGUOUS(array)),
+          static_cast<bool>(PyArray_IS_F_CONTIGUOUS(array))};
+  return true;
+}
+
+/// The word of an array, without its alias set; 0, which is none of an array's with elements, where the bytes
+/// of its elements have no number: compiled code relies on it, and `zeros((2**62, 0), "i1").view("f8")` has
+/// none.
+[[gnu::always_inline]] inline bool word_of_array(const Laid& laid, bool sees_layout, bool is_measured,
+                                                 uint64_t& word) {
+  uint64_t orders = 0;
+  if (sees_layout)
+    orders = static_cast<uint64_t>(laid.is_c ? 1 : 0) | static_cast<uint64_t>(laid.is_f ? 2 : 0);
+  uint64_t ones = 0;
+  int64_t longest = 0;
+  for (int axis = 0; axis < laid.rank; ++axis) {
+    ones |= static_cast<uint64_t>(laid.lengths[axis] == 1 ? 1 : 0) << axis;
+    longest = std::max(longest, laid.lengths[axis]);
+  }
+  uint64_t last = 0;
+  if (is_measured && laid.rank >= 2) {
+    const int64_t length = laid.lengths[laid.rank - 1];
+    last = kMeasured | static_cast<uint64_t>(length >= 2 && length <= ir::kLongestShort ? length : 0);
+  }
+  if (longest > NPY_MAX_INTP / 16 && longest > NPY_MAX_INTP / laid.itemsize) return false;
+  word = word_of(Tag::Array, static_cast<uint64_t>(laid.dtype) | static_cast<uint64_t>(laid.rank) << 8 |
+                                 static_cast<uint64_t>(laid.is_writable ? 1 : 0) << 13 |
+                                 static_cast<uint64_t>(laid.layout()) << 14 | orders << 16 | last << 18 |
+                                 ones << 40);
+  return true;
+}
+
+/// Which arrays of a call may share memory, as np.may_share_memory: the bytes between their lowest and
+/// highest overlap. An array is of the set of the first array that it may share memory with; of its own
+/// otherwise. Where it may share memory with two sets, all arrays are of one.
+class Memories {
+ public:
+  /// `word`: the number of the array's word.
+  [[gnu::always_inline]] void add(const Laid& laid, size_t word) {
+    int64_t low = 0;
+    int64_t high = laid.itemsize;
+    for (int axis = 0; axis < laid.rank; ++axis) {
+      if (laid.lengths[axis] == 0) {
+        low = high = 0;
+        break;
+      }
+      const int64_t last = (laid.lengths[axis] - 1) * laid.strides[axis];
+      (last < 0 ? low : high) += last;
+    }
+    Memory memory{laid.data + static_cast<uintptr_t>(low), laid.data + static_cast<uintptr_t>(high), 0, word};
+    for (const Memory& other : all_) {
+      if (memory.low >= other.high || other.low >= memory.high || memory.low == memory.high ||
+          other.low == other.high)
+        continue;
+      if (memory.alias_set != 0 && memory.alias_set != other.alias_set) together_ = true;
+      if (memory.alias_set == 0) memory.alias_set = other.alias_set;
+    }
+    if (memory.alias_set == 0) memory.alias_set = all_.size() + 1;
+    together_ = together_ || memory.alias_set > kMaxAliasSet;
+    all_.push_back(memory);
+  }
+
+  /// Calls `fn` with the number of each array's word and its set, in place; stops at the first `false`.
+  template <class Fn>
+  bool all_of(Fn&& fn) const {
+    for (const Memory& memory : all_)
+      if (!fn(memory.word, (together_ ? uint64_t{1} : memory.alias_set) << kAliasShift)) return false;
+    return true;
+  }
+
+ private:
+  struct Memory {
+    uintptr_t low;
+    uintptr_t high;
+    uint64_t alias_set;
+    size_t word;
+  };
+
+  InlineVector<Memory, 24> all_;
+  bool together_ = false;  ///< all arrays count as sharing memory
+};
+
+/// References to objects, which it lets go of in the end.
+class Held {
+ public:
+  Held() {}  // NOLINT: as InlineVector
+  ~Held() {
+    for (PyObject* object : all_) Py_DECREF(object);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  void add(PyObject* new_reference) { all_.push_back(new_reference); }
+
+ private:
+  InlineVector<PyObject*, 24> all_;
+};
+
+}  // namespace ingot::bindings

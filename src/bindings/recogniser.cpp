@@ -1,0 +1,138 @@
+#include "bindings/recogniser.h"
+
+#include <algorithm>
+
+#include "bindings/guards.h"
+
+namespace ingot::bindings {
+
+namespace {
+
+using base::DType;
+
+constexpr uint64_t kAliasBits = kMaxAliasSet << kAliasShift;
+
+bool is_number_of(PyObject* value, uint64_t kind) {
+  switch (kind) {
+    case kFloat: return PyFloat_CheckExact(value);
+    case kInt: return PyLong_CheckExact(value) && fits(value);
+    case kBool: return PyBool_Check(value);
+    case kComplex: return PyComplex_CheckExact(value);
+    default: return dtype_of_scalar(Py_TYPE(value)) == static_cast<DType>(kind);
+  }
+}
+
+/// Whether a value is described as the constant that this object is. Equal texts and numbers have equal
+/// words.
+bool is_same_constant(PyObject* value, PyObject* object) {
+  if (value == object) return is_plain(value) || dtype_of_scalar(Py_TYPE(value)) || is_constant(value);
+  return Py_TYPE(value) == Py_TYPE(object) && (is_plain(value) || dtype_of_scalar(Py_TYPE(value))) &&
+         same(value, object) == 1;
+}
+
+}  // namespace
+
+bool Recogniser::knows(std::span<const uint64_t> words) {
+  return std::all_of(words.begin(), words.end(), [](uint64_t word) {
+    switch (tag_of(word)) {
+      case Tag::Array:
+      case Tag::Scalar:
+      case Tag::Constant:
+      case Tag::Tuple:
+      case Tag::List:
+      case Tag::Dict:
+      case Tag::Same: return true;
+      default: return false;
+    }
+  });
+}
+
+[[gnu::always_inline]] inline bool Recogniser::array(PyObject* value, uint64_t wanted) {
+  Laid laid;
+  uint64_t word = 0;
+  if (!lay_out(value, laid) || !word_of_array(laid, sees_layout_, is_measured(wanted), word)) return false;
+  if (word != (wanted & ~kAliasBits)) return false;
+  leaves_.push_back(value);
+  memories_.add(laid, word_ - 1);
+  return true;
+}
+
+/// Whether a container has not been met before in these arguments.
+bool Recogniser::is_new(PyObject* container) {
+  if (std::find(containers_.begin(), containers_.end(), container) != containers_.end()) return false;
+  containers_.push_back(container);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Recogniser::items(PyObject* const* items, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!value(items[i], true)) return false;
+  return true;
+}
+
+bool Recogniser::dict(PyObject* dict) {
+  const auto size = static_cast<size_t>(PyDict_GET_SIZE(dict));
+  const size_t keys = object_;
+  word_ += size;
+  object_ += size;
+  PyObject* key = nullptr;
+  PyObject* item = nullptr;
+  size_t i = 0;
+  for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &item) != 0; ++i) {
+    if (key != objects_[keys + i] && !(is_key(key) && is_same_constant(key, objects_[keys + i])))
+      return false;
+    if (!value(item, true)) return false;
+  }
+  return true;
+}
+
+bool Recogniser::value(PyObject* value, bool is_inside) {
+  const uint64_t wanted = words_[word_++];
+  const uint64_t rest = wanted >> 8;
+  if (is_inside) held_.add(Py_NewRef(value));
+  switch (tag_of(wanted)) {
+    case Tag::Array: return PyArray_CheckExact(value) && array(value, wanted);
+    case Tag::Scalar:
+      if (!is_number_of(value, rest)) return false;
+      leaves_.push_back(value);
+      return true;
+    case Tag::Constant: return is_same_constant(value, objects_[object_++]);
+    case Tag::Tuple:
+      return PyTuple_CheckExact(value) && static_cast<uint64_t>(PyTuple_GET_SIZE(value)) == rest &&
+             items(&PyTuple_GET_ITEM(value, 0), PyTuple_GET_SIZE(value));
+    case Tag::List:
+      return PyList_CheckExact(value) && static_cast<uint64_t>(PyList_GET_SIZE(value)) == rest &&
+             is_new(value) && items(reinterpret_cast<PyListObject*>(value)->ob_item, PyList_GET_SIZE(value));
+    case Tag::Dict:
+      return PyDict_CheckExact(value) && static_cast<uint64_t>(PyDict_GET_SIZE(value)) == rest &&
+             is_new(value) && dict(value);
+    case Tag::Same: return rest < containers_.size() && containers_[rest] == value;
+    default: return false;
+  }
+}
+
+bool Recogniser::capture(const Capture& capture) {
+  if (!PyDict_CheckExact(capture.owner) && !PyCell_Check(capture.owner)) return false;  // code might run
+  PyObject* const captured = held(capture.owner, capture.name);
+  if (captured == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  held_.add(captured);
+  return value(captured, false);
+}
+
+bool Recogniser::recognise(const Parameters& parameters, std::span<PyObject* const> values,
+                           std::span<const uint64_t> words, std::span<PyObject* const> objects) {
+  words_ = words;
+  objects_ = objects;
+  sees_layout_ = parameters.sees_layout;
+  for (PyObject* const each : values)
+    if (!value(each, false)) return false;
+  for (const Capture& each : parameters.captures)
+    if (!capture(each)) return false;
+  return memories_.all_of(
+      [&](size_t word, uint64_t alias_set) { return (words[word] & kAliasBits) == alias_set; });
+}
+
+}  // namespace ingot::bindings

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "bindings/description.h"
+#include "bindings/inline_vector.h"
+#include "bindings/signature.h"
+
+namespace ingot::bindings {
+
+/// Sees whether arguments are of a description that is known, by walking it beside them: what a call costs
+/// that has been made before. Nothing is written but what compiled code gets. It knows numbers, NumPy's
+/// arrays, constants, and tuples, lists and dicts of these; other arguments `Signature` describes. Runs no
+/// code of anybody's. Wants the GIL, and holds what only containers and captures hold.
+class Recogniser {
+ public:
+  /// Whether a description has no other parts.
+  static bool knows(std::span<const uint64_t> words);
+
+  /// Whether `Signature::describe_quickly` would describe the arguments by these words and objects; false
+  /// may also mean that it must see them. Once for each object of the class.
+  bool recognise(const Parameters& parameters, std::span<PyObject* const> values,
+                 std::span<const uint64_t> words, std::span<PyObject* const> objects);
+
+  std::span<PyObject* const> leaves() const { return leaves_.span(); }
+  std::span<PyObject* const> containers() const { return containers_.span(); }
+
+ private:
+  bool value(PyObject* value, bool is_inside);
+  bool array(PyObject* value, uint64_t wanted);
+  bool items(PyObject* const* items, Py_ssize_t count);
+  bool dict(PyObject* dict);
+  bool capture(const Capture& capture);
+  bool is_new(PyObject* container);
+
+  std::span<const uint64_t> words_;
+  std::span<PyObject* const> objects_;
+  size_t word_ = 0;  ///< the next one
+  size_t object_ = 0;
+  bool sees_layout_ = false;
+  InlineVector<PyObject*, 24> leaves_;
+  InlineVector<PyObject*, 8> containers_;
+  Memories memories_;
+  Held held_;
+};
+
+}  // namespace ingot::bindings
