@@ -31,6 +31,15 @@ struct Arguments {
   Parameters parameters;  ///< as they were: describing may run code
   std::unique_ptr<Signature> signature = std::make_unique<Signature>();
 
+  /// Whether other values are recognised as arguments of this description.
+  bool recognises(const nb::list& values) const {
+    std::vector<PyObject*> given;
+    for (const nb::handle value : values) given.push_back(value.ptr());
+    Recogniser recogniser;
+    return Recogniser::knows(signature->words()) &&
+           recogniser.recognise(parameters, given, signature->words(), signature->objects());
+  }
+
   static nb::list list_of(std::span<PyObject* const> objects) {
     nb::list list;
     for (PyObject* object : objects) list.append(nb::handle(object));
@@ -773,6 +782,7 @@ void bind_callable(nb::module_& m) {
   nb::class_<Arguments>(m, "Arguments")
       .def_prop_ro("key", [](const Arguments& it) { return it.signature->text(); })
       .def_prop_ro("leaves", [](const Arguments& it) { return Arguments::list_of(it.signature->leaves()); })
+      .def("recognises", &Arguments::recognises, "values"_a)
       .def_prop_ro("place", [](const Arguments& it) { return it.signature->place(); })
       .def_prop_ro("locks", [](const Arguments& it) { return Arguments::list_of(it.signature->locks()); })
       .def_prop_ro("containers",

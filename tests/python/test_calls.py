@@ -374,6 +374,58 @@ def test_layouts_of_eager_signatures_decide(direct):
         assert results == [value * 2] * 3
 
 
+def parts_of_arguments(random, memory, shared, depth=0):
+    """An argument of a kind that is recognised, or not."""
+    n = int(random.integers(0, 15 if depth < 3 else 9))
+    a, b, step = random.integers(0, 13, 2).tolist() + [int(random.choice([1, 2, -1]))]
+    if n == 0:
+        return memory[a:b:step]
+    if n == 1:
+        return memory.reshape(4, 3)[a % 4 :, b % 3 :].T if a % 2 else np.ones((a % 3, b % 3), random.choice(["f4", "q", ">i4"]))
+    if n == 2:
+        return [1, 1.0, True, 1j, np.int64(1), np.float64(1), np.longlong(1), 2**63, np.bool_(1)][a % 9]
+    if n == 3:
+        return [None, "a", "b", "".join(["a", "b"]), "ab", b"a", len, np.add, np.float32, type(None), ...][a % 11]
+    if n == 4:
+        read_only = memory[a:b]
+        read_only.flags.writeable = False
+        return read_only
+    if n in (5, 6):
+        return memory if n == 5 else memory[:1]
+    if n in (7, 8):
+        return shared[a % len(shared)]
+    inside = [parts_of_arguments(random, memory, shared, depth + 1) for _ in range(int(random.integers(0, 4)))]
+    if n in (9, 10):
+        return tuple(inside)
+    if n in (11, 12):
+        return inside
+    keys = random.permutation(np.array(["a", "b", "".join(["a", "b"]), 1, 2, None], object))
+    return dict(zip(keys, inside))
+
+
+def test_what_is_recognised_is_what_is_described():
+    random = np.random.default_rng(11)
+    memory = np.arange(12)
+    shared = [[1], {}, {"a": memory}, [memory, [2.0]], [memory[:2], [2.0]], {"b": 1}]
+    function = Function(lambda a, b: None)
+    known = []
+    recognised = 0
+    for _ in range(1500):
+        values = [parts_of_arguments(random, memory, shared) for _ in range(2)]
+        try:
+            described = function._describe(values)
+        except OverflowError:
+            assert not any(of.recognises(values) for of in known)
+            continue
+        has_others = any(word in repr(described.key) for word in ("foreign", "slice", "Ellipsis"))
+        for of in known[-150:]:
+            is_same = of.key == described.key and not has_others
+            assert of.recognises(values) == is_same, (of.key, described.key)
+            recognised += is_same
+        known.append(described)
+    assert recognised > 100
+
+
 def test_many_descriptions():
     @ingot.jit
     def f(x, name):
