@@ -62,14 +62,12 @@ PyObject* handler() {
 
 }  // namespace
 
-Window Window::of(runtime::ViewSlot& view, base::DType dtype, int rank) {
-  Window window;
-  window.dtype = dtype;
-  window.rank = rank;
-  window.data = view.data;
-  std::copy_n(view.lengths(), rank, window.lengths);
-  std::copy_n(view.strides(rank), rank, window.strides);
-  return window;
+void Window::set(runtime::ViewSlot& view, base::DType of_elements, int axes) {
+  dtype = of_elements;
+  rank = axes;
+  data = view.data;
+  std::copy_n(view.lengths(), rank, lengths);
+  std::copy_n(view.strides(rank), rank, strides);
 }
 
 bool Window::is_empty() const { return std::find(lengths, lengths + rank, 0) != lengths + rank; }
@@ -98,7 +96,18 @@ namespace {
 
 static_assert(std::is_same_v<npy_intp, int64_t>);
 
+/// Whether strides are the ones that NumPy gives an array without strides.
+bool is_c_order(const Window& window, const int64_t* strides) {
+  int64_t inside = static_cast<int64_t>(base::size_of(window.dtype));
+  for (int axis = window.rank - 1; axis >= 0; --axis) {
+    if (strides[axis] != inside || window.lengths[axis] == 0) return false;
+    inside *= window.lengths[axis];
+  }
+  return true;
+}
+
 nb::object new_array(const Window& window, const int64_t* strides, bool is_writable) {
+  if (is_c_order(window, strides)) strides = nullptr;  // which NumPy looks at less
   nb::object array = nb::steal(PyArray_NewFromDescr(
       &PyArray_Type, PyArray_DescrFromType(type_number(window.dtype)), window.rank, window.lengths, strides,
       window.data, is_writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));

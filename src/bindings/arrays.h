@@ -22,7 +22,13 @@ struct Window {
   int64_t lengths[runtime::SlotInfo::kMaxRank];
   int64_t strides[runtime::SlotInfo::kMaxRank];  ///< in bytes
 
-  static Window of(runtime::ViewSlot& view, base::DType dtype, int rank);
+  static Window of(runtime::ViewSlot& view, base::DType dtype, int rank) {
+    Window window;
+    window.set(view, dtype, rank);
+    return window;
+  }
+  /// That of a view. All of a window is larger than what is set.
+  void set(runtime::ViewSlot& view, base::DType dtype, int rank);
   bool is_empty() const;
 };
 

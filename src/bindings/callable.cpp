@@ -128,6 +128,7 @@ struct State {
   nb::tuple captures() const;
   nb::tuple demanded() const;
   Known* find(const Signature& signature);
+  void forget();
   bool bind(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const;
   PyObject* default_of(size_t parameter) const;
   PyObject* rest(PyObject* const* arguments, size_t count, Held& holder) const;
@@ -156,6 +157,9 @@ nb::tuple State::demanded() const {
     if (parameters.details[i].is_demanded) all.append(i);
   return nb::tuple(all);
 }
+
+/// Everything known. What dies with it may run code, which must not see the half of it.
+void State::forget() { const std::vector<Known> gone = std::exchange(known, {}); }
 
 Known* State::find(const Signature& signature) {
   for (size_t i = 0; i < known.size(); ++i) {
@@ -291,10 +295,9 @@ Known* look_up(State& state, const Bound& bound, Signature& signature) {
   return state.find(signature);
 }
 
-/// Of a call with such arguments as the last ones that are known.
-nb::object call_recognised(const State& state, const Bound& bound, size_t number) {
+/// The result of a call of the arguments of a known description; an invalid object: they are not.
+nb::object call_known(const State& state, const Known& known, const Bound& bound) {
   Recogniser recogniser;
-  const Known& known = state.known[number];
   if (!known.is(state.parameters, bound.values, recogniser)) return {};
   const nb::object chosen = choose_quietly(known.candidates());
   if (!chosen.is_valid()) return {};
@@ -303,8 +306,22 @@ nb::object call_recognised(const State& state, const Bound& bound, size_t number
   return specialisation.call({recogniser.leaves(), recogniser.containers(), {}, {}});
 }
 
-/// Of a call of any arguments that are known.
-nb::object call_described(State& state, const Bound& bound) {
+/// The result of a call of NumPy's arrays, numbers and containers of these like the last ones that are known;
+/// an invalid object: it is another call, and has not begun.
+nb::object call_recognised(const State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
+  Bound bound;
+  if (state.known.empty() || !state.bind(arguments, count, keywords, bound)) return {};
+  for (size_t i = 0; i < std::min(state.known.size(), State::kMostTried); ++i) {
+    nb::object result = call_known(state, state.known[i], bound);
+    if (result.is_valid() || PyErr_Occurred() != nullptr) return result;
+  }
+  return {};
+}
+
+/// The result of a call that needs nothing of Python's; an invalid object: it does, and has not begun.
+nb::object call_described(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
+  Bound bound;
+  if (state.known.empty() || !state.bind(arguments, count, keywords, bound)) return {};
   Signature signature;
   Known* const known = look_up(state, bound, signature);
   if (known == nullptr) return {};
@@ -319,19 +336,6 @@ nb::object call_described(State& state, const Bound& bound) {
   if (!again.describe_quickly(state.parameters, bound.values.data(), bound.values.size())) return {};
   if (!Known(signature, candidates).is(again)) return {};
   return specialisation.call(again.given());
-}
-
-/// The result of a call that needs nothing of Python's; an invalid object: it does, and has not begun.
-nb::object call_directly(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
-  if (state.known.empty()) return {};
-  Bound bound;
-  if (!state.bind(arguments, count, keywords, bound)) return {};
-  for (size_t i = 0; i < std::min(state.known.size(), State::kMostTried); ++i) {
-    nb::object result = call_recognised(state, bound, i);
-    if (result.is_valid()) return result;
-    if (PyErr_Occurred() != nullptr) return {};
-  }
-  return call_described(state, bound);
 }
 
 /// The arguments of a vectorcall as a tuple and a dict.
@@ -466,9 +470,12 @@ PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, 
   if (state != nullptr) {
     if (nb::object result = call_waiting(self, *state, arguments, count, keywords); result.is_valid())
       return result.release().ptr();
+    if (nb::object result = call_recognised(*state, arguments, count, keywords); result.is_valid())
+      return result.release().ptr();
+    if (PyErr_Occurred() != nullptr) return nullptr;
     const size_t named = keywords == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(keywords));
     compute_arguments(*state, arguments, count + named);
-    if (nb::object result = call_directly(*state, arguments, count, keywords); result.is_valid())
+    if (nb::object result = call_described(*state, arguments, count, keywords); result.is_valid())
       return result.release().ptr();
     if (PyErr_Occurred() != nullptr) return nullptr;
   }
@@ -650,7 +657,7 @@ template <bool Detail::* kWhich>
 void describe_more(nb::handle self, size_t number) {
   State& state = state_of(self);
   state.parameters.details.at(number).*kWhich = true;
-  state.known.clear();
+  state.forget();
 }
 
 void fix(nb::handle self, const nb::tuple& parameters, const nb::tuple& places, const nb::tuple& names) {
@@ -670,7 +677,7 @@ void open_texts(nb::handle self, const nb::tuple& arguments) {
   for (Detail& detail : state.parameters.details) detail.is_opened = false;
   for (const nb::handle number : arguments)
     state.parameters.details.at(nb::cast<size_t>(number)).is_opened = true;
-  state.known.clear();
+  state.forget();
 }
 
 void describe_attributes(nb::handle self, nb::object type, const nb::tuple& names) {
@@ -691,7 +698,7 @@ void describe_attributes(nb::handle self, nb::object type, const nb::tuple& name
     known->names.push_back(name);
     state.kept.push_back(interned);
   }
-  state.known.clear();
+  state.forget();
 }
 
 nb::dict attributes_of(nb::handle self) {
@@ -710,7 +717,7 @@ void capture(nb::handle self, nb::object owner, const nb::str& name) {
   state.parameters.details.emplace_back();
   state.kept.push_back(std::move(owner));
   state.kept.push_back(name);
-  state.known.clear();
+  state.forget();
 }
 
 template <class Fn>
@@ -812,7 +819,7 @@ void bind_callable(nb::module_& m) {
       [](nb::handle self, const DeviceHandle& device) {
         State& state = state_of(self);
         state.parameters.device = device.it;
-        state.known.clear();
+        state.forget();
       },
       "From now on all calls run on a device.");
   add_method(

@@ -43,7 +43,10 @@ class Execution {
  protected:
   /// `hooks` are in charge of what this is the user of, and outlive it.
   Execution(const Code& code, const runtime::Hooks& hooks)
-      : code_(code), context_(runtime::make_context(&attention_, &hooks, this)), call_(context_) {}
+      : code_(code),
+        attention_(code.polls() ? runtime::Context::kLength : 0),
+        context_(runtime::make_context(&attention_, &hooks, this)),
+        call_(context_) {}
 
   static Execution& of(runtime::Context* context) { return *static_cast<Execution*>(context->user); }
   /// What a long call does, for `hooks`.
@@ -80,7 +83,7 @@ class Execution {
   void forget();
 
   const Code& code_;
-  uint32_t attention_ = 0;  ///< what the call polls
+  uint32_t attention_;  ///< what the call polls
   runtime::Context context_;
   runtime::Call call_;
   nb::object pending_;

@@ -156,13 +156,13 @@ std::vector<runtime::Buffer*> Invocation::held_buffers(size_t result) {
   return frame_.held_buffers(result);
 }
 
-Window Invocation::shown(size_t result, int64_t& argument) {
+int64_t Invocation::show(size_t result, Window& window) {
   const SlotInfo& info = code().results()[result];
   ViewSlot& view = frame_.result_view(result);
-  Window window = Window::of(view, info.dtype, info.rank);
-  argument = frame_.parameter_of(view.buffer);
+  window.set(view, info.dtype, info.rank);
+  const int64_t argument = frame_.parameter_of(view.buffer);
   window.data = at_home(argument, window.data);
-  return window;
+  return argument;
 }
 
 std::byte* Invocation::at_home(int64_t argument, std::byte* address) const {

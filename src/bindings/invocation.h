@@ -50,8 +50,8 @@ class Invocation : public Execution {
   nb::object results(const nb::tuple& buffers);
 
   Frame& frame() { return frame_; }
-  /// The view that a result is, which shows the memory of this argument (-1: of none).
-  Window shown(size_t result, int64_t& argument);
+  /// Sets the view that a result is, which shows the memory of this argument (-1: of none).
+  int64_t show(size_t result, Window& window);
   /// Where an address in an argument's memory is in the array that the caller has; another one as it is.
   std::byte* at_home(int64_t argument, std::byte* address) const;
   /// The buffers whose numbers, which op `keep` gave, are the elements of a result.

@@ -108,9 +108,11 @@ inline nb::object FrameValues::number(std::optional<base::DType> numpys) {
 
 inline Shown FrameValues::shown() {
   const size_t result = next_++;
-  int64_t argument = -1;
-  const Window window = call_.shown(result, argument);
-  return {window, argument, call_.frame().result_view(result).buffer, false};
+  Shown shown;
+  shown.leaf = call_.show(result, shown.window);
+  shown.memory = call_.frame().result_view(result).buffer;
+  shown.is_array = false;
+  return shown;
 }
 
 inline Shown FrameValues::column() {
