@@ -32,6 +32,52 @@ ExceptionKind kind_of_type(const nb::object& type) {
   return ExceptionKind::Exception;
 }
 
+/// A text's form with holes that say nothing of how their numbers are shown.
+std::string with_plain_holes(std::string_view form) {
+  std::string plain;
+  for (size_t i = 0; i < form.size(); ++i) {
+    const bool is_brace = form[i] == '{' || form[i] == '}';
+    plain += form[i];
+    if (is_brace && i + 1 < form.size() && form[i + 1] == form[i]) {
+      plain += form[++i];
+    } else if (form[i] == '{') {
+      plain += '}';
+      i = std::min(form.find('}', i), form.size());
+    }
+  }
+  return plain;
+}
+
+/// The text or number that an exception is made of alone, with holes for so many numbers; empty: it is made
+/// of others.
+std::string text_of_one(const Error& error, size_t numbers) {
+  if (error.original.is_valid() || error.parts == nullptr) return "";
+  if (error.kind) return error.parts->size() == numbers ? error.message : "";
+  if (error.parts->size() != 1) return "";
+  const Value& only = error.parts->front();
+  if (only.is<Scalar>()) return numbers == 1 ? "{}" : "";
+  const Static* const text = only.as<Static>();
+  if (text != nullptr && PyUnicode_CheckExact(text->object.ptr()))
+    return numbers == 0 ? base::escape_message(text_of(text->object)) : "";
+  const Text* const composed = only.as<Text>();
+  const bool is_of_numbers =
+      composed != nullptr && composed->parts->size() == numbers &&
+      std::ranges::all_of(*composed->parts, [](const Value& part) { return part.is<Scalar>(); });
+  const std::string plain = is_of_numbers ? with_plain_holes(composed->form) : "";
+  return base::count_holes(plain) == static_cast<int>(numbers) ? plain : "";
+}
+
+/// What is shown of an exception by whoever cannot make it, with holes for so many numbers: its text, or its
+/// class and the numbers that it is made of.
+std::string message_of(const Error& error, ExceptionKind kind, size_t numbers) {
+  const std::string name = base::escape_message(text_of(error.type.attr("__name__")));
+  if (const std::string text = text_of_one(error, numbers); !text.empty())
+    return name == base::name_of(kind) ? text : name + ": " + text;
+  std::string message = name + "(";
+  for (size_t i = 0; i < numbers; ++i) message += i == 0 ? "{}" : ", {}";
+  return message + ")";
+}
+
 Error without(Error error, uint32_t number) {
   if (!error.context) return error;
   const bool is_it = error.context->number == number;
@@ -155,16 +201,15 @@ std::optional<Evaluator::Notice> Evaluator::notice_of(const Error& error) {
   Outward outward;
   const auto [known, arguments] = describe_error(error, outward);
   if (outward.leaves.size() > kMostValues) return std::nullopt;
-  std::string message = base::escape_message(text_of(error.type.attr("__name__"))) + "(";
   for (const NodeId leaf : outward.leaves) {
     const ir::Type type = builder_->function().type(leaf);
     if (!type.is_scalar() || base::is_complex(type.dtype())) return std::nullopt;
-    message += message.ends_with("(") ? "{}" : ", {}";
   }
   const auto number = static_cast<int64_t>(nb::len(errors_));
   errors_.append(nb::make_tuple(known, arguments));
   const ExceptionKind kind = error.kind ? *error.kind : kind_of_type(error.type);
-  return Notice{kind, module_.text(message + ")"), std::move(outward.leaves), number};
+  const std::string message = message_of(error, kind, outward.leaves.size());
+  return Notice{kind, module_.text(message), std::move(outward.leaves), number};
 }
 
 void Evaluator::raise_uncaught(const Error& error) {
