@@ -15,6 +15,9 @@ struct Machine {
   bool compresses = false;
   /// Whether a library of the device multiplies matrices of floats: then products are calls of it.
   bool has_products = false;
+  /// Whether a program around the code has the routines of the library table. Else those are loops that can
+  /// be.
+  bool has_routines = true;
   /// Places in memory that are walked at once without slowing down.
   size_t streams = 12;
   int64_t near_cache = 32 << 10;   ///< bytes, of one core

@@ -17,6 +17,7 @@
 #include "frontend/trees.h"
 #include "ir/interpreter.h"
 #include "ir/text.h"
+#include "runtime/object_info.h"
 
 // The core: everything of the compiler that is loaded at the first compile, as the Python module `_core`.
 
@@ -219,6 +220,7 @@ struct Program {
                        uint64_t seed) const;
   nb::dict compile(bool texts, int threads, const std::string& device, bool has_products,
                    unsigned most_threads, unsigned fewest_blocks, bool quick) const;
+  nb::dict compile_ahead(int level, int threads) const;
 
   /// Whether it multiplies matrices by a routine of the library table.
   bool multiplies() const {
@@ -281,6 +283,39 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
     stages["times"] = times;
   }
   return stages;
+}
+
+/// To an object for any CPU of a level, for linkers: with its metadata, encoded; the CPU features that it
+/// needs; which parameters it writes to; its results; what it calls of the embedding program, and where.
+nb::dict Program::compile_ahead(int level, int threads) const {
+  driver::CompileOptions options{.target = driver::ahead_of_time(level), .codegen = {}};
+  options.codegen.threads = static_cast<unsigned>(std::max(threads, 1));
+  driver::Report report;
+  Gil gil;
+  gil.release();
+  const driver::CompileResult result = program.compile(options, report);
+  const std::string info = runtime::encode(result.info);
+  gil.hold();
+  nb::dict made;
+  made["object"] = nb::bytes(result.code.object.data(), result.code.object.size());
+  made["info"] = nb::bytes(info.data(), info.size());
+  made["features"] = result.info.features;
+  made["symbol"] = result.info.entries.front().symbol;
+  nb::list written;
+  for (const runtime::SlotInfo& slot : result.info.entries.front().params) written.append(slot.is_written);
+  made["written"] = written;
+  nb::list results;  // the dtype of each, and its axes, -1 for a number
+  for (const runtime::SlotInfo& slot : result.info.entries.front().results) {
+    const bool is_view = slot.kind == runtime::SlotInfo::Kind::View;
+    results.append(nb::make_tuple(std::string(base::info(slot.dtype).numpy),
+                                  is_view ? static_cast<int>(slot.rank) : -1));
+  }
+  made["results"] = results;
+  nb::list outside;
+  for (const driver::OutsideCall& call : result.outside)
+    outside.append(nb::make_tuple(call.what, call.number, tuple_of(call.sites)));
+  made["outside"] = outside;
+  return made;
 }
 
 /// Runs a library routine or host call in Python; what it raises is kept for the caller of the interpreter.
@@ -425,6 +460,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("multiplies", &Program::multiplies)
       .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "",
            "has_products"_a = false, "most_threads"_a = 0, "fewest_blocks"_a = 0, "quick"_a = false)
+      .def("compile_ahead", &Program::compile_ahead, "level"_a, "threads"_a = 1)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,

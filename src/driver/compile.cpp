@@ -72,6 +72,23 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   return info;
 }
 
+std::vector<OutsideCall> outside_calls(const ir::Module& module) {
+  std::vector<OutsideCall> calls;
+  for (uint32_t i = 0; i < module.function_count(); ++i) {
+    const ir::Function* const function = module.function(ir::FunctionId(i));
+    for (uint32_t k = 0; function != nullptr && k < function->node_count(); ++k) {
+      const ir::NodeId id(k);
+      const ir::Op op = function->op(id);
+      if (op != ir::Op::library && op != ir::Op::host) continue;
+      const int64_t word = function->attributes(id)[0];
+      const bool is_host = op == ir::Op::host;
+      calls.push_back({is_host ? "host" : module.text(ir::TextId(static_cast<uint32_t>(word))),
+                       is_host ? word : 0, module.sites((*function)[id].span)});
+    }
+  }
+  return calls;
+}
+
 void run_passes(ir::Module& module, std::span<const ir::FunctionId> entries,
                 std::span<const std::string_view> names, const base::Machine& machine, ir::Stage stage,
                 Report& report) {
@@ -108,8 +125,9 @@ CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entrie
   }
   {
     const PhaseScope scope(report, "seal");
-    result.bytes = runtime::seal(std::as_bytes(std::span(result.code.object)),
-                                 describe(module, entries, options.target, result.code.sites));
+    result.info = describe(module, entries, options.target, result.code.sites);
+    result.outside = outside_calls(module);
+    result.bytes = runtime::seal(std::as_bytes(std::span(result.code.object)), result.info);
   }
   return result;
 }

@@ -17,8 +17,17 @@ struct CompileOptions {
   bool run_passes = true;  ///< false: the module is at the loop stage, and is compiled as it stands
 };
 
+/// A call that the embedding program makes for the code.
+struct OutsideCall {
+  std::string what;  ///< the routine's name; `host`
+  int64_t number;    ///< of a call of the host's
+  std::vector<base::Site> sites;
+};
+
 struct CompileResult {
-  std::string bytes;  ///< an object with its metadata, as runtime::Object opens it
+  std::string bytes;                 ///< an object with its metadata, as runtime::Object opens it
+  runtime::ObjectInfo info;          ///< the metadata
+  std::vector<OutsideCall> outside;  ///< those that are left in the code
   codegen::Compiled code;
 };
 

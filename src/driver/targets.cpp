@@ -14,6 +14,16 @@ std::string_view variable(const char* name) {
   return word == nullptr ? "" : word;
 }
 
+codegen::Target as_asked_for(codegen::Target target) {
+  using Sharing = base::Machine::Sharing;
+  const std::string_view sharing = variable("INGOT_THREADS");
+  target.machine.sharing = sharing == "always"  ? Sharing::Always
+                           : sharing == "never" ? Sharing::Never
+                                                : Sharing::Large;
+  if (variable("INGOT_STREAMS") == "always") target.machine.streamed_bytes = 1;
+  return target;
+}
+
 }  // namespace
 
 Targets targets() {
@@ -22,14 +32,11 @@ Targets targets() {
   return all;
 }
 
-codegen::Target asked_for() {
-  using Sharing = base::Machine::Sharing;
-  codegen::Target target = codegen::Target::named(variable("INGOT_VECTORS"));
-  const std::string_view sharing = variable("INGOT_THREADS");
-  target.machine.sharing = sharing == "always"  ? Sharing::Always
-                           : sharing == "never" ? Sharing::Never
-                                                : Sharing::Large;
-  if (variable("INGOT_STREAMS") == "always") target.machine.streamed_bytes = 1;
+codegen::Target asked_for() { return as_asked_for(codegen::Target::named(variable("INGOT_VECTORS"))); }
+
+codegen::Target ahead_of_time(int level) {
+  codegen::Target target = as_asked_for(codegen::Target::generic(level));
+  target.machine.has_routines = false;
   return target;
 }
 

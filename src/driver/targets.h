@@ -14,6 +14,10 @@ struct Targets {
 };
 Targets targets();
 
+/// The CPUs of a level of x86-64's psABI, 1 to 4, for code with no program around it, and of what the
+/// environment asks for, INGOT_THREADS and INGOT_STREAMS.
+codegen::Target ahead_of_time(int level);
+
 /// The kind of code that the environment asks for, for tests: INGOT_VECTORS (`scalar`, `sse`, `avx2`,
 /// `avx512`), INGOT_THREADS (`always`, `never`), INGOT_STREAMS (`always`).
 codegen::Target asked_for();

@@ -180,13 +180,15 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     const int number = static_cast<int>(builder_->function().parameters().size());
     const std::string layout = type.rank() > 0 ? text_of(description[5]) : "A";
     const int64_t last = description[7].is_none() ? 0 : nb::cast<int64_t>(description[7]);
+    std::optional<uint32_t> ones;
+    if (!description[6].is_none()) ones = nb::cast<uint32_t>(description[6]);
     const NodeId node = builder_->add_parameter(type, {.name = name,
                                                        .alias_set = nb::cast<uint32_t>(description[4]),
                                                        .writable = writable,
                                                        .layout = layout == "C"   ? ir::Layout::C
                                                                  : layout == "F" ? ir::Layout::F
                                                                                  : ir::Layout::Any,
-                                                       .ones = nb::cast<uint32_t>(description[6]),
+                                                       .ones = ones,
                                                        .last = last});
     if (argument >= 0 && type.rank() >= 2 && description[7].is_none()) unmeasured_[node.index] = argument;
     return Array{.type = type,

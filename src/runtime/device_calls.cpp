@@ -18,6 +18,7 @@
 #include "devices/recording.h"
 #include "runtime/buffer_list.h"
 #include "runtime/context.h"
+#include "runtime/device_error.h"
 #include "runtime/sorts.h"
 #include "runtime/symbols.h"
 
@@ -52,10 +53,8 @@ static_assert(offsetof(KernelError, arguments) == kKernelErrorArgumentsOffset);
 Device& device_of(const Context* context) { return *static_cast<Device*>(context->device); }
 Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
-thread_local std::string last_error;
-
 Status fail(Context& context, const char* message) {
-  last_error = message;
+  set_last_device_error(message);
   context.error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}, 0, {}};
   return context.error.status;
 }
@@ -319,8 +318,6 @@ Status on_host(Context& context, int32_t dtype, void* elements, int64_t count, F
 }
 
 }  // namespace
-
-const std::string& last_device_error() { return last_error; }
 
 Buffer* allocate_on_device(void* device, int64_t bytes) {
   auto& on = *static_cast<Device*>(device);

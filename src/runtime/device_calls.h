@@ -68,10 +68,6 @@ inline constexpr size_t kKernelErrorArgumentsOffset = 24;
 /// graph's, too. Throws devices::DeviceError.
 Buffer* allocate_on_device(void* device, int64_t bytes);
 
-/// Why the calling thread's last call of a device failed; of what it has refused, what that is and, behind a
-/// line's end, what to do instead.
-const std::string& last_device_error();
-
 /// What a launch that may raise has left in its record, a device's address; nothing: no thread has raised.
 /// Waits. The record is then ready for the next launch.
 std::optional<Error> look_at_record(void* device, const void* record);

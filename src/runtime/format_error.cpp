@@ -6,7 +6,7 @@
 #include "base/half.h"
 #include "base/message.h"
 #include "base/text.h"
-#include "runtime/device_calls.h"
+#include "runtime/device_error.h"
 #include "runtime/object_info.h"
 
 namespace ingot::runtime {

@@ -20,6 +20,7 @@ PLAN = {
     "codegen": {"ir"},
     "devices": {"base"},
     "runtime": {"base", "devices"},
+    "standalone": {"runtime"},
     "emulator": {"base"},
     "frontend": {"ir"},
     "driver": {"transform", "codegen", "runtime"},
@@ -38,7 +39,7 @@ CONFINED = {
     "code generation": (re.compile(r"codegen/"), {"codegen", "driver"}),
     "threads": (
         re.compile(r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|pthread\.h)$"),
-        {"codegen", "devices", "runtime", "emulator", "frontend", "driver", "bindings", "tools", "ingot"},
+        {"codegen", "devices", "runtime", "standalone", "emulator", "frontend", "driver", "bindings", "tools", "ingot"},
     ),
 }
 

@@ -1,0 +1,76 @@
+#include "base/math/kernels/rare.h"
+#include "runtime/allocator.h"
+#include "runtime/buffer_list.h"
+#include "runtime/symbols.h"
+
+// What compiled code calls for itself; the table of all it may name is in symbols.cpp, which libraries that
+// are linked ahead of time do without.
+
+namespace ingot::runtime {
+
+Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept {
+  Buffer* buffer = Allocator::allocate(bytes);
+  if (!buffer) {
+    context->error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}, 0, {}};
+    context->error.arguments[0] = static_cast<uint64_t>(bytes);
+    return nullptr;
+  }
+  link_buffer(*context, *buffer);
+  return buffer;
+}
+
+Buffer* ingot_v1_allocate_temporary(Context* context, int64_t bytes) noexcept {
+  static constinit std::byte nothing{};
+  static constinit Buffer empty{&nothing, 0, nullptr, nullptr, nullptr, nullptr};
+  return bytes == 0 ? &empty : ingot_v1_allocate(context, bytes);
+}
+
+void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
+  if (!buffer || !is_linked(*context, *buffer)) return;
+  unlink_buffer(*context, *buffer);
+  free_buffer(buffer);
+}
+
+Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
+                        void** slots) noexcept {
+  if (context->hooks->outside != nullptr)
+    return context->hooks->outside(context, what, layout, number, slots);
+  context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}, 0, {}};
+  return context->error.status;
+}
+
+Status ingot_v1_parallel(Context* context, Turns turns, void* data, int64_t count, int64_t grain) noexcept {
+  // What the owner has stored past the caches is seen by the others.
+  __builtin_ia32_sfence();
+  return Pool::run(context, turns, data, count, grain);
+}
+
+namespace kernels = base::math::kernels;
+
+void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant, double limit,
+                                int64_t count) noexcept {
+  kernels::reduce_angles(x, high, low, quadrant, limit, count);
+}
+
+void ingot_v1_reduce_angles_f32(const float* x, float* rest, int32_t* half_turns, float limit, int64_t count,
+                                int32_t turn) noexcept {
+  kernels::reduce_angles(x, rest, half_turns, limit, count, turn);
+}
+
+void ingot_v1_remainders_f64(const double* a, const double* b, double* rest, int64_t count) noexcept {
+  kernels::remainders(a, b, rest, count);
+}
+
+void ingot_v1_remainders_f32(const float* a, const float* b, float* rest, int64_t count) noexcept {
+  kernels::remainders(a, b, rest, count);
+}
+
+void ingot_v1_gammas_f64(const double* x, double* result, int64_t count) noexcept {
+  kernels::gammas(x, result, count);
+}
+
+void ingot_v1_log_gammas_f64(const double* x, double* result, int64_t count) noexcept {
+  kernels::log_gammas(x, result, count);
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+namespace ingot::runtime {
+
+/// Why the calling thread's last call of a device failed; of what it has refused, what that is and, behind a
+/// line's end, what to do instead.
+const std::string& last_device_error();
+void set_last_device_error(std::string message);
+
+}  // namespace ingot::runtime

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/exception.h"
+
+/// What a thread's last error was.
+namespace ingot::standalone {
+
+struct Failure {
+  base::ExceptionKind kind = base::ExceptionKind::RuntimeError;
+  std::string message{};
+  std::string file{};  ///< empty: no place is known
+  int32_t line = 0;
+  std::string function{};
+};
+
+/// Keeps it as the calling thread's last error. Returns the status that it is; where memory has run out, that
+/// of MemoryError.
+int32_t remember(Failure failure) noexcept;
+
+}  // namespace ingot::standalone

@@ -1,0 +1,239 @@
+#include "standalone/library.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/cpu.h"
+#include "base/dtype.h"
+#include "runtime/allocator.h"
+#include "runtime/context.h"
+#include "runtime/object_info.h"
+#include "runtime/pool.h"
+#include "standalone/last_error.h"
+
+namespace ingot::standalone {
+
+namespace {
+
+using base::ExceptionKind;
+using runtime::Status;
+using runtime::ViewSlot;
+
+static_assert(sizeof(runtime::Buffer) + sizeof(ViewSlot) == INGOT_ARRAY_WORDS(0) * sizeof(int64_t));
+
+/// What the caller of a function wrote down as an array has the layout of a view, with an owner in the place
+/// of the buffer.
+struct Owner {
+  std::atomic<uint32_t> holders;
+  runtime::Buffer* buffer;
+};
+
+std::string_view level_asked_for() {
+  const char* const word = std::getenv("INGOT_CPU_LEVEL");
+  return word == nullptr ? "" : word;
+}
+
+const ingot_level* find_level(const ingot_library& library) {
+  const std::string_view wanted = level_asked_for();
+  const ingot_level* found = nullptr;
+  for (const ingot_level& level : std::span(library.levels, library.level_count)) {
+    if (!wanted.empty() && wanted != std::to_string(level.number)) continue;
+    if (base::missing_feature(level.features, base::cpu_features()).empty()) found = &level;
+  }
+  return found;
+}
+
+/// The level whose code runs; null: none.
+const ingot_level* level_of(const ingot_library& library) {
+  static const ingot_level* const level = find_level(library);
+  return level;
+}
+
+[[noreturn]] void refuse(const ingot_value& value, const std::string& why) {
+  throw Failure{ExceptionKind::ValueError, "argument `" + std::string(value.name) + "` " + why};
+}
+
+/// Writes down the strides that elements without gaps have. False: they lie otherwise.
+bool settle_order(const ingot_value& value, int64_t* lengths, int64_t* strides, int64_t itemsize) {
+  const int rank = value.rank;
+  bool is_empty = false;
+  for (int axis = 0; axis < rank; ++axis) is_empty = is_empty || lengths[axis] == 0;
+  int64_t stride = itemsize;
+  for (int i = 0; i < rank; ++i) {
+    const int axis = value.order == 'C' ? rank - 1 - i : i;
+    if (!is_empty && lengths[axis] != 1 && strides[axis] != stride) return false;
+    strides[axis] = stride;
+    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(lengths[axis]));
+  }
+  return true;
+}
+
+/// Makes the view of an array argument in `work`, with a buffer of the bytes that it reaches.
+ViewSlot* take_array(const ingot_value& value, void* given, int64_t* work) {
+  if (given == nullptr) refuse(value, "is a null pointer");
+  auto* const buffer = reinterpret_cast<runtime::Buffer*>(work);
+  auto* const view = reinterpret_cast<ViewSlot*>(buffer + 1);
+  auto& array = *static_cast<ViewSlot*>(given);
+  int64_t* const lengths = view->lengths();
+  int64_t* const strides = view->strides(value.rank);
+  const auto itemsize = static_cast<int64_t>(base::size_of(static_cast<base::DType>(value.dtype)));
+  bool is_empty = false;
+  int64_t bytes = itemsize;
+  for (int axis = 0; axis < value.rank; ++axis) {
+    lengths[axis] = array.lengths()[axis];
+    strides[axis] = array.strides(value.rank)[axis];
+    if (lengths[axis] < 0) refuse(value, "has a negative length");
+    is_empty = is_empty || lengths[axis] == 0;
+    const int64_t factor = lengths[axis] == 0 ? 1 : lengths[axis];
+    if (__builtin_mul_overflow(bytes, factor, &bytes)) refuse(value, "has more elements than memory");
+  }
+  if (array.data == nullptr && !is_empty) refuse(value, "has no elements: its pointer is null");
+  if (value.order != 'A' && !settle_order(value, lengths, strides, itemsize))
+    refuse(value, std::string("is not in ") + value.order + " order without gaps");
+  // An array without elements may have no memory, and a buffer has some.
+  auto* low = array.data == nullptr ? reinterpret_cast<std::byte*>(work) : array.data;
+  view->data = low;
+  int64_t size = is_empty ? 0 : itemsize;
+  for (int axis = 0; !is_empty && axis < value.rank; ++axis) {
+    const int64_t reach = (lengths[axis] - 1) * strides[axis];
+    if (reach < 0) low += reach;
+    size += reach < 0 ? -reach : reach;
+  }
+  *buffer = {low, size, nullptr, nullptr, nullptr};
+  view->buffer = buffer;
+  return view;
+}
+
+bool overlaps(const runtime::Buffer& a, const runtime::Buffer& b) {
+  return a.size > 0 && b.size > 0 && a.data < b.data + b.size && b.data < a.data + a.size;
+}
+
+/// Puts views into the slots of array arguments. Returns two arguments that share memory, one of which is
+/// written to, or nulls.
+std::pair<const ingot_value*, const ingot_value*> take_arguments(const ingot_function& function, void** slots,
+                                                                 int64_t* work) {
+  std::pair<const ingot_value*, const ingot_value*> shared{};
+  const std::span values(function.parameters, function.parameter_count);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ingot_value& value = values[i];
+    if (value.rank < 0) continue;
+    const ViewSlot* const view = take_array(value, slots[i], work);
+    slots[i] = work + sizeof(runtime::Buffer) / sizeof(int64_t);
+    work += INGOT_ARRAY_WORDS(value.rank);
+    for (size_t k = 0; k < i; ++k) {
+      const bool is_written = value.is_written != 0 || values[k].is_written != 0;
+      if (values[k].rank < 0 || !is_written) continue;
+      if (overlaps(*view->buffer, *static_cast<ViewSlot*>(slots[k])->buffer)) shared = {&values[k], &value};
+    }
+  }
+  return shared;
+}
+
+/// Makes owners of the buffers that results view. Several of one buffer share it.
+void take_results(const ingot_function& function, void** slots, runtime::Call& call) {
+  struct Taken {
+    runtime::Buffer* buffer;
+    Owner* owner;
+  };
+  const std::span values(function.results, function.result_count);
+  slots += function.parameter_count;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].rank < 0) continue;
+    auto& view = *static_cast<ViewSlot*>(slots[i]);
+    runtime::Buffer* const buffer = view.buffer;
+    view.buffer = nullptr;
+    if (runtime::OwnedBuffer own = call.take(buffer)) {
+      auto* const owner = new Owner{1, own.release()};
+      view.buffer = reinterpret_cast<runtime::Buffer*>(owner);
+      continue;
+    }
+    for (size_t k = 0; k < i; ++k) {
+      if (values[k].rank < 0) continue;
+      auto* const owner = reinterpret_cast<Owner*>(static_cast<ViewSlot*>(slots[k])->buffer);
+      if (owner == nullptr || owner->buffer != buffer) continue;
+      owner->holders.fetch_add(1, std::memory_order_relaxed);
+      view.buffer = reinterpret_cast<runtime::Buffer*>(owner);
+      break;
+    }
+  }
+}
+
+Failure failure_of(const ingot_code& code, const runtime::Error& error) {
+  const runtime::ObjectInfo info = runtime::decode(std::as_bytes(std::span(code.info, code.info_size)));
+  Failure failure{runtime::exception_of(error.status), runtime::format_error(info, error)};
+  const std::vector<base::Site> sites = runtime::sites_of(info, error);
+  if (!sites.empty()) {
+    failure.file = sites.front().place.file;
+    failure.line = static_cast<int32_t>(sites.front().place.line);
+    failure.function = sites.front().function;
+  }
+  return failure;
+}
+
+const ingot_version& version_for(const ingot_library& library, const ingot_function& function) {
+  if (const ingot_level* const level = level_of(library)) return function.versions[level - library.levels];
+  const std::string asked(level_asked_for());
+  throw Failure{ExceptionKind::RuntimeError,
+                asked.empty() ? std::string(library.name) + " has no code for this CPU"
+                              : std::string(library.name) + " has no code of the level INGOT_CPU_LEVEL=" +
+                                    asked + " that this CPU can run"};
+}
+
+void run(const ingot_library& library, const ingot_function& function, void** slots, int64_t* work) {
+  const ingot_version& version = version_for(library, function);
+  const auto [first, second] = take_arguments(function, slots, work);
+  const ingot_code& code = first == nullptr ? version.apart : version.together;
+  if (code.entry == nullptr)
+    refuse(*second, "shares memory with `" + std::string(first->name) + "`, and one of them is written to");
+  for (uint32_t i = 0; i < function.result_count; ++i)
+    if (slots[function.parameter_count + i] == nullptr) refuse(function.results[i], "is a null pointer");
+  runtime::Context context = runtime::make_context();
+  runtime::Call call(context);
+  if (call.run(reinterpret_cast<runtime::Entry>(code.entry), slots) != 0)
+    throw failure_of(code, context.error);
+  take_results(function, slots, call);
+}
+
+}  // namespace
+
+}  // namespace ingot::standalone
+
+using namespace ingot;
+
+int32_t ingot_standalone_call(const ingot_library* library, const ingot_function* function, void** slots,
+                              int64_t* work) {
+  try {
+    standalone::run(*library, *function, slots, work);
+    return 0;
+  } catch (const standalone::Failure& failure) {
+    return standalone::remember(failure);
+  } catch (const std::bad_alloc&) {
+    return standalone::remember({base::ExceptionKind::MemoryError, "Unable to allocate memory"});
+  } catch (const std::exception& error) {
+    return standalone::remember({base::ExceptionKind::RuntimeError, error.what()});
+  }
+}
+
+void ingot_standalone_free(void* owner) {
+  auto* const it = static_cast<standalone::Owner*>(owner);
+  if (it == nullptr || it->holders.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  runtime::Allocator::free(it->buffer);
+  delete it;
+}
+
+int32_t ingot_standalone_level(const ingot_library* library) {
+  const ingot_level* const level = standalone::level_of(*library);
+  return level == nullptr ? 0 : level->number;
+}
+
+int32_t ingot_standalone_threads() { return runtime::Pool::threads(); }
+void ingot_standalone_set_threads(int32_t count) { runtime::Pool::set_threads(count); }
+void ingot_standalone_trim() { runtime::Allocator::trim(0); }
