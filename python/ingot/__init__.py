@@ -30,6 +30,7 @@ from ._devices import (
     set_memory_limit,
 )
 from ._errors import DeviceError, InternalError, TypeChangeError, UnsupportedError
+from ._export import export
 from ._graph import Graph, graph
 from ._guvectorize import guvectorize
 from ._host import host
@@ -83,6 +84,7 @@ __all__ = [
     "device",
     "device_put",
     "devices",
+    "export",
     "float16",
     "float32",
     "float64",

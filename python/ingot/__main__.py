@@ -4,9 +4,10 @@ import argparse
 import sys
 
 from . import _check, _info, tour
+from ._ahead import command as _build
 from ._cache import command as _cache
 
-COMMANDS = (_cache, _check, _info, tour)
+COMMANDS = (_build, _cache, _check, _info, tour)
 
 
 def main(arguments: list[str] | None = None) -> int:

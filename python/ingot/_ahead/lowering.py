@@ -1,0 +1,330 @@
+"""Compiles an export for levels of CPUs: what its parameters and results are, and the objects.
+
+Arguments are described by the signature as a call would describe them, but that nothing is known of lengths, and of memory
+only whether what is written to is shared: there is code for arguments that share none, and for any. Globals and what closures
+hold are constants; arrays among them are arguments that the library itself gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _errors, _ingot
+from .._errors import Captured, Demanded, UnsupportedError, Used
+from .._export import Export
+from .._function import Function, refused_argument
+from .._signature import DTYPES, Pointer, Type
+from .._specialisation import core
+from .collect import Wanted
+from .errors import BuildError
+
+
+class Value(NamedTuple):
+    """A parameter or a result: its dtype, by NumPy's name, and the number of its axes, or -1 for a number."""
+
+    name: str
+    dtype: str
+    rank: int
+    order: str = "A"
+    is_written: bool = False
+
+
+class Given(NamedTuple):
+    """What the library does with one value that the code gives: puts it there, or nothing."""
+
+    value: Value
+    is_hidden: bool = False
+
+
+class Constant(NamedTuple):
+    """A result that is a number known when compiling."""
+
+    value: Value
+    number: Any
+
+
+class Code(NamedTuple):
+    """An object for linkers, the symbol of its entry, its metadata, and the features of CPUs that it needs."""
+
+    object: bytes
+    symbol: str
+    info: bytes
+    features: str
+
+
+class Version(NamedTuple):
+    """The code of one level: for arguments that share no memory that is written to, and for any, where both are needed."""
+
+    apart: Code
+    together: Code | None
+
+
+class Compiled(NamedTuple):
+    """An export, compiled."""
+
+    export: Export
+    parameters: tuple[Value, ...]
+    captured: tuple[tuple[Value, np.ndarray], ...]
+    """Arrays outside of the function that it reads: further parameters of the code."""
+    given: tuple[Given, ...]
+    """What the code gives, in order."""
+    results: tuple[Given | Constant, ...]
+    """Those that the caller sees, in order."""
+    versions: tuple[Version, ...]
+    """By level."""
+
+
+def compile_export(wanted: Wanted, levels: Sequence[int]) -> Compiled:
+    """Compiles for each level. BuildError and UnsupportedError for what cannot be compiled ahead of time."""
+    return _Lowering(wanted).compiled(levels)
+
+
+class _Lowering:
+    def __init__(self, wanted: Wanted) -> None:
+        self.export = wanted.export
+        self.function = wanted.export.function
+        self.relaxed: tuple[str, ...] = ()
+        if isinstance(wanted.holder, Function):
+            self.relaxed = wanted.holder._relaxed
+            self._refuse_options(wanted.holder)
+        self.captures: list[tuple[Any, str]] = []
+        self.names = self._parameter_names()
+
+    def _error(self, what: str) -> BuildError:
+        code = self.function.__code__
+        return BuildError(f"{code.co_filename}:{code.co_firstlineno}: `{self.function.__name__}` {what}")
+
+    def _refuse_options(self, holder: Function) -> None:
+        if any(holder._static):
+            raise self._error("has static arguments, whose values no signature says")
+        if holder._device is not None:
+            raise self._error("runs on a device: code ahead of time is for CPUs")
+
+    def _parameter_names(self) -> list[str]:
+        code, types = self.function.__code__, self.export.signature.parameters
+        names = list(code.co_varnames[: code.co_argcount])
+        if code.co_kwonlyargcount or code.co_flags & 0x0C:
+            raise self._error("takes other arguments than positional ones, of which a signature says nothing")
+        if len(names) != len(types):
+            raise self._error(f"takes {len(names)} arguments, and the signature {self.export.signature} has {len(types)}")
+        for type_ in types:
+            if isinstance(type_, Pointer) or np.dtype(type_.dtype) not in DTYPES:
+                raise self._error(f"is exported for {self.export.signature}: {type_} is no type of its arguments")
+        return names
+
+    def compiled(self, levels: Sequence[int]) -> Compiled:
+        apart = self._program(together=False)
+        made = [self._object(apart, level) for level in levels]
+        written = [any(of_level) for of_level in zip(*(m["written"] for m in made))]
+        own = len(self.names)
+        captured = self._captured(written[own:])
+        arrays = [t.ndim is not None for t in self.export.signature.parameters]
+        together: list[Any] = [None] * len(levels)
+        if any(written[:own]) and sum(arrays) > 1:
+            together = self._together(levels)
+        versions = [Version(_code(a), b and _code(b)) for a, b in zip(made, together)]
+        results, given = self._results(apart, made[0]["results"])
+        return Compiled(self.export, self._values(written), captured, given, results, tuple(versions))
+
+    def _together(self, levels: Sequence[int]) -> list[Any]:
+        """For arguments that may share memory. None: loops over `prange` need them apart."""
+        try:
+            program = self._program(together=True)
+        except UnsupportedError:
+            return [None] * len(levels)
+        return [self._object(program, level) for level in levels]
+
+    def _program(self, together: bool) -> Any:
+        while True:
+            descriptions = [
+                _description(t, 1 if together else 1 + i) for i, t in enumerate(self.export.signature.parameters)
+            ]
+            sets = len(descriptions) + 1
+            captures = tuple((*c, self._held(*c, sets + i)) for i, c in enumerate(self.captures))
+            try:
+                return _ingot.with_room(self._lower, tuple(descriptions), captures)
+            except Captured as captured:
+                self.captures.append((captured.owner, captured.name))
+            except Demanded as demand:
+                name = self.names[demand.argument] if 0 <= demand.argument < len(self.names) else "an argument"
+                raise refused_argument(
+                    self.function,
+                    name,
+                    f"`{name}` in `{self.function.__name__}`, whose value decides what is compiled, as an argument ahead of time,",
+                    "let its type decide, or export one function for each value",
+                ) from None
+            except Used as used:
+                raise self._error(f"uses an instance of {used.type.__name__}: only numbers and arrays are compiled ahead of time") from None
+
+    def _lower(self, descriptions: tuple, captures: tuple) -> Any:
+        compiler, registry = core()
+        return compiler.lower(registry, self.function, descriptions, captures, {}, self.relaxed, True)
+
+    def _held(self, owner: Any, name: str, alias_set: int) -> tuple:
+        value, shown = self._array(owner, name), name or "a captured variable"
+        if type(value) is not np.ndarray or value.dtype not in DTYPES:
+            what = f"`{shown}` outside of `{self.function.__name__}`, of type {type(value).__name__}, ahead of time,"
+            raise _errors.unsupported((self._site(),), what, "use numbers, arrays, or tuples of them")
+        return _description(Type(value.dtype.name, value.ndim, "C"), alias_set)
+
+    @staticmethod
+    def _array(owner: Any, name: str) -> Any:
+        (value,) = _ingot.held(owner, name)
+        return value
+
+    def _captured(self, written: list[bool]) -> tuple[tuple[Value, np.ndarray], ...]:
+        captured = []
+        for number, ((owner, name), is_written) in enumerate(zip(self.captures, written)):
+            if is_written:
+                what = f"writing to `{name}`, an array outside of `{self.function.__name__}`, ahead of time,"
+                raise _errors.unsupported((self._site(),), what, "make it an argument")
+            array = np.ascontiguousarray(self._array(owner, name))
+            captured.append((Value(f"captured_{number}", array.dtype.name, array.ndim, "C"), array))
+        return tuple(captured)
+
+    def _site(self) -> _errors.Site:
+        code = self.function.__code__
+        return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
+
+    def _object(self, program: Any, level: int) -> dict[str, Any]:
+        made = _ingot.with_room(program.compile_ahead, level, _ingot.get_num_threads())
+        if made["outside"]:
+            self._refuse_outside(program, made["outside"])
+        return made
+
+    def _refuse_outside(self, program: Any, calls: list[tuple]) -> None:
+        """The refusal of what only a process of Python's has, at the first of its places."""
+
+        def shown(what: str, number: int) -> str:
+            if what != "host":
+                return f"NumPy's routine `{what}`"
+            function = getattr(program.hosts[number][0], "__self__", program.hosts[number][0])
+            return f"`{getattr(function, '__name__', type(function).__name__)}` in Python"
+
+        what, number, sites = calls[0]
+        others = sorted({shown(w, n) for w, n, _ in calls[1:]} - {shown(what, number)})
+        besides = f" (and {', '.join(others)})" if others else ""
+        where = sites or (self._site(),)
+        reason = f"calling {shown(what, number)}{besides} in `{self.function.__name__}`, compiled ahead of time,"
+        raise _errors.unsupported(where, reason, "give the function what it would give, as an argument")
+
+    def _values(self, written: list[bool]) -> tuple[Value, ...]:
+        taken: set[str] = set()
+        values = []
+        for name, type_, is_written in zip(self.names, self.export.signature.parameters, written):
+            rank = -1 if type_.ndim is None else type_.ndim
+            values.append(Value(c_name(name, taken), type_.dtype, rank, type_.layout, is_written and rank >= 0))
+        return tuple(values)
+
+    def _results(self, program: Any, slots: list[tuple[str, int]]) -> tuple[tuple[Given | Constant, ...], tuple[Given, ...]]:
+        flat = _Flat(self, iter(slots), {v.name for v in self._values([False] * len(self.names))})
+        flat.add(program.result, "result")
+        self._check_result(flat.results)
+        return tuple(flat.results), tuple(flat.given)
+
+    def _check_result(self, results: list[Given | Constant]) -> None:
+        declared = self.export.signature.result
+        if declared is None:
+            return
+        shown = [str(Type(r.value.dtype, None if r.value.rank < 0 else r.value.rank)) for r in results]
+        wanted = [] if declared.dtype == "void" else [str(Type(declared.dtype, declared.ndim))]
+        if shown != wanted:
+            says = "nothing" if not shown else shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+            raise self._error(f"returns {says}, and the signature says {declared}")
+
+
+class _Flat:
+    """What a function returns, as results in a row."""
+
+    OTHERS = {
+        "text": "a text",
+        "letters": "a text",
+        "maybe": "None or something else",
+        "growing": "a list whose length is not known when compiling",
+        "mapping": "a dict whose keys are not known when compiling",
+        "object": "an instance of a class",
+        "record": "an instance of a class",
+        "pooled": "instances or lists whose number is not known when compiling",
+        "holding": "arrays whose number is not known when compiling",
+        "again": "one object twice",
+    }
+
+    def __init__(self, lowering: _Lowering, slots: Any, taken: set[str]) -> None:
+        self.lowering = lowering
+        self.slots = slots
+        self.taken = taken
+        self.results: list[Given | Constant] = []
+        self.given: list[Given] = []
+
+    def add(self, description: tuple, name: str) -> None:
+        tag = description[0]
+        if tag in ("scalar", "array"):
+            self._take(name)
+            if tag == "array" and description[4] is None:
+                self.given.append(Given(Value("hidden", *next(self.slots)), is_hidden=True))
+        elif tag == "static":
+            self._add_constant(description[1], name)
+        elif tag in ("tuple", "list"):
+            self._add_all(description[1], name, range(len(description[1])))
+        elif tag == "named":
+            self._add_all(description[2], name, description[1]._fields)
+        elif tag == "dict" and all(isinstance(key, str) for key in description[1]):
+            self._add_all(description[2], name, description[1])
+        else:
+            self._refuse(self.OTHERS.get(tag, "this"))
+
+    def _refuse(self, shown: str) -> None:
+        what = f"returning {shown} from `{self.lowering.function.__name__}`, compiled ahead of time,"
+        raise _errors.unsupported((self.lowering._site(),), what, "return numbers, arrays, and tuples and dicts of them")
+
+    def _take(self, name: str) -> None:
+        given = Given(Value(c_name(name, self.taken), *next(self.slots)))
+        self.given.append(given)
+        self.results.append(given)
+
+    def _add_all(self, parts: tuple, name: str, names: Any) -> None:
+        for part, suffix in zip(parts, names):
+            self.add(part, f"{name}_{suffix}")
+
+    def _add_constant(self, value: Any, name: str) -> None:
+        if value is None:
+            return
+        if not isinstance(value, (bool, int, float, complex, np.generic)) or np.asarray(value).dtype not in DTYPES:
+            self._refuse(type(value).__name__)
+        self.results.append(Constant(Value(c_name(name, self.taken), np.asarray(value).dtype.name, -1), value))
+
+
+def _code(made: dict[str, Any]) -> Code:
+    return Code(made["object"], made["symbol"], made["info"], made["features"])
+
+
+def _description(type_: Type, alias_set: int) -> tuple:
+    """As a call describes an argument: see `bindings/signature`. Nothing is known of lengths."""
+    if type_.ndim is None:
+        return ("scalar", f"numpy.{type_.dtype}")
+    return ("array", type_.dtype, type_.ndim, type_.ndim > 0, alias_set, type_.layout, None, 0)
+
+
+_RESERVED = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false "
+    "catch class delete explicit export friend mutable namespace new operator private protected public template this throw "
+    "try typename using virtual and or not xor asm constexpr decltype noexcept nullptr concept requires main errno complex "
+    "status hidden work slots library number NAN INFINITY".split()
+)
+"""Words of C's and C++'s, and names that the source of a library has besides."""
+
+
+def c_name(name: str, taken: set[str]) -> str:
+    """A name that C, C++ and Fortran have, like this one and unlike those taken, whichever letters are capital."""
+    plain = "".join(c if c.isascii() and c.isalnum() or c == "_" else "_" for c in name).lstrip("_") or "x"
+    plain = f"x{plain}" if plain[0].isdigit() else plain
+    plain += "_" if plain in _RESERVED else ""
+    low = {each.lower() for each in taken}
+    while plain.lower() in low:
+        plain += "_"
+    taken.add(plain)
+    return plain

@@ -1,0 +1,61 @@
+"""`@ingot.export`: which functions of a module `python -m ingot build` compiles, for which types and under which names."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from ._function import Function
+from ._signature import Signature, parse_signatures
+
+F = TypeVar("F", bound=Callable)
+
+
+class Export(NamedTuple):
+    """One function of a library to be."""
+
+    function: types.FunctionType
+    signature: Signature
+    name: str
+
+
+def export(signature: Any, name: str | None = None) -> Callable[[F], F]:
+    """Says that `python -m ingot build` compiles the function for arguments of these types, under this name.
+
+    `signature` is a string such as "float64(float64[:], int64)", with or without the result's type, or a type:
+    `ingot.float64(ingot.float64[:])`. `name` is the function's own without it. The decorator may stand several times, once
+    for each signature, each with a name; it changes nothing of the function, which may be one of `ingot.jit`, whose options
+    then hold.
+
+    TypeError for what is no signature, and for what is no function; ValueError for a name that C does not have.
+    """
+    parsed = parse_signatures(signature)
+    if len(parsed) != 1:
+        raise TypeError(f"export() takes one signature, not {len(parsed)}: each has a name of its own, so the decorator stands once for each")
+    if name is not None:
+        checked_name(name)
+
+    def decorate(function: F) -> F:
+        own = function.__ingot_function__ if isinstance(function, Function) else function
+        if not isinstance(own, types.FunctionType):
+            raise TypeError(f"export() takes a Python function, or one of ingot.jit, not {type(function).__name__}")
+        exports = [*exports_of(own)]
+        exports.insert(0, Export(own, parsed[0], name if name is not None else checked_name(own.__name__)))
+        own.__ingot_exports__ = exports  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def exports_of(function: types.FunctionType) -> list[Export]:
+    """The exports of a function, in the order in which the decorators stand. Those of what it wraps are not its own."""
+    return [each for each in getattr(function, "__ingot_exports__", ()) if each.function is function]
+
+
+def checked_name(name: Any) -> str:
+    """The name, if C has it."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"the name of an export is an identifier of C, such as `mean_f64`, not {name!r}")
+    return name
