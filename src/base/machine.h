@@ -13,11 +13,10 @@ struct Machine {
   size_t registers = 16;  ///< that hold values of a vector loop
   /// Whether lanes are moved behind each other in a register, as filters store them.
   bool compresses = false;
-  /// Whether a library of the device multiplies matrices of floats: then products are calls of it.
-  bool has_products = false;
-  /// Whether a program around the code has the routines of the library table. Else those are loops that can
-  /// be.
-  bool has_routines = true;
+  /// What multiplies matrices: a routine of the program around the code, a library of the device, which takes
+  /// them as they lie, or loops.
+  enum class Products : uint8_t { Program, Device, Loops };
+  Products products = Products::Program;
   /// Places in memory that are walked at once without slowing down.
   size_t streams = 12;
   int64_t near_cache = 32 << 10;   ///< bytes, of one core

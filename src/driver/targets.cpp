@@ -36,7 +36,7 @@ codegen::Target asked_for() { return as_asked_for(codegen::Target::named(variabl
 
 codegen::Target ahead_of_time(int level) {
   codegen::Target target = as_asked_for(codegen::Target::generic(level));
-  target.machine.has_routines = false;
+  target.machine.products = base::Machine::Products::Loops;
   return target;
 }
 

@@ -79,6 +79,7 @@ std::string_view usage() {
 }
 
 Options read_options(std::span<const std::string_view> words) {
+  using Products = base::Machine::Products;
   Options options;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -100,8 +101,9 @@ Options read_options(std::span<const std::string_view> words) {
     } else if (word == "--block-threads") {
       options.machine.vector_bits = 0;
       options.machine.block_threads = read_threads(argument());
+      if (options.machine.products == Products::Program) options.machine.products = Products::Loops;
     } else if (word == "--device-products") {
-      options.machine.has_products = true;
+      options.machine.products = Products::Device;
     } else if (word == "--warps") {
       options.machine.warp_threads = 32;
     } else if (word == "--device") {

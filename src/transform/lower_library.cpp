@@ -32,14 +32,13 @@ void Lowering::lower_library(NodeId id) {
   const NodeId result = source_.result(id, first);
   const auto text = static_cast<uint32_t>(source_.attribute(id, 0));
   const ir::LibraryInfo& routine = *ir::find_library(source_.module().text(ir::TextId(text)));
-  // A device without a library, and code that stands alone, have the routines that are written as loops.
-  const bool needs_loops = !machine_.has_routines || (machine_.has_kernels() && !machine_.has_products);
-  if (needs_loops && !catches && routine.name == "matmul") return lower_dot(id);
-  // A device's library takes matrices as they lie.
+  using Products = base::Machine::Products;
+  const bool multiplies = routine.name == "matmul";
+  if (multiplies && !catches && machine_.products == Products::Loops) return lower_dot(id);
   const auto as_it_lies = [&](NodeId operand) {
     const Whole& x = whole(operand);
     const bool is_taken =
-        machine_.has_products && routine.name == "matmul" && x.view && x.lengths.size() == 2;
+        multiplies && machine_.products == Products::Device && x.view && x.lengths.size() == 2;
     return is_taken ? x.view : for_library(operand).view;
   };
   Nodes operands;

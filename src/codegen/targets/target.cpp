@@ -123,7 +123,7 @@ Target Target::with_device(std::string_view code, bool has_products) const {
   target.kernels = &kernels_of(code);
   target.machine.vector_bits = 0;
   target.machine.block_threads = kBlockThreads;
-  target.machine.has_products = has_products;
+  target.machine.products = has_products ? base::Machine::Products::Device : base::Machine::Products::Loops;
   target.machine.warp_threads = target.kernels->warp_threads();
   target.machine.stack_bytes = kThreadBytes;
   target.machine.streamed_bytes = 0;

@@ -39,7 +39,8 @@ struct Target {
 
   /// The same CPU as the host of a device that takes this kind of code (`devices::Properties::code`): `sm_90`
   /// is PTX for GPUs of compute capability 9.0, `gfx942` an object for a GPU of AMD's, `opencl` is OpenCL C.
-  /// Throws base::InternalError for one that no code is made for. `has_products`: of `base::Machine`.
+  /// Throws base::InternalError for one that no code is made for. `has_products`: whether a library of the
+  /// device multiplies matrices.
   Target with_device(std::string_view code, bool has_products = false) const;
 
   bool operator==(const Target&) const = default;
