@@ -288,7 +288,7 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
 /// To an object for any CPU of a level, for linkers: with its metadata, encoded; the CPU features that it
 /// needs; which parameters it writes to; its results; what it calls of the embedding program, and where.
 nb::dict Program::compile_ahead(int level, int threads) const {
-  driver::CompileOptions options{.target = driver::ahead_of_time(level), .codegen = {}};
+  driver::CompileOptions options{.target = driver::ahead_of_time(level), .codegen = {}, .want_outside = true};
   options.codegen.threads = static_cast<unsigned>(std::max(threads, 1));
   driver::Report report;
   Gil gil;

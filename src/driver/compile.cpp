@@ -126,7 +126,7 @@ CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entrie
   {
     const PhaseScope scope(report, "seal");
     result.info = describe(module, entries, options.target, result.code.sites);
-    result.outside = outside_calls(module);
+    if (options.want_outside) result.outside = outside_calls(module);
     result.bytes = runtime::seal(std::as_bytes(std::span(result.code.object)), result.info);
   }
   return result;

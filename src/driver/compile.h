@@ -14,7 +14,8 @@ namespace ingot::driver {
 struct CompileOptions {
   codegen::Target target;
   codegen::Options codegen;
-  bool run_passes = true;  ///< false: the module is at the loop stage, and is compiled as it stands
+  bool run_passes = true;     ///< false: the module is at the loop stage, and is compiled as it stands
+  bool want_outside = false;  ///< list what is called of the embedding program, for code that stands alone
 };
 
 /// A call that the embedding program makes for the code.
@@ -27,7 +28,7 @@ struct OutsideCall {
 struct CompileResult {
   std::string bytes;                 ///< an object with its metadata, as runtime::Object opens it
   runtime::ObjectInfo info;          ///< the metadata
-  std::vector<OutsideCall> outside;  ///< those that are left in the code
+  std::vector<OutsideCall> outside;  ///< where asked for: those that are left in the code
   codegen::Compiled code;
 };
 
