@@ -1,6 +1,6 @@
 """Makes objects and libraries with the system's tools: the C compiler `cc` (or what CC says), and of the binutils `ld`, `objcopy`, `nm` and `ar`.
 
-The linker takes of the runtime's archive what a library needs; of the symbols of all that it has only the library's own are seen.
+The linker takes of the runtime what a library needs; of the symbols of all that it has only the library's own are seen.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .errors import BuildError
 
-RUNTIME = Path(__file__).parent / "libingot_standalone.a"
+RUNTIME = Path(__file__).parent / "runtime.o"
 SYSTEM_LIBRARIES = ("m", "pthread", "dl")
 """What libraries need of the system's."""
 _NOT_CALLED = ("_ITM_*", "_ZGTt*")
