@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,8 +34,8 @@ static_assert(sizeof(runtime::Buffer) + sizeof(ViewSlot) == INGOT_ARRAY_WORDS(0)
 /// What the caller of a function wrote down as an array has the layout of a view, with an owner in the place
 /// of the buffer.
 struct Owner {
-  std::atomic<uint32_t> holders;
-  runtime::Buffer* buffer;
+  std::atomic<uint32_t> holders = 1;
+  runtime::Buffer* buffer = nullptr;
 };
 
 std::string_view level_asked_for() {
@@ -57,8 +59,12 @@ const ingot_level* level_of(const ingot_library& library) {
   return level;
 }
 
+std::string message_of(const char* name, const std::string& why) {
+  return "argument `" + std::string(name) + "` " + why;
+}
+
 [[noreturn]] void refuse(const ingot_value& value, const std::string& why) {
-  throw Failure{ExceptionKind::ValueError, "argument `" + std::string(value.name) + "` " + why};
+  throw Failure{ExceptionKind::ValueError, message_of(value.name, why)};
 }
 
 /// Writes down the strides that elements without gaps have. False: they lie otherwise.
@@ -74,6 +80,28 @@ bool settle_order(const ingot_value& value, int64_t* lengths, int64_t* strides, 
     stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(lengths[axis]));
   }
   return true;
+}
+
+/// The bytes of memory that the elements of a view lie in; nothing: memory does not reach so far.
+std::optional<std::span<std::byte>> extent_of(const ingot_value& value, ViewSlot& view, int64_t itemsize) {
+  int64_t below = 0;
+  int64_t size = itemsize;
+  bool is_too_far = false;
+  for (int axis = 0; axis < value.rank; ++axis) {
+    const int64_t length = view.lengths()[axis];
+    if (length == 0) return std::span(view.data, 0);
+    int64_t reach = 0;
+    is_too_far |= __builtin_mul_overflow(length - 1, view.strides(value.rank)[axis], &reach);
+    if (reach < 0) is_too_far |= __builtin_sub_overflow(below, reach, &below);
+    is_too_far |=
+        reach < 0 ? __builtin_sub_overflow(size, reach, &size) : __builtin_add_overflow(size, reach, &size);
+  }
+  uintptr_t first = reinterpret_cast<uintptr_t>(view.data);
+  uintptr_t end = 0;
+  is_too_far |= __builtin_sub_overflow(first, static_cast<uintptr_t>(below), &first);
+  is_too_far |= __builtin_add_overflow(first, static_cast<uintptr_t>(size), &end);
+  if (is_too_far) return std::nullopt;
+  return std::span(view.data - below, static_cast<size_t>(size));
 }
 
 /// Makes the view of an array argument in `work`, with a buffer of the bytes that it reaches.
@@ -99,15 +127,10 @@ ViewSlot* take_array(const ingot_value& value, void* given, int64_t* work) {
   if (value.order != 'A' && !settle_order(value, lengths, strides, itemsize))
     refuse(value, std::string("is not in ") + value.order + " order without gaps");
   // An array without elements may have no memory, and a buffer has some.
-  auto* low = array.data == nullptr ? reinterpret_cast<std::byte*>(work) : array.data;
-  view->data = low;
-  int64_t size = is_empty ? 0 : itemsize;
-  for (int axis = 0; !is_empty && axis < value.rank; ++axis) {
-    const int64_t reach = (lengths[axis] - 1) * strides[axis];
-    if (reach < 0) low += reach;
-    size += reach < 0 ? -reach : reach;
-  }
-  *buffer = {low, size, nullptr, nullptr, nullptr};
+  view->data = array.data == nullptr ? reinterpret_cast<std::byte*>(work) : array.data;
+  const std::optional<std::span<std::byte>> extent = extent_of(value, *view, itemsize);
+  if (!extent) refuse(value, "has strides that reach beyond memory");
+  *buffer = {extent->data(), static_cast<int64_t>(extent->size()), nullptr, nullptr, nullptr};
   view->buffer = buffer;
   return view;
 }
@@ -137,32 +160,58 @@ std::pair<const ingot_value*, const ingot_value*> take_arguments(const ingot_fun
   return shared;
 }
 
-/// Makes owners of the buffers that results view. Several of one buffer share it.
-void take_results(const ingot_function& function, void** slots, runtime::Call& call) {
-  struct Taken {
-    runtime::Buffer* buffer;
-    Owner* owner;
-  };
+/// What the caller has for a result.
+std::span<const std::byte> place_of(const ingot_value& value, const void* slot) {
+  const size_t number = base::size_of(static_cast<base::DType>(value.dtype));
+  const size_t array = sizeof(ViewSlot) + 2 * sizeof(int64_t) * static_cast<size_t>(value.rank);
+  return {static_cast<const std::byte*>(slot), value.rank < 0 ? number : array};
+}
+
+/// Refuses results that have no place of their own.
+void check_results(const ingot_function& function, void* const* slots) {
   const std::span values(function.results, function.result_count);
-  slots += function.parameter_count;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (slots[i] == nullptr) refuse(values[i], "is a null pointer");
+    const std::span<const std::byte> place = place_of(values[i], slots[i]);
+    for (size_t k = 0; k < i; ++k) {
+      const std::span<const std::byte> other = place_of(values[k], slots[k]);
+      if (place.data() < other.data() + other.size() && other.data() < place.data() + place.size())
+        refuse(values[i], "is the place of `" + std::string(values[k].name) + "`, too");
+    }
+  }
+}
+
+/// Owners for as many results as may need one: where there is no memory for them, nothing has happened yet.
+std::vector<std::unique_ptr<Owner>> make_owners(const ingot_function& function) {
+  std::vector<std::unique_ptr<Owner>> owners;
+  for (const ingot_value& value : std::span(function.results, function.result_count))
+    if (value.rank >= 0) owners.push_back(std::make_unique<Owner>());
+  return owners;
+}
+
+/// Gives the buffers that results view to owners. Several of one buffer share it.
+void take_results(const ingot_function& function, void** slots, runtime::Call& call,
+                  std::span<std::unique_ptr<Owner>> owners) noexcept {
+  const std::span values(function.results, function.result_count);
+  size_t taken = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].rank < 0) continue;
     auto& view = *static_cast<ViewSlot*>(slots[i]);
     runtime::Buffer* const buffer = view.buffer;
     view.buffer = nullptr;
+    Owner* owner = nullptr;
     if (runtime::OwnedBuffer own = call.take(buffer)) {
-      auto* const owner = new Owner{1, own.release()};
-      view.buffer = reinterpret_cast<runtime::Buffer*>(owner);
-      continue;
+      owner = owners[taken++].release();
+      owner->buffer = own.release();
     }
-    for (size_t k = 0; k < i; ++k) {
+    for (size_t k = 0; k < i && owner == nullptr; ++k) {
       if (values[k].rank < 0) continue;
-      auto* const owner = reinterpret_cast<Owner*>(static_cast<ViewSlot*>(slots[k])->buffer);
-      if (owner == nullptr || owner->buffer != buffer) continue;
-      owner->holders.fetch_add(1, std::memory_order_relaxed);
-      view.buffer = reinterpret_cast<runtime::Buffer*>(owner);
-      break;
+      auto* const other = reinterpret_cast<Owner*>(static_cast<ViewSlot*>(slots[k])->buffer);
+      if (other == nullptr || other->buffer != buffer) continue;
+      other->holders.fetch_add(1, std::memory_order_relaxed);
+      owner = other;
     }
+    view.buffer = reinterpret_cast<runtime::Buffer*>(owner);
   }
 }
 
@@ -193,13 +242,14 @@ void run(const ingot_library& library, const ingot_function& function, void** sl
   const ingot_code& code = first == nullptr ? version.apart : version.together;
   if (code.entry == nullptr)
     refuse(*second, "shares memory with `" + std::string(first->name) + "`, and one of them is written to");
-  for (uint32_t i = 0; i < function.result_count; ++i)
-    if (slots[function.parameter_count + i] == nullptr) refuse(function.results[i], "is a null pointer");
+  void** const results = slots + function.parameter_count;
+  check_results(function, results);
+  std::vector<std::unique_ptr<Owner>> owners = make_owners(function);
   runtime::Context context = runtime::make_context();
   runtime::Call call(context);
   if (call.run(reinterpret_cast<runtime::Entry>(code.entry), slots) != 0)
     throw failure_of(code, context.error);
-  take_results(function, slots, call);
+  take_results(function, results, call, owners);
 }
 
 }  // namespace
@@ -219,6 +269,15 @@ int32_t ingot_standalone_call(const ingot_library* library, const ingot_function
     return standalone::remember({base::ExceptionKind::MemoryError, "Unable to allocate memory"});
   } catch (const std::exception& error) {
     return standalone::remember({base::ExceptionKind::RuntimeError, error.what()});
+  }
+}
+
+int32_t ingot_standalone_null(const char* name) {
+  try {
+    return standalone::remember(
+        {base::ExceptionKind::ValueError, standalone::message_of(name, "is a null pointer")});
+  } catch (const std::bad_alloc&) {
+    return standalone::remember({base::ExceptionKind::MemoryError, {}});
   }
 }
 

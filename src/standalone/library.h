@@ -63,6 +63,9 @@ struct ingot_library {
 int32_t ingot_standalone_call(const struct ingot_library* library, const struct ingot_function* function,
                               void** slots, int64_t* work);
 
+/// Refuses a null pointer in the place of an argument of this name: the status of it.
+int32_t ingot_standalone_null(const char* name);
+
 /// Gives back what an array's `owner` holds, once for each result that has one. Null is allowed.
 void ingot_standalone_free(void* owner);
 

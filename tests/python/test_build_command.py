@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib.util
+import keyword
 import os
 import re
 import shutil
@@ -15,13 +16,13 @@ import pytest
 
 import ingot
 from ingot.__main__ import main
-from ingot._ahead import linking
+from ingot._ahead import linking, names
 from ingot._ahead.c_types import DTYPES
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "ahead_of_time"
 
-pytestmark = pytest.mark.skipif(not linking.RUNTIME.exists(), reason="builds with sanitizers have no archive of the runtime")
+pytestmark = pytest.mark.skipif(not linking.RUNTIME.exists(), reason="builds with sanitizers have no runtime for libraries")
 
 CASES = '''
 import collections
@@ -33,6 +34,7 @@ import ingot
 
 TABLE = np.arange(12.0).reshape(3, 4)[:, ::2]
 OFFSET = 0.5
+FACTOR = np.array(3.0)
 Pair = collections.namedtuple("Pair", "low high")
 
 
@@ -94,6 +96,22 @@ def much(n):
 @ingot.export("(float64[:],)")
 def ordered(x):
     return np.sort(x), np.argsort(x, kind="stable")
+
+
+@ingot.export("(int64,)")
+def looked_at(i):
+    return TABLE[i:, ::-1]
+
+
+@ingot.export("float64(float64)")
+def scaled(x):
+    return FACTOR * x
+
+
+@ingot.export("void(float64[:])")
+def counted(x):
+    for i in range(len(x)):
+        x[i] = 2 * x[i] + i
 
 
 @ingot.export("float64[:](uint64, int64)")
@@ -194,9 +212,22 @@ def cases_folder(cases_file):
     return folder
 
 
-@pytest.fixture(scope="module")
-def cases(cases_folder):
-    return Library(cases_folder / "lib" / "libcases.so", "cases")
+def is_level_here(level: int) -> bool:
+    return level < 4 or "avx512f" in Path("/proc/cpuinfo").read_text()
+
+
+@pytest.fixture(scope="module", params=[2, 3, 4])
+def cases(cases_folder, request):
+    """The library with the code of each level of CPUs, by a copy of it for each, as a library chooses one once."""
+    level = request.param
+    if not is_level_here(level):
+        pytest.skip("this CPU has no AVX-512")
+    copy = shutil.copy(cases_folder / "lib" / "libcases.so", cases_folder / f"level_{level}.so")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INGOT_CPU_LEVEL", str(level))
+        library = Library(copy, "cases")
+        assert library.loaded.cases_cpu_level() == level
+    return library
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +280,7 @@ def test_programs_in_three_languages_at_all_levels(programs, expected, language,
         pytest.skip("gfortran is not installed")
     environment = {**os.environ, "INGOT_CPU_LEVEL": level}
     done = subprocess.run([programs / f"in_{language}"], capture_output=True, text=True, timeout=60, env=environment)
-    if level == "4" and "avx512f" not in Path("/proc/cpuinfo").read_text():
+    if not is_level_here(int(level or 2)):
         assert done.returncode != 0
     else:
         assert (done.stdout, done.stderr, done.returncode) == (expected, "", 0)
@@ -264,6 +295,7 @@ def test_a_level_that_there_is_not(programs):
 def test_libraries_need_neither_python_nor_llvm(signals, cases_folder):
     for file in (signals / "lib" / "libsignals.so", cases_folder / "lib" / "libcases.so"):
         needed = subprocess.run(["readelf", "-d", file], capture_output=True, text=True, check=True).stdout
+        assert file.stat().st_size < 1 << 20
         assert set(re.findall(r"NEEDED.*\[(.*)\]", needed)) <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
         assert f"soname: [{file.name}]" in needed
     for file in (signals / "lib" / "libsignals.a", cases_folder / "lib" / "libcases.a"):
@@ -364,8 +396,37 @@ def test_what_stands_outside_is_a_constant(cases, module):
     result = ctypes.c_double()
     assert cases.call("looked_up", value(2), value(1), result) == 0
     assert result.value == module.TABLE[2, 1] + 0.5
+    assert cases.call("scaled", value(2.5, ctypes.c_double), result) == 0 and result.value == 7.5
     assert cases.call("looked_up", value(3), value(1), result) == 3
     assert cases.text().startswith("IndexError: index 3 is out of bounds for axis 0 with size 3 (")
+
+
+def test_results_that_are_views_of_what_stands_outside(cases, module):
+    view, result = Array(), ctypes.c_double()
+    assert cases.call("looked_at", value(1), view) == 0 and view.owner is None
+    assert same(view.as_numpy("f8", 2), module.TABLE[1:, ::-1])
+    # As in Python, who writes to the view writes to the array, which the library has once.
+    row = Array(view.data, None, (2, view.axes[3]))
+    after = np.array([6.0, 7.0])
+    assert same(row.as_numpy("f8"), [6.0, 4.0]) and cases.call("shifted", row, row) == 0 and same(row.as_numpy("f8"), after)
+    assert cases.call("looked_up", value(1), value(0), result) == 0 and result.value == 7.5
+    ctypes.c_double.from_address(view.data + view.axes[3]).value = 4.0
+
+
+def test_arrays_lie_anywhere(cases):
+    """At addresses and with strides that are no multiples of the element's size; and one element many times."""
+    memory, wanted = np.zeros(2000, np.uint8), np.arange(70.0)
+    for i in range(70):
+        wanted[i] = 2 * wanted[i] + i
+    for offset in range(9):
+        x = memory[offset : offset + 560].view("f8")
+        x[:] = np.arange(70.0)
+        assert cases.call("counted", x) == 0 and same(x, wanted)
+    x = np.lib.stride_tricks.as_strided(memory[1:9].view("f8"), (70,), (11,))
+    x[:] = np.arange(70.0)
+    assert cases.call("counted", x) == 0 and same(x, wanted)
+    again = np.lib.stride_tricks.as_strided(np.ones(1), (10,), (0,))
+    assert cases.call("counted", again) == 0 and again[0] == 2.0**10 + sum(i * 2.0 ** (9 - i) for i in range(10))
 
 
 def line_of(text: str) -> int:
@@ -413,6 +474,15 @@ def test_bad_arguments(cases):
     refused("argument `register_` is a null pointer", "spread", None, y, result)
     refused("argument `result` is a null pointer", "spread", x, y, None)
     assert cases.call("spread", x, y[:3], result) == 1 and "could not be broadcast" in cases.text()
+    far = Array(x.ctypes.data, None, (3, 4, 2**62, -(2**62)))
+    refused("argument `register_` has strides that reach beyond memory", "spread", far, y, result)
+    refused("argument `register_` has strides that reach beyond memory", "spread", Array(8, None, (3, 4, 8, -32)), y, result)
+    # Each result has a place of its own, one whose number is known when compiling, too.
+    low, high, view = Array(), Array(), Array()
+    seven, half, offset = ctypes.c_int64(), ctypes.c_float(), ctypes.c_double()
+    refused("argument `result_pair_high` is the place of `result_pair_low`, too", "several", y, low, low, view, seven, half, offset)
+    refused("argument `result_seven` is a null pointer", "several", y, low, high, view, None, half, offset)
+    assert low.data is None and half.value == 0
     # Strides along axes of one element, and of none, mean nothing.
     loose = Array(x.ctypes.data, None, (1, 4, 7, 8))
     assert cases.call("product", loose, x.T.copy(), result) == 0
@@ -491,13 +561,139 @@ def test_two_libraries_in_one_program(signals, cases_folder, tmp_path, kind):
     assert (done.returncode, done.stdout) == (0, "there are no samples\n1 is below 2\n")
 
 
-def test_headers_hold_in_cpp_and_fortran(cases_folder, tmp_path):
+WORDS = [word for word in sorted(names.RESERVED | names.RESERVED_IN_FORTRAN) if not keyword.iskeyword(word)]
+WORDS += "ingot_this ingot_function_0 ingot_levels Function end result data array owner size shape if_ If IF type value bind α β".split()
+LONG = "x" * 90
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory):
+    """A library whose parameters have the names of all that stands in its sources; and names that Fortran does not have."""
+    folder = tmp_path_factory.mktemp("words")
+    functions = ["import ingot\n"]
+    for i in range(0, len(WORDS), 50):
+        part = WORDS[i : i + 50]
+        total = " + ".join(f"{k} * {word}" for k, word in enumerate(part))
+        functions.append(f"@ingot.export('({'int64, ' * len(part)})')\ndef f{i}({', '.join(part)}):\n    return {total}\n")
+    for name in ("f", "F", LONG, f"{LONG}y"):
+        functions.append(f"@ingot.export('(float64[:], int64)')\ndef {name}({LONG}, {LONG}y):\n    return {LONG}[{LONG}y] + {len(name)}\n")
+    (folder / "words.py").write_text("\n".join(functions))
+    built(folder / "words.py", "-o", folder / "built", "--levels", "2")
+    return folder / "built"
+
+
+def test_names_may_be_any(words, tmp_path):
+    library = Library(words / "lib" / "libwords.so", "words")
+    result = ctypes.c_int64()
+    for i in range(0, len(WORDS), 50):
+        count = len(WORDS[i : i + 50])
+        assert library.call(f"f{i}", *(value(k + 1) for k in range(count)), result) == 0
+        assert result.value == sum(k * (k + 1) for k in range(count))
+    number = ctypes.c_double()
+    for name in ("f", "F", LONG, f"{LONG}y"):
+        assert library.call(name, np.arange(3.0), value(2), number) == 0 and number.value == 2 + len(name)
+    includes = "#include <complex.h>\n#include <errno.h>\n#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+    (tmp_path / "it.c").write_text(f'{includes}#include "words.h"\n')
+    (tmp_path / "it.cpp").write_text('#include "words.h"\n')
+    checked = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{words}/include"]
+    for standard in ("c99", "c11", "gnu17", "c2x"):
+        subprocess.run(["cc", f"-std={standard}", *checked, tmp_path / "it.c"], check=True, timeout=60)
+    for standard in ("c++11", "gnu++17", "c++20"):
+        subprocess.run(["c++", f"-std={standard}", *checked, tmp_path / "it.cpp"], check=True, timeout=60)
+
+
+def test_headers_hold_in_fortran(words, cases_folder, tmp_path):
+    if shutil.which("gfortran") is None:
+        pytest.skip("gfortran is not installed")
+    for source in (cases_folder / "include" / "cases.f90", words / "include" / "words.f90"):
+        subprocess.run(["gfortran", "-std=f2018", "-Wall", "-fsyntax-only", source], check=True, timeout=60, cwd=tmp_path)
+
+
+def test_headers_hold_in_cpp(cases_folder, tmp_path):
     (tmp_path / "it.cpp").write_text('#include "cases.h"\nint main() { return cases_cpu_level() > 0 ? 0 : 1; }\n')
     strict = ["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
     subprocess.run(["c++", *strict, f"-I{cases_folder}/include", tmp_path / "it.cpp"], check=True, timeout=60)
-    if shutil.which("gfortran") is not None:
-        source = cases_folder / "include" / "cases.f90"
-        subprocess.run(["gfortran", "-std=f2018", "-Wall", "-fsyntax-only", source], check=True, timeout=60, cwd=tmp_path)
+
+
+LOADED = """
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cases.h"
+#include "signals.h"
+
+static int (*energy)(const signals_float64_2d *, double *);
+static double field[1000 * 1000];
+
+static int is_right(void) {
+  const signals_float64_2d all = signals_float64_2d_of(field, 1000, 1000);
+  double sum = 0;
+  return energy(&all, &sum) == 0 && sum == 4e6;
+}
+
+static void *fall(void *library) {
+  int (*deep)(int64_t, int64_t *) = (int (*)(int64_t, int64_t *))dlsym(library, "cases_deep");
+  int64_t result = 0;
+  const int fails = deep(INT64_MAX / 2, &result) == CASES_RECURSION_ERROR;
+  return fails && deep(20, &result) == 0 && result == 20 ? library : NULL;
+}
+
+int main(int count, char **files) {
+  for (int i = 0; i < 1000 * 1000; ++i) field[i] = 2;
+  for (int i = 1; i < count - 1; ++i) { /* what has started threads is unloaded */
+    void *library = dlopen(files[i], RTLD_NOW | RTLD_GLOBAL);
+    if (library == NULL) return puts(dlerror()), 1;
+    energy = (int (*)(const signals_float64_2d *, double *))dlsym(library, "signals_energy");
+    void (*share)(int32_t) = (void (*)(int32_t))dlsym(library, "signals_set_num_threads");
+    share(4);
+    if (!is_right()) return 2;
+    for (int k = 0; k < 3; ++k) { /* a child has threads of its own */
+      const pid_t child = fork();
+      if (child == 0) _exit(is_right() ? 0 : 1);
+      int status = 1;
+      if (waitpid(child, &status, 0) != child || status != 0 || !is_right()) return 3;
+    }
+    dlclose(library);
+    usleep(20000);
+  }
+  void *library = dlopen(files[count - 1], RTLD_NOW);
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 64 << 10);
+  pthread_t thread;
+  void *done = NULL;
+  if (pthread_create(&thread, &small, fall, library) != 0 || pthread_join(thread, &done) != 0) return 4;
+  return done == library ? 0 : 5;
+}
+"""
+
+PLUGIN = """cmake_minimum_required(VERSION 3.18)
+project(plugin LANGUAGES C)
+find_package(signals REQUIRED)
+add_library(plugin MODULE plugin.c)
+target_link_libraries(plugin PRIVATE signals::static)
+"""
+
+
+def test_libraries_are_loaded_forked_and_closed(signals, cases_folder, tmp_path):
+    """Also a plug-in that has the static library inside. Threads of theirs run on after the last close."""
+    (tmp_path / "CMakeLists.txt").write_text(PLUGIN)
+    kept = "const void *kept[] = {(const void *)signals_energy, (const void *)signals_set_num_threads};"
+    (tmp_path / "plugin.c").write_text(f'#include "signals.h"\n{kept}\n')
+    (tmp_path / "loaded.c").write_text(LOADED)
+    includes = [f"-I{folder}/include" for folder in (signals, cases_folder)]
+    commands = [
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "b", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={signals}"],
+        ["cmake", "--build", tmp_path / "b"],
+        ["cc", "-std=gnu99", "-Wall", "-Werror", *includes, tmp_path / "loaded.c", "-o", tmp_path / "loaded", "-ldl", "-lpthread"],
+        [tmp_path / "loaded", tmp_path / "b" / "libplugin.so", signals / "lib" / "libsignals.so", cases_folder / "lib" / "libcases.so"],
+    ]
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 REFUSED = [
@@ -515,7 +711,9 @@ REFUSED = [
     ("@ingot.export('(int64,)')\n@ingot.jit(static_argnums=0)\ndef f(i):\n    return i", "`f` has static arguments"),
     ("@ingot.jit(['int64(int64)', 'float64(float64)'])\ndef f(i):\n    return i", "`f` has 2 signatures and one name"),
     ("@ingot.export('(int64,)')\n@ingot.export('(float64,)')\ndef f(i):\n    return i", "two exports have the name `f`"),
-    ("@ingot.export('(int64,)')\ndef free(i):\n    return i", "`free` is a function of each library's own"),
+    ("@ingot.export('(int64,)')\ndef free(i):\n    return i", "`free` is a name of each library's own"),
+    ("@ingot.export('(float64[:],)')\ndef float64_1d_of(x):\n    return x", "`float64_1d_of` is a name of each library's own"),
+    ("@ingot.export('(float64[:],)')\ndef f(x):\n    y = x + 1\n    return y, y", "returning one object twice from `f`"),
     ("def f(i):\n    return i", "module exports nothing: decorate functions"),
     ("__version__ = 'one'\n@ingot.export('(int64,)')\ndef f(i):\n    return i", "a version is numbers with points between them"),
 ]  # fmt: skip
@@ -547,7 +745,26 @@ def test_functions_are_chosen(tmp_path, capsys):
         assert main(["build", f"{file}{names}", "-o", str(out)]) == 1
         assert message in capsys.readouterr().err
     assert main(["build", str(tmp_path / "none.py"), "-o", str(out)]) == 1 and "there is no file" in capsys.readouterr().err
-    assert main(["build", str(file), "-o", str(out), "--name", "a-b"]) == 1 and "no identifier of C" in capsys.readouterr().err
+    for name, message in (("a-b", "no identifier of C"), ("math", "'math' is the name of a header"), ("x" * 41, "is longer than 40 letters")):
+        assert main(["build", str(file), "-o", str(out), "--name", name]) == 1 and message in capsys.readouterr().err
+    file.write_text("import ingot\n@ingot.export('(int64,)', name='OK')\ndef f(i):\n    return i\n")
+    assert main(["build", str(file), "-o", str(out), "--name", "X"]) == 1
+    assert "`OK` is a name of each library's own" in capsys.readouterr().err
+
+
+def test_nothing_is_written_unless_all_is_made(tmp_path, capsys, monkeypatch):
+    file, out = tmp_path / "one.py", tmp_path / "out"
+    file.write_text("import ingot\n@ingot.export('(int64,)')\ndef f(i):\n    return i\n")
+    compiler = tmp_path / "compiler"
+    compiler.write_text('#!/bin/sh\nfor word in "$@"; do [ "$word" = -shared ] && echo no room >&2 && exit 1; done\nexec cc "$@"\n')
+    compiler.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("CC", str(compiler))
+        assert main(["build", str(file), "-o", str(out)]) == 1
+    assert "no room" in capsys.readouterr().err and not out.exists()
+    out.write_text("a file")
+    assert main(["build", str(file), "-o", str(out)]) == 1
+    assert "error: the library cannot be written: " in capsys.readouterr().err and out.read_text() == "a file"
 
 
 def test_a_missing_compiler_is_named(cases_file, tmp_path, monkeypatch, capsys):

@@ -6,7 +6,8 @@ from .linking import SYSTEM_LIBRARIES
 
 
 def config(library: str) -> str:
-    """Imported targets: NAME::NAME, the shared library, and NAME::static."""
+    """Imported targets: NAME::NAME, the shared library, and NAME::static. A shared library that the latter is linked into has
+    threads that run its code until the process ends."""
     return f"""# {library}: the targets {library}::{library} (shared) and {library}::static.
 get_filename_component(_{library}_root "${{CMAKE_CURRENT_LIST_DIR}}/../../.." ABSOLUTE)
 if(NOT TARGET {library}::{library})
@@ -19,6 +20,7 @@ if(NOT TARGET {library}::{library})
   set_target_properties({library}::static PROPERTIES
     IMPORTED_LOCATION "${{_{library}_root}}/lib/lib{library}.a"
     IMPORTED_LINK_INTERFACE_LANGUAGES "C"
+    INTERFACE_LINK_OPTIONS "LINKER:-z,nodelete"
     INTERFACE_LINK_LIBRARIES "{";".join(SYSTEM_LIBRARIES)}"
     INTERFACE_INCLUDE_DIRECTORIES "${{_{library}_root}}/include")
 endif()

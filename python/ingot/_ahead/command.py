@@ -44,13 +44,14 @@ def build(options: argparse.Namespace) -> list[Path]:
     place, _, names = options.module.partition(":")
     module = load(place)
     library = options.name or module.__name__.rpartition(".")[2]
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", library):
-        raise BuildError(f"the library's name stands before those of its functions: {library!r} is no identifier of C; --name gives another")
     version = options.package_version or getattr(module, "__version__", "0.0.0")
     if not re.fullmatch(r"\d+(\.\d+){0,3}", version):
         raise BuildError(f"a version is numbers with points between them, such as 1.2.0, not {version!r}; --package-version gives one")
     levels = sorted(set(options.levels))
     wanted = collect(module, [n.strip() for n in names.split(",") if n.strip()])
-    kind.check([each.export.name for each in wanted])
+    kind.check(library, [each.export.name for each in wanted])
     functions = [compile_export(each, levels) for each in wanted]
-    return kind.write(options.output, library, version, functions, levels)
+    try:
+        return kind.write(options.output, library, version, functions, levels)
+    except OSError as error:
+        raise BuildError(f"the library cannot be written: {error}") from None

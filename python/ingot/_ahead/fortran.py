@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .c_types import Types
 from .header import arrays_of
 from .lowering import Compiled, Value
+from .names import FUNCTIONS, unlike
 
 _NUMBERS = {
     "bool": "logical(c_bool)",
@@ -23,7 +24,8 @@ def module(library: str, functions: Sequence[Compiled]) -> str:
     arrays = arrays_of(functions)
     texts = ["last_error", "last_error_kind", "last_error_message", "last_error_file"]
     declared = "".join(_type(types, v) for v in arrays)
-    interfaces = "".join(_interface(types, f) for f in functions)
+    taken = {f"{library}_{name}".lower() for name in (*FUNCTIONS, "text")}
+    interfaces = "".join(_interface(types, f, unlike(f"{library}_{f.export.name}", taken)) for f in functions)
     makers = "".join(_maker(types, v) for v in arrays if v.rank > 0)
     return f"""! {library}: functions compiled ahead of time by Ingot. {library}.h says how they are called.
 module {library}
@@ -107,12 +109,14 @@ def _maker(types: Types, value: Value) -> str:
     ])  # fmt: skip
 
 
-def _interface(types: Types, function: Compiled) -> str:
-    name = f"{types.library}_{function.export.name}"
+def _interface(types: Types, function: Compiled, name: str) -> str:
     results = [r.value for r in function.results]
     names = [v.name for v in (*function.parameters, *results)]
     listed = ", &\n        ".join(names)
-    lines = [f"    integer(c_int32_t) function {name}({listed}) &", f'        bind(C, name="{name}")', "      import"]
+    bound = f"{types.library}_{function.export.name}"
+    lines = [f"    integer(c_int32_t) function {name}( &", f"        {listed}) &", "        bind(C, name= &"]
+    lines += [f'        "{bound[i : i + 100]}{chr(34) + " // &" if i + 100 < len(bound) else chr(34) + ")"}' for i in range(0, len(bound), 100)]
+    lines.append("      import")
     for value in function.parameters:
         of_array = f"type({types.array(value)}), intent(in)"
         lines.append(f"      {of_array if value.rank >= 0 else _NUMBERS[value.dtype] + ', value'} :: {value.name}")

@@ -9,12 +9,10 @@ from .. import _core
 from .c_types import Types
 from .lowering import Compiled, Value
 
-FUNCTIONS = (
-    "free last_error last_error_kind last_error_message last_error_file last_error_line cpu_level num_threads set_num_threads trim_memory"
-).split()
-"""What each library has of its own, behind its name."""
-OWN_NAMES = (*FUNCTIONS, "complex64", "complex128", "status", "text")
-"""Names that no export has."""
+
+def statuses(library: str) -> list[str]:
+    """The names of the statuses, in order, from 1 on, behind that of 0."""
+    return [f"{library.upper()}_{_upper(name)}" for name in ("OK", *_core.EXCEPTIONS)]
 
 
 def values_of(functions: Iterable[Compiled]) -> list[Value]:
@@ -42,13 +40,14 @@ def header(library: str, functions: Sequence[Compiled]) -> str:
     arrays, upper = arrays_of(functions), library.upper()
     numbers = {v.dtype for v in values_of(functions)}
     complex_types = [_complex(types, d) for d in ("complex64", "complex128") if d in numbers]
-    statuses = ",\n".join(f"  {upper}_{_upper(name)} = {1 + i}" for i, name in enumerate(_core.EXCEPTIONS))
+    numbered = ",\n".join(f"  {name} = {i}" for i, name in enumerate(statuses(library)))
     return f"""/* {library}: functions compiled ahead of time by Ingot, for C99, C++ and, by iso_c_binding, Fortran.
  *
  * Each function returns 0, or the status of an exception, of which {library}_last_error() tells; results are then as they
  * were. Numbers are passed by value, their results by pointer. Arrays are passed by pointers to structs of the address of
- * the element at index 0, lengths, and strides in bytes. An array that is a result is written into the caller's struct; its
- * memory is given back by {library}_free(result.owner), or is an argument's where owner is null. `owner` of an argument is
+ * the element at index 0, lengths, and strides in bytes. An array that is a result is written into the caller's struct, one
+ * for each; its memory is given back by {library}_free(result.owner), or is another's where owner is null: an argument's, or
+ * the library's. `owner` of an argument is
  * not looked at. All functions may be called by several threads at once. */
 #ifndef {upper}_H
 #define {upper}_H
@@ -62,8 +61,7 @@ extern "C" {{
 
 /* What a function returns that raises: by Python's name of the exception. */
 enum {library}_status {{
-  {upper}_OK = 0,
-{statuses}
+{numbered}
 }};
 
 {"".join(complex_types)}{"".join(_array(types, v) for v in arrays)}{"".join(_function(types, f) for f in functions)}/* Gives back the memory of an array that is a result. Null is allowed. */

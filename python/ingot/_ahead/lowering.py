@@ -20,6 +20,7 @@ from .._signature import DTYPES, Pointer, Type
 from .._specialisation import core
 from .collect import Wanted
 from .errors import BuildError
+from .names import c_name
 
 
 class Value(NamedTuple):
@@ -68,7 +69,7 @@ class Compiled(NamedTuple):
     export: Export
     parameters: tuple[Value, ...]
     captured: tuple[tuple[Value, np.ndarray], ...]
-    """Arrays outside of the function that it reads: further parameters of the code."""
+    """Arrays outside of the function that it reads: further parameters of the code, which takes them in C order."""
     given: tuple[Given, ...]
     """What the code gives, in order."""
     results: tuple[Given | Constant, ...]
@@ -118,24 +119,29 @@ class _Lowering:
     def compiled(self, levels: Sequence[int]) -> Compiled:
         apart = self._program(together=False)
         made = [self._object(apart, level) for level in levels]
-        written = [any(of_level) for of_level in zip(*(m["written"] for m in made))]
+        written = _written(made)
         own = len(self.names)
-        captured = self._captured(written[own:])
         arrays = [t.ndim is not None for t in self.export.signature.parameters]
-        together: list[Any] = [None] * len(levels)
-        if any(written[:own]) and sum(arrays) > 1:
-            together = self._together(levels)
-        versions = [Version(_code(a), b and _code(b)) for a, b in zip(made, together)]
+        together = self._together() if any(written[:own]) and sum(arrays) > 1 else None
         results, given = self._results(apart, made[0]["results"])
+        others: list[Any] = [None] * len(levels)
+        if together is not None:
+            others = [self._object(together, level) for level in levels]
+            written = [a or b for a, b in zip(written, _written(others), strict=True)]
+            if self._results(together, others[0]["results"]) != (results, given):
+                raise _errors.InternalError(f"`{self.function.__name__}` gives other results where arguments share memory")
+        captured = self._captured(written[own:])
+        versions = [Version(_code(a), b and _code(b)) for a, b in zip(made, others)]
         return Compiled(self.export, self._values(written), captured, given, results, tuple(versions))
 
-    def _together(self, levels: Sequence[int]) -> list[Any]:
-        """For arguments that may share memory. None: loops over `prange` need them apart."""
+    def _together(self) -> Any:
+        """The program for arguments that may share memory. None: loops over `prange` need them apart."""
         try:
-            program = self._program(together=True)
-        except UnsupportedError:
-            return [None] * len(levels)
-        return [self._object(program, level) for level in levels]
+            return self._program(together=True)
+        except UnsupportedError as error:
+            if not str(error).startswith("a prange loop"):
+                raise
+            return None
 
     def _program(self, together: bool) -> Any:
         while True:
@@ -181,7 +187,7 @@ class _Lowering:
             if is_written:
                 what = f"writing to `{name}`, an array outside of `{self.function.__name__}`, ahead of time,"
                 raise _errors.unsupported((self._site(),), what, "make it an argument")
-            array = np.ascontiguousarray(self._array(owner, name))
+            array = self._array(owner, name)
             captured.append((Value(f"captured_{number}", array.dtype.name, array.ndim, "C"), array))
         return tuple(captured)
 
@@ -220,7 +226,7 @@ class _Lowering:
         return tuple(values)
 
     def _results(self, program: Any, slots: list[tuple[str, int]]) -> tuple[tuple[Given | Constant, ...], tuple[Given, ...]]:
-        flat = _Flat(self, iter(slots), {v.name for v in self._values([False] * len(self.names))})
+        flat = _Flat(self, iter(slots), {v.name.lower() for v in self._values([False] * len(self.names))})
         flat.add(program.result, "result")
         self._check_result(flat.results)
         return tuple(flat.results), tuple(flat.given)
@@ -297,6 +303,11 @@ class _Flat:
         self.results.append(Constant(Value(c_name(name, self.taken), np.asarray(value).dtype.name, -1), value))
 
 
+def _written(made: Sequence[dict[str, Any]]) -> list[bool]:
+    """Which parameters the code of some level writes to."""
+    return [any(of_level) for of_level in zip(*(m["written"] for m in made))]
+
+
 def _code(made: dict[str, Any]) -> Code:
     return Code(made["object"], made["symbol"], made["info"], made["features"])
 
@@ -306,25 +317,3 @@ def _description(type_: Type, alias_set: int) -> tuple:
     if type_.ndim is None:
         return ("scalar", f"numpy.{type_.dtype}")
     return ("array", type_.dtype, type_.ndim, type_.ndim > 0, alias_set, type_.layout, None, 0)
-
-
-_RESERVED = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false "
-    "catch class delete explicit export friend mutable namespace new operator private protected public template this throw "
-    "try typename using virtual and or not xor asm constexpr decltype noexcept nullptr concept requires main errno complex "
-    "status hidden work slots library number NAN INFINITY".split()
-)
-"""Words of C's and C++'s, and names that the source of a library has besides."""
-
-
-def c_name(name: str, taken: set[str]) -> str:
-    """A name that C, C++ and Fortran have, like this one and unlike those taken, whichever letters are capital."""
-    plain = "".join(c if c.isascii() and c.isalnum() or c == "_" else "_" for c in name).lstrip("_") or "x"
-    plain = f"x{plain}" if plain[0].isdigit() else plain
-    plain += "_" if plain in _RESERVED else ""
-    low = {each.lower() for each in taken}
-    while plain.lower() in low:
-        plain += "_"
-    taken.add(plain)
-    return plain
