@@ -76,6 +76,8 @@ def looked_up(i, j):
 
 @ingot.export("void(int64)")
 def failing(n):
+    if n < 0:
+        raise OverflowError(f"{{{n:+08d}}} is below 0")
     if n < 2:
         raise ValueError(f"{n} is below 2")
     if n > 2:
@@ -441,6 +443,7 @@ def test_exceptions_are_statuses(cases, cases_file):
         place = line_of(("raise ValueError", "raise KeyError", "raise Failure")[n - 1])
         assert cases.text("last_error_file") == str(cases_file) and cases.loaded.cases_last_error_line() == place
         assert cases.text() == f"{kind}: {message} ({cases_file}:{place}, in failing)"
+    assert cases.call("failing", value(-5)) > 0 and cases.text().startswith("OverflowError: {-5} is below 0 (")
     assert cases.call("deep", value(1000), result) == 0 and result.value == 1000
     assert cases.call("deep", value(2**40), result) == 14 and result.value == 1000
     assert cases.text().startswith("RecursionError: maximum recursion depth exceeded")
