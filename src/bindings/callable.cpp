@@ -128,6 +128,7 @@ struct State {
   nb::tuple captures() const;
   nb::tuple demanded() const;
   Known* find(const Signature& signature);
+  Known& bring_forward(size_t number);
   void forget();
   bool bind(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const;
   PyObject* default_of(size_t parameter) const;
@@ -161,13 +162,16 @@ nb::tuple State::demanded() const {
 /// Everything known. What dies with it may run code, which must not see the half of it.
 void State::forget() { const std::vector<Known> gone = std::exchange(known, {}); }
 
+/// The one of this number, which is looked at earlier from now on.
+Known& State::bring_forward(size_t number) {
+  if (number == 0) return known[0];
+  std::swap(known[number - 1], known[number]);
+  return known[number - 1];
+}
+
 Known* State::find(const Signature& signature) {
-  for (size_t i = 0; i < known.size(); ++i) {
-    if (!known[i].is(signature)) continue;
-    if (i == 0) return &known[0];
-    std::swap(known[i - 1], known[i]);
-    return &known[i - 1];
-  }
+  for (size_t i = 0; i < known.size(); ++i)
+    if (known[i].is(signature)) return &bring_forward(i);
   return nullptr;
 }
 
@@ -295,10 +299,8 @@ Known* look_up(State& state, const Bound& bound, Signature& signature) {
   return state.find(signature);
 }
 
-/// The result of a call of the arguments of a known description; an invalid object: they are not.
-nb::object call_known(const State& state, const Known& known, const Bound& bound) {
-  Recogniser recogniser;
-  if (!known.is(state.parameters, bound.values, recogniser)) return {};
+/// The result of a call whose arguments have been recognised; an invalid object: it needs more.
+nb::object call_known(const Known& known, const Recogniser& recogniser) {
   const nb::object chosen = choose_quietly(known.candidates());
   if (!chosen.is_valid()) return {};
   const Specialisation& specialisation = *nb::inst_ptr<Specialisation>(chosen);
@@ -308,12 +310,13 @@ nb::object call_known(const State& state, const Known& known, const Bound& bound
 
 /// The result of a call of NumPy's arrays, numbers and containers of these like the last ones that are known;
 /// an invalid object: it is another call, and has not begun.
-nb::object call_recognised(const State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
+nb::object call_recognised(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
   Bound bound;
   if (state.known.empty() || !state.bind(arguments, count, keywords, bound)) return {};
   for (size_t i = 0; i < std::min(state.known.size(), State::kMostTried); ++i) {
-    nb::object result = call_known(state, state.known[i], bound);
-    if (result.is_valid() || PyErr_Occurred() != nullptr) return result;
+    Recogniser recogniser;
+    if (state.known[i].is(state.parameters, bound.values, recogniser))
+      return call_known(state.bring_forward(i), recogniser);
   }
   return {};
 }

@@ -41,6 +41,10 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
       case Tag::Tuple:
       case Tag::List:
       case Tag::Dict:
+      case Tag::Slice:
+      case Tag::Named:
+      case Tag::Object:
+      case Tag::Absent:
       case Tag::Same: return true;
       default: return false;
     }
@@ -50,7 +54,8 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
 [[gnu::always_inline]] inline bool Recogniser::array(PyObject* value, uint64_t wanted) {
   Laid laid;
   uint64_t word = 0;
-  if (!lay_out(value, laid) || !word_of_array(laid, sees_layout_, is_measured(wanted), word)) return false;
+  if (!lay_out(value, laid) || !word_of_array(laid, parameters_->sees_layout, is_measured(wanted), word))
+    return false;
   if (word != (wanted & ~kAliasBits)) return false;
   leaves_.push_back(value);
   memories_.add(laid, word_ - 1);
@@ -86,6 +91,32 @@ bool Recogniser::dict(PyObject* dict) {
   return true;
 }
 
+bool Recogniser::namedtuple(PyObject* value) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == objects_[object_++] && is_namedtuple(value) &&
+         items(&PyTuple_GET_ITEM(value, 0), PyTuple_GET_SIZE(value));
+}
+
+bool Recogniser::instance(PyObject* value, uint64_t count) {
+  PyTypeObject* const type = Py_TYPE(value);
+  if (reinterpret_cast<PyObject*>(type) != objects_[object_++] || !is_instance(value) || !is_new(value))
+    return false;
+  const Attributes* const wanted = parameters_->attributes_of(type);
+  if (count != (wanted == nullptr ? 0 : wanted->names.size())) return false;
+  if (count == 0) return true;
+  const OwnAttributes own(value);
+  for (PyObject* const name : wanted->names) {
+    PyObject* const held = own.find(name);
+    if (held != nullptr) {
+      held_.add(held);
+      if (!this->value(held, false)) return false;
+    } else if (PyErr_Occurred() != nullptr || tag_of(words_[word_++]) != Tag::Absent) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+  return true;
+}
+
 bool Recogniser::value(PyObject* value, bool is_inside) {
   const uint64_t wanted = words_[word_++];
   const uint64_t rest = wanted >> 8;
@@ -106,6 +137,16 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
     case Tag::Dict:
       return PyDict_CheckExact(value) && static_cast<uint64_t>(PyDict_GET_SIZE(value)) == rest &&
              is_new(value) && dict(value);
+    case Tag::Named:
+      return PyTuple_Check(value) && static_cast<uint64_t>(PyTuple_GET_SIZE(value)) == rest &&
+             namedtuple(value);
+    case Tag::Object: return instance(value, rest);
+    case Tag::Slice: {
+      if (!PySlice_Check(value)) return false;
+      const auto* const slice = reinterpret_cast<PySliceObject*>(value);
+      return this->value(slice->start, true) && this->value(slice->stop, true) &&
+             this->value(slice->step, true);
+    }
     case Tag::Same: return rest < containers_.size() && containers_[rest] == value;
     default: return false;
   }
@@ -126,7 +167,7 @@ bool Recogniser::recognise(const Parameters& parameters, std::span<PyObject* con
                            std::span<const uint64_t> words, std::span<PyObject* const> objects) {
   words_ = words;
   objects_ = objects;
-  sees_layout_ = parameters.sees_layout;
+  parameters_ = &parameters;
   for (PyObject* const each : values)
     if (!value(each, false)) return false;
   for (const Capture& each : parameters.captures)

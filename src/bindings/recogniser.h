@@ -14,7 +14,8 @@ namespace ingot::bindings {
 
 /// Sees whether arguments are of a description that is known, by walking it beside them: what a call costs
 /// that has been made before. Nothing is written but what compiled code gets. It knows numbers, NumPy's
-/// arrays, constants, and tuples, lists and dicts of these; other arguments `Signature` describes. Runs no
+/// arrays, constants, and slices, tuples, lists, dicts and instances of these; other arguments `Signature`
+/// describes. Runs no
 /// code of anybody's. Wants the GIL, and holds what only containers and captures hold.
 class Recogniser {
  public:
@@ -34,6 +35,8 @@ class Recogniser {
   bool array(PyObject* value, uint64_t wanted);
   bool items(PyObject* const* items, Py_ssize_t count);
   bool dict(PyObject* dict);
+  bool namedtuple(PyObject* value);
+  bool instance(PyObject* value, uint64_t count);
   bool capture(const Capture& capture);
   bool is_new(PyObject* container);
 
@@ -41,7 +44,7 @@ class Recogniser {
   std::span<PyObject* const> objects_;
   size_t word_ = 0;  ///< the next one
   size_t object_ = 0;
-  bool sees_layout_ = false;
+  const Parameters* parameters_ = nullptr;
   InlineVector<PyObject*, 24> leaves_;
   InlineVector<PyObject*, 8> containers_;
   Memories memories_;

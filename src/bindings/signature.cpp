@@ -63,13 +63,6 @@ bool is_member_of_enum(PyObject* value) {
   return PyType_IsSubtype(metaclass, reinterpret_cast<PyTypeObject*>(known.ptr())) != 0;
 }
 
-/// What an instance holds itself in a slot of the class's; null: nothing. A new reference.
-PyObject* in_slot(PyObject* instance, PyObject* descriptor) {
-  const PyMemberDef* const member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
-  if (member->type != T_OBJECT_EX) return nullptr;
-  return Py_XNewRef(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(instance) + member->offset));
-}
-
 /// A class that a `class` statement has made, not one of an extension's: Python itself takes its instances
 /// apart.
 bool is_users(const PyTypeObject* type) {
@@ -140,6 +133,23 @@ bool is_namedtuple(PyObject* object) {
   const nb::object dict = nb::steal(PyObject_GenericGetDict(object, nullptr));
   if (!dict.is_valid()) throw nb::python_error();
   return PyDict_GET_SIZE(dict.ptr()) == 0;
+}
+
+OwnAttributes::OwnAttributes(PyObject* instance) : instance_(instance) {
+  if (Py_TYPE(instance)->tp_dictoffset == 0) return;
+  dict_ = nb::steal(PyObject_GenericGetDict(instance, nullptr));
+  if (!dict_.is_valid()) throw nb::python_error();
+}
+
+PyObject* OwnAttributes::find(PyObject* name) const {
+  PyObject* const raw = _PyType_Lookup(Py_TYPE(instance_), name);
+  if (raw != nullptr && Py_IS_TYPE(raw, &PyMemberDescr_Type)) {
+    const PyMemberDef* const member = reinterpret_cast<PyMemberDescrObject*>(raw)->d_member;
+    if (member->type != T_OBJECT_EX) return nullptr;
+    return Py_XNewRef(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(instance_) + member->offset));
+  }
+  const bool is_own = dict_.is_valid() && (raw == nullptr || Py_TYPE(raw)->tp_descr_set == nullptr);
+  return is_own ? Py_XNewRef(PyDict_GetItemWithError(dict_.ptr(), name)) : nullptr;
 }
 
 /// Where a value stands, for messages: an argument or capture, or an item of what `parent` says.
@@ -370,9 +380,7 @@ bool Signature::sequence(PyObject* value, const Path& path) {
 bool Signature::instance(PyObject* value, const Path& path) {
   if (is_repeated(value)) return true;
   if (path.depth >= kMaxDepth || containers_.size() >= kMaxContainers) return foreign(value);
-  const Attributes* wanted = nullptr;
-  for (const Attributes& each : parameters_->attributes)
-    if (each.type == Py_TYPE(value)) wanted = &each;
+  const Attributes* const wanted = parameters_->attributes_of(Py_TYPE(value));
   keep(value, path);
   containers_.push_back(value);
   words_.push_back(word_of(Tag::Object, wanted == nullptr ? 0 : wanted->names.size()));
@@ -382,19 +390,10 @@ bool Signature::instance(PyObject* value, const Path& path) {
   return nested(" while describing an instance", [&] { return attributes(value, wanted, path); });
 }
 
-/// What the instance holds itself, in its dict or the slots of its class; what its class holds is guarded.
 bool Signature::attributes(PyObject* value, const Attributes* wanted, const Path& path) {
-  nb::object dict;
-  if (wanted->type->tp_dictoffset != 0) {
-    dict = nb::steal(PyObject_GenericGetDict(value, nullptr));
-    if (!dict.is_valid()) return false;
-  }
+  const OwnAttributes own(value);
   for (PyObject* const name : wanted->names) {
-    PyObject* const raw = _PyType_Lookup(wanted->type, name);
-    nb::object held;
-    if (raw != nullptr && Py_IS_TYPE(raw, &PyMemberDescr_Type)) held = nb::steal(in_slot(value, raw));
-    else if (dict.is_valid() && (raw == nullptr || Py_TYPE(raw)->tp_descr_set == nullptr))
-      held = nb::borrow(PyDict_GetItemWithError(dict.ptr(), name));
+    const nb::object held = nb::steal(own.find(name));
     if (!held.is_valid()) {
       if (PyErr_Occurred() != nullptr) return false;
       words_.push_back(word_of(Tag::Absent));

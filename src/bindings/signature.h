@@ -56,6 +56,26 @@ struct Parameters {
   bool sees_layout = false;
   devices::Device* device = nullptr;  ///< where all calls run; null: where their arrays are
   bool only_reads = false;            ///< calls write into no argument
+
+  /// What is described of a class's instances; null: nothing.
+  const Attributes* attributes_of(const PyTypeObject* type) const {
+    for (const Attributes& each : attributes)
+      if (each.type == type) return &each;
+    return nullptr;
+  }
+};
+
+/// What an instance holds itself, in its dict or the slots of its class; what its class holds is guarded.
+class OwnAttributes {
+ public:
+  /// Of what outlives this. Throws MemoryError.
+  explicit OwnAttributes(PyObject* instance);
+  /// A new reference; null: nothing, or an exception is set.
+  PyObject* find(PyObject* name) const;
+
+ private:
+  PyObject* instance_;
+  nb::object dict_;
 };
 
 /// What a call gets of its arguments.
