@@ -9,8 +9,9 @@ find_package(nanobind CONFIG REQUIRED)
 set(INGOT_PYTHON_DIR ${PROJECT_BINARY_DIR}/python)
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python
   ${PROJECT_SOURCE_DIR}/python/*.py ${PROJECT_SOURCE_DIR}/python/*.pyi ${PROJECT_SOURCE_DIR}/python/*.cpp
-  ${PROJECT_SOURCE_DIR}/python/py.typed)
-file(GLOB_RECURSE old_links ${INGOT_PYTHON_DIR}/*.py ${INGOT_PYTHON_DIR}/*.pyi ${INGOT_PYTHON_DIR}/*.cpp)
+  ${PROJECT_SOURCE_DIR}/python/*.h ${PROJECT_SOURCE_DIR}/python/py.typed)
+file(GLOB_RECURSE old_links ${INGOT_PYTHON_DIR}/*.py ${INGOT_PYTHON_DIR}/*.pyi ${INGOT_PYTHON_DIR}/*.cpp
+  ${INGOT_PYTHON_DIR}/*.h)
 foreach(link IN LISTS old_links)
   if(NOT EXISTS ${link})
     file(REMOVE ${link})

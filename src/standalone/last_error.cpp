@@ -51,3 +51,4 @@ const char* ingot_standalone_error_kind() {
 const char* ingot_standalone_error_message() { return last.failure.message.c_str(); }
 const char* ingot_standalone_error_file() { return last.failure.file.c_str(); }
 int32_t ingot_standalone_error_line() { return last.failure.line; }
+const char* ingot_standalone_error_function() { return last.failure.function.c_str(); }

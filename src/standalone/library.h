@@ -75,6 +75,7 @@ const char* ingot_standalone_error_kind(void);     ///< "ZeroDivisionError"
 const char* ingot_standalone_error_message(void);  ///< "division by zero"
 const char* ingot_standalone_error_file(void);     ///< empty: no place is known
 int32_t ingot_standalone_error_line(void);
+const char* ingot_standalone_error_function(void);  ///< of the Python source, that has the place
 
 /// The level whose code runs, chosen once: the highest that this CPU has, or what INGOT_CPU_LEVEL says (2, 3
 /// or 4). 0: this CPU has none of them, or not that one; calls then fail.

@@ -135,7 +135,8 @@ def broadcast(register, y):
 
 def built(*arguments) -> None:
     command = [sys.executable, "-m", "ingot", "build", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    strict = {**os.environ, "CC": "cc -Wextra -Werror"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=strict)
     assert done.returncode == 0, done.stderr
 
 

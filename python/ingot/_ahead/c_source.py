@@ -13,17 +13,26 @@ from .lowering import Code, Compiled, Constant, Value
 
 def source(library: str, functions: Sequence[Compiled], levels: Sequence[int]) -> str:
     types = Types(library)
+    captured, tables_ = tables(library, functions, levels)
+    parts = [f'#include "{library}.h"\n\n#include <math.h>\n#include "library.h"\n\n', tables_]
+    parts += [_definition(types, number, f, captured) for number, f in enumerate(functions)]
+    parts.append(_own(library))
+    return "".join(parts)
+
+
+def tables(library: str, functions: Sequence[Compiled], levels: Sequence[int]) -> tuple[dict[int, str], str]:
+    """What the runtime wants to know of a library and its functions, `ingot_function_0` and on. First the names of the arrays
+    that the library has, by `id`.
+    """
     features = [functions[0].versions[i].apart.features for i in range(len(levels))]
-    parts = [f'#include "{library}.h"\n\n#include <math.h>\n#include "library.h"\n\n']
     table = ", ".join(f'{{{n}, "{f}"}}' for n, f in zip(levels, features))
-    parts.append(f"static const struct ingot_level ingot_levels[] = {{{table}}};\n")
+    parts = [f"static const struct ingot_level ingot_levels[] = {{{table}}};\n"]
     parts.append(f'static const struct ingot_library ingot_this = {{"{library}", ingot_levels, {len(levels)}}};\n\n')
     arrays = {id(array): array for f in functions for _, array in f.captured}
     captured = {key: f"ingot_captured_{number}" for number, key in enumerate(arrays)}
     parts += [_captured(captured[key], np.asarray(array, order="C")) for key, array in arrays.items()]
-    parts += [_function(types, number, f, captured) for number, f in enumerate(functions)]
-    parts.append(_own(library))
-    return "".join(parts)
+    parts += [_function(number, f) for number, f in enumerate(functions)]
+    return captured, "".join(parts)
 
 
 def entry(function: int, level: int, is_together: bool) -> str:
@@ -36,8 +45,8 @@ def _bytes(data: bytes) -> str:
     return ",\n  ".join(lines)
 
 
-def _values(name: str, values: Sequence[Value]) -> str:
-    rows = [f'{{"{v.name}", {DTYPES.index(v.dtype)}, {v.rank}, \'{v.order}\', {int(v.is_written)}}}' for v in values]
+def values(name: str, listed: Sequence[Value]) -> str:
+    rows = [f'{{"{v.name}", {DTYPES.index(v.dtype)}, {v.rank}, \'{v.order}\', {int(v.is_written)}}}' for v in listed]
     return f"static const struct ingot_value {name}[] = {{{', '.join(rows) or '{0, 0, 0, 0, 0}'}}};\n"
 
 
@@ -49,9 +58,9 @@ def _code(name: str, symbol: str, code: Code | None) -> tuple[str, str]:
     return declared, f"{{{symbol}, {name}, sizeof {name}}}"
 
 
-def _function(types: Types, number: int, function: Compiled, captured: dict[int, str]) -> str:
+def _function(number: int, function: Compiled) -> str:
     inputs = [*function.parameters, *(value for value, _ in function.captured)]
-    parts = [_values(f"ingot_parameters_{number}", inputs), _values(f"ingot_results_{number}", [g.value for g in function.given])]
+    parts = [values(f"ingot_parameters_{number}", inputs), values(f"ingot_results_{number}", [g.value for g in function.given])]
     versions = []
     for level, version in enumerate(function.versions):
         kinds = []
@@ -66,7 +75,6 @@ def _function(types: Types, number: int, function: Compiled, captured: dict[int,
         f"static const struct ingot_function ingot_function_{number} = {{ingot_parameters_{number}, "
         f"ingot_results_{number}, {len(inputs)}, {len(function.given)}, ingot_versions_{number}}};\n"
     )
-    parts.append(_definition(types, number, function, captured))
     return "".join(parts)
 
 

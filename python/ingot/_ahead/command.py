@@ -8,15 +8,15 @@ from typing import Any
 
 from .._errors import UnsupportedError
 
-KINDS = ("c",)
+KINDS = ("c", "extension")
 LEVELS = (2, 3, 4)
 
 
 def add_command(subparsers: Any) -> None:
-    parser = subparsers.add_parser("build", help="compile functions ahead of time, into a library that needs no Python")
+    parser = subparsers.add_parser("build", help="compile functions ahead of time, into a library that needs no Python, or a module that needs no compiler")
     parser.add_argument("module", help="a file, or a module's name; after a colon, the functions: model.py:mean,variance")
-    parser.add_argument("-o", "--output", required=True, type=Path, help="the folder that include/ and lib/ are written into")
-    parser.add_argument("--kind", choices=KINDS, default="c", help="what is made: a library for C, C++ and Fortran")
+    parser.add_argument("-o", "--output", required=True, type=Path, help="the folder that is written into: of a library, include/ and lib/; of a module, its file")
+    parser.add_argument("--kind", choices=KINDS, default="c", help="what is made: a library for C, C++ and Fortran (c), or a module for Python (extension)")
     parser.add_argument("--name", help="the library's name, which stands before all of its names (the module's)")
     parser.add_argument("--package-version", default=None, help="what find_package compares (the module's __version__, or 0.0.0)")
     parser.add_argument("--levels", type=int, nargs="+", choices=LEVELS, default=list(LEVELS), help="levels of x86-64 to make code for")
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def build(options: argparse.Namespace) -> list[Path]:
-    from . import c_library as kind
+    from . import c_library, extension
     from .collect import collect, load
     from .errors import BuildError
     from .lowering import compile_export
@@ -49,6 +49,7 @@ def build(options: argparse.Namespace) -> list[Path]:
         raise BuildError(f"a version is numbers with points between them, such as 1.2.0, not {version!r}; --package-version gives one")
     levels = sorted(set(options.levels))
     wanted = collect(module, [n.strip() for n in names.split(",") if n.strip()])
+    kind: Any = extension if options.kind == "extension" else c_library
     kind.check(library, [each.export.name for each in wanted])
     functions = [compile_export(each, levels) for each in wanted]
     try:

@@ -13,7 +13,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from .c_source import entry
 from .errors import BuildError
+from .lowering import Compiled
 
 RUNTIME = Path(__file__).parent / "runtime.o"
 SYSTEM_LIBRARIES = ("m", "pthread", "dl")
@@ -49,6 +51,18 @@ def rename_entry(image: bytes, symbol: str, name: str, file: Path) -> Path:
     return file
 
 
+def objects_of(scratch: Path, functions: Sequence[Compiled]) -> list[Path]:
+    """Writes the code of all levels."""
+    objects = []
+    for number, function in enumerate(functions):
+        for level, version in enumerate(function.versions):
+            for code, is_together in ((version.apart, False), (version.together, True)):
+                if code is not None:
+                    name = entry(number, level, is_together)
+                    objects.append(rename_entry(code.object, code.symbol, name, scratch / f"{name}.o"))
+    return objects
+
+
 def compile_c(source: Path, includes: Sequence[Path], file: Path) -> Path:
     paths = [f"-I{path}" for path in (*includes, Path(__file__).parent)]
     run(*compiler(), "-std=gnu99", "-O2", "-fPIC", "-ffunction-sections", "-fdata-sections", "-Wall", *paths, "-c", source, "-o", file)
@@ -78,10 +92,12 @@ def link_static(joined: Path, file: Path) -> None:
     run("ar", "rcs", file, joined)
 
 
-def link_shared(joined: Path, names: Sequence[str], file: Path) -> None:
-    """Threads of its pool run its code until the process ends, so that it is never unloaded."""
+def link_shared(joined: Path, names: Sequence[str], file: Path, is_complete: bool = True) -> None:
+    """Threads of its pool run its code until the process ends, so that it is never unloaded. A library that is not complete
+    has names that the process which loads it defines.
+    """
     script = joined.with_suffix(".exports")
     script.write_text(f"{{ global: {' '.join(f'{name};' for name in names)} local: *; }};\n")
-    flags = ("-z,defs", "-z,nodelete", "-z,noexecstack", "-z,relro", "--gc-sections", f"--version-script={script}", f"-soname,{file.name}")
+    flags = (*(("-z,defs",) if is_complete else ()), "-z,nodelete", "-z,noexecstack", "-z,relro", "--gc-sections", f"--version-script={script}", f"-soname,{file.name}")
     libraries = [f"-l{name}" for name in SYSTEM_LIBRARIES]
     run(*compiler(), "-shared", "-static-libgcc", *(f"-Wl,{flag}" for flag in flags), "-Wl,--as-needed", joined, *libraries, "-o", file)

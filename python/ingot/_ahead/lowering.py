@@ -74,6 +74,8 @@ class Compiled(NamedTuple):
     """What the code gives, in order."""
     results: tuple[Given | Constant, ...]
     """Those that the caller sees, in order."""
+    description: tuple
+    """How results are made of what the code gives, as `bindings/results` has it."""
     versions: tuple[Version, ...]
     """By level."""
 
@@ -128,11 +130,11 @@ class _Lowering:
         if together is not None:
             others = [self._object(together, level) for level in levels]
             written = [a or b for a, b in zip(written, _written(others), strict=True)]
-            if self._results(together, others[0]["results"]) != (results, given):
+            if self._results(together, others[0]["results"]) != (results, given) or together.result != apart.result:
                 raise _errors.InternalError(f"`{self.function.__name__}` gives other results where arguments share memory")
         captured = self._captured(written[own:])
         versions = [Version(_code(a), b and _code(b)) for a, b in zip(made, others)]
-        return Compiled(self.export, self._values(written), captured, given, results, tuple(versions))
+        return Compiled(self.export, self._values(written), captured, given, results, apart.result, tuple(versions))
 
     def _together(self) -> Any:
         """The program for arguments that may share memory. None: loops over `prange` need them apart."""
