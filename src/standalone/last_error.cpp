@@ -28,15 +28,27 @@ std::string text_of(const Failure& failure) {
 
 }  // namespace
 
-int32_t remember(Failure failure) noexcept {
+int32_t remember(Failure&& failure) noexcept {
   try {
     last.text = text_of(failure);
     last.failure = std::move(failure);
-  } catch (const std::exception&) {  // short texts need no memory
-    last.failure = {};
-    last.failure.kind = base::ExceptionKind::MemoryError;
-    last.text = "MemoryError";
+  } catch (const std::exception&) {
+    return remember_no_memory();
   }
+  return runtime::status_of(last.failure.kind);
+}
+
+int32_t remember(base::ExceptionKind kind, const char* message) noexcept {
+  try {
+    return remember({.kind = kind, .message = message});
+  } catch (const std::exception&) {
+    return remember_no_memory();
+  }
+}
+
+int32_t remember_no_memory() noexcept {
+  last.failure = {.kind = base::ExceptionKind::MemoryError};
+  last.text = "MemoryError";  // short texts need no memory
   return runtime::status_of(last.failure.kind);
 }
 

@@ -18,6 +18,10 @@ struct Failure {
 
 /// Keeps it as the calling thread's last error. Returns the status that it is; where memory has run out, that
 /// of MemoryError.
-int32_t remember(Failure failure) noexcept;
+int32_t remember(Failure&& failure) noexcept;
+int32_t remember(base::ExceptionKind kind, const char* message) noexcept;
+
+/// The same, of memory that has run out. Needs none.
+int32_t remember_no_memory() noexcept;
 
 }  // namespace ingot::standalone

@@ -263,12 +263,12 @@ int32_t ingot_standalone_call(const ingot_library* library, const ingot_function
   try {
     standalone::run(*library, *function, slots, work);
     return 0;
-  } catch (const standalone::Failure& failure) {
-    return standalone::remember(failure);
+  } catch (standalone::Failure& failure) {
+    return standalone::remember(std::move(failure));
   } catch (const std::bad_alloc&) {
-    return standalone::remember({base::ExceptionKind::MemoryError, "Unable to allocate memory"});
+    return standalone::remember_no_memory();
   } catch (const std::exception& error) {
-    return standalone::remember({base::ExceptionKind::RuntimeError, error.what()});
+    return standalone::remember(base::ExceptionKind::RuntimeError, error.what());
   }
 }
 
@@ -277,7 +277,7 @@ int32_t ingot_standalone_null(const char* name) {
     return standalone::remember(
         {base::ExceptionKind::ValueError, standalone::message_of(name, "is a null pointer")});
   } catch (const std::bad_alloc&) {
-    return standalone::remember({base::ExceptionKind::MemoryError, {}});
+    return standalone::remember_no_memory();
   }
 }
 

@@ -700,6 +700,65 @@ def test_libraries_are_loaded_forked_and_closed(signals, cases_folder, tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+FAILING = """
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "signals.h"
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_memalign(size_t, size_t);
+static long left = -1, asked = 0; /* how many allocations are made before one fails, and how many there were */
+static int fails(void) { return ++asked, left >= 0 && left-- == 0; }
+void *malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return fails() ? NULL : __libc_calloc(count, size); }
+void *aligned_alloc(size_t alignment, size_t size) { return fails() ? NULL : __libc_memalign(alignment, size); }
+
+static double samples[6] = {1, 2.5, -0.5, 4, 3.25, 0.125};
+static signals_float64_1d before = {samples, samples, {7}, {7}}, result;
+
+static int call(int which, const signals_float64_1d *x, const signals_float64_1d *empty) {
+  double moment;
+  if (which == 0) return signals_smoothed(x, &result);
+  return which == 1 ? signals_moment(empty, 2, &moment) : signals_moment(NULL, 2, &moment);
+}
+
+int main(void) {
+  const signals_float64_1d x = signals_float64_1d_of(samples, 6), empty = signals_float64_1d_of(samples, 0);
+  for (int which = 0; which < 3; ++which) {
+    for (long count = 0;; ++count) {
+      signals_trim_memory();
+      result = before;
+      asked = 0;
+      left = count;
+      const int status = call(which, &x, &empty);
+      left = -1;
+      if (asked <= count) {
+        printf("%d ", count > 0);
+        break;
+      }
+      const int is_right = status == (which == 0 ? SIGNALS_OK : SIGNALS_VALUE_ERROR); /* without what it could not get */
+      if (!is_right && status != SIGNALS_MEMORY_ERROR) return 1;
+      if (status != SIGNALS_OK && (result.owner != before.owner || result.data != samples || result.lengths[0] != 7)) return 2;
+      if (status == SIGNALS_OK) signals_free(result.owner);
+      if (signals_smoothed(&x, &result) != SIGNALS_OK || result.data[5] != 0.90625) return 3;
+      signals_free(result.owner);
+    }
+  }
+  return 0;
+}
+"""
+
+
+def test_any_allocation_may_fail(signals, tmp_path):
+    (tmp_path / "failing.c").write_text(FAILING)
+    command = ["cc", "-std=gnu99", "-Wall", f"-I{signals}/include", tmp_path / "failing.c", "-o", tmp_path / "failing", signals / "lib" / "libsignals.a", "-lm"]
+    subprocess.run(command, check=True, timeout=60)
+    done = subprocess.run([tmp_path / "failing"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 1 1 ", "")
+
+
 REFUSED = [
     ("@ingot.export('(float64[:, :], float64[:])')\ndef f(a, b):\n    return np.linalg.solve(a, b)", "NumPy's routine `linalg.solve1` in `f`, compiled"),
     ("def log(x):\n    pass\nlog = ingot.host(log, result=None)\n@ingot.export('(float64,)')\ndef f(x):\n    log(x)", "calling `log` in Python in `f`, compiled ahead of time, is not supported\n  {file}:9, in f"),
