@@ -81,6 +81,11 @@ def power(x, by=0.5, n=2):
     return np.sum(x * by) ** n * SCALE
 
 
+@ingot.export("float64(float64, complex128, float64, bool)")
+def clipped(x, low=-1 + 0j, high=np.inf, largest=True):
+    return max(min(x, high), low.real) if largest else x
+
+
 @ingot.export("void(int64)")
 def failing(n):
     if n < 2:
@@ -272,7 +277,7 @@ def test_arrays_that_overlap_or_do_not_fit(module, plain):
         module.apart(x, x[1:])
     with pytest.raises(ValueError, match="assignment destination is read-only"):
         module.shifted(x, np.broadcast_to(1.0, (20,)))
-    for wrong in (x.astype("f4"), x.astype(">f8"), x.reshape(4, 5), [1.0], None):
+    for wrong in (x.astype("f4"), x.astype(">f8"), x.reshape(4, 5), np.ma.array(x, mask=x > 3), [1.0], None):
         with pytest.raises(TypeError, match="^`power` takes an array of float64 with 1 axes for `x`, not "):
             module.power(wrong)
     with pytest.raises(ValueError, match="argument `x` is not in C order without gaps"):
@@ -285,7 +290,8 @@ def test_arguments_by_name(module, plain):
     check_same(module.power(n=3, x=x), ingot.jit(plain.power)(x, 0.5, 3))
     check_same(module.power(x, 2, n=1), ingot.jit(plain.power)(x, 2.0, 1))
     assert str(inspect.signature(module.power)) == "(x, by=0.5, n=2)"
-    assert module.made.__doc__ == plain.made.__doc__ and module.power.__doc__ is None
+    assert str(inspect.signature(module.clipped)) == "(x, low=Ellipsis, high=Ellipsis, largest=True)" and module.clipped(1.0) == 1.0
+    assert module.made.__doc__ == plain.made.__doc__ and module.deep.__doc__ is None
     for arguments, keywords, message in (
         ((), {}, "power() missing required argument: 'x'"),
         ((x, 1.0, 1, 1), {}, "power() takes 3 positional arguments but 4 were given"),

@@ -131,10 +131,15 @@ def _defaults(function: Compiled) -> list[Any]:
 
 
 def _method(number: int, function: Compiled) -> str:
-    shown = [n if d is None else f"{n}={d.item()!r}" for n, d in zip(_names(function), _defaults(function))]
+    shown = [n if d is None else f"{n}={_shown(d.item())}" for n, d in zip(_names(function), _defaults(function))]
     text = f"{function.export.name}($module{''.join(f', {each}' for each in shown)})\n--\n\n{function.export.function.__doc__ or ''}"
     cast = "(PyCFunction)(void (*)(void))"
     return f'{{"{function.export.name}", {cast}ingot_call_{number}, METH_FASTCALL | METH_KEYWORDS, {_text(text)}}}'
+
+
+def _shown(number: Any) -> str:
+    """As `inspect` reads it, which takes literals alone."""
+    return "..." if isinstance(number, complex) or not np.isfinite(number) else repr(number)
 
 
 def _text(text: str) -> str:

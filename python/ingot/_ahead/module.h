@@ -63,7 +63,7 @@ static int ingot_refuse(const struct ingot_called* it, uint32_t place, PyObject*
   if (value->rank < 0)
     PyErr_Format(PyExc_TypeError, "`%s` takes %U for `%s`, not %s", it->name, name, it->names[place],
                  Py_TYPE(given)->tp_name);
-  else if (PyArray_Check(given))
+  else if (PyArray_CheckExact(given))
     PyErr_Format(PyExc_TypeError, "`%s` takes an array of %U with %d axes for `%s`, not one of %S with %d",
                  it->name, name, value->rank, it->names[place],
                  (PyObject*)PyArray_DESCR((PyArrayObject*)given), PyArray_NDIM((PyArrayObject*)given));
@@ -110,7 +110,7 @@ static int ingot_take_number(const struct ingot_called* it, uint32_t place, PyOb
 
 static int ingot_take_array(const struct ingot_called* it, uint32_t place, PyObject* given, int64_t* words) {
   const struct ingot_value* const value = &it->function->parameters[place];
-  if (!PyArray_Check(given)) return ingot_refuse(it, place, given);
+  if (!PyArray_CheckExact(given)) return ingot_refuse(it, place, given);
   PyArrayObject* const array = (PyArrayObject*)given;
   PyArray_Descr* const descr = ingot_descr(value);
   const int fits = PyArray_EquivTypes(descr, PyArray_DESCR(array)) && PyArray_NDIM(array) == value->rank;
