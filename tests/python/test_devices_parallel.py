@@ -17,7 +17,7 @@ from ingot._function import Function
 rng = np.random.default_rng(23)
 
 
-@pytest.fixture(params=["emulated", pytest.param("opencl", marks=pytest.mark.sampled(6, of="opencl"))])
+@pytest.fixture(params=["emulated", pytest.param("opencl", marks=pytest.mark.sampled(18, of="opencl"))])
 def device(request):
     return ingot.device(request.param)
 
@@ -440,6 +440,7 @@ def test_selections_of_several_axes(device):
 # Races
 
 
+@pytest.mark.slow
 def test_nothing_races():
     """All of this again, on the software device that looks for races."""
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", __file__]

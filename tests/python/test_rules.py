@@ -460,7 +460,7 @@ def powers_of_inverse(p, n):
     return np.sum(c)
 
 
-@pytest.mark.parametrize("f", [riccati, powers_of_inverse])
+@pytest.mark.parametrize("f", [riccati, pytest.param(powers_of_inverse, marks=pytest.mark.slow)])
 def test_second_derivatives_of_routines_in_loops(f):
     p = np.array([0.5, 0.1])
     g = ingot.grad(f)
