@@ -73,6 +73,28 @@ def sum_of_ten(d):
             + d["f"][0] + d["g"][0] + d["h"][0] + d["i"][0] + d["j"][0])
 
 
+class Springs:
+    """What a method finds in its instance: two arrays and a number."""
+
+    def __init__(self) -> None:
+        self.lengths, self.rest, self.stiffness = np.ones(1), np.ones(1), 2.0
+
+    def pull_into(self, out):
+        out[0] = (self.lengths[0] - self.rest[0]) * self.stiffness
+
+    compiled = ingot.jit(pull_into)
+
+
+def of_ten_variables():
+    """A function of ten variables of the function around it, each of which is guarded."""
+    a, b, c, d, e, f, g, h, i, j = map(float, range(10))
+
+    def total(x, out):
+        out[0] = x[0] + a + b + c + d + e + f + g + h + i + j
+
+    return total
+
+
 def first_arguments(program: str) -> tuple:
     """The arguments of a first call: small, so that the compiler's work is what is measured."""
     from .workloads import bodies, streams
@@ -211,23 +233,33 @@ def _overhead(calls: dict[str, tuple[Callable, tuple]], rounds: int, small: bool
 
 
 def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
-    """Seconds of one call with arrays of one element: output given, output new, a dict of ten."""
+    """Seconds of one call with arrays of one element: output given, output new, a dict of ten, a method, ten captured variables."""
     x, y, z = np.ones(1), np.ones(1), np.ones(1)
     ten = {name: np.ones(1) for name in "abcdefghij"}
     given: dict = {"numpy": (np.add, (x, y, z)), "ingot": (ingot.jit(add_into), (x, y, z))}
     new: dict = {"numpy": (add_three, (x, y, z)), "ingot": (ingot.jit(add_three), (x, y, z))}
     tree: dict = {"numpy": (sum_of_ten, (ten,)), "ingot": (ingot.jit(sum_of_ten), (ten,))}
+    springs = Springs()
+    method: dict = {"python": (springs.pull_into, (z,)), "ingot": (springs.compiled, (z,))}
+    captured: dict = {"python": (of_ten_variables(), (x, z)), "ingot": (ingot.jit(of_ten_variables()), (x, z))}
     if "numba" in machine.peers:
         import numba
 
         given["numba"] = numba.njit(add_into), (x, y, z)
         new["numba"] = numba.njit(add_three), (x, y, z)
         tree["numba"] = numba.njit(sum_of_ten), (ten,)
+        captured["numba"] = numba.njit(of_ten_variables()), (x, z)
     if "jax" in machine.peers:
         import jax
 
         there = tuple(jax.numpy.ones(1) for _ in range(3))
         new["jax"] = jax.jit(add_three), there
         tree["jax"] = jax.jit(sum_of_ten), ({n: jax.numpy.ones(1) for n in ten},)
-    calls = {"call, output given": given, "call, new output": new, "call, dict of 10 arrays": tree}
+    calls = {
+        "call, output given": given,
+        "call, new output": new,
+        "call, dict of 10 arrays": tree,
+        "call, method": method,
+        "call, 10 captured variables": captured,
+    }
     return {name: _overhead(c, rounds, small) for name, c in calls.items()}
