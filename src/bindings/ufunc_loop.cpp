@@ -30,7 +30,8 @@ constexpr int64_t kManyTurns = 64;
 struct UfuncLoop::Variant {
   uint64_t word;
   nb::object specialisation;
-  const Code* code;  ///< null: Python makes the calls
+  nb::object loaded;  ///< the object of `code`; None: there is none
+  const Code* code;   ///< null: Python makes the calls
   Variant* next;
 };
 
@@ -119,10 +120,12 @@ const UfuncLoop::Variant& UfuncLoop::made(const OperandLayout& layout) {
   const nb::object self = nb::find(*this);
   nb::object made = self.attr("compile")(layouts, kModes[static_cast<size_t>(layout.mode())]);
   if (const Variant* other = find(layout)) return *other;  // of another thread
-  const Code* code = nullptr;
-  if (!made.is_none()) code = nb::cast<const Code*>(nb::cast<const Specialisation&>(made).loaded());
+  // Held, since a specialisation may get better code.
+  nb::object loaded = nb::none();
+  if (!made.is_none()) loaded = nb::cast<const Specialisation&>(made).loaded();
+  const Code* code = loaded.is_none() ? nullptr : nb::cast<const Code*>(loaded);
   if (code != nullptr && (code->params().size() != layout.count() || code->calls_outside())) code = nullptr;
-  auto* const variant = new Variant{layout.word(), std::move(made), code, first_.load()};
+  auto* const variant = new Variant{layout.word(), std::move(made), std::move(loaded), code, first_.load()};
   first_.store(variant, std::memory_order_release);
   return *variant;
 }
@@ -213,6 +216,7 @@ void UfuncLoop::clear() {
   for (Variant* variant = first_.load(); variant != nullptr; variant = variant->next) {
     variant->code = nullptr;
     variant->specialisation = nb::none();
+    variant->loaded = nb::none();
   }
 }
 

@@ -126,6 +126,7 @@ nb::object Ufunc::make() {
   if (!ufunc.is_valid()) throw nb::python_error();
   auto* const made = reinterpret_cast<PyUFuncObject*>(ufunc.ptr());
   made->obj = nb::find(*this).release().ptr();
+  PyObject_GC_Track(ufunc.ptr());  // as NumPy does where it sets `obj` itself
   if (choose_.is_none()) return ufunc;
   made->type_resolver = nullptr;  // no other loop than those that `choose` names
   nb::list pattern;
@@ -165,12 +166,16 @@ void Ufunc::add(nb::handle ufunc, nb::object loop) {
 }
 
 nb::object Ufunc::loop_for(PyArray_Descr* const* descriptors) {
-  for (nb::object& loop : loops_) {
+  for (size_t i = 0; i < loops_.size(); ++i) {
+    nb::object loop = loops_[i];
     const auto& it = *nb::inst_ptr<UfuncLoop>(loop);
     if (!std::ranges::equal(it.type_numbers(), std::span(descriptors, it.type_numbers().size()), {}, {},
                             [](const PyArray_Descr* descr) { return descr->type_num; }))
       continue;
-    if (!it.is_current()) loop = loop.attr("renewed")();
+    if (!it.is_current()) {
+      loop = loop.attr("renewed")();
+      loops_[i] = loop;  // there may be more of them now
+    }
     return loop;
   }
   throw base::InternalError("bindings: a ufunc has no such loop");
