@@ -109,6 +109,7 @@ class Function(Base[P, R_co]):
         "letters": "a text is walked",
     }
     most_values: int | None = 16  # of one argument whose value decides what is compiled
+    most_kept = 64  # specialisations of one description, which differ in what stood outside
     is_stored = True  # whether code is stored on disk, and taken from there
     tier = "auto"  # which code calls run
 
@@ -264,7 +265,7 @@ class Function(Base[P, R_co]):
         if stored.tier == Tier.QUICK:
             specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
         specialisation.take(stored.code, Tier(stored.tier))
-        self._table.setdefault(_hashable(arguments.key), []).insert(0, specialisation)
+        self._add(specialisation)
         return specialisation, arguments
 
     def _wanted(self) -> str:
@@ -304,6 +305,12 @@ class Function(Base[P, R_co]):
             if changed is None:
                 return candidate, None
         return None, changed
+
+    def _add(self, specialisation: Specialisation) -> None:
+        """Has it tried first, of those of its description. What was made first goes where there are too many."""
+        entries = self._table.setdefault(_hashable(specialisation.key), [])
+        entries.insert(0, specialisation)
+        del entries[self.most_kept :]
 
     def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> bool:
         """Counts a change; a number that changes for the second time becomes a hidden argument."""
@@ -352,7 +359,7 @@ class Function(Base[P, R_co]):
             specialisation.wanted = self._wanted()
             if self._is_storable:
                 specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
-            self._table.setdefault(_hashable(key), []).insert(0, specialisation)
+            self._add(specialisation)
             return specialisation, arguments
 
     def _settle(self, demand: Demanded) -> None:
