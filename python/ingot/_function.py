@@ -43,13 +43,29 @@ def _alone(function: Callable[[], Any]) -> Any:
         return function()
 
 
-def _renew_lock() -> None:
-    """For a forked child: the thread that held the lock may not be in it."""
+def _hold() -> None:
+    """Before a fork: waits for what is being compiled, since locks that it has would stay locked in the child.
+
+    Not for ever: it may wait for what the thread that forks has.
+    """
+    worker.hold()
+    _ingot.hold_calls_with_room(5.0)
+
+
+def _go_on() -> None:
+    _ingot.let_calls_with_room_go_on()
+    worker.go_on()
+
+
+def _renew() -> None:
+    """In the child, where there are no other threads."""
     global _compiling
     _compiling = threading.RLock()
+    _ingot.let_calls_with_room_go_on()
+    worker.renew()
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+os.register_at_fork(before=_hold, after_in_parent=_go_on, after_in_child=_renew)
 atexit.register(_ingot.finish_calls_with_room)
 atexit.register(worker.close)  # runs before the other, which lets the worker do no more
 

@@ -116,4 +116,3 @@ class Worker:
 
 
 worker = Worker()
-os.register_at_fork(before=worker.hold, after_in_parent=worker.go_on, after_in_child=worker.renew)

@@ -119,6 +119,10 @@ NB_MODULE(_ingot, m) {
       "What a function of the compiler gives or raises, called where the stack has room for it.");
   m.def("finish_calls_with_room", &finish_calls_with_room,
         "Waits for the compiler's functions that other threads run, and lets them run no more.");
+  m.def("hold_calls_with_room", &hold_calls_with_room, "seconds"_a,
+        "Before a fork: waits so long at most for the compiler's functions that other threads run, and lets "
+        "them run no more.");
+  m.def("let_calls_with_room_go_on", &let_calls_with_room_go_on, "After it.");
   m.attr("MAX_THREADS") = runtime::Pool::kMaxThreads;
   m.def("get_num_threads", &runtime::Pool::threads);
   m.def("set_num_threads", &runtime::Pool::set_threads, "count"_a);

@@ -23,14 +23,20 @@ namespace {
 constexpr size_t kLeast = size_t{2} << 20;
 constexpr size_t kGiven = size_t{64} << 20;
 constexpr int64_t kBetweenLooks = 50'000'000;  ///< nanoseconds
+constexpr int64_t kBriefly = 1'000'000;
 
 /// Part of the closed list of process-wide state; the GIL's holder reads and changes it.
 int under_way = 0;
 bool is_at_the_end = false;
+bool is_held = false;  ///< no other thread than the one that `holds` begins a call
+thread_local bool holds = false;
+thread_local int own = 0;  ///< of those under way, the ones that this thread is in
 
 PyObject* call_here(PyObject* callable, PyObject* const* arguments, size_t count) {
   ++under_way;
+  ++own;
   PyObject* const result = PyObject_Vectorcall(callable, arguments, count, nullptr);
+  --own;
   --under_way;
   return result;
 }
@@ -64,6 +70,7 @@ void CallElsewhere::make() {
   std::vector<PyObject*> given;
   given.reserve(arguments.size());
   for (const nb::object& argument : arguments) given.push_back(argument.ptr());
+  ++own;
   if (PyContext_Enter(context.ptr()) == 0) {
     result = PyObject_Vectorcall(callable.ptr(), given.data(), given.size(), nullptr);
     if (result == nullptr) error = raised();
@@ -79,6 +86,7 @@ void CallElsewhere::make() {
     error.reset();
   }
   has_ended = true;
+  --own;
   --under_way;
 }
 
@@ -112,17 +120,25 @@ bool start(const std::shared_ptr<CallElsewhere>& call) {
 }
 
 /// Waits, without the GIL, until a semaphore is posted, or a signal or some time has come.
-void wait_for(sem_t& semaphore) {
+void wait_for(sem_t& semaphore, int64_t nanoseconds = kBetweenLooks) {
   Gil gil;
   gil.release();
   timespec until{};
   clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += kBetweenLooks;
+  until.tv_nsec += nanoseconds;
   if (until.tv_nsec >= 1'000'000'000) {
     until.tv_nsec -= 1'000'000'000;
     ++until.tv_sec;
   }
   sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until);
+}
+
+/// Waits, without the GIL, as long as something holds, or so many times briefly.
+void wait_while(bool (*still)(), int64_t looks = INT64_MAX) {
+  sem_t never;
+  sem_init(&never, 0, 0);
+  for (; still() && looks > 0; --looks) wait_for(never, kBriefly);
+  sem_destroy(&never);
 }
 
 PyObject* call_elsewhere(PyObject* callable, PyObject* const* arguments, size_t count) {
@@ -157,8 +173,12 @@ PyObject* call_elsewhere(PyObject* callable, PyObject* const* arguments, size_t 
 
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count) {
   // A child that is forked has none of the threads that make calls.
-  static const int is_told = pthread_atfork(nullptr, nullptr, [] { under_way = 0; });
+  static const int is_told = pthread_atfork(nullptr, nullptr, [] {
+    under_way = own;
+    is_held = false;
+  });
   (void)is_told;
+  if (own == 0 && !holds) wait_while([] { return is_held; });
   if (is_at_the_end && !is_main_thread()) {
     Gil gil;
     gil.release();
@@ -180,5 +200,13 @@ void finish_calls_with_room() {
   }
   sem_destroy(&never);
 }
+
+void hold_calls_with_room(double seconds) {
+  is_held = holds = true;
+  wait_while([] { return under_way > own; }, static_cast<int64_t>(seconds * 1e9) / kBriefly);
+  if (under_way > own) is_held = holds = false;
+}
+
+void let_calls_with_room_go_on() { is_held = holds = false; }
 
 }  // namespace ingot::bindings

@@ -18,4 +18,11 @@ PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t 
 /// amid C++.
 void finish_calls_with_room();
 
+/// Before a fork: waits, for some seconds at most, until the calls of other threads that are under way have
+/// ended, and lets none begin. What they have locked - modules that are being imported, LLVM's tables - would
+/// stay locked in the child.
+void hold_calls_with_room(double seconds);
+/// After it, in both processes.
+void let_calls_with_room_go_on();
+
 }  // namespace ingot::bindings
