@@ -15,6 +15,17 @@ from ingot import _derivatives, _ingot, prange
 
 pytestmark = pytest.mark.alone
 
+
+def mappings():
+    with open("/proc/self/maps") as file:
+        return file.readlines()
+
+
+def code_of(lines):
+    """The mappings of code that come from no file."""
+    return [line for line in lines if " r-xp " in line and line.split()[4] == "0"]
+
+
 COUNTED = ("Function", "Specialisation", "Code", "ndarray")
 
 
@@ -26,10 +37,9 @@ class Figures:
         ingot.set_cache_limit(0)
         with open("/proc/self/statm") as file:
             self.resident = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
-        with open("/proc/self/maps") as file:
-            lines = file.readlines()
+        lines = mappings()
         self.mappings = len(lines)
-        self.code = sum(" r-xp " in line and line.split()[4] == "0" for line in lines)
+        self.code = len(code_of(lines))
         self.threads = len(os.listdir("/proc/self/task"))
         self.files = len(os.listdir("/proc/self/fd"))
         self.arrays = ingot.memory()["in_use"]
@@ -79,7 +89,7 @@ def made(turn):
     return ingot.jit(function_of(f"def f(a, x):\n    a[0] = x + {turn}\n    if x > 1e9:\n        raise ValueError('far')\n    return a * x"), tier="quick")
 
 
-@few_or(200, 10_000)
+@few_or(150, 10_000)
 def test_functions_that_are_compiled_and_dropped(turns):
     a = np.ones(5)
 
@@ -96,7 +106,7 @@ def test_functions_that_are_kept_are_growth():
         kept.append(made(turn))
         kept[-1](a, 2.0)
 
-    grown = [each.split(":")[0] for each in growth(act, 40)]
+    grown = [each.split(":")[0] for each in growth(act, 25)]
     assert {"code", "mappings", "objects"} <= set(grown)
 
 
@@ -108,7 +118,7 @@ def callers(turn):
         return a + shift
 
     def out(a):
-        print("", end="")
+        print(end="")
         return a.sum() + shift
 
     def generated(a):
@@ -130,11 +140,11 @@ def callers(turn):
     assert ingot.vectorize(lambda x: x + shift)(x)[0] == shift
 
 
-@few_or(16, 1500)
+@few_or(6, 1500)
 def test_functions_that_hold_much_are_dropped(turns, monkeypatch):
     monkeypatch.setenv("INGOT_TIERS", "quick")
     monkeypatch.setattr(_derivatives, "_MOST_COMPILED", 4)
-    assert not growth(callers, turns)
+    assert not growth(callers, turns, first=6)
 
 
 @ingot.jit
@@ -170,7 +180,7 @@ def refuse(c):
 
 
 def raised(function, *arguments):
-    with pytest.raises(Exception) as caught:  # noqa: PT011
+    with pytest.raises(Exception) as caught:
         function(*arguments)
     return type(caught.value)
 
@@ -229,7 +239,7 @@ def test_code_that_is_replaced_while_threads_run_it():
     threads = [threading.Thread(target=calls) for _ in range(3)]
     for thread in threads:
         thread.start()
-    before = sum(" r-xp " in line for line in open("/proc/self/maps"))
+    before = len(code_of(mappings()))
     for turn in range(300):
         it._improve(_ingot.Code.load(objects[turn % 2]))
         if turn % 20 == 0:
@@ -239,10 +249,10 @@ def test_code_that_is_replaced_while_threads_run_it():
         thread.join()
     gc.collect()
     assert not wrong
-    assert sum(" r-xp " in line for line in open("/proc/self/maps")) <= before
+    assert len(code_of(mappings())) <= before
 
 
-@few_or(30, 1000)
+@few_or(15, 1000)
 def test_functions_of_each_tier(turns):
     a = np.ones(5)
 
@@ -252,7 +262,7 @@ def test_functions_of_each_tier(turns):
         if turn % 2:
             function.compile(a, 2.0)
 
-    assert not growth(act, turns)
+    assert not growth(act, turns, first=9)
 
 
 def test_many_specialisations_of_one_function():
@@ -277,7 +287,7 @@ def test_many_specialisations_of_one_function():
     assert not growth(act, 3, first=2)
 
 
-@few_or(100, 3000)
+@few_or(40, 3000)
 def test_what_stands_outside_changes_over_and_over(turns):
     f = ingot.jit(function_of("def f(a):\n    return h(a) * 2"), tier="quick")
     space = f.__ingot_function__.__globals__
@@ -303,4 +313,4 @@ def test_calls_that_are_refused_keep_nothing():
         with contextlib.suppress(TypeError):
             function(a, turn)
 
-    assert not growth(act, 40)
+    assert not growth(act, 25)
