@@ -123,7 +123,7 @@ class Translation {
  public:
   Translation(const ir::Module& source, const Target& target, const Options& options,
               const std::function<void(Unit&)>& emit)
-      : options_(options), machine_(make_target_machine(target, level_of(options.effort))) {
+      : options_(options), machine_(target_machine(target, level_of(options.effort))) {
     context_.setDiscardValueNames(!options.want_llvm_ir);
     module_.setTargetTriple(machine_->getTargetTriple().str());
     module_.setDataLayout(machine_->createDataLayout());
@@ -164,7 +164,7 @@ class Translation {
   const Options& options_;
   llvm::LLVMContext context_;
   llvm::Module module_{"ingot", context_};
-  std::unique_ptr<llvm::TargetMachine> machine_;
+  HeldMachine machine_;
 };
 
 }  // namespace

@@ -8,7 +8,14 @@
 
 namespace ingot::codegen {
 
-/// LLVM's machine for a CPU. Initialises what LLVM needs for it.
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, llvm::CodeGenOptLevel level);
+/// Keeps a machine for the next compile.
+struct KeepMachine {
+  void operator()(llvm::TargetMachine* machine) const;
+};
+using HeldMachine = std::unique_ptr<llvm::TargetMachine, KeepMachine>;
+
+/// LLVM's machine for a CPU, held by one thread at a time: one that an earlier compile has left, with all
+/// that LLVM has worked out of the CPU, or a new one. Initialises what LLVM needs for it.
+HeldMachine target_machine(const Target& target, llvm::CodeGenOptLevel level);
 
 }  // namespace ingot::codegen

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "codegen/targets/target_machine.h"
@@ -176,15 +178,51 @@ void X86Instructions::fence_streams(Builder& b) const {
   b.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
 }
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Target& target, llvm::CodeGenOptLevel level) {
+namespace {
+
+/// The machines that no compile holds. Never destroyed: threads may compile while the process ends.
+struct Kept {
+  static constexpr size_t kMost = 8;
+
+  std::mutex mutex;
+  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;
+
+  static Kept& all() {
+    static Kept& kept = *new Kept;
+    return kept;
+  }
+};
+
+}  // namespace
+
+void KeepMachine::operator()(llvm::TargetMachine* machine) const {
+  std::unique_ptr<llvm::TargetMachine> left(machine);
+  Kept& kept = Kept::all();
+  const std::lock_guard lock(kept.mutex);
+  if (kept.machines.size() < Kept::kMost) kept.machines.push_back(std::move(left));
+}
+
+HeldMachine target_machine(const Target& target, llvm::CodeGenOptLevel level) {
+  {
+    Kept& kept = Kept::all();
+    const std::lock_guard lock(kept.mutex);
+    const auto found = std::ranges::find_if(kept.machines, [&](const auto& machine) {
+      return machine->getTargetCPU() == target.cpu && machine->getTargetFeatureString() == target.features &&
+             machine->getOptLevel() == level;
+    });
+    if (found != kept.machines.end()) {
+      HeldMachine held(found->release());
+      kept.machines.erase(found);
+      return held;
+    }
+  }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.TrapUnreachable = true;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      x86().createTargetMachine(kTriple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-                                llvm::CodeModel::Small, level, /*JIT=*/false));
-  INGOT_ASSERT(machine != nullptr, "codegen: LLVM knows the CPU " + target.cpu);
-  return machine;
+  HeldMachine made(x86().createTargetMachine(kTriple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                             llvm::CodeModel::Small, level, /*JIT=*/false));
+  INGOT_ASSERT(made != nullptr, "codegen: LLVM knows the CPU " + target.cpu);
+  return made;
 }
 
 }  // namespace ingot::codegen

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "base/cpu.h"
+#include "ir/text.h"
 #include "run.h"
 
 namespace ingot::codegen {
@@ -38,6 +42,24 @@ TEST(Target, IsRecordedInObjects) {
     Program p(kHalf, {target, {.verify = true}});
     EXPECT_EQ(p.f.object->info().features, target.needs);
   }
+}
+
+TEST(Target, HasTheSameCodeAfterOthers) {
+  const auto module = ir::parse(kHalf, "<test>");
+  const ir::FunctionId entry = *module->find("f");
+  std::map<std::string, std::string> objects;
+  for (int round = 0; round < 3; ++round) {
+    for (const int level : {1, 3}) {
+      for (const Effort effort : {Effort::Quick, Effort::Normal}) {
+        const std::string object =
+            compile(*module, {&entry, 1}, Target::generic(level), {.effort = effort}).object;
+        const std::string key = std::to_string(level) + (effort == Effort::Quick ? " quick" : "");
+        EXPECT_EQ(objects.try_emplace(key, object).first->second, object) << key;
+      }
+    }
+  }
+  EXPECT_NE(objects["1"], objects["3"]);
+  EXPECT_NE(objects["1"], objects["1 quick"]);
 }
 
 TEST(Target, OfAnotherCpuIsRefusedByTheLoader) {
