@@ -125,6 +125,14 @@ def test_both_kinds_have_the_same_bits(monkeypatch, program, capsys):
     assert difference(result, other) is None and [repr(error), printed] == [repr(rest[0]), rest[1]]
 
 
+@pytest.mark.parametrize("quick", [True, False])
+def test_quick_code_stores_through_the_caches(both, quick):
+    function = ingot.jit(lambda x, out: np.add(x, 1.0, out))
+    function(np.ones(9), np.ones(9))
+    stages = function.specialisations[0].compile(texts=True, quick=quick)
+    assert ("!nontemporal" in stages["LLVM IR"]) is not quick
+
+
 def test_relaxed_functions_have_one_kind_of_code(both):
     function = ingot.jit(lambda x, y: x * y + 1.0, fastmath=True)
     function(2.0, 3.0)
