@@ -762,6 +762,7 @@ def test_any_allocation_may_fail(signals, tmp_path):
 REFUSED = [
     ("@ingot.export('(float64[:, :], float64[:])')\ndef f(a, b):\n    return np.linalg.solve(a, b)", "NumPy's routine `linalg.solve1` in `f`, compiled"),
     ("def log(x):\n    pass\nlog = ingot.host(log, result=None)\n@ingot.export('(float64,)')\ndef f(x):\n    log(x)", "calling `log` in Python in `f`, compiled ahead of time, is not supported\n  {file}:9, in f"),
+    ("@ingot.export('(float64,)')\ndef f(x):\n    print(x)", "calling `print` in Python in `f`, compiled ahead of time, is not supported\n  {file}:6, in f"),
     ("@ingot.export('(float64[:], int64)')\ndef f(x, n):\n    return np.expand_dims(x, n)", "{file}:5, in f"),
     ("@ingot.export('(float64[:],)')\ndef f(x):\n    raise ValueError(x)", "in `f`, compiled ahead of time"),
     ("table = [1.0, 2.0]\n@ingot.export('(int64,)')\ndef f(i):\n    return table[i]", "`table` outside of `f`, of type list, ahead of time,"),

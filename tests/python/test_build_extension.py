@@ -19,7 +19,12 @@ import pytest
 
 import ingot
 from ingot.__main__ import main
-from ingot._ahead import linking
+from ingot._ahead import extension, linking, lowering
+from ingot._ahead.collect import Wanted
+from ingot._export import Export
+from ingot._function import Function
+from ingot._signature import Signature, Type
+from ingot.tour.programs import PROGRAMS
 
 pytestmark = pytest.mark.skipif(not linking.RUNTIME.exists(), reason="builds with sanitizers have no runtime for libraries")
 
@@ -337,6 +342,68 @@ def test_threads_run_at_the_same_time(module, plain):
         thread.join()
     assert not wrong
     module.trim_memory()
+
+
+NOT_AHEAD = {
+    "sum_dict_values": "takes a dict",
+    "accumulate_if": "prints",
+    "stream_guvectorize_copy": "is a ufunc",
+    "stream_guvectorize_triad": "is a ufunc",
+    "spca_unopt": "has defaults that are no numbers",
+    "spca_unopt_int": "has defaults that are no numbers",
+    "jax_intro_ones": "solves by NumPy's routine",
+    "jax_intro_print": "prints",
+    "jax_intro_cond": "returns one thing or another",
+}
+BY_LIBRARY = ("matmul", "jax_intro_key")
+"""Whose products NumPy's library makes in a process of Python's, with other last bits."""
+
+
+def type_of(value) -> Type:
+    return Type(value.dtype.name, value.ndim) if isinstance(value, np.ndarray) else Type(np.asarray(value).dtype.name)
+
+
+@pytest.fixture(scope="module")
+def tour(tmp_path_factory):
+    """A module of the programs of the tour, for arguments with any lengths, and the programs with their signatures."""
+    programs, made = [p for p in PROGRAMS if p.name not in NOT_AHEAD], []
+    for program in programs:
+        jitted = program.compiled(program.plain)
+        assert isinstance(jitted, Function)
+        signature = Signature(None, tuple(map(type_of, program.arguments(True))))
+        name = re.sub(r"\W", "_", program.name)
+        made.append(lowering.compile_export(Wanted(Export(jitted.__ingot_function__, signature, name), jitted), [2, 3, 4]))
+    (file,) = extension.write(tmp_path_factory.mktemp("tour"), "tour", "1.0", made, [2, 3, 4])
+    return file, list(zip(programs, (m.export for m in made)))
+
+
+def outcome(function, arguments):
+    try:
+        return function(*arguments)
+    except ValueError as error:  # of a program that is given an array as a condition
+        return str(error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [2, 3, 4])
+def test_programs_of_the_tour(tour, level, monkeypatch):
+    if level == 4 and "avx512f" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this CPU has no AVX-512")
+    file, programs = tour
+    folder = file.parent / str(level)
+    folder.mkdir()
+    monkeypatch.setenv("INGOT_CPU_LEVEL", str(level))
+    it = loaded(Path(shutil.copy(file, folder)), "tour")
+    assert it.cpu_level() == level
+    for program, export in programs:
+        given, other = program.arguments(True), program.arguments(True)
+        jitted = Function(export.function, [export.signature], relaxed=program.compiled(program.plain)._relaxed)
+        result, wanted = outcome(getattr(it, export.name), given), outcome(jitted, other)
+        if program.name in BY_LIBRARY:
+            assert np.allclose(result, wanted, rtol=1e-5, atol=1e-5)
+        elif not jitted._relaxed:  # what `fastmath` allows hangs on the kind of code
+            check_same(result, wanted)
+            check_same(given, other)
 
 
 REFUSED = [

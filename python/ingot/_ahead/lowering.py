@@ -16,6 +16,7 @@ from .. import _errors, _ingot
 from .._errors import Captured, Demanded, UnsupportedError, Used
 from .._export import Export
 from .._function import Function, refused_argument
+from .._host import HostFunction
 from .._signature import DTYPES, Pointer, Type
 from .._specialisation import core
 from .collect import Wanted
@@ -209,8 +210,10 @@ class _Lowering:
         def shown(what: str, number: int) -> str:
             if what != "host":
                 return f"NumPy's routine `{what}`"
-            function = getattr(program.hosts[number][0], "__self__", program.hosts[number][0])
-            return f"`{getattr(function, '__name__', type(function).__name__)}` in Python"
+            function = program.hosts[number][0]
+            owner = getattr(function, "__self__", None)
+            named = owner if isinstance(owner, HostFunction) else function
+            return f"`{getattr(named, '__name__', type(named).__name__)}` in Python"
 
         what, number, sites = calls[0]
         others = sorted({shown(w, n) for w, n, _ in calls[1:]} - {shown(what, number)})
