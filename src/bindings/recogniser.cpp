@@ -11,6 +11,7 @@ namespace {
 using base::DType;
 
 constexpr uint64_t kAliasBits = kMaxAliasSet << kAliasShift;
+constexpr size_t kMostWords = 1024;  ///< of a description that is recognised, which may be as deep
 
 bool is_number_of(PyObject* value, uint64_t kind) {
   switch (kind) {
@@ -33,22 +34,22 @@ bool is_same_constant(PyObject* value, PyObject* object) {
 }  // namespace
 
 bool Recogniser::knows(std::span<const uint64_t> words) {
-  return std::all_of(words.begin(), words.end(), [](uint64_t word) {
-    switch (tag_of(word)) {
-      case Tag::Array:
-      case Tag::Scalar:
-      case Tag::Constant:
-      case Tag::Tuple:
-      case Tag::List:
-      case Tag::Dict:
-      case Tag::Slice:
-      case Tag::Named:
-      case Tag::Object:
-      case Tag::Absent:
-      case Tag::Same: return true;
-      default: return false;
-    }
-  });
+  return words.size() <= kMostWords && std::ranges::all_of(words, [](uint64_t word) {
+           switch (tag_of(word)) {
+             case Tag::Array:
+             case Tag::Scalar:
+             case Tag::Constant:
+             case Tag::Tuple:
+             case Tag::List:
+             case Tag::Dict:
+             case Tag::Slice:
+             case Tag::Named:
+             case Tag::Object:
+             case Tag::Absent:
+             case Tag::Same: return true;
+             default: return false;
+           }
+         });
 }
 
 [[gnu::always_inline]] inline bool Recogniser::array(PyObject* value, uint64_t wanted) {
