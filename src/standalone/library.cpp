@@ -139,11 +139,15 @@ bool overlaps(const runtime::Buffer& a, const runtime::Buffer& b) {
   return a.size > 0 && b.size > 0 && a.data < b.data + b.size && b.data < a.data + a.size;
 }
 
-/// Puts views into the slots of array arguments. Returns two arguments that share memory, one of which is
-/// written to, or nulls.
-std::pair<const ingot_value*, const ingot_value*> take_arguments(const ingot_function& function, void** slots,
-                                                                 int64_t* work) {
-  std::pair<const ingot_value*, const ingot_value*> shared{};
+/// Two arguments that share memory, one of which is written to.
+struct Shared {
+  const ingot_value& first;
+  const ingot_value& second;
+};
+
+/// Puts views into the slots of array arguments.
+std::optional<Shared> take_arguments(const ingot_function& function, void** slots, int64_t* work) {
+  std::optional<Shared> shared;
   const std::span values(function.parameters, function.parameter_count);
   for (size_t i = 0; i < values.size(); ++i) {
     const ingot_value& value = values[i];
@@ -154,7 +158,8 @@ std::pair<const ingot_value*, const ingot_value*> take_arguments(const ingot_fun
     for (size_t k = 0; k < i; ++k) {
       const bool is_written = value.is_written != 0 || values[k].is_written != 0;
       if (values[k].rank < 0 || !is_written) continue;
-      if (overlaps(*view->buffer, *static_cast<ViewSlot*>(slots[k])->buffer)) shared = {&values[k], &value};
+      if (overlaps(*view->buffer, *static_cast<ViewSlot*>(slots[k])->buffer))
+        shared.emplace(values[k], value);
     }
   }
   return shared;
@@ -238,10 +243,12 @@ const ingot_version& version_for(const ingot_library& library, const ingot_funct
 
 void run(const ingot_library& library, const ingot_function& function, void** slots, int64_t* work) {
   const ingot_version& version = version_for(library, function);
-  const auto [first, second] = take_arguments(function, slots, work);
-  const ingot_code& code = first == nullptr ? version.apart : version.together;
-  if (code.entry == nullptr)
-    refuse(*second, "shares memory with `" + std::string(first->name) + "`, and one of them is written to");
+  const std::optional<Shared> shared = take_arguments(function, slots, work);
+  const ingot_code& code = shared ? version.together : version.apart;
+  if (shared && code.entry == nullptr) {
+    refuse(shared->second,
+           "shares memory with `" + std::string(shared->first.name) + "`, and one of them is written to");
+  }
   void** const results = slots + function.parameter_count;
   check_results(function, results);
   std::vector<std::unique_ptr<Owner>> owners = make_owners(function);
@@ -256,7 +263,9 @@ void run(const ingot_library& library, const ingot_function& function, void** sl
 
 }  // namespace ingot::standalone
 
-using namespace ingot;
+namespace base = ingot::base;
+namespace runtime = ingot::runtime;
+namespace standalone = ingot::standalone;
 
 int32_t ingot_standalone_call(const ingot_library* library, const ingot_function* function, void** slots,
                               int64_t* work) {

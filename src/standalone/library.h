@@ -16,7 +16,7 @@ extern "C" {
 struct ingot_value {
   const char* name;
   uint8_t dtype;       ///< a base::DType
-  int8_t rank;         ///< of an array; -1: it is a number
+  int32_t rank;        ///< of an array; -1: it is a number
   char order;          ///< `C` or `F`: elements without gaps, in that order; `A`: any strides
   uint8_t is_written;  ///< of a parameter: whether elements are written to
 };
