@@ -25,6 +25,7 @@
 #include "codegen/emit.h"
 #include "codegen/glue.h"
 #include "codegen/join.h"
+#include "codegen/quick.h"
 #include "codegen/shares.h"
 #include "codegen/targets/target_machine.h"
 
@@ -145,9 +146,10 @@ class Translation {
   void finish() {
     if (options_.verify) verify(module_);
     if (options_.want_llvm_ir) compiled.llvm_ir = text_of(module_);
-    if (options_.effort != Effort::Quick) {
+    {
       const Timer timer(compiled.times.passes);
-      optimize(module_, *machine_);
+      if (options_.effort == Effort::Quick) prepare_quickly(module_);
+      else optimize(module_, *machine_);
     }
     if (options_.want_llvm_ir) compiled.llvm_ir_optimized = text_of(module_);
     if (options_.want_assembly) {

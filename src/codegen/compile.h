@@ -31,7 +31,7 @@ struct ErrorSite {
 
 /// How hard LLVM works on instructions and registers.
 enum class Effort : uint8_t {
-  Quick,   ///< least time: every value lives in memory between uses, and LLVM's passes are left out
+  Quick,   ///< least time: values live in memory between uses, LLVM's passes are left out (quick.h)
   Normal,  ///< registers, no costly search
   Full,
 };

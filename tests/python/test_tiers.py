@@ -3,6 +3,7 @@
 import functools
 import gc
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -131,6 +132,19 @@ def test_quick_code_stores_through_the_caches(both, quick):
     function(np.ones(9), np.ones(9))
     stages = function.specialisations[0].compile(texts=True, quick=quick)
     assert ("!nontemporal" in stages["LLVM IR"]) is not quick
+
+
+def test_quick_code_is_what_is_selected_fast(both):
+    def clipped(x, low, high):
+        return sum(min(max(i, low), high) - abs(i) for i in range(-len(x), 3))
+
+    function = ingot.jit(clipped)
+    assert function(np.ones(9), -2, 1) == clipped(np.ones(9), -2, 1)
+    quick, full = (function.specialisations[0].compile(texts=True, quick=quick)["LLVM IR"] for quick in (True, False))
+    scalar = re.compile(r"call i64 @llvm\.(smin|smax|umin|umax|abs)\.")
+    assert scalar.search(full) and not scalar.search(quick)
+    values = re.findall(r"^ +(%[\w.]+) = (?:[fi]cmp|[a-z]+ (?:nuw |nsw )*[^@(]+$)", quick, re.MULTILINE)
+    assert values and all(re.search(rf"{re.escape(value)}\b(?! =)", quick) for value in values)  # none is unused
 
 
 def test_relaxed_functions_have_one_kind_of_code(both):
